@@ -94,16 +94,18 @@ def _note_patched(budget: Budget, name: str, patched: str) -> None:
         budget.notes.append(f"{name}: {patched}; another process ran it, with modules as their files are")
 
 
-NUMBERS = ("epsilon", "delta", "radius")
+NUMERIC_TERMS = ("epsilon", "delta", "radius")
 TABLE = ("rows", "id", "max_rows", "as_")  #: terms of a table, next to its columns
 
 
 def _arguments(terms: dict[str, Any]) -> dict[str, Any]:
     """Return the terms of a test as arguments of a request: numbers exact, data as documents."""
     for key in terms:
-        if key not in (*NUMBERS, *DATA, *TABLE, "relation"):
-            raise WrongRequest(f"unknown term {key!r}; known: {', '.join((*NUMBERS, 'relation', *DATA))}")
-    arguments = {key: _number(terms[key], key) for key in NUMBERS if key in terms}
+        if key not in (*NUMERIC_TERMS, *DATA, *TABLE, "relation"):
+            raise WrongRequest(
+                f"unknown term {key!r}; known: {', '.join((*NUMERIC_TERMS, 'relation', *DATA))}"
+            )
+    arguments = {key: _number(terms[key], key) for key in NUMERIC_TERMS if key in terms}
     relation = {"relation": str(terms["relation"])} if "relation" in terms else {}
     data = {key: terms[key] for key in DATA if key in terms}
     if isinstance(data.get("columns"), dict):  # as in [subject.data] of a claim

@@ -35,10 +35,10 @@ from dpaccount.proof import (
     billboard,
 )
 from mechanisms.subject import Rows, View
-from mechanisms.symmetric_gaussian import BITS
+from mechanisms.symmetric_gaussian import FEATURE_BITS
 
 Floats = NDArray[np.float64]
-HALF = Fraction(1, 2)
+REWARD_CENTRE = Fraction(1, 2)
 MODES = ("restart", "carry")
 
 
@@ -86,9 +86,11 @@ class DoublingGpUcb(contextual.Calibrated, contextual.Contextual):
         )
 
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
-        person = assume_rank_one("statistics", HALF, REPLACE_ONE, "movement")
+        person = assume_rank_one("statistics", REWARD_CENTRE, REPLACE_ONE, "movement")
         covers = assume_covers("statistics", self.releases, "movement")
-        return continual_sums.matrix_proof(person, sigma, covers, self.features.size + 1, 2 * BITS, delta)
+        return continual_sums.matrix_proof(
+            person, sigma, covers, self.features.size + 1, 2 * FEATURE_BITS, delta
+        )
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action only."""
@@ -135,14 +137,14 @@ class Learner:
     def tell(self, features: Floats, reward: float | None) -> None:
         """Add one person's statistics, release the node that ends here, take the new prefix."""
         known = None if reward is None else centred(reward)
-        self._values.append(contribution(features, known, HALF, corner=False))
+        self._values.append(contribution(features, known, REWARD_CENTRE, corner=False))
         for first, last in ended(len(self._values), self._subject.mode):
             exact: Integers = np.sum(self._values[first - 1 : last], axis=0)
             released = self._noise.noisy_symmetric("sums", self._next, exact)
             self._next += 1
             self._kept = [(cover, node) for cover, node in self._kept if cover[0] < first]
             self._kept.append(((first, last), released))
-        total = np.sum([node for _, node in self._kept], axis=0) / 2.0 ** (2 * BITS)
+        total = np.sum([node for _, node in self._kept], axis=0) / 2.0 ** (2 * FEATURE_BITS)
         size = len(total) - 1
         edge = 2 * float(self._subject.noise_scale) * np.sqrt(size * len(self._kept))
         self._gram = raised(total[:size, :size], float(self._subject.shift) * edge)

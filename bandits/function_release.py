@@ -20,13 +20,19 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits.contextual_release.function_learner import FEW, FIRST, LEAST, FunctionLearner, phase_covers
+from bandits.contextual_release.function_learner import (
+    FIRST_SHARES,
+    MAX_K_NORM_NUMBERS,
+    MIN_EIGENVALUE_SHARE,
+    FunctionLearner,
+    phase_covers,
+)
 from bandits.contextual_release.public_grid import Eigenfeatures, PublicGrid
 from bandits.learning.arrivals import Actions, Answered, replay
 from bandits.learning.contextual import Calibrated
 from bandits.statistics import kernels
 from bandits.statistics.calibration import target
-from bandits.statistics.clipped_sums import BITS
+from bandits.statistics.clipped_sums import CONTRIBUTION_BITS
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import (
@@ -80,7 +86,7 @@ class FunctionRelease(Calibrated):
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, before any charge."""
-        if self.phases not in FIRST:
+        if self.phases not in FIRST_SHARES:
             raise InputError(f"phases is {self.phases}", "it is 1, 2 or 3")
         least = {1: 2, 2: 4, 3: 8}[self.phases]
         if not least <= self.rounds <= 10**6 or not 0 <= self.served <= 10**6:
@@ -108,12 +114,12 @@ class FunctionRelease(Calibrated):
     @property
     def features(self) -> Eigenfeatures:
         """Return the public features of the kernel."""
-        return self.grid.features(LEAST)
+        return self.grid.features(MIN_EIGENVALUE_SHARE)
 
     @property
     def numbers(self) -> int:
         """Return how many numbers a phase releases at most."""
-        return min(self.features.size, FEW) if self.law == "k-norm" else self.features.size
+        return min(self.features.size, MAX_K_NORM_NUMBERS) if self.law == "k-norm" else self.features.size
 
     @cached_property
     def noise_scale(self) -> Fraction:
@@ -148,12 +154,12 @@ class FunctionRelease(Calibrated):
 
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person, phases = self._people()
-        step = grid.step(BITS)
+        step = grid.step(CONTRIBUTION_BITS)
         return gaussian(person, 2 * sigma, step, self.numbers, "phase", delta, lambda one: nodes(one, phases))
 
     def _pure(self, delta: Fraction) -> Theorem:
         person, phases = self._people()
-        leaf = k_norm(person, self.epsilon / 2, Fraction(2), grid.step(BITS), "phase")
+        leaf = k_norm(person, self.epsilon / 2, Fraction(2), grid.step(CONTRIBUTION_BITS), "phase")
         return approximate(nodes(leaf, phases), delta)
 
     def _people(self) -> tuple[Theorem, Theorem]:

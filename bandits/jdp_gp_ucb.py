@@ -30,14 +30,14 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_rank_one, assume_tree, assume_view, billboard
 from mechanisms.subject import Rows, View
-from mechanisms.symmetric_gaussian import BITS
+from mechanisms.symmetric_gaussian import FEATURE_BITS
 
 Floats = NDArray[np.float64]
-HALF = Fraction(1, 2)  #: rewards in [0, 1] are centred
+REWARD_CENTRE = Fraction(1, 2)  #: rewards in [0, 1] are centred
 ZETA = 0.1  #: failure probability in the published shift; the paper's experiments do not say theirs
 CALIBRATIONS = ("exact", "published")
 CONFIDENCES = ("constant", "theorem-1")
-MOST = 2000  #: features; 1,764 are the published number for 1,024 people
+MAX_FEATURES = 2000  #: features; 1,764 are the published number for 1,024 people
 NORM, DEVIATION = 1.0, 0.5  #: B of Theorem 1, and ρ of rewards in [0, 1]
 
 
@@ -78,9 +78,10 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
         if (self.sigma is not None and self.sigma <= 0) or min(self.shift, self.width) < 0:
             raise InputError("needed sigma > 0, shift >= 0 and width >= 0")
         self._check_confidence()
-        if self.features.size > MOST:
+        if self.features.size > MAX_FEATURES:
             raise InputError(
-                f"{self.features.size} features are too many", f"at most {MOST}: use fewer nodes_per_axis"
+                f"{self.features.size} features are too many",
+                f"at most {MAX_FEATURES}: use fewer nodes_per_axis",
             )
 
     def _check_confidence(self) -> None:
@@ -116,7 +117,7 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
     @property
     def reward(self) -> Fraction:
         """Return the bound on |y| as it enters: ½ about the centre, or 1 as published."""
-        return HALF if self.calibration == "exact" else Fraction(1)
+        return REWARD_CENTRE if self.calibration == "exact" else Fraction(1)
 
     @cached_property
     def noise_scale(self) -> Fraction:
@@ -133,7 +134,9 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
         kind = "rank-one" if self.calibration == "exact" else "outer"
         person = assume_rank_one("statistics", self.reward, REPLACE_ONE, "movement", kind)
         tree = assume_tree("statistics", self.rounds - 1, "movement")
-        return continual_sums.matrix_proof(person, sigma, tree, self.features.size + 1, 2 * BITS, delta)
+        return continual_sums.matrix_proof(
+            person, sigma, tree, self.features.size + 1, 2 * FEATURE_BITS, delta
+        )
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action, everybody what was learned.
@@ -167,7 +170,7 @@ class Privatiser:
         exact = self._subject.calibration == "exact"
         known = None if reward is None else within(reward) - (0.5 if exact else 0.0)
         total = self._sums.add(contribution(features, known, self._subject.reward, corner=not exact))
-        return self._sums.rounds, total / 2.0 ** (2 * BITS)
+        return self._sums.rounds, total / 2.0 ** (2 * FEATURE_BITS)
 
 
 class Server:

@@ -43,13 +43,13 @@ from dpaccount.proof import discrete_gaussian as zcdp_gaussian
 from mechanisms.shared import grid
 from mechanisms.shared.gaussian_noise import distance, gaussian, least
 from mechanisms.subject import Domain, Rows, View
-from mechanisms.symmetric_gaussian import BITS, STEP
+from mechanisms.symmetric_gaussian import FEATURE_BITS, STEP
 
 Floats = NDArray[np.float64]
 HALF = Fraction(1, 2)
 ZETA = 0.1  #: failure probability in the published shift
-FINE = 20  #: published messages lie on multiples of 2^−20
-MOST = 2.0**53  #: a message's numbers are whole, and within what a double holds exactly
+MESSAGE_BITS = 20  #: published messages lie on multiples of 2^−20
+MAX_MESSAGE = 2.0**53  #: a message's numbers are whole, and within what a double holds exactly
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class LocalGpUcb(contextual.Contextual):
 
     def _separate(self, delta: Fraction) -> Theorem:
         """‖upper(φφᵀ)‖ ≤ 1 and ‖yφ‖ ≤ 1: two Gaussian releases of one record."""
-        step, size = grid.step(FINE), self.features.size
+        step, size = grid.step(MESSAGE_BITS), self.features.size
         counts = {"matrix": size * (size + 1) // 2, "vector": size}
 
         def parts(kind: str) -> list[Theorem]:
@@ -181,8 +181,8 @@ class Client:
             noisy = self._noise.noisy_symmetric("message", self._number, exact)
             return noisy[np.triu_indices(len(noisy))].astype(np.float64)
         upper = np.triu_indices(len(features))
-        matrix = grid.in_ball(np.outer(features, features)[upper][None, :], Fraction(1), FINE)[0]
-        vector = grid.in_ball((features * (centred(reward) + 0.5))[None, :], Fraction(1), FINE)[0]
+        matrix = grid.in_ball(np.outer(features, features)[upper][None, :], Fraction(1), MESSAGE_BITS)[0]
+        vector = grid.in_ball((features * (centred(reward) + 0.5))[None, :], Fraction(1), MESSAGE_BITS)[0]
         parts = (
             self._noise.noisy("matrix", self._number, matrix),
             self._noise.noisy("vector", self._number, vector),
@@ -213,9 +213,9 @@ class Aggregator:
     def _parts(self, message: Floats) -> tuple[Floats, Floats]:
         size = len(self._vector)
         if self._subject.calibration == "exact":
-            whole = _symmetric(message / 2.0 ** (2 * BITS), size + 1)
+            whole = _symmetric(message / 2.0 ** (2 * FEATURE_BITS), size + 1)
             return whole[:-1, :-1], whole[-1, :-1]
-        message = message / 2.0**FINE
+        message = message / 2.0**MESSAGE_BITS
         return _symmetric(message[:-size], size), message[-size:]
 
     def _shift(self) -> float:
@@ -244,7 +244,7 @@ class LocalCourse:
         self.batches = contextual.together(subject.rounds, subject.refresh)
         size = subject.features.size
         numbers = (size + 1) * (size + 2) // 2 if subject.calibration == "exact" else size * (size + 3) // 2
-        self.reward = Domain(1, (-MOST,) * numbers, (MOST,) * numbers, (True,) * numbers)
+        self.reward = Domain(1, (-MAX_MESSAGE,) * numbers, (MAX_MESSAGE,) * numbers, (True,) * numbers)
         self._server = Aggregator(subject)
 
     def ask(self, context: Floats | None = None) -> Floats:

@@ -28,7 +28,7 @@ from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_covers, assume_v
 from dpaccount.proof.search import approximate
 from mechanisms.shared import arm_estimates as estimates
 from mechanisms.shared.arm_counts import ArmCounts
-from mechanisms.shared.logged_trials import ROUNDING, WHOLE, normalised, read_trial, trial_domain
+from mechanisms.shared.logged_trials import SHARE_ROUNDING, WHOLE, normalised, read_trial, trial_domain
 from mechanisms.subject import Domain, Rows, View
 from mechanisms.table.binding import Promise
 from mechanisms.table.declaration import Table
@@ -351,7 +351,7 @@ def _pairs(place: Place, arms: tuple[str, ...], logging: tuple[Fraction, ...]) -
     shares = normalised([row[2].positive() for row in rows], place)
     for arm, name in enumerate(arms):
         half = sum((s for pair, s in zip(pairs, shares, strict=True) if arm in pair), Fraction(0)) / 2
-        if abs(half - logging[arm]) > ROUNDING:
+        if abs(half - logging[arm]) > SHARE_ROUNDING:
             right = f"half of its pairs' {float(2 * half):.4g} must be its share {float(logging[arm]):.4g}"
             raise place.wrong(f"the pairs contradict the logging of {name}", right)
     return tuple((a, b, share) for (a, b), share in zip(pairs, shares, strict=True))

@@ -18,7 +18,7 @@ from bandits.learning import contextual
 from bandits.learning.public_moments import MomentBandit
 from bandits.statistics import continual_sums
 from bandits.statistics.calibration import target
-from bandits.statistics.first_moments import BITS, HALF, contribution
+from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF, contribution
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball, assume_view, billboard
@@ -65,7 +65,7 @@ class MomentGpUcb(MomentBandit):
             raise InputError(f"sigma is {float(self.sigma)}", "it must be above 0")
         largest = max(self.refresh, int(self.growth * self.rounds))
         rows = len(self.ends) if self.growth else -(-self.rounds // self.refresh)
-        continual_sums.stays_exact(self.stream, rows, largest, BITS)
+        continual_sums.stays_exact(self.stream, rows, largest, CONTRIBUTION_BITS)
         target(self.epsilon, self.delta)
         self.feature_map(self.lengthscale)
 
@@ -88,7 +88,7 @@ class MomentGpUcb(MomentBandit):
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person = assume_ball("moments", HALF, REPLACE_ONE, "movement")
         return continual_sums.vector_proof(
-            self.stream, person, sigma, self.ends, self.features.phi.size, BITS, delta
+            self.stream, person, sigma, self.ends, self.features.phi.size, CONTRIBUTION_BITS, delta
         )
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
@@ -133,7 +133,7 @@ class Learner:
         if self._people in self._ends:
             released = self._sums.add(self._batch)
             self._batch = np.zeros_like(self._batch)
-            self._settle(released / 2.0**BITS, self._people)
+            self._settle(released / 2.0**CONTRIBUTION_BITS, self._people)
 
     def _deviation(self) -> float:
         """Return the standard deviation of the latest prefix's noise, for released noise of 1."""

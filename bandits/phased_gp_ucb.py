@@ -22,7 +22,7 @@ from bandits.learning.public_moments import MomentBandit
 from bandits.statistics import continual_sums
 from bandits.statistics.axes import symmetric_root
 from bandits.statistics.calibration import target
-from bandits.statistics.first_moments import BITS, HALF, contribution
+from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF, contribution
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball, assume_view, billboard
@@ -34,7 +34,7 @@ PRECISION = 4.0  #: of every weight before anything is learned
 REWARD_NOISE = 0.25  #: mean square of a centred reward, which is ±½
 STEADY = 0.3  #: of g's first entry, the same for all, beside the root mean square 1 of the others
 CENTRED = 0.8  #: share of the policy's mean feature that is taken off
-FIRST = 8  #: people of a phase
+FIRST_PHASE = 8  #: people of a phase
 GROWTH = Fraction(1, 16)  #: of a phase over the people before it, where that is more
 SIMULATED = 400  #: people of the public domain in simulated second moments
 STREAM = "sqrt-toeplitz"
@@ -56,14 +56,14 @@ class PhasedGpUcb(MomentBandit):
         if self.size < 1 or (self.sigma is not None and self.sigma <= 0):
             raise InputError("needed size >= 1 and sigma > 0")
         target(self.epsilon, self.delta)
-        largest = max(FIRST, int(GROWTH * self.rounds))
-        continual_sums.stays_exact(STREAM, len(self.ends), largest, BITS)
+        largest = max(FIRST_PHASE, int(GROWTH * self.rounds))
+        continual_sums.stays_exact(STREAM, len(self.ends), largest, CONTRIBUTION_BITS)
         self.feature_map(self.lengthscale)
 
     @cached_property
     def batches(self) -> list[Cover]:
         """Return the people of every phase."""
-        return contextual.together(self.rounds, FIRST, GROWTH)
+        return contextual.together(self.rounds, FIRST_PHASE, GROWTH)
 
     @property
     def ends(self) -> list[int]:
@@ -85,7 +85,9 @@ class PhasedGpUcb(MomentBandit):
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person = assume_ball("phase", HALF, REPLACE_ONE, "movement")
         numbers = self.features.phi.size + 1
-        return continual_sums.vector_proof(STREAM, person, sigma, self.ends, numbers, BITS, delta)
+        return continual_sums.vector_proof(
+            STREAM, person, sigma, self.ends, numbers, CONTRIBUTION_BITS, delta
+        )
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action only."""
@@ -156,8 +158,8 @@ class Learner:
         self._spreads.append(people * self._spread)
         weights = self._weights[number::-1]
         row = np.tensordot(weights, np.array(self._sums), axes=1)
-        released = self._noise.noisy("sums", number, row) / 2.0 ** (BITS + factors.BITS)
-        real = weights / 2.0**factors.BITS
+        released = self._noise.noisy("sums", number, row) / 2.0 ** (CONTRIBUTION_BITS + factors.WEIGHT_BITS)
+        real = weights / 2.0**factors.WEIGHT_BITS
         shape = np.tensordot(real, np.array(self._shapes), axes=1)
         spread = np.tensordot(real**2, np.array(self._spreads), axes=1)
         error = self._variance * np.eye(len(spread)) + REWARD_NOISE * spread

@@ -29,7 +29,7 @@ from bandits.learning.arrivals import TOLD, Actions, Answered, replay
 from bandits.statistics import clipped_sums, kernels
 from bandits.statistics.additive_model import SCALES, AdditiveModel
 from bandits.statistics.calibration import least_sigma, target
-from bandits.statistics.clipped_sums import BITS, RewardNoise
+from bandits.statistics.clipped_sums import CONTRIBUTION_BITS, RewardNoise
 from bandits.worlds.surfaces import Indices, Surface, surface
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
@@ -57,7 +57,7 @@ CROWD = 0.07  #: or so many people for σ² and feature, if more: fewer would dr
 ROW_FIRST, ROW_GROWTH = 250, 1.1  #: batches after the first where their noise is correlated
 WEIGHTS = 16  #: weights of rows lie on multiples of 2^−16
 DRAWS = 2000  #: different points of a batch at most; more people share them
-BLOCK = 4096  #: people whose contributions are made at once
+PEOPLE_PER_BLOCK = 4096  #: people whose contributions are made at once
 STREAMS = ("chosen", "separate", "correlated")
 CHOOSING = 2  #: releases before the prior is chosen by them
 OWN_NOISE = 0.1  #: standard deviation of a reward about its mean, where it is assumed
@@ -151,7 +151,7 @@ class PhasedPosterior:
         batches = len(self.covers())
         if not self.correlated:
             return np.eye(batches, dtype=np.int64)
-        root = factors.sqrt_toeplitz(batches) / 2.0**factors.BITS
+        root = factors.sqrt_toeplitz(batches) / 2.0**factors.WEIGHT_BITS
         lengths = np.sqrt(np.cumsum(root**2))[::-1] * (1 + 1e-9)  # of column b: its first n − b weights
         lags = np.subtract.outer(np.arange(batches), np.arange(batches))
         found: Integers = np.floor(np.where(lags >= 0, root[lags] / lengths, 0.0) * 2**WEIGHTS).astype(
@@ -176,13 +176,13 @@ class PhasedPosterior:
         ends = [last for _, last in covers]
         entered = assume_rounds("batch", len(covers), "movement", ends=ends)
         rows = factorised(linear(inside), entered, factors.lower(weights), WEIGHTS)
-        step, numbers = grid.step(BITS + WEIGHTS), len(covers) * (1 + self.model.size)
+        step, numbers = grid.step(CONTRIBUTION_BITS + WEIGHTS), len(covers) * (1 + self.model.size)
         return gaussian(rows, 2 * self.noise_scale, step, numbers, "batch", delta, unchanged)
 
     def _batches(self, sigma: Fraction, delta: Fraction, covers: list[Cover] | None = None) -> Theorem:
         inside = assume_ball("batch", Fraction(1), REPLACE_ONE, "movement", source="dp-output")
         batches = assume_covers("batch", covers or [(1, self.rounds)], "movement")
-        step, numbers = grid.step(BITS), 1 + self.model.size
+        step, numbers = grid.step(CONTRIBUTION_BITS), 1 + self.model.size
         return gaussian(
             linear(inside), 2 * sigma, step, numbers, "batch", delta, lambda one: nodes(one, batches)
         )
@@ -237,7 +237,7 @@ class PosteriorCourse:
         kept = range(number + 1) if self._bits else [number]
         row = np.sum([self._weights[number, b] * self._exact[b] for b in kept], axis=0)
         self._sums.append(self._noise.noisy("batch", number, row))
-        self._learner.tell(self._sums[-1] / 2.0 ** (BITS + self._bits))
+        self._learner.tell(self._sums[-1] / 2.0 ** (CONTRIBUTION_BITS + self._bits))
 
     def view(self) -> View:
         """Return the points played, and the sums one after another."""
@@ -366,8 +366,8 @@ class Learner:
         residual = known - ((self._phi @ self._mean)[self._point_of] if self._told else 0.0)
         told = np.ones(len(known), dtype=np.bool_) if answered is None else answered
         total = np.zeros(self._directions.shape[1], dtype=np.int64)
-        for start in range(0, len(known), BLOCK):
-            now = slice(start, start + BLOCK)
+        for start in range(0, len(known), PEOPLE_PER_BLOCK):
+            now = slice(start, start + PEOPLE_PER_BLOCK)
             directions = self._directions[self._point_of[now]]
             total += clipped_sums.contributions(directions, residual[now], self._clip, told[now])
         return total

@@ -30,10 +30,10 @@ from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_covers, assume_r
 from mechanisms.continual.tree_sums import TreeSums
 from mechanisms.shared import grid
 from mechanisms.subject import Domain, Rows, View, shown, wide
-from mechanisms.symmetric_gaussian import BITS
+from mechanisms.symmetric_gaussian import FEATURE_BITS
 
 Floats = NDArray[np.float64]
-ONE = Fraction(1)  #: rewards are clipped to [−1, 1]
+REWARD_BOUND = Fraction(1)  #: rewards are clipped to [−1, 1]
 CALIBRATIONS = ("exact", "published")
 ZETA = 0.1  #: failure probability in the published shift; the paper's experiments do not say theirs
 SWEEPS = 2  #: over the groups, in search of the largest bound
@@ -81,7 +81,7 @@ class SurfaceGpUcb:
             )
         if self.calibration not in CALIBRATIONS:
             raise InputError(f"calibration is {self.calibration[:40]!r}", f"known: {', '.join(CALIBRATIONS)}")
-        kernels.known(self.kernel, ONE)
+        kernels.known(self.kernel, REWARD_BOUND)
         if self.basis not in BASES:
             raise InputError(f"basis is {self.basis[:40]!r}", f"known: {', '.join(BASES)}")
         if not 1 <= self.nodes_per_axis <= 16 or self.width < 0 or not 0 < self.error < 1:
@@ -130,7 +130,7 @@ class SurfaceGpUcb:
         if self.sigma is not None:
             return self.sigma
         if self.calibration == "published":
-            return published_noise.lemma2_sigma(self.epsilon, self.delta, self.rounds, ONE)
+            return published_noise.lemma2_sigma(self.epsilon, self.delta, self.rounds, REWARD_BOUND)
         return least_sigma(lambda sigma: self._sums(sigma, self.delta), self.epsilon, self.delta)
 
     @property
@@ -161,9 +161,11 @@ class SurfaceGpUcb:
 
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         kind = "rank-one" if self.calibration == "exact" else "outer"
-        person = assume_rank_one("statistics", ONE, REPLACE_ONE, "movement", kind, source="dp-output")
+        person = assume_rank_one(
+            "statistics", REWARD_BOUND, REPLACE_ONE, "movement", kind, source="dp-output"
+        )
         covers = assume_covers("statistics", self.covers(), "movement")
-        return continual_sums.matrix_proof(person, sigma, covers, self.size + 1, 2 * BITS, delta)
+        return continual_sums.matrix_proof(person, sigma, covers, self.size + 1, 2 * FEATURE_BITS, delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once; everyone sees the points played and the sums released."""
@@ -228,7 +230,7 @@ class SurfaceCourse:
         """Release the nodes that end with the batch under way, and learn from the new prefix."""
         exact = self._learner.contributions(self._shown[-1], rewards, answered)
         self._sums.append(self._tree.add(exact))
-        self._learner.tell(self._sums[-1] / 2.0 ** (2 * BITS))
+        self._learner.tell(self._sums[-1] / 2.0 ** (2 * FEATURE_BITS))
 
     def view(self) -> View:
         """Return the points played, and the prefix sums."""
@@ -282,8 +284,8 @@ class Learner:
         NaN counts as 0.  With ``published`` the corner is y².  Who did not answer adds zero, φφᵀ too;
         without `answered` everybody did.
         """
-        whole = grid.in_ball(self._of(point)[None, :], ONE, BITS)
-        paid = grid.clipped(np.nan_to_num(rewards, nan=0.0), -ONE, ONE, BITS)
+        whole = grid.in_ball(self._of(point)[None, :], REWARD_BOUND, FEATURE_BITS)
+        paid = grid.clipped(np.nan_to_num(rewards, nan=0.0), -REWARD_BOUND, REWARD_BOUND, FEATURE_BITS)
         people = np.concatenate([np.repeat(whole, len(paid), axis=0), paid[:, None]], axis=1)
         if answered is not None:
             people = people[answered]

@@ -18,7 +18,13 @@ from numpy.typing import NDArray
 from bandits.contextual_release import covariance
 from bandits.contextual_release.predictor import REACH, Predictor
 from bandits.contextual_release.public_grid import Places, PublicGrid
-from bandits.contextual_release.supremum import BITS, PosteriorVariance, Supremum, above_ridge, over_places
+from bandits.contextual_release.supremum import (
+    PRECISION,
+    PosteriorVariance,
+    Supremum,
+    above_ridge,
+    over_places,
+)
 from bandits.worlds.information_gain import (
     feature_upper_bound,
     gain,
@@ -118,7 +124,7 @@ class Usca(Predictor):
         points = self.grid.exact_points()
         held = [at for at, count in enumerate(counts) if count]
         weights = [Fraction(int(counts[at]), self.per_round) for at in held]
-        with precision(BITS):
+        with precision(PRECISION):
             there = [points[at] for at in held]
             posterior = PosteriorVariance(self.kernel, self.lengthscale, ridge, there, weights)
         return over_places(posterior, points)
@@ -138,7 +144,7 @@ class Usca(Predictor):
 @lru_cache(maxsize=32)
 def gain_bound(grid: PublicGrid, rounds: int, ridge: float) -> float:
     """Return the least of our upper bounds of γ_T on the grid."""
-    size = grid.features(covariance.LEAST).size
+    size = grid.features(covariance.MIN_EIGENVALUE_SHARE).size
     return min(spectral_upper_bound(grid.gram(), rounds, ridge), feature_upper_bound(size, rounds, ridge))
 
 

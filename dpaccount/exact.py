@@ -135,7 +135,7 @@ class Enclosure:
 
         A format without a kind (``>30``) is that of the printed text.
         """
-        return formatted(self.upper, spec, up=True) if spec[-1:] in KINDS else format(repr(self), spec)
+        return formatted(self.upper, spec, up=True) if spec[-1:] in FORMAT_KINDS else format(repr(self), spec)
 
     def __float__(self) -> float:
         """Return the upper end rounded up, `upper_float`."""
@@ -168,7 +168,7 @@ class Enclosure:
 
 SHOWN_DIGITS = 5  #: of a number for a person
 CLOSE_DIGITS = 10  #: of one that is known so closely
-KINDS = tuple("eEfFgG%")  #: of formats of a decimal
+FORMAT_KINDS = tuple("eEfFgG%")  #: of formats of a decimal
 
 
 def to_digits(value: Number, *, up: bool, digits: int = SHOWN_DIGITS) -> str:

@@ -10,7 +10,7 @@ from dpaccount.proof import Theorem, assume_cell
 from mechanisms.shared.counts import NoisyCounts, counts_of
 from mechanisms.subject import Domain, Rows
 
-MOST = 2**20  #: groups of one release
+MAX_GROUPS = 2**20  #: groups of one release
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class CountByGroup(NoisyCounts):
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
         super().__post_init__()
-        if not 1 <= self.cells <= MOST:
-            raise InputError(f"cells is {self.cells}", f"needed 1 ... {MOST}")
+        if not 1 <= self.cells <= MAX_GROUPS:
+            raise InputError(f"cells is {self.cells}", f"needed 1 ... {MAX_GROUPS}")
 
     def domain(self) -> Domain:
         """Return one column of integers, one beyond the groups on either side."""

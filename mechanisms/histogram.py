@@ -14,7 +14,7 @@ from mechanisms.shared import accuracy, tails
 from mechanisms.shared.counts import counts_of
 from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
 
-MOST = 64  #: cells whose shifts a proof lists
+MAX_LISTED_CELLS = 64  #: cells whose shifts a proof lists
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,10 @@ class Histogram:
         known_relation(self.relation)
         if self.sigma <= 0 or min(self.cells, self.rows) < 1 or self.threshold < 0:
             raise InputError("needed sigma > 0, cells >= 1, rows >= 1 and threshold >= 0")
-        if self.cells > MOST:
-            raise InputError(f"at most {MOST} cells have an exact proof", "use count-by-group for more")
+        if self.cells > MAX_LISTED_CELLS:
+            raise InputError(
+                f"at most {MAX_LISTED_CELLS} cells have an exact proof", "use count-by-group for more"
+            )
         if exact_root(self.sigma**2) is None:
             raise InputError(f"sigma {self.sigma} is no double", "round it up, to a multiple of 1/32 say")
 

@@ -10,7 +10,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, discrete_gaussian, linear
-from mechanisms.histogram import MOST
+from mechanisms.histogram import MAX_LISTED_CELLS
 from mechanisms.shared import accuracy, tails
 from mechanisms.shared.counts import counts_of
 from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
@@ -56,10 +56,10 @@ class LinearQueries:
         known_relation(self.relation)
         if self.workload not in WORKLOADS:
             raise InputError(f"workload is {self.workload!r}", f"known: {', '.join(WORKLOADS)}")
-        if self.sigma <= 0 or not 1 <= self.cells <= MOST or self.rows < 1:
-            raise InputError(f"needed sigma > 0, cells in 1 ... {MOST} and rows >= 1")
-        if len(matrix(self.workload, self.cells)) > MOST:
-            raise InputError(f"{self.workload} makes more than {MOST} queries", "use fewer cells")
+        if self.sigma <= 0 or not 1 <= self.cells <= MAX_LISTED_CELLS or self.rows < 1:
+            raise InputError(f"needed sigma > 0, cells in 1 ... {MAX_LISTED_CELLS} and rows >= 1")
+        if len(matrix(self.workload, self.cells)) > MAX_LISTED_CELLS:
+            raise InputError(f"{self.workload} makes more than {MAX_LISTED_CELLS} queries", "use fewer cells")
 
     def domain(self) -> Domain:
         """Return one column of integers, one beyond the cells on either side."""

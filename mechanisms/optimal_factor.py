@@ -33,8 +33,10 @@ class OptimalFactor(PrefixSums):
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
         super().__post_init__()
-        if self.rounds > factors.MOST:
-            raise InputError(f"the optimal factor is for at most {factors.MOST} rounds", "use sqrt-toeplitz")
+        if self.rounds > factors.MAX_OPTIMAL_ROUNDS:
+            raise InputError(
+                f"the optimal factor is for at most {factors.MAX_OPTIMAL_ROUNDS} rounds", "use sqrt-toeplitz"
+            )
 
     def proof(self, delta: Fraction) -> Theorem:
         """Measure the longest column of the factor exactly; noise by the better of two Gaussian rules."""

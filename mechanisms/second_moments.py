@@ -16,10 +16,10 @@ from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, Theorem, assume_ball, assum
 from mechanisms.shared import accuracy, grid, tails
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown
-from mechanisms.symmetric_gaussian import BITS, STEP
+from mechanisms.symmetric_gaussian import FEATURE_BITS, STEP
 
 Floats = NDArray[np.float64]
-LONGEST = Fraction(3, 2)  #: of (φφᵀ above the diagonal and on it, φ, ½): 1 + 1 + ¼ = (3/2)²
+MAX_NORM = Fraction(3, 2)  #: of (φφᵀ above the diagonal and on it, φ, ½): 1 + 1 + ¼ = (3/2)²
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,10 @@ class SecondMoments:
         middle, half = self._middle, self._half
         limited = np.clip(np.where(np.isnan(data), middle, data), middle - half, middle + half)
         z = np.clip((limited - middle) / half, -1, 1)
-        phi = grid.in_ball(z / np.sqrt(self.columns), Fraction(1), BITS)
+        phi = grid.in_ball(z / np.sqrt(self.columns), Fraction(1), FEATURE_BITS)
         upper = (phi.T @ phi)[np.triu_indices(self.columns)]
-        count = [len(data) << 2 * BITS - 1] * (self.relation == ADD_REMOVE)
-        return np.concatenate([upper, phi.sum(axis=0) << BITS, np.array(count, dtype=np.int64)])
+        count = [len(data) << 2 * FEATURE_BITS - 1] * (self.relation == ADD_REMOVE)
+        return np.concatenate([upper, phi.sum(axis=0) << FEATURE_BITS, np.array(count, dtype=np.int64)])
 
     def proof(self, delta: Fraction) -> Theorem:
         """Moments of rank one, of φ and a reward that is 1 for everyone, as one vector; or a ball."""
@@ -111,7 +111,7 @@ class SecondMoments:
             person = assume_rank_one("moments", Fraction(1), self.relation, "movement")
             query = joint(person, Fraction(1))
         else:
-            query = linear(assume_ball("moments", LONGEST, self.relation, "movement"))
+            query = linear(assume_ball("moments", MAX_NORM, self.relation, "movement"))
         noisy = gaussian(query, self.sigma, STEP, self._numbers, "moments", delta, unchanged)
         return shown(noisy, "second-moments")
 

@@ -16,8 +16,8 @@ from mechanisms.shared import accuracy, grid, tails
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import Domain, Rows, View, shown
 
-BITS = 15  #: features and rewards lie on multiples of 2^−15, their products on 2^−30
-STEP = Fraction(1, 2 ** (2 * BITS))
+FEATURE_BITS = 15  #: features and rewards lie on multiples of 2^−15, their products on 2^−30
+STEP = Fraction(1, 2 ** (2 * FEATURE_BITS))
 
 
 def contribution(features: NDArray[np.float64], reward: float, bound: Fraction) -> Integers:
@@ -26,8 +26,8 @@ def contribution(features: NDArray[np.float64], reward: float, bound: Fraction) 
     φ is projected onto the unit ball and y clipped; both are truncated to multiples of 2^−15 first,
     so that their products are exact.
     """
-    phi = grid.in_ball(features[None, :], Fraction(1), BITS)[0]
-    clipped = grid.clipped(np.array([reward]), -bound, bound, BITS)[0]
+    phi = grid.in_ball(features[None, :], Fraction(1), FEATURE_BITS)[0]
+    clipped = grid.clipped(np.array([reward]), -bound, bound, FEATURE_BITS)[0]
     whole = np.append(phi, clipped)
     matrix: Integers = np.outer(whole, whole)
     matrix[-1, -1] = 0

@@ -18,8 +18,8 @@ from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown
 
 Floats = NDArray[np.float64]
-UNIT = 10  #: of the sum of z, so that the weights below are integers
-MOST = 127  #: steps, of which proofs list 2·steps + 1 places: 255, of 256 that the checker reads
+GRID_UNIT = 10  #: of the sum of z, so that the weights below are integers
+MAX_STEPS = 127  #: steps, of which proofs list 2·steps + 1 places: 255, of 256 that the checker reads
 SQUARE, COUNT = 16, 5  #: 1.6·(z² − ½) and ½ beside z
 
 
@@ -51,15 +51,15 @@ class Variance:
         if self.low >= self.high or self.sigma <= 0 or self.rows < 1:
             raise InputError("needed low < high, sigma > 0 and rows >= 1")
         grid.spanned(self.low, self.high)
-        if not 1 <= self.steps <= MOST:
-            raise InputError(f"steps is {self.steps}", f"needed 1 ... {MOST}")
+        if not 1 <= self.steps <= MAX_STEPS:
+            raise InputError(f"steps is {self.steps}", f"needed 1 ... {MAX_STEPS}")
         if (self.rows + 16 * self.sigma) * self.whole >= 2**61:
             raise InputError("the sums would outgrow 64 bits", "use fewer rows or less noise")
 
     @property
     def whole(self) -> int:
         """Return how many units of the query are 1 in z."""
-        return UNIT * self.steps**2
+        return GRID_UNIT * self.steps**2
 
     @property
     def _half(self) -> float:
@@ -83,7 +83,7 @@ class Variance:
     def vectors(self, places: Integers) -> Integers:
         """Return what rows at these places add, a row each."""
         squares = SQUARE * places**2 - SQUARE // 2 * self.steps**2
-        columns = [UNIT * self.steps * places, squares, np.full_like(places, COUNT * self.steps**2)]
+        columns = [GRID_UNIT * self.steps * places, squares, np.full_like(places, COUNT * self.steps**2)]
         return np.stack(columns[: self.numbers], axis=1)
 
     @property
@@ -109,13 +109,13 @@ class Variance:
         sums = noise.noisy("sums", 0, self.query(data)) / self.whole
         count = self._count(sums)
         mean = float(np.clip(sums[0] / count, -1, 1))
-        square = float(np.clip(sums[1] / count * UNIT / SQUARE + 0.5, 0, 1))
+        square = float(np.clip(sums[1] / count * GRID_UNIT / SQUARE + 0.5, 0, 1))
         spread = max(square - mean**2, 0.0) * self._half**2
         found = {"mean": self._middle + self._half * mean, "variance": spread, "deviation": math.sqrt(spread)}
         return View(public={name: np.array([value]) for name, value in found.items()} | {"sums": sums})
 
     def _count(self, sums: Floats) -> float:
-        return float(max(sums[2] * UNIT / COUNT, 1)) if self.numbers == 3 else float(self.rows)
+        return float(max(sums[2] * GRID_UNIT / COUNT, 1)) if self.numbers == 3 else float(self.rows)
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of the sums, and those of what follows from them by interval arithmetic."""
@@ -124,7 +124,7 @@ class Variance:
         reach = double_up(Fraction(steps, self.whole))
         counts = [self._count(sums + np.array([0, 0, way * reach])[: self.numbers]) for way in (-1, 1)]
         mean = np.clip(_quotient(sums[0], reach, counts), -1, 1)
-        square = np.clip(_quotient(sums[1], reach, counts) * UNIT / SQUARE + 0.5, 0, 1)
+        square = np.clip(_quotient(sums[1], reach, counts) * GRID_UNIT / SQUARE + 0.5, 0, 1)
         nearest = 0.0 if mean[0] <= 0 <= mean[1] else float(np.abs(mean).min())
         least = max(square[0] - float(np.abs(mean).max()) ** 2, 0.0)
         spread = np.array([least, max(square[1] - nearest**2, 0.0)]) * self._half**2

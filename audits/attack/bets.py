@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from audits.attack.planning import Floats, cuts_of, weighed
 from audits.attack.thresholds import Threshold, better
 
-BLOCK = 50  #: runs between changes of the stake
-LARGEST = 60.0
+RUNS_PER_STAKE = 50  #: runs between changes of the stake
+MAX_EPSILON = 60.0
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class Bettor:
         if self.rule.direction == "right":
             scores, lefts = -scores, ~lefts
         seen = scores >= self.rule.cut
-        for start in range(0, len(scores), BLOCK):
-            block = slice(start, start + BLOCK)
+        for start in range(0, len(scores), RUNS_PER_STAKE):
+            block = slice(start, start + RUNS_PER_STAKE)
             stake = self._stake()
             win, loss = seen[block] & lefts[block], seen[block] & ~lefts[block]
             logs = np.log1p(stake * self._payoffs(win, loss))
@@ -104,7 +104,7 @@ class Bettor:
         """Return the largest ε at which the same stakes reach 1/risk, rounded down."""
         bad, need = float(self.delta) / 2, -math.log(self.risk)
         most = max(stake for stake, _ in self._stakes)
-        top = min(math.log(1 / most - bad) - 1e-9, LARGEST) if most > 0 else self.claimed
+        top = min(math.log(1 / most - bad) - 1e-9, MAX_EPSILON) if most > 0 else self.claimed
         low, high = self.claimed, max(top, self.claimed)
 
         def wealth(epsilon: float) -> float:

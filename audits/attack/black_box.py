@@ -17,8 +17,8 @@ from audits.attack.learned_scores import Learned, best_score
 from audits.attack.planning import Floats
 from audits.attack.power import against, power, verdict_of
 from audits.attack.runs import (
+    SHARED_SEEDS,
     THIN,
-    TOGETHER,
     TRAIN,
     Challenge,
     Progress,
@@ -42,7 +42,7 @@ from audits.sandbox.crew import Crew, TimeUp
 from audits.sandbox.outcomes import Outcome
 from dpaccount.errors import InputError
 
-BLOCK = 5000  #: certifying runs between two reports of progress
+RUNS_PER_REPORT = 5000  #: certifying runs between two reports of progress
 SPARE = 0.8  #: the part of the time left that is planned for
 EARLY = 1000  #: certifying runs from which it pays to stop early
 ELSEWHERE = 40  #: pairs on which a function that gave nothing so far is tried
@@ -185,7 +185,7 @@ def _anything(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, pace: flo
     tried = pairs[: max(min(ELSEWHERE, _affordable(crew, pace) // 4), 1)]
     crew.keep([side for pair in tried for side in (pair.left, pair.right)])
     for place in range(2 * len(tried)):
-        crew.run([(place, challenge.seed, 1, TOGETHER[0])])
+        crew.run([(place, challenge.seed, 1, SHARED_SEEDS[0])])
         if not crew.tally.empty:
             return
     raise nothing(crew)
@@ -245,7 +245,7 @@ def _certify(
         bettor = bettor_of(rule, learned.left, learned.right, challenge.epsilon, challenge.delta, risk)
     scores: list[Floats] = []
     made = 0
-    block = max(min(BLOCK, room_for(crew.tally.most)), 1)
+    block = max(min(RUNS_PER_REPORT, room_for(crew.tally.most)), 1)
     for start in range(0, runs, block):
         sides = coins[start : start + block]
         outcomes = crew.some([(int(side), challenge.seed, 6, start + n) for n, side in enumerate(sides)])

@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 
 from audits.attack.planning import CAREFUL, Floats, Rates, counted, cuts_of, fewer, modelled, weighed
 
-LARGEST = 60.0  #: no count can show more
-ROUNDING = 1e-13  #: absolute; of the differences of tails
-SLACK = 1e-6  #: relative; far above the error of scipy's binomial tails
+MAX_EPSILON = 60.0  #: no count can show more
+TAIL_ROUNDING = 1e-13  #: absolute; of the differences of tails
+TAIL_SLACK = 1e-6  #: relative; far above the error of scipy's binomial tails
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def tail(v: int, r: int, n: int, s: float, bad: float) -> float:
     upper = _reach(n, bad, ways)  # P(Bin(n, bad) ≥ k); what is beyond the last counts with the last
     chances = upper - np.append(upper[1:], 0.0)
     total = float(chances @ _reach(r, s, v - ways))
-    return min(total * (1 + SLACK) + (ROUNDING if bad > 0 else 0.0), 1.0)
+    return min(total * (1 + TAIL_SLACK) + (TAIL_ROUNDING if bad > 0 else 0.0), 1.0)
 
 
 def _reach(n: int, p: float, k: NDArray[np.int64]) -> Floats:
@@ -103,7 +103,7 @@ def epsilon_below(v: int, r: int, n: int, bad: float, risk: float) -> float:
     """Return the largest ε (rounded down) at which v right guesses of r are too many."""
     if r == 0 or tail(v, r, n, 0.5, bad) > risk:
         return 0.0
-    low, high = 0.0, LARGEST
+    low, high = 0.0, MAX_EPSILON
     while high - low > 1e-7:
         middle = (low + high) / 2
         s = 1 / (1 + math.exp(-middle))

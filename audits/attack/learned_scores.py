@@ -18,7 +18,7 @@ from audits.sandbox.outcomes import Outcome
 Floats = NDArray[np.float64]
 #: bins of a column and the pull of their log-odds towards 0: fine for one strong column, coarse for many weak
 GRAINS = ((24, 1.0), (8, 10.0))
-TOGETHER = 20  #: columns in the additive model
+MAX_ADDITIVE_COLUMNS = 20  #: columns in the additive model
 ALONE = 6  #: columns tried by themselves
 SWEEPS = 12
 
@@ -143,7 +143,7 @@ def best_score(left: Sequence[Outcome], right: Sequence[Outcome], judge: Judge) 
         single = [fit([binned(j, fitted[:, j], grain)], fitted, sides)[0] for j in alive]
         gains = _gains(single, a[1::2], b[1::2])
         order = np.argsort(-gains)
-        useful = [single[k].column for k in order[:TOGETHER] if gains[k] > -np.log(2)]
+        useful = [single[k].column for k in order[:MAX_ADDITIVE_COLUMNS] if gains[k] > -np.log(2)]
         if len(useful) > 1:
             scores.append(_additive(columns, useful, fitted, sides, grain))
         if grain == GRAINS[0]:

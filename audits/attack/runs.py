@@ -6,15 +6,15 @@ from fractions import Fraction
 
 from audits.sandbox.crew import TimeUp
 
-TOGETHER = (1, 2, 3)  #: seeds of the runs that both sides of a pair make with the same randomness
+SHARED_SEEDS = (1, 2, 3)  #: seeds of the runs that both sides of a pair make with the same randomness
 #: of each round of the search: pairs kept, how many of one base, runs a side that it adds
 ROUNDS = ((40, 40, 150), (15, 5, 450), (6, 3, 1200))
 SCREENED = 800  #: pairs whose movement is measured
-LEAST = 60  #: certifying runs that are asked for
+MIN_RUNS = 60  #: certifying runs that are asked for
 TRAIN = 4  #: training runs a side without which nothing can be learned
 THIN = 20  #: runs a side with which the search's rounds compare pairs at least
 #: numbers of all runs that are held at once, about; wide results are compared on fewer runs
-CELLS = 20_000_000
+MAX_CELLS_IN_MEMORY = 20_000_000
 
 Progress = Callable[[str], None]  #: is told in words what is being done; what says "K of N" can be timed
 
@@ -77,16 +77,16 @@ class Runs:
 
 def room_for(most: int) -> int:
     """Return how many runs a side with results of up to `most` numbers are held at once."""
-    return CELLS // (2 * (1 + most))
+    return MAX_CELLS_IN_MEMORY // (2 * (1 + most))
 
 
 def asked_of(challenge: Challenge, pairs: int) -> Runs:
     """Return the runs that are asked for."""
-    train, certify = max(challenge.trials // 6, LEAST), max(challenge.trials * 2 // 3, LEAST)
+    train, certify = max(challenge.trials // 6, MIN_RUNS), max(challenge.trials * 2 // 3, MIN_RUNS)
     if pairs == 1:
         return Runs(0, 0, (), train, certify)
     scale = min(1.0, max(challenge.trials / 10_000, 0.2))
-    return Runs(SCREENED, len(TOGETHER), _thinned(scale), train, certify)
+    return Runs(SCREENED, len(SHARED_SEEDS), _thinned(scale), train, certify)
 
 
 def _thinned(scale: float) -> tuple[tuple[int, int, int], ...]:
@@ -115,7 +115,7 @@ def runs_within(most: int, challenge: Challenge, pairs: int) -> Runs:
         return Runs(0, 0, (), train, certify)
     rounds = _rounds_in(search * 2 // 3)
     left = search - 2 * sum(kept * runs for kept, _, runs in rounds)
-    seeds = len(TOGETHER) if left >= 2 * len(TOGETHER) * ROUNDS[0][0] else 1
+    seeds = len(SHARED_SEEDS) if left >= 2 * len(SHARED_SEEDS) * ROUNDS[0][0] else 1
     return Runs(min(left // (2 * seeds), SCREENED), seeds, rounds, train, certify)
 
 

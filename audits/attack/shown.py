@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 Ratio = Callable[[dict[Part, Integers]], float]  #: the score of any releases, from replays on both sides
 ONE = np.ones(1)  #: what the constant of a map is a weight of
 FITTED = 2  #: runs for every number that is shown, to fit a map
-MOST = 1500  #: shown numbers beyond which none is fitted
+MAX_FITTED = 1500  #: shown numbers beyond which none is fitted
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,9 @@ def _bytes(array: NDArray[np.generic]) -> bytes:
 def numbers_of(run: Run, unit: int) -> Floats | None:
     """Return the numbers that are seen, in order; None where there are too many or they are not finite."""
     parts = [a.ravel() for _, a in looks(run, unit) if a.dtype.kind in "biuf"]
-    if sum(map(len, parts)) > MOST:
+    if sum(map(len, parts)) > MAX_FITTED:
         parts = [a.ravel() for a in run.view.public.values() if a.dtype.kind in "biuf"]
-    if sum(map(len, parts)) > MOST:
+    if sum(map(len, parts)) > MAX_FITTED:
         return None
     found = np.concatenate([np.zeros(0), *parts]).astype(np.float64)
     return found if np.isfinite(found).all() else None

@@ -9,7 +9,7 @@ import numpy as np
 
 from audits.attack.learned_scores import best_score
 from audits.attack.planning import Floats
-from audits.attack.runs import THIN, TOGETHER, TRAIN, Challenge, Progress, Runs, room_for
+from audits.attack.runs import SHARED_SEEDS, THIN, TRAIN, Challenge, Progress, Runs, room_for
 from audits.attack.thresholds import plan_threshold, violation
 from audits.datasets.bases import Pair
 from audits.sandbox.crew import Crew
@@ -17,7 +17,7 @@ from audits.sandbox.outcomes import Outcome
 
 AT_ONCE = 2_000_000  #: numbers handed to a worker at a time
 CLEAR = 3.5  #: standard deviations beyond the claim from which a pair is preferred for them
-FIRST = 12  #: runs a side before the pace on a pair is known
+PACE_RUNS = 12  #: runs a side before the pace on a pair is known
 UNPAIRED = 4  #: times as many seeds, and as few pairs, where noise does not cancel
 KEPT = 4  #: one in KEPT candidates is reserved for pairs on which texts, failures or kinds of result differ
 HANGS = 3  #: runs without an answer after which the search gives up
@@ -64,8 +64,8 @@ class Screen:
     @staticmethod
     def of(planned: Runs, *, repeats: bool) -> "Screen":
         """Return the screen for a function whose runs repeat themselves with the seed, or do not."""
-        if repeats or planned.seeds < len(TOGETHER):
-            return Screen(planned.screened, TOGETHER[: planned.seeds], repeats)
+        if repeats or planned.seeds < len(SHARED_SEEDS):
+            return Screen(planned.screened, SHARED_SEEDS[: planned.seeds], repeats)
         return Screen(
             max(planned.screened // UNPAIRED, 1), range(1, UNPAIRED * planned.seeds + 1), paired=False
         )
@@ -244,7 +244,7 @@ def _shortlist(pairs: Sequence[Pair], moved: Floats, odd: Sequence[int], most: i
 def more_runs(crew: Crew, trial: Trial, runs: int, seed: int, seconds: float) -> None:
     """Make up to `runs` further runs on both sides of a pair, in about `seconds` at most; one at least."""
     crew.keep([trial.candidate.left, trial.candidate.right])
-    first = min(runs, FIRST, max(int(seconds / (2 * trial.pace)), 1))
+    first = min(runs, PACE_RUNS, max(int(seconds / (2 * trial.pace)), 1))
     while first > 0:
         start, begun = len(trial.left), crew.left()
         for side, made in ((0, trial.left), (1, trial.right)):

@@ -34,11 +34,11 @@ from mechanisms.subject import Subject
 
 Floats = NDArray[np.float64]
 CHUNK = 250
-BLOCK = 4000  #: runs between two looks at the bets
+RUNS_PER_LOOK = 4000  #: runs between two looks at the bets
 TRAINING = 20  #: one run in so many chooses rules: every score says how likely it is on either side
 PROBES = 20  #: runs that measure how long one takes
 SHARE = 0.5  #: of the wall limit that the runs may be expected to take
-COLUMNS = {"proof": 0, "claim": 1}  #: which score a target is about: of the releases, of what is shown
+SCORE_COLUMNS = {"proof": 0, "claim": 1}  #: which score a target is about: of the releases, of what is shown
 EXTRA = 200  #: runs that may be made for learning what is shown, beside those that are counted
 FIRST_EXTRA = 2**40  #: their numbers
 #: rules whose conclusion says its premises over again, for what a unit goes through
@@ -141,7 +141,7 @@ def attack(  # noqa: PLR0913
     share = risk / len(points)
     results = []
     for target in points:
-        held, out = left[:, COLUMNS[target.of]], right[:, COLUMNS[target.of]]
+        held, out = left[:, SCORE_COLUMNS[target.of]], right[:, SCORE_COLUMNS[target.of]]
         plans = [
             planner(held[: trained[0]], out[: trained[1]], target.delta, share, trials - train // 2)
             for planner in planners
@@ -175,9 +175,9 @@ def attack_early(  # noqa: PLR0913
     worlds, trials, swapped, train = _arranged(
         World(subject, suspect.pair, suspect.coins, folders), proved, trials, seed, jobs, seconds
     )
-    column, tell = COLUMNS[target.of], counted("audit", 2 * trials, progress)
+    column, tell = SCORE_COLUMNS[target.of], counted("audit", 2 * trials, progress)
     done = [0, 0]
-    ends = [train, *range(train + BLOCK, 2 * trials, BLOCK), 2 * trials]
+    ends = [train, *range(train + RUNS_PER_LOOK, 2 * trials, RUNS_PER_LOOK), 2 * trials]
     halves: tuple[list[Floats], list[Floats]] = ([], [])
     bettor = None
     for start, end in zip([0, *ends[:-1]], ends, strict=True):

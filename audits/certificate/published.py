@@ -21,7 +21,7 @@ from dpaccount.relation import bounded_row
 
 Floats = NDArray[np.float64]
 RUNS = 500  #: on either side: ε is at least 4.9 then, if all are told apart
-NEAR = 9.0  #: −log₁₀ of the share outside the column space, above which Z counts as inside
+MIN_DIGITS_INSIDE = 9.0  #: −log₁₀ of the share outside the column space, above which Z counts as inside
 EVENT = "Z lies in the column space of the first data: those are centred and of full rank, n >= d + 2"
 REASON = (
     "Theorem 1 of Kharkovskii et al. 2020 is false where n >= d + 2: Z lies in the column space of the"
@@ -35,7 +35,7 @@ def refuted(claim: Claim, subject: PoCurator) -> Certificate:
     claim.check_in_force()
     promise, confidence = claim.guarantee, claim.audit.confidence
     held, out = _scores(subject, (float(promise.epsilon), float(promise.delta)), claim.audit.seed)
-    bound = clopper_pearson(held, out, NEAR, promise.delta, 1 - confidence, "left")
+    bound = clopper_pearson(held, out, MIN_DIGITS_INSIDE, promise.delta, 1 - confidence, "left")
     apart = (bound.hits, bound.alarms) == (bound.runs, 0)
     beaten = apart or bound.epsilon_lower > promise.epsilon
     report = AuditReport(

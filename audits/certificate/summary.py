@@ -8,7 +8,7 @@ from typing import Any
 from dpaccount.checker import plain
 from dpaccount.exact import to_digits
 
-MOST = 12  #: numbers of an array that a summary shows
+MAX_SHOWN = 12  #: numbers of an array that a summary shows
 
 
 def summary(certificate: dict[str, Any], path: object) -> str:
@@ -103,8 +103,8 @@ def _listed(value: object, rounding: str = ROUND_HALF_EVEN) -> object:
     if not isinstance(value, list):
         return value
     numbers = list(_flat(value))
-    shown = ", ".join(_short(number, rounding) for number in numbers[:MOST])
-    return f"[{shown}, …]" if len(numbers) > MOST else f"[{shown}]"
+    shown = ", ".join(_short(number, rounding) for number in numbers[:MAX_SHOWN])
+    return f"[{shown}, …]" if len(numbers) > MAX_SHOWN else f"[{shown}]"
 
 
 def _flat(value: Any) -> Iterator[float]:

@@ -15,7 +15,7 @@ from dpaccount.exact import read_exact
 if TYPE_CHECKING:
     from audits.api.requests import Audit, Sensitivity
 
-RELATIONS = one_of("replace-one", "add-remove", "bounded-row")
+RELATION_CHOICES = one_of("replace-one", "add-remove", "bounded-row")
 DTYPES = one_of("float", "int")
 Shape = Annotated[str, Parameter(metavar="ROWS[,COLUMNS]")]
 Data = Annotated[str, Parameter(allow_leading_hyphen=True, metavar="JSON|FILE")]
@@ -76,7 +76,7 @@ class AuditOptions:
     seed: Whole = None
     seconds: Number = None
     jobs: Whole = None
-    relation: Annotated[str, RELATIONS] | None = None
+    relation: Annotated[str, RELATION_CHOICES] | None = None
     radius: Number = None
     shape: Shape | None = None
     low: Numbers = None
@@ -191,7 +191,7 @@ class SensitivityOptions:
     shape: Shape | None = None
     low: Numbers = None
     high: Numbers = None
-    relation: Annotated[str, RELATIONS] | None = None
+    relation: Annotated[str, RELATION_CHOICES] | None = None
     radius: Number = None
     dtype: Annotated[str, DTYPES] | None = None
     columns: File | None = None

@@ -15,9 +15,9 @@ from dpaccount.relation import radius_of
 from mechanisms.subject import Domain, Rows
 
 SHARES = (1.0, 1.0, 0.5, 0.01, 1e-6)  #: of a radius by which a record moves
-STEPS = 12  #: powers of two, from 1 down
+HALVINGS = 12  #: powers of two, from 1 down
 OTHERS = ("mirrored", "negated", "one column", "any")
-FEW = (1, 2, 3, 5)  #: records that share a value, as often as not
+SHARED_COUNTS = (1, 2, 3, 5)  #: records that share a value, as often as not
 
 
 def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.SearchStrategy[Pair]:
@@ -33,7 +33,7 @@ def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.Se
         base = draw(st.sampled_from((*BASES, "crowd")))
         if base == "crowd":
             column, mark = draw(st.sampled_from(places))
-            several = draw(st.sampled_from(counts(rows, marks, FEW)))
+            several = draw(st.sampled_from(counts(rows, marks, SHARED_COUNTS)))
             base = crowd(several, mark, column, draw(st.sampled_from(BACKGROUNDS)))
         drawn = base.startswith(DRAWN)
         seed = draw(st.integers(0, 2**32 - 1)) if drawn else 0
@@ -59,7 +59,7 @@ def stepping(domain: Domain, relation: str) -> list[Pair]:
     A small power of two is a multiple of every finer power; the rows lie on it and a little nearer to 0.
     """
     found = []
-    for number in range(2 * STEPS):
+    for number in range(2 * HALVINGS):
         left, unit = dataset(domain, "uniform", number), 1 + number % domain.rows
         signs = np.where(np.arange(len(domain.low)) % 2 * (number % 2), -1.0, 1.0)
         here = np.clip(signs * 2.0 ** -(number // 2), domain.low, domain.high)

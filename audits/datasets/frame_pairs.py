@@ -21,7 +21,7 @@ from audits.datasets.forms import MISSING
 from audits.datasets.frame import Frame, first_to_last
 from dpaccount.relation import ADD_REMOVE
 
-NUMBERS = 20_000_000  #: in all pairs together
+MAX_NUMBERS = 20_000_000  #: in all pairs together
 FEWEST = 12  #: pairs, however large
 MOST_BASES = 150
 
@@ -75,7 +75,7 @@ class _Ends:
 
 
 Sizes = tuple[int, int]
-CELLS: dict[str, Callable[[_Ends, Sizes, np.random.Generator], Floats]] = {
+CELL_FILLS: dict[str, Callable[[_Ends, Sizes, np.random.Generator], Floats]] = {
     "any cells": lambda e, n, rng: e.between(rng.random((*n, len(e.low)))),
     "all low": lambda e, n, _: np.broadcast_to(e.low, (*n, len(e.low))),
     "all high": lambda e, n, _: np.broadcast_to(e.high, (*n, len(e.low))),
@@ -99,7 +99,7 @@ CELLS: dict[str, Callable[[_Ends, Sizes, np.random.Generator], Floats]] = {
 
 def candidates(frame: Frame, seed: int, most: int = 800) -> list[Pair]:
     """Return up to `most` different pairs (fewer where tables are large), every base in turn."""
-    room = min(most, max(NUMBERS // (2 * frame.rows * frame.width), FEWEST))
+    room = min(most, max(MAX_NUMBERS // (2 * frame.rows * frame.width), FEWEST))
     found: dict[tuple[int, int], Pair] = {}
     makers = [_of_base(frame, base, number, seed) for number, base in enumerate(bases(frame))]
     for pair in itertools.chain.from_iterable(itertools.zip_longest(*makers)):
@@ -120,7 +120,7 @@ def bases(frame: Frame) -> list[Base]:
     added = frame.relation == ADD_REMOVE
     others = list(dict.fromkeys(n for n in (frame.rows - 1, 1, 0, frame.rows // 2) if 0 <= n < frame.rows))
     sizes = others if added else others[:1]
-    choices: tuple[list[Any], ...] = (list(CELLS), gaps if missing else gaps[:1], rows, sizes)
+    choices: tuple[list[Any], ...] = (list(CELL_FILLS), gaps if missing else gaps[:1], rows, sizes)
     each = [list(enumerate(choice)) for choice in choices]
     ranked = sorted(itertools.product(*each), key=lambda ways: sum(rank for rank, _ in ways))
     return [Base(*(value for _, value in ways)) for ways in ranked][:MOST_BASES]
@@ -130,7 +130,7 @@ def crowd(frame: Frame, base: Base, unit: int, seed: int) -> Floats:
     """Return the records of the others, with every name but `unit`'s."""
     rng = np.random.default_rng([seed, 17])
     ends, size = _Ends(frame), (base.others, frame.table.max_rows)
-    cells = np.array(CELLS[base.cells](ends, size, rng), dtype=np.float64)
+    cells = np.array(CELL_FILLS[base.cells](ends, size, rng), dtype=np.float64)
     gone = np.zeros(cells.shape, dtype=bool)
     if base.gaps == "a third":
         gone = rng.random(cells.shape) < 1 / 3
@@ -165,7 +165,7 @@ def persons(frame: Frame) -> dict[str, Person]:
     return found
 
 
-FIRST = (
+FIRST_PAIRS = (
     ("in turn high", "one low"),
     ("full high", "full low"),
     ("full high", "one missing"),
@@ -193,7 +193,7 @@ def _of_base(frame: Frame, base: Base, number: int, seed: int) -> Iterator[Pair]
     known = persons(frame)
     rng = np.random.default_rng([seed, 7, number])
     added = frame.relation == ADD_REMOVE
-    first: list[tuple[str, ...]] = [(name,) for name in ALONE] if added else list(FIRST)
+    first: list[tuple[str, ...]] = [(name,) for name in ALONE] if added else list(FIRST_PAIRS)
     every: list[tuple[str, ...]] = (
         [(name,) for name in known] if added else list(itertools.combinations(known, 2))
     )

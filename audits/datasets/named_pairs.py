@@ -13,14 +13,14 @@ from audits.datasets.bases import Pair, named_datasets
 from audits.datasets.shape import Shape
 from mechanisms.subject import Rows
 
-NUMBERS = 20_000_000  #: in all pairs together
+MAX_NUMBERS = 20_000_000  #: in all pairs together
 FEWEST = 12  #: pairs, however large
 VALUES = 20  #: of one record, between its bounds
 
 
 def candidates(shape: Shape, seed: int, most: int = 800) -> list[Pair]:
     """Return up to `most` different pairs (fewer where they are large), every base in turn."""
-    room = min(most, max(NUMBERS // (2 * shape.rows * shape.width), FEWEST))
+    room = min(most, max(MAX_NUMBERS // (2 * shape.rows * shape.width), FEWEST))
     found: dict[tuple[int, int], Pair] = {}
     for layer in itertools.zip_longest(*_by_base(shape, seed)):
         for candidate in layer:

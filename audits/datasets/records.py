@@ -21,7 +21,7 @@ MULTIPLES, FRACTIONS = 64, 12  #: of a mark
 TERMS = 5  #: numbers of one statement that are put together
 TOGETHER, DRAWN, MOST = 800, 80, 4  #: records with marks that stand together: in all, for a mark; columns
 TOTALS, FREE, FEW = 24, 6, 8  #: fixed sums, columns left out of them; records that a dataset has
-COLUMNS = 32  #: that have marks alone
+MAX_MARKED_COLUMNS = 32  #: that have marks alone
 
 
 def thin(many: int, most: int) -> int:
@@ -77,7 +77,7 @@ def _noted(domain: Domain, marks: Sequence[float], groups: Sequence[tuple[float,
     """Return records that have a mark, or a number that follows from marks, in one column; others high."""
     low, high = np.array(domain.low), np.array(domain.high)
     found = [np.clip(np.array(marks)[:, None], low, high)]  # and such that have it in all
-    for column in range(0, len(low), thin(len(low), COLUMNS)):
+    for column in range(0, len(low), thin(len(low), MAX_MARKED_COLUMNS)):
         values = about(domain, column, marks, groups)
         found.append(np.tile(high, (len(values), 1)))
         found[-1][:, column] = values

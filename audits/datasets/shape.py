@@ -18,7 +18,7 @@ from mechanisms.subject import Domain
 Data = NDArray[Any]  #: (rows,) or (rows, columns), float64 or int64
 
 MAX_NUMBERS = 1_000_000
-LARGEST = Fraction(10) ** 300
+MAX_ENTRY = Fraction(10) ** 300
 
 
 class Neighbourhood(Protocol):
@@ -209,7 +209,7 @@ def _ends(place: Place, columns: int) -> tuple[float, ...]:
 
 def _double(place: Place) -> float:
     value = place.real()
-    if abs(value) > LARGEST:
+    if abs(value) > MAX_ENTRY:
         raise place.wrong("a number too large for floating point", "use magnitudes up to 1e300")
     return float(value)
 

@@ -20,7 +20,7 @@ SEED = 1  #: of datasets that are drawn
 UNITS = 100  #: rows that are changed, one by one
 FEW_VALUES = 16  #: of a whole column: walks lead to rows that have each
 MARKED = 48  #: walks to rows that share a mark
-COLUMNS = 6  #: of which tables are sorted, or have marks in every row
+MAX_SORTED_COLUMNS = 6  #: of which tables are sorted, or have marks in every row
 
 
 def star(domain: Domain, relation: str, base: str, unit: int, records: Rows) -> Iterator[Pair]:
@@ -129,7 +129,7 @@ def examples(domain: Domain) -> list[str]:
 
 def special(domain: Domain, marks: tuple[float, ...]) -> list[str]:
     """Return bases that real tables may be like and drawn ones are not: sorted, balanced, of fixed sums."""
-    columns = range(min(len(domain.low), COLUMNS))
+    columns = range(min(len(domain.low), MAX_SORTED_COLUMNS))
     ordered = [f"{way} {column} uniform" for column in columns for way in ("rising", "falling")]
     ends = [f"ends {bits}" for bits in range(1, min(2 ** len(domain.low), 17) - 1)]
     fits = marked_columns(domain, tuple(total / domain.rows for total in (1.0, 100.0, *marks)))

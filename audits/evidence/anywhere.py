@@ -23,7 +23,7 @@ from dpaccount.proof import ADD_REMOVE
 from mechanisms.subject import Domain, Rows, Subject
 
 #: bases of a run
-FIRST = ("uniform", "low", "skewed", "tenths", "high", "few", "spread", "corners", "middle")
+FIRST_DRAWS = ("uniform", "low", "skewed", "tenths", "high", "few", "spread", "corners", "middle")
 PLAIN = ("low", "high", "middle", "corners", "uniform", "spread", "few", "tenths")
 #: runs with releases as drawn; their skewed datasets; datasets of a chosen run
 DRAWN, SKEWED, SOME = 2, 14, 3
@@ -113,7 +113,7 @@ def anywhere(
     """
     for number, way in enumerate(WAYS):
         coins = seed + number
-        base = FIRST[number % len(FIRST)]
+        base = FIRST_DRAWS[number % len(FIRST_DRAWS)]
         left = dataset(domain, base, seed)
         source = Chosen(rehearse(proved, Rehearsal(coins)), proved.laws, way, number)
         run = recorded(subject, left, source, coins)

@@ -31,7 +31,7 @@ from mechanisms.subject import Rows, Subject
 from mechanisms.table.by_person import ByPerson
 from mechanisms.table.persons import bounded
 
-FEW = 30  #: persons in a made-up table
+MADE_UP_PERSONS = 30  #: persons in a made-up table
 BEYOND = 2  #: rows that do not count, of a person in a made-up table who has more than may
 BATCH = 5  #: rows of a made-up table that are read at once: a person's stand in several batches
 
@@ -97,7 +97,7 @@ def bounding(
 ) -> tuple[int, int, dict[str, object] | None]:
     """Return how many pairs of persons were tried, the most steps of rows between them, and what is wrong."""
     tried, worst, failing = 0, 0, None
-    subject = replace(subject, rows=min(subject.rows, FEW))  # a slot depends on no other one
+    subject = replace(subject, rows=min(subject.rows, MADE_UP_PERSONS))  # a slot depends on no other one
 
     @hypothesis.seed(seed)
     @searching(examples, Phase.generate, Phase.shrink)

@@ -29,8 +29,8 @@ from mechanisms.subject.playing import fresh
 from mechanisms.table.by_person import named
 
 FRAMES = 2000  #: of which the variables are read
-MOST = 4096  #: numbers of one array or list
-CELLS = 3  #: of data, that take as long as a call
+MAX_NUMBERS = 4096  #: numbers of one array or list
+CELLS_PER_CALL = 3  #: of data, that take as long as a call
 
 
 class Meeting(np.ndarray[Any, np.dtype[np.float64]]):
@@ -62,9 +62,11 @@ def _plain(value: Any) -> Any:
 def _note(values: list[Any]) -> None:
     for value in values:
         if isinstance(value, tuple | list):
-            _note(list(value[:MOST]))
+            _note(list(value[:MAX_NUMBERS]))
         elif not isinstance(value, Meeting):
-            Meeting.notes.update(numbers_in(value.ravel()[:MOST] if isinstance(value, np.ndarray) else value))
+            Meeting.notes.update(
+                numbers_in(value.ravel()[:MAX_NUMBERS] if isinstance(value, np.ndarray) else value)
+            )
 
 
 def observed(subject: Subject, proved: Proved, seed: int) -> Landmarks:
@@ -77,7 +79,7 @@ def observed(subject: Subject, proved: Proved, seed: int) -> Landmarks:
         with contextlib.suppress(fork.NoAnswer):
             calls, noted = fork.apart(partial(_watched, subject, proved, data, seed))
         notes.append(set(noted) - set(data.ravel().tolist()))
-        work = max(work, calls + data.size // CELLS)
+        work = max(work, calls + data.size // CELLS_PER_CALL)
     work = 1 << work.bit_length()  # coarse: what it leads to is the same on every machine
     return landmarks(subject, notes[0] & notes[1], work)
 

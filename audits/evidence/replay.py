@@ -22,7 +22,7 @@ from mechanisms.subject import Rows, Subject, View
 from mechanisms.subject.playing import identical, kept, plain, reported, watched
 
 Part = tuple[str, Hashable]
-CELLS = "noisy_cells"
+NOISY_CELLS = "noisy_cells"
 
 
 class ReplayError(Exception):
@@ -48,7 +48,7 @@ class Recorder:
 
     def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
         """Release cells that the data name through the inner source and remember them."""
-        return self._keep(CELLS, key, part, cells)
+        return self._keep(NOISY_CELLS, key, part, cells)
 
     def _keep(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
         exact = in_range(values)
@@ -79,12 +79,12 @@ class Replayer:
 
     def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
         """Return the recorded cells that were shown, whatever cells there are; raises as `noisy` does."""
-        return self._answer(CELLS, key, part, cells)
+        return self._answer(NOISY_CELLS, key, part, cells)
 
     def _answer(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
         exact = in_range(values)
         recorded = self.released.get((key, part))
-        form = exact.shape[1:] if how == CELLS else exact.shape  # how many cells there are is private
+        form = exact.shape[1:] if how == NOISY_CELLS else exact.shape  # how many cells there are is private
         if recorded is None or recorded.shape[-len(form) :] != form:
             self._refuse(f"the neighbour's run releases {key!r}, part {part!r}, shape {exact.shape}")
         if self.asked_by.get((key, part), how) != how:
@@ -258,7 +258,7 @@ def unlike(run: Run, again: Run) -> str | None:
 def moves(run: Run, other: Run, part: Part) -> Integers:
     """Return by how much each number of a release's private value differs; of cells, each cell's count."""
     here, there = run.exact[part], other.exact[part]
-    if run.asked_by.get(part) == CELLS:
+    if run.asked_by.get(part) == NOISY_CELLS:
         here, there = side_by_side(here, there)
     moved: Integers = (there - here).ravel()
     return moved
@@ -272,7 +272,7 @@ def log_ratio(run: Run, other: Run, noise: Mapping[str, Law]) -> float:
     found = []
     for part in run.exact:
         values = [run.released[part], run.exact[part], other.exact[part]]
-        if run.asked_by.get(part) == CELLS:
+        if run.asked_by.get(part) == NOISY_CELLS:
             values = side_by_side(*values)
         found.append(likelihood.log_ratio(noise[part[0]], *values))
     forbidden = {value for value in found if math.isinf(value)}

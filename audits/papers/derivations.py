@@ -29,21 +29,21 @@ from dpaccount.proof import (
 )
 from dpaccount.proof.search import approximate
 
-BITS = 64  #: of short fractions
+FRACTION_BITS = 64  #: of short fractions
 TINY = Fraction(1, 2**2880)  #: rarer events are stated as rare as this: derivations hold no longer numbers
 ONE_RELEASE = [(1, 1)]
 
 
 def short_below(value: Fraction) -> Fraction:
     """Return a fraction of 64 bits just below a positive one."""
-    shift = value.denominator.bit_length() - value.numerator.bit_length() + BITS
+    shift = value.denominator.bit_length() - value.numerator.bit_length() + FRACTION_BITS
     scale = Fraction(2) ** shift
     return Fraction(int(value * scale)) / scale
 
 
 def short_above(value: Fraction) -> Fraction:
     """Return a number that is short already, else a fraction of 64 bits just above a positive one."""
-    return value if value.denominator.bit_length() <= BITS else 1 / short_below(1 / value)
+    return value if value.denominator.bit_length() <= FRACTION_BITS else 1 / short_below(1 / value)
 
 
 def settled(theorem: Theorem, epsilon: Fraction, delta: Fraction) -> Theorem:

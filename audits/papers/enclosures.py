@@ -16,7 +16,7 @@ from dpaccount.numerics.balls import accurate, ball, between, ceil_of, floor_of,
 from dpaccount.numerics.closed import gaussian
 from dpaccount.numerics.solve import solve
 
-BITS = 100  #: accuracy of closed forms
+CLOSED_FORM_BITS = 100  #: accuracy of closed forms
 WIDTH = Fraction(1, 10**12)  #: relative width of what is solved for
 HUGE = 10**30  #: μ² beyond which ε is μ²/2 to 14 digits
 ONE = Enclosure(Fraction(1), Fraction(1))
@@ -31,7 +31,7 @@ def exactly(value: Fraction | int) -> Enclosure:
 
 def enclose(value: Callable[[], arb]) -> Enclosure:
     """Return an enclosure of a closed form, about 100 bits wide."""
-    found = accurate(value, BITS, start=160)
+    found = accurate(value, CLOSED_FORM_BITS, start=160)
     return Enclosure(floor_of(found), ceil_of(found))
 
 

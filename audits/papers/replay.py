@@ -36,7 +36,7 @@ def replay(answer: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError(f"{answer['name']} at these parameters has no written refutation to replay")
     witness, steps = answer["witness"], answer["derivation"]
     if "step" in witness:
-        return STEPS[witness["step"]["of"]](witness["step"])
+        return REPLAYS[witness["step"]["of"]](witness["step"])
     said = checker.check_derivation(steps)[-1]
     claimed = answer["claimed"]
     same = said[0] == "Refuted" and _close(said[2], claimed["epsilon"]) and _close(said[3], claimed["delta"])
@@ -163,4 +163,4 @@ def _omega(step: Mapping[str, Any]) -> dict[str, Any]:
     return {"printed_omega": omega, "least_singular_value": least, "refutes": omega >= least}
 
 
-STEPS = {"omega": _omega, "chain": _chain, "chernoff": _chernoff, "weights": _weights}
+REPLAYS = {"omega": _omega, "chain": _chain, "chernoff": _chernoff, "weights": _weights}

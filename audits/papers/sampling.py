@@ -12,12 +12,12 @@ from audits.attack.thresholds import choose_threshold, clopper_pearson
 Floats = NDArray[np.float64]
 RISK = Fraction(1, 100)
 TRIALS = 20_000
-MOST = 1_000_000  #: runs per world where a large ε has to be seen
+MAX_RUNS = 1_000_000  #: runs per world where a large ε has to be seen
 
 
 def trials_for(epsilon: Fraction) -> int:
     """Return how many runs can show ε: about 40 e^ε, within limits."""
-    return int(min(MOST, max(TRIALS, 40 * math.exp(min(float(epsilon), 20.0)))))
+    return int(min(MAX_RUNS, max(TRIALS, 40 * math.exp(min(float(epsilon), 20.0)))))
 
 
 def attack(held: Floats, out: Floats, epsilon: Fraction, delta: Fraction) -> dict[str, Any]:

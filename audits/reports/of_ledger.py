@@ -12,7 +12,7 @@ from dpaccount.ledger.answers import room
 
 Report = dict[str, Any]
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  #: how a cell begins that a spreadsheet would compute
-COLUMNS = ("table", "row", "name", "value")
+CSV_COLUMNS = ("table", "row", "name", "value")
 
 
 def verdict(report: Report) -> str:
@@ -29,7 +29,7 @@ def table(report: Report) -> str:
     """Return the report as CSV, a row for each value: which table, which row of it, its name, the value."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(CSV_COLUMNS)
     for line in _values(report):
         writer.writerow([_cell(value) for value in line])
     return out.getvalue()

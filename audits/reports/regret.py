@@ -12,9 +12,9 @@ from dpaccount.documents import read_bytes
 from dpaccount.errors import InputError
 
 HEAD = ["cell", "round", "mean", "standard_error"]
-MOST = 6  #: curves of one picture
-LONGEST = 100  #: characters of a curve's name
-LARGEST = 10**12  #: of a round or a regret
+MAX_CURVES = 6  #: curves of one picture
+MAX_NAME_LENGTH = 100  #: characters of a curve's name
+MAX_COORDINATE = 10**12  #: of a round or a regret
 CAPTION = (
     "Regret by round, with bands of two standard errors: rehearsals on made-up people with simulated noise,"
     " from a file beside this certificate, which neither it nor its checker vouches for. None is a release."
@@ -48,8 +48,8 @@ def read_curves(path: Path) -> list[Curve]:
     for number, line in enumerate(lines[1:], 2):
         name, point = _point(path, number, line)
         found.setdefault(name, []).append(point)
-    if not 1 <= len(found) <= MOST:
-        said = f"it has {len(found)} cells, and a picture 1 to {MOST}"
+    if not 1 <= len(found) <= MAX_CURVES:
+        said = f"it has {len(found)} cells, and a picture 1 to {MAX_CURVES}"
         raise _not_curves(path, f"{said}: keep its first line and those of the cells to show")
     return [_curve(path, name, points) for name, points in found.items()]
 
@@ -60,9 +60,13 @@ def _point(path: Path, number: int, line: list[str]) -> tuple[str, tuple[int, fl
         point = int(at), float(mean), float(error)
     except ValueError:
         raise _not_curves(path, f"line {number} has no round, mean and standard error") from None
-    if not (1 <= point[0] <= LARGEST and abs(point[1]) <= LARGEST and 0 <= point[2] <= LARGEST):
+    if not (
+        1 <= point[0] <= MAX_COORDINATE
+        and abs(point[1]) <= MAX_COORDINATE
+        and 0 <= point[2] <= MAX_COORDINATE
+    ):
         raise _not_curves(path, f"line {number} has no round, mean and standard error")
-    return plain(name)[:LONGEST], point
+    return plain(name)[:MAX_NAME_LENGTH], point
 
 
 def _curve(path: Path, name: str, points: Sequence[tuple[int, float, float]]) -> Curve:

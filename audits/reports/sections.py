@@ -21,7 +21,7 @@ from dpaccount.exact import as_exact, to_digits
 
 ASSUMED = "What the proof assumes of the code, and how it was tested"
 SIGNED = ("Reviewer", "Approver", "Date")
-LONGEST = 4000  #: characters of a step's JSON on a page; all of it is in the certificate
+MAX_STEP_LENGTH = 4000  #: characters of a step's JSON on a page; all of it is in the certificate
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _proof(certificate: Certified) -> tuple[Block, ...]:
         (
             f"{number}. {step['rule']}: {rule_says(step['rule'])}"
             + (f" From {', '.join(str(each) for each in step['from'])}." if step["from"] else ""),
-            json.dumps({"with": step["with"], "gives": step["gives"]}, ensure_ascii=False)[:LONGEST],
+            json.dumps({"with": step["with"], "gives": step["gives"]}, ensure_ascii=False)[:MAX_STEP_LENGTH],
         )
         for number, step in enumerate(proved["derivation"])
     )
@@ -289,4 +289,4 @@ def _short(value: object) -> str:
     if isinstance(value, str):
         return value
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= LONGEST else text[:LONGEST] + " …"
+    return text if len(text) <= MAX_STEP_LENGTH else text[:MAX_STEP_LENGTH] + " …"

@@ -32,7 +32,7 @@ OBSERVERS = {
     "local": "The collector is not trusted either: what leaves {unit} is noisy already.",
 }
 
-RELATIONS = {
+RELATION_WORDS = {
     "replace-one": "Two datasets are neighbours where the data of {unit} are replaced by any other; how many"
     " there are is public.",
     "add-remove": "Two datasets are neighbours where one has the data of {unit} and the other has not; taking"
@@ -42,7 +42,7 @@ RELATIONS = {
 }
 
 CITED = re.compile(r" ?\((?:[^()]*\b(?:19|20)\d\d\b[^()]*|R\d[^()]*|docs/[^()]*)\)")
-LARGE = 690  #: an ε whose odds are not worth a number
+MAX_ODDS_EPSILON = 690  #: an ε whose odds are not worth a number
 ALARM = Fraction(1, 1000)  #: the false-alarm rate of the attack that is described
 
 
@@ -50,7 +50,7 @@ def promise(certificate: Certified) -> list[str]:
     """Return the first paragraph's sentences: what this kind of privacy promises, to whom, and what not."""
     said = certificate["guarantee"]
     unit = said["unit"]
-    relation = RELATIONS[said["relation"]].format(unit=unit, radius=said.get("radius"))
+    relation = RELATION_WORDS[said["relation"]].format(unit=unit, radius=said.get("radius"))
     return [
         f"The promise is differential privacy for {unit}: what is released would have looked almost the same"
         f" with other data of {unit}.",
@@ -71,7 +71,7 @@ def odds(epsilon: Fraction, delta: Fraction) -> list[str]:
     right = (with_growth + delta) / (1 + with_growth)
     found = min(Fraction(1), with_growth * ALARM + delta)
     betting = "any number"
-    if delta < 1 and epsilon <= LARGE:
+    if delta < 1 and epsilon <= MAX_ODDS_EPSILON:
         betting = to_digits((with_growth + delta) / (1 - delta), up=True, digits=3)
     return [
         f"Whoever must tell which of two equally likely cases holds, and may know all other data, is right at"
@@ -82,7 +82,7 @@ def odds(epsilon: Fraction, delta: Fraction) -> list[str]:
 
 def _exponential(epsilon: Fraction) -> Fraction:
     """Return e^ε rounded up (to 1e300 where it is larger)."""
-    if epsilon > LARGE:
+    if epsilon > MAX_ODDS_EPSILON:
         return Fraction(10) ** 300
     context = Context(prec=40, rounding=ROUND_CEILING)
     near = context.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))

@@ -32,7 +32,7 @@ from audits.sensitivity.balls import Ball, Undecided, Unsupported
 BOXES = 20_000
 MOST_NUMBERS = 64  #: in a pair; far fewer can be searched
 AGREE = 1e-6  #: relative; balls and floating point
-SLACK = Fraction(1, 10**9)  #: relative; that of the declared bound of a query in floating point
+FLOAT_SLACK = Fraction(1, 10**9)  #: relative; that of the declared bound of a query in floating point
 
 Query = Callable[[Any], Any]
 Ends = tuple[float, float]
@@ -107,7 +107,7 @@ def prove(
 
 
 def _search(movement: "Movement", bound: Fraction, boxes: int, until: float) -> Proof:
-    most, count, lower, settled = bound * (1 + SLACK), 0, 0.0, 0.0
+    most, count, lower, settled = bound * (1 + FLOAT_SLACK), 0, 0.0, 0.0
     waiting: list[tuple[float, int, BoundedPart]] = []  # the largest bound first
     todo = [(math.inf, part) for part in movement.parts()]
     while todo or waiting:

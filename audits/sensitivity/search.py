@@ -23,14 +23,14 @@ from audits.datasets.shape import Neighbourhood, Shape
 from audits.sandbox.crew import Crew, Gone, TimeUp
 from audits.sandbox.frames import unpacked
 from audits.sandbox.outcomes import Outcome
-from audits.sensitivity.branch_and_bound import SLACK, Proof
+from audits.sensitivity.branch_and_bound import FLOAT_SLACK, Proof
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded, shown
 
 NORMS = ("l1", "l2", "linf")
 EXAMPLES = 300  #: of Hypothesis
 RANDOM = 2000  #: pairs drawn at random
-NUMBERS = 2_000_000  #: handed to the worker at a time
+MAX_NUMBERS_SENT = 2_000_000  #: handed to the worker at a time
 SWEEPS = 4
 ENTRIES = 60  #: entries that one sweep of the ascent changes
 AT_ONCE = 64
@@ -48,7 +48,7 @@ class DeclaredSensitivity:
     @property
     def most(self) -> Fraction:
         """Return the movement above which a pair is a counterexample."""
-        return self.bound * (1 + SLACK)
+        return self.bound * (1 + FLOAT_SLACK)
 
 
 @dataclass
@@ -91,7 +91,7 @@ def test_sensitivity(crew: Crew, declared: DeclaredSensitivity, seed: int) -> Se
             return found
         if declared.pair is not None:
             return _of_pair(crew, found)
-        room = max(NUMBERS // (shape.rows * shape.width), 10)
+        room = max(MAX_NUMBERS_SENT // (shape.rows * shape.width), 10)
         many = [*named, *random_pairs(shape, seed, min(RANDOM, room))]
         step = min(AT_ONCE, room)
         for start in range(1, len(many), step):

@@ -25,7 +25,9 @@ from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
 
 CLIPS = ("low", "high", "radius", "reward")  #: parameters that a table gives and a claim may narrow
-UNIT = "unit"  #: parameter of a class whose neighbours' rows move so far; a claim says it as its radius
+RADIUS_PARAMETER = (
+    "unit"  #: parameter of a class whose neighbours' rows move so far; a claim says it as its radius
+)
 LAYERS = ("mechanisms", "bandits")
 UNSOUND = "po-curator"  #: listed and named by claims, without a proof: `curate --published-unsound` runs it
 
@@ -193,8 +195,8 @@ def _measured(claim: Claim, table: Table, reading: Reading) -> None:
 
 def _unit(claim: Claim, made_by: type) -> dict[str, object]:
     """Return how far a neighbour's row moves, where the claim and the class are about that."""
-    known = any(field.name == UNIT for field, _ in _fields(made_by))
-    return {UNIT: claim.guarantee.radius or Fraction(0)} if known else {}
+    known = any(field.name == RADIUS_PARAMETER for field, _ in _fields(made_by))
+    return {RADIUS_PARAMETER: claim.guarantee.radius or Fraction(0)} if known else {}
 
 
 def make(
@@ -211,12 +213,12 @@ def make(
     """
     _frozen(made_by)
     fields = {field.name: hint for field, hint in _fields(made_by)}
-    about = TABLE_KEYS if given.keys() - {UNIT} else ()
+    about = TABLE_KEYS if given.keys() - {RADIUS_PARAMETER} else ()
     said = {} if parameters is None else parameters.table((), (*fields, *about))
     values = {name: _value_at(place, fields[name]) for name, place in said.items() if name not in about}
     for name, value in given.items():
         if name in values and name not in CLIPS and values[name] != value:
-            source = "guarantee" if name == UNIT else "table"
+            source = "guarantee" if name == RADIUS_PARAMETER else "table"
             raise said[name].wrong(f"{name} follows from the {source}: {value}", "leave it out")
     values = {**given, **values}
     where = None if parameters is None else parameters.where

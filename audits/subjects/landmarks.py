@@ -23,7 +23,7 @@ from dpaccount.errors import InputError
 from mechanisms.subject import Subject
 from mechanisms.table.by_person import named
 
-MOST = 1000  #: constants; of more, an evenly spread choice
+MAX_CONSTANTS = 1000  #: constants; of more, an evenly spread choice
 LONGEST, DEEPEST = 10_000, 4  #: of text and tables
 LONG, GROUPS = 24, 40  #: numbers that stand together, and how often
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -64,7 +64,7 @@ def landmarks(subject: Subject, built: Iterable[float] = (), work: int = 1) -> L
 
 def _chosen(found: Iterable[float]) -> tuple[float, ...]:
     chosen = sorted(number for number in found if math.isfinite(number))
-    return tuple(chosen[:: max(-(-len(chosen) // MOST), 1)])
+    return tuple(chosen[:: max(-(-len(chosen) // MAX_CONSTANTS), 1)])
 
 
 @lru_cache(maxsize=4096)  # a file is parsed once; whether it changed is seen by reading it

@@ -14,7 +14,7 @@ from bandits.contextual_release.public_grid import Places, PublicGrid
 from dpaccount.errors import InputError
 
 Floats = NDArray[np.float64]
-LEAST: Final = 1e-6  #: eigenvalues below this share of the first are left out
+MIN_EIGENVALUE_SHARE: Final = 1e-6  #: eigenvalues below this share of the first are left out
 SPREAD: Final = 0.3  #: mean square of f and of rewards, in units of the bound squared, as τ is chosen for
 GUMBEL: Final = 1.28  #: deviation of the Gumbel noise that an exponential mechanism is the maximum of
 STRONGER: Final = 3  #: of the τ of least error for the mean: what is chosen is the largest score
@@ -25,7 +25,7 @@ def by_features(grid: PublicGrid, counts: Places, per_round: int, ridge: float) 
 
     By eigenvalues, so that a τ far below the rounding of the sum still leaves a positive matrix.
     """
-    phi = grid.features(LEAST).phi
+    phi = grid.features(MIN_EIGENVALUE_SHARE).phi
     values, axes = np.linalg.eigh((phi * counts[:, None]).T @ phi / per_round)
     turned = phi @ axes
     found: Floats = (turned / (np.maximum(values, 0.0) + ridge)) @ turned.T
@@ -42,7 +42,7 @@ def drawn_counts(grid: PublicGrid, rounds: int, per_round: int, rng: np.random.G
 @lru_cache(maxsize=8)
 def expected(grid: PublicGrid, rounds: int, ridge: float) -> Floats:
     """Return h of Z = TΛ + τI, Λ the public quadrature."""
-    features = grid.features(LEAST)
+    features = grid.features(MIN_EIGENVALUE_SHARE)
     found: Floats = (features.phi / (rounds * features.eigenvalues + ridge)) @ features.phi.T
     return found
 
@@ -67,7 +67,7 @@ def _best(grid: PublicGrid, rounds: int, bound: float, epsilon: float, width: fl
     """
     if not epsilon > 0:
         raise InputError("needed epsilon > 0")
-    features = grid.features(LEAST)
+    features = grid.features(MIN_EIGENVALUE_SHARE)
     squares, values = features.phi**2, features.eigenvalues / features.eigenvalues.sum()
     whole = float(features.eigenvalues.sum())
 

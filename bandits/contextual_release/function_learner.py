@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from bandits.contextual_release.public_grid import Eigenfeatures, Places
 from bandits.statistics import clipped_sums
 from bandits.statistics.axes import settled_eigh
-from bandits.statistics.clipped_sums import BITS
+from bandits.statistics.clipped_sums import CONTRIBUTION_BITS
 
 Floats = NDArray[np.float64]
 Cover = tuple[int, int]
@@ -35,9 +35,15 @@ OWN_NOISE: Final = sqrt(0.1)  #: deviation of a reward about its mean, in units 
 SCALES: Final = (0.03, 0.1, 0.3, 1.0, 3.0)  #: s: mean square of f, in units of the bound squared
 POWERS: Final = (0.0, 0.5, 1.0)  #: p
 START: Final = (0.3, 1.0)  #: (s, p) before anything is released
-FEW: Final = 12  #: numbers that K-norm noise is drawn for: its sampler rejects more and more beyond
-LEAST: Final = 1e-3  #: features whose eigenvalue is below this share of the first are left out
-FIRST: Final = {1: (), 2: (Fraction(1, 4),), 3: (Fraction(1, 8), Fraction(1, 4))}  #: shares; then the rest
+MAX_K_NORM_NUMBERS: Final = (
+    12  #: numbers that K-norm noise is drawn for: its sampler rejects more and more beyond
+)
+MIN_EIGENVALUE_SHARE: Final = 1e-3  #: features whose eigenvalue is below this share of the first are left out
+FIRST_SHARES: Final = {
+    1: (),
+    2: (Fraction(1, 4),),
+    3: (Fraction(1, 8), Fraction(1, 4)),
+}  #: shares; then the rest
 SPAN: Final = (log(3), 0.5)  #: steps of ln s and p whose prior weight is e^(−½)
 
 
@@ -113,7 +119,7 @@ class FunctionLearner:
 
     def tell(self, units: NDArray[np.int64]) -> None:
         """Learn from a phase's noisy sum, in grid units of the clip."""
-        released = units / 2.0**BITS * self._clip.bound
+        released = units / 2.0**CONTRIBUTION_BITS * self._clip.bound
         size, people = self._directions.shape[1], self._people
         shape = self._clip.slope * people * (self._directions.T @ self._phi) / len(self._phi)
         noise = people * self._clip.variance * (self._directions.T @ self._directions) / len(self._phi)
@@ -167,7 +173,7 @@ class FunctionLearner:
 
 def phase_covers(rounds: int, phases: int) -> list[Cover]:
     """Return the first and last learner of every phase."""
-    ends = [sum(int(share * rounds) for share in FIRST[phases][:k]) for k in range(phases)]
+    ends = [sum(int(share * rounds) for share in FIRST_SHARES[phases][:k]) for k in range(phases)]
     return [(first + 1, last) for first, last in pairwise([*ends, rounds])]
 
 

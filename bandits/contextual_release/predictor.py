@@ -39,9 +39,9 @@ from mechanisms.subject import Domain, Rows, View, shown
 Floats = NDArray[np.float64]
 
 RULES: Final = ("exponential", "permute-and-flip")
-STEPS: Final = 2**10  #: of the bound, in a reward
+BOUND_STEPS: Final = 2**10  #: of the bound, in a reward
 REACH: Final = 2**20  #: largest entry of a table
-MOST: Final = 100  #: predictions of one run; a derivation of more is too long for the checker
+MAX_PREDICTIONS: Final = 100  #: predictions of one run; a derivation of more is too long for the checker
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,10 @@ class Predictor:
         """Refuse parameters that make no sense, before any charge."""
         if not 2 <= self.rounds <= 10**6:
             raise InputError(f"rounds is {self.rounds}", "it lies in 2 ... 1000000")
-        if not 1 <= self.predictions <= MOST:
+        if not 1 <= self.predictions <= MAX_PREDICTIONS:
             raise InputError(
                 f"predictions is {self.predictions}",
-                f"needed 1 to {MOST}, and function-release for any number",
+                f"needed 1 to {MAX_PREDICTIONS}, and function-release for any number",
             )
         kernels.moderate("the bound of rewards", self.bound)
         if self.rule not in RULES:
@@ -95,7 +95,7 @@ class Predictor:
     @property
     def width(self) -> int:
         """Return a bound of the range by which a replaced record moves the scores of any context."""
-        return self.doubled * STEPS * REACH
+        return self.doubled * BOUND_STEPS * REACH
 
     @cached_property
     def noise_scale(self) -> Fraction:
@@ -134,7 +134,7 @@ class Predictor:
         """Return Σ y over the records of every place, in steps; y is clipped and truncated, NaN is 0."""
         most = float(self.bound)
         rewards = np.clip(data[np.arange(len(data)), 1 + actions], -most, most) / most  # no overflow warns
-        units = np.trunc(np.clip(np.nan_to_num(rewards, nan=0.0), -1, 1) * STEPS).astype(np.int64)
+        units = np.trunc(np.clip(np.nan_to_num(rewards, nan=0.0), -1, 1) * BOUND_STEPS).astype(np.int64)
         found: Integers = np.zeros(self.grid.places, dtype=np.int64)
         np.add.at(found, self.grid.place_of(data[:, 0], actions), units)
         return found

@@ -19,7 +19,7 @@ from dpaccount.errors import InputError
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
-MOST = 4096  #: places of one grid
+MAX_PLACES = 4096  #: places of one grid
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class PublicGrid:
         """Refuse grids without points, with too many, and unknown kernels; raises `InputError`."""
         if self.actions < 1:
             raise InputError("the action grid is empty", "needed actions >= 1")
-        if self.contexts < 1 or self.actions * self.contexts > MOST:
-            raise InputError(f"needed contexts >= 1 and at most {MOST} pairs of an action and a cell")
+        if self.contexts < 1 or self.actions * self.contexts > MAX_PLACES:
+            raise InputError(f"needed contexts >= 1 and at most {MAX_PLACES} pairs of an action and a cell")
         kernels.known(self.kernel, self.lengthscale)
 
     @property

@@ -11,18 +11,18 @@ import numpy as np
 
 from bandits.contextual_release import covariance
 from bandits.contextual_release.function_learner import (
-    FEW,
-    LEAST,
+    MAX_K_NORM_NUMBERS,
+    MIN_EIGENVALUE_SHARE,
     START,
     FunctionLearner,
     Noise,
     phase_covers,
 )
-from bandits.contextual_release.predictor import MOST, share
+from bandits.contextual_release.predictor import MAX_PREDICTIONS, share
 from bandits.contextual_release.public_grid import PublicGrid
 from bandits.learning.selector import Selection
 from bandits.statistics.calibration import least_sigma
-from bandits.statistics.clipped_sums import BITS
+from bandits.statistics.clipped_sums import CONTRIBUTION_BITS
 from dpaccount.errors import InputError
 from dpaccount.proof import REPLACE_ONE, assume_ball, linear
 from mechanisms.shared import grid as steps
@@ -40,10 +40,10 @@ def choose(
     """
     if epsilon <= 0 or not 0 <= delta < 1 or rounds < 2 or (predictions is not None and predictions < 1):
         raise InputError("needed epsilon > 0, 0 <= delta < 1, rounds >= 2 and predictions >= 1")
-    found = {("function-release", "k-norm"): _released(grid, rounds, _k_norm(epsilon), FEW)}
+    found = {("function-release", "k-norm"): _released(grid, rounds, _k_norm(epsilon), MAX_K_NORM_NUMBERS)}
     if delta > 0:
         found["function-release", "gaussian"] = _released(grid, rounds, _gaussian(grid, epsilon, delta), None)
-    if predictions is not None and predictions <= MOST:
+    if predictions is not None and predictions <= MAX_PREDICTIONS:
         scale = share("exponential", predictions, epsilon, delta)
         found["range-predictor", "exponential"] = covariance.forecast(
             grid, rounds, 1.0, 1 / float(scale), 2.0
@@ -63,7 +63,7 @@ def _k_norm(epsilon: Fraction) -> Noise:
 
 def _gaussian(grid: PublicGrid, epsilon: Fraction, delta: Fraction) -> Noise:
     person = linear(assume_ball("phase", Fraction(1), REPLACE_ONE, "movement"))
-    size, step = grid.features(LEAST).size, steps.step(BITS)
+    size, step = grid.features(MIN_EIGENVALUE_SHARE).size, steps.step(CONTRIBUTION_BITS)
     sigma = least_sigma(
         lambda s: gaussian(person, 2 * s, step, size, "phase", delta, unchanged), epsilon, delta
     )
@@ -79,7 +79,7 @@ class _Forecast(FunctionLearner):
 
 def _released(grid: PublicGrid, rounds: int, noise: Noise, most: int | None) -> float:
     """Return the deviation of f that is left after all phases."""
-    features = grid.features(LEAST)
+    features = grid.features(MIN_EIGENVALUE_SHARE)
     learner = _Forecast(features, noise, most or features.size, 1.0)
     for first, last in phase_covers(rounds, 3 if rounds >= SHORT else 1):
         learner.begin(last - first + 1)

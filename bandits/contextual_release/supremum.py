@@ -28,9 +28,9 @@ from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 
 Point = tuple[Fraction, ...]
-BITS: Final = 96
+PRECISION: Final = 96
 EVALUATIONS: Final = 1500  #: of the variance, in balls
-NEAR: Final = Fraction(101, 100)  #: branch and bound stops within this factor
+STOP_FACTOR: Final = Fraction(101, 100)  #: branch and bound stops within this factor
 BOX: Final = "the unit box"
 FINITE: Final = "a finite grid"
 
@@ -160,7 +160,7 @@ def branch_and_bound(posterior: PosteriorVariance, hint: Point, most: int = EVAL
     if len(hint) != posterior.dimension or not all(0 <= x <= 1 for x in hint):
         raise InputError("the hint lies beyond the unit box", "needed a point of it")
     dimension = posterior.dimension
-    with precision(BITS):
+    with precision(PRECISION):
         top = 1 / ball(posterior.ridge)  # σ̄² ≤ 1/τ anyhow
         best, tries, order = floor_of(posterior.variance(hint)), 1, itertools.count()
         corner = ball(dimension).sqrt() / 2
@@ -176,7 +176,7 @@ def branch_and_bound(posterior: PosteriorVariance, hint: Point, most: int = EVAL
             heapq.heappush(heap, (-float(bound), next(order), bound, centre, depth))
 
         open_cell((Fraction(1, 2),) * dimension, 0)
-        while -heap[0][0] > float(best * NEAR) and tries < most:
+        while -heap[0][0] > float(best * STOP_FACTOR) and tries < most:
             _, _, _, centre, depth = heapq.heappop(heap)
             quarter = Fraction(1, 2 ** (depth + 2))
             for signs in itertools.product((-1, 1), repeat=dimension):
@@ -189,7 +189,7 @@ def branch_and_bound(posterior: PosteriorVariance, hint: Point, most: int = EVAL
 def over_places(posterior: PosteriorVariance, points: list[Point]) -> Supremum:
     """Return an enclosure of the largest σ̄² over a finite grid, every point of it evaluated."""
     _ours(posterior)
-    with precision(BITS):
+    with precision(PRECISION):
         values = [posterior.variance(point) for point in points]
         ends = Enclosure(max(map(floor_of, values)), max(map(ceil_of, values)))
     return Supremum(ends, FINITE, None, len(points), _SEAL)
@@ -198,7 +198,7 @@ def over_places(posterior: PosteriorVariance, points: list[Point]) -> Supremum:
 def on_grid(posterior: PosteriorVariance, points: list[Point]) -> Supremum:
     """Return the largest σ̄² over points of the box: a lower bound of its supremum, and no upper one."""
     _ours(posterior)
-    with precision(BITS):
+    with precision(PRECISION):
         best = max(floor_of(posterior.variance(point)) for point in points)
     return Supremum(Enclosure(best, math.inf), BOX, None, len(points), _SEAL)
 

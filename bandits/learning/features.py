@@ -23,13 +23,13 @@ from dpaccount.errors import InputError
 Floats = NDArray[np.float64]
 Kernel = Callable[[Floats, Floats], Floats]  #: points [n, d] and [m, d] ↦ [n, m]
 
-KERNELS: Final = (*kernels.KERNELS, "additive", "polynomial")
+MAP_KERNELS: Final = (*kernels.KERNELS, "additive", "polynomial")
 BASES: Final = ("chosen", "quadrature", "random-fourier", "nystrom")
 DEGREE = 3  #: of the polynomial kernel
 RADIUS = 2.0  #: of the ball on which the polynomial kernel is at most 1
 PUBLIC_COIN = 2021
-MOST = 4096  #: features of one map
-ROUNDING = 1e-9  #: a norm of 1 may exceed 1 by so much in floating point; beyond that a map is refused
+MAX_MAP_FEATURES = 4096  #: features of one map
+NORM_ROUNDING = 1e-9  #: a norm of 1 may exceed 1 by so much in floating point; beyond that a map is refused
 
 
 class Features(Protocol):
@@ -64,7 +64,7 @@ class FourierFeatures:
 
     def __post_init__(self) -> None:
         """Refuse weights that do not make a norm of 1, such as the negative ones of a misprinted formula."""
-        if self.weights.min() < 0 or abs(self.weights.sum() - 1) > ROUNDING:
+        if self.weights.min() < 0 or abs(self.weights.sum() - 1) > NORM_ROUNDING:
             raise InputError("needed weights of at least 0 that sum to 1")
 
     def __call__(self, points: Floats) -> Floats:
@@ -101,8 +101,10 @@ def _tensor(dimension: int, axis: Floats, mass: Floats) -> FourierFeatures:
     per_axis = len(axis)
     if dimension < 1:
         raise InputError(f"the dimension is {dimension}", "it is at least 1")
-    if per_axis**dimension > MOST:
-        raise InputError(f"{per_axis} nodes on {dimension} axes are above {MOST}", "use fewer, or groups")
+    if per_axis**dimension > MAX_MAP_FEATURES:
+        raise InputError(
+            f"{per_axis} nodes on {dimension} axes are above {MAX_MAP_FEATURES}", "use fewer, or groups"
+        )
     grid = list(product(range(per_axis), repeat=dimension))
     mirrored = [tuple(per_axis - 1 - i for i in index) for index in grid]
     kept = [
@@ -112,7 +114,7 @@ def _tensor(dimension: int, axis: Floats, mass: Floats) -> FourierFeatures:
     ]
     frequencies = np.array([[axis[i] for i in index] for index, _ in kept])
     found = np.array([times * np.prod([mass[i] for i in index]) for index, times in kept])
-    if not abs(found.sum() - 1) <= ROUNDING:
+    if not abs(found.sum() - 1) <= NORM_ROUNDING:
         raise InputError(f"{per_axis} nodes per axis are too many for double precision", "use fewer")
     return FourierFeatures(frequencies, found / found.sum())
 
@@ -195,8 +197,8 @@ def kernel_of(kernel: str, lengthscale: float) -> Kernel:
 
     Raises `InputError` with the known names.
     """
-    if kernel not in KERNELS:
-        raise InputError(f"kernel is {kernel[:40]!r}", f"known: {', '.join(KERNELS)}")
+    if kernel not in MAP_KERNELS:
+        raise InputError(f"kernel is {kernel[:40]!r}", f"known: {', '.join(MAP_KERNELS)}")
     if not lengthscale > 0:
         raise InputError(f"lengthscale is {lengthscale:g}", "it is above 0")
     if kernel == "polynomial":
@@ -227,8 +229,8 @@ def feature_map(
     exact, dimension = kernel_of(kernel, lengthscale), dictionary(1).shape[1]
     if basis not in BASES:
         raise InputError(f"basis is {basis[:40]!r}", f"known: {', '.join(BASES)}")
-    if not 1 <= per_axis <= MOST:
-        raise InputError(f"nodes_per_axis is {per_axis}", f"it lies in 1 ... {MOST}")
+    if not 1 <= per_axis <= MAX_MAP_FEATURES:
+        raise InputError(f"nodes_per_axis is {per_axis}", f"it lies in 1 ... {MAX_MAP_FEATURES}")
     if kernel == "polynomial" and basis == "chosen":
         return PolynomialFeatures(dimension)
     if basis == "nystrom" or (basis == "chosen" and kernel.startswith("matern")):
@@ -250,8 +252,8 @@ def _fourier(kernel: str, basis: str, dimension: int, per_axis: int, lengthscale
 
 
 def _at_most(count: int) -> int:
-    if count > MOST:
-        raise InputError(f"{count} features are above {MOST}", "use fewer nodes_per_axis")
+    if count > MAX_MAP_FEATURES:
+        raise InputError(f"{count} features are above {MAX_MAP_FEATURES}", "use fewer nodes_per_axis")
     return count
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bandits.learning.contextual import together
 from bandits.statistics import continual_sums
 from bandits.statistics.calibration import least_sigma
-from bandits.statistics.first_moments import BITS, HALF
+from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF
 from dpaccount.errors import InputError
 from dpaccount.proof import REPLACE_ONE, assume_ball
 from mechanisms.local.channels import CHANNELS, channel
@@ -84,7 +84,7 @@ def error(stream: str, epsilon: Fraction, delta: Fraction, ends: Sequence[int], 
     """Return the largest standard deviation of a moment at (ε, δ), over batches that end so."""
     person = assume_ball("moments", HALF, REPLACE_ONE, "movement")
     sigma = least_sigma(
-        lambda s: continual_sums.vector_proof(stream, person, s, ends, size, BITS, delta),
+        lambda s: continual_sums.vector_proof(stream, person, s, ends, size, CONTRIBUTION_BITS, delta),
         epsilon,
         delta,
     )

@@ -18,7 +18,7 @@ CONSTANTS = ("theory", "practical")
 FAILURE = 0.01  #: δ of the regret bounds: k = 334 at T = 10³ and 389 at 10⁴ follow from it
 ACCURACY = 0.5  #: ε of Definition 2, of the dictionary
 PRIOR = 0.5  #: prior deviation of the function in practical constants, in units of B
-NEAR = 1e-9  #: bounds so near the best one, relative to what they are made of, share it
+TIE_TOLERANCE = 1e-9  #: bounds so near the best one, relative to what they are made of, share it
 
 
 @dataclass(frozen=True)
@@ -71,5 +71,5 @@ class Payoffs:
 
 def best(bounds: Floats, rng: np.random.Generator) -> int:
     """Return the place of the largest bound; those equal up to rounding are told apart by coins."""
-    near = bounds >= bounds.max() - NEAR * np.abs(bounds).max()
+    near = bounds >= bounds.max() - TIE_TOLERANCE * np.abs(bounds).max()
     return int(np.argmax(np.where(near, rng.random(len(bounds)), -1.0)))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bandits.local_rewards.learner import Question
 
 Floats = NDArray[np.float64]
-LEAST = 1e-3  #: of B + R: no clip is less, so that no reward is divided by nothing
+MIN_CLIP = 1e-3  #: of B + R: no clip is less, so that no reward is divided by nothing
 TINY = 1e-12
 
 
@@ -51,7 +51,7 @@ class ResidualPosterior:
         point = int(np.argmax(drawn))
         deviation = max(sqrt(float(self.root[point] @ self.root[point])), TINY)
         whole = self._bound + self._noise
-        clip = max(min(whole, self._noise + self._keep * deviation), LEAST * whole)
+        clip = max(min(whole, self._noise + self._keep * deviation), MIN_CLIP * whole)
         self._share = erf(max(clip - self._noise, 0.0) / (deviation * sqrt(2)))
         return Question(point, float(self.mean[point]), clip)
 
@@ -62,7 +62,7 @@ class ResidualPosterior:
         whole = variance or 0.0
         if variance is None or not self._one_bit:  # the reward's own, uniform noise's at most R
             whole += share**2 * unsure + self._noise**2 / 3 + TINY
-        explained = min(share**2 * unsure / whole, 1 - LEAST)
+        explained = min(share**2 * unsure / whole, 1 - MIN_CLIP)
         along = self.root @ row
         self.mean += along * (share * (value - self.mean[point]) / whole)
         if unsure > TINY**2:

@@ -11,7 +11,7 @@ from bandits.local_rewards.subject import LocalRewards
 from dpaccount.errors import InputError
 from mechanisms.local.channels import LaplaceChannel
 
-ONE = Fraction(1)
+UNIT_RANGE = Fraction(1)
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class PublishedGpUcb(LocalRewards):
     """
 
     constants: str = "practical"
-    order: Fraction = ONE
+    order: Fraction = UNIT_RANGE
     noise_moment: Fraction | None = None
 
     def __post_init__(self) -> None:

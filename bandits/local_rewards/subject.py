@@ -28,7 +28,7 @@ from mechanisms.subject import EXAMPLE, Domain, Rows, View, wide
 Floats = NDArray[np.float64]
 PRIVACY = ("local", "none")
 LENGTHSCALE = Fraction(1, 5)  #: unless said; kernels of data that is shipped have none
-MOST = 2.0**53  #: a message without a bound of its own
+MAX_MESSAGE = 2.0**53  #: a message without a bound of its own
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class RewardCourse:
 
     def __init__(self, subject: LocalRewards, learner: RewardLearner) -> None:
         self.batches = [(slot, slot) for slot in range(1, subject.rounds + 1)]
-        most = TOLD.high[0] if subject.privacy == "none" else min(subject.by.largest, MOST)
+        most = TOLD.high[0] if subject.privacy == "none" else min(subject.by.largest, MAX_MESSAGE)
         self.reward = wide(1, 1, most)
         self._subject, self._learner = subject, learner
         self._open: Question | None = None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpaccount.errors import InputError
 
 Floats = NDArray[np.float64]
-LARGEST = 1e100  #: number of a modeler's, so that squares and their sums are doubles
+MAX_KERNEL_NUMBER = 1e100  #: number of a modeler's, so that squares and their sums are doubles
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def scaled(points: Floats, lengths: Floats) -> Floats:
     """Return rows with every coordinate divided by its own length, so that one length fits all."""
     if lengths.shape != (points.shape[1],) or not (lengths > 0).all():
         raise InputError(f"needed {points.shape[1]} lengths above 0, one for each coordinate")
-    if not ((lengths >= 1 / LARGEST) & (lengths <= LARGEST)).all():
+    if not ((lengths >= 1 / MAX_KERNEL_NUMBER) & (lengths <= MAX_KERNEL_NUMBER)).all():
         raise InputError(
             "lengths are beyond what squares can be computed of", "give some from 1e-100 to 1e100"
         )

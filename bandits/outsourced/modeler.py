@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits.outsourced.kernels import LARGEST, RowKernel, squared_distances
+from bandits.outsourced.kernels import MAX_KERNEL_NUMBER, RowKernel, squared_distances
 from bandits.outsourced.likelihood import fitted
 from bandits.outsourced.posterior import RowPosterior
 from dpaccount.errors import InputError
@@ -113,7 +113,7 @@ class Modeler:
             raise InputError(f"row {index} was answered before", "a row is asked once")
         if not math.isfinite(answer):
             raise InputError(f"the answer is {answer}", "a finite number belongs here")
-        if abs(answer) > LARGEST:
+        if abs(answer) > MAX_KERNEL_NUMBER:
             raise InputError(f"the answer is {answer:g}", "a number of size at most 1e100 belongs here")
 
     def _check(self, index: int) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bandits.outsourced.kernels import RowKernel
 
 Floats = NDArray[np.float64]
-LEAST = 1e-10  #: share of the scale below which a pivot is rounding, not variance
+MIN_PIVOT_SHARE = 1e-10  #: share of the scale below which a pivot is rounding, not variance
 
 
 @dataclass
@@ -41,7 +41,9 @@ class RowPosterior:
         """Learn the answer at a row: one more Cholesky row."""
         t, rows = len(self.asked), self._room()
         before, at = rows[:t], rows[:t, index].copy()
-        pivot = math.sqrt(max(self.kernel.scale + self.noise - float(at @ at), LEAST * self.kernel.scale))
+        pivot = math.sqrt(
+            max(self.kernel.scale + self.noise - float(at @ at), MIN_PIVOT_SHARE * self.kernel.scale)
+        )
         rows[t] = (self._covariance(index) - at @ before) / pivot
         self._weights[t] = (answer - self.mean - float(at @ self._weights[:t])) / pivot
         self.means += self._weights[t] * rows[t]

@@ -14,9 +14,9 @@ from mechanisms.gaussian_rows import GaussianRows
 from mechanisms.k_norm import MOST_COLUMNS
 from mechanisms.shared import moved_rows
 
-DIGITS = 10**6  #: a rate is rounded down to so many parts of one
-BITS = 12  #: of K-norm noise's grid, whose step times √d counts as a distance
-FINE = 30  #: bits of Gaussian noise's grid: what it costs in δ is multiplied by e^ε
+RATE_STEPS = 10**6  #: a rate is rounded down to so many parts of one
+K_NORM_GRID_BITS = 12  #: of K-norm noise's grid, whose step times √d counts as a distance
+GAUSSIAN_GRID_BITS = 30  #: bits of Gaussian noise's grid: what it costs in δ is multiplied by e^ε
 
 
 @dataclass(frozen=True)
@@ -59,20 +59,22 @@ def choose(
 
 def _k_norm(columns: int, epsilon: Fraction, unit: Fraction, radius: Fraction) -> RowNoise:
     """Return K-norm noise whose rate times the movement of a row is at most ε."""
-    points = moved_rows.follows("rows", radius, columns, BITS)
+    points = moved_rows.follows("rows", radius, columns, K_NORM_GRID_BITS)
     _, bound = moved_rows.bound_on(points, unit or None)
-    rate = Fraction(floor(epsilon / bound * DIGITS), DIGITS)
+    rate = Fraction(floor(epsilon / bound * RATE_STEPS), RATE_STEPS)
     if rate == 0:
         raise InputError(
             f"epsilon is {float(epsilon):.3g}, too small for rows that move by {float(bound):.3g}"
         )
-    return RowNoise("k-norm", {"rate": rate, "bits": BITS}, float(columns + 1) ** 0.5 / float(rate), "")
+    return RowNoise(
+        "k-norm", {"rate": rate, "bits": K_NORM_GRID_BITS}, float(columns + 1) ** 0.5 / float(rate), ""
+    )
 
 
 def _gaussian(
     columns: int, epsilon: Fraction, delta: Fraction, unit: Fraction, radius: Fraction, rows: int
 ) -> RowNoise:
-    bits = max(min(FINE, 56 - ceil(radius).bit_length()), 0)
+    bits = max(min(GAUSSIAN_GRID_BITS, 56 - ceil(radius).bit_length()), 0)
 
     def made(sigma: Fraction) -> GaussianRows:
         return GaussianRows(sigma=sigma, radius=radius, unit=unit, rows=rows, columns=columns, bits=bits)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.learning.journal import Journal
-from bandits.outsourced.kernels import LARGEST, RowKernel, scaled
+from bandits.outsourced.kernels import MAX_KERNEL_NUMBER, RowKernel, scaled
 from bandits.outsourced.modeler import NOISE_AWARE, Modeler
 from dpaccount.errors import InputError
 
@@ -114,9 +114,9 @@ def opened(
 
 def _computable(settings: Settings) -> None:
     """Refuse numbers whose squares are no doubles, before a file is made of them."""
-    if settings.length is not None and not 1 / LARGEST <= settings.length <= LARGEST:
+    if settings.length is not None and not 1 / MAX_KERNEL_NUMBER <= settings.length <= MAX_KERNEL_NUMBER:
         raise InputError(f"the length is {settings.length:g}", "a number from 1e-100 to 1e100 belongs here")
-    if not 0 <= settings.noise <= LARGEST:
+    if not 0 <= settings.noise <= MAX_KERNEL_NUMBER:
         raise InputError(f"the noise is {settings.noise:g}", "a variance of at most 1e100 belongs here")
 
 

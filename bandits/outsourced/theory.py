@@ -15,7 +15,7 @@ from bandits.outsourced.published import width
 from dpaccount.errors import InputError
 
 Floats = NDArray[np.float64]
-LARGEST = 10_000  #: columns that a search for r looks at
+MAX_SEARCHED_COLUMNS = 10_000  #: columns that a search for r looks at
 
 
 def needed_columns(rows: int, mu: float, nu: float) -> int:
@@ -45,7 +45,7 @@ def guideline(least: float, epsilon: float, delta: float) -> int:
 
     ω grows with r.  It reads σ_min off the data, without noise: a choice that tells of them.
     """
-    low, high = 0, LARGEST
+    low, high = 0, MAX_SEARCHED_COLUMNS
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if width(epsilon, delta, middle) <= least else (low, middle - 1)

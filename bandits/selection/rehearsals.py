@@ -35,8 +35,8 @@ Play = Callable[[int], float]  #: number of a rehearsal ↦ its regret
 
 STAGES = (8, 32, 96)  #: rehearsals of each subject that is left, before the race is looked at
 FIRST_SEED = 18_000_000  #: rehearsals' worlds are no reproduction's
-LONGEST = 4096  #: rounds of a rehearsal; longer horizons are chosen for by noise
-REWARD_NOISE = 0.1  #: standard deviation of rehearsed rewards on a surface
+MAX_REHEARSED_ROUNDS = 4096  #: rounds of a rehearsal; longer horizons are chosen for by noise
+REHEARSED_NOISE = 0.1  #: standard deviation of rehearsed rewards on a surface
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,13 @@ def choose(
     if epsilon <= 0 or not 0 < delta < 1 or rounds < 2:
         raise InputError("needed epsilon > 0, 0 < delta < 1 and rounds >= 2")
     if privacy == "joint":
-        if rounds > LONGEST:
+        if rounds > MAX_REHEARSED_ROUNDS:
             return quietest(epsilon, delta, rounds, MomentGpUcb.size)
         return race(_contextual(epsilon, delta, rounds, candidates, dimension))
     if privacy == "reward":
-        if rounds > 10 * LONGEST:
-            why = (
-                f"more than {10 * LONGEST} rounds are not rehearsed; a batch's sum has noise for one release"
-            )
+        if rounds > 10 * MAX_REHEARSED_ROUNDS:
+            most = 10 * MAX_REHEARSED_ROUNDS
+            why = f"more than {most} rounds are not rehearsed; a batch's sum has noise for one release"
             return Selection("phased-posterior", {}, why)
         return race(_on_surface(name, epsilon, delta, rounds))
     if privacy == "local":
@@ -170,7 +169,7 @@ def _on_drawn(subject: PhasedPosterior | SurfaceGpUcb) -> Play:
         rng = np.random.default_rng([seed, 5])
         known = replace(subject, sigma=subject.noise_scale)
         world = known.__dict__["world"] = drawn(subject.surface, rng)  # in place of the surface itself
-        data = rng.normal(0, REWARD_NOISE, (subject.rounds, 1))
+        data = rng.normal(0, REHEARSED_NOISE, (subject.rounds, 1))
         view = known.play(data, _noise(theorem, seed), seed)
         return float(world.regret(np.asarray(view.public["points"])).sum())
 

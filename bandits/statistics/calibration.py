@@ -7,7 +7,7 @@ from dpaccount.errors import InputError, RuleError
 from dpaccount.proof import Theorem
 from dpaccount.proof.derivation import point
 
-STEPS = 10  #: the answer is within a part in 2^10 of the least
+SEARCH_STEPS = 10  #: the answer is within a part in 2^10 of the least
 REACH = 40  #: scales from 2^−40 to 2^40 are tried
 
 
@@ -42,8 +42,8 @@ def least_sigma(prove: Callable[[Fraction], Theorem], epsilon: Fraction, delta: 
             if power > REACH:
                 raise InputError(f"no noise is proved to meet ε = {float(epsilon)}, δ = {float(delta):.3g}")
     high = Fraction(1 << power) if power >= 0 else Fraction(1, 1 << -power)
-    low, step = high / 2, high / (1 << STEPS + 1)
-    few, many = 0, 1 << STEPS  # σ = low + many·step is enough, low + few·step is not known to be
+    low, step = high / 2, high / (1 << SEARCH_STEPS + 1)
+    few, many = 0, 1 << SEARCH_STEPS  # σ = low + many·step is enough, low + few·step is not known to be
     while many - few > 1:
         middle = (few + many) // 2
         few, many = (few, middle) if enough(low + middle * step) else (middle, many)

@@ -17,7 +17,7 @@ from mechanisms.shared import grid
 Floats = NDArray[np.float64]
 
 OPTIONS = (0.3, 0.03, 0.1, 1.0)  #: of a reward's deviation about its mean; the first one until more is known
-BITS = 24  #: contributions lie on multiples of 2^−24, in units of the clip C
+CONTRIBUTION_BITS = 24  #: contributions lie on multiples of 2^−24, in units of the clip C
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,9 @@ def contributions(
     within = np.clip(residual / bound, -1, 1)
     if answered is not None:
         within = np.where(answered, within, 0.0)
-    total: NDArray[np.int64] = grid.in_ball(directions * within[:, None], Fraction(1), BITS).sum(0)
+    total: NDArray[np.int64] = grid.in_ball(directions * within[:, None], Fraction(1), CONTRIBUTION_BITS).sum(
+        0
+    )
     return total
 
 

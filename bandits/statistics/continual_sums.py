@@ -66,8 +66,10 @@ def vector_proof(
     entered = _entered(str(person.witness["query"]), ends)
     if stream == "sqrt-toeplitz":
         weights = factors.sqrt_toeplitz(rounds).tolist()
-        rows = factorised(query, entered, [weights], factors.BITS)
-        return gaussian(rows, sigma, step / 2**factors.BITS, numbers * rounds, "sums", delta, unchanged)
+        rows = factorised(query, entered, [weights], factors.WEIGHT_BITS)
+        return gaussian(
+            rows, sigma, step / 2**factors.WEIGHT_BITS, numbers * rounds, "sums", delta, unchanged
+        )
     if stream == "buffered-toeplitz":
         finer, pairs = step / 2**factors.DECAY, factors.buffers(rounds, BUFFERS)
         far = float(person.conclusion.high) ** 0.5 * 2  # type: ignore[union-attr]  # a ball's
@@ -142,7 +144,7 @@ def widest(stream: str, rounds: int) -> float:
     The square root's coefficients have the sum 2n·C(2n, n)/4^n ≤ 2√(n/π).
     """
     if stream == "sqrt-toeplitz":
-        return 2 * math.sqrt(rounds / math.pi) * 2.0**factors.BITS
+        return 2 * math.sqrt(rounds / math.pi) * 2.0**factors.WEIGHT_BITS
     if stream == "buffered-toeplitz":
         one, found = 2.0**factors.DECAY, 2.0**factors.DECAY
         for weight, decay in factors.buffers(rounds, BUFFERS):
@@ -171,7 +173,7 @@ def deviation(stream: str, t: int, rounds: int) -> float:
 
 @lru_cache(maxsize=32)
 def _toeplitz_deviations(rounds: int) -> NDArray[np.float64]:
-    weights = factors.sqrt_toeplitz(rounds) / 2.0**factors.BITS
+    weights = factors.sqrt_toeplitz(rounds) / 2.0**factors.WEIGHT_BITS
     found: NDArray[np.float64] = np.sqrt(np.cumsum(weights**2))
     return found
 

@@ -17,7 +17,7 @@ from dpaccount.numerics.balls import ball
 
 Floats = NDArray[np.float64]
 
-LARGEST: Final = Fraction(10**15)  #: as claims take: doubles hold the squares of such lengths and bounds
+MAX_LENGTH: Final = Fraction(10**15)  #: as claims take: doubles hold the squares of such lengths and bounds
 KERNELS: Final = ("squared-exponential", "matern-1/2", "matern-3/2", "matern-5/2")
 
 
@@ -32,7 +32,7 @@ def moderate(what: str, value: Fraction) -> None:
     """Refuse what is not above 0, or whose squares doubles may not hold; raises `InputError`."""
     if not value > 0:
         raise InputError(f"{what} is not positive", "it is above 0")
-    if not 1 / LARGEST <= value <= LARGEST:
+    if not 1 / MAX_LENGTH <= value <= MAX_LENGTH:
         raise InputError(f"{what} is too large or too small", "use magnitudes from 1e-15 to 1e15")
 
 

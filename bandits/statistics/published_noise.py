@@ -9,7 +9,7 @@ from math import ceil, log, log2, sqrt
 
 from dpaccount.errors import InputError
 
-BITS = 10  #: published scales are rounded up to multiples of 2^−10
+SCALE_BITS = 10  #: published scales are rounded up to multiples of 2^−10
 
 
 def nodes_published(rounds: int) -> int:
@@ -23,7 +23,7 @@ def _privacy(alpha: Fraction, beta: Fraction) -> None:
 
 
 def _up(value: float) -> Fraction:
-    return Fraction(ceil(value * 2**BITS), 2**BITS)
+    return Fraction(ceil(value * 2**SCALE_BITS), 2**SCALE_BITS)
 
 
 def lemma2_sigma(

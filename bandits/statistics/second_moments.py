@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dpaccount.noise.samplers import Integers
 from mechanisms.shared import grid
-from mechanisms.symmetric_gaussian import BITS
+from mechanisms.symmetric_gaussian import FEATURE_BITS
 from mechanisms.symmetric_gaussian import contribution as without_corner
 
 Floats = NDArray[np.float64]
@@ -33,5 +33,5 @@ def contribution(features: Floats, reward: float | None, bound: Fraction, *, cor
         return np.zeros((len(features) + 1, len(features) + 1), dtype=np.int64)
     matrix = without_corner(features, reward, bound)
     if corner:
-        matrix[-1, -1] = int(grid.clipped(np.array([reward]), -bound, bound, BITS)[0]) ** 2
+        matrix[-1, -1] = int(grid.clipped(np.array([reward]), -bound, bound, FEATURE_BITS)[0]) ** 2
     return matrix

@@ -20,7 +20,7 @@ from bandits.worlds.potential_rewards import PotentialRewards
 from dpaccount.errors import InputError
 
 Floats = NDArray[np.float64]
-KERNELS = ("squared-exponential", "matern-5/2")
+HARD_KERNELS = ("squared-exponential", "matern-5/2")
 SMOOTHNESS = 2.5  #: ν of the Matérn kernel
 HALF_WIDTH = 0.4465  #: ζ: |h(x)| < h(0)/2 for every |x| above it
 WIDTHS = np.geomspace(1e-3, 0.5, 500)  #: that are tried
@@ -28,8 +28,8 @@ WIDTHS = np.geomspace(1e-3, 0.5, 500)  #: that are tried
 
 def spectral_density(kernel: str, lengthscale: float, frequencies: Floats) -> Floats:
     """Return the kernel's density S, k(r) = ∫ S(ξ) e^{2πirξ} dξ (Rasmussen & Williams 2006, section 4.2)."""
-    if kernel not in KERNELS or not lengthscale > 0:
-        raise InputError(f"known kernels: {', '.join(KERNELS)}, of a lengthscale above 0")
+    if kernel not in HARD_KERNELS or not lengthscale > 0:
+        raise InputError(f"known kernels: {', '.join(HARD_KERNELS)}, of a lengthscale above 0")
     found: Floats
     if kernel == "squared-exponential":
         found = sqrt(2 * pi) * lengthscale * np.exp(-2 * (pi * lengthscale * frequencies) ** 2)

@@ -75,7 +75,7 @@ def _sensible(kernel: Floats, ridge: float) -> None:
         raise InputError("needed a finite kernel matrix and ridge > 0")
 
 
-KERNELS = ("linear", "squared-exponential", "matern")
+GAIN_KERNELS = ("linear", "squared-exponential", "matern")
 
 
 def gain_exponent(kernel: str, dimension: int, smoothness: float | None = None) -> float:
@@ -83,8 +83,8 @@ def gain_exponent(kernel: str, dimension: int, smoothness: float | None = None) 
 
     Matérn, ν > 1: d(d+1)/(2ν + d(d+1)) (Srinivas et al. 2010; Dubey 2021, Definition 1).
     """
-    if kernel not in KERNELS or dimension < 1:
-        raise InputError(f"known kernels: {', '.join(KERNELS)}, of dimension 1 and more")
+    if kernel not in GAIN_KERNELS or dimension < 1:
+        raise InputError(f"known kernels: {', '.join(GAIN_KERNELS)}, of dimension 1 and more")
     if kernel != "matern":
         return 0.0
     if smoothness is None or not smoothness > 1:

@@ -19,14 +19,14 @@ from mechanisms.subject import Rows
 
 Floats = NDArray[np.float64]
 CENTRES: Final = 100  #: kernels in a drawn sum
-FINE: Final = 256  #: contexts that occur
+CONTEXTS: Final = 256  #: contexts that occur
 VARIANCE: Final = 0.1  #: of rewards about f
-KINDS: Final = ("rkhs", "process")
+DRAW_KINDS: Final = ("rkhs", "process")
 
 
 @dataclass(frozen=True)
 class KernelWorld:
-    """f at `FINE` equally spaced contexts and all actions of a grid: `table` [FINE, actions]."""
+    """f at `CONTEXTS` equally spaced contexts and all actions of a grid: `table` [CONTEXTS, actions]."""
 
     grid: PublicGrid
     table: Floats
@@ -34,23 +34,23 @@ class KernelWorld:
     @property
     def contexts(self) -> Floats:
         """Return the contexts that occur, all equally often."""
-        return middles(FINE)
+        return middles(CONTEXTS)
 
     def records(self, rounds: int, seed: int) -> Rows:
         """Return a row a person: a uniform context, then what each action would pay, with one noise each."""
         rng = np.random.default_rng([seed, 7])
-        places = rng.integers(0, FINE, rounds)
+        places = rng.integers(0, CONTEXTS, rounds)
         noise = rng.normal(0, sqrt(VARIANCE), rounds)
         return np.concatenate([self.contexts[places, None], self.table[places] + noise[:, None]], axis=1)
 
     def losses(self) -> Floats:
-        """Return max_x f(x, c) − f(x, c) over the grid's actions, [FINE, actions]."""
+        """Return max_x f(x, c) − f(x, c) over the grid's actions, [CONTEXTS, actions]."""
         found: Floats = self.table.max(axis=1, keepdims=True) - self.table
         return found
 
     def errors(self, chosen: NDArray[np.int64]) -> Floats:
         """Return max_x f(x, c) − f(x̂, c) of an action for every context (Pavlovic et al. 2025, Eq. (1))."""
-        found: Floats = self.losses()[np.arange(FINE), chosen]
+        found: Floats = self.losses()[np.arange(CONTEXTS), chosen]
         return found
 
 
@@ -62,16 +62,16 @@ def middles(count: int) -> Floats:
 
 def drawn(grid: PublicGrid, kind: str, seed: int) -> KernelWorld:
     """Return the function of a seed: "rkhs", a sum of kernels at random centres, or "process", a draw."""
-    if kind not in KINDS:
-        raise InputError(f"kind is {kind[:40]!r}", f"known: {', '.join(KINDS)}")
-    rng = np.random.default_rng([seed, KINDS.index(kind)])
+    if kind not in DRAW_KINDS:
+        raise InputError(f"kind is {kind[:40]!r}", f"known: {', '.join(DRAW_KINDS)}")
+    rng = np.random.default_rng([seed, DRAW_KINDS.index(kind)])
     if kind == "rkhs":
         centres, weights = rng.random((CENTRES, 2)), rng.normal(size=CENTRES)
     else:
         root = _inverse_root(grid)
         centres, weights = grid.points(), root @ rng.normal(size=root.shape[1])
     actions, length = grid.point_of(np.arange(grid.actions)), float(grid.lengthscale)
-    across = (middles(FINE)[:, None] - centres[:, 1]) ** 2
+    across = (middles(CONTEXTS)[:, None] - centres[:, 1]) ** 2
     columns = [
         kernels.at_distance(grid.kernel, np.sqrt(across + (action - centres[:, 0]) ** 2), length) @ weights
         for action in actions

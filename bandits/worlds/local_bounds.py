@@ -11,7 +11,7 @@ from math import expm1, log
 
 from dpaccount.errors import InputError
 
-KERNELS = ("squared-exponential", "matern")
+BOUNDED_KERNELS = ("squared-exponential", "matern")
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Setting:
 
     def __post_init__(self) -> None:
         """Refuse what the theorems do not speak of."""
-        if self.kernel not in KERNELS:
-            raise InputError(f"the kernel is {self.kernel[:40]!r}", f"known: {', '.join(KERNELS)}")
+        if self.kernel not in BOUNDED_KERNELS:
+            raise InputError(f"the kernel is {self.kernel[:40]!r}", f"known: {', '.join(BOUNDED_KERNELS)}")
         if (self.kernel == "matern") != (self.smoothness is not None):
             raise InputError("a Matérn kernel, and no other, needs its smoothness")
         if not (0 < self.epsilon <= 30 and 0 < self.alpha <= 1) or min(self.rounds, self.dimension) < 1:

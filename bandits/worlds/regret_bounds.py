@@ -14,7 +14,7 @@ from bandits.learning.features import quadrature_features
 from bandits.worlds.information_gain import gain_exponent
 from dpaccount.errors import InputError
 
-ROUNDING = 1e-12  #: of cosines and their weighted sum in double precision
+COSINE_ROUNDING = 1e-12  #: of cosines and their weighted sum in double precision
 
 # ------------------------------------------------------------------ approximation
 
@@ -52,7 +52,9 @@ def quadrature_error(
     largest = float(np.abs(kernel - approximation).max())
     curvature = 1 / lengthscale**2 + float(features.weights @ features.frequencies[:, 0] ** 2)
     between = curvature * (width / 40_000) ** 2 / 8
-    return ApproximationError(max(largest - ROUNDING, 0.0), dimension * (largest + between + ROUNDING))
+    return ApproximationError(
+        max(largest - COSINE_ROUNDING, 0.0), dimension * (largest + between + COSINE_ROUNDING)
+    )
 
 
 def remarks(dimension: int, nodes_per_axis: int, lengthscale: float, width: float, rounds: int) -> list[str]:

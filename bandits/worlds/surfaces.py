@@ -86,7 +86,7 @@ def michalewicz(x: Floats, i: int, power: int = 2) -> Floats:
 STYBLINSKI_TANG_LEAST = -39.1661657037714
 MICHALEWICZ_10_LEAST = {1: -8.004987909018, 2: -9.660151715641}
 
-FINE = (0.03, 0.06, 0.12, 0.25)
+FINE_LENGTHS = (0.03, 0.06, 0.12, 0.25)
 COARSE = (0.15, 0.3, 0.6)
 
 
@@ -101,7 +101,7 @@ def _styblinski_tang(reach: float) -> Surface:
     """Styblinski–Tang on [−`reach`, `reach`]^20, 41 points an axis, over its minimum."""
     axis = np.linspace(0, 1, 41)
     table = styblinski_tang(reach * (2 * axis - 1)) / (20 * STYBLINSKI_TANG_LEAST)
-    return Surface((axis[:, None],) * 20, (table,) * 20, FINE)
+    return Surface((axis[:, None],) * 20, (table,) * 20, FINE_LENGTHS)
 
 
 def _michalewicz(low: float, high: float, power: int) -> Surface:
@@ -109,7 +109,7 @@ def _michalewicz(low: float, high: float, power: int) -> Surface:
     axis = np.linspace(0, 1, 41)
     least, points = MICHALEWICZ_10_LEAST[power], low + (high - low) * axis
     tables = tuple(michalewicz(points, i, power) / least for i in range(1, 11))
-    return Surface((axis[:, None],) * 10, tables, FINE)
+    return Surface((axis[:, None],) * 10, tables, FINE_LENGTHS)
 
 
 SURFACES: dict[str, Callable[[], Surface]] = {

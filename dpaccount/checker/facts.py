@@ -167,9 +167,9 @@ class Refuted(NamedTuple):
 
 
 Fact = Any  #: one of the above
-KINDS = (Private, View, Contribution, Lipschitz, Stable, Shifts, Covered, Rounds, Numbers)
+FACT_KINDS = (Private, View, Contribution, Lipschitz, Stable, Shifts, Covered, Rounds, Numbers)
 RARER = (Choice, Split, Persons, Rare, Apart, Refuted)
-FACTS: dict[str, type[Any]] = {kind.__name__: kind for kind in (*KINDS, *RARER)}
+FACTS: dict[str, type[Any]] = {kind.__name__: kind for kind in (*FACT_KINDS, *RARER)}
 
 
 def as_wire(fact: Fact) -> list[Any]:

@@ -20,7 +20,7 @@ from dpaccount.precision import precision
 
 Integers = NDArray[np.int64]
 LIMIT = 2**62  #: values beyond this are refused, so that no sum of value and noise can wrap
-FEW = 64  #: values that are compared one by one faster than as an array
+MAX_COMPARED_SINGLY = 64  #: values that are compared one by one faster than as an array
 
 
 class Sampler(Protocol):
@@ -178,7 +178,9 @@ def in_range(values: Integers) -> Integers:
     array = np.asarray(values)
     if array.dtype.kind not in "iu":
         raise ReceiptError(f"noise is added to integers in grid units; found {array.dtype}")
-    ends = array.ravel().tolist() if array.size <= FEW else [int(array.max()), int(array.min())]
+    ends = (
+        array.ravel().tolist() if array.size <= MAX_COMPARED_SINGLY else [int(array.max()), int(array.min())]
+    )
     if ends and (max(ends) >= LIMIT or min(ends) <= -LIMIT):
         raise ReceiptError("a value is 2^62 or more in grid units; use a coarser grid")
     return array.astype(np.int64)

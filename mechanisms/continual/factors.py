@@ -1,7 +1,7 @@
 """Factors C of the prefix sums A = B·C: integer weights, their longest column, and the error of B = A·C⁻¹.
 
 Continual release by factorisation releases C·x + z row by row and shows A·C⁻¹ of what was released,
-which is A·x + B·z.  Weights are integers in steps of 2^−`BITS`, and none is above the real weight it
+which is A·x + B·z.  Weights are integers in steps of 2^−`WEIGHT_BITS`, and none is above the real weight it
 stands for, so that C·x is exact and the declared column norm is true of the code.
 """
 
@@ -19,9 +19,9 @@ from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Integers, dyadic_up
 
 Floats = NDArray[np.float64]
-BITS = 20  #: weights are multiples of 2^−20
+WEIGHT_BITS = 20  #: weights are multiples of 2^−20
 DECAY = 28  #: weights and decays of buffers are multiples of 2^−28
-MOST = 256  #: rounds of an optimal factor: half a minute
+MAX_OPTIMAL_ROUNDS = 256  #: rounds of an optimal factor: half a minute
 
 
 @lru_cache(maxsize=8)
@@ -33,7 +33,7 @@ def sqrt_toeplitz(rounds: int) -> Integers:
     """
     k = np.arange(1, rounds, dtype=np.float64)
     real = np.concatenate([[1.0], np.cumprod((2 * k - 1) / (2 * k)) * (1 - 1e-9)])
-    weights = np.floor(real * 2.0**BITS).astype(np.int64)
+    weights = np.floor(real * 2.0**WEIGHT_BITS).astype(np.int64)
     weights.flags.writeable = False
     return weights
 
@@ -81,12 +81,12 @@ def decaying(pairs: list[tuple[int, int]], rounds: int) -> Floats:
 
 def column_squared(weights: Integers) -> Fraction:
     """Return the squared ℓ2 norm of the first, longest column of a Toeplitz factor, exactly."""
-    return Fraction(sum(int(w) ** 2 for w in weights), 4**BITS)
+    return Fraction(sum(int(w) ** 2 for w in weights), 4**WEIGHT_BITS)
 
 
 def longest_column_squared(factor: Integers) -> Fraction:
     """Return the largest squared ℓ2 norm of a column of an explicit factor, exactly."""
-    return Fraction(max(sum(int(w) ** 2 for w in column) for column in factor.T), 4**BITS)
+    return Fraction(max(sum(int(w) ** 2 for w in column) for column in factor.T), 4**WEIGHT_BITS)
 
 
 def toeplitz_error(weights: Integers | Floats, rounds: int) -> float:
@@ -103,7 +103,7 @@ def toeplitz_error(weights: Integers | Floats, rounds: int) -> float:
 
 def error(factor: Integers) -> float:
     """Return the root mean square of the error A·C⁻¹·z over all rounds, for unit noise."""
-    real = factor / 2.0**BITS
+    real = factor / 2.0**WEIGHT_BITS
     prefix = np.tril(np.ones(real.shape))
     real_error = solve_triangular(real.T, prefix.T, lower=False).T
     return float(np.linalg.norm(real_error) / math.sqrt(len(real)))
@@ -123,8 +123,10 @@ def optimal(rounds: int) -> Integers:
     2022).  C is lower triangular with CᵀC = X.  Wherever the iteration stops, C is a factor and
     its columns are measured exactly; only the error depends on how far it came.
     """
-    if not 1 <= rounds <= MOST:
-        raise InputError(f"the optimal factor is computed for 1 to {MOST} rounds, found {rounds}")
+    if not 1 <= rounds <= MAX_OPTIMAL_ROUNDS:
+        raise InputError(
+            f"the optimal factor is computed for 1 to {MAX_OPTIMAL_ROUNDS} rounds, found {rounds}"
+        )
     prefix = np.tril(np.ones((rounds, rounds)))
     gram, dual, change = prefix.T @ prefix, np.ones(rounds), 1.0
     while change > 1e-4:
@@ -134,7 +136,7 @@ def optimal(rounds: int) -> Integers:
     best = root / np.outer(half, half)
     # CᵀC = X with C lower triangular: the Cholesky factor of X read from its other end
     flipped = np.linalg.cholesky(best[::-1, ::-1])
-    factor: Integers = np.trunc(flipped.T[::-1, ::-1] * 2.0**BITS).astype(np.int64)
+    factor: Integers = np.trunc(flipped.T[::-1, ::-1] * 2.0**WEIGHT_BITS).astype(np.int64)
     factor.flags.writeable = False
     return factor
 

@@ -32,7 +32,7 @@ class PrefixSums:
     relation: ClassVar[str] = REPLACE_ONE
     reads: ClassVar[str] = "numbers"
     most: ClassVar[int] = 2**16  #: rounds of one proof, which may hold a number a round
-    finer: ClassVar[int] = factors.BITS  #: bits that the weights of rows take, of factors
+    finer: ClassVar[int] = factors.WEIGHT_BITS  #: bits that the weights of rows take, of factors
 
     sigma: Fraction = Fraction(8)
     radius: Fraction = Fraction(1)
@@ -86,7 +86,9 @@ class PrefixSums:
 
 def proof(name: str, matrix: Sequence[Sequence[int]], subject: PrefixSums, delta: Fraction) -> Theorem:
     """Prove from a ball: the factor stretches a round's vector by its longest column at most."""
-    return row_proof(name, subject, delta, lambda v: factorised(v, subject.rounds, matrix, factors.BITS))
+    return row_proof(
+        name, subject, delta, lambda v: factorised(v, subject.rounds, matrix, factors.WEIGHT_BITS)
+    )
 
 
 def row_proof(name: str, subject: PrefixSums, delta: Fraction, rows: Callable[[Theorem], Theorem]) -> Theorem:

@@ -10,7 +10,7 @@ from scipy.linalg import solve_triangular
 
 from dpaccount.noise.samplers import Integers
 from mechanisms.continual.factor_sums import History
-from mechanisms.continual.factors import BITS
+from mechanisms.continual.factors import WEIGHT_BITS
 from mechanisms.continual.tree_sums import levels, variance_from_below
 from mechanisms.shared import tails
 
@@ -102,7 +102,7 @@ def toeplitz(
 
 def explicit(factor: Integers, scale: float, columns: int) -> Spread:
     """Return the spread of A·C⁻¹ for an explicit factor."""
-    real = factor / 2.0**BITS
+    real = factor / 2.0**WEIGHT_BITS
     inverse = solve_triangular(real.T, np.tril(np.ones(real.shape)).T, lower=False).T
     squares, weights = (inverse**2).sum(axis=1), np.abs(inverse).sum(axis=1)
     return Spread(scale**2 * squares, weights, ((scale, len(real) * columns),))

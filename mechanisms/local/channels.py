@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 TABLES: Final = ("duchi", "piecewise", "hybrid")
 CHANNELS: Final = (*TABLES, "laplace")
 KEY: Final = "answer"
-BITS: Final = 20  #: Laplace noise is drawn on multiples of 2^−20 of the clip
+LAPLACE_GRID_BITS: Final = 20  #: Laplace noise is drawn on multiples of 2^−20 of the clip
 
 
 class Channel(Protocol):
@@ -208,14 +208,14 @@ class LaplaceChannel:
 
     def variance(self, unit: Floats) -> Floats:
         """Return that of discrete Laplace noise: 2r/(1 − r)² square steps, r = e^(−1/s)."""
-        step = 2.0**-BITS
+        step = 2.0**-LAPLACE_GRID_BITS
         rate = step / float(self.scale)
         noise = 2 * exp(-rate) * (step / expm1(-rate)) ** 2
         return np.full(np.shape(unit), noise)
 
     def sends(self, message: float) -> bool:
         """Say whether it is a multiple of 2^−20: a reward that is one too cannot be told from a message."""
-        return (message * 2.0**BITS).is_integer()
+        return (message * 2.0**LAPLACE_GRID_BITS).is_integer()
 
 
 def laplace_proof(
@@ -233,14 +233,14 @@ def laplace_proof(
     """
     number = assume_clipped(query, Fraction(-1), Fraction(1), REPLACE_ONE, "movement", source)
     own = assume_covers(query, tables.one_by_one(messages, each), "movement")
-    message = local(laplace(linear(number), scale, Fraction(1, 2**BITS), KEY), own)
+    message = local(laplace(linear(number), scale, Fraction(1, 2**LAPLACE_GRID_BITS), KEY), own)
     return local_view(approximate(message, delta), assume_view(name, "everyone", "replay"))
 
 
 def laplace_answer(noise: Noise, slot: int, number: float, coin: float) -> float:
     """Return a number, on the grid by a coin, plus the noise of `laplace_proof`."""
-    scaled = number * 2.0**BITS
+    scaled = number * 2.0**LAPLACE_GRID_BITS
     whole = floor(scaled)
     # `scaled + coin` would be rounded, and 1 lie a step above 1 for coins near 1
     at = np.array([whole + (scaled - whole + coin >= 1 and scaled > whole)], dtype=np.int64)
-    return float(noise.noisy(KEY, slot, at)[0]) / 2.0**BITS
+    return float(noise.noisy(KEY, slot, at)[0]) / 2.0**LAPLACE_GRID_BITS

@@ -28,7 +28,7 @@ from dpaccount.proof.search import approximate
 Table = tuple[tuple[Fraction, ...], ...]
 
 
-LEAST = Fraction(1, 10**9)  #: ε of a table, whose ratios are of multiples of 2^−30
+MIN_EPSILON = Fraction(1, 10**9)  #: ε of a table, whose ratios are of multiples of 2^−30
 
 
 def ratio(epsilon: Fraction) -> Fraction:
@@ -36,9 +36,9 @@ def ratio(epsilon: Fraction) -> Fraction:
 
     Raises `InputError` for an ε so small that every symbol would have the same row.
     """
-    if epsilon < LEAST:
+    if epsilon < MIN_EPSILON:
         raise InputError(
-            f"epsilon is {float(epsilon):g}", f"a table of outcomes needed at least {float(LEAST):g}"
+            f"epsilon is {float(epsilon):g}", f"a table of outcomes needed at least {float(MIN_EPSILON):g}"
         )
     return Fraction(math.floor(math.exp(float(epsilon)) * (1 - 1e-12) * 2**30), 2**30)
 

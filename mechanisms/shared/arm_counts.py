@@ -36,10 +36,10 @@ Floats = NDArray[np.float64]
 
 MOST_CELLS: Final = 64  #: arms times cells, whose shifts a proof lists
 MOST_STEPS, ROOM = 16, 128  #: of a reward that is a number; times arms times cells
-FINE: Final = 2**16  #: grid steps in a step of such a reward
+GRID_PER_STEP: Final = 2**16  #: grid steps in a step of such a reward
 SIGMA_BITS: Final = 5  #: scales are multiples of 1/32, which samplers take exactly
 LEAST_SIGMA, MOST_SIGMA = Fraction(1), 2**20  #: less noise than 1 is not taken, however large ε
-LARGE: Final = 150  #: beyond, the exact curve of noise on the integers is long to check
+LARGE_EPSILON: Final = 150  #: beyond, the exact curve of noise on the integers is long to check
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class ArmCounts:
     @property
     def unit(self) -> int:
         """Return how many integer units 1 has in what is released."""
-        return 1 if self.steps == 1 else self.steps * FINE
+        return 1 if self.steps == 1 else self.steps * GRID_PER_STEP
 
     @property
     def size(self) -> int:
@@ -183,7 +183,7 @@ def _least_sigma(counts: ArmCounts, epsilon: Fraction, delta: Fraction) -> Fract
     def enough(many: int) -> bool:
         leaf = _leaf(counts, "arm-sums", Fraction(max(many, 1), parts))
         return many >= LEAST_SIGMA * parts and _meets(
-            leaf, epsilon, delta, exactly=counts.steps == 1 and many <= LARGE * parts
+            leaf, epsilon, delta, exactly=counts.steps == 1 and many <= LARGE_EPSILON * parts
         )
 
     high = max(int(LEAST_SIGMA * parts), math.ceil(_continuous(float(epsilon), float(delta)) * parts))

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
-from mechanisms.table.columns import NUMBERS, Column
+from mechanisms.table.columns import NUMERIC_KINDS, Column
 
 Floats = NDArray[np.float64]
 
 POSITION: Final = "position"
-LONGEST: Final = 2000  #: characters of a condition
-LARGEST: Final = Fraction(10) ** 15  #: number in a condition, and product of numbers, as a column's bounds
+MAX_CONDITION_LENGTH: Final = 2000  #: characters of a condition
+MAX_NUMBER: Final = Fraction(10) ** 15  #: number in a condition, and product of numbers, as a column's bounds
 RIGHT: Final = (
     "write a column, or comparisons joined by and, such as "
     '"visits >= 1 and (1 - position) * spending <= 60"; names with spaces go in backquotes'
@@ -84,7 +84,7 @@ def condition(text: str, columns: Sequence[Column], positions: Sequence[Fraction
 
     Raises `InputError` that says what stands in the text and what would be right.
     """
-    if not text.strip() or len(text) > LONGEST:
+    if not text.strip() or len(text) > MAX_CONDITION_LENGTH:
         raise InputError(f"the reward has {len(text)} characters", RIGHT)
     return _Reader(_tokens(text), {each.name: each for each in columns}, tuple(positions), arms).condition()
 
@@ -135,8 +135,8 @@ class _Reader:
                 raise InputError("the reward joins comparisons by something else than and", RIGHT)
             found.append(self._comparison())
         for each in found:
-            if max(map(abs, (*each.weights, each.limit))) > LARGEST:
-                raise InputError(f"the reward has a number beyond {float(LARGEST):g}", RIGHT)
+            if max(map(abs, (*each.weights, each.limit))) > MAX_NUMBER:
+                raise InputError(f"the reward has a number beyond {float(MAX_NUMBER):g}", RIGHT)
         return Condition(tuple(found))
 
     def _next(self) -> tuple[str, str]:
@@ -171,7 +171,7 @@ class _Reader:
                     f"{column.name} {sign} {right.text[:60]!r} is not read", f"its values: {known}"
                 )
             return Comparison(column.name, weights, sign, Fraction(column.labels.index(right.text)))
-        if column.kind not in (*NUMBERS, "boolean"):
+        if column.kind not in (*NUMERIC_KINDS, "boolean"):
             raise InputError(f"{column.name} is a {column.kind}", "compare it with a value in quotes, by ==")
         if len(set(right.weights)) != 1:
             raise InputError("the position stands beside the column", RIGHT)

@@ -22,7 +22,7 @@ from mechanisms.shared.arm_counts import MOST_CELLS, most_steps
 from mechanisms.shared.conditions import condition
 from mechanisms.subject import Domain, Rows
 from mechanisms.table.binding import Cells, cells_of
-from mechanisms.table.columns import NUMBERS, OTHER, Column
+from mechanisms.table.columns import NUMERIC_KINDS, OTHER, Column
 from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
 
@@ -32,7 +32,7 @@ Words = NDArray[np.uint64]
 CELL, ARM, CHANCE, REWARD = range(4)  #: columns of a row
 KEYS: Final = ("arm", "logging", "reward", "positions", "offers", "prior", "context", "cuts")
 WHOLE: Final = ("all",)  #: the one cell of a trial without contexts
-ROUNDING: Final = Fraction(1, 100)  #: by which declared shares may miss a sum of 1
+SHARE_ROUNDING: Final = Fraction(1, 100)  #: by which declared shares may miss a sum of 1
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ def _intervals(column: Column, place: Place) -> Cells:
     """Return a number column's declared range, cut here; an interval holds its lower end."""
     cuts = [each.number() for each in place.items()]
     low, high = column.low, column.high
-    if column.kind not in NUMBERS or low is None or high is None:
+    if column.kind not in NUMERIC_KINDS or low is None or high is None:
         raise place.wrong(
             f"{column.name} is no number with bounds", "leave its cuts out, or declare low and high"
         )
@@ -210,7 +210,7 @@ def _logging(
     if isinstance(place.value, str):
         column = _column(table, place)
         low, high = column.low, column.high
-        if column.kind not in NUMBERS or low is None or high is None or not 0 < low <= high <= 1:
+        if column.kind not in NUMERIC_KINDS or low is None or high is None or not 0 < low <= high <= 1:
             raise place.wrong(
                 f"{column.name} is no chance", "declare a number with 0 < low and high at most 1"
             )
@@ -226,7 +226,7 @@ def _logging(
 def normalised(shares: Sequence[Fraction], place: Place) -> tuple[Fraction, ...]:
     """Return shares that add up to 1, from written ones that nearly do."""
     total = sum(shares, Fraction(0))
-    if abs(total - 1) > ROUNDING:
+    if abs(total - 1) > SHARE_ROUNDING:
         raise place.wrong(f"the shares add up to {float(total):.4g}", "they must add up to 1")
     return tuple(share / total for share in shares)
 
@@ -263,7 +263,7 @@ def _steps(column: Column, place: Place, places: int) -> int:
     if column.kind == "boolean":
         return 1
     low, high = column.low, column.high
-    if column.kind not in NUMBERS or low is None or high is None or low < 0 or high > 1:
+    if column.kind not in NUMERIC_KINDS or low is None or high is None or low < 0 or high > 1:
         right = f'let it lie in [0, 1], or compare it, as in "{column.name} >= 1"'
         raise place.wrong(f"{column.name} is no reward", right)
     return 1 if column.kind == "integer" else most_steps(places)

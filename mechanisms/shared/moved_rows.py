@@ -23,7 +23,7 @@ KEY = "row"
 ERRORS = Fraction(
     1, 2**40
 )  #: of the radius: more than `grid.in_ball` errs by on two rows of up to 8000 numbers
-DIGITS = 10**9
+RADIUS_STEPS = 10**9
 MAP_BITS = 10  #: maps are in steps of 2^−10
 MAP_STEP = 2.0**-MAP_BITS
 WIDEST = 32  #: numbers of a row that a map takes or gives
@@ -143,12 +143,14 @@ def stretch_of(steps: Integers) -> Fraction:
     matrix = [[Fraction(x, 2**MAP_BITS) for x in row] for row in short.tolist()]
     gram = [[sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0)) for b in matrix] for a in matrix]
     near = float(np.linalg.norm(steps * MAP_STEP, 2))
-    return _least_of(lambda s: _definite(gram, s * s), Fraction(ceil(near * DIGITS), DIGITS))
+    return _least_of(lambda s: _definite(gram, s * s), Fraction(ceil(near * RADIUS_STEPS), RADIUS_STEPS))
 
 
 def _least_of(enough: Callable[[Fraction], bool], start: Fraction) -> Fraction:
     """Return the first of start·(1 + k/10⁹), k = 1, 10, 100, …, that is enough."""
-    found = (start * (1 + Fraction(10**k, DIGITS)) + Fraction(10**k, DIGITS**2) for k in range(40))
+    found = (
+        start * (1 + Fraction(10**k, RADIUS_STEPS)) + Fraction(10**k, RADIUS_STEPS**2) for k in range(40)
+    )
     return next(filter(enough, found))
 
 

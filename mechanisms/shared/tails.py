@@ -15,7 +15,7 @@ from dpaccount.errors import InputError
 from dpaccount.precision import precision
 from mechanisms.shared.gaussian_noise import distance
 
-BITS = 160  #: of balls
+TAIL_PRECISION = 160  #: of balls
 SUMMED = 1024  #: standard deviations up to which discrete Gaussian tails are summed
 
 
@@ -48,7 +48,7 @@ def upwards(value: arb) -> float:
 @lru_cache(maxsize=256)
 def laplace(scale: float, alpha: Fraction) -> int:
     """Return the least r with P(|X| > r) ≤ `alpha`, X discrete Laplace: 2q^(r+1)/(1+q), q = e^(−1/scale)."""
-    with precision(BITS):
+    with precision(TAIL_PRECISION):
         ratio = (-1 / ball(scale)).exp()
         steps = ball(scale) * (2 / (ball(alpha) * (1 + ratio))).log()
         return max(ceiling(steps) - 1, 0)
@@ -66,7 +66,7 @@ def gaussian(scale: float, alpha: Fraction) -> int:
 
     P(X ≥ m) ≤ P(N ≥ m − 1) for N ~ N(0, scale²) (Canonne, Kamath & Steinke 2020, Proposition 25).
     """
-    with precision(BITS):
+    with precision(TAIL_PRECISION):
         if scale <= SUMMED:
             return _summed(scale, alpha)
         return ceiling(ball(scale) * ball(_normal(alpha)))
@@ -96,7 +96,7 @@ def _normal(alpha: Fraction) -> float:
     def enough(z: float) -> bool:
         return bool((ball(z) / arb(2).sqrt()).erfc() <= ball(alpha))
 
-    with precision(BITS):
+    with precision(TAIL_PRECISION):
         return least_double(enough, math.sqrt(2 * _rarity(alpha) + 3))
 
 
@@ -130,7 +130,7 @@ def combined(draws: tuple[tuple[float, int], ...], outputs: int, alpha: Fraction
         apart = sum((distance(Fraction(scale), Fraction(1), count) for scale, count in draws), Fraction(0))
     if apart < alpha / 2:
         return _normal((alpha - apart) / outputs), 0.5
-    with precision(BITS):
+    with precision(TAIL_PRECISION):
         return upwards((2 * (2 * outputs / ball(alpha)).log()).sqrt()), 0.0
 
 
@@ -146,7 +146,7 @@ def choice(rate: Fraction, others: int, alpha: Fraction, *, flip: bool) -> int:
     if not others:
         return 0
     odds = 2 * alpha if flip else alpha / (1 - alpha)
-    with precision(BITS):
+    with precision(TAIL_PRECISION):
         return max(ceiling((others / ball(odds)).log() / ball(rate)) - 1, 0)
 
 
@@ -157,7 +157,7 @@ def k_norm(scale: float, columns: int, alpha: Fraction) -> float:
     Around every lattice point a cube, in which lengths differ by √d/2 at most: P(‖V‖ > r) ≤
     e^(√d/scale)·Q(d, (r − √d/2)/scale) with Q(d, x) = e^(−x)·Σ_{k<d} x^k/k!, the tail of a continuous length.
     """
-    with precision(BITS):
+    with precision(TAIL_PRECISION):
         half, wide = arb(columns).sqrt() / 2, ball(scale)
 
         def enough(r: float) -> bool:
@@ -176,7 +176,7 @@ def bounded_mean(widths: float, deviation: float, number: int, alpha: Fraction) 
     less of Hoeffding's t = widths·√(log(2/α)/2n) and Bernstein's, which solves
     n·t²/2 = log(2/α)·(deviation² + widths·t/3).
     """
-    with precision(BITS):
+    with precision(TAIL_PRECISION):
         log, size, wide = (2 / ball(alpha)).log(), arb(number), ball(widths)
         hoeffding = wide * (log / (2 * size)).sqrt()
         linear = log * wide / (3 * size)
@@ -193,7 +193,7 @@ def laplace_sum(scale: float, terms: int, alpha: Fraction) -> int:
     """
     if terms == 1:
         return laplace(scale, alpha)
-    with precision(BITS):
+    with precision(TAIL_PRECISION):
         ratio, log = (-1 / ball(scale)).exp(), (2 / ball(alpha)).log()
 
         def reach(share: float) -> int:
@@ -210,5 +210,5 @@ def gaussian_sum(scale: float, terms: int, alpha: Fraction) -> int:
     if terms == 1:
         return gaussian(scale, alpha)
     by_root, by_weight = combined(((scale, terms),), 1, alpha)
-    with precision(BITS):
+    with precision(TAIL_PRECISION):
         return ceiling(ball(by_root) * ball(scale) * arb(terms).sqrt() + ball(by_weight) * terms)

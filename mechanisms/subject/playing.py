@@ -22,8 +22,8 @@ from mechanisms.subject import Rows, Subject, View
 Array = NDArray[np.generic]
 PLAIN = (bool, int, float, str, type(None))  #: what an array of objects may hold
 SHOWN = np.ndarray | np.generic | bool | int | float | str | None  #: what becomes a plain array
-KINDS = "biufcSUMm"  #: of dtypes whose bytes say all
-PARTS = frozenset({"own", "public"})  #: of a view
+DTYPE_KINDS = "biufcSUMm"  #: of dtypes whose bytes say all
+VIEW_PARTS = frozenset({"own", "public"})  #: of a view
 ANSWERS = ("noisy", "noisy_symmetric", "noisy_cells")
 
 
@@ -157,7 +157,7 @@ def plain_array(shown: object, name: str) -> Array:
         for place, value in np.ndenumerate(array):
             array[place] = _single(value, name)
         return array
-    if array.dtype.kind not in KINDS or array.dtype.char in "gG":
+    if array.dtype.kind not in DTYPE_KINDS or array.dtype.char in "gG":
         raise NotPlain(f"{name} has the type {array.dtype}; show numbers of up to 64 bits or text")
     bare = np.dtype(array.dtype.str)  # one name for integers of one width, and no metadata
     if array.dtype.itemsize and array.dtype.char == bare.char and not array.dtype.metadata:
@@ -191,7 +191,7 @@ def hidden(view: View) -> dict[str, Array]:
 
     It stays behind in `kept`; who calls `play` by hand could read it.
     """
-    found = _carried("the view", view, PARTS)
+    found = _carried("the view", view, VIEW_PARTS)
     for title, part in (("own", view.own), ("public", view.public)):
         found |= _carried(f"the table of {title} parts", part, frozenset())
         for name, shown in part.items():
@@ -212,7 +212,7 @@ def _around(name: str, shown: Array) -> dict[str, Array]:
         for made in ours:
             found |= _plain_of(name, vars(made))
         found |= _carried(name, shown, frozenset())
-    if isinstance(shown.base, np.ndarray) and shown.base.dtype.kind in KINDS:
+    if isinstance(shown.base, np.ndarray) and shown.base.dtype.kind in DTYPE_KINDS:
         found[f"{name}, the memory it is part of"] = np.array(shown.base, subok=False)
     if shown.dtype.metadata:
         found[f"{name}, metadata of its type"] = np.array(repr(dict(shown.dtype.metadata)))

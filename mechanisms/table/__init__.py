@@ -4,7 +4,7 @@ Everything declared is public and nothing read is: a cell that is missing, of an
 takes its declared default or bound, so that reading is a function of one row and neighbours stay neighbours.
 """
 
-from mechanisms.table.columns import KINDS, Column
+from mechanisms.table.columns import COLUMN_KINDS, Column
 from mechanisms.table.declaration import Table
 
-__all__ = ["KINDS", "Column", "Table"]
+__all__ = ["COLUMN_KINDS", "Column", "Table"]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from mechanisms.table import texts
-from mechanisms.table.columns import NUMBERS, Column
+from mechanisms.table.columns import NUMERIC_KINDS, Column
 from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
 
@@ -158,7 +158,7 @@ def cells_of(column: Column, edges: tuple[Fraction, ...] | None) -> Cells:
     A bin holds its lower edge, the last one both.
     """
     if edges is not None:
-        if column.kind not in NUMBERS:
+        if column.kind not in NUMERIC_KINDS:
             raise InputError(f"{column.name} is no number", "leave bins out: its values are the cells")
         ends = np.array([float(edge) for edge in edges])
         if (np.diff(ends) <= 0).any():
@@ -206,7 +206,7 @@ def _numbers(columns: list[Column], by: Column | None, made_by: Any) -> tuple[Gi
     A row's vector is as long as the bounds allow, unless the claim clips it to less.
     """
     for column in columns:
-        if column.kind not in (*NUMBERS, "boolean"):
+        if column.kind not in (*NUMERIC_KINDS, "boolean"):
             raise InputError(f"{column.name} is a {column.kind}", "a number, integer or boolean belongs here")
     names = tuple(column.name for column in columns)
     ends = [tuple(map(Fraction, column.bounds)) for column in columns]

@@ -19,8 +19,8 @@ from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from mechanisms.table import texts
 
-KINDS: Final = ("number", "integer", "category", "text", "boolean")
-NUMBERS: Final = ("number", "integer")
+COLUMN_KINDS: Final = ("number", "integer", "category", "text", "boolean")
+NUMERIC_KINDS: Final = ("number", "integer")
 NOWHERE: Final = -1.0  #: the code of a category's cell that is none of its values, where there is no "other"
 OTHER: Final = "other"
 LONGEST_TEXT: Final = 240  #: bytes that may be declared
@@ -55,9 +55,9 @@ class Column:
         """Refuse what declares no column."""
         if NAME.fullmatch(self.name) is None:
             raise InputError("a column's name is empty, long or has control characters", "give the header's")
-        if self.kind not in KINDS:
-            raise InputError(f"{self.name} has the type {self.kind!r}", f"known: {', '.join(KINDS)}")
-        if self.kind in NUMBERS:
+        if self.kind not in COLUMN_KINDS:
+            raise InputError(f"{self.name} has the type {self.kind!r}", f"known: {', '.join(COLUMN_KINDS)}")
+        if self.kind in NUMERIC_KINDS:
             self._check_number()
         elif self.low is not None or self.high is not None:
             raise InputError(f"{self.name} has bounds", "only numbers and integers have")
@@ -123,7 +123,7 @@ class Column:
     @property
     def bounds(self) -> tuple[float, float]:
         """Return the least and the largest code."""
-        if self.kind in NUMBERS:
+        if self.kind in NUMERIC_KINDS:
             return float(self.low or 0), float(self.high or 0)
         if self.kind == "text":
             return 0.0, texts.HIGHEST
@@ -134,7 +134,7 @@ class Column:
     def default(self) -> float:
         """Return the code of a cell that is missing or of another type."""
         given = self.missing
-        if self.kind in NUMBERS:
+        if self.kind in NUMERIC_KINDS:
             return float(self.low or 0) if given is None else float(given)
         if self.kind == "boolean":
             return float(bool(given))
@@ -144,7 +144,7 @@ class Column:
 
     def codes(self, cells: Iterable[object]) -> Floats:
         """Return the code of every cell, of text a row of them; each by itself.  Never fails on a cell."""
-        if self.kind in NUMBERS:
+        if self.kind in NUMERIC_KINDS:
             if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
                 return self.bounded(cells.astype(np.float64, copy=False))
             return self.bounded(np.fromiter(map(_number, cells), dtype=np.float64))
@@ -207,7 +207,7 @@ def _column(name: str, place: Place) -> Column:
     if "missing" in table:
         value = table["missing"].value
         given["missing"] = value if isinstance(value, bool | str) else table["missing"].number()
-    kind = table["type"].text(*KINDS)
+    kind = table["type"].text(*COLUMN_KINDS)
     try:
         return Column(name, kind, **given)  # type: ignore[arg-type]
     except InputError as error:

@@ -6,7 +6,7 @@ from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from mechanisms.table.columns import Column, read_columns
 
-MOST_ROWS = 10**9
+MAX_ROWS = 10**9
 MOST_OF_ONE = 1000  #: rows of one person that may count
 
 KEYS = ("rows", "id", "max_rows", "columns")  #: of ``[data]``, beside the file and the ledger
@@ -29,8 +29,8 @@ class Table:
 
     def __post_init__(self) -> None:
         """Refuse what declares no table."""
-        if not 1 <= self.rows <= MOST_ROWS:
-            raise InputError(f"rows is {self.rows}", f"needed 1 to {MOST_ROWS}")
+        if not 1 <= self.rows <= MAX_ROWS:
+            raise InputError(f"rows is {self.rows}", f"needed 1 to {MAX_ROWS}")
         if self.identity is None and self.max_rows != 1:
             raise InputError("max_rows goes with id", "name the column that says whose a row is")
         if not 1 <= self.max_rows <= MOST_OF_ONE:

@@ -18,7 +18,7 @@ from dpaccount.errors import InputError
 BATCH: Final = 65_536  #: rows that are held at once
 ARROW: Final = (".arrow", ".feather", ".ipc")
 KNOWN: Final = (".csv", ".parquet", *ARROW)
-LONGEST: Final = 2**31 - 1  #: characters of a cell
+MAX_CELL_LENGTH: Final = 2**31 - 1  #: characters of a cell
 
 Batch = dict[str, Sequence[object]]  #: the cells of some rows, by column
 
@@ -40,7 +40,7 @@ def batches(path: Path, names: Sequence[str], declared: Sequence[str] = ()) -> I
 
 
 def _lines(path: Path, names: Sequence[str], declared: Sequence[str]) -> Iterator[Batch]:
-    csv.field_size_limit(LONGEST)  # a long cell is no error: that would tell
+    csv.field_size_limit(MAX_CELL_LENGTH)  # a long cell is no error: that would tell
     try:
         with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
             header = _cells(file.readline())

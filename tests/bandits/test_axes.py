@@ -64,7 +64,7 @@ def additive_model():
 
 def rows_released(*, correlated):
     """Return the exact contributions to three batches, and what is learnt of them."""
-    root = factors.sqrt_toeplitz(3) / 2.0**factors.BITS
+    root = factors.sqrt_toeplitz(3) / 2.0**factors.WEIGHT_BITS
     weights = np.where(np.tri(3) > 0, root[np.abs(np.subtract.outer(range(3), range(3)))], 0.0)
     model = AdditiveModel([SQUARE], (0.2, 0.5))
     learner = phased_posterior.Learner(model, 5.0, 300, 7, weights if correlated else None)

@@ -7,7 +7,7 @@ import pytest
 
 from bandits.learning.features import (
     BASES,
-    KERNELS,
+    MAP_KERNELS,
     FourierFeatures,
     eigenfeatures,
     feature_map,
@@ -101,7 +101,9 @@ def test_eigenfeatures_are_the_fewest_that_err_so_little_and_no_longer_than_the_
 
 # ------------------------------------------------------------------ which kernel, by which features
 
-NONE = {(kernel, "quadrature") for kernel in KERNELS if kernel.startswith("matern") or kernel == "polynomial"}
+NONE = {
+    (kernel, "quadrature") for kernel in MAP_KERNELS if kernel.startswith("matern") or kernel == "polynomial"
+}
 NONE |= {("polynomial", "random-fourier")}
 
 
@@ -110,7 +112,7 @@ def public(count):
 
 
 @pytest.mark.parametrize("basis", BASES)
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", MAP_KERNELS)
 @pytest.mark.slow
 def test_every_kernel_has_features_that_approach_it_or_is_refused(kernel, basis):
     """The largest error of about 900 features; random ones err like their number's inverse root."""
@@ -128,7 +130,7 @@ def test_every_kernel_has_features_that_approach_it_or_is_refused(kernel, basis)
     assert phi(POINTS.reshape(6, 10, 2)).reshape(60, -1) == pytest.approx(found)
 
 
-@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if kernel != "polynomial"])
+@pytest.mark.parametrize("kernel", [kernel for kernel in MAP_KERNELS if kernel != "polynomial"])
 def test_more_random_features_err_less(kernel):
     exact = kernel_of(kernel, 0.7)(POINTS, POINTS)
     errors = []

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from bandits.jdp_gp_ucb import HALF, JdpGpUcb
+from bandits.jdp_gp_ucb import REWARD_CENTRE, JdpGpUcb
 from bandits.learning.features import quadrature_features, squared_exponential
 from bandits.learning.gp_ucb import GpUcb
 from bandits.worlds.simulated_people import simulated_people
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
-from mechanisms.symmetric_gaussian import BITS, contribution
+from mechanisms.symmetric_gaussian import FEATURE_BITS, contribution
 
 DELTA = Fraction(1, 10**6)
 
@@ -51,10 +51,10 @@ def test_quadrature_integrates_the_gaussian_moments():
 
 @given(arrays(np.float64, 4, elements=st.floats(-1e3, 1e3)), st.floats(-10, 10))
 def test_contributions_lie_in_the_declared_set_exactly(vector, reward):
-    matrix = contribution(vector, reward, HALF)
+    matrix = contribution(vector, reward, REWARD_CENTRE)
     assert matrix[-1, -1] == 0
     assert (matrix == matrix.T).all()
-    unit = 2**BITS
+    unit = 2**FEATURE_BITS
     trace = sum(int(matrix[i, i]) for i in range(4))
     assert trace <= unit**2  # ‖φ‖² ≤ 1
     assert 4 * sum(int(v) ** 2 for v in matrix[:-1, -1]) <= trace * unit**2  # |y| ≤ ½

@@ -115,7 +115,7 @@ def test_bounds_of_delays_do_not_read_the_rows_that_are_protected(name):
 FEW = {"bound": 1.0, "gap": 0.02}
 
 
-@pytest.mark.parametrize("kernel", hard.KERNELS)
+@pytest.mark.parametrize("kernel", hard.HARD_KERNELS)
 def test_densities_are_those_of_the_kernels(kernel):
     frequencies = np.linspace(-80, 80, 200_001)
     density = hard.spectral_density(kernel, 0.2, frequencies)
@@ -192,7 +192,7 @@ def test_law_11_is_refused_where_it_is_none():
         hard.hard_functions("squared-exponential", 0.5, bound=0.01, gap=1.0)
 
 
-@pytest.mark.parametrize("kernel", hard.KERNELS)
+@pytest.mark.parametrize("kernel", hard.HARD_KERNELS)
 def test_the_hardest_gap_falls_with_epsilon_and_rounds_and_keeps_the_conditions(kernel):
     made = {
         (epsilon, rounds): hard.hardest(kernel, 0.05, bound=1.0, epsilon=epsilon, rounds=rounds, moment=1.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bandits.phased_gp_ucb import CENTRED, PRECISION, REWARD_NOISE, STEADY, Learner, PhasedGpUcb
-from bandits.statistics.first_moments import BITS, contribution
+from bandits.statistics.first_moments import CONTRIBUTION_BITS, contribution
 from bandits.worlds.simulated_people import simulated_people
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
@@ -25,7 +25,9 @@ class Shifted:
     def noisy(self, key, part, values):
         assert (key, part) == ("sums", len(self.given))
         self.given.append(values)
-        self.gave.append(values + (np.arange(len(values)) - 2) * 2 ** (BITS + factors.BITS - 1))
+        self.gave.append(
+            values + (np.arange(len(values)) - 2) * 2 ** (CONTRIBUTION_BITS + factors.WEIGHT_BITS - 1)
+        )
         return self.gave[-1]
 
 
@@ -44,7 +46,7 @@ def told():
 
 def test_everybody_adds_a_vector_of_norm_one_half(told):
     learner, _, added = told
-    assert np.linalg.norm(np.array(added) / 2.0**BITS, axis=1) == pytest.approx(0.5, abs=1e-5)
+    assert np.linalg.norm(np.array(added) / 2.0**CONTRIBUTION_BITS, axis=1) == pytest.approx(0.5, abs=1e-5)
     many = np.random.default_rng(4).normal(size=(50, 5))
     assert np.linalg.norm(learner.directions(many), axis=1) == pytest.approx(1)
 
@@ -74,14 +76,14 @@ def test_rows_are_the_square_root_of_the_prefix_sums_of_phases(told):
 def test_the_mean_is_that_of_all_rows_at_once(told):
     """One regression on all released rows, each with its own noise, in place of one row after another."""
     learner, noise, _ = told
-    root = factors.sqrt_toeplitz(4) / 2.0**factors.BITS
+    root = factors.sqrt_toeplitz(4) / 2.0**factors.WEIGHT_BITS
     precision, moment = np.eye(5) * PRECISION, np.zeros(5)
     for row, gave in enumerate(noise.gave):
         shape = sum(root[row - b] * learner._shapes[b] for b in range(row + 1))
         spread = sum(root[row - b] ** 2 * learner._spreads[b] for b in range(row + 1))
         inverse = np.linalg.inv(np.eye(6) / 4 + REWARD_NOISE * spread)
         precision += shape.T @ inverse @ shape
-        moment += shape.T @ inverse @ gave / 2.0 ** (BITS + factors.BITS)
+        moment += shape.T @ inverse @ gave / 2.0 ** (CONTRIBUTION_BITS + factors.WEIGHT_BITS)
     assert learner.scores(np.eye(5)) == pytest.approx(np.linalg.solve(precision, moment))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from audits.evidence.replay import record
 from bandits.contextual_release import covariance
-from bandits.contextual_release.predictor import REACH, STEPS
+from bandits.contextual_release.predictor import BOUND_STEPS, REACH
 from bandits.contextual_release.public_grid import PublicGrid
 from bandits.contextual_release.selector import choose
 from bandits.range_predictor import RangePredictor
@@ -42,8 +42,8 @@ def test_no_pair_of_records_moves_the_scores_further_than_is_paid_for(subject):
     for cell in range(subject.contexts):
         table = subject.table(matrix, cell)
         assert table.dtype == np.int64
-        for ours in (-STEPS, 0, STEPS):
-            for theirs in (-STEPS, STEPS):
+        for ours in (-BOUND_STEPS, 0, BOUND_STEPS):
+            for theirs in (-BOUND_STEPS, BOUND_STEPS):
                 moved = ours * table[:, :, None] - theirs * table[:, None, :]
                 worst = max(worst, int((moved.max(axis=0) - moved.min(axis=0)).max()))
     assert worst <= subject.width
@@ -92,7 +92,9 @@ def test_rewards_of_any_size_are_clipped_without_a_word():
     data = np.full((12, 5), 1e308)
     data[1, 1:], data[2::3, 1:] = -np.inf, np.nan
     found = subject.totals(data, np.zeros(12, dtype=np.int64))
-    assert found[16] == found.sum() == 6 * STEPS  # the last cell's first action: seven up, one down, four 0
+    assert (
+        found[16] == found.sum() == 6 * BOUND_STEPS
+    )  # the last cell's first action: seven up, one down, four 0
 
 
 def test_covariances_are_at_most_the_supremum_and_the_supremum_at_most_one_over_the_ridge():

@@ -81,7 +81,7 @@ def test_the_local_message_costs_one_release_whatever_the_horizon():
 @pytest.mark.parametrize("t", [1, 2, 3, 7, 12, 64])
 def test_deviations_are_those_of_the_estimates(t):
     assert continual_sums.deviation("tree", t, 1024) ** 2 == pytest.approx(bin(t).count("1"))
-    weights = factors.sqrt_toeplitz(t) / 2.0**factors.BITS
+    weights = factors.sqrt_toeplitz(t) / 2.0**factors.WEIGHT_BITS
     assert continual_sums.deviation("sqrt-toeplitz", t, 1024) ** 2 == pytest.approx((weights**2).sum())
     assert continual_sums.deviation("honaker", t, 1024) <= continual_sums.deviation("tree", t, 1024)
 

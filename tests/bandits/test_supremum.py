@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from bandits.contextual_release.supremum import (
-    BITS,
     BOX,
     FINITE,
+    PRECISION,
     PosteriorVariance,
     Supremum,
     above_ridge,
@@ -30,7 +30,7 @@ HALF = Fraction(1, 2)
 def posterior(kernel, size=40, seed=1, lengthscale=HALF, ridge=Fraction(1)):
     drawn = np.random.default_rng(seed).integers(0, 2**20, (size, 2), endpoint=True)
     points = [tuple(Fraction(int(v), 2**20) for v in row) for row in drawn]
-    with precision(BITS):
+    with precision(PRECISION):
         return PosteriorVariance(kernel, lengthscale, ridge, points)
 
 
@@ -87,7 +87,7 @@ def test_balls_and_floats_agree_on_a_kernel(kernel):
     from dpaccount.numerics.balls import ball
 
     for distance in (Fraction(0), Fraction(1, 7), Fraction(3)):
-        with precision(BITS):
+        with precision(PRECISION):
             exact = kernels.ball_at(kernel, ball(distance), Fraction(1, 5))
         assert float(exact) == pytest.approx(
             float(kernels.at_distance(kernel, np.array(float(distance)), 0.2))
@@ -107,7 +107,7 @@ def test_a_ridge_too_small_for_balls_is_refused():
 
 def test_equal_points_are_one_of_their_weight():
     place, other = (HALF, HALF), (Fraction(1, 4), Fraction(1))
-    with precision(BITS):
+    with precision(PRECISION):
         each = PosteriorVariance("matern-3/2", HALF, Fraction(1), [place, place, place, other])
         one = PosteriorVariance("matern-3/2", HALF, Fraction(1), [place, other], [Fraction(3), Fraction(1)])
         assert all(each.variance(at).overlaps(one.variance(at)) for at in (place, other, (HALF, Fraction(0))))

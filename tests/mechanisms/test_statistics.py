@@ -17,7 +17,7 @@ from mechanisms.quantiles import Quantiles
 from mechanisms.second_moments import SecondMoments
 from mechanisms.stable_histogram import StableHistogram
 from mechanisms.symmetric_gaussian import STEP
-from mechanisms.variance import MOST, Variance
+from mechanisms.variance import MAX_STEPS, Variance
 
 F = Fraction
 DELTA = F(1, 10**6)
@@ -44,7 +44,7 @@ def test_variance_is_that_of_clipped_numbers(relation):
 def test_squares_cost_nothing_beside_the_sum():
     """A vector of two numbers moves as far as the first alone: as a sum of numbers of at most 1."""
     alone = point(GaussianSum(rows=9, columns=1, radius=F(1)).proof(DELTA))[0]
-    for steps in (7, 64, MOST):
+    for steps in (7, 64, MAX_STEPS):
         both_sums = point(Variance(low=0, high=1, rows=9, steps=steps).proof(DELTA))[0]
         assert both_sums <= alone + F(1, 1000)
 
@@ -113,7 +113,7 @@ def test_bounds_that_are_none_are_refused_in_a_sentence(bounds):
 
 def test_the_checker_follows_the_variance_with_the_most_steps():
     """It reads 256 vectors of a hypothesis at most."""
-    assert check_derivation(write(Variance(low=0, high=1, steps=MOST).proof(DELTA)))
+    assert check_derivation(write(Variance(low=0, high=1, steps=MAX_STEPS).proof(DELTA)))
 
 
 UNTOLD = [(F(0), F(1, 10**400)), (F(1), 1 + F(1, 2**60)), (F(-(10**308)), F(10**308)), (F(0), F(10**400))]

@@ -56,9 +56,9 @@ def test_without_noise_rows_and_prefix_sums_are_exact(rounds, seed):
 
 def test_toeplitz_weights_are_the_real_ones_rounded_down():
     for k, weight in enumerate(factors.sqrt_toeplitz(400).tolist()):
-        real = Fraction(math.comb(2 * k, k), 4**k) * 2**factors.BITS
+        real = Fraction(math.comb(2 * k, k), 4**k) * 2**factors.WEIGHT_BITS
         assert real - 2 <= weight <= real
-    assert factors.sqrt_toeplitz(400)[0] == 2**factors.BITS
+    assert factors.sqrt_toeplitz(400)[0] == 2**factors.WEIGHT_BITS
 
 
 def buffered(rounds, count=6):
@@ -104,7 +104,7 @@ def test_exact_column_norms_agree_with_fractions():
     assert factors.column_squared(weights) == factors.longest_column_squared(
         toeplitz(weights, np.zeros(30, dtype=np.int64))
     )
-    squares = sum(Fraction(int(w), 2**factors.BITS) ** 2 for w in weights)
+    squares = sum(Fraction(int(w), 2**factors.WEIGHT_BITS) ** 2 for w in weights)
     assert factors.column_squared(weights) == squares
     exact = sum(Fraction(math.comb(2 * k, k), 4**k) ** 2 for k in range(30))
     assert exact * (1 - Fraction(1, 10**5)) <= squares <= exact
@@ -202,7 +202,7 @@ def test_too_long_optimal_factors_are_refused():
 def test_measured_errors_are_the_stated_ones(name):
     rounds, width = 48, 2000
     rng = np.random.default_rng(1)
-    scale = 2.0**factors.BITS * 1000
+    scale = 2.0**factors.WEIGHT_BITS * 1000
 
     def release(part, row):
         return row + np.rint(scale * rng.standard_normal(width)).astype(np.int64)

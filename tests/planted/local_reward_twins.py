@@ -21,7 +21,7 @@ from dpaccount.proof import (
     local_view,
 )
 from dpaccount.proof.search import approximate
-from mechanisms.local.channels import BITS, KEY, laplace_answer
+from mechanisms.local.channels import KEY, LAPLACE_GRID_BITS, laplace_answer
 from mechanisms.subject import View, wide
 
 
@@ -34,7 +34,9 @@ class HalfScale(LdpGpUcb):
     def _messages(self, delta):
         number = assume_clipped("half", Fraction(-1, 2), Fraction(1, 2), REPLACE_ONE, "movement")
         own = assume_covers("half", [(i, i) for i in range(1, self.rounds + 1)], "movement")
-        message = local(laplace(linear(number), 1 / self.epsilon, Fraction(1, 2**BITS), KEY), own)
+        message = local(
+            laplace(linear(number), 1 / self.epsilon, Fraction(1, 2**LAPLACE_GRID_BITS), KEY), own
+        )
         return local_view(
             approximate(message, delta), assume_view("local-reward-twins", "everyone", "replay")
         )

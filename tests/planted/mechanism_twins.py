@@ -41,7 +41,7 @@ from mechanisms.sparse_vector import SparseVector
 from mechanisms.sqrt_toeplitz import SqrtToeplitz
 from mechanisms.stable_histogram import StableHistogram
 from mechanisms.subject import shown_to_all
-from mechanisms.symmetric_gaussian import BITS, SymmetricGaussian
+from mechanisms.symmetric_gaussian import FEATURE_BITS, SymmetricGaussian
 from mechanisms.variance import Variance
 
 
@@ -201,7 +201,7 @@ class SymmetricGaussianClipsCoordinates(SymmetricGaussian):
     """Clips every feature to [−1, 1] and takes their vector for one of length 1."""
 
     def query(self, data):
-        whole = grid.clipped(data, -max(self.reward, 1), max(self.reward, 1), BITS)
+        whole = grid.clipped(data, -max(self.reward, 1), max(self.reward, 1), FEATURE_BITS)
         total = whole.T @ whole
         total[-1, -1] = 0
         return total

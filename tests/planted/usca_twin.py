@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from bandits.contextual_release import covariance
-from bandits.contextual_release.predictor import REACH, STEPS
+from bandits.contextual_release.predictor import BOUND_STEPS, REACH
 from bandits.usca import Usca
 
 
@@ -72,7 +72,7 @@ class LooseClip(Usca):
 
     def totals(self, data, actions):
         rewards = np.nan_to_num(data[np.arange(len(data)), 1 + actions]) / float(self.bound)
-        units = np.trunc(np.clip(rewards, -4, 4) * STEPS).astype(np.int64)
+        units = np.trunc(np.clip(rewards, -4, 4) * BOUND_STEPS).astype(np.int64)
         found = np.zeros(self.grid.places, dtype=np.int64)
         np.add.at(found, self.grid.place_of(data[:, 0], actions), units)
         return found

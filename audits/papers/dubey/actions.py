@@ -39,7 +39,7 @@ from dpaccount.proof import JOINT, Theorem, assume_view, billboard
 Floats = NDArray[np.float64]
 Bits = NDArray[np.bool_]
 SEEN = 64  #: rounds that are simulated; later ones would only add to the bound
-ZETA = 0.1  #: of Lemma 3's shift
+SHIFT_FAILURE = 0.1  #: of Lemma 3's shift
 RUNS = 40_000
 LEVELS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)  #: thresholds that are tried, in units of σ
 
@@ -147,7 +147,7 @@ def _float_gain(m: float, tau: float, bits: int, beta: float) -> float:
 def shift(numbers: Lemma, rounds: int) -> float:
     """Return Lemma 3's Λ = σ√(2n)(4√m + 2 ln(2T/ζ)) for one feature."""
     sigma = math.sqrt(numbers.variance.upper)
-    return sigma * math.sqrt(2 * numbers.levels) * (4 + 2 * math.log(2 * rounds / ZETA))
+    return sigma * math.sqrt(2 * numbers.levels) * (4 + 2 * math.log(2 * rounds / SHIFT_FAILURE))
 
 
 def observe(p: dict[str, Any], reward: float, level: float, runs: int, rng: np.random.Generator) -> Bits:

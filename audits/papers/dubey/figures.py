@@ -45,7 +45,7 @@ def _row(algorithm: str, alpha: Fraction | None, delta: Fraction | None, **more:
 
 
 #: what the selector may choose for people who bring their own points
-KINDS: dict[str, type[Any]] = {
+FIGURE_KINDS: dict[str, type[Any]] = {
     "moment-gp-ucb": MomentGpUcb,
     "phased-gp-ucb": PhasedGpUcb,
     "jdp-gp-ucb": JdpGpUcb,
@@ -56,7 +56,7 @@ KINDS: dict[str, type[Any]] = {
 def _joint(rounds: int, alpha: Fraction, delta: Fraction) -> Cell:
     """Ours, as public rehearsals choose it."""
     choice = choose("joint", alpha, delta, rounds, candidates=CANDIDATES)
-    made = KINDS[choice.subject](
+    made = FIGURE_KINDS[choice.subject](
         rounds=rounds, candidates=CANDIDATES, epsilon=alpha, delta=delta, **choice.parameters
     )
     subject = frozen(made)

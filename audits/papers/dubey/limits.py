@@ -29,12 +29,12 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ball
 
-STEPS = 44  #: halvings, to about twelve digits
+HALVINGS = 44  #: halvings, to about twelve digits
 
 
 def crossing(holds: Callable[[Fraction], bool | None], low: Fraction, high: Fraction) -> Enclosure:
     """Return [low, high] with `holds` surely true at one end and surely false at the other."""
-    for _ in range(STEPS):
+    for _ in range(HALVINGS):
         middle = ((low + high) / 2).limit_denominator(10**15)
         found = holds(middle)
         if found is None or not low < middle < high:
@@ -79,7 +79,7 @@ def largest_reward(p: dict[str, Any]) -> Cost:
     )
 
 
-PARTS: dict[str, Callable[[dict[str, Any]], Cost]] = {
+LIMIT_PARTS: dict[str, Callable[[dict[str, Any]], Cost]] = {
     "joint": local.lemma5,
     "matrix": local.matrix_part,
     "reward": local.reward_part,
@@ -89,7 +89,7 @@ PARTS: dict[str, Callable[[dict[str, Any]], Cost]] = {
 
 def largest_alpha(p: dict[str, Any]) -> Cost:
     """Find the α up to which Lemma 5, or one part of its proof, holds (rewards only scale its noise)."""
-    check = PARTS[p["part"]]
+    check = LIMIT_PARTS[p["part"]]
 
     def holds(alpha: Fraction) -> bool | None:
         verdict = check({"alpha": alpha, "beta": p["beta"], "B": Fraction(1)}).verdict

@@ -46,7 +46,7 @@ from dpaccount.proof import (
     local,
 )
 
-QUERY = "message"
+MESSAGE_QUERY = "message"
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,9 @@ def reward_part(p: dict[str, Any], share: Fraction = Fraction(2)) -> Cost:
     found = _finding(p, mu2, (exactly(4 * reward**2), sent.u), point, similarity=1.0)
 
     def proof() -> Theorem:
-        inside = assume_ball(QUERY, reward, REPLACE_ONE, "clipped rewards, features of norm at most 1")
+        inside = assume_ball(
+            MESSAGE_QUERY, reward, REPLACE_ONE, "clipped rewards, features of norm at most 1"
+        )
         return _sent(gaussian(linear(inside), lower(sent.u), "message"), *point)
 
     def refutation() -> Theorem:
@@ -124,12 +126,12 @@ def reward_part(p: dict[str, Any], share: Fraction = Fraction(2)) -> Cost:
 
 
 def _person(reward: Fraction) -> Theorem:
-    return assume_rank_one(QUERY, reward, REPLACE_ONE, "clipped rewards, features of norm at most 1")
+    return assume_rank_one(MESSAGE_QUERY, reward, REPLACE_ONE, "clipped rewards, features of norm at most 1")
 
 
 def _sent(noisy: Theorem, alpha: Fraction, beta: Fraction) -> Theorem:
     """One message of one user."""
-    return settled(local(noisy, assume_covers(QUERY, [(1, 1)], "one message a user")), alpha, beta)
+    return settled(local(noisy, assume_covers(MESSAGE_QUERY, [(1, 1)], "one message a user")), alpha, beta)
 
 
 def _noisy(
@@ -189,7 +191,7 @@ def _finding(
 
 
 MESSAGE: dict[str, Parameter] = {"alpha": positive("1"), "beta": probability("0.1"), "B": at_least(0, "1")}
-PARTS: dict[str, Parameter] = {**MESSAGE, "B": positive("1")}
+LOCAL_PARTS: dict[str, Parameter] = {**MESSAGE, "B": positive("1")}
 
 CLAIMS = (
     PaperClaim(
@@ -199,7 +201,7 @@ CLAIMS = (
         "dubey-lemma5-same",
         "Dubey 2021, Lemma 5",
         "the same at equal features, the cost of this pair",
-        PARTS,
+        LOCAL_PARTS,
         same_features,
     ),
     PaperClaim(
@@ -213,7 +215,7 @@ CLAIMS = (
         "dubey-lemma5-reward",
         "Dubey 2021, Lemma 5, proof",
         "the noisy y phi alone is (alpha/2, beta/2)-private",
-        PARTS,
+        LOCAL_PARTS,
         reward_part,
     ),
 )

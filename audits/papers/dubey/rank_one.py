@@ -24,7 +24,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from audits.papers.derivations import BITS, short_above, short_below
+from audits.papers.derivations import FRACTION_BITS, short_above, short_below
 from audits.papers.enclosures import enclose, exactly, of, root
 from dpaccount.errors import RuleError
 from dpaccount.exact import Enclosure
@@ -166,5 +166,5 @@ def rational_pair(movement: FarthestPair, b2: Enclosure) -> tuple[list[Fraction]
 
 def unit(cosine: Fraction) -> list[Fraction]:
     """Return (c, s) with c = `cosine` in [0, 1] rounded down and c² + s² just below 1."""
-    c = Fraction(int(cosine * 2**BITS), 2**BITS)
-    return [c, Fraction(math.isqrt(int((1 - c * c) * 4**BITS)), 2**BITS)]
+    c = Fraction(int(cosine * 2**FRACTION_BITS), 2**FRACTION_BITS)
+    return [c, Fraction(math.isqrt(int((1 - c * c) * 4**FRACTION_BITS)), 2**FRACTION_BITS)]

@@ -15,7 +15,7 @@ from flint import acb, arb
 from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of, precision
 
 DEEP = 1000  #: below 2^−DEEP an upper bound is enough
-BITS = 64  #: of accuracy that integrals are computed to
+INTEGRAL_BITS = 64  #: of accuracy that integrals are computed to
 
 
 def doubled_variance(epsilon: Fraction, samples: int) -> arb:
@@ -57,9 +57,9 @@ def mixed_shift(epsilon: Fraction, variance: Fraction, columns: int) -> arb:
     estimate, bound = _estimate(epsilon, variance, columns)
     if estimate < -DEEP:
         return arb(0).union(bound)
-    bits = BITS + max(0, -int(estimate))
+    bits = INTEGRAL_BITS + max(0, -int(estimate))
     with precision(2 * bits + 64):
-        small = arb(2) ** (int(estimate) - BITS - 8)
+        small = arb(2) ** (int(estimate) - INTEGRAL_BITS - 8)
         low, high = _cuts(epsilon, variance, columns, small)
         eps, omega = ball(epsilon), ball(variance).sqrt()
         k = ball(columns)
@@ -71,7 +71,9 @@ def mixed_shift(epsilon: Fraction, variance: Fraction, columns: int) -> arb:
             delta = ((-ours / root2).erfc() - eps.exp() * (-theirs / root2).erfc()) / 2
             return delta * (-x * x / 2).exp() * x ** (columns - 1) * constant
 
-        inner = acb.integral(integrand, ball(low), ball(high), abs_tol=small, rel_tol=arb(2) ** -(BITS + 8))
+        inner = acb.integral(
+            integrand, ball(low), ball(high), abs_tol=small, rel_tol=arb(2) ** -(INTEGRAL_BITS + 8)
+        )
         left = _gaussian(eps, ball(low) / omega) * _lower(columns, ball(low) ** 2)
         right = _upper(columns, ball(high) ** 2)
         return inner.real + arb(0).union(left.upper()) + arb(0).union(right.upper())

@@ -158,7 +158,7 @@ def _remarks(experiment: Experiment, log_epsilon: float) -> tuple[str, ...]:
     return tuple(remarks(experiment.size, least, point, experiment.columns, reach))
 
 
-FIRST = (
+FIRST_QUERY = (
     "the first query is a uniform point and counts; the text does not say how many initial points there are"
 )
 WIDTHS = (
@@ -171,7 +171,7 @@ NOISE = (
 )
 STAND_IN = "stand-in for the paper's data, which are not at hand: no ratio to its numbers is formed"
 SHARED = (
-    FIRST,
+    FIRST_QUERY,
     KNOWN,
     NOISE,
     WIDTHS,

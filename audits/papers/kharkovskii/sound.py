@@ -16,8 +16,8 @@ from mechanisms.k_norm import KNorm
 from mechanisms.shared import moved_rows
 
 RADIUS = Fraction(int(NORM))
-UNIT = Fraction(1)  #: a neighbour's row moves by at most 1, of a norm of at most 25
-BITS = 10
+ROW_RADIUS = Fraction(1)  #: a neighbour's row moves by at most 1, of a norm of at most 25
+GRID_BITS = 10
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class KNormRows:
     @property
     def subject(self) -> KNorm:
         """Return the catalogued mechanism, with the largest rate that costs no more than ε."""
-        reach = UNIT + moved_rows.slack(RADIUS, self.columns, BITS)
+        reach = ROW_RADIUS + moved_rows.slack(RADIUS, self.columns, GRID_BITS)
         rate = Fraction(int(self.epsilon / reach * 2**30), 2**30)
-        return KNorm(rate, RADIUS, UNIT, self.rows, self.columns, BITS)
+        return KNorm(rate, RADIUS, ROW_RADIUS, self.rows, self.columns, GRID_BITS)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Return the mechanism's own proof."""
@@ -58,5 +58,7 @@ class KNormRows:
         normal = rng.normal(size=points.shape)
         length = rng.gamma(self.columns, float(self.noise_scale), size=(len(points), 1))
         noisy = points + normal / np.linalg.norm(normal, axis=1, keepdims=True) * length
-        found: Floats = np.clip(np.round(noisy * 2**BITS) / 2**BITS, points.min(axis=0), points.max(axis=0))
+        found: Floats = np.clip(
+            np.round(noisy * 2**GRID_BITS) / 2**GRID_BITS, points.min(axis=0), points.max(axis=0)
+        )
         return found

@@ -292,7 +292,7 @@ def _rounded(value: Enclosure) -> Fraction:
 
 SAMPLES = 500  #: of a branch that are looked at; more show at least as much
 EPSILON, DELTA = positive("3"), probability("1e-5")
-COLUMNS = count(10, most=200)
+COLUMN_COUNT = count(10, most=200)
 POINT: dict[str, Parameter] = {"epsilon": EPSILON, "delta": DELTA}
 ROWS = Exact(Fraction(10_000), least=Fraction(1), whole=True)
 
@@ -301,7 +301,7 @@ CLAIMS = (
         "kharkovskii-theorem1",
         "Kharkovskii et al. 2020, Theorem 1",
         "the projected dataset is (epsilon, delta)-private",
-        {"n": ROWS, "d": count(2), "r": COLUMNS, **POINT},
+        {"n": ROWS, "d": count(2), "r": COLUMN_COUNT, **POINT},
         theorem1,
         column_space,
     ),
@@ -309,7 +309,7 @@ CLAIMS = (
         "kharkovskii-branch",
         "Kharkovskii et al. 2020, Algorithm 1",
         "lifting the singular values only where the least is below omega is (epsilon, delta)-private",
-        {"r": COLUMNS, **POINT},
+        {"r": COLUMN_COUNT, **POINT},
         branch,
         branch_energy,
     ),
@@ -317,7 +317,11 @@ CLAIMS = (
         "kharkovskii-omega",
         "Kharkovskii et al. 2020, Algorithm 1 and section 5",
         "the printed omega is below the least singular value where the paper says so",
-        {"r": COLUMNS, **{**POINT, "epsilon": positive("3.004166023946433")}, "side": count(100, least=2)},
+        {
+            "r": COLUMN_COUNT,
+            **{**POINT, "epsilon": positive("3.004166023946433")},
+            "side": count(100, least=2),
+        },
         omega_reading,
     ),
     PaperClaim(
@@ -345,7 +349,7 @@ CLAIMS = (
         "kharkovskii-sketch",
         "ours",
         "Gaussian sketch of r columns with noise omega on every row",
-        {"r": COLUMNS, **POINT},
+        {"r": COLUMN_COUNT, **POINT},
         sketch,
     ),
 )

@@ -22,12 +22,12 @@ from bandits.contextual_release.public_grid import PublicGrid
 from bandits.function_release import FunctionRelease
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
-from bandits.worlds.kernel_draws import FINE, VARIANCE, KernelWorld, drawn
+from bandits.worlds.kernel_draws import CONTEXTS, VARIANCE, KernelWorld, drawn
 from dpaccount.noise.proved import Proved
 
 Floats = NDArray[np.float64]
 JOINT_SIDE = 2 * sqrt(2)  #: of the square in the ball of radius 2
-POINTS = 400  #: of the integral over permute-and-flip's winning value
+INTEGRAL_POINTS = 400  #: of the integral over permute-and-flip's winning value
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def _records(world: Draws, seed: int) -> Floats:
 
 def asked(errors: Floats, count: int) -> Floats:
     """Return the errors at `count` equally spaced contexts, of those at all."""
-    places = np.floor((np.arange(count) + 0.5) * FINE / count).astype(np.int64)
+    places = np.floor((np.arange(count) + 0.5) * CONTEXTS / count).astype(np.int64)
     found: Floats = errors[places]
     return found
 
@@ -110,7 +110,7 @@ def permuted(scores: Floats) -> Floats:
     e^{−(t − s_x)} Π_{y≠x}(1 − e^{−(t − s_y)}), here by the trapezoidal rule.
     """
     below = scores.max(axis=1, keepdims=True) - scores
-    at = np.linspace(0.0, 1.0, POINTS + 1)[:-1] + 0.5 / POINTS  # 1 − e^{−(t − max)}
+    at = np.linspace(0.0, 1.0, INTEGRAL_POINTS + 1)[:-1] + 0.5 / INTEGRAL_POINTS  # 1 − e^{−(t − max)}
     beyond = 1 - at  # e^{−(t − max)}
     logs = np.log1p(-np.exp(-below)[:, :, None] * beyond)  # [cells, actions, points]
     others = logs.sum(axis=1, keepdims=True) - logs
@@ -126,7 +126,7 @@ def without_privacy(world: Draws, count: int, seed: int) -> Floats:
     places = grid.place_of(data[:, 0], actions)
     counts = np.bincount(places, minlength=grid.places)
     sums = np.bincount(places, weights=data[np.arange(world.rounds), 1 + actions], minlength=grid.places)
-    phi = grid.features(covariance.LEAST).phi
+    phi = grid.features(covariance.MIN_EIGENVALUE_SHARE).phi
     inner = (phi * counts[:, None]).T @ phi + VARIANCE * np.eye(phi.shape[1])
     values = (phi @ np.linalg.solve(inner, phi.T @ sums)).reshape(grid.contexts, grid.actions)
     return asked(truth.errors(values.argmax(axis=1)[grid.cell_of(truth.contexts)]), count)
@@ -149,7 +149,7 @@ def joint(subject: JdpGpUcb | MomentGpUcb, world: Draws, count: int, seed: int) 
         [(JOINT_SIDE * (pairs - 0.5)).reshape(len(data), -1), (data[:, 1:] + 1) / 2], axis=1
     )
     view = subject.play(subject.domain().clamped(rows), noise_of(_proved(subject), seed), seed)
-    places = np.floor(contexts * FINE).astype(np.int64)
+    places = np.floor(contexts * CONTEXTS).astype(np.int64)
     lost = truth.losses()[places, np.asarray(view.own["action"])][-len(data) // 4 :]
     found: Floats = lost[np.floor((np.arange(count) + 0.5) * len(lost) / count).astype(np.int64)]
     return found

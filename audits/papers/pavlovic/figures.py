@@ -17,9 +17,9 @@ from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.range_predictor import RangePredictor
 from bandits.usca import Usca
-from bandits.worlds.kernel_draws import KINDS
+from bandits.worlds.kernel_draws import DRAW_KINDS
 
-KERNELS = ("squared-exponential", "matern-5/2")
+FIGURE_KERNELS = ("squared-exponential", "matern-5/2")
 LENGTH = Fraction(1, 5)
 SIDE = 32  #: actions, and cells of contexts
 BUDGETS = tuple(map(Fraction, ("0.1", "0.3", "1", "3", "10")))
@@ -110,12 +110,14 @@ def _beside(world: Draws, count: int, **more: Any) -> list[Cell]:
 def error(rounds: int) -> list[Cell]:
     """Return errors against ε and T: a quarter of `rounds`, `rounds`, four and sixteen times as many."""
     cells = []
-    for kernel, kind, horizon in product(KERNELS, KINDS, (rounds // 4, rounds, 4 * rounds, 16 * rounds)):
+    for kernel, kind, horizon in product(
+        FIGURE_KERNELS, DRAW_KINDS, (rounds // 4, rounds, 4 * rounds, 16 * rounds)
+    ):
         world = worlds(kernel, kind, horizon)
         cells += [_mechanism(world, name, budget, rounds) for name in MECHANISMS for budget in BUDGETS]
         cells += [_release(world, name, budget, rounds) for name in RELEASES for budget in BUDGETS]
         cells += _beside(world, rounds)
-        if (kernel, kind, horizon) == (KERNELS[0], KINDS[0], rounds):
+        if (kernel, kind, horizon) == (FIGURE_KERNELS[0], DRAW_KINDS[0], rounds):
             cells += [cell for budget in BUDGETS for cell in _joint(world, budget, rounds)]
     return cells
 
@@ -123,8 +125,8 @@ def error(rounds: int) -> list[Cell]:
 def predictions(rounds: int) -> list[Cell]:
     """Return errors at ε = 1 against the number of predictions, all of which are paid for."""
     cells = []
-    for kernel, uses in product(KERNELS, USES):
-        world, more = worlds(kernel, KINDS[0], rounds), {"predictions": uses}
+    for kernel, uses in product(FIGURE_KERNELS, USES):
+        world, more = worlds(kernel, DRAW_KINDS[0], rounds), {"predictions": uses}
         cells += [_mechanism(world, name, ONE, rounds, uses, **more) for name in MECHANISMS]
         cells += [_release(world, name, ONE, rounds, **more) for name in RELEASES]
         cells += _beside(world, rounds, **more)
@@ -134,7 +136,7 @@ def predictions(rounds: int) -> list[Cell]:
 def better_from(rows: list[dict[str, Any]], _: list[float]) -> list[Sentence]:
     """Say from which number of predictions on a released function errs less than the best mechanism."""
     found = []
-    for kernel in KERNELS:
+    for kernel in FIGURE_KERNELS:
         mine = [row for row in rows if row["kernel"] == kernel]
         pairs = [(uses, _least(mine, uses, MECHANISMS), _least(mine, uses, RELEASES)) for uses in USES]
         wins = [uses for uses, mechanism, release in pairs if release < mechanism]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from audits.papers.claim_check import Cost, Exact, PaperClaim, Parameter, Scales, Word, count, positive
 from audits.papers.derivations import short_above
 from audits.papers.enclosures import enclose, exactly, of
-from bandits.contextual_release.supremum import BITS, Point, PosteriorVariance, branch_and_bound
+from bandits.contextual_release.supremum import PRECISION, Point, PosteriorVariance, branch_and_bound
 from bandits.statistics import kernels
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ball, ceil_of, precision
@@ -27,10 +27,12 @@ from dpaccount.proof import REPLACE_ONE, Theorem, assume_range, exponential, to_
 
 Floats = NDArray[np.float64]
 #: a claim's kernels; "matern" is that of 3/2
-KERNELS = {"se": "squared-exponential", "matern": "matern-3/2", "exponential": "matern-1/2"}
+KERNEL_NAMES = {"se": "squared-exponential", "matern": "matern-3/2", "exponential": "matern-1/2"}
 SIDE = 161  #: of the uniform grid that it is compared with
 LINE = 1201  #: points of the grid for covariances
-ROUNDING = 1e-9  #: added to covariances in floats; with K ≤ 60 and τ ≥ 1/100 they are off by less than 1e−10
+COVARIANCE_ROUNDING = (
+    1e-9  #: added to covariances in floats; with K ≤ 60 and τ ≥ 1/100 they are off by less than 1e−10
+)
 
 
 def drawn_points(seed: int, size: int, dimension: int) -> list[Point]:
@@ -43,12 +45,12 @@ def drawn_points(seed: int, size: int, dimension: int) -> list[Point]:
 
 
 def _kernel(p: dict[str, Any], a: Floats, b: Floats) -> Floats:
-    return kernels.matrix(KERNELS[p["kernel"]], a, b, float(p["lengthscale"]))
+    return kernels.matrix(KERNEL_NAMES[p["kernel"]], a, b, float(p["lengthscale"]))
 
 
 def _posterior(p: dict[str, Any], drawn: list[Point]) -> PosteriorVariance:
-    with precision(BITS):
-        return PosteriorVariance(KERNELS[p["kernel"]], p["lengthscale"], p["ridge"], drawn)
+    with precision(PRECISION):
+        return PosteriorVariance(KERNEL_NAMES[p["kernel"]], p["lengthscale"], p["ridge"], drawn)
 
 
 def covariances(p: dict[str, Any], points: Floats, drawn: Floats) -> Floats:
@@ -79,7 +81,7 @@ def supremum(p: dict[str, Any]) -> Cost:
     certified = branch_and_bound(posterior, tuple(Fraction(float(x)) for x in at))
     found, tries = certified.enclosure, certified.evaluations
     largest = float(variances.max())
-    with precision(BITS):
+    with precision(PRECISION):
         reach = float(posterior.step(arb(2).sqrt() / (2 * (SIDE - 1))).upper())
     low = float(found.lower or 0)
     return Cost(
@@ -107,10 +109,10 @@ def range_factor(p: dict[str, Any]) -> Cost:
     whole = branch_and_bound(posterior, (Fraction(at),)).enclosure
     z = np.array([[float(x) for x in point] for point in drawn])
     least = float(covariances(p, axis, z).min())
-    with precision(BITS):
+    with precision(PRECISION):
         reach = 2 * posterior.step(arb(1) / (2 * (LINE - 1))) * ball(Fraction(whole.upper)).sqrt()
-        deepest = Fraction(max(0.0, -least)) + Fraction(ROUNDING) + ceil_of(reach)
-    seen = max(Fraction(0), Fraction(-least) - Fraction(ROUNDING))
+        deepest = Fraction(max(0.0, -least)) + Fraction(COVARIANCE_ROUNDING) + ceil_of(reach)
+    seen = max(Fraction(0), Fraction(-least) - Fraction(COVARIANCE_ROUNDING))
     top = short_above((Fraction(whole.upper) + deepest) / (2 * Fraction(whole.upper)))
     factor = Enclosure(Fraction(1, 2) + seen / (2 * Fraction(whole.upper)), min(top, Fraction(1)))
     epsilon = p["epsilon"]
@@ -135,7 +137,7 @@ def range_factor(p: dict[str, Any]) -> Cost:
 
 
 SHAPE: dict[str, Parameter] = {
-    "kernel": Word(tuple(KERNELS)),
+    "kernel": Word(tuple(KERNEL_NAMES)),
     "lengthscale": Exact(Fraction(1, 2), least=Fraction(1, 1000), most=Fraction(1000)),
     "points": count(40, most=60),
     "ridge": Exact(Fraction(1), least=Fraction(1, 100), most=Fraction(100)),

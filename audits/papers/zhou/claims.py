@@ -48,7 +48,7 @@ from dpaccount.proof import (
 from dpaccount.relation import Relation
 
 GAP = Fraction(1, 10**10)
-QUERY = "message"
+MESSAGE_QUERY = "message"
 
 
 def ctl(p: dict[str, Any]) -> Cost:
@@ -224,9 +224,11 @@ def _messages_proof(reach: Fraction, scale: Fraction, times: int, delta: Fractio
 
     Several messages at δ > 0 compose by Gaussian DP (Dong et al. 2022), a little above the exact curve.
     """
-    reward = assume_clipped(QUERY, -reach, reach, REPLACE_ONE, "rewards are clipped to public constants")
-    sent = assume_covers(QUERY, [(1, 1)] * times, "how often the user answers")
-    message = laplace(linear(reward), scale, None, QUERY)
+    reward = assume_clipped(
+        MESSAGE_QUERY, -reach, reach, REPLACE_ONE, "rewards are clipped to public constants"
+    )
+    sent = assume_covers(MESSAGE_QUERY, [(1, 1)] * times, "how often the user answers")
+    message = laplace(linear(reward), scale, None, MESSAGE_QUERY)
     if delta == 0:
         return local(message, sent)
     if times > 1:

@@ -20,9 +20,9 @@ from bandits.local_posterior import LocalPosterior
 from bandits.local_rewards.moma import replays
 from bandits.local_rewards.payoffs import CONSTANTS
 from bandits.local_rewards.subject import LocalRewards
-from bandits.worlds.points import KERNELS
+from bandits.worlds.points import POINT_KERNELS
 
-SE, MATERN = KERNELS
+SE, MATERN = POINT_KERNELS
 PUBLISHED: dict[str, type[LocalRewards]] = {
     "ata-gp-ucb": LdpAtaGpUcb,
     "tgp-ucb": LdpTgpUcb,

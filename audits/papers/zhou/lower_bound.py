@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from audits.papers.reproduction import Cell, Floats
-from audits.papers.zhou.panels import POINTS, channel_of, course, rational
+from audits.papers.zhou.panels import PANEL_POINTS, channel_of, course, rational
 from bandits.ldp_ata_gp_ucb import LdpAtaGpUcb
 from bandits.ldp_gp_ucb import LdpGpUcb
 from bandits.local_posterior import LocalPosterior
 from bandits.local_rewards.subject import LocalRewards
-from bandits.worlds.hard_functions import KERNELS, SMOOTHNESS, HardFunctions, hardest
+from bandits.worlds.hard_functions import HARD_KERNELS, SMOOTHNESS, HardFunctions, hardest
 from bandits.worlds.local_bounds import Setting, lower_rate
 from bandits.worlds.potential_rewards import PotentialRewards
 
-SE, MATERN = KERNELS
+SE, MATERN = HARD_KERNELS
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Hard:
 
     def world(self, seed: int) -> PotentialRewards:
         """Return one trial's people, under one of the functions drawn uniformly."""
-        return self.functions.rewards(np.linspace(0, 1, POINTS), self.rounds, seed, moment=1.0)
+        return self.functions.rewards(np.linspace(0, 1, PANEL_POINTS), self.rounds, seed, moment=1.0)
 
     def cell(self, name: str, kind: type[LocalRewards], **more: Any) -> Cell:
         """Return an algorithm that is told B = 2Δ and B + R, the size of a reward that is not 0."""
@@ -47,7 +47,7 @@ class Hard:
             rounds=self.rounds,
             kernel=self.kernel,
             lengthscale=self.lengthscale,
-            points=POINTS,
+            points=PANEL_POINTS,
             epsilon=self.epsilon,
             bound=rational(peak),
             noise_bound=rational(size - peak),

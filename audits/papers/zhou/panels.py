@@ -23,9 +23,9 @@ from bandits.worlds.potential_rewards import PotentialRewards
 from dpaccount.noise.receipt import NoNoise
 
 Floats = NDArray[np.float64]
-POINTS = 100
+PANEL_POINTS = 100
 LENGTHSCALE = Fraction(1, 5)
-UNIT = 2**20  #: bounds are rounded up to multiples of its inverse
+ROUNDING_STEPS = 2**20  #: bounds are rounded up to multiples of its inverse
 
 
 def channel_of(epsilon: Fraction) -> str:
@@ -35,7 +35,7 @@ def channel_of(epsilon: Fraction) -> str:
 
 def rational(number: float) -> Fraction:
     """Return the next multiple of 2⁻²⁰ that is not below a number."""
-    return Fraction(ceil(number * UNIT), UNIT)
+    return Fraction(ceil(number * ROUNDING_STEPS), ROUNDING_STEPS)
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Panel:
         """Return one trial's people."""
         if self.data in FILES:
             return delays(self.data).rewards(rounds, seed)
-        kernel = grid(self.kernel, float(LENGTHSCALE), POINTS).kernel
+        kernel = grid(self.kernel, float(LENGTHSCALE), PANEL_POINTS).kernel
         return kernel_function(kernel, rounds, seed, "uniform" if self.epsilon else "student")
 
     def known(self, world: PotentialRewards) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class Panel:
         given |= {"privacy": "none"} if self.epsilon is None else {"epsilon": self.epsilon}
         if self.data in FILES:
             return kind(kernel=self.data, points=len(delays(self.data).kernel), **given)
-        return kind(kernel=self.kernel, lengthscale=LENGTHSCALE, points=POINTS, **given)
+        return kind(kernel=self.kernel, lengthscale=LENGTHSCALE, points=PANEL_POINTS, **given)
 
 
 def played(panel: Panel, subject: LocalRewards, seed: int) -> Floats:

@@ -9,7 +9,7 @@ from ..facts import ANYONE, Fact, Private
 from .replaced import neighbours_of
 from .shapes import exact_of
 
-NEAR = Fraction(1, 2**40)  # more than rounding to doubles adds to a sum
+SUM_ROUNDING = Fraction(1, 2**40)  # more than rounding to doubles adds to a sum
 READ = ("before", "after", "rest")
 NOTICED = 1000  # a charge that is a larger share of what was spent before shows in every measure
 
@@ -50,7 +50,7 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], final: Fact | 
     crossed = len(widths) < len(READ) or min(widths) < 0
     ensure(not crossed, "the budget has a lower end above the upper one")
     plain = budget["measure"] in ("pure", "approximate")
-    slack = NEAR * (whole if plain else whole + 1)
+    slack = SUM_ROUNDING * (whole if plain else whole + 1)
     ensure(before <= after + slack, "less is spent after the charge than before")
     ensure(max(after, rest) <= whole + slack, "more is spent, or left, than the whole budget")
     if everyone and cost * NOTICED >= before:

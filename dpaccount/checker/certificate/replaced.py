@@ -29,7 +29,7 @@ def check_point(proved: dict[str, Any], final: Private) -> None:
         upper is not None and upper >= point.epsilon,
         "proved.epsilon.upper is below what the derivation proves",
     )
-    near = upper is not None and upper <= point.epsilon * (1 + ROUNDING)
+    near = upper is not None and upper <= point.epsilon * (1 + DOUBLE_ROUNDING)
     ensure(near, "proved.epsilon.upper is above what the derivation proves, and its rounding")
     ensure(exact_of(proved["delta"], "proved.delta") == point.delta, "proved.delta is not the derivation's")
     if proved["epsilon"]["lower"] is not None:
@@ -50,7 +50,7 @@ def check_lower(steps: list[Step], lower: Fraction | None) -> None:
 
 #: Rules whose conclusion is the exact cost or movement of some neighbours that meet their premises.
 ATTAINED = ("linear", "differences", "gaussian", "lattice_gaussian", "nodes", "compose")
-ROUNDING = Fraction(1, 2**50)  # of an upper end that is written as a double
+DOUBLE_ROUNDING = Fraction(1, 2**50)  # of an upper end that is written as a double
 MARGIN = Fraction(1, 10**30)  # by which a comparison that is not decided may err
 
 

@@ -9,7 +9,7 @@ from ..intervals import number
 from .shapes import COUNT, TEXT, amount, closed, either, exact_of, listed
 
 Table = dict[str, Any]
-KINDS = ("number", "integer", "category", "text", "boolean")
+COLUMN_KINDS = ("number", "integer", "category", "text", "boolean")
 MEMBERS = {"category": {"values", "other"}, "text": {"length"}} | {
     kind: {"low", "high"} for kind in ("number", "integer")
 }
@@ -77,7 +77,7 @@ def check_column(name: str, column: Table) -> None:
     kind, missing = column["type"], column.get("missing")
     members = {"type", "missing", "missing_cells"} | MEMBERS.get(kind, set())
     said = f"the column {brief(name)}"
-    ensure(kind in KINDS and column.keys() <= members, f"{said} is no column of a known type")
+    ensure(kind in COLUMN_KINDS and column.keys() <= members, f"{said} is no column of a known type")
     if kind in ("number", "integer"):
         low, high = (exact_of(column[end], end) for end in ("low", "high"))
         ends = [low, high, low if missing is None else exact_of(missing, "missing")]

@@ -335,7 +335,7 @@ def test_a_sound_curator_is_not_refuted_by_that_test(monkeypatch):
 
     monkeypatch.setattr("bandits.outsourced.published.LiftedRows.projected", noisy)
     held, out = published._scores(PoCurator(300, 2, 3), (3.0, 1e-5), 1)
-    assert max(held.max(), out.max()) < published.NEAR
+    assert max(held.max(), out.max()) < published.MIN_DIGITS_INSIDE
 
 
 @pytest.mark.parametrize(

@@ -134,5 +134,5 @@ def test_no_option_is_left_out(name):
     """What the command lists is changed in a run above; of contextual features, every kernel and basis."""
     _, small, runs = RUNS[name]
     assert set().union(small, *runs) == set(listed(name)["parameters"])
-    assert {run["kernel"] for run in KERNELS} == set(features.KERNELS)
+    assert {run["kernel"] for run in KERNELS} == set(features.MAP_KERNELS)
     assert {run["basis"] for run in KERNELS if "basis" in run} == set(features.BASES)

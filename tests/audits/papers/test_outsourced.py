@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from audits.papers.kharkovskii import experiments, figures
-from audits.papers.kharkovskii.sound import BITS, KNormRows
+from audits.papers.kharkovskii.sound import GRID_BITS, KNormRows
 from audits.papers.reproduce import certificate, find, reproduce, table
 from bandits.outsourced.modeler import AS_PUBLISHED, NOISE_AWARE
 from dpaccount.noise.receipt import rehearse
@@ -52,7 +52,7 @@ def test_the_simulated_noise_has_the_law_of_the_mechanism_s_own():
     drawn = rows.simulated(points, np.random.default_rng(4)) - points
     lengths = [np.linalg.norm(noise, axis=1)[2:] for noise in (own, drawn)]
     assert stats.ks_2samp(*lengths).pvalue > 1e-6
-    assert np.array_equal(drawn * 2**BITS, np.round(drawn * 2**BITS))
+    assert np.array_equal(drawn * 2**GRID_BITS, np.round(drawn * 2**GRID_BITS))
     for noise in (own, drawn):
         assert noise[2:].var() == pytest.approx(rows.spread, rel=0.2)
 

@@ -27,7 +27,7 @@ def test_contexts_that_are_asked_for_are_equally_spaced_and_average_to_the_whole
 def test_rows_name_kernel_draws_rounds_epsilon_and_predictions():
     cells = figures.error(64)
     assert {cell.row["rounds"] for cell in cells} == {16, 64, 256, 1024}
-    assert {cell.row["kernel"] for cell in cells} == set(figures.KERNELS)
+    assert {cell.row["kernel"] for cell in cells} == set(figures.FIGURE_KERNELS)
     assert all((cell.subject is None) == (cell.row["epsilon"] is None) for cell in cells)
     assert {cell.row["predictions"] for cell in figures.predictions(64)} == {1, 2, 10, 100}
 

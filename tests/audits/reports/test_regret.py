@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from audits import cli
 from audits.papers import reproduce
 from audits.reports import page
-from audits.reports.regret import MOST, Curve, picture, read_curves
+from audits.reports.regret import MAX_CURVES, Curve, picture, read_curves
 from dpaccount.errors import InputError
 
 from .test_reports import RECEIVED, Page
@@ -43,7 +43,7 @@ numbers = st.floats(-1e6, 1e6)
 points = st.lists(st.tuples(numbers, st.floats(0, 1e6)), min_size=2, max_size=20)
 
 
-@given(st.lists(points, min_size=1, max_size=MOST))
+@given(st.lists(points, min_size=1, max_size=MAX_CURVES))
 def test_every_line_lies_in_its_band_and_in_the_picture(drawn):
     curves = [
         Curve(f"<b>{j}</b>", tuple(range(3, 3 + len(line))), *zip(*line, strict=True))
@@ -84,7 +84,7 @@ def dots(path: str) -> list[tuple[float, float]]:
         HEAD + "a,1,1,0\na,2,1,0,0\n",
         HEAD + "a,1,1,0\na,1.5,1,0\n",
         HEAD + 'a,1,1,0\n"a,2,1,0\n',
-        HEAD + "".join(f"{name},{at},1,0\n" for name in range(MOST + 1) for at in (1, 2)),
+        HEAD + "".join(f"{name},{at},1,0\n" for name in range(MAX_CURVES + 1) for at in (1, 2)),
     ],
 )
 def test_other_files_are_refused_in_a_sentence(tmp_path, text):

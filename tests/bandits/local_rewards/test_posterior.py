@@ -9,7 +9,7 @@ import pytest
 from bandits.ldp_ctl_gp_ucb import LdpCtlGpUcb
 from bandits.local_posterior import LocalPosterior
 from bandits.local_rewards.gp_ucb import PointGpUcb, PointPosterior, prior_of
-from bandits.local_rewards.posterior import LEAST, ResidualPosterior
+from bandits.local_rewards.posterior import MIN_CLIP, ResidualPosterior
 from bandits.worlds.kernel_functions import kernel_function
 from bandits.worlds.points import grid
 from dpaccount.errors import InputError
@@ -90,7 +90,7 @@ def test_whatever_the_bounds_and_answers_the_questions_are_finite(bounds, one_bi
     for _ in range(300):
         asked = ours.ask()
         assert np.isfinite(asked.centre)
-        assert LEAST * sum(bounds) <= asked.clip <= sum(bounds)
+        assert MIN_CLIP * sum(bounds) <= asked.clip <= sum(bounds)
         ours.tell(asked.point, asked.centre + asked.clip * rng.choice([-2.2, 2.2]), 4.7 * asked.clip**2)
 
 
