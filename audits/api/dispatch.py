@@ -7,9 +7,9 @@ to be attacked, run in other processes.
 from typing import Any
 
 from audits.api import on_code, on_subject
-from audits.api.requests import Audit, Certified, Certify, Sensitivity
+from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity
 from audits.attack.runs import Progress
-from audits.certificate.make import Effort
+from audits.certificate.make import AuditBudget
 from audits.claim import read_claim
 from audits.sensitivity.search import Search
 from audits.subjects import catalogue
@@ -17,12 +17,12 @@ from audits.subjects.broken.table import function_named
 from dpaccount.errors import InputError
 
 
-def certify(question: Certify, progress: Progress) -> Certified:
+def certify(question: Certify, progress: Progress) -> CertifyResult:
     """Answer `dpaccount certify`."""
     claim = read_claim(question.claim)
     if runs_apart(claim.use):
         return on_code.certify_code(question, claim, progress)
-    effort = Effort(question.quick, question.jobs, counted=progress)
+    effort = AuditBudget(question.quick, question.jobs, counted=progress)
     return on_subject.certify_subject(question, claim, catalogue.subject_of(claim), effort, progress)
 
 
@@ -34,7 +34,7 @@ def audit(question: Audit, progress: Progress) -> dict[str, Any]:
     if question.relation not in (None, subject.relation):
         raise InputError(f"{question.use} is about {subject.relation}", "say that as --relation")
     limit = None if question.seconds is None else float(question.seconds)
-    effort = Effort(jobs=question.jobs, seconds=limit, counted=progress)
+    effort = AuditBudget(jobs=question.jobs, seconds=limit, counted=progress)
     return on_subject.audit_subject(question, subject, effort, progress)
 
 

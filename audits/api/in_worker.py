@@ -9,7 +9,7 @@ import msgspec
 
 from audits.api.on_subject import audit_subject, certify_subject, declared_answer, subject_asked
 from audits.api.requests import Audit, Certify, Task, unpacked_task
-from audits.certificate.make import Effort
+from audits.certificate.make import AuditBudget
 from audits.claim import read_claim
 from audits.subjects import catalogue
 from dpaccount.errors import DpaccountError
@@ -31,10 +31,10 @@ def _result(made_by: type, task: Task, progress: Callable[[str], None]) -> Any:
     if isinstance(asked, Certify):
         claim = read_claim(asked.claim)
         subject = catalogue.subject_made(claim, made_by)
-        effort = Effort(asked.quick, asked.jobs, task.seconds, task.folders)
+        effort = AuditBudget(asked.quick, asked.jobs, task.seconds, task.folders)
         done = certify_subject(asked, claim, subject, effort, progress)
         return [done.certificate, done.reprinted, done.broken]
     if isinstance(asked, Audit):
-        effort = Effort(jobs=asked.jobs, seconds=task.seconds, folders=task.folders)
+        effort = AuditBudget(jobs=asked.jobs, seconds=task.seconds, folders=task.folders)
         return audit_subject(asked, subject_asked(asked, made_by), effort, progress)
     return declared_answer(asked, catalogue.make(made_by, None, examples=True))

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace as changed
 
-from audits.api.requests import Audit, Certified, Certify, Sensitivity, Task, attack_on, packed_task
+from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity, Task, attack_on, packed_task
 from audits.attack.black_box import Attempt, attack
 from audits.attack.runs import Challenge, Progress
 from audits.attack.suspicious_pairs import Stuck
@@ -51,7 +51,7 @@ class Stopped(Exception):  # noqa: N818
 # ------------------------------------------------------------------ certify
 
 
-def certify_code(question: Certify, claim: Claim, progress: Progress) -> Certified:
+def certify_code(question: Certify, claim: Claim, progress: Progress) -> CertifyResult:
     """Certify a claim about code of a user's own, or about a catalogued function without a proof."""
     code = _code(claim.use, claim.path.parent, allow_code=question.allow_code)
     if claim.data_file is not None:
@@ -63,13 +63,13 @@ def certify_code(question: Certify, claim: Claim, progress: Progress) -> Certifi
             try:
                 task = Task(question, code.folders, seconds)
                 certificate, reprinted, broken = _done(crew.first, task, progress)
-                return Certified(certificate, reprinted, tuple(broken))
+                return CertifyResult(certificate, reprinted, tuple(broken))
             except Stopped as stopped:
                 draft = _unproved(claim, code, str(stopped))
         else:
             draft = _attacked(crew, claim, question, progress)
     wrong = () if policy is None else tuple(violations(policy, claim.guarantee, draft.verdict))
-    return Certified(seal(draft.as_json()), broken=wrong)
+    return CertifyResult(seal(draft.as_json()), broken=wrong)
 
 
 def _attacked(crew: Crew, claim: Claim, question: Certify, progress: Progress) -> Certificate:

@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from audits.api.requests import Audit, Certified, Certify, Sensitivity
+from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity
 from audits.attack.coin_guesses import plan_known_guess
 from audits.attack.power import judged
 from audits.attack.runs import Progress
@@ -12,12 +12,12 @@ from audits.attack.thresholds import plan_known_threshold
 from audits.attack.white_box import Attacked, Target, attack, attack_early
 from audits.certificate import release
 from audits.certificate.document import seal
-from audits.certificate.make import Effort, certify, example_tables
+from audits.certificate.make import AuditBudget, certify, example_tables
 from audits.certificate.policy import read_policy, violations
 from audits.claim import AuditPlan, Claim, read_claim
 from audits.evidence.gather import gather
 from audits.evidence.search import EXAMPLES
-from audits.evidence.seen import Evidence, Suspect, describe
+from audits.evidence.seen import Evidence, WorstPair, describe
 from audits.evidence.tries import check_size, runs_at_all
 from audits.subjects import catalogue
 from audits.subjects.sources import modules_of
@@ -34,8 +34,8 @@ DELTAS = (Fraction(0), Fraction(1, 10**6))  #: a proof for one of these declares
 
 
 def certify_subject(
-    question: Certify, claim: Claim, subject: Subject, effort: Effort, progress: Progress
-) -> Certified:
+    question: Certify, claim: Claim, subject: Subject, effort: AuditBudget, progress: Progress
+) -> CertifyResult:
     """Certify a claim, and run its subject on its data if it is certified and the policy is met."""
     policy = None if question.policy is None else read_policy(question.policy)
 
@@ -45,12 +45,12 @@ def certify_subject(
     due = release.prepare(claim, subject)
     run = None if due is None else release.settle(due, again=question.again)
     if run is not None and run.kept is not None:
-        return Certified(run.kept, reprinted=True, broken=broken(run.kept["verdict"]))
+        return CertifyResult(run.kept, reprinted=True, broken=broken(run.kept["verdict"]))
     certificate, proved = certify(claim, subject, effort, progress)
     wrong = broken(certificate.verdict)
     if run is not None and proved is not None and certificate.verdict == "CERTIFIED" and not wrong:
-        return Certified(*release.make(run, proved, certificate))
-    return Certified(seal(certificate.as_json()), broken=wrong)
+        return CertifyResult(*release.make(run, proved, certificate))
+    return CertifyResult(seal(certificate.as_json()), broken=wrong)
 
 
 # ------------------------------------------------------------------ audit
@@ -63,7 +63,9 @@ def subject_asked(question: Audit, made_by: type) -> Subject:
     return catalogue.subject_made(read_claim(question.claim), made_by)
 
 
-def audit_subject(question: Audit, subject: Subject, effort: Effort, progress: Progress) -> dict[str, Any]:
+def audit_subject(
+    question: Audit, subject: Subject, effort: AuditBudget, progress: Progress
+) -> dict[str, Any]:
     """Return the answer of `dpaccount audit` on a mechanism class, without its seconds."""
     check_size(subject)
     plan = question.plan
@@ -99,7 +101,7 @@ def audit_subject(question: Audit, subject: Subject, effort: Effort, progress: P
 
 
 def _attacked(
-    question: Audit, subject: Subject, proved: Proved, suspect: Suspect, effort: Effort
+    question: Audit, subject: Subject, proved: Proved, suspect: WorstPair, effort: AuditBudget
 ) -> Attacked:
     plan, target = question.plan, Target("claim", question.epsilon, question.delta)
     terms: dict[str, Any] = {
@@ -125,7 +127,7 @@ def said_cut(answer: dict[str, Any], plan: AuditPlan) -> dict[str, Any]:
     return {**answer, "attack": f"{answer['attack']}; cut by time: {answer['trials']} of {asked} runs"}
 
 
-def unmeasured(evidence: list[Evidence], suspect: Suspect) -> list[str]:
+def unmeasured(evidence: list[Evidence], suspect: WorstPair) -> list[str]:
     """Return why a score of the releases does not measure what is shown; empty where it does.
 
     It does where what is shown follows from the releases, and where there are any.

@@ -70,7 +70,7 @@ class Task(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Certified:
+class CertifyResult:
     """A sealed certificate; `reprinted` where it was made before; `broken` rules of the policy."""
 
     certificate: dict[str, Any]

@@ -36,7 +36,7 @@ from audits.attack.suspicious_pairs import (
     most_suspicious,
     note,
 )
-from audits.attack.thresholds import Planner, Reached, Rule, Threshold, plan_threshold
+from audits.attack.thresholds import LowerBound, Planner, Rule, Threshold, plan_threshold
 from audits.datasets.bases import Pair
 from audits.sandbox.crew import Crew, TimeUp
 from audits.sandbox.outcomes import Outcome
@@ -58,7 +58,7 @@ class Attempt:
     """
 
     candidate: Pair
-    reached: Reached
+    reached: LowerBound
     score: str
     runs: int
     searched: int
@@ -229,7 +229,7 @@ def _certify(
     challenge: Challenge,
     runs: int,
     progress: Progress,
-) -> tuple[Reached, float, int]:
+) -> tuple[LowerBound, float, int]:
     """Return the bound that `rule` reaches on fresh runs, what it could have reached, and the runs made.
 
     A fair coin chooses the side of each; where only counts are wanted, the sides take turns.  Which

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from audits.attack.bets import Won
 from audits.attack.coin_guesses import Guess, Guessed, epsilon_below
 from audits.attack.planning import Floats
-from audits.attack.thresholds import CountedBound, Reached, Rule, clopper_pearson
+from audits.attack.thresholds import CountedBound, LowerBound, Rule, clopper_pearson
 
 EVERY = Guess(1.0, -1.0)  #: a guess at the side of every run
 
@@ -37,7 +37,7 @@ def power(rule: Rule, coins: NDArray[np.int64], made: int, delta: Fraction, risk
     return best.measure(whole[coins == 0], whole[coins == 1], delta, risk).epsilon_lower
 
 
-def power_of(reached: Reached) -> float:
+def power_of(reached: LowerBound) -> float:
     """Return the largest ε that as many runs as a bound rests on could have shown."""
     delta, risk = reached.delta, reached.risk
     if isinstance(reached, CountedBound):
@@ -50,7 +50,7 @@ def power_of(reached: Reached) -> float:
     return max(shown, reached.epsilon_lower)
 
 
-def judged(reached: Reached, epsilon: Fraction, *, blind: bool = False) -> dict[str, object]:
+def judged(reached: LowerBound, epsilon: Fraction, *, blind: bool = False) -> dict[str, object]:
     """Return the members of an audit's answer that say what was shown and what could have been.
 
     Where the score is `blind` to a part of what is shown, the runs could show no more than they did.

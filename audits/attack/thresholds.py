@@ -15,7 +15,7 @@ import numpy as np
 from audits.attack.planning import CAREFUL, Floats, counted, cuts_of, fewer, modelled, weighed
 
 
-class Reached(Protocol):
+class LowerBound(Protocol):
     """ε at `delta` is at least `epsilon_lower`, wrong with probability at most `risk`."""
 
     @property
@@ -37,7 +37,7 @@ class Reached(Protocol):
 class Rule(Protocol):
     """What an estimator has fixed before it sees the runs that count."""
 
-    def measure(self, held: Floats, out: Floats, delta: Fraction, risk: Fraction) -> Reached:
+    def measure(self, held: Floats, out: Floats, delta: Fraction, risk: Fraction) -> LowerBound:
         """Return the bound from the scores of runs on the left (`held`) and on the right (`out`)."""
 
 

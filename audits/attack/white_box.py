@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from audits.attack.bets import bettor_of, plan_known_bet
 from audits.attack.runs import Progress, counted, silent
 from audits.attack.shown import Sample, ShownScore, learn, sample, wanted
-from audits.attack.thresholds import Planner, Reached, plan_known_threshold
+from audits.attack.thresholds import LowerBound, Planner, plan_known_threshold
 from audits.datasets.bases import Pair
 from audits.evidence.replay import Part, ReplayError, Run, differing, log_ratio, record, replay
-from audits.evidence.seen import Suspect
+from audits.evidence.seen import WorstPair
 from audits.subjects.code import stay_on_path
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
@@ -59,11 +59,11 @@ class Target:
 class Attacked:
     """An audit: the pair, and for every target the bound that was reached."""
 
-    suspect: Suspect
+    suspect: WorstPair
     trials: int
-    results: tuple[tuple[Target, Reached], ...]
+    results: tuple[tuple[Target, LowerBound], ...]
 
-    def refuted(self) -> list[tuple[Target, Reached]]:
+    def refuted(self) -> list[tuple[Target, LowerBound]]:
         """Return the targets whose limit the lower bound exceeds."""
         return [(target, bound) for target, bound in self.results if bound.epsilon_lower > target.limit]
 
@@ -111,7 +111,7 @@ def attack(  # noqa: PLR0913
     subject: Subject,
     proved: Proved,
     points: list[Target],
-    suspect: Suspect,
+    suspect: WorstPair,
     *,
     trials: int,
     risk: Fraction,
@@ -156,7 +156,7 @@ def attack_early(  # noqa: PLR0913
     subject: Subject,
     proved: Proved,
     target: Target,
-    suspect: Suspect,
+    suspect: WorstPair,
     *,
     trials: int,
     risk: Fraction,

@@ -11,7 +11,7 @@ from importlib import metadata
 from typing import Any
 
 import dpaccount
-from audits.attack.thresholds import CountedBound, Reached
+from audits.attack.thresholds import CountedBound, LowerBound
 from audits.attack.white_box import Target
 from audits.claim import Claim
 from audits.subjects import catalogue, sources
@@ -157,7 +157,7 @@ class AuditReport:
     trials: int
     quick: bool
     confidence: Fraction
-    results: tuple[tuple[Target, Reached], ...]
+    results: tuple[tuple[Target, LowerBound], ...]
     witness: dict[str, object]
     distance: float | None = None
 
@@ -180,7 +180,7 @@ class AuditReport:
         }
 
 
-def point_json(target: Target, reached: Reached, score: str) -> dict[str, Any]:
+def point_json(target: Target, reached: LowerBound, score: str) -> dict[str, Any]:
     """Return an audited point as certificates hold it, for the checker to count again."""
     if not isinstance(reached, CountedBound):
         raise TypeError("a certificate holds counts of one event")

@@ -10,7 +10,7 @@ from audits.certificate.verdict import accepted, certificate_of, untested
 from audits.claim import Claim
 from audits.evidence.gather import gather
 from audits.evidence.search import EXAMPLES
-from audits.evidence.seen import Evidence, Suspect, describe
+from audits.evidence.seen import Evidence, WorstPair, describe
 from audits.evidence.tries import check_size, runs_at_all
 from audits.sandbox.closed import opened
 from audits.subjects import catalogue, sources
@@ -23,7 +23,7 @@ from mechanisms.table.by_person import named
 
 
 @dataclass(frozen=True)
-class Effort:
+class AuditBudget:
     """How much work goes into the attack; `quick` cuts the runs tenfold.
 
     `seconds` limits the time that the attack may take, by fewer runs where they are slow; None: no limit.
@@ -38,7 +38,7 @@ class Effort:
 
 
 def certify(
-    claim: Claim, subject: Subject, effort: Effort, progress: Progress = silent
+    claim: Claim, subject: Subject, effort: AuditBudget, progress: Progress = silent
 ) -> tuple[Certificate, Proved | None]:
     """Return the certificate, without any real data, and what it rests on (None: no proof).
 
@@ -124,7 +124,7 @@ def _replaced(claim: Claim, subject: Subject) -> Proved | None:
     return proved
 
 
-def _tested(claim: Claim, subject: Subject, proved: Proved) -> tuple[list[Evidence], Suspect]:
+def _tested(claim: Claim, subject: Subject, proved: Proved) -> tuple[list[Evidence], WorstPair]:
     """Return the evidence on the hypotheses of a proof, and the pair to attack."""
     check_size(subject)
     files = sources.modules_of(type(named(subject)))
@@ -151,14 +151,19 @@ def example_tables(claim: Claim, subject: Subject) -> list[Rows]:
     return [rows_of(claim, type(named(subject)), claim.examples)]
 
 
-def trials_of(claim: Claim, effort: Effort, *, short: bool) -> int:
+def trials_of(claim: Claim, effort: AuditBudget, *, short: bool) -> int:
     """Return the runs in each world: half the claim's trials, less with --quick or once a hypothesis fell."""
     trials = claim.audit.trials // 2
     return max(trials // (10 if effort.quick else 1) // (10 if short else 1), 30)
 
 
 def _attacked(
-    claim: Claim, subject: Subject, proved: Proved, evidence: list[Evidence], suspect: Suspect, effort: Effort
+    claim: Claim,
+    subject: Subject,
+    proved: Proved,
+    evidence: list[Evidence],
+    suspect: WorstPair,
+    effort: AuditBudget,
 ) -> Attacked:
     promise = claim.guarantee
     false = any(entry.status == "refuted" for entry in evidence)
@@ -177,7 +182,7 @@ def _attacked(
     )
 
 
-def _report(claim: Claim, outcome: Attacked, effort: Effort) -> AuditReport:
+def _report(claim: Claim, outcome: Attacked, effort: AuditBudget) -> AuditReport:
     suspect = outcome.suspect
     return AuditReport(
         attack="white-box log-likelihood ratio of the releases of the running code, Clopper-Pearson",

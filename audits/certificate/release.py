@@ -111,7 +111,7 @@ class Release:
 
 
 @dataclass(frozen=True)
-class Settled:
+class PreparedRelease:
     """A release and the number that it has settled on; `kept` is its certificate if it was made before."""
 
     due: Release
@@ -226,7 +226,7 @@ def _parameters(subject: Subject) -> list[object]:
 # -------------------------------------------------------------- which run
 
 
-def settle(due: Release, *, again: bool) -> Settled:
+def settle(due: Release, *, again: bool) -> PreparedRelease:
     """Decide, before the work, which number the run has; its certificate is there if it was made before.
 
     Raises `RunningError` where another run is being made, `LedgerError` where the latest one drew its
@@ -237,8 +237,8 @@ def settle(due: Release, *, again: bool) -> Settled:
             ledger.check_scope(due.claim.scope)
         number, latest = _free(due, ledger)
         if again or number == 1:
-            return Settled(due, number, again)
-        return Settled(due, number - 1, again, _made_before(due, ledger, number - 1, latest))
+            return PreparedRelease(due, number, again)
+        return PreparedRelease(due, number - 1, again, _made_before(due, ledger, number - 1, latest))
 
 
 def _free(due: Release, ledger: Ledger) -> tuple[int, RunState]:
@@ -292,7 +292,7 @@ def _wrong(due: Release, body: dict[str, Any], data: str, entry: int, head: str)
 # -------------------------------------------------------------- the run
 
 
-def make(run: Settled, proved: Proved, certificate: Certificate) -> tuple[dict[str, Any], bool]:
+def make(run: PreparedRelease, proved: Proved, certificate: Certificate) -> tuple[dict[str, Any], bool]:
     """Charge, run on the data with secure noise, keep and return the sealed certificate, and False.
 
     Where another run with this number was made meanwhile its certificate is returned, and True: without

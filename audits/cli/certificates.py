@@ -26,7 +26,7 @@ from dpaccount.documents import read_bytes
 from dpaccount.errors import InputError
 
 if TYPE_CHECKING:
-    from audits.api.requests import Certified, Certify
+    from audits.api.requests import Certify, CertifyResult
 
 VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
 
@@ -76,7 +76,7 @@ def certify(
     return 1 if done.broken else VERDICTS[done.certificate["verdict"]]
 
 
-def _certified(question: "Certify", out: Path | None) -> tuple["Certified", Path]:
+def _certified(question: "Certify", out: Path | None) -> tuple["CertifyResult", Path]:
     """Certify, write the certificate's files, and say what a reader should know; return its path too."""
     from audits.api import dispatch
     from audits.certificate.files import write_all

@@ -20,7 +20,7 @@ from audits.datasets.domain_pairs import pairs
 from audits.evidence import search
 from audits.evidence.checks import check_of
 from audits.evidence.search import Counterexample, digest_of_files, searching
-from audits.evidence.seen import Evidence, Suspect, describe
+from audits.evidence.seen import Evidence, WorstPair, describe
 from audits.evidence.tries import MAX_NUMBERS
 from audits.subjects.code import check_imports
 from audits.subjects.landmarks import landmarks
@@ -46,7 +46,7 @@ def gather(
     seed: int,
     files: list[Path],
     given: Sequence[Rows] = (),
-) -> tuple[list[Evidence], Suspect]:
+) -> tuple[list[Evidence], WorstPair]:
     """Return the evidence on every hypothesis of what was proved, in its order, and the worst pair seen.
 
     Neighbours are made of the tables `given` too, and of those that a class names by `examples`.  Raises

@@ -20,7 +20,7 @@ from audits.datasets.tours import Walk
 from audits.evidence.anywhere import possible_everywhere, told
 from audits.evidence.checks import Check, Finding, between
 from audits.evidence.replay import Run, distance
-from audits.evidence.seen import Example, Searched, Suspect, describe
+from audits.evidence.seen import Example, Searched, WorstPair, describe
 from audits.evidence.sides import Failed, alike, recorded, replayed, side
 from audits.evidence.tries import void
 from dpaccount.noise.proved import Proved
@@ -73,7 +73,7 @@ class Judge:
         seen.count += 1
         found, size = self._findings(pair, run, other)
         if (seen.best is None or size > seen.best.distance) and pair.neighbours(self.subject.relation):
-            seen.best = Suspect(pair, coins, size)
+            seen.best = WorstPair(pair, coins, size)
         for index, finding in enumerate(found):
             seen.worst[index] = max(seen.worst[index], finding.moved)
             if finding.wrong is not None:

@@ -26,7 +26,7 @@ from audits.evidence.checks import Check, check_of, may_move, untested
 from audits.evidence.judge import Judge
 from audits.evidence.met import observed
 from audits.evidence.replay import unlike
-from audits.evidence.seen import Evidence, Example, Searched, Suspect, describe
+from audits.evidence.seen import Evidence, Example, Searched, WorstPair, describe
 from audits.evidence.sides import Failed, replayed
 from audits.subjects.landmarks import Landmarks, landmarks
 from dpaccount.errors import InputError
@@ -53,7 +53,7 @@ def gather(
     seed: int,
     files: list[Path],
     given: Sequence[Rows] = (),
-) -> tuple[list[Evidence], Suspect]:
+) -> tuple[list[Evidence], WorstPair]:
     """Return the evidence on every hypothesis of what was proved, in its order, and the worst pair seen.
 
     All hypotheses are judged on the same examples; one that fails is searched once more by itself,

@@ -53,7 +53,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Suspect:
+class WorstPair:
     """A pair and public coins, and Σ ‖shift‖²/scale² over the releases of a run on it.
 
     `notes` say what else was seen of the code that a reader of a certificate should know; `drawn` says
@@ -94,7 +94,7 @@ class Searched:
     count: int
     worst: list[Fraction]
     failing: list[dict[str, object] | None]
-    best: Suspect | None = None
+    best: WorstPair | None = None
     raised: int = 0
     why: str = ""
     changed: bool = False
@@ -111,7 +111,7 @@ class Searched:
             raise InputError(f"{name} fails on every run ({self.count} tried): {why}", "mend it")
         return self
 
-    def suspect(self) -> Suspect:
+    def suspect(self) -> WorstPair:
         """Return the most distant pair."""
         if self.best is None:
             raise ValueError("no neighbouring pair was tried")

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from audits.attack.thresholds import clopper_pearson
-from audits.reports.words import Certified
+from audits.reports.words import CertifyResult
 from dpaccount.exact import as_exact, to_digits
 
 
-def explained(certificate: Certified) -> list[str]:
+def explained(certificate: CertifyResult) -> list[str]:
     """Return what the attack did, what it shows, why that is less than what is proved, and its power."""
     audit = certificate["audit"]
     if audit is None:
@@ -36,7 +36,7 @@ def explained(certificate: Certified) -> list[str]:
     return [*found, _twin(certificate, point, delta, risk)]
 
 
-def _twin(certificate: Certified, point: dict[str, Any], delta: Fraction, risk: Fraction) -> str:
+def _twin(certificate: CertifyResult, point: dict[str, Any], delta: Fraction, risk: Fraction) -> str:
     """Return what the same runs would be expected to show of the same code with half the noise."""
     distance = certificate["audit"].get("distance")
     if not distance:

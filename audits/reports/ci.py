@@ -5,12 +5,12 @@ from typing import Any
 from urllib.parse import quote
 
 from audits.reports.standards import proved_text
-from audits.reports.words import VERDICTS, Certified
+from audits.reports.words import VERDICTS, CertifyResult
 
 LEVELS = {"REFUTED": "error", "UNPROVEN": "warning", "CERTIFIED": "note"}
 
 
-def message(certificate: Certified) -> str:
+def message(certificate: CertifyResult) -> str:
     """Return what is wrong, or right, in one line."""
     verdict, name = certificate["verdict"], certificate["claim"]["name"]
     wrong = [e["counterexample"]["wrong"] for e in certificate["sensitivity"] if e["counterexample"]]
@@ -18,7 +18,7 @@ def message(certificate: Certified) -> str:
     return " ".join([said, *map(str, wrong)])
 
 
-def sarif(certificate: Certified, claim: str) -> str:
+def sarif(certificate: CertifyResult, claim: str) -> str:
     """Return the verdict as a SARIF 2.1.0 log, about the file `claim`."""
     rule = {"id": "privacy-claim", "shortDescription": {"text": "A privacy claim is proved, or it is not."}}
     place = {"artifactLocation": {"uri": quote(claim)}, "region": {"startLine": 1}}
@@ -42,7 +42,7 @@ def sarif(certificate: Certified, claim: str) -> str:
     return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
 
 
-def annotation(certificate: Certified, claim: str) -> str:
+def annotation(certificate: CertifyResult, claim: str) -> str:
     """Return the verdict as an annotation of GitHub Actions; a claim's texts cannot begin another command."""
     kind = {"error": "error", "warning": "warning", "note": "notice"}[LEVELS[certificate["verdict"]]]
     return f"::{kind} file={_escaped(claim, also=True)}::{_escaped(message(certificate))}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from audits.reports.standards import SILENT, governance, proved_text
-from audits.reports.words import Certified
+from audits.reports.words import CertifyResult
 from dpaccount import checker
 from dpaccount.checker.certificate.shapes import CERTIFICATE
 from dpaccount.checker.documents import plain
@@ -55,7 +55,7 @@ def unbroken(path: Path, checked: str) -> Iterator[None]:
         raise InputError(str(what), "give a whole certificate") from None
 
 
-def differences(old: Certified, new: Certified) -> list[str]:
+def differences(old: CertifyResult, new: CertifyResult) -> list[str]:
     """Return what is otherwise in the second certificate, a sentence each; nothing where all is alike."""
     found = [_verdict(old, new)] if old["verdict"] != new["verdict"] else []
     pairs = {
@@ -86,11 +86,11 @@ def differences(old: Certified, new: Certified) -> list[str]:
     return found + [f"A hazard is new: {line}" for line in come]
 
 
-def _verdict(old: Certified, new: Certified) -> str:
+def _verdict(old: CertifyResult, new: CertifyResult) -> str:
     return f"The verdict was {old['verdict']} and is {new['verdict']}."
 
 
-def _shown(certificate: Certified) -> object:
+def _shown(certificate: CertifyResult) -> object:
     return certificate["audit"]["epsilon_lower"] if certificate["audit"] else "no attack"
 
 
@@ -103,7 +103,7 @@ def _members(what: str, old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     ]
 
 
-def _assumptions(old: Certified, new: Certified) -> list[str]:
+def _assumptions(old: CertifyResult, new: CertifyResult) -> list[str]:
     before, after = (
         {(e["rule"], e["query"], e["value"]): e["status"] for e in c["sensitivity"]} for c in (old, new)
     )
@@ -133,7 +133,7 @@ def listed(folder: Path) -> list[dict[str, str]]:
     return sorted(found, key=lambda entry: (entry["name"], entry["made"]))
 
 
-def _line(certificate: Certified, checked: str, path: Path, folder: Path) -> dict[str, str]:
+def _line(certificate: CertifyResult, checked: str, path: Path, folder: Path) -> dict[str, str]:
     said, page = certificate["guarantee"], path.with_name("report.html")
     return {
         "verdict": certificate["verdict"] if checked.startswith("valid") else "NOT VALID",

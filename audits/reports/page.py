@@ -9,11 +9,11 @@ from markupsafe import Markup, escape
 
 from audits.reports.regret import Curve
 from audits.reports.sections import Block, Section, sections
-from audits.reports.words import Certified
+from audits.reports.words import CertifyResult
 
 
 def html(
-    certificate: Certified,
+    certificate: CertifyResult,
     ledger: Mapping[str, Any] | None = None,
     curves: Sequence[Curve] = (),
     *,
@@ -53,7 +53,7 @@ def index(entries: list[dict[str, str]]) -> str:
 
 
 def markdown(
-    certificate: Certified, ledger: Mapping[str, Any] | None = None, curves: Sequence[Curve] = ()
+    certificate: CertifyResult, ledger: Mapping[str, Any] | None = None, curves: Sequence[Curve] = ()
 ) -> str:
     """Return the same as Markdown, without the pictures."""
     parts = [f"# {certificate['verdict']}: {_plain(certificate['claim']['name'])}"]

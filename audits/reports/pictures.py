@@ -5,14 +5,14 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import pairwise
 
-from audits.reports.words import Certified
+from audits.reports.words import CertifyResult
 from dpaccount.exact import as_exact
 
 WIDE, HIGH, LEFT, BOTTOM = 640, 300, 70, 45
 Dot = tuple[float, float]
 
 
-def profile(certificate: Certified) -> str:
+def profile(certificate: CertifyResult) -> str:
     """Return δ over ε on a logarithmic scale: claimed, asserted by the proof, shown by the attack."""
     said, proved = certificate["guarantee"], certificate["proved"]
     claim = _dot(said["epsilon"], said["delta"])
@@ -54,7 +54,7 @@ def _chords(path: list[Dot]) -> list[Dot]:
 LEGEND = (("claim", "claimed"), ("proof", "proved, at most"), ("attack", "attack shows, at least"))
 
 
-def trade_off(certificate: Certified) -> str:
+def trade_off(certificate: CertifyResult) -> str:
     """Return the least share of misses of any attack over its share of false alarms, by what is proved."""
     proved = certificate["proved"]
     points = [(proved["epsilon"]["upper"], proved["delta"])] if proved["epsilon"] is not None else []

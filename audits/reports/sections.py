@@ -10,7 +10,7 @@ from audits.reports.regret import Curve
 from audits.reports.standards import GOVERNANCE, SILENT, governance, nist, proved_text
 from audits.reports.words import (
     VERDICTS,
-    Certified,
+    CertifyResult,
     assumption,
     by_machine,
     promise,
@@ -44,7 +44,7 @@ class Section:
 
 
 def sections(
-    certificate: Certified, ledger: Mapping[str, Any] | None = None, curves: Sequence[Curve] = ()
+    certificate: CertifyResult, ledger: Mapping[str, Any] | None = None, curves: Sequence[Curve] = ()
 ) -> list[Section]:
     """Return the report of a certificate.
 
@@ -72,7 +72,7 @@ def _table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...] = ()) -> Block
     return Block("table", head=head, rows=tuple(rows))
 
 
-def _words(certificate: Certified) -> tuple[Block, ...]:
+def _words(certificate: CertifyResult) -> tuple[Block, ...]:
     refuted = f" What is refuted: the {certificate['refutes']}." if certificate["refutes"] else ""
     meant = what_it_means(certificate)
     accepted = [
@@ -88,7 +88,7 @@ def _words(certificate: Certified) -> tuple[Block, ...]:
     )
 
 
-def _promised(certificate: Certified) -> list[tuple[str, str]]:
+def _promised(certificate: CertifyResult) -> list[tuple[str, str]]:
     said, subject = certificate["guarantee"], certificate["subject"]
     radius = f", one row moves by at most {said['radius']} in ℓ2" if "radius" in said else ""
     parameters = ", ".join(f"{key} = {_short(value)}" for key, value in subject.get("parameters", {}).items())
@@ -106,7 +106,7 @@ def _promised(certificate: Certified) -> list[tuple[str, str]]:
     ]
 
 
-def _pictures(certificate: Certified) -> tuple[Block, ...]:
+def _pictures(certificate: CertifyResult) -> tuple[Block, ...]:
     return (
         _picture(pictures.profile(certificate), PROFILE),
         _picture(pictures.trade_off(certificate), TRADE_OFF),
@@ -122,7 +122,7 @@ TRADE_OFF = (
 )
 
 
-def _proof(certificate: Certified) -> tuple[Block, ...]:
+def _proof(certificate: CertifyResult) -> tuple[Block, ...]:
     proved = certificate["proved"]
     if proved["epsilon"] is None:
         return (Block("text", (f"No proof: {proved.get('reason')}.",)),)
@@ -150,7 +150,7 @@ def _proof(certificate: Certified) -> tuple[Block, ...]:
     return Block("text", tuple(lines)), Block("steps", rows=steps)
 
 
-def _assumed(certificate: Certified) -> tuple[Block, ...]:
+def _assumed(certificate: CertifyResult) -> tuple[Block, ...]:
     entries = certificate["sensitivity"]
     if not entries:
         return (Block("text", ("Nothing is assumed of the code.",)),)
@@ -168,7 +168,7 @@ def _assumed(certificate: Certified) -> tuple[Block, ...]:
     return (Block("table", head=head, rows=rows), *([Block("list", wrong)] if wrong else []))
 
 
-def _attack(certificate: Certified) -> tuple[Block, ...]:
+def _attack(certificate: CertifyResult) -> tuple[Block, ...]:
     lines = Block("text", tuple(attacks.explained(certificate)))
     audit = certificate["audit"]
     if audit is None:
@@ -189,7 +189,7 @@ def _attack(certificate: Certified) -> tuple[Block, ...]:
     return lines, Block("table", head=head, rows=rows), Block("text", (*quick, made_up))
 
 
-def _release(certificate: Certified) -> list[Section]:
+def _release(certificate: CertifyResult) -> list[Section]:
     release = certificate["release"]
     if release is None:
         return []
@@ -216,7 +216,7 @@ def _picture(svg: str, caption: str) -> Block:
     return Block("picture", (svg, caption))
 
 
-def _budget(certificate: Certified, ledger: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+def _budget(certificate: CertifyResult, ledger: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     release = certificate["release"]
     if release is None:
         return [("Charged", "nothing: the claim names no real data, and none was touched")]
@@ -260,14 +260,14 @@ def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _governance(certificate: Certified) -> list[tuple[str, str]]:
+def _governance(certificate: CertifyResult) -> list[tuple[str, str]]:
     return [
         (f"{key.replace('_', ' ')} ({GOVERNANCE[key]})" if key in GOVERNANCE else key, value)
         for key, value in governance(certificate).items()
     ]
 
 
-def _document(certificate: Certified) -> list[tuple[str, str]]:
+def _document(certificate: CertifyResult) -> list[tuple[str, str]]:
     signature = certificate["signature"]
     signed = (
         "no" if signature is None else f"by {signature['key']} on {signature['signed']}; check with --key"

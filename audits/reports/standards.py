@@ -6,7 +6,7 @@ What a certificate cannot know is asked of its `[governance]`; where that is sil
 import json
 from typing import Any
 
-from audits.reports.words import Certified, what_it_means
+from audits.reports.words import CertifyResult, what_it_means
 from dpaccount.exact import as_exact, to_digits
 
 SILENT = "not stated"
@@ -31,13 +31,13 @@ GOVERNANCE = {
 }
 
 
-def governance(certificate: Certified) -> dict[str, str]:
+def governance(certificate: CertifyResult) -> dict[str, str]:
     """Return what is stated under every known key, and under others that the claim has."""
     stated = certificate["claim"].get("governance", {})
     return {**dict.fromkeys(GOVERNANCE, SILENT), **{key: str(value) for key, value in stated.items()}}
 
 
-def proved_text(certificate: Certified) -> str:
+def proved_text(certificate: CertifyResult) -> str:
     """Return what is proved in one line, rounded up."""
     proved = certificate["proved"]
     if proved["epsilon"] is None:
@@ -47,7 +47,7 @@ def proved_text(certificate: Certified) -> str:
     return f"ε ≤ {shown} at δ = {proved['delta']} (rounded up)"
 
 
-def _tested(certificate: Certified) -> str:
+def _tested(certificate: CertifyResult) -> str:
     entries = certificate["sensitivity"]
     if not entries:
         return "nothing is assumed of the code"
@@ -57,7 +57,7 @@ def _tested(certificate: Certified) -> str:
     return ", ".join(f"{count} {status}" for status, count in counts.items())
 
 
-def nist(certificate: Certified) -> list[tuple[str, str]]:
+def nist(certificate: CertifyResult) -> list[tuple[str, str]]:
     """Return the points to evaluate a guarantee by (NIST SP 800-226, March 2025), each with its answer."""
     said, stated = certificate["guarantee"], governance(certificate)
     release, audit = certificate["release"], certificate["audit"]
@@ -90,19 +90,19 @@ def nist(certificate: Certified) -> list[tuple[str, str]]:
     ]
 
 
-def _of_persons(certificate: Certified) -> str:
+def _of_persons(certificate: CertifyResult) -> str:
     data: dict[str, Any] = certificate["claim"].get("data", {})
     if "id" not in data:
         return "the unit is protected whole; rows of one person are not counted together here"
     return f"rows of one {data['id']} are together; at most {data.get('max_rows', 1)} of them count"
 
 
-def _domain(certificate: Certified) -> str:
+def _domain(certificate: CertifyResult) -> str:
     columns = certificate["claim"].get("data", {}).get("columns")
     return json.dumps(columns, ensure_ascii=False) if columns else SILENT
 
 
-def registry(certificate: Certified) -> str:
+def registry(certificate: CertifyResult) -> str:
     """Return the deployment as the registry's fields in YAML, tier by tier; texts are quoted as in JSON."""
     said, stated = certificate["guarantee"], governance(certificate)
     proved = certificate["proved"]["epsilon"]

@@ -16,7 +16,7 @@ from typing import Any
 from dpaccount import proof
 from dpaccount.exact import as_exact, to_digits
 
-Certified = Mapping[str, Any]  #: a certificate as read from JSON
+CertifyResult = Mapping[str, Any]  #: a certificate as read from JSON
 
 VERDICTS = {
     "CERTIFIED": "The claim is proved, and no test or attack contradicted it.",
@@ -46,7 +46,7 @@ MAX_ODDS_EPSILON = 690  #: an ε whose odds are not worth a number
 ALARM = Fraction(1, 1000)  #: the false-alarm rate of the attack that is described
 
 
-def promise(certificate: Certified) -> list[str]:
+def promise(certificate: CertifyResult) -> list[str]:
     """Return the first paragraph's sentences: what this kind of privacy promises, to whom, and what not."""
     said = certificate["guarantee"]
     unit = said["unit"]
@@ -98,7 +98,7 @@ def delta_text(delta: Fraction) -> str:
     return to_digits(delta, up=True, digits=3) if delta else "0"
 
 
-def what_it_means(certificate: Certified) -> list[str]:
+def what_it_means(certificate: CertifyResult) -> list[str]:
     """Return the sentences on ε and δ: of what is proved, else of what is claimed."""
     proved, said = certificate["proved"], certificate["guarantee"]
     if proved["epsilon"] is None or proved["epsilon"]["upper"] == "inf":

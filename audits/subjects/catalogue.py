@@ -33,7 +33,7 @@ UNSOUND = "po-curator"  #: listed and named by claims, without a proof: `curate 
 
 
 @dataclass(frozen=True)
-class Listed:
+class CatalogueEntry:
     """A catalogued subject: its name, layer and class."""
 
     name: str
@@ -51,7 +51,7 @@ class Listed:
         }
 
 
-def entries() -> Iterator[Listed]:
+def entries() -> Iterator[CatalogueEntry]:
     """Yield all catalogued subjects: every module of a layer whose one class is named after the file."""
     for layer in LAYERS:
         package = importlib.import_module(layer)
@@ -61,23 +61,23 @@ def entries() -> Iterator[Listed]:
                 yield found
 
 
-def _entry(layer: str, module_name: str) -> Listed | None:
+def _entry(layer: str, module_name: str) -> CatalogueEntry | None:
     module = importlib.import_module(f"{layer}.{module_name}")
     made_by = getattr(module, "".join(part.capitalize() for part in module_name.split("_")), None)
     if hasattr(module, "__path__"):  # a folder holds what several share
         return None
     if made_by is None or not hasattr(made_by, "proof") or not hasattr(made_by, "status"):
         return None
-    return Listed(module_name.replace("_", "-"), layer, made_by)
+    return CatalogueEntry(module_name.replace("_", "-"), layer, made_by)
 
 
-def _unsound() -> Listed:
+def _unsound() -> CatalogueEntry:
     from bandits.outsourced.po_curator import PoCurator
 
-    return Listed(UNSOUND, "bandits", PoCurator)
+    return CatalogueEntry(UNSOUND, "bandits", PoCurator)
 
 
-def find(name: str) -> Listed:
+def find(name: str) -> CatalogueEntry:
     """Return a catalogued subject; raises `InputError` with the known names."""
     if name == UNSOUND:
         return _unsound()
@@ -102,7 +102,7 @@ def listed(name: str | None) -> list[dict[str, Any]] | dict[str, Any]:
     return [*map(_listed_class, (*entries(), _unsound())), *map(_listed_function, TABLE)]
 
 
-def _listed_class(entry: Listed) -> dict[str, Any]:
+def _listed_class(entry: CatalogueEntry) -> dict[str, Any]:
     return {
         "name": entry.name,
         "layer": entry.layer,
@@ -311,7 +311,7 @@ def values_of(subject: Subject) -> dict[str, object]:
     if isinstance(subject, ByPerson):
         own = {"persons": subject.rows, "max_rows": subject.max_rows}
         return {**values_of(subject.mechanism), **own}
-    names = Listed("", "", type(subject)).parameters()
+    names = CatalogueEntry("", "", type(subject)).parameters()
     return {name: getattr(subject, name) for name in names}
 
 

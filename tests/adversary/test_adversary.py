@@ -14,7 +14,7 @@ import pytest
 from audits.api.on_subject import audit_subject
 from audits.api.requests import attack_on
 from audits.certificate.document import refused_by_checker
-from audits.certificate.make import Effort, certify, silent
+from audits.certificate.make import AuditBudget, certify, silent
 from audits.claim import as_written, read_claim
 from audits.sandbox.fork import apart
 from audits.subjects.code import on_path
@@ -50,7 +50,7 @@ def claim_of(made_by):
 def answer(made_by):
     """Return the verdict, the certificate or None, and everything that was said."""
     try:
-        found, _ = certify(claim_of(made_by), made_by(), Effort())
+        found, _ = certify(claim_of(made_by), made_by(), AuditBudget())
         certificate = found.as_json()
     except InputError as error:
         return "wrong request", None, str(error)
@@ -61,7 +61,7 @@ def answer(made_by):
 def audited(claim, made_by):
     """Return the answer of `audit`, None for a wrong request."""
     try:
-        return audit_subject(attack_on(claim), made_by(), Effort(), silent)
+        return audit_subject(attack_on(claim), made_by(), AuditBudget(), silent)
     except InputError:
         return None
 

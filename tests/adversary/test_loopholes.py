@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from audits.certificate.document import refused_by_checker, seal
-from audits.certificate.make import Effort, certify
+from audits.certificate.make import AuditBudget, certify
 from audits.certificate.summary import summary
 from audits.claim import read_claim
 from audits.evidence.search import gather
@@ -70,7 +70,7 @@ def verdict(subject, model="central", epsilon=100, relation=REPLACE_ONE, name="g
     claim = replace(claim, guarantee=promise, use=name, written=written)
     claim = replace(claim, audit=replace(claim.audit, trials=60))
     with patch("audits.subjects.catalogue.name_of", return_value=name):
-        return certify(claim, subject, Effort())[0].as_json()
+        return certify(claim, subject, AuditBudget())[0].as_json()
 
 
 @dataclass(frozen=True)
@@ -325,7 +325,7 @@ def honest():
     }
     claim = replace(claim, guarantee=promise, use="laplace-sum", written=written)
     claim = replace(claim, audit=replace(claim.audit, trials=200))
-    return seal(certify(claim, LaplaceSum(low=0, high=1, rows=4), Effort())[0].as_json())
+    return seal(certify(claim, LaplaceSum(low=0, high=1, rows=4), AuditBudget())[0].as_json())
 
 
 def accepted(document):

@@ -72,7 +72,7 @@ def rows_released(*, correlated):
     for start in (0, 100, 200):
         chosen = learner.ask(start, start + 100, final=start == 200)
         exact = learner.contributions(np.sin(chosen[:, 0].astype(float)))
-        released.append(exact / 2.0**phased_posterior.BITS)
+        released.append(exact / 2.0**phased_posterior.CONTRIBUTION_BITS)
         learner.tell(released[-1])
     return [*released, learner._mean]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from audits.certificate.make import Effort, certify
+from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
 from audits.subjects.catalogue import entries, subject_of
 from dpaccount import checker
@@ -41,7 +41,7 @@ def test_the_proof_meets_the_claim_and_not_much_less_would(name):
 @pytest.mark.statistical  # seeded; a correct claim is refuted with probability at most .05 each
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_certified(name):
-    certificate, _ = certify(*claimed(name), Effort(quick=True))
+    certificate, _ = certify(*claimed(name), AuditBudget(quick=True))
     assert certificate.verdict == "CERTIFIED"
 
 
@@ -54,5 +54,5 @@ def test_half_the_claimed_epsilon_is_not_certified(name, tmp_path):
     assert written in file.read_text()
     file.write_text(file.read_text().replace(written, f"epsilon = {float(claim.guarantee.epsilon) / 2}"))
     claim = read_claim(file)
-    certificate, _ = certify(claim, subject_of(claim), Effort(quick=True))
+    certificate, _ = certify(claim, subject_of(claim), AuditBudget(quick=True))
     assert certificate.verdict in ("UNPROVEN", "REFUTED")

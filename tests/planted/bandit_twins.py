@@ -14,7 +14,7 @@ from bandits.learning import contextual
 from bandits.local_gp_ucb import LocalGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
-from bandits.phased_posterior import BITS, WEIGHTS, PhasedPosterior
+from bandits.phased_posterior import CONTRIBUTION_BITS, WEIGHTS, PhasedPosterior
 from bandits.phased_posterior import Learner as BatchLearner
 from bandits.range_predictor import RangePredictor
 from bandits.surface_gp_ucb import SurfaceGpUcb
@@ -39,7 +39,9 @@ class _Unclipped(BatchLearner):
         predicted = (self._phi @ self._mean)[self._point_of] if self._told else 0.0
         residual = (rewards - predicted) / self._clip
         return (
-            np.trunc(self._directions[self._point_of] * residual[:, None] * 2.0**BITS).astype(np.int64).sum(0)
+            np.trunc(self._directions[self._point_of] * residual[:, None] * 2.0**CONTRIBUTION_BITS)
+            .astype(np.int64)
+            .sum(0)
         )
 
 
@@ -61,7 +63,7 @@ def _batches(subject, learner, data, noise):
         points = learner.ask(first - 1, last, final=number == len(covers) - 1)
         rewards = subject.world.value(points) + data[first - 1 : last, 0]
         released = noise.noisy("batch", number, learner.contributions(rewards))
-        learner.tell(released / 2.0**BITS)
+        learner.tell(released / 2.0**CONTRIBUTION_BITS)
     return View(public={"mean": learner._mean})
 
 
@@ -148,7 +150,7 @@ class _UncentredLearner(moment_gp_ucb.Learner):
 
     def tell(self, features, reward):
         g = self._phases.directions(features)
-        size = np.trunc(g * min(max(reward, 0), 1) * 2.0**moment_gp_ucb.BITS).astype(np.int64)
+        size = np.trunc(g * min(max(reward, 0), 1) * 2.0**moment_gp_ucb.CONTRIBUTION_BITS).astype(np.int64)
         self._phases._exact += size - moment_gp_ucb.contribution(g, reward)
         self._phases.tell(features, reward)
 

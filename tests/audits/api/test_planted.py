@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from audits.attack.white_box import Target, attack, attack_early, targets
-from audits.certificate.make import Effort, certify
+from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
 from audits.evidence.search import gather
 from audits.subjects.catalogue import subject_made
@@ -31,7 +31,7 @@ def test_planted_twins_of_the_logged_policy_are_refuted(name):
     """False alarms do not enter: each twin has an exact counterexample."""
     claim = read_claim(PLANTED / f"{name}.toml")
     subject = subject_made(claim, import_subject(claim.use, [str(PLANTED)]))
-    certificate, _ = certify(claim, subject, Effort(quick=True))
+    certificate, _ = certify(claim, subject, AuditBudget(quick=True))
     assert certificate.verdict == "REFUTED"
     false = [entry for entry in certificate.sensitivity if entry["status"] == "refuted"]
     assert false
@@ -144,7 +144,7 @@ def test_a_hypothesis_without_a_test_is_not_evidence():
     claim = read_claim(PLANTED / "raw-reward.toml")
     promise = replace(claim.guarantee, model="central", epsilon=Fraction(1), delta=DELTA)
     claim = replace(claim, guarantee=promise, audit=replace(claim.audit, trials=100))
-    certificate, _ = certify(claim, subject, Effort())
+    certificate, _ = certify(claim, subject, AuditBudget())
     assert certificate.verdict == "UNPROVEN"
 
 

@@ -27,7 +27,7 @@ from audits.datasets.shape import Shape
 from audits.sandbox.crew import TimeUp
 from audits.sensitivity import search
 from audits.subjects.code import Code
-from pytest_dpaccount import Budget, Effort, WrongRequest
+from pytest_dpaccount import AuditBudget, Budget, WrongRequest
 
 NOTHING = {  # what the first run does, as the error says it
     "raises": "raises ValueError: no data",
@@ -172,7 +172,7 @@ def test_queries_that_fail_now_and_then_are_counted(dpaccount, claimed, tmp_path
 # ------------------------------------------------------------------ the fixtures
 
 
-EFFORT = Effort(trials=600, seconds=60.0, seed=1)
+EFFORT = AuditBudget(trials=600, seconds=60.0, seed=1)
 TERMS = {"epsilon": 1, "shape": (1,), "low": 0, "high": 1, "dtype": "int", "seconds": 60}
 QUERY = {"norm": "l1", "bound": 1, "shape": (3,), "low": 0, "high": 1, "dtype": "int", "seconds": 60}
 

@@ -7,7 +7,7 @@ import pytest
 
 from audits.certificate import make
 from audits.certificate.document import seal
-from audits.certificate.make import Effort, certify
+from audits.certificate.make import AuditBudget, certify
 from audits.certificate.summary import summary
 from audits.claim import read_claim
 from audits.subjects.catalogue import subject_of
@@ -48,7 +48,7 @@ def document(tmp_path_factory):
     claim = claimed(tmp_path_factory.mktemp("claims"))
     with pytest.MonkeyPatch.context() as few:
         few.setattr(make, "EXAMPLES", 16)
-        certificate, _ = certify(claim, subject_of(claim), Effort())
+        certificate, _ = certify(claim, subject_of(claim), AuditBudget())
     return seal(certificate.as_json())
 
 
@@ -151,7 +151,7 @@ def test_a_claim_on_rows_that_move_takes_no_subject_of_replaced_ones(tmp_path):
     """Its attack would use pairs that are no neighbours: what they beat is another claim."""
     claim = claimed(tmp_path, use="gaussian-sum")
     with pytest.raises(InputError, match="about replace-one, the claim about bounded-row, radius 1/2"):
-        certify(claim, subject_of(claim), Effort())
+        certify(claim, subject_of(claim), AuditBudget())
 
 
 def test_a_claim_says_how_far_rows_move_and_a_parameter_may_not_say_else(tmp_path):
@@ -227,7 +227,7 @@ def test_rows_of_a_large_ball_are_certified_though_nothing_is_proved_of_a_replac
     """Of far rows the nearly Gaussian curve proves nothing, and a key has one law: the certificate says so."""
     claim = claimed(tmp_path, radius=1, epsilon=40, use=use, more="radius = 25")
     monkeypatch.setattr(make, "EXAMPLES", 16)
-    certificate, _ = certify(claim, subject_of(claim), Effort())
+    certificate, _ = certify(claim, subject_of(claim), AuditBudget())
     document = seal(certificate.as_json())
     assert document["verdict"] == "CERTIFIED"
     assert said(document) is None

@@ -18,7 +18,7 @@ from audits.certificate import release
 from audits.certificate.curate import Order, curate
 from audits.certificate.document import seal
 from audits.certificate.files import write_all
-from audits.certificate.make import Effort, certify
+from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
 from audits.subjects.catalogue import subject_of
 from dpaccount import checker
@@ -81,7 +81,7 @@ COMPARED = {
 
 def certified(path, **how):
     claim = read_claim(path)
-    return claim, *certify(claim, subject_of(claim), Effort(quick=True, **how))
+    return claim, *certify(claim, subject_of(claim), AuditBudget(quick=True, **how))
 
 
 def released(path):

@@ -8,7 +8,7 @@ import pytest
 
 from audits.certificate import release
 from audits.certificate.document import describe_subject, seal
-from audits.certificate.make import Effort, certify
+from audits.certificate.make import AuditBudget, certify
 from audits.claim import claim_at
 from audits.subjects.catalogue import find, on_table, subject_of
 from dpaccount import checker
@@ -70,7 +70,7 @@ def test_verdict_digest_and_release_are_the_same_in_every_order(tmp_path, use, r
     for seed in range(4):
         claim = in_order(path, seed)
         subject = subject_of(claim)
-        certificate, proved = certify(claim, subject, Effort(quick=True))
+        certificate, proved = certify(claim, subject, AuditBudget(quick=True))
         assert certificate.verdict == "CERTIFIED"
         certificate = replace(certificate, created="2026-01-01T00:00:00Z")
         sealed.add(seal(certificate.as_json())["digest"])

@@ -21,7 +21,7 @@ from audits.api.on_subject import certify_subject
 from audits.api.requests import Certify
 from audits.certificate import make, release
 from audits.certificate.document import seal
-from audits.certificate.make import Effort
+from audits.certificate.make import AuditBudget
 from audits.certificate.verdict import certificate_of
 from audits.claim import read_claim
 from audits.reports.sections import _spending
@@ -124,7 +124,7 @@ def url(folder):
 
 def run(claim, made_by=Ages, *, again=False, progress=make.silent):
     question = Certify(claim.path, again=again)
-    return certify_subject(question, claim, subject_made(claim, made_by), Effort(), progress)
+    return certify_subject(question, claim, subject_made(claim, made_by), AuditBudget(), progress)
 
 
 def charges(folder):

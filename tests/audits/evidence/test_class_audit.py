@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from audits.api.arguments import AuditArguments
 from audits.api.on_subject import audit_subject
 from audits.certificate import make
-from audits.certificate.make import Effort, silent
+from audits.certificate.make import AuditBudget, silent
 from audits.evidence.search import gather
 from audits.evidence.tries import runs_at_all, void
 from audits.sandbox.outcomes import of_value
@@ -28,7 +28,7 @@ Shows = import_subject("showing:Shows", [str(Path(__file__).parents[2] / "plante
 
 def audited(what):
     question = AuditArguments(epsilon=Fraction(1, 2), trials=Fraction(200)).request("laplace-sum")
-    return audit_subject(question, Shows(what=what), Effort(), silent)
+    return audit_subject(question, Shows(what=what), AuditBudget(), silent)
 
 
 def now_and_then(exact, draw):

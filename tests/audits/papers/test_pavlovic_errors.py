@@ -18,9 +18,9 @@ def test_the_chances_of_permute_and_flip_are_those_of_its_sampler():
 
 
 def test_contexts_that_are_asked_for_are_equally_spaced_and_average_to_the_whole():
-    found = np.random.default_rng(1).random(errors.FINE)
-    assert errors.asked(found, 4 * errors.FINE).mean() == pytest.approx(found.mean())
-    assert (errors.asked(found, errors.FINE) == found).all()
+    found = np.random.default_rng(1).random(errors.CONTEXTS)
+    assert errors.asked(found, 4 * errors.CONTEXTS).mean() == pytest.approx(found.mean())
+    assert (errors.asked(found, errors.CONTEXTS) == found).all()
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from audits.certificate.make import Effort, certify
+from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
 from audits.subjects.catalogue import subject_made, subject_of
 from audits.subjects.code import import_subject
@@ -72,7 +72,7 @@ def test_a_twin_is_refuted_by_the_hypothesis_that_it_loses(twin, tmp_path):
     own = {name: TWINS[twin][name] for name in ("channel", "rewards_within") if name in TWINS[twin]}
     claim = claimed(tmp_path, f"{FILE}:{twin.__name__}", **own)
     certificate, _ = certify(
-        claim, subject_made(claim, import_subject(claim.use, [str(PLANTED)])), Effort(quick=True)
+        claim, subject_made(claim, import_subject(claim.use, [str(PLANTED)])), AuditBudget(quick=True)
     )
     assert certificate.verdict == "REFUTED"
     assert refuted(certificate) & twin.loses
@@ -92,7 +92,7 @@ def test_a_twin_is_refuted_by_the_hypothesis_that_it_loses(twin, tmp_path):
 )
 def test_a_correct_channel_is_certified(use, more, tmp_path):
     claim = claimed(tmp_path, use, **more)
-    certificate, _ = certify(claim, subject_of(claim), Effort(quick=True))
+    certificate, _ = certify(claim, subject_of(claim), AuditBudget(quick=True))
     assert certificate.verdict == "CERTIFIED"
     published = "The subject's status is 'published'."
     assert (published in certificate.as_json()["hazards"]) == (use == "ldp-ctl-gp-ucb")
@@ -101,7 +101,7 @@ def test_a_correct_channel_is_certified(use, more, tmp_path):
 @pytest.mark.slow
 def test_the_published_channel_is_refuted_by_name_where_the_claim_says_that_rewards_reach_beyond(tmp_path):
     claim = claimed(tmp_path, "ldp-ctl-gp-ucb", rewards_within=2.5)
-    certificate, _ = certify(claim, subject_of(claim), Effort(quick=True))
+    certificate, _ = certify(claim, subject_of(claim), AuditBudget(quick=True))
     assert certificate.verdict == "REFUTED"
     assert [e["query"] for e in certificate.sensitivity if e["status"] == "refuted"] == [
         "reward-within-B-plus-R"
@@ -112,7 +112,7 @@ def test_the_published_channel_is_refuted_by_name_where_the_claim_says_that_rewa
 @pytest.mark.statistical  # seeded; a correct claim is refuted with probability at most .05
 def test_the_example_is_certified(root):
     claim = read_claim(root / "examples" / "local_optimisation" / "claim.toml")
-    certificate, _ = certify(claim, subject_of(claim), Effort(quick=True))
+    certificate, _ = certify(claim, subject_of(claim), AuditBudget(quick=True))
     assert certificate.verdict == "CERTIFIED"
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from audits.certificate.make import Effort, certify
+from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
 from audits.subjects.catalogue import subject_made, subject_of
 from audits.subjects.code import import_subject
@@ -41,7 +41,7 @@ def verdict(folder, use, channel="duchi", more="", epsilon=1.0):
     file = folder / "claim.toml"
     file.write_text(CLAIM.format(use=use, channel=channel, more=more, epsilon=epsilon))
     claim = read_claim(file)
-    certificate, _ = certify(claim, subject_of(claim), Effort(quick=True))
+    certificate, _ = certify(claim, subject_of(claim), AuditBudget(quick=True))
     if use == "ldp-moma-gp-ucb":
         assert any("replays of an epoch" in said for said in certificate.hazards)
     return certificate.verdict
@@ -81,7 +81,7 @@ def test_a_twin_is_refuted_by_the_hypothesis_that_it_loses(tmp_path, twin, chann
     file.write_text(CLAIM.format(use=use, channel=channel, more=more, epsilon=1.0))
     claim = read_claim(file)
     certificate, _ = certify(
-        claim, subject_made(claim, import_subject(claim.use, [str(PLANTED)])), Effort(quick=True)
+        claim, subject_made(claim, import_subject(claim.use, [str(PLANTED)])), AuditBudget(quick=True)
     )
     assert certificate.verdict == "REFUTED"
     assert loses in {entry["rule"] for entry in certificate.sensitivity if entry["status"] == "refuted"}
