@@ -92,7 +92,7 @@ def read_claim(path: Path) -> Claim:
 
 def _with_noise(claim: Claim, place: Place) -> Claim:
     """Return a claim that leaves the noise of its rows open with the one that public numbers choose."""
-    from bandits.outsourced.row_noise import choose
+    from bandits.outsourced_optimisation.row_noise import choose
 
     if claim.table is None or claim.parameters is None:
         raise place.wrong(f"{OPEN} is about a table", "declare [data.columns], and name columns and a radius")

@@ -20,16 +20,16 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits.contextual_release.function_learner import (
+from bandits.learning.arrivals import Actions, Answered, replay
+from bandits.learning.contextual import Calibrated
+from bandits.private_prediction.function_learner import (
     FIRST_SHARES,
     MAX_K_NORM_NUMBERS,
     MIN_EIGENVALUE_SHARE,
     FunctionLearner,
     phase_covers,
 )
-from bandits.contextual_release.public_grid import Eigenfeatures, PublicGrid
-from bandits.learning.arrivals import Actions, Answered, replay
-from bandits.learning.contextual import Calibrated
+from bandits.private_prediction.public_grid import Eigenfeatures, PublicGrid
 from bandits.statistics import kernels
 from bandits.statistics.calibration import target
 from bandits.statistics.clipped_sums import CONTRIBUTION_BITS

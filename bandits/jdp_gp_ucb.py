@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from bandits.learning import contextual
 from bandits.learning.features import Features, kernel_of
 from bandits.learning.gp_ucb import SolvedPosterior, raised
+from bandits.simulation.regret_bounds import Spectrum, theorem1_width
 from bandits.statistics import continual_sums, published_noise
 from bandits.statistics.calibration import target
 from bandits.statistics.second_moments import contribution, within
-from bandits.worlds.regret_bounds import Spectrum, theorem1_width
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_rank_one, assume_tree, assume_view, billboard

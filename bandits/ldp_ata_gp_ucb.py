@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bandits.local_rewards.ata import AdaptivelyTruncatedGpUcb
-from bandits.local_rewards.published import PublishedGpUcb
+from bandits.local_privacy.ata import AdaptivelyTruncatedGpUcb
+from bandits.local_privacy.published import PublishedGpUcb
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from math import isnan
 from typing import ClassVar
 
 from bandits.learning.arrivals import Floats
-from bandits.local_rewards.gp_ucb import PointGpUcb, prior_of
-from bandits.local_rewards.subject import LocalRewards, name_of
+from bandits.local_privacy.gp_ucb import PointGpUcb, prior_of
+from bandits.local_privacy.subject import LocalRewards, name_of
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import Theorem

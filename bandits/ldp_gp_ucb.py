@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from bandits.local_rewards.gp_ucb import PointGpUcb, prior_of
-from bandits.local_rewards.subject import LocalRewards
+from bandits.local_privacy.gp_ucb import PointGpUcb, prior_of
+from bandits.local_privacy.subject import LocalRewards
 from dpaccount.errors import InputError
 
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from bandits.local_rewards.moma import MedianOfMeansGpUcb, replays
-from bandits.local_rewards.published import PublishedGpUcb
-from bandits.local_rewards.subject import name_of
+from bandits.local_privacy.moma import MedianOfMeansGpUcb, replays
+from bandits.local_privacy.published import PublishedGpUcb
+from bandits.local_privacy.subject import name_of
 from dpaccount.errors import InputError
 from dpaccount.proof import Theorem
 from mechanisms.subject import Domain

@@ -5,9 +5,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
-from bandits.local_rewards.payoffs import Payoffs
-from bandits.local_rewards.published import PublishedGpUcb
-from bandits.local_rewards.tgp import TruncatedGpUcb
+from bandits.local_privacy.payoffs import Payoffs
+from bandits.local_privacy.published import PublishedGpUcb
+from bandits.local_privacy.tgp import TruncatedGpUcb
 from dpaccount.errors import InputError
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from bandits.local_rewards.posterior import ResidualPosterior
-from bandits.local_rewards.subject import LocalRewards
+from bandits.local_privacy.posterior import ResidualPosterior
+from bandits.local_privacy.subject import LocalRewards
 from dpaccount.errors import InputError
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.learning.arm_posterior import ArmPosterior, ArmPrior, posterior
-from bandits.worlds.replay import Offer, Offers, Replay
+from bandits.simulation.replay import Offer, Offers, Replay
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise, NoNoise, rehearse
@@ -30,7 +30,7 @@ from mechanisms.shared import arm_estimates as estimates
 from mechanisms.shared.arm_counts import ArmCounts
 from mechanisms.shared.logged_trials import SHARE_ROUNDING, WHOLE, normalised, read_trial, trial_domain
 from mechanisms.subject import Domain, Rows, View
-from mechanisms.table.binding import Promise
+from mechanisms.table.bind_columns import Promise
 from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
 

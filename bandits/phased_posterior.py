@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from bandits.learning.arrivals import TOLD, Actions, Answered, replay
+from bandits.simulation.surfaces import Indices, Surface, surface
 from bandits.statistics import clipped_sums, kernels
 from bandits.statistics.additive_model import SCALES, AdditiveModel
 from bandits.statistics.calibration import least_sigma, target
 from bandits.statistics.clipped_sums import CONTRIBUTION_BITS, RewardNoise
-from bandits.worlds.surfaces import Indices, Surface, surface
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers

@@ -11,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits.contextual_release import covariance
-from bandits.contextual_release.predictor import REACH, Predictor
+from bandits.private_prediction import covariance
+from bandits.private_prediction.predictor import REACH, Predictor
 from dpaccount.noise.samplers import Integers
 
 Floats = NDArray[np.float64]

@@ -20,9 +20,9 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from bandits.learning.arrivals import TOLD, Actions, Answered, replay
 from bandits.learning.contextual import pick
 from bandits.learning.features import eigenfeatures, quadrature_features
+from bandits.simulation.surfaces import Surface, surface
 from bandits.statistics import continual_sums, kernels, published_noise
 from bandits.statistics.calibration import least_sigma, target
-from bandits.worlds.surfaces import Surface, surface
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers

@@ -3,7 +3,7 @@
 Learners are shown uniform actions, the covariance is that of TK points of Z from the context generator,
 K = ⌈T/γ_T⌉, and one prediction is drawn with weights ∝ exp(εμ̄/(2m)), m = 2B sup σ̄².  Actions and contexts
 are on public grids, where the supremum is a maximum and the sampler exact; on a box,
-`bandits.contextual_release.supremum` encloses it.
+`bandits.private_prediction.supremum` encloses it.
 """
 
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits.contextual_release import covariance
-from bandits.contextual_release.predictor import REACH, Predictor
-from bandits.contextual_release.public_grid import Places, PublicGrid
-from bandits.contextual_release.supremum import (
+from bandits.private_prediction import covariance
+from bandits.private_prediction.predictor import REACH, Predictor
+from bandits.private_prediction.public_grid import Places, PublicGrid
+from bandits.private_prediction.supremum import (
     PRECISION,
     PosteriorVariance,
     Supremum,
     above_ridge,
     over_places,
 )
-from bandits.worlds.information_gain import (
+from bandits.simulation.information_gain import (
     feature_upper_bound,
     gain,
     greedy_gain,

@@ -36,9 +36,9 @@ from scipy.stats import nct
 # this file's name is that of the package: its folder must not be searched first
 sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
 
-from audits.attack.bets import bettor_of, plan_known_bet  # noqa: E402
-from audits.attack.coin_guesses import epsilon_below, plan_guess, plan_known_guess  # noqa: E402
+from audits.attack.e_process import bettor_of, plan_known_bet  # noqa: E402
 from audits.attack.learned_scores import best_score  # noqa: E402
+from audits.attack.membership_guessing import epsilon_below, plan_guess, plan_known_guess  # noqa: E402
 from audits.attack.thresholds import Planner, plan_known_threshold, plan_threshold  # noqa: E402
 from audits.sandbox.outcomes import Outcome  # noqa: E402
 

@@ -35,7 +35,7 @@ from bandits.learning.features import FourierFeatures, quadrature_features, squa
 from bandits.learning.gp_ucb import GpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_posterior import PhasedPosterior
-from bandits.worlds.simulated_people import simulated_people
+from bandits.simulation.simulated_people import simulated_people
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.receipt import Receipt, rehearse
 from dpaccount.noise.samplers import Rehearsal

@@ -17,11 +17,11 @@ import time
 import numpy as np
 
 from bandits.learning.nystrom import embedding
-from bandits.local_rewards.ata import AdaptivelyTruncatedGpUcb
-from bandits.local_rewards.moma import MedianOfMeansGpUcb, median_choice
-from bandits.local_rewards.payoffs import Payoffs
-from bandits.local_rewards.tgp import TruncatedGpUcb
-from bandits.worlds.points import grid
+from bandits.local_privacy.ata import AdaptivelyTruncatedGpUcb
+from bandits.local_privacy.moma import MedianOfMeansGpUcb, median_choice
+from bandits.local_privacy.payoffs import Payoffs
+from bandits.local_privacy.tgp import TruncatedGpUcb
+from bandits.simulation.points import grid
 
 POINTS, CLIP = 100, 5.0
 BIT = CLIP * (math.e + 1) / (math.e - 1)  #: Duchi's answer at ε = 1

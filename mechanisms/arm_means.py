@@ -16,7 +16,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem
-from mechanisms.shared import accuracy, tails
+from mechanisms.shared import accuracy, confidence
 from mechanisms.shared import arm_estimates as estimates
 from mechanisms.shared.arm_counts import ArmCounts
 from mechanisms.shared.logged_trials import (
@@ -30,7 +30,7 @@ from mechanisms.shared.logged_trials import (
     trial_domain,
 )
 from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
-from mechanisms.table.binding import Promise
+from mechanisms.table.bind_columns import Promise
 from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
 
@@ -136,8 +136,8 @@ class ArmMeans:
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of all sums and counts."""
-        unit, alpha = self.counts.unit, tails.missed(level) / self.counts.size
-        reach = tails.gaussian(root_up((self.sigma * unit) ** 2), alpha)
+        unit, alpha = self.counts.unit, confidence.missed(level) / self.counts.size
+        reach = confidence.gaussian(root_up((self.sigma * unit) ** 2), alpha)
         found: dict[str, object] = {}
         for name, shown in view.public.items():
             part, wide = (shown.astype(np.int64), reach) if unit == 1 else (shown, reach / unit)

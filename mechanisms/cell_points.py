@@ -12,7 +12,7 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, finite
 from mechanisms.local import tables
-from mechanisms.shared import accuracy, grid, moved_rows, tails
+from mechanisms.shared import accuracy, confidence, grid, moved_rows
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, shown_to_all
 
 
@@ -87,7 +87,7 @@ class CellPoints:
         """Return the intervals of the estimated counts of all cells; a row's answer by itself has none."""
         truth, lie = self.table[0][:2]
         most = max(chance * (1 - chance) for chance in (truth, lie))
-        alpha = tails.missed(level) / len(self.table)
-        reach = tails.bounded_mean(1.0, root_up(most), self.rows, alpha) * self.rows / float(truth - lie)
+        alpha = confidence.missed(level) / len(self.table)
+        reach = confidence.bounded_mean(1.0, root_up(most), self.rows, alpha) * self.rows / float(truth - lie)
         of = "how many rows are in each cell"
         return {"counts": accuracy.around(view.public["counts"], reach, level, of)}

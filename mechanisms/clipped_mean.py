@@ -11,7 +11,7 @@ from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, Theorem, assume_clipped, compose, laplace, linear
-from mechanisms.shared import accuracy, grid, tails
+from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown_to_all
 
 COUNT_BITS = 0  #: a count is an integer
@@ -82,13 +82,13 @@ class ClippedMean:
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the interval of the mean of clipped numbers, and under add-remove of how many there are."""
-        alpha = tails.missed(level)
+        alpha = confidence.missed(level)
         private = self.relation == ADD_REMOVE
         if private:
             alpha /= 2
-        reach = tails.laplace(double_up(self.scale * 2**self.bits), alpha)
+        reach = confidence.laplace(double_up(self.scale * 2**self.bits), alpha)
         wide = double_up(reach * grid.step(self.bits))
-        off = tails.laplace(double_up(self.count_scale), alpha) if private else 0
+        off = confidence.laplace(double_up(self.count_scale), alpha) if private else 0
         count = view.public["count"]
         mean = self._mean(float(view.public["mean"][0]), int(count[0]), wide, off)
         of = "the mean of clipped numbers"

@@ -10,7 +10,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, exact_root, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, differences, lattice_gaussian
-from mechanisms.shared import accuracy, tails
+from mechanisms.shared import accuracy, confidence
 from mechanisms.shared.counts import counts_of
 from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
 
@@ -75,7 +75,7 @@ class Histogram:
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of all counts; of those shown as 0, up to where they would be shown."""
         counts = view.public["counts"].astype(np.int64)
-        reach = tails.gaussian(root_up(self.sigma**2), tails.missed(level) / self.cells)
+        reach = confidence.gaussian(root_up(self.sigma**2), confidence.missed(level) / self.cells)
         high = np.where(counts < self.threshold, self.threshold - 1, counts) + reach
         low = np.where(counts < self.threshold, 0, counts - reach)
         return {"counts": accuracy.interval(low, high, level, "the counts of all cells")}

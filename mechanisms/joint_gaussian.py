@@ -11,7 +11,7 @@ from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import Theorem, assume_rank_one, joint
-from mechanisms.shared import accuracy, tails
+from mechanisms.shared import accuracy, confidence
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import Rows, View, shown
 from mechanisms.symmetric_gaussian import STEP, SymmetricGaussian
@@ -73,9 +73,9 @@ class JointGaussian(SymmetricGaussian):
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of all numbers of the matrix and the vector."""
-        alpha = tails.missed(level) / (self.columns * (self.columns + 3) // 2)
+        alpha = confidence.missed(level) / (self.columns * (self.columns + 3) // 2)
         step = STEP / self.ratio.numerator
-        reach = tails.gaussian(root_up((self.sigma / step) ** 2), alpha) * STEP
+        reach = confidence.gaussian(root_up((self.sigma / step) ** 2), alpha) * STEP
         parts = {"matrix": reach / self.ratio.numerator, "vector": reach / self.ratio.denominator}
         of = "the moments of clipped records"
         shown = view.public

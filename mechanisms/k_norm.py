@@ -9,7 +9,7 @@ from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Theorem, k_norm
-from mechanisms.shared import accuracy, grid, moved_rows, tails
+from mechanisms.shared import accuracy, confidence, grid, moved_rows
 from mechanisms.subject import Rows, View, shown_to_all
 
 MOST_COLUMNS = 16  #: noise is drawn by rejection, of which few proposals are kept in many dimensions
@@ -62,7 +62,7 @@ class KNorm(moved_rows.ClippedRows):
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of the clipped rows: no number is further off than its row's noise is long."""
-        rows, alpha = view.public["rows"], tails.missed(level) / self.rows
-        reach = tails.k_norm(double_up(2**self.bits / self.rate), self.columns, alpha)
+        rows, alpha = view.public["rows"], confidence.missed(level) / self.rows
+        reach = confidence.k_norm(double_up(2**self.bits / self.rate), self.columns, alpha)
         wide = reach * float(grid.step(self.bits))
         return {"rows": accuracy.around(rows, wide, level, "the clipped rows")}

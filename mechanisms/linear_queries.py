@@ -11,7 +11,7 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, discrete_gaussian, linear
 from mechanisms.histogram import MAX_LISTED_CELLS
-from mechanisms.shared import accuracy, tails
+from mechanisms.shared import accuracy, confidence
 from mechanisms.shared.counts import counts_of
 from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
 
@@ -88,11 +88,11 @@ class LinearQueries:
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of all answers, and of the counts that fit them."""
         whole = matrix(self.workload, self.cells).astype(float)
-        queries, alpha = len(whole), tails.missed(level) / 2
+        queries, alpha = len(whole), confidence.missed(level) / 2
         scale, fit = root_up(self.sigma**2), np.linalg.pinv(whole)
-        by_root, by_weight = tails.combined(((scale, queries),), self.cells, alpha)
+        by_root, by_weight = confidence.combined(((scale, queries),), self.cells, alpha)
         wide = by_root * scale * np.sqrt((fit**2).sum(axis=1)) + by_weight * np.abs(fit).sum(axis=1)
-        reach = tails.gaussian(scale, alpha / queries)
+        reach = confidence.gaussian(scale, alpha / queries)
         return {
             "answers": accuracy.around(view.public["answers"], reach, level, "the answers"),
             "counts": accuracy.around(view.public["counts"], wide + 1e-6, level, "the counts of all cells"),

@@ -13,7 +13,7 @@ from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem
 from mechanisms.local import tables
 from mechanisms.local.channels import TABLES, TableChannel
-from mechanisms.shared import accuracy, tails
+from mechanisms.shared import accuracy, confidence
 from mechanisms.subject import EXAMPLE, Domain, Rows, View
 
 
@@ -78,7 +78,7 @@ class LocalMean:
         """Return the interval of the mean of everyone's place; an answer by itself has none."""
         values, half = self._channel.parts[1], float(self.high - self.low) / 2
         wide = float(max(values) - min(values))
-        reach = half * tails.bounded_mean(wide, self._deviation, self.rows, tails.missed(level))
+        reach = half * confidence.bounded_mean(wide, self._deviation, self.rows, confidence.missed(level))
         of = "the mean of everyone's number, clipped and put in its place"
         return {"mean": accuracy.around(view.public["mean"], reach, level, of)}
 

@@ -11,7 +11,7 @@ from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_range, exponential
-from mechanisms.shared import accuracy, grid, tails
+from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, shown_to_all
 
 
@@ -83,7 +83,7 @@ class Quantile:
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return by how much more than the best candidate's rank the chosen one's may miss, in rows."""
         unit, others = self._denominator, self.candidates - 1
-        steps = tails.choice(self.rate / unit, others, tails.missed(level), flip=False)
+        steps = confidence.choice(self.rate / unit, others, confidence.missed(level), flip=False)
         high = np.array([double_up(Fraction(steps, unit))])
         of = "rows that the choice is further from the rank than the best candidate is"
         return {"quantile": accuracy.interval(0 * high, high, level, of)}

@@ -15,7 +15,7 @@ from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_cell
-from mechanisms.shared import accuracy, grid, tails
+from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.counts import NoisyCounts
 from mechanisms.subject import EXAMPLE, Domain, Rows, View
 
@@ -126,7 +126,7 @@ class Quantiles(NoisyCounts):
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of the numbers of rows below all ends, and by them of all quantiles."""
-        terms, alpha = self._terms(), tails.missed(level) / self.cells
+        terms, alpha = self._terms(), confidence.missed(level) / self.cells
         each = {many: self._reach(many, alpha) for many in set(terms.tolist())}
         reach = np.array([each[many] for many in terms.tolist()], dtype=np.int64)
         below = view.public["ranks"].astype(np.int64)
@@ -152,5 +152,5 @@ class Quantiles(NoisyCounts):
             return 0
         scale = double_up(self.scale)
         if self.law == "laplace":
-            return tails.laplace_sum(scale, terms, alpha)
-        return tails.gaussian_sum(scale, terms, alpha)
+            return confidence.laplace_sum(scale, terms, alpha)
+        return confidence.gaussian_sum(scale, terms, alpha)

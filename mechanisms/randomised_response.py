@@ -12,7 +12,7 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem
 from mechanisms.local import tables
-from mechanisms.shared import accuracy, tails
+from mechanisms.shared import accuracy, confidence
 from mechanisms.subject import Domain, Rows, View
 
 
@@ -72,7 +72,7 @@ class RandomisedResponse:
         """Return the intervals of the estimated counts of all categories; an answer by itself has none."""
         truth, lie = self.table[0][:2]
         most = max(p * (1 - p) for p in (truth, lie))
-        alpha = tails.missed(level) / self.cells
-        reach = tails.bounded_mean(1.0, root_up(most), self.rows, alpha) * self.rows / float(truth - lie)
+        alpha = confidence.missed(level) / self.cells
+        reach = confidence.bounded_mean(1.0, root_up(most), self.rows, alpha) * self.rows / float(truth - lie)
         of = "how many people are in each category"
         return {"counts": accuracy.around(view.public["counts"], reach, level, of)}

@@ -13,7 +13,7 @@ from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, Theorem, assume_ball, assume_rank_one, joint, linear
-from mechanisms.shared import accuracy, grid, tails
+from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown
 from mechanisms.symmetric_gaussian import FEATURE_BITS, STEP
@@ -146,8 +146,8 @@ class SecondMoments:
 
         Coefficients have none: how far noise moves them depends on how close to each other columns are.
         """
-        alpha, size, half = tails.missed(level) / self._numbers, self.columns, self._half
-        steps = tails.gaussian(root_up((self.sigma / STEP) ** 2), alpha)
+        alpha, size, half = confidence.missed(level) / self._numbers, self.columns, self._half
+        steps = confidence.gaussian(root_up((self.sigma / STEP) ** 2), alpha)
         each, count = double_up(steps * STEP) * (1 + 2.0**-40), float(view.public["count"][0])
         off = 2 * each if self.relation == ADD_REMOVE else 0.0
         counts = max(count - off, 1.0), max(count + off, 1.0)

@@ -11,7 +11,7 @@ from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_each, sparse_vector
-from mechanisms.shared import accuracy, tails
+from mechanisms.shared import accuracy, confidence
 from mechanisms.shared.votes import votes
 from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
 
@@ -68,9 +68,9 @@ class SparseVector:
         The threshold's noise may go either way, a count's can deceive in one way only.  Of a count that is
         not answered nothing is known.
         """
-        alpha, answers = tails.missed(level) / 2, view.public["answers"]
-        reach = tails.laplace(double_up(self.threshold_scale), alpha)
-        reach += tails.laplace_above(double_up(self.scale), alpha / self.questions)
+        alpha, answers = confidence.missed(level) / 2, view.public["answers"]
+        reach = confidence.laplace(double_up(self.threshold_scale), alpha)
+        reach += confidence.laplace_above(double_up(self.scale), alpha / self.questions)
         low = np.where(answers == 1, max(self.threshold - reach, 0), 0)
         high = np.where(answers == 0, min(self.threshold + reach - 1, self.rows), self.rows)
         return {"answers": accuracy.interval(low, high, level, "the counts")}

@@ -18,7 +18,7 @@ from dpaccount.proof import (
     replace_one,
     stable_histogram,
 )
-from mechanisms.shared import accuracy, tails
+from mechanisms.shared import accuracy, confidence
 from mechanisms.subject import Domain, Rows, View, known_relation, shown
 from mechanisms.table.columns import LONGEST_TEXT
 from mechanisms.table.texts import HIGHEST, texts_of, width
@@ -120,8 +120,8 @@ class StableHistogram:
         Noise is drawn for as many cells as are in use: at most `keys` for every row.
         """
         most = self.keys * self.rows if self.text else min(self.cells, self.keys * self.rows)
-        alpha = tails.missed(level) / most
-        reach, counts = tails.laplace(float(self.scale), alpha), view.public["counts"]
+        alpha = confidence.missed(level) / most
+        reach, counts = confidence.laplace(float(self.scale), alpha), view.public["counts"]
         others = np.array(self.threshold - 1 + reach)
         return {
             "counts": accuracy.around(counts, reach, level, "the counts of the cells that are shown"),

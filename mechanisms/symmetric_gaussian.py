@@ -12,7 +12,7 @@ from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_rank_one, linear
-from mechanisms.shared import accuracy, grid, tails
+from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import Domain, Rows, View, shown
 
@@ -91,9 +91,12 @@ class SymmetricGaussian:
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of all moments; the corner, which holds none, is 0."""
         shown, size = view.public["moments"], self.columns + 1
-        alpha = tails.missed(level) / (size * (size + 1) // 2)
+        alpha = confidence.missed(level) / (size * (size + 1) // 2)
         scale = root_up((self.sigma / STEP) ** 2)
-        sides = tails.gaussian(scale, alpha), tails.gaussian(root_up(2 * Fraction(scale) ** 2), alpha)
+        sides = (
+            confidence.gaussian(scale, alpha),
+            confidence.gaussian(root_up(2 * Fraction(scale) ** 2), alpha),
+        )
         off, on = (double_up(steps * STEP) for steps in sides)
         reach = np.where(np.eye(size, dtype=bool), on, off)
         return {"moments": accuracy.around(shown, reach, level, "the moments of clipped records")}

@@ -13,7 +13,7 @@ from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, Theorem, assume_points, linear
-from mechanisms.shared import accuracy, grid, tails
+from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown
 
@@ -119,8 +119,8 @@ class Variance:
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of the sums, and those of what follows from them by interval arithmetic."""
-        sums, alpha = view.public["sums"].astype(float), tails.missed(level) / self.numbers
-        steps = tails.gaussian(root_up((self.sigma * self.whole) ** 2), alpha)
+        sums, alpha = view.public["sums"].astype(float), confidence.missed(level) / self.numbers
+        steps = confidence.gaussian(root_up((self.sigma * self.whole) ** 2), alpha)
         reach = double_up(Fraction(steps, self.whole))
         counts = [self._count(sums + np.array([0, 0, way * reach])[: self.numbers]) for way in (-1, 1)]
         mean = np.clip(_quotient(sums[0], reach, counts), -1, 1)

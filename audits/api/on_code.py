@@ -14,8 +14,8 @@ from msgspec.structs import replace as changed
 
 from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity, Task, attack_on, packed_task
 from audits.attack.black_box import Attempt, attack
+from audits.attack.pair_search import Stuck
 from audits.attack.runs import Challenge, Progress
-from audits.attack.suspicious_pairs import Stuck
 from audits.attack.white_box import Target
 from audits.certificate.document import AuditReport, Certificate, refused_by_checker, seal
 from audits.certificate.policy import read_policy, violations
@@ -25,7 +25,7 @@ from audits.datasets.bases import Pair
 from audits.datasets.described import read_data
 from audits.datasets.neighbours import candidates
 from audits.datasets.shape import Described, Neighbourhood
-from audits.evidence.search import digest_of_files
+from audits.hypothesis_tests.search import digest_of_files
 from audits.sandbox.crew import IMPORT, Crew, Gone, Process
 from audits.sandbox.outcomes import SILENT
 from audits.sensitivity.search import Search, prove_sensitivity, test_sensitivity

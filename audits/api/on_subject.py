@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity
-from audits.attack.coin_guesses import plan_known_guess
+from audits.attack.membership_guessing import plan_known_guess
 from audits.attack.power import judged
 from audits.attack.runs import Progress
 from audits.attack.thresholds import plan_known_threshold
@@ -15,10 +15,10 @@ from audits.certificate.document import seal
 from audits.certificate.make import AuditBudget, certify, example_tables
 from audits.certificate.policy import read_policy, violations
 from audits.claim import AuditPlan, Claim, read_claim
-from audits.evidence.gather import gather
-from audits.evidence.search import EXAMPLES
-from audits.evidence.seen import Evidence, WorstPair, describe
-from audits.evidence.tries import check_size, runs_at_all
+from audits.hypothesis_tests.evidence import Evidence, WorstPair, describe
+from audits.hypothesis_tests.gather import gather
+from audits.hypothesis_tests.search import EXAMPLES
+from audits.hypothesis_tests.smoke_test import check_size, runs_at_all
 from audits.subjects import catalogue
 from audits.subjects.sources import modules_of
 from dpaccount.errors import InputError, RuleError

@@ -11,9 +11,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from audits.attack.bets import Won, bettor_of
-from audits.attack.coin_guesses import plan_guess
+from audits.attack.e_process import Won, bettor_of
 from audits.attack.learned_scores import Learned, best_score
+from audits.attack.membership_guessing import plan_guess
+from audits.attack.pair_search import (
+    Screen,
+    Stuck,
+    Trial,
+    judge_of,
+    more_runs,
+    most_suspicious,
+    note,
+)
 from audits.attack.planning import Floats
 from audits.attack.power import against, power, verdict_of
 from audits.attack.runs import (
@@ -26,15 +35,6 @@ from audits.attack.runs import (
     asked_of,
     room_for,
     runs_within,
-)
-from audits.attack.suspicious_pairs import (
-    Screen,
-    Stuck,
-    Trial,
-    judge_of,
-    more_runs,
-    most_suspicious,
-    note,
 )
 from audits.attack.thresholds import LowerBound, Planner, Rule, Threshold, plan_threshold
 from audits.datasets.bases import Pair

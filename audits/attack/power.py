@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.attack.bets import Won
-from audits.attack.coin_guesses import Guess, Guessed, epsilon_below
+from audits.attack.e_process import Won
+from audits.attack.membership_guessing import Guess, Guessed, epsilon_below
 from audits.attack.planning import Floats
 from audits.attack.thresholds import CountedBound, LowerBound, Rule, clopper_pearson
 

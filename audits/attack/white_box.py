@@ -3,7 +3,7 @@
 Each run is one play of the real code in one of two worlds; its score is the exact log-likelihood
 ratio of the releases, from the private values that the code handed to its noise source.  What a proof
 asserts is about the releases; a claim is about what is shown, and judged by a score of that alone
-(`audits.attack.shown`).  A threshold is fixed on training runs; other runs certify it.
+(`audits.attack.output_scores`).  A threshold is fixed on training runs; other runs certify it.
 """
 
 import contextlib
@@ -17,13 +17,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.attack.bets import bettor_of, plan_known_bet
+from audits.attack.e_process import bettor_of, plan_known_bet
+from audits.attack.output_scores import Sample, ShownScore, learn, sample, wanted
 from audits.attack.runs import Progress, counted, silent
-from audits.attack.shown import Sample, ShownScore, learn, sample, wanted
 from audits.attack.thresholds import LowerBound, Planner, plan_known_threshold
 from audits.datasets.bases import Pair
-from audits.evidence.replay import Part, ReplayError, Run, differing, log_ratio, record, replay
-from audits.evidence.seen import WorstPair
+from audits.hypothesis_tests.evidence import WorstPair
+from audits.hypothesis_tests.replay import Part, ReplayError, Run, differing, log_ratio, record, replay
 from audits.subjects.code import stay_on_path
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse

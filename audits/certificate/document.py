@@ -22,7 +22,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.proof.search import lower_end
 from dpaccount.relation import BOUNDED_ROW
 from mechanisms.subject import Subject
-from mechanisms.table.by_person import named
+from mechanisms.table.user_level import named
 
 SCHEMA = "dpaccount/certificate/1"
 

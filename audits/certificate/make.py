@@ -8,10 +8,10 @@ from audits.certificate.document import AuditReport, Certificate, describe_subje
 from audits.certificate.release import digest, rows_of
 from audits.certificate.verdict import accepted, certificate_of, untested
 from audits.claim import Claim
-from audits.evidence.gather import gather
-from audits.evidence.search import EXAMPLES
-from audits.evidence.seen import Evidence, WorstPair, describe
-from audits.evidence.tries import check_size, runs_at_all
+from audits.hypothesis_tests.evidence import Evidence, WorstPair, describe
+from audits.hypothesis_tests.gather import gather
+from audits.hypothesis_tests.search import EXAMPLES
+from audits.hypothesis_tests.smoke_test import check_size, runs_at_all
 from audits.sandbox.closed import opened
 from audits.subjects import catalogue, sources
 from dpaccount.errors import InputError, RuleError
@@ -19,7 +19,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.proof import Theorem, View
 from dpaccount.relation import BOUNDED_ROW, radius_of
 from mechanisms.subject import Rows, Subject
-from mechanisms.table.by_person import named
+from mechanisms.table.user_level import named
 
 
 @dataclass(frozen=True)

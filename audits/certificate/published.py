@@ -13,8 +13,8 @@ from audits.attack.thresholds import CountedBound, clopper_pearson
 from audits.attack.white_box import Target
 from audits.certificate.document import AuditReport, Certificate, describe_proof, describe_subject
 from audits.claim import Claim
-from bandits.outsourced.po_curator import PoCurator
-from bandits.outsourced.published import lifted, width
+from bandits.outsourced_optimisation.po_curator import PoCurator
+from bandits.outsourced_optimisation.published import lifted, width
 from dpaccount.proof import assume_event, refute
 from dpaccount.proof.derivation import write
 from dpaccount.relation import bounded_row

@@ -19,7 +19,7 @@ import numpy as np
 from audits.certificate.document import Certificate, describe_subject, refused_by_checker, seal
 from audits.claim import Claim
 from audits.datasets.bases import dataset
-from audits.evidence.replay import ReplayError, record
+from audits.hypothesis_tests.replay import ReplayError, record
 from audits.sandbox.closed import opened
 from audits.sandbox.fork import Fork
 from audits.sandbox.frames import packed, unpacked
@@ -35,8 +35,8 @@ from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import ADD_REMOVE
 from mechanisms.subject import Rows, Subject, View, released
-from mechanisms.table.by_person import named
 from mechanisms.table.rows import read_rows
+from mechanisms.table.user_level import named
 
 REHEARSED = ("corners", "uniform")  #: made-up data that a run is tried on
 OPENING = "opening"  #: beside a certificate that the ledger keeps: what hides the data's digest in it

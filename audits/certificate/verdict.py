@@ -8,7 +8,7 @@ from audits.attack.power import power_of
 from audits.attack.white_box import Attacked
 from audits.certificate.document import AuditReport, Certificate, describe_proof, describe_replaced
 from audits.claim import Claim
-from audits.evidence.seen import Evidence
+from audits.hypothesis_tests.evidence import Evidence
 from dpaccount.exact import shown, to_digits
 from dpaccount.noise.proved import Proved
 

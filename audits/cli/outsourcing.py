@@ -129,7 +129,7 @@ class ModelerOptions:
 
     def settings(self) -> Any:
         """Return what a modeler begins with; raises `InputError` for numbers that make no sense."""
-        from bandits.outsourced.saved import Settings
+        from bandits.outsourced_optimisation.saved import Settings
 
         length = number(self.length, "--length")
         if length is not None and length <= 0:
@@ -150,7 +150,7 @@ class ModelerOptions:
 
 def next_index(state: Path, options: ModelerOptions, *, as_json: bool) -> int:
     """Print the index of the row that a modeler asks for next."""
-    from bandits.outsourced.saved import opened
+    from bandits.outsourced_optimisation.saved import opened
 
     with opened(state, options.table, options.settings()) as modeler:
         answer = {"schema": "dpaccount/query/1", "index": modeler.ask(), "answered": modeler.answered}
@@ -160,7 +160,7 @@ def next_index(state: Path, options: ModelerOptions, *, as_json: bool) -> int:
 
 def learn(state: Path, index: Number, value: Source, *, as_json: bool) -> int:
     """Tell a modeler the answer at a row."""
-    from bandits.outsourced.saved import opened
+    from bandits.outsourced_optimisation.saved import opened
 
     at, told = whole(index, "INDEX", 0) or 0, number(value, "VALUE")
     if told is None:

@@ -18,11 +18,11 @@ from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
 from mechanisms.subject import EXAMPLE, Subject
-from mechanisms.table.binding import KEYS as TABLE_KEYS
-from mechanisms.table.binding import Promise, bind
-from mechanisms.table.by_person import ByPerson, by_person, relations_of
+from mechanisms.table.bind_columns import KEYS as TABLE_KEYS
+from mechanisms.table.bind_columns import Promise, bind
 from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
+from mechanisms.table.user_level import ByPerson, by_person, relations_of
 
 CLIPS = ("low", "high", "radius", "reward")  #: parameters that a table gives and a claim may narrow
 RADIUS_PARAMETER = (
@@ -72,7 +72,7 @@ def _entry(layer: str, module_name: str) -> CatalogueEntry | None:
 
 
 def _unsound() -> CatalogueEntry:
-    from bandits.outsourced.po_curator import PoCurator
+    from bandits.outsourced_optimisation.po_curator import PoCurator
 
     return CatalogueEntry(UNSOUND, "bandits", PoCurator)
 

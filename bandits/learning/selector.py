@@ -50,7 +50,7 @@ def choose_local(
 ) -> Selection:
     """Return the bandit and channel for people who keep their rewards, on public points of a kernel matrix.
 
-    `bound` and `noise_bound` are B and R of `bandits.local_rewards`.  The channel is the one whose answers
+    `bound` and `noise_bound` are B and R of `bandits.local_privacy`.  The channel is the one whose answers
     vary least once little is left to learn: the clip is then about R, the reward's noise taken for uniform.
     Raises `InputError` for parameters that make no sense.
     """

@@ -21,10 +21,10 @@ from bandits.learning.selector import Selection, quietest
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
+from bandits.simulation.simulated_people import simulated_people
+from bandits.simulation.surfaces import Surface, surface
 from bandits.statistics.additive_model import SCALES
 from bandits.surface_gp_ucb import SurfaceGpUcb
-from bandits.worlds.simulated_people import simulated_people
-from bandits.worlds.surfaces import Surface, surface
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Rehearsal

@@ -16,7 +16,7 @@ from mechanisms.continual import factors
 from mechanisms.continual.factor_sums import FactorSums, History, Sums
 from mechanisms.continual.spread import Spread
 from mechanisms.continual.tree_sums import levels
-from mechanisms.shared import accuracy, grid, tails
+from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import Domain, Rows, View, shown, wide
 
@@ -78,7 +78,7 @@ class PrefixSums:
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of all prefix sums of clipped vectors, all rounds at once."""
-        reach = self.spread().reach(self.columns, tails.missed(level)) * float(self.step())
+        reach = self.spread().reach(self.columns, confidence.missed(level)) * float(self.step())
         wide = reach[:, None] + float(self.reach()) * 2.0**-40  # of floating point along the stream
         of = "the prefix sums of clipped vectors"
         return {"prefix-sums": accuracy.around(view.public["prefix-sums"], wide, level, of)}

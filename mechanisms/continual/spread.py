@@ -12,7 +12,7 @@ from dpaccount.noise.samplers import Integers
 from mechanisms.continual.factor_sums import History
 from mechanisms.continual.factors import WEIGHT_BITS
 from mechanisms.continual.tree_sums import levels, variance_from_below
-from mechanisms.shared import tails
+from mechanisms.shared import confidence
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ class Spread:
     def reach(self, columns: int, alpha: Fraction) -> Floats:
         """Return how far each round's numbers may be off, all at once but with probability `alpha`."""
         numbers = len(self.variances) * columns
-        by_root, by_weight = tails.combined(self.draws, numbers, alpha)
+        by_root, by_weight = confidence.combined(self.draws, numbers, alpha)
         sums: Floats = by_root * np.sqrt(self.variances) + (by_weight + self.floors) * self.weights
         return sums * (1 + 1e-9)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.samplers import root_up
-from mechanisms.shared import grid, tails
+from mechanisms.shared import confidence, grid
 
 Array = NDArray[Any]
 Interval = dict[str, object]
@@ -45,16 +45,16 @@ def outwards(low: Array, high: Array, level: Fraction, of: str, least: float = -
 
 def laplace(shown: Array, scale: Fraction, bits: int, level: Fraction, of: str) -> Interval:
     """Return the interval of sums with discrete Laplace noise of `scale` on steps of 2^−`bits`."""
-    alpha = tails.missed(level) / shown.size
+    alpha = confidence.missed(level) / shown.size
     step = grid.step(bits)
-    return around(shown, in_units(tails.laplace(double_up(scale / step), alpha), bits), level, of)
+    return around(shown, in_units(confidence.laplace(double_up(scale / step), alpha), bits), level, of)
 
 
 def gaussian(shown: Array, sigma: Fraction, bits: int, level: Fraction, of: str) -> Interval:
     """Return the interval of sums with discrete Gaussian noise of deviation `sigma` on steps of 2^−`bits`."""
-    alpha = tails.missed(level) / shown.size
+    alpha = confidence.missed(level) / shown.size
     step = grid.step(bits)
-    return around(shown, in_units(tails.gaussian(root_up((sigma / step) ** 2), alpha), bits), level, of)
+    return around(shown, in_units(confidence.gaussian(root_up((sigma / step) ** 2), alpha), bits), level, of)
 
 
 def in_units(steps: int, bits: int) -> int | float:

@@ -17,7 +17,7 @@ from dpaccount.proof import (
     lattice_gaussian,
     linear,
 )
-from mechanisms.shared import accuracy, tails
+from mechanisms.shared import accuracy, confidence
 from mechanisms.subject import Rows, View, known_relation, shown_to_all
 
 LAWS = ("laplace", "gaussian")
@@ -72,6 +72,6 @@ class NoisyCounts:
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of all counts."""
         counts = view.public["counts"]
-        reach = tails.laplace if self.law == "laplace" else tails.gaussian
-        steps = reach(double_up(self.scale), tails.missed(level) / counts.size)
+        reach = confidence.laplace if self.law == "laplace" else confidence.gaussian
+        steps = reach(double_up(self.scale), confidence.missed(level) / counts.size)
         return {"counts": accuracy.around(counts, steps, level, "the counts")}

@@ -19,9 +19,9 @@ from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Integers
 from mechanisms.shared.arm_counts import MOST_CELLS, most_steps
-from mechanisms.shared.conditions import condition
+from mechanisms.shared.reward_expressions import condition
 from mechanisms.subject import Domain, Rows
-from mechanisms.table.binding import Cells, cells_of
+from mechanisms.table.bind_columns import Cells, cells_of
 from mechanisms.table.columns import NUMERIC_KINDS, OTHER, Column
 from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading

@@ -10,7 +10,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_range
-from mechanisms.shared import accuracy, tails
+from mechanisms.shared import accuracy, confidence
 from mechanisms.subject import Domain, Rows, View, known_relation
 
 
@@ -62,7 +62,7 @@ class ChoiceByVotes:
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return how far the chosen candidate's total may be below the largest."""
-        most = tails.choice(self.rate, self.candidates - 1, tails.missed(level), flip=self.flip)
+        most = confidence.choice(self.rate, self.candidates - 1, confidence.missed(level), flip=self.flip)
         high = np.array([most])
         of = "votes by which the chosen candidate's total is below the largest"
         return {"choice": accuracy.interval(0 * high, high, level, of)}

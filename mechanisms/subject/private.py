@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
 from mechanisms.subject import Rows, Subject, View
-from mechanisms.subject.playing import played
+from mechanisms.subject.isolation import played
 
 Change = Callable[[NDArray[np.float64]], ArrayLike]  #: a function of one row
 

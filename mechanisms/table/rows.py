@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from dpaccount.errors import InputError
 from dpaccount.relation import ADD_REMOVE
 from mechanisms.table.columns import plain
+from mechanisms.table.contribution_bounding import bounded
 from mechanisms.table.declaration import Table
-from mechanisms.table.persons import bounded
 from mechanisms.table.reading import Batch, batches
 
 Floats = NDArray[np.float64]

@@ -82,7 +82,7 @@ def test_the_threat_model_names_files_and_classes_that_are_there(root):
     tests = {str(file.relative_to(root)) for file in (root / "tests").rglob("*.py")}
     names = {name for name in re.findall(r"`([\w/]+\.py|[A-Z]\w+)`", text) if name[:4] != "play"}
     known = here | tests | {name.rpartition("/")[2] for name in tests}
-    assert {"RarePlace", "careless_state.py", "tests/audits/evidence/test_playing.py"} <= names
+    assert {"RarePlace", "careless_state.py", "tests/audits/hypothesis_tests/test_playing.py"} <= names
     assert names <= known, names - known
 
 

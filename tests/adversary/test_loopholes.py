@@ -15,7 +15,7 @@ from audits.certificate.document import refused_by_checker, seal
 from audits.certificate.make import AuditBudget, certify
 from audits.certificate.summary import summary
 from audits.claim import read_claim
-from audits.evidence.search import gather
+from audits.hypothesis_tests.search import gather
 from audits.reports.page import html
 from dpaccount import checker
 from dpaccount.checker import derivation

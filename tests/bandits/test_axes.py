@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandits import phased_posterior
-from bandits.contextual_release import public_grid
-from bandits.contextual_release.function_learner import FunctionLearner
-from bandits.contextual_release.public_grid import PublicGrid
 from bandits.learning import arm_posterior, features, nystrom
-from bandits.outsourced import fields
+from bandits.outsourced_optimisation import fields
+from bandits.private_prediction import public_grid
+from bandits.private_prediction.function_learner import FunctionLearner
+from bandits.private_prediction.public_grid import PublicGrid
+from bandits.simulation import information_gain, kernel_draws, points
 from bandits.statistics import axes
 from bandits.statistics.additive_model import AdditiveModel
-from bandits.worlds import information_gain, kernel_draws, points
 from dpaccount.errors import InputError
 from mechanisms.continual import factors
 

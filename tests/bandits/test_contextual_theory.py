@@ -7,10 +7,10 @@ from math import inf, log
 import numpy as np
 import pytest
 
-from bandits.contextual_release import covariance
-from bandits.contextual_release.public_grid import PublicGrid
+from bandits.private_prediction import covariance
+from bandits.private_prediction.public_grid import PublicGrid
+from bandits.simulation.kernel_draws import drawn
 from bandits.usca import Usca, gain_bound
-from bandits.worlds.kernel_draws import drawn
 from dpaccount.errors import InputError
 from tests.bandits import usca_bounds as bounds
 

@@ -16,7 +16,7 @@ from bandits.learning.features import (
     quadrature_features,
     squared_exponential,
 )
-from bandits.worlds.regret_bounds import quadrature_error, remarks, theorem2_bound
+from bandits.simulation.regret_bounds import quadrature_error, remarks, theorem2_bound
 from dpaccount.errors import InputError
 
 POINTS = np.random.default_rng(0).uniform(-1, 1, (60, 2))

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from bandits.jdp_gp_ucb import REWARD_CENTRE, JdpGpUcb
 from bandits.learning.features import quadrature_features, squared_exponential
 from bandits.learning.gp_ucb import GpUcb
-from bandits.worlds.simulated_people import simulated_people
+from bandits.simulation.simulated_people import simulated_people
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from bandits.learning.features import squared_exponential
-from bandits.worlds import hard_functions as hard
-from bandits.worlds.delays import FILES, FOLDER, delays
-from bandits.worlds.kernel_functions import kernel_function
-from bandits.worlds.potential_rewards import PotentialRewards
+from bandits.simulation import hard_functions as hard
+from bandits.simulation.delays import FILES, FOLDER, delays
+from bandits.simulation.kernel_functions import kernel_function
+from bandits.simulation.potential_rewards import PotentialRewards
 from dpaccount.errors import InputError
 
 GRID = np.linspace(0, 1, 100)

@@ -9,13 +9,13 @@ import pytest
 
 from bandits.learning.arm_posterior import ArmPrior, posterior
 from bandits.logged_policy import LoggedPolicy
-from bandits.worlds.replay import Offers, Replay
+from bandits.simulation.replay import Offers, Replay
 from dpaccount.documents import parse_toml
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from mechanisms.shared.arm_counts import ArmCounts
-from mechanisms.table.binding import Promise
+from mechanisms.table.bind_columns import Promise
 from mechanisms.table.declaration import read_table
 from tests.mechanisms import shop_logs
 from tests.mechanisms.shop_logs import CONVERSIONS, DELTA, EVEN, UNEVEN

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from audits.evidence.replay import record, replay
+from audits.hypothesis_tests.replay import record, replay
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.statistics import continual_sums

@@ -15,8 +15,8 @@ from bandits.learning.nystrom import (
     oversampling,
     root,
 )
-from bandits.local_rewards.ridge import Ridge
-from bandits.worlds.information_gain import gain
+from bandits.local_privacy.ridge import Ridge
+from bandits.simulation.information_gain import gain
 from dpaccount.errors import InputError
 
 GRID = np.linspace(0, 1, 30)[:, None]

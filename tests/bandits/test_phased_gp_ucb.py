@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bandits.phased_gp_ucb import CENTRED, PRECISION, REWARD_NOISE, STEADY, Learner, PhasedGpUcb
+from bandits.simulation.simulated_people import simulated_people
 from bandits.statistics.first_moments import CONTRIBUTION_BITS, contribution
-from bandits.worlds.simulated_people import simulated_people
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal

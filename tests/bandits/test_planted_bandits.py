@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from audits.evidence.checks import check_of
-from audits.evidence.search import search
+from audits.hypothesis_tests.checks import check_of
+from audits.hypothesis_tests.search import search
 from audits.subjects.catalogue import entries
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.function_release import FunctionRelease

@@ -5,14 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from audits.evidence.replay import record
-from bandits.contextual_release import covariance
-from bandits.contextual_release.predictor import BOUND_STEPS, REACH
-from bandits.contextual_release.public_grid import PublicGrid
-from bandits.contextual_release.selector import choose
+from audits.hypothesis_tests.replay import record
+from bandits.private_prediction import covariance
+from bandits.private_prediction.predictor import BOUND_STEPS, REACH
+from bandits.private_prediction.public_grid import PublicGrid
+from bandits.private_prediction.selector import choose
 from bandits.range_predictor import RangePredictor
+from bandits.simulation.kernel_draws import drawn
 from bandits.usca import Usca, gain_bound, gained
-from bandits.worlds.kernel_draws import drawn
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal

@@ -24,10 +24,10 @@ from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import WEIGHTS, PhasedPosterior
 from bandits.phased_posterior import Learner as PosteriorLearner
 from bandits.selection import rehearsals
+from bandits.simulation.simulated_people import simulated_people
 from bandits.statistics import clipped_sums, continual_sums
 from bandits.surface_gp_ucb import Learner as SurfaceLearner
 from bandits.surface_gp_ucb import SurfaceGpUcb
-from bandits.worlds.simulated_people import simulated_people
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal

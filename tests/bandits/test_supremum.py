@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bandits.contextual_release.supremum import (
+from bandits.private_prediction.supremum import (
     BOX,
     FINITE,
     PRECISION,

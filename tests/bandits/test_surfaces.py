@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bandits.learning.contextual import pick
-from bandits.worlds.simulated_people import simulated_people
-from bandits.worlds.surfaces import (
+from bandits.simulation.simulated_people import simulated_people
+from bandits.simulation.surfaces import (
     MICHALEWICZ_10_LEAST,
     STYBLINSKI_TANG_LEAST,
     SURFACES,

@@ -8,8 +8,8 @@ import pytest
 
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning.features import quadrature_features, squared_exponential
+from bandits.simulation import information_gain, regret_bounds
 from bandits.statistics import published_noise
-from bandits.worlds import information_gain, regret_bounds
 from dpaccount.errors import InputError
 from dpaccount.proof.derivation import point
 

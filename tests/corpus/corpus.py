@@ -101,7 +101,7 @@ def rehearsals() -> Answers:
     from dpaccount.noise.proved import Proved
     from dpaccount.noise.receipt import rehearse
     from dpaccount.noise.samplers import Rehearsal
-    from mechanisms.subject.playing import played
+    from mechanisms.subject.isolation import played
 
     found = {}
     for entry in entries():

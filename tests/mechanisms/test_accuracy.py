@@ -30,7 +30,7 @@ from mechanisms.quantile import Quantile
 from mechanisms.quantiles import Quantiles
 from mechanisms.randomised_response import RandomisedResponse
 from mechanisms.row_sketch import RowSketch
-from mechanisms.shared import grid, tails
+from mechanisms.shared import confidence, grid
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.stable_histogram import StableHistogram
 from mechanisms.subject import READS, released
@@ -285,8 +285,8 @@ def test_tails_are_the_least_that_hold(scale, alpha):
     reach = int(60 * scale * np.sqrt(scale)) + 60
     x = np.arange(-reach, reach + 1)
     for weights, found in (
-        (np.exp(-np.abs(x) / scale), tails.laplace(scale, alpha)),
-        (np.exp(-(x**2) / (2 * scale**2)), tails.gaussian(scale, alpha)),
+        (np.exp(-np.abs(x) / scale), confidence.laplace(scale, alpha)),
+        (np.exp(-(x**2) / (2 * scale**2)), confidence.gaussian(scale, alpha)),
     ):
         chances = weights / weights.sum()
         assert chances[np.abs(x) > found].sum() <= float(alpha) * (1 + 1e-9)
@@ -294,16 +294,16 @@ def test_tails_are_the_least_that_hold(scale, alpha):
 
 
 def test_a_wide_gaussian_is_one_step_off_at_most():
-    summed, alpha = tails.gaussian(1024.0, F(1, 20)), F(1, 20)
+    summed, alpha = confidence.gaussian(1024.0, F(1, 20)), F(1, 20)
     normal = int(np.ceil(stats.norm.isf(0.025) * 1024))
-    assert summed <= tails.gaussian(np.nextafter(1024.0, 2000), alpha) <= normal + 1
+    assert summed <= confidence.gaussian(np.nextafter(1024.0, 2000), alpha) <= normal + 1
     assert normal - 1 <= summed
 
 
 def test_tails_rarer_than_any_double_are_known():
     rare, scale = F(1, 10**330), 2.5
-    for reach in (tails.laplace(scale, rare), tails.gaussian(scale, rare)):
+    for reach in (confidence.laplace(scale, rare), confidence.gaussian(scale, rare)):
         assert reach < 10**4
-    x = tails.gaussian(scale, rare)
+    x = confidence.gaussian(scale, rare)
     assert (x + 1) ** 2 / (2 * scale**2) > 330 * np.log(10) - 2 > (x - 1) ** 2 / (2 * scale**2)
-    assert tails.gaussian(5000.0, rare) > 5000 * 38
+    assert confidence.gaussian(5000.0, rare) > 5000 * 38

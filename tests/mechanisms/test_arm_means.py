@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from audits.evidence.search import gather
+from audits.hypothesis_tests.search import gather
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import NoNoise, rehearse

@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 
 from audits.datasets.bases import dataset
-from audits.evidence.replay import record, replay
-from audits.evidence.search import gather
+from audits.hypothesis_tests.replay import record, replay
+from audits.hypothesis_tests.search import gather
 from audits.subjects.catalogue import entries, example_values
 from dpaccount import checker
 from dpaccount.errors import ReceiptError

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from audits.datasets.bases import dataset
 from audits.datasets.domain_pairs import pairs
-from audits.evidence.replay import ReplayError, record, replay
-from audits.evidence.search import gather
+from audits.hypothesis_tests.replay import ReplayError, record, replay
+from audits.hypothesis_tests.search import gather
 from audits.subjects.catalogue import entries, example_values
 from dpaccount import checker
 from dpaccount.errors import InputError, ReceiptError

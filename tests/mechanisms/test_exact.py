@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from flint import arb, arb_poly, ctx
 
-from audits.evidence.replay import Recorder
+from audits.hypothesis_tests.replay import Recorder
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal

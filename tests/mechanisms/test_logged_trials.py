@@ -15,9 +15,9 @@ from dpaccount.proof.search import approximate
 from mechanisms.arm_means import ArmMeans
 from mechanisms.shared import arm_estimates as estimates
 from mechanisms.shared.arm_counts import ArmCounts
-from mechanisms.shared.conditions import condition
 from mechanisms.shared.logged_trials import read_trial, taking_part
-from mechanisms.table.binding import Promise
+from mechanisms.shared.reward_expressions import condition
+from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
 from mechanisms.table.declaration import read_table
 

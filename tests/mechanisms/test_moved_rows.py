@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from audits.datasets.bases import Pair, dataset
-from audits.evidence.checks import check_of
-from audits.evidence.search import search
+from audits.hypothesis_tests.checks import check_of
+from audits.hypothesis_tests.search import search
 from audits.subjects.catalogue import example_values
 from dpaccount import checker
 from dpaccount.errors import InputError

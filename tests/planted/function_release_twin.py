@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from bandits.contextual_release.function_learner import FunctionLearner
 from bandits.function_release import FunctionCourse, FunctionRelease
+from bandits.private_prediction.function_learner import FunctionLearner
 from bandits.statistics.clipped_sums import Clip
 
 

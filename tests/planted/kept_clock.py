@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from bandits.logged_policy import LoggedPolicy
-from bandits.worlds.replay import Replay
+from bandits.simulation.replay import Replay
 from dpaccount.proof import assume_view, billboard
 from mechanisms.subject import View
 

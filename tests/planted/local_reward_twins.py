@@ -9,7 +9,7 @@ import numpy as np
 from bandits.ldp_ctl_gp_ucb import LdpCtlGpUcb
 from bandits.ldp_gp_ucb import LdpGpUcb
 from bandits.local_posterior import LocalPosterior
-from bandits.local_rewards.learner import Question
+from bandits.local_privacy.learner import Question
 from dpaccount.proof import (
     REPLACE_ONE,
     assume_clipped,

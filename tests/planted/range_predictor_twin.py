@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from bandits.contextual_release import covariance
-from bandits.contextual_release.predictor import REACH
+from bandits.private_prediction import covariance
+from bandits.private_prediction.predictor import REACH
 from bandits.range_predictor import RangePredictor
 from dpaccount.proof import assume_covers, assume_range, exponential, nodes, to_pure
 from dpaccount.proof.search import approximate

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from bandits.contextual_release import covariance
-from bandits.contextual_release.predictor import BOUND_STEPS, REACH
+from bandits.private_prediction import covariance
+from bandits.private_prediction.predictor import BOUND_STEPS, REACH
 from bandits.usca import Usca
 
 

@@ -17,8 +17,8 @@ from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.selection.rehearsals import choose
+from bandits.simulation.regret_bounds import remarks
 from bandits.surface_gp_ucb import SurfaceGpUcb
-from bandits.worlds.regret_bounds import remarks
 
 CANDIDATES = 25
 TENTH = Fraction(1, 10)

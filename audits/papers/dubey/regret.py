@@ -12,11 +12,11 @@ from bandits.learning.contextual import pick
 from bandits.learning.features import quadrature_features
 from bandits.learning.gp_ucb import GpUcb
 from bandits.phased_posterior import Learner, PhasedPosterior
+from bandits.simulation.information_gain import feature_upper_bound
+from bandits.simulation.regret_bounds import Spectrum, exponents, theorem1_width, theorem3_regret
+from bandits.simulation.simulated_people import simulated_people
 from bandits.statistics.published_noise import lemma3_spectrum
 from bandits.surface_gp_ucb import SurfaceGpUcb
-from bandits.worlds.information_gain import feature_upper_bound
-from bandits.worlds.regret_bounds import Spectrum, exponents, theorem1_width, theorem3_regret
-from bandits.worlds.simulated_people import simulated_people
 
 Floats = NDArray[np.float64]
 REWARD_NOISE = 0.1  #: standard deviation of the surfaces' rewards

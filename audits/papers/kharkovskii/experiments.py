@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from audits.papers.reproduction import Floats
-from bandits.outsourced.fields import FIELDS, Field, gaussian_field
-from bandits.outsourced.kernels import RowKernel
-from bandits.outsourced.modeler import NOISE_AWARE, Acquisition, Modeler
-from bandits.outsourced.published import transform, width
+from bandits.outsourced_optimisation.fields import FIELDS, Field, gaussian_field
+from bandits.outsourced_optimisation.kernels import RowKernel
+from bandits.outsourced_optimisation.modeler import NOISE_AWARE, Acquisition, Modeler
+from bandits.outsourced_optimisation.published import transform, width
 
 CONSTANT = Acquisition(NOISE_AWARE.width)  #: a constant width, with nothing else of ours
 

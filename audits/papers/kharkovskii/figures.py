@@ -15,9 +15,9 @@ from audits.papers.kharkovskii import theorem1
 from audits.papers.kharkovskii.experiments import CONSTANT, Experiment, epsilon_of
 from audits.papers.kharkovskii.sound import KNormRows
 from audits.papers.reproduction import LAST_ROUND, Cell, Reproduction
-from bandits.outsourced.modeler import AS_PUBLISHED, NOISE_AWARE, Acquisition
-from bandits.outsourced.published import least_singular_value
-from bandits.outsourced.theory import remarks
+from bandits.outsourced_optimisation.modeler import AS_PUBLISHED, NOISE_AWARE, Acquisition
+from bandits.outsourced_optimisation.published import least_singular_value
+from bandits.outsourced_optimisation.theory import remarks
 
 FIFTH, FOURTH = Fraction(1, 10**5), Fraction(1, 10**4)
 LENGTHS = (1.25, 5.0, 8.84)

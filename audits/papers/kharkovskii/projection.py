@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from audits.papers.enclosures import enclose
 from audits.papers.sampling import TRIALS, attack
-from bandits.outsourced.published import PRINTED, least_singular_value, omega, outside, transform
+from bandits.outsourced_optimisation.published import PRINTED, least_singular_value, omega, outside, transform
 from dpaccount.exact import Enclosure
 
 Floats = NDArray[np.float64]

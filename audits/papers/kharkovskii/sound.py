@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from audits.papers.reproduction import Floats
-from bandits.outsourced.fields import NORM
+from bandits.outsourced_optimisation.fields import NORM
 from dpaccount.proof import Theorem
 from mechanisms.k_norm import KNorm
 from mechanisms.shared import moved_rows

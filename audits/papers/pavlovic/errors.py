@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.papers.reproduction import noise_of
-from bandits.contextual_release import covariance
-from bandits.contextual_release.predictor import Predictor
-from bandits.contextual_release.public_grid import PublicGrid
 from bandits.function_release import FunctionRelease
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
-from bandits.worlds.kernel_draws import CONTEXTS, VARIANCE, KernelWorld, drawn
+from bandits.private_prediction import covariance
+from bandits.private_prediction.predictor import Predictor
+from bandits.private_prediction.public_grid import PublicGrid
+from bandits.simulation.kernel_draws import CONTEXTS, VARIANCE, KernelWorld, drawn
 from dpaccount.noise.proved import Proved
 
 Floats = NDArray[np.float64]

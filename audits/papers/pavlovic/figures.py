@@ -11,13 +11,13 @@ from typing import Any
 from audits.papers.pavlovic import errors
 from audits.papers.pavlovic.errors import Draws
 from audits.papers.reproduction import MEAN_SO_FAR, Cell, Reproduction, Sentence, frozen
-from bandits.contextual_release.public_grid import PublicGrid
 from bandits.function_release import FunctionRelease
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
+from bandits.private_prediction.public_grid import PublicGrid
 from bandits.range_predictor import RangePredictor
+from bandits.simulation.kernel_draws import DRAW_KINDS
 from bandits.usca import Usca
-from bandits.worlds.kernel_draws import DRAW_KINDS
 
 FIGURE_KERNELS = ("squared-exponential", "matern-5/2")
 LENGTH = Fraction(1, 5)

@@ -1,6 +1,6 @@
 """The supremum of USCA's posterior variance, certified, and how far one record moves all scores.
 
-Branch and bound itself is `bandits.contextual_release.supremum`, which the bandit shares.
+Branch and bound itself is `bandits.private_prediction.supremum`, which the bandit shares.
 
 *The range.*  A replaced record moves the scores by d(w) = y c(w, w₁) − y′ c(w, w₂), c the posterior
 covariance.  If c ≥ −I everywhere and S = sup σ̄², then max d − min d ≤ 2B(S + I), against 2m = 4BS in the
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from audits.papers.claim_check import Cost, Exact, PaperClaim, Parameter, Scales, Word, count, positive
 from audits.papers.derivations import short_above
 from audits.papers.enclosures import enclose, exactly, of
-from bandits.contextual_release.supremum import PRECISION, Point, PosteriorVariance, branch_and_bound
+from bandits.private_prediction.supremum import PRECISION, Point, PosteriorVariance, branch_and_bound
 from bandits.statistics import kernels
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ball, ceil_of, precision

@@ -17,10 +17,10 @@ from bandits.ldp_gp_ucb import LdpGpUcb
 from bandits.ldp_moma_gp_ucb import LdpMomaGpUcb
 from bandits.ldp_tgp_ucb import LdpTgpUcb
 from bandits.local_posterior import LocalPosterior
-from bandits.local_rewards.moma import replays
-from bandits.local_rewards.payoffs import CONSTANTS
-from bandits.local_rewards.subject import LocalRewards
-from bandits.worlds.points import POINT_KERNELS
+from bandits.local_privacy.moma import replays
+from bandits.local_privacy.payoffs import CONSTANTS
+from bandits.local_privacy.subject import LocalRewards
+from bandits.simulation.points import POINT_KERNELS
 
 SE, MATERN = POINT_KERNELS
 PUBLISHED: dict[str, type[LocalRewards]] = {

@@ -14,10 +14,10 @@ from audits.papers.zhou.panels import PANEL_POINTS, channel_of, course, rational
 from bandits.ldp_ata_gp_ucb import LdpAtaGpUcb
 from bandits.ldp_gp_ucb import LdpGpUcb
 from bandits.local_posterior import LocalPosterior
-from bandits.local_rewards.subject import LocalRewards
-from bandits.worlds.hard_functions import HARD_KERNELS, SMOOTHNESS, HardFunctions, hardest
-from bandits.worlds.local_bounds import Setting, lower_rate
-from bandits.worlds.potential_rewards import PotentialRewards
+from bandits.local_privacy.subject import LocalRewards
+from bandits.simulation.hard_functions import HARD_KERNELS, SMOOTHNESS, HardFunctions, hardest
+from bandits.simulation.local_bounds import Setting, lower_rate
+from bandits.simulation.potential_rewards import PotentialRewards
 
 SE, MATERN = HARD_KERNELS
 

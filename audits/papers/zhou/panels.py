@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.papers.reproduction import noise_of
-from bandits.local_rewards.subject import LocalRewards
-from bandits.worlds.delays import FILES, delays
-from bandits.worlds.kernel_functions import MOMENT_OF_STUDENT, kernel_function
-from bandits.worlds.points import grid
-from bandits.worlds.potential_rewards import PotentialRewards
+from bandits.local_privacy.subject import LocalRewards
+from bandits.simulation.delays import FILES, delays
+from bandits.simulation.kernel_functions import MOMENT_OF_STUDENT, kernel_function
+from bandits.simulation.points import grid
+from bandits.simulation.potential_rewards import PotentialRewards
 from dpaccount.noise.receipt import NoNoise
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ import pytest
 from audits.attack.white_box import Target, attack, attack_early, targets
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
-from audits.evidence.search import gather
+from audits.hypothesis_tests.search import gather
 from audits.subjects.catalogue import subject_made
 from audits.subjects.code import import_subject
 from bandits.jdp_gp_ucb import JdpGpUcb

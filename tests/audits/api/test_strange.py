@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.attack.black_box import ALIKE, attack
+from audits.attack.pair_search import KEPT, Trial, _mixed, _shortlist
 from audits.attack.runs import ROUNDS, Challenge
-from audits.attack.suspicious_pairs import KEPT, Trial, _mixed, _shortlist
 from audits.datasets.named_pairs import candidates
 from audits.datasets.shape import Shape
 from audits.sandbox.crew import Crew

@@ -10,7 +10,7 @@ import pytest
 from audits import pytest_plugin
 from audits.datasets.neighbours import candidates
 from audits.sensitivity import search
-from pytest_dpaccount import AuditBudget, Budget, WrongRequest
+from pytest_dpaccount import Budget, Effort, WrongRequest
 
 FUNCTIONS = """
 import numpy as np
@@ -187,7 +187,7 @@ def _noisy(df, rng):
 
 cost, noisy = _cost, _noisy
 cost.__qualname__, noisy.__qualname__ = "cost", "noisy"
-EFFORT = AuditBudget(trials=400, seconds=60.0, seed=1)
+EFFORT = Effort(trials=400, seconds=60.0, seed=1)
 TERMS = {"rows": 4, "columns": {"cost": {"type": "number", "low": 0, "high": 0.5}}}
 
 

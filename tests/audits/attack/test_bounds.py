@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial
 
-from audits.attack.bets import Bettor, bettor_of, plan_known_bet
-from audits.attack.coin_guesses import Guess, epsilon_below, plan_guess, plan_known_guess, tail
+from audits.attack.e_process import Bettor, bettor_of, plan_known_bet
+from audits.attack.membership_guessing import Guess, epsilon_below, plan_guess, plan_known_guess, tail
 from audits.attack.planning import weighed
 from audits.attack.thresholds import Threshold, plan_known_threshold, plan_threshold, violation
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.attack.shown import Sample, learn
+from audits.attack.output_scores import Sample, learn
 
 NOTHING = np.zeros(0)
 

@@ -14,12 +14,12 @@ from audits import pytest_plugin
 from audits.api.arguments import AuditArguments, terms_of
 from audits.attack import black_box
 from audits.attack import runs as planned
-from audits.attack.bets import Won
 from audits.attack.black_box import attack
-from audits.attack.coin_guesses import Guess
+from audits.attack.e_process import Won
+from audits.attack.membership_guessing import Guess
+from audits.attack.pair_search import Stuck
 from audits.attack.power import against, judged, power, power_of, verdict_of
 from audits.attack.runs import Challenge, asked_of, runs_within
-from audits.attack.suspicious_pairs import Stuck
 from audits.attack.thresholds import Threshold
 from audits.datasets.bases import Pair
 from audits.datasets.named_pairs import candidates

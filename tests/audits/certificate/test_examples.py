@@ -11,7 +11,7 @@ import pytest
 
 from audits.certificate.make import example_tables
 from audits.claim import read_claim
-from audits.evidence.gather import gather
+from audits.hypothesis_tests.gather import gather
 from audits.subjects.catalogue import subject_of
 from dpaccount import checker
 from dpaccount.errors import InputError

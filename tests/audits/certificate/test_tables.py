@@ -19,7 +19,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from mechanisms.subject.playing import played
+from mechanisms.subject.isolation import played
 from mechanisms.table.rows import read_rows
 
 MECHANISMS = [entry.name for entry in entries() if entry.layer == "mechanisms"]

@@ -13,7 +13,7 @@ from audits.certificate import published
 from audits.certificate.curate import Order, _checked, _longer, curate
 from audits.claim import read_claim
 from audits.cli import run
-from bandits.outsourced.po_curator import PoCurator
+from bandits.outsourced_optimisation.po_curator import PoCurator
 from dpaccount import checker
 from dpaccount.errors import InputError
 from dpaccount.ledger import answers
@@ -333,7 +333,7 @@ def test_a_sound_curator_is_not_refuted_by_that_test(monkeypatch):
     def noisy(found, columns, rng):
         return found.rows @ rng.normal(size=(2, columns)) + rng.normal(size=(len(found.rows), columns))
 
-    monkeypatch.setattr("bandits.outsourced.published.LiftedRows.projected", noisy)
+    monkeypatch.setattr("bandits.outsourced_optimisation.published.LiftedRows.projected", noisy)
     held, out = published._scores(PoCurator(300, 2, 3), (3.0, 1e-5), 1)
     assert max(held.max(), out.max()) < published.MIN_DIGITS_INSIDE
 
@@ -416,7 +416,7 @@ def test_a_modeler_refuses_what_is_not_its_own_and_keeps_its_file(tmp_path, cert
 
 
 def test_outputs_may_be_looked_for_at_their_least(tmp_path):
-    from bandits.outsourced.saved import Settings, opened
+    from bandits.outsourced_optimisation.saved import Settings, opened
 
     points = np.stack([np.linspace(-5, 5, 60)] * 2, axis=1)
     (tmp_path / "t.csv").write_text("z1,z2\n" + "\n".join(f"{a!r},{b!r}" for a, b in points.tolist()) + "\n")

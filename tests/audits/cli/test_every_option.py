@@ -12,7 +12,7 @@ import pytest
 
 from audits.certificate import make
 from audits.claim import read_claim
-from audits.evidence.replay import Recorder
+from audits.hypothesis_tests.replay import Recorder
 from audits.subjects.catalogue import UNSOUND, listed, subject_of
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse

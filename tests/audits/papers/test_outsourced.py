@@ -10,7 +10,7 @@ from scipy import stats
 from audits.papers.kharkovskii import experiments, figures
 from audits.papers.kharkovskii.sound import GRID_BITS, KNormRows
 from audits.papers.reproduce import certificate, find, reproduce, table
-from bandits.outsourced.modeler import AS_PUBLISHED, NOISE_AWARE
+from bandits.outsourced_optimisation.modeler import AS_PUBLISHED, NOISE_AWARE
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 

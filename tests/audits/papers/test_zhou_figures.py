@@ -10,7 +10,7 @@ from audits.papers.zhou import figures, lower_bound, panels
 from audits.papers.zhou.panels import Panel
 from audits.papers.zhou.sentences import BEST, CHEAP, judged
 from bandits.ldp_gp_ucb import LdpGpUcb
-from bandits.worlds.delays import delays
+from bandits.simulation.delays import delays
 from mechanisms.local.channels import channel
 
 SE, MATERN = "squared-exponential", "matern-5/2"

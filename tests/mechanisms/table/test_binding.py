@@ -19,7 +19,7 @@ from mechanisms.second_moments import SecondMoments
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.stable_histogram import StableHistogram
 from mechanisms.table import Column, Table
-from mechanisms.table.binding import bind
+from mechanisms.table.bind_columns import bind
 
 F = Fraction
 TABLE = Table(

@@ -21,7 +21,7 @@ from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.quantile import Quantile
 from mechanisms.subject import View
 from mechanisms.table import Column, Table
-from mechanisms.table.by_person import ByPerson, by_person
+from mechanisms.table.user_level import ByPerson, by_person
 
 F = Fraction
 DELTA = F(1, 10**6)

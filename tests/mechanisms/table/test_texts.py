@@ -14,7 +14,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from mechanisms.stable_histogram import StableHistogram
-from mechanisms.subject.playing import played
+from mechanisms.subject.isolation import played
 from mechanisms.table import Column, texts
 
 WORDS = st.text(max_size=9)

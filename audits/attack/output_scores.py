@@ -1,0 +1,203 @@
+"""A score of what a run shows, for a claim is about that and not about the releases inside.
+
+The log-likelihood ratio is known of the releases.  Where what is shown determines them, it is a
+score of what is shown too: from training runs, an affine map is fitted from shown numbers to
+releases.  On a run where it errs, the ratio is taken at the releases that it says, so that the score
+is a function of what is shown, whatever was fitted.  Elsewhere a score is learned: the mean ratio
+of the training runs that showed the same, or a linear one.  So it is where what is shown depends on the
+data beyond the releases.  A poor score is weak and never false.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.hypothesis_tests.replay import Part, Run
+from dpaccount.noise.samplers import Integers
+
+Floats = NDArray[np.float64]
+Ratio = Callable[[dict[Part, Integers]], float]  #: the score of any releases, from replays on both sides
+ONE = np.ones(1)  #: what the constant of a map is a weight of
+FITTED = 2  #: runs for every number that is shown, to fit a map
+MAX_FITTED = 1500  #: shown numbers beyond which none is fitted
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is learned from: what a run showed, its releases, and their log-likelihood ratio.
+
+    `told` where the other side shows something else with the same releases: the ratio is then certainty.
+    """
+
+    seen: bytes
+    numbers: Floats | None
+    layout: tuple[tuple[Part, tuple[int, ...]], ...]
+    released: Floats
+    ratio: float
+    told: bool = False
+
+
+@dataclass(frozen=True)
+class ShownScore:
+    """A score of what is shown: `decode` where there is a map to the releases, else one learned."""
+
+    layout: tuple[tuple[Part, tuple[int, ...]], ...] = ()
+    weights: Floats | None = None
+    means: dict[bytes, float] = field(default_factory=dict)
+    slope: Floats | None = None
+
+    def of(self, run: Run, ratio: float, again: Ratio, unit: int) -> float:
+        """Return the score of a run, whose own releases have this `ratio`."""
+        numbers = numbers_of(run, unit)
+        if self.weights is not None:
+            decoded = self.decode(numbers)
+            if decoded is None:
+                return 0.0
+            same = decoded.keys() == run.released.keys() and all(
+                np.array_equal(values, run.released[part]) for part, values in decoded.items()
+            )
+            return ratio if same else again(decoded)
+        if self.slope is not None:
+            fits = numbers is not None and len(numbers) + 1 == len(self.slope)
+            return float(np.concatenate([numbers, ONE]) @ self.slope) if fits else 0.0
+        return self.means.get(bytes_of(run, unit), 0.0)
+
+    def decode(self, numbers: Floats | None) -> dict[Part, Integers] | None:
+        """Return the releases that shown numbers tell, or None where they are of another form."""
+        if numbers is None or self.weights is None or len(numbers) + 1 != len(self.weights):
+            return None
+        flat = np.rint(np.concatenate([numbers, ONE]) @ self.weights)
+        if not (np.abs(flat) < 2.0**62).all():
+            return None
+        found, start = {}, 0
+        for part, shape in self.layout:
+            size = int(np.prod(shape))
+            found[part] = flat[start : start + size].astype(np.int64).reshape(shape)
+            start += size
+        return found
+
+
+def sample(run: Run, ratio: float, unit: int, *, told: bool = False) -> Sample:
+    """Return what is kept of a training run."""
+    layout = tuple((part, values.shape) for part, values in run.released.items())
+    flat = [values.ravel().astype(np.float64) for values in run.released.values()]
+    return Sample(
+        bytes_of(run, unit), numbers_of(run, unit), layout, np.concatenate([np.zeros(0), *flat]), ratio, told
+    )
+
+
+def looks(run: Run, unit: int) -> list[tuple[str, NDArray[np.generic]]]:
+    """Return what others than `unit` see (0: everyone looks): all public arrays, own ones of the rest."""
+    own = [(name, np.delete(a, unit - 1, 0) if unit else a) for name, a in run.view.own.items()]
+    return [*run.view.public.items(), *own]
+
+
+def bytes_of(run: Run, unit: int) -> bytes:
+    """Return everything that is seen, as bytes that are equal where it is."""
+    return repr([(name, a.dtype.str, a.shape, _bytes(a)) for name, a in looks(run, unit)]).encode()
+
+
+def _bytes(array: NDArray[np.generic]) -> bytes:
+    return array.tobytes() if array.dtype.kind != "O" else repr(array.tolist()).encode()
+
+
+def numbers_of(run: Run, unit: int) -> Floats | None:
+    """Return the numbers that are seen, in order; None where there are too many or they are not finite."""
+    parts = [a.ravel() for _, a in looks(run, unit) if a.dtype.kind in "biuf"]
+    if sum(map(len, parts)) > MAX_FITTED:
+        parts = [a.ravel() for a in run.view.public.values() if a.dtype.kind in "biuf"]
+    if sum(map(len, parts)) > MAX_FITTED:
+        return None
+    found = np.concatenate([np.zeros(0), *parts]).astype(np.float64)
+    return found if np.isfinite(found).all() else None
+
+
+def wanted(samples: Sequence[Sample]) -> int:
+    """Return how many runs a map would be fitted from."""
+    return FITTED * (1 + max((len(each.numbers) for each in samples if each.numbers is not None), default=0))
+
+
+def learn(samples: Sequence[Sample]) -> ShownScore:
+    """Return the score that training runs suggest: of decoded releases, of repeated views, or linear."""
+    if not samples:
+        return ShownScore()
+    decoder = None if any(each.told for each in samples) else _decoder(samples)
+    if decoder is not None:
+        return decoder
+    ratios: dict[bytes, list[float]] = {}
+    for each in samples:
+        ratios.setdefault(each.seen, []).append(each.ratio)
+    if 2 * len(ratios) > len(samples):
+        slope = _slope(samples)
+        if slope is not None:
+            return ShownScore(slope=slope)
+    return ShownScore(means={seen: float(np.mean(found)) for seen, found in ratios.items()})
+
+
+def _table(samples: Sequence[Sample]) -> Floats | None:
+    """Return the shown numbers, one run a row and a one at its end; None where they differ in form."""
+    rows = [each.numbers for each in samples if each.numbers is not None]
+    if len(rows) < len(samples) or len({len(row) for row in rows}) != 1:
+        return None
+    return np.hstack([np.array(rows), np.ones((len(rows), 1))])
+
+
+def _decoder(samples: Sequence[Sample]) -> ShownScore | None:
+    table = _table(samples)
+    if table is None or len({each.layout for each in samples}) != 1:
+        return None
+    released = np.array([each.released for each in samples])
+    weights = _verbatim(table, released)
+    if weights is None and len(samples) >= FITTED * table.shape[1]:
+        weights = np.linalg.lstsq(table, released, rcond=None)[0]
+    if weights is None or not np.array_equal(np.rint(table @ weights), released):
+        return None
+    return ShownScore(layout=samples[0].layout, weights=weights)
+
+
+def _verbatim(table: Floats, released: Floats) -> Floats | None:
+    """Return the weights where every release is shown as it is, but for a scale; else None."""
+    weights = np.zeros((table.shape[1], released.shape[1]))
+    shown: dict[bytes, int] = {}
+    for column in range(table.shape[1] - 1):
+        shown.setdefault(_direction(table[:, column])[0], column)
+    for index in range(released.shape[1]):
+        name, size = _direction(released[:, index])
+        if not size:  # never anything else than nought: the constant says it
+            continue
+        found = shown.get(name)
+        if found is None:
+            return None
+        weights[found, index] = size / _direction(table[:, found])[1]
+    return weights
+
+
+def _direction(column: Floats) -> tuple[bytes, float]:
+    """Return a column up to a scale that is a power of two, and that scale, with its sign."""
+    largest = float(column[np.argmax(np.abs(column))])
+    if not largest:
+        return b"", 0.0
+    scale = float(np.copysign(2.0 ** np.floor(np.log2(abs(largest))), largest))
+    return (column / scale + 0.0).tobytes(), scale
+
+
+def _slope(samples: Sequence[Sample]) -> Floats | None:
+    """Return the weights of the linear score that fits the ratios best, a little shrunk, or None."""
+    table = _table(samples)
+    if table is None:
+        return None
+    ratios = np.clip([each.ratio for each in samples], -50, 50)
+    largest = np.abs(table[:, :-1]).max(axis=0)
+    largest[largest == 0] = 1.0
+    shown = table[:, :-1] / largest
+    middle, spread = shown.mean(axis=0), shown.std(axis=0)
+    spread[spread == 0] = np.inf  # never varies: no say
+    # centred and of one size, so that numbers of any magnitude leave the system regular
+    scaled = (shown - middle) / spread
+    gram = scaled.T @ scaled + np.diag(np.full(scaled.shape[1], 1e-3 * len(samples)))
+    slope = np.linalg.solve(gram, scaled.T @ (ratios - ratios.mean())) / spread
+    with np.errstate(over="ignore"):
+        found = np.append(slope / largest, ratios.mean() - middle @ slope)
+    return found if np.isfinite(found).all() else None

@@ -1,0 +1,383 @@
+"""What each hypothesis of a proof promises of two runs, as an exact check of one example."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, TypeGuard
+
+from audits.datasets.bases import Pair
+from audits.hypothesis_tests.modulus import Modulus, movement
+from audits.hypothesis_tests.replay import Run, differing, moves
+from dpaccount.checker import promised
+from dpaccount.errors import InputError
+from dpaccount.noise.leaves import rows
+from dpaccount.noise.proved import Proved
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import Contribution, Cover, Covered, Shifts, Stable, Theorem, View
+from dpaccount.proof.derivation import Hypothesis, digest_of
+from dpaccount.relation import REPLACE_ONE
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The squared movement seen in one example, and what is wrong with it, if anything."""
+
+    moved: Fraction
+    wrong: str | None
+
+
+Check = Callable[[Run, Run, int], Finding]
+
+
+def check_of(proved: Proved, tested: Hypothesis) -> tuple[Check, str]:
+    """Return the check of one hypothesis, and its bound in words; `untested` where no test is known.
+
+    A hypothesis that is not tested leaves a claim UNPROVEN.  The words are the checker's, which asks for
+    them, and says itself which hypotheses have a test.
+    """
+    words, known = promised(proved.steps, tested.digest)
+    return (_check_of(proved, tested) if known else untested), words
+
+
+def _check_of(proved: Proved, tested: Hypothesis) -> Check:
+    drawn = _drawn(proved, tested.query)
+    match tested.rule:
+        case "assume_view":
+            return _view_check(proved, tested.query)
+        case "assume_covers" | "assume_tree":
+            return _covers_check(tested, proved, {str(leaf.witness["key"]) for leaf, _ in drawn})
+        case "assume_rounds":
+            return _rounds_check(
+                proved, tested, [leaf for leaf, _ in drawn if leaf.premises[0].rule in STREAMS]
+            )
+        case "assume_numbers":
+            return _numbers_check(tested, [leaf for leaf, _ in drawn])
+        case "assume_lipschitz":
+            sizes = (Fraction(tested.statement[name]) for name in ("factor", "slack", "reach"))
+            grids = _grids(proved)
+            return Following(
+                Modulus(*sizes),
+                {str(leaf.witness["key"]): grids[str(leaf.witness["key"])] for leaf, _ in drawn},
+            )
+        case "assume_choice":
+            return _choice_check([set(part) for part in tested.statement["parts"]])
+        case _:
+            return _movement_check(proved, drawn)
+
+
+def untested(run: Run, other: Run, unit: int) -> Finding:
+    """Judge nothing."""
+    return Finding(Fraction(0), None)
+
+
+@dataclass(frozen=True)
+class Following:
+    """The check of how releases follow a row; `travelled` is the squared distance of the row at hand."""
+
+    modulus: Modulus
+    grids: Mapping[str, Fraction]  #: by key
+    travelled: Fraction | None = None
+
+    def __call__(self, run: Run, other: Run, unit: int) -> Finding:
+        """Judge all releases of one example."""
+        most = Fraction(0)
+        for key, grid in self.grids.items():
+            size, several = movement(run, other, key, grid)
+            most = max(most, size)
+            wrong = several or self.modulus.wrong(size, self.travelled)
+            if wrong is not None:
+                return Finding(most, f"{key}, unit {unit}: {wrong}")
+        return Finding(most, None)
+
+
+def between(check: Check, pair: Pair) -> Check:
+    """Return a check for the pair at hand: some ask how far its row moves."""
+    return replace(check, travelled=pair.travelled) if isinstance(check, Following) else check
+
+
+def _view_check(proved: Proved, query: str) -> Check:
+    """Return the check of what is shown: in the central model the world sees each person's part too."""
+    shown = [part.conclusion for part in proved.parts if isinstance(part.conclusion, View)]
+    everyone = any(view.query == query and view.audience == "everyone" for view in shown)
+
+    def check(run: Run, other: Run, unit: int) -> Finding:
+        return Finding(Fraction(0), differing(run, other, 0 if everyone else unit))
+
+    return check
+
+
+Fact = Stable | Shifts | Contribution
+
+
+def _drawn(proved: Proved, query: str) -> list[tuple[Theorem, Fact]]:
+    """Return the leaves that draw noise on a query, each with what the proof says of its movement."""
+    found = []
+    for part in proved.parts:
+        fact = part.premises[0].conclusion if "key" in part.witness else None
+        if isinstance(fact, Stable | Shifts | Contribution) and fact.query == query:
+            found.append((part, fact))
+    return found
+
+
+def _moves(run: Run, other: Run, keys: set[str]) -> dict[tuple[str, object], list[int]]:
+    return {part: moves(run, other, part).tolist() for part in run.exact if part[0] in keys}
+
+
+def _grids(proved: Proved) -> dict[str, Fraction]:
+    """Return, for every key, how much one unit of its integers is worth."""
+    return {key: Fraction(leaf.parameters.get("grid", "1")) for key, leaf in proved.leaves.items()}
+
+
+def _covers_check(tested: Hypothesis, proved: Proved, keys: set[str]) -> Check:
+    statement, alike = tested.statement, (part for part in proved.parts if part.rule == tested.rule)
+    declared = next(part.conclusion for part in alike if digest_of(part) == tested.digest)
+    if not isinstance(declared, Covered):
+        raise InputError(f"{tested.rule} declares no covers")
+
+    def cover_of(part: Any) -> Cover | None:
+        if tested.rule == "assume_covers":
+            known = type(part) is int and 0 <= part < declared.releases
+            return tuple(statement["covers"][part]) if known else None
+        level, index = part if isinstance(part, tuple) and len(part) == 2 else (None, None)  # (level, index)
+        if type(level) is not int or type(index) is not int or index < 0:
+            return None
+        if not 0 <= level < statement["levels"]:
+            return None
+        first, last = index * 2**level + 1, (index + 1) * 2**level
+        return (first, last) if last <= statement["rounds"] else None
+
+    grids = _grids(proved)
+
+    def check(run: Run, other: Run, unit: int) -> Finding:
+        most = Fraction(0)
+        for key in keys:
+            moves = _moves(run, other, {key})
+            moving = 0
+            for (_, part), move in moves.items():
+                size = sum(v * v for v in move) * grids[key] ** 2
+                most, moving = max(most, size), moving + (size > 0)
+                cover = cover_of(part)
+                if cover is None:
+                    return Finding(size, f"{key} has a release {part!r} that was not declared")
+                if size and not cover[0] <= unit <= cover[1]:
+                    what = f"{key}, part {part}, covers {list(cover)} but moves by {move[:8]}"
+                    return Finding(size, f"{what} with unit {unit}")
+            if moving > declared.most:
+                return Finding(most, f"{key}: unit {unit} is in {moving} releases, declared {declared.most}")
+        return Finding(most, None)
+
+    return check
+
+
+def _choice_check(parts: list[set[str]]) -> Check:
+    """Return the check that the noise of one part of a mixture is drawn, and none of another."""
+
+    def check(run: Run, other: Run, unit: int) -> Finding:
+        drawn = {key for key, _ in run.exact} & set().union(*parts)
+        fine = any(drawn <= part for part in parts)
+        wrong = (
+            None if fine else f"{', '.join(sorted(drawn))} are drawn, of several parts of which one may be"
+        )
+        return Finding(Fraction(0), wrong)
+
+    return check
+
+
+def _numbers_check(tested: Hypothesis, drawn: list[Theorem]) -> Check:
+    """Return the check that a release, or all rounds of a stream, draws no more numbers than are declared."""
+
+    def check(run: Run, other: Run, unit: int) -> Finding:
+        most = 0
+        for leaf in drawn:
+            sizes = [
+                _numbers(leaf, values) for part, values in run.exact.items() if part[0] == leaf.witness["key"]
+            ]
+            size = sum(sizes) if rows(leaf) > 1 else max(sizes, default=0)
+            most = max(most, size)
+            if size > tested.statement["most"]:
+                wrong = f"{leaf.witness['key']} draws {size} numbers, declared {tested.statement['most']}"
+                return Finding(Fraction(most), wrong)
+        return Finding(Fraction(most), None)
+
+    return check
+
+
+def _numbers(leaf: Theorem, values: Integers) -> int:
+    """Return how many numbers are drawn on these values: of a symmetric matrix its upper triangle."""
+    symmetric = getattr(leaf.premises[0].conclusion, "norm", "") == "frobenius-squared"
+    return len(values) * (len(values) + 1) // 2 if symmetric else int(values.size)
+
+
+def _rounds_check(proved: Proved, tested: Hypothesis, streams: list[Theorem]) -> Check:
+    """Return the check that a unit enters the round of its own number or of its batch, and no other.
+
+    Then all rows move as that round's column of the transformation says, and by nothing else.
+    """
+    grids = _grids(proved)
+    rounds = int(tested.statement["rounds"])
+    ends = tested.statement.get("ends", range(1, rounds + 1))
+    columns = {str(leaf.witness["key"]): StreamColumn(leaf.premises[0], rounds) for leaf in streams}
+
+    def check(run: Run, other: Run, unit: int) -> Finding:
+        most = Fraction(0)
+        for key, column in columns.items():
+            moves = _moves(run, other, {key})
+            most = max(most, sum(v * v for move in moves.values() for v in move) * grids[key] ** 2)
+            by_round = {part: move for (_, part), move in moves.items() if _among(part, rounds)}
+            if column.rule == "centred":
+                by_round = column.table(moves.values())
+            elif len(by_round) < len(moves):
+                return Finding(most, f"{key} has a release that is none of {rounds} rounds")
+            wrong = column.wrong(by_round, bisect_left(ends, unit) + 1)
+            if wrong is not None:
+                return Finding(most, f"{key}: unit {unit} enters other rounds than its own: {wrong}")
+        return Finding(most, None)
+
+    return check
+
+
+def _among(part: object, rounds: int) -> TypeGuard[int]:
+    return type(part) is int and 0 <= part < rounds
+
+
+STREAMS = ("factorised", "buffered", "centred")
+
+
+@dataclass(frozen=True)
+class StreamColumn:
+    """How the rows of a transformed stream move where one round of it does."""
+
+    stream: Theorem
+    rounds: int
+
+    @property
+    def rule(self) -> str:
+        """Return the transformation's rule."""
+        return self.stream.rule
+
+    def table(self, moves: Iterable[list[int]]) -> dict[int, list[int]]:
+        """Return the rows of a table that is released at once."""
+        flat = [v for move in moves for v in move]
+        wide = len(flat) // self.rounds
+        return {k: flat[k * wide : (k + 1) * wide] for k in range(self.rounds)}
+
+    def wrong(self, moves: dict[int, list[int]], entered: int) -> str | None:
+        """Return which row moves as a change of the round `entered` alone does not move it, or None."""
+        weights = self.weights(self.rounds, entered - 1)
+        first = next((t for t in sorted(moves) if weights[t][0]), None)
+        for t, move in sorted(moves.items()):
+            ratio = Fraction(0) if first is None else weights[t][0] / weights[first][0]
+            before = move if first is None else moves[first]
+            if any(abs(v - ratio * w) > weights[t][1] for v, w in zip(move, before, strict=True)):
+                return f"row {t + 1} moves by {move[:8]}"
+        return None
+
+    def weights(self, rows: int, column: int) -> list[tuple[Fraction, Fraction]]:
+        """Return for every row its movement for 1 in this round, and by how many steps floors may err."""
+        given, none = self.stream.witness, Fraction(0)
+        if self.rule == "centred":
+            return [(Fraction(self.rounds - 1 if t == column else -1), none) for t in range(rows)]
+        if self.rule == "factorised":
+            matrix = given["matrix"]
+            if len(matrix) == 1:
+                lags = [t - column for t in range(rows)]
+                return [(Fraction(matrix[0][k] if 0 <= k < len(matrix[0]) else 0), none) for k in lags]
+            return [(Fraction(matrix[t][column] if t >= column else 0), none) for t in range(rows)]
+        one, fine = 2 ** given["bits"], 2**96  # decays are cut to so many parts: far below a step
+        slack = sum((Fraction(one, one - decay) for _, decay in given["pairs"]), Fraction(1))
+        found, powers = [(none, none)] * column + [(Fraction(1), none)], [fine for _ in given["pairs"]]
+        while len(found) < rows:
+            total = sum(weight * power for (weight, _), power in zip(given["pairs"], powers, strict=True))
+            found.append((Fraction(total, one * fine), slack))
+            powers = [p * decay // one for p, (_, decay) in zip(powers, given["pairs"], strict=True)]
+        return found[:rows]
+
+
+def _movement_check(proved: Proved, drawn: list[tuple[Theorem, Fact]]) -> Check:
+    """Return the check that every release moves as its leaf allows; those of a factorised stream together."""
+    grids = _grids(proved)
+
+    def check(run: Run, other: Run, unit: int) -> Finding:
+        most = Fraction(0)
+        for leaf, fact in drawn:
+            key, grid = str(leaf.witness["key"]), grids[str(leaf.witness["key"])]
+            moves = _moves(run, other, {key})
+            if rows(leaf) > 1:
+                moves = {(key, "all rounds"): [v for move in moves.values() for v in move]}
+            elif len({tuple(move) for move in moves.values() if any(move)}) > 1:
+                return Finding(most, f"{key}: unit {unit} adds different vectors to different releases")
+            for (_, part), move in moves.items():
+                most = max(most, Fraction(sum(v * v for v in move)) * grid**2)
+                wrong = _too_far(fact, move, grid, proved.relation)
+                if wrong is not None:
+                    return Finding(most, f"{key}, part {part}, moves by {move[:8]} with unit {unit}: {wrong}")
+            wrong = _strange(fact, run, key)
+            if wrong is not None:
+                return Finding(most, wrong)
+        return Finding(most, None)
+
+    return check
+
+
+def _too_far(fact: Fact, move: list[int], grid: Fraction, relation: str | None) -> str | None:
+    """Return how an integer movement between such neighbours breaks what is declared, or None, exactly."""
+    shift = tuple(sorted((abs(v) for v in move if v), reverse=True))
+    match fact:
+        case Stable(norm=norm, bound=bound):
+            size = size_of(norm, move) * grid ** (2 if norm.endswith("squared") else 1)
+            return f"{norm} {size} above the declared {bound}" if size > bound else None
+        case Shifts(shifts=shifts):
+            return None if shift in shifts else "not one of the declared shifts"
+        case Contribution(kind="cell", high=most):
+            allowed = set(shift) <= {1} and _in_cells(move, most, relation)
+            return None if allowed else f"not {'one cell' if most == 1 else f'at most {most} cells'} by one"
+        case _:  # a table's answer
+            return None if len(move) == 1 else "more than one answer"
+
+
+def _in_cells(move: list[int], most: Fraction, relation: str | None) -> bool:
+    """Say whether so many cells a unit explain a movement, whichever relation the fact itself is about.
+
+    Who is replaced leaves cells and enters others, each so many at most; who comes or goes does one of both.
+    """
+    entered, left = sum(v > 0 for v in move), sum(v < 0 for v in move)
+    return max(entered, left) <= most and (relation == REPLACE_ONE or not min(entered, left))
+
+
+def size_of(norm: str, move: list[int]) -> int:
+    """Return the size of an integer vector in a norm of the kernel, squared where the norm is."""
+    match norm:
+        case "l1":
+            return sum(map(abs, move))
+        case "range":
+            return max(move, default=0) - min(move, default=0)
+        case "each":
+            return max(map(abs, move), default=0)
+        case _:
+            return sum(v * v for v in move)
+
+
+def _strange(fact: Fact, run: Run, key: str) -> str | None:
+    """Return which private symbol is none of the declared ones, or None."""
+    if not isinstance(fact, Contribution) or fact.kind != "points":
+        return None
+    symbols = {int(v) for part, values in run.exact.items() if part[0] == key for v in values.ravel()}
+    unknown = sorted(symbols - {point[0] for point in fact.points})
+    return f"{key} answers {unknown[0]}, which is not a declared symbol" if unknown else None
+
+
+def may_move(proved: Proved, tested: Hypothesis) -> bool:
+    """Say whether the proof allows a query to move at all."""
+    return any(_room(fact) for _, fact in _drawn(proved, tested.query))
+
+
+def _room(fact: object) -> bool:
+    match fact:
+        case Stable(bound=bound):
+            return bound > 0
+        case Shifts(shifts=shifts):
+            return any(shifts)
+        case Contribution(kind="points", points=points):
+            return len(points) > 1
+    return True

@@ -1,0 +1,152 @@
+"""What the property tests of hypotheses saw: evidence on each, the most distant pair, failing examples."""
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from audits.datasets.bases import Pair
+from audits.hypothesis_tests.replay import Run
+from audits.hypothesis_tests.smoke_test import NO_VALUE
+from dpaccount.errors import InputError
+from dpaccount.proof.derivation import Hypothesis
+from mechanisms.subject import Rows, Subject
+
+IN_PLACE = "The code writes to the data that it is given; every run gets a copy, so nothing of it stays."
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was found about one hypothesis; `status` is ``tested``, ``refuted``, ``untested`` or ``accepted``.
+
+    A hypothesis is untested where no test is known, or where nothing ever moved although something may:
+    that tested nothing.  It is accepted where it is untested and the claim takes it on trust.
+    """
+
+    hypothesis: Hypothesis
+    bound: str
+    relation: str
+    status: str
+    examples: int
+    worst: str
+    counterexample: dict[str, object] | None
+    source: str
+
+    @property
+    def name(self) -> str:
+        """Return what a claim calls the hypothesis when it accepts it."""
+        return f"{self.hypothesis.rule} {self.hypothesis.query}"
+
+    def as_json(self) -> dict[str, object]:
+        """Return the entry of a certificate's `sensitivity`."""
+        return {
+            "rule": self.hypothesis.rule,
+            "query": self.hypothesis.query,
+            "step": self.hypothesis.digest,
+            "value": self.bound,
+            "relation": self.relation,
+            "status": self.status,
+            "test": self.hypothesis.because,
+            "examples": self.examples,
+            "worst": self.worst,
+            "counterexample": self.counterexample,
+            "source": self.source,
+        }
+
+
+@dataclass(frozen=True)
+class WorstPair:
+    """A pair and public coins, and Σ ‖shift‖²/scale² over the releases of a run on it.
+
+    `notes` say what else was seen of the code that a reader of a certificate should know; `drawn` says
+    whether any run drew noise.
+    """
+
+    pair: Pair
+    coins: int
+    distance: float
+    notes: tuple[str, ...] = ()
+    drawn: bool = True
+
+
+@dataclass(frozen=True)
+class Example:
+    """A pair with public coins, and what a run on either side did."""
+
+    pair: Pair
+    coins: int
+    run: Run
+    other: Run
+
+    def sides(self) -> tuple[tuple[Rows, Run], tuple[Rows, Run]]:
+        """Return the data and the run of either side."""
+        return (self.pair.left, self.run), (self.pair.right, self.other)
+
+
+@dataclass
+class Searched:
+    """What a search saw: per check the largest movement and a failing example; the most distant pair.
+
+    `raised` counts the examples whose left run gave nothing to judge, `why` says why the last did; `void`
+    counts those that show no value on either side; `changed` says that the code wrote to its data, `drawn`
+    that it drew noise; `runs` are kept where they ran apart; `strange` is an example in which what is shown
+    differs between two datasets that are no neighbours; `skipped` says what of a tour was left out, if any.
+    """
+
+    count: int
+    worst: list[Fraction]
+    failing: list[dict[str, object] | None]
+    best: WorstPair | None = None
+    raised: int = 0
+    why: str = ""
+    changed: bool = False
+    runs: list[Example] = field(default_factory=list)
+    void: int = 0
+    drawn: bool = False
+    strange: dict[str, object] | None = None
+    skipped: str = ""
+
+    def judged(self, subject: Subject) -> "Searched":
+        """Return itself; raises `InputError` where every run failed, so that nothing was tried."""
+        if self.raised + self.void == self.count:
+            name, why = type(subject).__name__, self.why or f"it {NO_VALUE}"
+            raise InputError(f"{name} fails on every run ({self.count} tried): {why}", "mend it")
+        return self
+
+    def suspect(self) -> WorstPair:
+        """Return the most distant pair."""
+        if self.best is None:
+            raise ValueError("no neighbouring pair was tried")
+        fails = f"{self.raised} of {self.count} runs fail, on neighbours alike: {self.why}"
+        notes = (IN_PLACE if self.changed else "", fails if self.raised else "", self.skipped)
+        return replace(self.best, notes=tuple(note for note in notes if note), drawn=self.drawn)
+
+    def joined(self, other: "Searched") -> "Searched":
+        """Return both searches as one."""
+        bests = [each for each in (self.best, other.best) if each is not None]
+        return Searched(
+            self.count + other.count,
+            [max(pair) for pair in zip(self.worst, other.worst, strict=True)],
+            [mine or its for mine, its in zip(self.failing, other.failing, strict=True)],
+            max(bests, key=lambda each: each.distance, default=None),
+            self.raised + other.raised,
+            self.why or other.why,
+            self.changed or other.changed,
+            void=self.void + other.void,
+            drawn=self.drawn or other.drawn,
+            strange=self.strange or other.strange,
+            skipped=self.skipped or other.skipped,
+        )
+
+
+def describe(pair: Pair, coins: int, wrong: str) -> dict[str, object]:
+    """Return a pair that can be made again: the changed record, how the others are made, what differs."""
+    here = pair.unit - 1
+    removed = len(pair.right) < len(pair.left)
+    return {
+        "unit": pair.unit,
+        "left": pair.left[here].tolist(),
+        "right": None if removed else pair.right[here].tolist(),
+        "rows": len(pair.left),
+        "other_rows": {"base": pair.base, "seed": pair.seed},
+        "coins": coins,
+        "wrong": wrong,
+    }

@@ -1,0 +1,182 @@
+"""Replays on any data, with any releases: a view is a function of releases and public coins alone.
+
+Neighbours lead from every dataset to every other, and what a release shows must be equal for two
+neighbours whenever both can make it.  So it is equal for any two datasets, and for releases that are
+chosen far in the tail of the noise, if these are possible on all data: only such are replayed here.
+A statistic far from its threshold, or a branch that a hundred runs never take, shows by this alone.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from audits.datasets.bases import Pair, dataset
+from audits.datasets.tours import special
+from audits.hypothesis_tests.replay import Run, differing, differing_anywhere
+from audits.hypothesis_tests.workers import Failed, alike, recorded, replayed
+from dpaccount.noise.laws import Law
+from dpaccount.noise.proved import Proved
+from dpaccount.noise.receipt import Noise, rehearse
+from dpaccount.noise.samplers import Integers, Rehearsal
+from dpaccount.proof import ADD_REMOVE
+from mechanisms.subject import Domain, Rows, Subject
+
+#: bases of a run
+FIRST_DRAWS = ("uniform", "low", "skewed", "tenths", "high", "few", "spread", "corners", "middle")
+PLAIN = ("low", "high", "middle", "corners", "uniform", "spread", "few", "tenths")
+#: runs with releases as drawn; their skewed datasets; datasets of a chosen run
+DRAWN, SKEWED, SOME = 2, 14, 3
+
+
+@dataclass(frozen=True)
+class Way:
+    """How to choose a release: so many scales from the exact values, or from zero; None: as drawn."""
+
+    steps: int | None = None
+    exact: bool = True
+
+
+FROM_EXACT, FROM_ZERO = (0, 1, -1, 30, -30), (0, 30, -30)  #: scales
+WAYS = [Way()] * DRAWN + [Way(k) for k in FROM_EXACT] + [Way(k, exact=False) for k in FROM_ZERO]
+
+
+@dataclass
+class Chosen:
+    """A noise source that asks another, so that requests are checked, and answers what it chooses.
+
+    `everywhere` says that all its answers are possible on all data.
+    """
+
+    inner: Noise
+    noise: Mapping[str, Law]
+    way: Way
+    number: int
+    everywhere: bool = True
+
+    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
+        """Return a release of the shape of `values`."""
+        return self._chosen(self.noise[key], values, self.inner.noisy(key, part, values))
+
+    def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
+        """Return a symmetric release of the shape of `matrix`."""
+        return self._chosen(self.noise[key], matrix, self.inner.noisy_symmetric(key, part, matrix))
+
+    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
+        """Return no cells: that alone is possible on all data."""
+        return self.inner.noisy_cells(key, part, cells)[:0]
+
+    def _chosen(self, law: Law, exact: Integers, drawn: Integers) -> Integers:
+        steps = self.way.steps
+        match law.kind:
+            case "stable-histogram":  # empty cells show 0 for sure, so this alone is possible everywhere
+                return np.zeros_like(drawn)
+            case "table":
+                return self._answers(law, drawn)
+        if steps is None:
+            return drawn
+        match law.kind:
+            case "exponential" | "permute-and-flip":
+                return np.roll(np.eye(1, drawn.size, dtype=np.int64)[0], self.number)
+            case "sparse-vector":
+                passes = np.full_like(drawn, steps >= 0)
+                return np.where(np.cumsum(passes) - passes < law.limit, passes, -1)
+        start = np.asarray(exact) if self.way.exact else np.zeros_like(drawn)
+        moved: Integers = start + round(steps * law.scale)
+        return moved
+
+    def _answers(self, law: Law, drawn: Integers) -> Integers:
+        """Return outcomes that every symbol may have, as drawn where all are such or none is."""
+        possible = [k for k, column in enumerate(zip(*law.table, strict=True)) if all(column)]
+        full = len(possible) == len(law.table[0])
+        self.everywhere &= bool(possible)
+        if not possible or (full and self.way.steps is None):
+            return drawn
+        outcomes = np.array(possible, dtype=np.int64)
+        chosen: Integers = outcomes[(np.arange(drawn.size) + self.number) % len(outcomes)]
+        return chosen.reshape(drawn.shape)
+
+
+def possible_everywhere(law: Law) -> bool:
+    """Say whether every release by a law is possible on all data."""
+    return law.kind != "stable-histogram" and (
+        law.kind != "table" or all(all(column) or not any(column) for column in zip(*law.table, strict=True))
+    )
+
+
+def anywhere(
+    subject: Subject, proved: Proved, domain: Domain, marks: tuple[float, ...], seed: int
+) -> tuple[Pair, int, str] | None:
+    """Return data on either side, coins, and what shows which of both it was with the same releases; or None.
+
+    The data are a neighbour's, and unrelated.
+    """
+    for number, way in enumerate(WAYS):
+        coins = seed + number
+        base = FIRST_DRAWS[number % len(FIRST_DRAWS)]
+        left = dataset(domain, base, seed)
+        source = Chosen(rehearse(proved, Rehearsal(coins)), proved.laws, way, number)
+        run = recorded(subject, left, source, coins)
+        released = run.run if isinstance(run, Failed) else run
+        if released is None:
+            continue  # wrong by itself; of runs with drawn noise the search finds that
+        here = Pair(left, left, base, seed, unit=1)
+        more = special(domain, marks) if number == 0 else PLAIN
+        for what, pair, unit in _others(
+            subject, domain, here, number, way, more, everywhere=source.everywhere
+        ):
+            wrong = told(run, replayed(subject, pair.right, released, coins), unit)
+            if wrong is not None:
+                return pair, coins, f"{wrong} {what}{_said(way)}"
+    return None
+
+
+def _said(way: Way) -> str:
+    if way.steps is None:
+        return ""
+    start = "the exact values" if way.exact else "zero"
+    return f"; the releases were chosen {way.steps} scales from {start}, where the noise may lead"
+
+
+def _others(
+    subject: Subject,
+    domain: Domain,
+    here: Pair,
+    number: int,
+    way: Way,
+    more: Sequence[str],
+    *,
+    everywhere: bool,
+) -> list[tuple[str, Pair, int | None]]:
+    """Return the data to replay on, each with the unit whose own parts may differ (None: all)."""
+    found: list[tuple[str, Pair, int | None]] = []
+    if way.steps is not None:
+        found.append(("on a neighbour", _neighbour(subject, domain, here), here.unit))
+    if not everywhere:
+        return found
+    bases = [("skewed", number * SKEWED + k) for k in range(SKEWED)]
+    bases = bases[:SOME] if way.steps is not None else [*((base, number) for base in more), *bases]
+    for place, (base, seed) in enumerate(bases):
+        rows = domain.rows if place % 3 or subject.relation != ADD_REMOVE else -(-domain.rows // 2)
+        other: Rows = dataset(replace(domain, rows=rows), base, seed)
+        what = f"on unrelated data (base {base}, seed {seed}, {rows} rows), to which neighbours lead"
+        found.append((what, replace(here, right=other), None))
+    return found
+
+
+def _neighbour(subject: Subject, domain: Domain, here: Pair) -> Pair:
+    """Return the pair in which the first record is mirrored, or missing on the right."""
+    if subject.relation == ADD_REMOVE:
+        return replace(here, right=here.left[1:])
+    right = here.left.copy()
+    right[0] = np.array(domain.low) + np.array(domain.high) - right[0]
+    return replace(here, right=right)
+
+
+def told(run: Run | Failed, other: Run | Failed, unit: int | None) -> str | None:
+    """Return what tells two runs with the same releases apart, or None."""
+    if isinstance(run, Failed):
+        return None if alike(run, other) else run.wrong
+    if isinstance(other, Failed):
+        return other.wrong
+    return differing_anywhere(run, other) if unit is None else differing(run, other, unit)

@@ -1,0 +1,66 @@
+"""Whether a mechanism class runs at all: one that never does is a wrong request, and no finding.
+
+So is one that shows no value: there is nothing to compare.  Asked after the property tests, where all of
+them fail: no run before them may leave state behind.  Before them, its data must fit into memory.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.datasets.bases import BASES, dataset
+from audits.hypothesis_tests.replay import ReplayError, record
+from dpaccount.errors import DpaccountError, InputError
+from dpaccount.noise.proved import Proved
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
+from mechanisms.subject import Subject, View
+from mechanisms.subject.isolation import fresh
+
+MAX_NUMBERS = 5_000_000  #: of one made-up dataset
+SEEDS = 3  #: runs on each made-up dataset
+NO_VALUE = "shows no value, but for NaN or None"
+
+
+def check_size(subject: Subject) -> None:
+    """Refuse domains that made-up data would not fit into memory for."""
+    try:
+        domain = subject.domain()
+    except (Exception, SystemExit) as error:
+        raise InputError(f"the subject's domain raises {type(error).__name__}: {error}", "mend it") from None
+    if domain.rows * len(domain.low) > MAX_NUMBERS:
+        raise InputError(f"{domain.rows} rows of {len(domain.low)} numbers are too many to test", "use fewer")
+
+
+def runs_at_all(subject: Subject, proved: Proved) -> None:
+    """Run on made-up datasets until one run shows a value; raises `InputError` where none does."""
+    wrong: list[str] = []
+    for base in BASES:
+        for seed in range(SEEDS):
+            try:
+                rows = np.array(dataset(subject.domain(), base, seed))
+                run = record(fresh(subject), rows, rehearse(proved, Rehearsal(seed)), seed)
+            except (ReplayError, DpaccountError):
+                return  # it asks for what its proof does not pay for: the tests of its hypotheses judge that
+            except (Exception, SystemExit) as error:  # whatever it raises, the user should see
+                wrong.append(f"raises {type(error).__name__}: {error}")
+            else:
+                if not void(run.view) or run.hidden:
+                    return
+                wrong.append(NO_VALUE)
+    raise InputError(
+        f"{type(subject).__name__} {wrong[0]} on every run ({len(wrong)} runs, the first is shown)", "mend it"
+    )
+
+
+def void(view: View) -> bool:
+    """Say whether a view shows no value: no array, or NaN, None and no times alone.
+
+    An empty array is a value: its shape is shown.
+    """
+    return all(_void(array) for array in (*view.own.values(), *view.public.values()))
+
+
+def _void(array: NDArray[np.generic]) -> bool:
+    if array.dtype.kind == "O":
+        return array.size > 0 and all(each is None or each != each for each in array.ravel().tolist())  # noqa: PLR0124
+    return array.size > 0 and array.dtype.kind in "fcmM" and bool(np.isnan(array).all())

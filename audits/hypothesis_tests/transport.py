@@ -1,0 +1,108 @@
+"""A run as it leaves a process of its own: a document of plain values, so that reading it runs nothing."""
+
+import io
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.hypothesis_tests.replay import Run
+from dpaccount.errors import ReceiptError
+from mechanisms.subject import View
+
+Array = NDArray[Any]
+HELD = 2**63  #: integers from here on are no integers of MessagePack
+
+
+def packed_run(run: Run) -> list[object]:
+    """Return a run as it travels; raises `ReceiptError` where a part is named by no number or text."""
+    view = run.view
+    tables = (run.exact, run.released, run.hidden, view.own, view.public)
+    asked_by = [[_name(part), how] for part, how in run.asked_by.items()]
+    return [*(_table(arrays) for arrays in tables), asked_by, list(run.asked), run.changed, run.report]
+
+
+def unpacked_run(document: list[Any]) -> Run:
+    """Return a run that travelled."""
+    exact, released, hidden, own, public = map(_untable, document[:5])
+    asked_by, asked, changed, report = document[5:]
+    found = {_unname(part): how for part, how in asked_by}
+    return Run(exact, released, View(own, public), found, hidden, tuple(asked), changed, report)
+
+
+def _table(arrays: Mapping[Any, Array]) -> list[object]:
+    return [[_name(name), *_array(array)] for name, array in arrays.items()]
+
+
+def _untable(document: list[Any]) -> dict[Any, Array]:
+    return {_unname(name): _unarray(*array) for name, *array in document}
+
+
+def _array(array: Array) -> tuple[list[int] | None, object]:
+    """Return the shape and cells of an array of objects; of another one None and its bytes with its type."""
+    if array.dtype.kind == "O":
+        return list(array.shape), [_cell(value) for value in array.ravel().tolist()]
+    held = io.BytesIO()
+    np.save(held, array, allow_pickle=False)
+    return None, held.getvalue()
+
+
+def _unarray(shape: list[int] | None, held: Any) -> Array:
+    if shape is None:
+        found: Array = np.load(io.BytesIO(held), allow_pickle=False)
+        return found
+    cells = np.empty(len(held), dtype=object)
+    cells[:] = [_unname(value) for value in held]
+    return cells.reshape(shape)
+
+
+def _cell(value: object) -> object:
+    """Return what an array of objects holds; only the text of what is no number and no text."""
+    try:
+        return _name(value)
+    except ReceiptError:
+        return repr(value)
+
+
+def _name(value: object) -> object:
+    """Return a part's name, or a value, so that what is read is equal to it and of its type."""
+    if isinstance(value, np.generic):
+        return ["array", _array(np.asarray(value))[1]]
+    if isinstance(value, tuple):
+        return ["tuple", [_name(each) for each in value]]
+    if isinstance(value, Fraction):
+        return ["fraction", str(value)]
+    if isinstance(value, int) and not -HELD <= value < HELD:
+        return ["integer", str(value)]
+    if value is None or isinstance(value, bool | bytes):
+        return value
+    if isinstance(value, str):
+        plain = str.__str__(value)  # of an enumeration its text, not its name
+        return ["text", plain.encode(errors="surrogatepass")] if _half(plain) else plain
+    for kind in (int, float):
+        if isinstance(value, kind):
+            return kind(value)
+    raise ReceiptError(f"{value!r} cannot name a part; give a number, a text, or a tuple of these")
+
+
+def _half(text: str) -> bool:
+    """Say whether a text holds half of a pair of surrogates, which is no UTF-8."""
+    return any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _unname(document: Any) -> Any:
+    if not isinstance(document, list):
+        return document
+    kind, held = document
+    match kind:
+        case "array":
+            return _unarray(None, held)[()]
+        case "tuple":
+            return tuple(_unname(each) for each in held)
+        case "fraction":
+            return Fraction(held)
+        case "text":
+            return bytes(held).decode(errors="surrogatepass")
+    return int(held)

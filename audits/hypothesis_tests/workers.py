@@ -1,0 +1,116 @@
+"""One side of an example: a run recorded or replayed, or how it failed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from audits.hypothesis_tests.replay import (
+    Recorder,
+    Remembers,
+    Replayer,
+    ReplayError,
+    Run,
+    record,
+    replay,
+    with_report,
+)
+from audits.hypothesis_tests.transport import packed_run, unpacked_run
+from audits.sandbox import fork
+from dpaccount.errors import ReceiptError
+from dpaccount.noise.receipt import Noise
+from mechanisms.subject import Rows, Subject, View
+from mechanisms.subject.isolation import NotPlain, fresh
+
+
+@dataclass(frozen=True)
+class Failed:
+    """How a run failed, in one sentence; a person would see that.  `mute`: it gave nothing to judge.
+
+    `kind` is the type of what the code raised, and `run` what was released before; None where the
+    failure is wrong whatever the other side does.
+    """
+
+    wrong: str
+    mute: bool = True
+    kind: str | None = None
+    run: Run | None = None
+
+
+Play = Callable[[], Run | Failed]
+
+
+def recorded(subject: Subject, data: Rows, noise: Noise, coins: int) -> Run | Failed:
+    """Return what a run did, with its report, or how it failed."""
+    recorder = Recorder(noise)
+
+    def play() -> Run:
+        instance = fresh(subject)
+        return with_report(subject, instance, record(instance, data, recorder, coins))
+
+    return _judged(play, recorder)
+
+
+def replayed(subject: Subject, data: Rows, run: Run, coins: int, *, again: bool = True) -> Run | Failed:
+    """Return what a run on other data did with the releases of `run`, or how it failed.
+
+    `again`: its own instance reports, too, and must say the same as a fresh one.
+    """
+    replayer = Replayer(run.released, run.asked_by)
+
+    def play() -> Run:
+        instance = fresh(subject)
+        done = replay(instance, data, run, coins, replayer)
+        return with_report(subject, instance if again else None, done)
+
+    return _judged(play, replayer)
+
+
+def side(play: Play, *, apart: bool = False) -> Run | Failed:
+    """Return what a run did, or how it failed: here, or in a process `apart`, which may end."""
+    if not apart:
+        return play()
+    try:
+        return _unpacked(fork.apart(lambda: _packed(play())))
+    except fork.NoAnswer:
+        return Failed("its process ended")
+    except (ValueError, TypeError, AttributeError, LookupError):  # the code wrote into its process's answer
+        return Failed("its process gave no run")
+
+
+def _unpacked(answer: Any) -> Run | Failed:
+    failure, run = answer
+    if failure is None:
+        return unpacked_run(run)
+    wrong, mute, kind = failure
+    return Failed(wrong, mute, kind, None if run is None else unpacked_run(run))
+
+
+def _packed(done: Run | Failed) -> tuple[list[object] | None, object]:
+    """Return how a run failed, if it did, and the run; what cannot travel is a wrong request."""
+    if isinstance(done, Run):
+        return None, packed_run(done)
+    return [done.wrong, done.mute, done.kind], None if done.run is None else packed_run(done.run)
+
+
+def _judged(play: Callable[[], Run], noise: Recorder | Replayer) -> Run | Failed:
+    try:
+        return play()
+    except NotPlain as error:
+        return Failed(str(error))
+    except (ReplayError, Remembers, ReceiptError) as error:
+        return Failed(str(error), mute=False)
+    except (Exception, SystemExit) as error:
+        before = Run(noise.exact, noise.released, View(), noise.asked_by)
+        return Failed(f"{type(error).__name__}: {error}", kind=_kind(error), run=before)
+
+
+def _kind(error: BaseException) -> str:
+    """Return what others can tell failures apart by: the type, of an exit its code too; texts may differ."""
+    return repr(error) if isinstance(error, SystemExit) else type(error).__name__
+
+
+def alike(one: Failed, other: Run | Failed) -> bool:
+    """Say whether both sides fail by the same type after the same releases: then the noise decided it."""
+    if one.run is None or not isinstance(other, Failed) or other.run is None:
+        return False
+    return one.kind == other.kind and one.run.exact.keys() == other.run.exact.keys()

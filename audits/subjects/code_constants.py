@@ -1,0 +1,163 @@
+"""Numbers that stand in a subject's code or parameters: codes, thresholds and counts that branches ask for.
+
+A branch on one value of a million is not met by chance; a constant that is written down is.  What code
+builds from constants is read off a run (`audits.hypothesis_tests.met`).
+"""
+
+import ast
+import math
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+from types import CodeType
+from typing import Any, cast
+
+import numpy as np
+
+from audits.subjects.sources import content_of, modules_of, nodes_of
+from dpaccount.errors import InputError
+from mechanisms.subject import Subject
+from mechanisms.table.user_level import named
+
+MAX_CONSTANTS = 1000  #: constants; of more, an evenly spread choice
+LONGEST, DEEPEST = 10_000, 4  #: of text and tables
+LONG, GROUPS = 24, 40  #: numbers that stand together, and how often
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+@dataclass(frozen=True)
+class Landmarks:
+    """Numbers that code asks for, in order, and those that stand together: in a statement, in a function.
+
+    When code runs it is seen which numbers it has `built` of constants, and how much `work` a run is: calls,
+    and cells of its data.
+    """
+
+    numbers: tuple[float, ...] = ()
+    together: tuple[tuple[float, ...], ...] = ()
+    built: tuple[float, ...] = ()
+    work: int = 1
+
+
+def landmarks(subject: Subject, built: Iterable[float] = (), work: int = 1) -> Landmarks:
+    """Return the numbers in the source of a subject's modules, and those in its fields."""
+    made_by = type(named(subject))
+    own = frozenset(base.__name__ for base in made_by.__mro__)
+    try:
+        files = modules_of(made_by)
+    except InputError:  # a class that was typed in has parameters only
+        files = []
+    written = [constants(content_of(file), own) for file in files if file.suffix == ".py"]
+    found = {number for one, _ in written for each in one for number in (each, -each)}
+    found |= {number for file in files for number in _globals(file)}
+    fields = frozenset(numbers_in([*vars(subject).values(), *vars(named(subject)).values()]))
+    groups = {group for _, several in written for group in several} | {fields}
+    together = sorted((len(group), tuple(sorted(group))) for group in groups if 0 < len(group) <= LONG)
+    stands = tuple(group for _, group in together[:GROUPS])
+    return Landmarks(_chosen(found | fields), stands, _chosen({*built} - found), max(work, 1))
+
+
+def _chosen(found: Iterable[float]) -> tuple[float, ...]:
+    chosen = sorted(number for number in found if math.isfinite(number))
+    return tuple(chosen[:: max(-(-len(chosen) // MAX_CONSTANTS), 1)])
+
+
+@lru_cache(maxsize=4096)  # a file is parsed once; whether it changed is seen by reading it
+def constants(content: bytes, own: frozenset[str]) -> tuple[frozenset[float], tuple[frozenset[float], ...]]:
+    """Return every number that a source writes down, also as text; and those that stand together.
+
+    That is in one statement, one function, or outside of functions; numbers of places, as in data[:, 2], are
+    not among these.  Other subjects than `own` that stand in the source are left out.
+    """
+
+    def of_others(top: ast.stmt) -> bool:
+        return isinstance(top, ast.ClassDef) and top.name not in own and _sibling(top, own)
+
+    nodes = list(nodes_of(content, of_others))
+    said = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # docstrings
+    places = {id(each) for node in nodes if isinstance(node, ast.Subscript) for each in ast.walk(node.slice)}
+    inside = {id(each) for node in nodes if isinstance(node, FUNCTIONS) for each in ast.walk(node)}
+    written = {id(node): frozenset(_written(node)) for node in nodes if id(node) not in said}
+    outside = [node for node in nodes if id(node) not in inside]
+    several = [list(_inside(node)) for node in nodes if isinstance(node, ast.stmt)]
+    groups = [
+        frozenset[float]().union(*(written.get(id(each), ()) for each in group if id(each) not in places))
+        for group in (*several, outside)
+    ]
+    return frozenset[float]().union(*written.values()), tuple(dict.fromkeys(groups))
+
+
+def _inside(statement: ast.stmt) -> Iterator[ast.AST]:
+    """Yield what stands in a statement; of one that has others in it its head, but for a function."""
+    if isinstance(statement, FUNCTIONS) or not hasattr(statement, "body"):
+        yield from ast.walk(statement)
+        return
+    for head in ast.iter_child_nodes(statement):
+        yield from ast.walk(head) if isinstance(head, ast.expr) else ()
+
+
+def _written(node: ast.AST) -> Iterator[float]:
+    """Yield the numbers of one node: as they are written, and as the compiler works them out."""
+    match node:
+        case ast.Constant(value=value):
+            yield from numbers_in(value)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)):
+            yield from (-number for number in numbers_in(value))
+        case ast.BinOp():  # as 24 * 60 * 60 - 1
+            yield from numbers_in(_folded(node))
+
+
+def _folded(node: ast.BinOp) -> object:
+    """Return the number that arithmetic on written numbers gives, or None: the compiler's own folding."""
+    if not all(
+        isinstance(part, ast.BinOp | ast.UnaryOp | ast.Constant | ast.operator | ast.unaryop)
+        for part in ast.walk(node)
+    ):
+        return None
+    try:
+        return compile(ast.Expression(node), "folded", "eval").co_consts
+    except (SyntaxError, ValueError, TypeError, RecursionError):
+        return None
+
+
+def _globals(file: Path) -> Iterator[float]:
+    """Yield the numbers in the globals of a loaded module, such as tables that it read from a file."""
+    for module in list(sys.modules.values()):
+        if getattr(module, "__file__", None) == str(file):
+            for name, value in list(vars(module).items()):
+                if name[:2] != "__":
+                    yield from numbers_in(value)
+
+
+def _sibling(made: ast.ClassDef, own: frozenset[str]) -> bool:
+    """Say whether a class that is none of `own` is another subject, or extends one of `own`."""
+    methods = {each.name for each in made.body if isinstance(each, ast.FunctionDef)}
+    extends = {ast.unparse(base).rpartition(".")[2] for base in made.bases}
+    return bool(methods & {"play", "proof"} or extends & own)
+
+
+def numbers_in(value: Any, depth: int = 0) -> Iterator[float]:
+    """Yield the numbers in a value: itself, in text between what is none, in tables, and folded in code."""
+    if isinstance(value, bool) or depth > DEEPEST:
+        return
+    if isinstance(value, int | float | Fraction | np.integer | np.floating):
+        near = cast(Any, value)
+        if abs(near) < 1e300:
+            yield float(near)
+    elif isinstance(value, str):
+        yield from (float(found) for found in NUMBER.findall(value[:LONGEST]) if len(found) < 30)
+    elif isinstance(value, CodeType):
+        for each in value.co_consts:
+            yield from numbers_in(each, depth + (not isinstance(each, CodeType)))
+    elif isinstance(value, np.ndarray) and value.dtype.kind in "iufU":
+        yield from numbers_in(value.ravel()[:LONGEST].tolist(), depth)
+    elif isinstance(value, Mapping):
+        yield from numbers_in([*value.keys(), *value.values()][:LONGEST], depth + 1)
+    elif isinstance(value, tuple | list | set | frozenset):
+        for each in list(value)[:LONGEST]:
+            yield from numbers_in(each, depth + 1)

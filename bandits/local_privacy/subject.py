@@ -1,0 +1,230 @@
+"""Bandits whose people keep their rewards: the server chooses a point, the person answers by one message.
+
+What the server shows is a function of earlier messages and of coins.  A person's device plays the point and
+sends one message of the reward, by a channel of `mechanisms.local.channels`: ε-DP of that person against
+everybody, the server too.  One proof is charged for the whole horizon, and every message is a release of
+its own: nothing adds up over people.
+"""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import inf, isfinite
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandits.learning.arrivals import TOLD, Answered, replay
+from bandits.local_privacy.learner import Question, RewardLearner
+from bandits.simulation.delays import FILES, delays
+from bandits.simulation.points import Points, grid, of_matrix
+from dpaccount.errors import InputError
+from dpaccount.noise.receipt import Noise
+from dpaccount.proof import REPLACE_ONE, Theorem
+from mechanisms.local.channels import CHANNELS, Channel, channel
+from mechanisms.subject import EXAMPLE, Domain, Rows, View, wide
+
+Floats = NDArray[np.float64]
+PRIVACY = ("local", "none")
+LENGTHSCALE = Fraction(1, 5)  #: unless said; kernels of data that is shipped have none
+MAX_MESSAGE = 2.0**53  #: a message without a bound of its own
+
+
+@dataclass(frozen=True)
+class LocalRewards:
+    """`rounds` people, each with a reward for every one of `points` public points; `epsilon` per message.
+
+    `bound` is B, the most that the mean reward is in absolute value; `noise_bound` is R, the most that a
+    reward's noise is: public, never taken from the rewards.  A reward beyond B + R is clipped, NaN in the
+    data counts as 0.  Points are equally spaced in [0, 1], with the `kernel` and `lengthscale` that the
+    learner believes in; for ``sensors`` and ``stocks`` they are those of the data that is shipped.  With
+    `privacy` ``none`` rewards are told as they are, for comparison only.
+    """
+
+    status: ClassVar[str] = "sound"
+    relation: ClassVar[str] = REPLACE_ONE
+    channels: ClassVar[tuple[str, ...]] = CHANNELS
+    constants_from: ClassVar[str] = "public"  #: whence a message's centre and clip are
+
+    rounds: int = 1000
+    epsilon: Fraction = Fraction(1)
+    kernel: str = "squared-exponential"
+    lengthscale: Fraction = LENGTHSCALE
+    points: int = 100
+    channel: str = "duchi"
+    privacy: str = "local"
+    bound: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(2)})
+    noise_bound: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(1)})
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense, before any charge."""
+        if self.privacy not in PRIVACY:
+            raise InputError(f"privacy is {self.privacy[:40]!r}", f"known: {', '.join(PRIVACY)}")
+        if self.channel not in self.channels:
+            raise InputError(f"channel is {self.channel[:40]!r}", f"known here: {', '.join(self.channels)}")
+        if not 0 < self.epsilon <= 30 or self.rounds < 1:
+            raise InputError("needed epsilon in (0, 30] and rounds >= 1")
+        if min(self.bound, self.noise_bound) < 0 or self.bound + self.noise_bound == 0:
+            raise InputError("needed bound >= 0 and noise_bound >= 0, not both 0")
+        self.space  # noqa: B018  # refuses a kernel that is none
+
+    @cached_property
+    def space(self) -> Points:
+        """Return the public points and their kernel; raises `InputError` where there are other points."""
+        if self.kernel not in FILES:
+            return grid(self.kernel, float(self.lengthscale), self.points)
+        if self.lengthscale != LENGTHSCALE:
+            raise InputError(
+                f"the kernel {self.kernel!r} has no length scale", f"leave lengthscale at {LENGTHSCALE}"
+            )
+        found = of_matrix(delays(self.kernel).kernel)
+        if len(found) != self.points:
+            raise InputError(
+                f"the kernel {self.kernel!r} has {len(found)} points", f"give points = {len(found)}"
+            )
+        return found
+
+    @property
+    def reach(self) -> float:
+        """Return B + R: a reward is clipped to plus or minus it."""
+        return float(self.bound + self.noise_bound)
+
+    @property
+    def delta(self) -> Fraction:
+        """Return δ: the messages are purely private."""
+        return Fraction(0)
+
+    @cached_property
+    def by(self) -> Channel:
+        """Return the channel of every message."""
+        return channel(self.channel, self.epsilon)
+
+    @cached_property
+    def noise_scale(self) -> float | None:
+        """Return the largest variance of a message in units of its clip; None without privacy."""
+        if self.privacy == "none":
+            return None
+        return float(self.by.variance(np.linspace(-1, 1, 33)).max())
+
+    def domain(self) -> Domain:
+        """Return one row a person: what every point would pay them, beyond the clip too."""
+        return wide(self.rounds, len(self.space), 2 * self.reach if self.privacy == "local" else TOLD.high[0])
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """One message a person, and what everybody sees is a function of messages: local DP."""
+        if self.privacy == "none":
+            raise InputError("privacy is 'none': rewards are told as they are", "nothing is proved of that")
+        return self._messages(delta)
+
+    def _messages(self, delta: Fraction) -> Theorem:
+        return self.by.proof(name_of(self), self.rounds, delta, self.constants_from)
+
+    def row(self, slot: int) -> int:
+        """Return whose row of the data answers a slot (both from 0): everybody answers once."""
+        return slot
+
+    def learner(self, coins: int) -> RewardLearner:
+        """Return what chooses points, before anybody told anything."""
+        raise NotImplementedError
+
+    def message(self, noise: Noise, slot: int, shown: Floats, reward: float, coin: float) -> float:
+        """Return what the person of `slot` (from 0) tells: their device's side.
+
+        `shown` is (point, centre, clip), `coin` uniform on [0, 1).
+        """
+        _, centre, clip = shown.tolist()
+        if self.privacy == "none":
+            return 0.0 if np.isnan(reward) else reward
+        return self.by.send(noise, slot, relative(reward, centre, clip), coin)
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Ask every person once, in order; all that was shown and answered is for everyone."""
+        # a stream of their own: beside a simulation's noise of one seed, the same coins would bias messages
+        tosses = np.random.default_rng((coins, 17)).random(self.rounds).tolist()  # one a row
+
+        def tells(slot: int, shown: Floats) -> float:
+            row = self.row(slot)
+            return self.message(noise, slot, shown, float(data[row, int(shown[0])]), tosses[row])
+
+        def pays(first: int, shown: list[Floats]) -> Floats:
+            return np.array([tells(slot, one) for slot, one in enumerate(shown, first)])
+
+        return replay(self.course(noise, coins), None, pays)
+
+    def course(self, noise: Noise, coins: int) -> "RewardCourse":
+        """Return the server's side of a run, which draws no noise: people's messages have theirs."""
+        return RewardCourse(self, self.learner(coins))
+
+
+def relative(reward: float, centre: float, clip: float) -> float:
+    """Return (reward − centre)/clip, which the channel clips again; NaN is for the channel to settle.
+
+    Raises `InputError` for a centre or clip that no server shows: found before anything is drawn.
+    """
+    if not 0 < clip < inf or not isfinite(centre):
+        raise InputError(
+            f"shown were centre {centre} and clip {clip}", "needed a finite one and 0 < clip < inf"
+        )
+    return (reward - centre) / clip
+
+
+def name_of(subject: object) -> str:
+    """Return a subject's name: its file's, with hyphens, as a certificate has it."""
+    return type(subject).__module__.rpartition(".")[2].replace("_", "-")
+
+
+class RewardCourse:
+    """The server's run: a person is shown (point, centre, clip) in a row, and tells a message."""
+
+    last_is_read = True
+    context, candidates = None, 0
+
+    def __init__(self, subject: LocalRewards, learner: RewardLearner) -> None:
+        self.batches = [(slot, slot) for slot in range(1, subject.rounds + 1)]
+        most = TOLD.high[0] if subject.privacy == "none" else min(subject.by.largest, MAX_MESSAGE)
+        self.reward = wide(1, 1, most)
+        self._subject, self._learner = subject, learner
+        self._open: Question | None = None
+        self._shown: list[Floats] = []
+        self._answers: list[float] = []
+
+    def ask(self, context: Floats | None = None) -> Floats:
+        """Return what the next person is shown: the same as the last one, where that one was silent."""
+        self._open = self._open or self._learner.ask()
+        clip = self._subject.reach if self._open.clip is None else self._open.clip
+        self._shown.append(np.array([self._open.point, self._open.centre, clip]))
+        return self._shown[-1]
+
+    def close(self, rewards: Floats, answered: Answered) -> None:
+        """Tell the learner what the one person of the batch under way told."""
+        self._answers.append(float(rewards[0]) if answered[0] else float("nan"))
+        if not answered[0]:
+            return
+        point, centre, clip = self._shown[-1].tolist()
+        spread = self._subject.noise_scale
+        self._open = None
+        if spread is None:
+            self._learner.tell(int(point), self._answers[-1], None)
+        else:
+            self._learner.tell(int(point), centre + clip * self._answers[-1], spread * clip**2)
+
+    def check(self, message: float) -> None:
+        """Refuse what the channel never sends, such as a reward itself: all that is told is for everyone."""
+        if self._subject.privacy == "local" and not self._subject.by.sends(message):
+            raise InputError(
+                f"{message:g} is no message of the channel {self._subject.channel!r}",
+                "a person's device makes one of their reward, which never leaves it",
+            )
+
+    def view(self) -> View:
+        """Return what was shown and answered, NaN by whoever was silent; all of it is for everyone."""
+        shown = np.array(self._shown).reshape(-1, 3)
+        return View(
+            public={
+                "points": shown[:, 0].astype(np.int64),
+                "centres": shown[:, 1],
+                "clips": shown[:, 2],
+                "answers": np.array(self._answers),
+            }
+        )

@@ -1,0 +1,82 @@
+"""Score matrices h(w, w′) = φ(w)ᵀZ⁻¹φ(w′) on a public grid: Z of public coins, or its expectation.
+
+Every Z here is independent of records: it is drawn from the context generator (Pavlovic et al. 2025,
+Assumption 2.10), or TΛ + τI of the public quadrature Λ.  A Z of observed contexts would move with a record.
+"""
+
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandits.private_prediction.public_grid import Places, PublicGrid
+from dpaccount.errors import InputError
+
+Floats = NDArray[np.float64]
+MIN_EIGENVALUE_SHARE: Final = 1e-6  #: eigenvalues below this share of the first are left out
+SPREAD: Final = 0.3  #: mean square of f and of rewards, in units of the bound squared, as τ is chosen for
+GUMBEL: Final = 1.28  #: deviation of the Gumbel noise that an exponential mechanism is the maximum of
+STRONGER: Final = 3  #: of the τ of least error for the mean: what is chosen is the largest score
+
+
+def by_features(grid: PublicGrid, counts: Places, per_round: int, ridge: float) -> Floats:
+    """Return h of Z̃ = Σ counts·φφᵀ/K + τI, K = `per_round` points of Z for each round (Lemma 4.4).
+
+    By eigenvalues, so that a τ far below the rounding of the sum still leaves a positive matrix.
+    """
+    phi = grid.features(MIN_EIGENVALUE_SHARE).phi
+    values, axes = np.linalg.eigh((phi * counts[:, None]).T @ phi / per_round)
+    turned = phi @ axes
+    found: Floats = (turned / (np.maximum(values, 0.0) + ridge)) @ turned.T
+    return found
+
+
+def drawn_counts(grid: PublicGrid, rounds: int, per_round: int, rng: np.random.Generator) -> Places:
+    """Return how often each place is among TK points, actions and contexts uniform on the grid."""
+    even = np.full(grid.places, 1 / grid.places)
+    counts: Places = rng.multinomial(rounds * per_round, even).astype(np.int64)
+    return counts
+
+
+@lru_cache(maxsize=8)
+def expected(grid: PublicGrid, rounds: int, ridge: float) -> Floats:
+    """Return h of Z = TΛ + τI, Λ the public quadrature."""
+    features = grid.features(MIN_EIGENVALUE_SHARE)
+    found: Floats = (features.phi / (rounds * features.eigenvalues + ridge)) @ features.phi.T
+    return found
+
+
+def public_ridge(grid: PublicGrid, rounds: int, bound: float, epsilon: float, width: float) -> float:
+    """Return τ from public quantities alone: three times the one of least forecast error."""
+    return STRONGER * _best(grid, rounds, bound, epsilon, width)[1]
+
+
+def forecast(grid: PublicGrid, rounds: int, bound: float, epsilon: float, width: float) -> float:
+    """Return the least root mean square error of a predicted reward that the public model expects."""
+    return _best(grid, rounds, bound, epsilon, width)[0]
+
+
+@lru_cache(maxsize=32)
+def _best(grid: PublicGrid, rounds: int, bound: float, epsilon: float, width: float) -> tuple[float, float]:
+    """Return the least forecast error and its τ.
+
+    With g_j = 1/(Tλ_j + τ) and β = ΣTλ_j²g_j/Σλ_j, the error is
+    √(v Σλ_j(Tλ_jg_j − β)² + v ΣTλ_j²g_j² + N²)/β, v = .3B² and N = 1.28·`width`·B·max_w Σφ_j(w)²g_j/ε:
+    `width`·B·max_w … is what scores range within.
+    """
+    if not epsilon > 0:
+        raise InputError("needed epsilon > 0")
+    features = grid.features(MIN_EIGENVALUE_SHARE)
+    squares, values = features.phi**2, features.eigenvalues / features.eigenvalues.sum()
+    whole = float(features.eigenvalues.sum())
+
+    def error(ridge: float) -> float:
+        g = 1 / (rounds * whole * values + ridge)
+        kept = rounds * whole * values * g
+        slope = float((values * kept).sum())
+        bias, sampling = (values * (kept - slope) ** 2).sum(), (kept * whole * values * g).sum()
+        noise = GUMBEL * width * bound * float((squares @ g).max()) / epsilon
+        return float(np.sqrt(SPREAD * bound**2 * (bias + sampling) + noise**2)) / slope
+
+    return min((error(ridge), ridge) for ridge in np.geomspace(0.1, 1e5, 121).tolist())

@@ -1,0 +1,197 @@
+"""A function learned from noisy sums of phases: directions, clips and posterior are public or of releases.
+
+Weights θ of f = φᵀθ have the prior N(0, D), D_j = s·λ_j^p/Σλ_i^{p+1}: with p = 1 the energy of a finite sum
+of kernels, with p = 0 that of a Gaussian process.  (s, p) are those of largest marginal likelihood of the
+releases, with a weak prior on both: post-processing.
+
+*Directions.*  A phase of n people releases Σ g·clip(y − ŷ, ±C)/C + noise, g(w) = Ah(w)/‖Ah(w)‖ for
+h(w) = P^½φ(w) in the axes where E hhᵀ is diag(e).  Row j of A is √(b_j/e_j), with shares b_j that sum to 1
+and leave the least posterior variance Σ e_j(N + nvb_j)/(N + nvb_j + n²e_j b_j) for released numbers of
+noise variance N = (C·noise)²: b_j = (n e_j √(N/μ) − N)₊/(nv + n²e_j) (reverse water-filling).
+
+*The Gram matrix* of a phase is its public expectation: H = κ n E[gφᵀ] over the grid, where κ is the clip's
+slope, and the noise of r = Hθ + … is N·I + n v E[ggᵀ]; observed contexts enter nothing but the sum itself.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+from math import log, sqrt
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandits.private_prediction.public_grid import Eigenfeatures, Places
+from bandits.statistics import clipped_sums
+from bandits.statistics.axes import settled_eigh
+from bandits.statistics.clipped_sums import CONTRIBUTION_BITS
+
+Floats = NDArray[np.float64]
+Cover = tuple[int, int]
+Noise = Callable[[int], float]  #: numbers of a release ↦ deviation of each, in units of the clip
+
+OWN_NOISE: Final = sqrt(0.1)  #: deviation of a reward about its mean, in units of the bound on rewards
+SCALES: Final = (0.03, 0.1, 0.3, 1.0, 3.0)  #: s: mean square of f, in units of the bound squared
+POWERS: Final = (0.0, 0.5, 1.0)  #: p
+START: Final = (0.3, 1.0)  #: (s, p) before anything is released
+MAX_K_NORM_NUMBERS: Final = (
+    12  #: numbers that K-norm noise is drawn for: its sampler rejects more and more beyond
+)
+MIN_EIGENVALUE_SHARE: Final = 1e-3  #: features whose eigenvalue is below this share of the first are left out
+FIRST_SHARES: Final = {
+    1: (),
+    2: (Fraction(1, 4),),
+    3: (Fraction(1, 8), Fraction(1, 4)),
+}  #: shares; then the rest
+SPAN: Final = (log(3), 0.5)  #: steps of ln s and p whose prior weight is e^(−½)
+
+
+class FunctionLearner:
+    """Begin a phase, add up what its people contribute, tell the noisy sum; phase after phase."""
+
+    def __init__(self, features: Eigenfeatures, noise: Noise, most: int, bound: float) -> None:
+        self._phi, self._eigenvalues = features.phi, features.eigenvalues
+        self._noise, self._most, self._bound = noise, most, bound
+        self._precision = np.zeros((features.size, features.size))
+        self._moment = np.zeros(features.size)
+        self._prior, self._told = self._variances(*START), 0
+        self._settle()
+
+    def begin(self, people: int) -> None:
+        """Choose directions and clip of a phase of so many people, from public numbers and releases."""
+        self._people = people
+        values, vectors = settled_eigh(self._covariance)
+        whitened = self._phi @ (vectors * np.sqrt(np.maximum(values, 0.0)))
+        unsure = float((whitened**2).sum(axis=1).mean())
+        width = min(sqrt((OWN_NOISE * self._bound) ** 2 + unsure), self._bound)
+        # the first phase predicts nothing, and clips rewards at the public bound
+        self._clip = clipped_sums.Clip(self._bound, 1.0, width**2)
+        self._aim(whitened)
+        if self._told:
+            gram = people * self._directions.T @ self._directions / len(self._phi)
+            typical = float((gram**2).sum() / np.trace(gram))  # Σλ²/Σλ
+            self._clip = clipped_sums.best_clip(width, self._noise(len(gram)), typical)
+            self._aim(whitened)
+
+    def _aim(self, whitened: Floats) -> None:
+        """Compute the unit vector g of every place."""
+        values, axes = settled_eigh(whitened.T @ whitened / len(whitened))
+        values = np.maximum(values, 1e-12)
+        shares = self._shares(values)
+        kept = shares > 0
+        mixed = whitened @ (axes[:, kept] * np.sqrt(shares[kept] / values[kept]))
+        length = np.linalg.norm(mixed, axis=1, keepdims=True)
+        self._directions = mixed / np.maximum(length, 1e-12)
+
+    def _shares(self, values: Floats) -> Floats:
+        """Return b for the number of directions, at most `most`, that leaves the least variance."""
+        people, spread = self._people, self._people * self._clip.variance
+        best, least = np.zeros_like(values), np.inf
+        for size in range(1, min(self._most, len(values)) + 1) if self._scarce else (len(values),):
+            noise = (self._noise(size) * self._clip.bound) ** 2
+            shares = np.zeros_like(values)
+            shares[:size] = water_filled(values[:size], people, spread, noise)
+            known = noise + spread * shares
+            left = float((values * known / (known + people**2 * values * shares)).sum())
+            if left < least:
+                best, least = shares, left
+        return best
+
+    @property
+    def _scarce(self) -> bool:
+        """Say whether more numbers mean more noise in each."""
+        return self._noise(2) > self._noise(1)
+
+    # ------------------------------------------------------------------ a phase's people
+
+    def contributions(
+        self, places: Places, rewards: Floats, answered: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.int64]:
+        """Return the exact sum of g·clip(y − ŷ, ±C)/C in grid units; each person's has norm at most 1.
+
+        Who did not answer adds zero, and so does a reward that is no number.
+        """
+        missing = np.isnan(rewards)
+        known = np.clip(np.where(missing, 0.0, rewards), -self._bound, self._bound)
+        residual = np.where(missing, 0.0, known - self.values()[places])
+        return clipped_sums.contributions(self._directions[places], residual, self._clip.bound, answered)
+
+    def tell(self, units: NDArray[np.int64]) -> None:
+        """Learn from a phase's noisy sum, in grid units of the clip."""
+        released = units / 2.0**CONTRIBUTION_BITS * self._clip.bound
+        size, people = self._directions.shape[1], self._people
+        shape = self._clip.slope * people * (self._directions.T @ self._phi) / len(self._phi)
+        noise = people * self._clip.variance * (self._directions.T @ self._directions) / len(self._phi)
+        noise[np.diag_indices_from(noise)] += (self._noise(size) * self._clip.bound) ** 2
+        precision, moment = clipped_sums.learned(shape, noise, released + shape @ self._mean)
+        self._precision += precision
+        self._moment += moment
+        self._told += 1
+        models = [(scale, power) for scale in SCALES for power in POWERS]
+        self._prior = self._variances(*max(models, key=lambda model: self._evidence(*model)))
+        self._settle()
+
+    def values(self) -> Floats:
+        """Return the predicted reward of every place."""
+        found: Floats = self._phi @ self._mean
+        return found
+
+    @property
+    def numbers(self) -> int:
+        """Return how many numbers the phase under way releases."""
+        return int(self._directions.shape[1])
+
+    @property
+    def spread(self) -> float:
+        """Return the root mean square, over places, of the posterior's deviation of f."""
+        return sqrt(max(float(((self._phi @ self._covariance) * self._phi).sum(axis=1).mean()), 0.0))
+
+    # ------------------------------------------------------------------ the posterior
+
+    def _variances(self, scale: float, power: float) -> Floats:
+        weights = self._eigenvalues**power
+        found: Floats = scale * self._bound**2 * weights / (weights * self._eigenvalues).sum()
+        return found
+
+    def _settle(self) -> None:
+        """Compute covariance P = (D⁻¹ + J)⁻¹ and mean P·h."""
+        root = np.sqrt(self._prior)
+        inner = np.eye(len(root)) + root[:, None] * self._precision * root
+        covariance = root[:, None] * np.linalg.inv(inner) * root
+        self._covariance = (covariance + covariance.T) / 2
+        self._mean: Floats = self._covariance @ self._moment
+
+    def _evidence(self, scale: float, power: float) -> float:
+        """Return ln p(releases) up to a constant, plus the prior's of (s, p)."""
+        root = np.sqrt(self._variances(scale, power))
+        factor = np.linalg.cholesky(np.eye(len(root)) + root[:, None] * self._precision * root)
+        fitted = np.linalg.solve(factor, root * self._moment)
+        away = (log(scale / START[0]) / SPAN[0]) ** 2 + ((power - START[1]) / SPAN[1]) ** 2
+        return float(fitted @ fitted / 2 - np.log(np.diag(factor)).sum()) - away / 2
+
+
+def phase_covers(rounds: int, phases: int) -> list[Cover]:
+    """Return the first and last learner of every phase."""
+    ends = [sum(int(share * rounds) for share in FIRST_SHARES[phases][:k]) for k in range(phases)]
+    return [(first + 1, last) for first, last in pairwise([*ends, rounds])]
+
+
+def water_filled(values: Floats, people: int, spread: float, noise: float) -> Floats:
+    """Return shares b ≥ 0 that sum to 1 and minimise Σ e_j(N + sb_j)/(N + sb_j + n²e_j b_j).
+
+    `values` are e_j, `people` is n, `spread` is s and `noise` is N.
+    """
+
+    def shares(root: float) -> Floats:
+        found: Floats = np.maximum((people * values * root - noise) / (spread + people**2 * values), 0.0)
+        return found
+
+    low, high = 0.0, 1.0
+    while shares(high).sum() < 1:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if shares(middle).sum() < 1 else (low, middle)
+    found: Floats = shares(high) / shares(high).sum()
+    return found

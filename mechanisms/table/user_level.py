@@ -1,0 +1,178 @@
+"""A mechanism on the rows of persons, of whom several rows count: bounded, and proved for groups of rows.
+
+A person is a row here: how many of the person's rows count, then these.  The mechanism gets the rows that
+are there, of everybody; replacing a person moves at most so many of them, so that what protects a group
+of so many rows protects a person.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpaccount.documents import Place
+from dpaccount.errors import RuleError
+from dpaccount.noise.receipt import Noise
+from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, Private, Theorem, assume_persons, group, persons
+from mechanisms.subject import Domain, Rows, Subject, View, released
+from mechanisms.table.bind_columns import bind
+from mechanisms.table.contribution_bounding import unfolded
+from mechanisms.table.declaration import Table
+from mechanisms.table.rows import Reading
+
+HALVINGS = 12  #: of the interval of δ that a group of rows may have
+LINEAR = ("cells", "numbers", "votes")  #: kinds of rows of which one has nothing in it
+
+Make = Callable[..., Subject]
+
+
+@dataclass(frozen=True)
+class ByPerson:
+    """What `mechanism` releases of the rows of `rows` persons, of each of whom `max_rows` rows count.
+
+    `steps` is how many rows a person's change is: `max_rows` that go, and under replace-one as many that
+    come where the mechanism's rows come and go.  Where they are replaced, a row that is not there is one
+    with nothing in it.
+    """
+
+    source: ClassVar[str] = "group privacy, on at most so many rows of one person"
+    status: ClassVar[str] = "sound"
+
+    mechanism: Any
+    rows: int
+    max_rows: int
+    relation: str
+
+    @property
+    def steps(self) -> int:
+        """Return how many neighbouring tables of rows lie between two of persons."""
+        both = self.relation == REPLACE_ONE and self.mechanism.relation == ADD_REMOVE
+        return self.max_rows * (2 if both else 1)
+
+    def domain(self) -> Domain:
+        """Return the domain of persons: a number from 0 to `max_rows`, then the mechanism's columns."""
+        of = self.mechanism.domain()
+        times = self.max_rows
+        return Domain(
+            self.rows,
+            (0.0, *of.low * times),
+            (float(times), *of.high * times),
+            (True, *of.integer * times),
+            (0.0, *of.nothing * times),
+        )
+
+    def table(self, data: Rows) -> Rows:
+        """Return the rows that the mechanism gets, of everybody's that count."""
+        there, rows = unfolded(data, self.max_rows)
+        if self.mechanism.relation == ADD_REMOVE:
+            return rows[there]
+        return np.where(there[:, None], rows, np.array(self.mechanism.domain().nothing))
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Prove for the group of a person's rows what the mechanism proves for one."""
+        of_groups = for_groups(self.mechanism, self.steps, delta)
+        fact = of_groups.conclusion
+        if not isinstance(fact, Private):
+            raise RuleError(f"persons: needed a statement about privacy, found {type(fact).__name__}")
+        changed = assume_persons(fact.subject, self.relation, self.mechanism.relation, self.steps, "movement")
+        return persons(of_groups, changed)
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Run the mechanism on the rows that count."""
+        shown: View = self.mechanism.play(self.table(data), noise, coins)
+        return shown
+
+    def report(self, view: View) -> dict[str, object]:
+        """Return what the mechanism reports."""
+        found: dict[str, object] = getattr(self.mechanism, "report", released)(view)
+        return found
+
+    def accuracy(self, view: View) -> dict[str, object]:
+        """Return how far the noise may have moved what is released; the rows that do not count are apart."""
+        known: Callable[[View], dict[str, object]] | None = getattr(self.mechanism, "accuracy", None)
+        return {} if known is None else known(view)
+
+
+def named(subject: Subject) -> Subject:
+    """Return the subject that a claim names: of a mechanism for persons, the mechanism."""
+    found: Subject = subject.mechanism if isinstance(subject, ByPerson) else subject
+    return found
+
+
+def for_groups(mechanism: Subject, steps: int, delta: Fraction) -> Theorem:
+    """Return what is proved at `delta` of groups of `steps` rows.
+
+    The group's δ is δ(e^kε − 1)/(e^ε − 1) with the ε that is proved at δ (Dwork & Roth 2014), which falls
+    with δ: the search is for a large one that keeps it below `delta`.  Raises `RuleError` where none does.
+    """
+    if delta == 0:
+        return group(mechanism.proof(delta), steps, delta)
+    best: Theorem | None = None
+    low, high = delta / 2**40, delta / steps
+    for _ in range(HALVINGS):
+        middle = Fraction(float(low * high) ** 0.5)
+        try:
+            best, low = group(mechanism.proof(middle), steps, delta), middle
+        except RuleError:
+            high = middle
+    if best is None:
+        raise RuleError(f"group: no δ of one row proves {float(delta):.3g} for groups of {steps}")
+    return best
+
+
+def by_person(
+    made_by: type, place: Place, table: Table, relation: str, make: Make
+) -> tuple["ByPerson", Reading]:
+    """Return a mechanism for persons on a table, and how it reads the table.
+
+    Where a row with nothing in it is as good as none, and the mechanism knows replaced rows, its rows are
+    replaced with the person's; else they come and go.  Raises `InputError` for a mechanism whose number of
+    rows would have to be public.
+    """
+    for inner in (REPLACE_ONE, ADD_REMOVE):
+        if inner in relations_of(made_by) and inner in (relation, ADD_REMOVE):
+            given, reading = bind(made_by, place, table, table.rows * table.max_rows, inner)
+            mechanism = make(made_by, place, given=given)
+            if inner == ADD_REMOVE or _nothing_counts_nothing(mechanism):
+                whole = reading if table.max_rows > 1 else _counted(reading)
+                return ByPerson(mechanism, table.rows, table.max_rows, relation), whole
+    raise place.wrong(
+        "it needs the public number of rows, which is private where several of a person count",
+        "take max_rows = 1, or a mechanism that knows add-remove",
+    )
+
+
+def _counted(reading: Reading) -> Reading:
+    """Return a reading whose rows say that they are one row of a person."""
+
+    def encode(codes: Rows) -> Rows:
+        rows = reading.encode(codes)
+        return np.hstack([np.ones((len(rows), 1)), rows])
+
+    return replace(reading, encode=encode, default=(0.0, *reading.default))
+
+
+def _nothing_counts_nothing(mechanism: Any) -> bool:
+    """Say whether rows that are not there can be told to a sum by rows with nothing in them.
+
+    Such a row must be one of the mechanism's domain: about others nothing is assumed, and nothing tested.
+    """
+    of = mechanism.domain()
+    linear = getattr(mechanism, "reads", None) in LINEAR and not getattr(mechanism, "per_row", False)
+    if not linear or not hasattr(mechanism, "query"):
+        return False
+    nothing = np.tile(np.array(of.nothing), (mechanism.rows, 1))
+    try:
+        return of.contains(nothing[:1]) and not np.any(mechanism.query(nothing))
+    except Exception:  # a class of a user's own may raise anything
+        return False
+
+
+def relations_of(made_by: Any) -> tuple[str, ...]:
+    """Return the relations that a class of mechanisms knows."""
+    known = {each.name for each in fields(made_by)}
+    if "unit" in known:  # how far a row moves; 0 says that it is replaced
+        return (REPLACE_ONE,)
+    return (REPLACE_ONE, ADD_REMOVE) if "relation" in known else (made_by.relation,)

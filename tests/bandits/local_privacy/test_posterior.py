@@ -1,0 +1,137 @@
+"""Posteriors over points: exact by the textbook, and what a learner of residuals asks."""
+
+from fractions import Fraction
+from math import erf, sqrt
+
+import numpy as np
+import pytest
+
+from bandits.ldp_ctl_gp_ucb import LdpCtlGpUcb
+from bandits.local_posterior import LocalPosterior
+from bandits.local_privacy.gp_ucb import PointGpUcb, PointPosterior, prior_of
+from bandits.local_privacy.posterior import MIN_CLIP, ResidualPosterior
+from bandits.simulation.kernel_functions import kernel_function
+from bandits.simulation.points import grid
+from dpaccount.errors import InputError
+from dpaccount.noise.receipt import NoNoise, rehearse
+from dpaccount.noise.samplers import Rehearsal
+
+SPACE = grid("matern-5/2", 0.2, 12)
+BOUNDS = {"bound": Fraction(2), "noise_bound": Fraction(1)}
+
+
+def textbook(prior, points, values, variances):
+    """Return mean and covariance of Gaussian process regression, by one solve."""
+    seen = prior[points]
+    inner = np.linalg.inv(seen[:, points] + np.diag(variances))
+    return seen.T @ inner @ values, prior - seen.T @ inner @ seen
+
+
+def observed(seed, count=40):
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, len(SPACE), count), rng.normal(size=count), rng.uniform(0.5, 3, count)
+
+
+def residual(features=SPACE.features, bounds=(2.0, 1.0), spread=(1.0, 1.0), **more):
+    return ResidualPosterior(features, bounds, 100, spread, 0, **{"one_bit": True, **more})
+
+
+def test_rank_one_updates_are_the_textbooks_posterior():
+    points, values, variances = observed(1)
+    ours = PointPosterior(SPACE.kernel)
+    for one in zip(points, values, variances, strict=True):
+        ours.tell(*one)
+    mean, covariance = textbook(SPACE.kernel, points, values, variances)
+    assert np.allclose(ours.mean, mean)
+    assert np.allclose(ours.covariance, covariance)
+
+
+def test_a_root_that_follows_is_the_textbooks_posterior_too():
+    """Rewards told as they are, whose noise counts as uniform: of variance R²/3."""
+    points, values, _ = observed(2)
+    ours = residual()
+    for point, value in zip(points.tolist(), values.tolist(), strict=True):
+        ours.tell(point, value, None)
+    mean, covariance = textbook(SPACE.kernel, points, values, np.full(40, 1 / 3))
+    assert np.allclose(ours.mean, mean, atol=1e-6)
+    assert np.allclose(ours.root @ ours.root.T, covariance, atol=1e-6)
+
+
+def test_a_bit_is_the_best_linear_estimate_of_a_clipped_residual():
+    """Cov(f, a) = κ·k(·, x) and Var a is all there is: checked against the formula, for one answer."""
+    ours, before = residual(), SPACE.kernel.copy()
+    asked = ours.ask()
+    deviation = sqrt(before[asked.point, asked.point])
+    share = erf((asked.clip - 1) / (deviation * sqrt(2)))
+    ours.tell(asked.point, asked.centre + 4.0, 20.0)
+    column = before[asked.point]
+    assert np.allclose(ours.mean, share * 4 / 20 * column, atol=1e-6)
+    after = before - share**2 / 20 * np.outer(column, column)
+    assert np.allclose(ours.root @ ours.root.T, after, atol=1e-6)
+
+
+def test_the_clip_falls_from_what_a_prior_allows_to_the_noise_and_never_beyond():
+    ours, clips = residual(spread=(1.0, 2.5)), []
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        asked = ours.ask()
+        assert asked.centre == ours.mean[asked.point]
+        clips.append(asked.clip)
+        ours.tell(asked.point, asked.centre + rng.normal(), 1.0)
+    assert clips[0] == 3.0  # B + R
+    assert 1.0 < clips[-1] < 2.0
+    assert max(clips) <= 3.0
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (1.0, 0.0), (1e-9, 1e9), (1e9, 1e-9)])
+@pytest.mark.parametrize("one_bit", [True, False])
+def test_whatever_the_bounds_and_answers_the_questions_are_finite(bounds, one_bit):
+    ours, rng = residual(bounds=bounds, one_bit=one_bit), np.random.default_rng(4)
+    for _ in range(300):
+        asked = ours.ask()
+        assert np.isfinite(asked.centre)
+        assert MIN_CLIP * sum(bounds) <= asked.clip <= sum(bounds)
+        ours.tell(asked.point, asked.centre + asked.clip * rng.choice([-2.2, 2.2]), 4.7 * asked.clip**2)
+
+
+def test_points_that_share_the_best_bound_are_told_apart_by_coins():
+    def first(coins):
+        return PointGpUcb(np.eye(9), 1.0, 1.0, coins).ask().point
+
+    assert len({first(coins) for coins in range(40)}) > 4
+
+
+def test_a_prior_reaches_the_bound():
+    assert np.diag(prior_of(SPACE.kernel, 6.0)).max() == pytest.approx(9)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"), [({"explore": Fraction(-1)}, "explore >= 0"), ({"keep": Fraction(0)}, "keep > 0")]
+)
+def test_parameters_of_the_posterior_that_make_no_sense_are_refused(wrong, said):
+    with pytest.raises(InputError, match=said):
+        LocalPosterior(**BOUNDS, **wrong)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
+def test_the_published_channel_refuses_no_value(value):
+    subject = LdpCtlGpUcb(rounds=3, points=4, rewards_within=Fraction(3), **BOUNDS)
+    data = np.full((3, 4), value)
+    answers = subject.play(data, rehearse(subject.proof(Fraction(0)), Rehearsal(0)), 0).public["answers"]
+    assert np.isfinite(answers).all()
+
+
+def fraction(subject, world, noise):
+    """Return the regret as a share of that of uniform play."""
+    return world.regrets(subject.play(world.rows, noise, 5).public["points"]).sum() / world.at_random
+
+
+@pytest.mark.parametrize("channel", ["duchi", "piecewise", "hybrid", "laplace"])
+def test_it_learns_through_every_channel_and_without_one(channel):
+    """Seeded; of 20 other seeds the worst was .11 through a channel (ε = 4) and .04 without."""
+    space = grid("squared-exponential", 0.2, 30)
+    world = kernel_function(space.kernel, 1000, 6)
+    named = {"rounds": 1000, "points": 30, "bound": Fraction(world.bound), "noise_bound": Fraction(1)}
+    local = LocalPosterior(epsilon=Fraction(4), channel=channel, **named)
+    assert fraction(local, world, rehearse(local.proof(Fraction(0)), Rehearsal(7))) < 0.3
+    assert fraction(LocalPosterior(privacy="none", **named), world, NoNoise()) < 0.1
