@@ -1,6 +1,7 @@
 """Private mechanisms: one file each, with its query, sensitivity, proof and release.
 
-What whoever writes or uses one needs is offered here, imported when it is first asked for (PEP 562).
+What whoever writes or uses one needs is offered here, imported when it is first asked for (PEP 562); the
+rules of proof are in `dpaccount.proof`.
 
 >>> from mechanisms import Domain, grid
 >>> Domain(2, (0,), (1,), (False,)).rows
@@ -11,19 +12,60 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mechanisms.shared import grid
-    from mechanisms.subject import Domain, Rows, Subject, View
+    from dpaccount.errors import InputError
+    from dpaccount.noise.receipt import Noise
+    from dpaccount.noise.samplers import Integers
+    from mechanisms.shared import accuracy, confidence, grid
+    from mechanisms.subject import (
+        EXAMPLE,
+        Domain,
+        Rows,
+        Subject,
+        Tabular,
+        View,
+        known_relation,
+        released,
+        shown,
+        shown_to_all,
+        wide,
+    )
     from mechanisms.subject.private import Private, release
 
-__all__ = ["Domain", "Private", "Rows", "Subject", "View", "grid", "release"]
+__all__ = [
+    "EXAMPLE",
+    "Domain",
+    "InputError",
+    "Integers",
+    "Noise",
+    "Private",
+    "Rows",
+    "Subject",
+    "Tabular",
+    "View",
+    "accuracy",
+    "confidence",
+    "grid",
+    "known_relation",
+    "release",
+    "released",
+    "shown",
+    "shown_to_all",
+    "wide",
+]
+
+_MODULES = ("accuracy", "confidence", "grid")  #: whole modules of `mechanisms.shared`
+_HOMES = {
+    "InputError": "dpaccount.errors",
+    "Integers": "dpaccount.noise.samplers",
+    "Noise": "dpaccount.noise.receipt",
+    **dict.fromkeys(("Private", "release"), "mechanisms.subject.private"),
+}
 
 
 def __getattr__(name: str) -> Any:
     """Return a public name from the module that defines it; raises `AttributeError` for any other."""
-    if name == "grid":
-        return import_module("mechanisms.shared.grid")
-    if name in ("Private", "release"):
-        return getattr(import_module("mechanisms.subject.private"), name)
+    if name in _MODULES:
+        return import_module(f"mechanisms.shared.{name}")
     if name in __all__:
-        return getattr(import_module("mechanisms.subject"), name)
+        return getattr(import_module(_HOMES.get(name, "mechanisms.subject")), name)
     raise AttributeError(f"module 'mechanisms' has no attribute {name!r}")
