@@ -208,6 +208,8 @@ def _answering(request: pytest.FixtureRequest, name: str, check: Check) -> Itera
         except pytest.fail.Exception:  # refuted, or said to be no test: an answer too
             answered = True
             raise
+        except ours().DpaccountError as error:
+            raise WrongRequest(str(error)) from None
         answered = True
         return found
 

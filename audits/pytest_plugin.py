@@ -1,12 +1,14 @@
-"""What the fixtures of the pytest plugin do; the plugin itself is the module `pytest_dpaccount`."""
+"""What the fixtures of the pytest plugin do; the plugin itself is the module `pytest_dpaccount`.
+
+Errors are `DpaccountError`, of which the plugin makes one line.
+"""
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 from msgspec.structs import replace as changed
@@ -20,18 +22,32 @@ from audits.sandbox.crew import Crew
 from audits.sensitivity.search import NORMS, answer, runnable, test_sensitivity
 from audits.subjects.code import Code
 from dpaccount.documents import Place, parse_toml, read_bytes
-from dpaccount.errors import DpaccountError, InputError
+from dpaccount.errors import DpaccountError, InputError  # noqa: F401  # pytest_dpaccount catches the first
 from dpaccount.exact import as_exact, to_digits
-from pytest_dpaccount import Budget, Effort, WrongRequest
 
 
-@contextmanager
-def _one_line() -> Iterator[None]:
-    """Turn our errors into wrong requests of a test."""
-    try:
-        yield
-    except DpaccountError as error:
-        raise WrongRequest(str(error)) from None
+class Budget(Protocol):
+    """The session's probability of a false alarm, spent claim by claim; `notes` are for its summary."""
+
+    notes: list[str]
+
+    def share(self) -> Fraction:
+        """Return the risk of the next claim."""
+
+    def spend(self) -> None:
+        """Record that the claim which was given `share` was attacked."""
+
+
+class Effort(Protocol):
+    """How much work a claim takes, from which seed."""
+
+    @property
+    def trials(self) -> int:
+        """Return the number of runs."""
+
+    @property
+    def seed(self) -> int:
+        """Return the seed."""
 
 
 def private(
@@ -40,19 +56,18 @@ def private(
     """Audit a function at the risk that is next in the budget; see the fixture `dp_private`."""
     __tracebackhide__ = True
     seconds = _seconds(terms)
-    with _one_line():
-        name = _name(function)
-        asked = AuditArguments(
-            **_arguments(terms),
-            trials=Fraction(_trials(effort.trials)),
-            seed=Fraction(effort.seed),
-            early=True,
-        ).request(name)
-        data = described_by(name, asked.data)
-        share = budget.share()
-        asked = changed(asked, plan=replace(asked.plan, confidence=1 - share))
-        with _crew(function, seconds) as crew:
-            found = audit_function(crew, asked, data, silent)
+    name = _name(function)
+    asked = AuditArguments(
+        **_arguments(terms),
+        trials=Fraction(_trials(effort.trials)),
+        seed=Fraction(effort.seed),
+        early=True,
+    ).request(name)
+    data = described_by(name, asked.data)
+    share = budget.share()
+    asked = changed(asked, plan=replace(asked.plan, confidence=1 - share))
+    with _crew(function, seconds) as crew:
+        found = audit_function(crew, asked, data, silent)
     if found["verdict"] == "NOT ATTACKED":
         pytest.fail(_not_attacked(function, asked, found), pytrace=False)
     budget.spend()
@@ -71,13 +86,12 @@ def query(
     seconds = _seconds(terms)
     norm, bound = terms.pop("norm", None), terms.pop("bound", None)
     if norm not in NORMS or bound is None:
-        raise WrongRequest(f"norm is one of {', '.join(NORMS)}, and bound is a number")
-    with _one_line():
-        name, arguments = _name(function), _arguments(terms)
-        data = described(arguments["terms"], arguments.get("relation"), arguments.get("radius"))
-        declared = declared_sensitivity(norm, _number(bound, "bound"), described_by(name, data))
-        with _crew(function, seconds) as crew:
-            found = test_sensitivity(crew, declared, effort.seed)
+        raise InputError(f"norm is one of {', '.join(NORMS)}, and bound is a number")
+    name, arguments = _name(function), _arguments(terms)
+    data = described(arguments["terms"], arguments.get("relation"), arguments.get("radius"))
+    declared = declared_sensitivity(norm, _number(bound, "bound"), described_by(name, data))
+    with _crew(function, seconds) as crew:
+        found = test_sensitivity(crew, declared, effort.seed)
     if found.refuted:
         said = f"{name} moves by {found.worst:g}, declared {norm} {bound}"
         pytest.fail(f"{said}; this test fails:\n\n{runnable(found, name)}", pytrace=False)
@@ -102,8 +116,8 @@ def _arguments(terms: dict[str, Any]) -> dict[str, Any]:
     """Return the terms of a test as arguments of a request: numbers exact, data as documents."""
     for key in terms:
         if key not in (*NUMERIC_TERMS, *DATA, *TABLE, "relation"):
-            raise WrongRequest(
-                f"unknown term {key!r}; known: {', '.join((*NUMERIC_TERMS, 'relation', *DATA))}"
+            raise InputError(
+                f"unknown term {key!r}", f"known: {', '.join((*NUMERIC_TERMS, 'relation', *DATA))}"
             )
     arguments = {key: _number(terms[key], key) for key in NUMERIC_TERMS if key in terms}
     relation = {"relation": str(terms["relation"])} if "relation" in terms else {}
@@ -131,13 +145,13 @@ def _number(value: Any, name: str) -> Fraction:
 def _seconds(terms: dict[str, Any]) -> float:
     seconds = terms.pop("seconds", 60.0)
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= 10**7:
-        raise WrongRequest(f"seconds is {seconds!r}; a number above 0 and at most 10000000 belongs here")
+        raise InputError(f"seconds is {seconds!r}", "a number above 0 and at most 10000000 belongs here")
     return float(seconds)
 
 
 def _trials(trials: int) -> int:
     if not 10 <= trials <= 10**7:
-        raise WrongRequest(f"--dp-trials is {trials}; a whole number from 10 to 10000000 belongs here")
+        raise InputError(f"--dp-trials is {trials}", "a whole number from 10 to 10000000 belongs here")
     return trials
 
 
@@ -153,7 +167,7 @@ def _name(function: Callable[..., Any]) -> str:
     """Return module:name of a function of a module; a lambda or local function has a name for people only."""
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
     if not callable(function) or isinstance(function, type) or _module_file(function) is None:
-        raise WrongRequest(f"{function!r:.70} is not a function of a module; name one")
+        raise InputError(f"{function!r:.70} is not a function of a module", "name one")
     return f"{module}:{name or type(function).__qualname__}"
 
 
@@ -205,7 +219,7 @@ def _sent(function: Callable[..., Any]) -> bytes:
         finally:
             cloudpickle.unregister_pickle_by_value(own)
     except Exception as error:  # pickling raises whatever objects raise
-        raise WrongRequest(f"{_name(function)} cannot be sent to another process: {error}") from None
+        raise InputError(f"{_name(function)} cannot be sent to another process: {error}") from None
 
 
 def _not_attacked(function: Callable[..., Any], question: Audit, found: dict[str, Any]) -> str:

@@ -10,7 +10,8 @@ import pytest
 from audits import pytest_plugin
 from audits.datasets.neighbours import candidates
 from audits.sensitivity import search
-from pytest_dpaccount import Budget, Effort, WrongRequest
+from dpaccount.errors import InputError
+from pytest_dpaccount import Budget, Effort
 
 FUNCTIONS = """
 import numpy as np
@@ -201,7 +202,7 @@ def test_the_fixtures_take_the_same_declaration(in_process, few):
     with pytest.raises(pytest.fail.Exception, match=r"result\['cost'\]"):
         pytest_plugin.private(noisy, terms, EFFORT, budget)
     for more in ({"low": 0}, {"as_": "spark"}, {"rows": 0}):
-        with pytest.raises(WrongRequest):
+        with pytest.raises(InputError):
             pytest_plugin.query(cost, {**TERMS, **more, "norm": "l1", "bound": 1}, EFFORT, budget)
 
 

@@ -27,7 +27,8 @@ from audits.datasets.shape import Shape
 from audits.sandbox.crew import TimeUp
 from audits.sensitivity import search
 from audits.subjects.code import Code
-from pytest_dpaccount import AuditBudget, Budget, WrongRequest
+from dpaccount.errors import InputError
+from pytest_dpaccount import Budget, Effort
 
 NOTHING = {  # what the first run does, as the error says it
     "raises": "raises ValueError: no data",
@@ -172,7 +173,7 @@ def test_queries_that_fail_now_and_then_are_counted(dpaccount, claimed, tmp_path
 # ------------------------------------------------------------------ the fixtures
 
 
-EFFORT = AuditBudget(trials=600, seconds=60.0, seed=1)
+EFFORT = Effort(trials=600, seconds=60.0, seed=1)
 TERMS = {"epsilon": 1, "shape": (1,), "low": 0, "high": 1, "dtype": "int", "seconds": 60}
 QUERY = {"norm": "l1", "bound": 1, "shape": (3,), "low": 0, "high": 1, "dtype": "int", "seconds": 60}
 
@@ -194,7 +195,7 @@ def test_a_test_of_what_gives_nothing_is_an_error(planted, monkeypatch, name):
         lambda: pytest_plugin.private(function, dict(TERMS), EFFORT, budget),
         lambda: pytest_plugin.query(function, dict(QUERY), EFFORT, budget),
     ):
-        with pytest.raises(WrongRequest, match=re.escape(NOTHING.get(name, "function"))) as raised:
+        with pytest.raises(InputError, match=re.escape(NOTHING.get(name, "function"))) as raised:
             call()
         assert "\n" not in str(raised.value)
     assert budget.spent == 0
