@@ -22,7 +22,7 @@ from bandits.learning.gp_ucb import raised, upper_bounds
 from bandits.statistics import continual_sums
 from bandits.statistics.calibration import target
 from bandits.statistics.second_moments import centred, contribution
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import (
@@ -65,7 +65,7 @@ class DoublingGpUcb(contextual.Calibrated, contextual.Contextual):
             raise InputError(f"rounds is {self.rounds}", "the proof lists every node, at most 16384 rounds")
         target(self.epsilon, self.delta)
         if (self.sigma is not None and self.sigma <= 0) or min(self.shift, self.width) < 0:
-            raise InputError("needed sigma > 0, shift >= 0 and width >= 0")
+            raise out_of_range("sigma > 0, shift >= 0 and width >= 0")
         if self.features.size > 400:
             raise InputError(f"{self.features.size} features are too many", "at most 400")
 

@@ -26,7 +26,7 @@ from bandits.simulation.regret_bounds import Spectrum, theorem1_width
 from bandits.statistics import continual_sums, published_noise
 from bandits.statistics.calibration import target
 from bandits.statistics.second_moments import contribution, within
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_rank_one, assume_tree, assume_view, billboard
 from mechanisms.subject import Rows, View
@@ -74,9 +74,9 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
             raise InputError(f"calibration is {self.calibration[:40]!r}", f"known: {', '.join(CALIBRATIONS)}")
         target(self.epsilon, self.delta)
         if min(self.nodes_per_axis, self.refresh) < 1 or not 0 <= self.growth <= 1:
-            raise InputError("needed nodes_per_axis >= 1, refresh >= 1 and growth in [0, 1]")
+            raise out_of_range("nodes_per_axis >= 1, refresh >= 1 and growth in [0, 1]")
         if (self.sigma is not None and self.sigma <= 0) or min(self.shift, self.width) < 0:
-            raise InputError("needed sigma > 0, shift >= 0 and width >= 0")
+            raise out_of_range("sigma > 0, shift >= 0 and width >= 0")
         self._check_confidence()
         if self.features.size > MAX_FEATURES:
             raise InputError(

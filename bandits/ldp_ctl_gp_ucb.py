@@ -14,7 +14,7 @@ from typing import ClassVar
 from bandits.learning.arrivals import Floats
 from bandits.local_privacy.gp_ucb import PointGpUcb, prior_of
 from bandits.local_privacy.subject import LocalRewards, name_of
-from dpaccount.errors import InputError
+from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import Theorem
 from mechanisms.local.channels import laplace_answer, laplace_proof
@@ -43,7 +43,7 @@ class LdpCtlGpUcb(LocalRewards):
         """Refuse parameters that make no sense, before any charge."""
         super().__post_init__()
         if self.width < 0 or self.rewards_within <= 0:
-            raise InputError("needed width >= 0 and rewards_within > 0")
+            raise out_of_range("width >= 0 and rewards_within > 0")
 
     def domain(self) -> Domain:
         """Return one row a person: what every point would pay them, as far out as the claim says."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from bandits.local_privacy.gp_ucb import PointGpUcb, prior_of
 from bandits.local_privacy.subject import LocalRewards
-from dpaccount.errors import InputError
+from dpaccount.errors import out_of_range
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class LdpGpUcb(LocalRewards):
         """Refuse parameters that make no sense, before any charge."""
         super().__post_init__()
         if self.width < 0:
-            raise InputError("needed width >= 0")
+            raise out_of_range("width >= 0")
 
     def learner(self, coins: int) -> PointGpUcb:
         """Return the learner; a reward's own noise is at most R, so that its variance is at most R²."""

@@ -24,7 +24,7 @@ from bandits.learning.gp_ucb import raised, upper_bounds
 from bandits.statistics import published_noise
 from bandits.statistics.calibration import least_sigma, target
 from bandits.statistics.second_moments import centred, contribution
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import (
     REPLACE_ONE,
@@ -78,9 +78,9 @@ class LocalGpUcb(contextual.Contextual):
             raise InputError(f"calibration is {self.calibration[:40]!r}", "known: exact, published")
         target(self.epsilon, self.delta)
         if min(self.nodes_per_axis, self.refresh) < 1:
-            raise InputError("needed nodes_per_axis >= 1 and refresh >= 1")
+            raise out_of_range("nodes_per_axis >= 1 and refresh >= 1")
         if (self.sigma is not None and self.sigma <= 0) or min(self.shift, self.width) < 0:
-            raise InputError("needed sigma > 0, shift >= 0 and width >= 0")
+            raise out_of_range("sigma > 0, shift >= 0 and width >= 0")
         if self.features.size > 400:
             raise InputError(f"{self.features.size} features are too many", "at most 400")
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from bandits.local_privacy.posterior import ResidualPosterior
 from bandits.local_privacy.subject import LocalRewards
-from dpaccount.errors import InputError
+from dpaccount.errors import out_of_range
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class LocalPosterior(LocalRewards):
         """Refuse parameters that make no sense, before any charge."""
         super().__post_init__()
         if self.explore < 0 or self.keep <= 0:
-            raise InputError("needed explore >= 0 and keep > 0")
+            raise out_of_range("explore >= 0 and keep > 0")
 
     def learner(self, coins: int) -> ResidualPosterior:
         """Return the posterior before anybody answered."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from bandits.learning.arm_posterior import ArmPosterior, ArmPrior, posterior
 from bandits.simulation.replay import Offer, Offers, Replay
 from dpaccount.documents import Place
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise, NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_covers, assume_view, billboard, nodes
@@ -85,13 +85,13 @@ class LoggedPolicy:
             raise InputError(f"prior is {self.prior!r}", f"known: {', '.join(PRIORS)}")
         needed = len(self.arms) if self.prior == "positions" else 0
         if len(self.arms) < 2 or len(self.logging) not in (0, len(self.arms)) or len(self.positions) < needed:
-            raise InputError("needed two arms or more", "shares and positions are one for each")
+            raise InputError("shares and positions are one for each arm", "needed two arms or more")
         if not 0 < self.chance <= 1 or not self.reward.strip():
-            raise InputError("needed 0 < chance <= 1 and a reward")
+            raise out_of_range("0 < chance <= 1 and a reward")
         self.counts.check_sigma(self.sigma)
         size, number = self.plan
         if not 2 <= self.slots <= MAX_SLOTS or number > MAX_BATCHES:
-            raise InputError(f"needed 2 to {MAX_SLOTS} slots and at most {MAX_BATCHES} batches")
+            raise out_of_range(f"2 to {MAX_SLOTS} slots and at most {MAX_BATCHES} batches")
         if size < 1 or number < 1 or size * number >= self.slots:
             raise InputError(
                 f"{number} batches of {size} leave nothing of {self.slots} slots", "keep some for the last"

@@ -19,7 +19,7 @@ from bandits.learning.public_moments import MomentBandit
 from bandits.statistics import continual_sums
 from bandits.statistics.calibration import target
 from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF, contribution
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball, assume_view, billboard
 from mechanisms.subject import Rows, View
@@ -60,7 +60,7 @@ class MomentGpUcb(MomentBandit):
         if self.prior not in PRIORS:
             raise InputError(f"prior is {self.prior[:40]!r}", f"known: {', '.join(PRIORS)}")
         if min(self.size, self.refresh) < 1 or min(self.width, self.growth) < 0 or self.growth > 1:
-            raise InputError("needed size >= 1, refresh >= 1, width >= 0 and growth in [0, 1]")
+            raise out_of_range("size >= 1, refresh >= 1, width >= 0 and growth in [0, 1]")
         if self.sigma is not None and self.sigma <= 0:
             raise InputError(f"sigma is {float(self.sigma)}", "it must be above 0")
         largest = max(self.refresh, int(self.growth * self.rounds))

@@ -23,7 +23,7 @@ from bandits.statistics import continual_sums
 from bandits.statistics.axes import symmetric_root
 from bandits.statistics.calibration import target
 from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF, contribution
-from dpaccount.errors import InputError
+from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball, assume_view, billboard
 from mechanisms.continual import factors
@@ -54,7 +54,7 @@ class PhasedGpUcb(MomentBandit):
         """Refuse parameters that make no sense, before any charge."""
         contextual.domain(self.rounds, self.candidates, self.dimension)
         if self.size < 1 or (self.sigma is not None and self.sigma <= 0):
-            raise InputError("needed size >= 1 and sigma > 0")
+            raise out_of_range("size >= 1 and sigma > 0")
         target(self.epsilon, self.delta)
         largest = max(FIRST_PHASE, int(GROWTH * self.rounds))
         continual_sums.stays_exact(STREAM, len(self.ends), largest, CONTRIBUTION_BITS)

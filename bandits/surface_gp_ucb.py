@@ -23,7 +23,7 @@ from bandits.learning.features import eigenfeatures, quadrature_features
 from bandits.simulation.surfaces import Surface, surface
 from bandits.statistics import continual_sums, kernels, published_noise
 from bandits.statistics.calibration import least_sigma, target
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_covers, assume_rank_one
@@ -76,16 +76,14 @@ class SurfaceGpUcb:
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, before any charge."""
         if not 1 <= self.batch <= 1000 or not 2 <= self.rounds <= 1000 * self.batch:
-            raise InputError(
-                "needed a batch of 1 ... 1000 people, at least 2 rounds and at most 1000 batches"
-            )
+            raise out_of_range("a batch of 1 ... 1000 people, at least 2 rounds and at most 1000 batches")
         if self.calibration not in CALIBRATIONS:
             raise InputError(f"calibration is {self.calibration[:40]!r}", f"known: {', '.join(CALIBRATIONS)}")
         kernels.known(self.kernel, REWARD_BOUND)
         if self.basis not in BASES:
             raise InputError(f"basis is {self.basis[:40]!r}", f"known: {', '.join(BASES)}")
         if not 1 <= self.nodes_per_axis <= 16 or self.width < 0 or not 0 < self.error < 1:
-            raise InputError("needed 1 ... 16 nodes_per_axis, width >= 0 and error in (0, 1)")
+            raise out_of_range("1 ... 16 nodes_per_axis, width >= 0 and error in (0, 1)")
         if self.sigma is not None and self.sigma <= 0:
             raise InputError(f"sigma is {float(self.sigma)}", "it must be above 0")
         target(self.epsilon, self.delta)

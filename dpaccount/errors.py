@@ -35,6 +35,11 @@ class InputError(DpaccountError):
         return InputError(self.what, self.right, where if self.where is None else f"{where}: {self.where}")
 
 
+def out_of_range(needed: str) -> InputError:
+    """Return the error to raise about parameters that do not meet these conditions."""
+    return InputError("a parameter is out of range", f"needed {needed}")
+
+
 def posix_module(name: str) -> ModuleType:
     """Return a module that Linux and macOS have; raises `InputError` elsewhere, when it is first needed."""
     try:

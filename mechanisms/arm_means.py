@@ -12,7 +12,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from dpaccount.documents import Place
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem
@@ -65,9 +65,9 @@ class ArmMeans:
         if not isinstance(self.arms, tuple) or not isinstance(self.strata, tuple):
             raise InputError("arms and strata follow from a table", "declare [data.columns]")
         if not isinstance(self.logging, tuple) or len(self.logging) not in (0, len(self.arms)):
-            raise InputError("needed one share of logging for every arm")
+            raise out_of_range("one share of logging for every arm")
         if self.rows < 1 or not 0 < self.chance <= 1 or not self.reward.strip():
-            raise InputError("needed rows >= 1, 0 < chance <= 1 and a reward")
+            raise out_of_range("rows >= 1, 0 < chance <= 1 and a reward")
         self.counts.check_sigma(self.sigma)
         if self.rows * self.counts.unit >= 2**52:
             raise InputError(

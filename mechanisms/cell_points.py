@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, finite
@@ -41,9 +41,12 @@ class CellPoints:
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
         if not 0 < self.epsilon <= 30 or min(self.rows, self.columns) < 1 or self.bins < 2:
-            raise InputError("needed epsilon in (0, 30], rows >= 1, columns >= 1 and bins >= 2")
+            raise out_of_range("epsilon in (0, 30], rows >= 1, columns >= 1 and bins >= 2")
         if self.columns > 8 or self.bins**self.columns > 256:
-            raise InputError("needed bins to the power of columns at most 256", "use fewer bins or columns")
+            raise InputError(
+                "there are too many cells",
+                "needed at most 8 columns, and bins to the power of columns at most 256",
+            )
         grid.spanned(self.low, self.high)
 
     @cached_property

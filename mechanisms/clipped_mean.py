@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpaccount.errors import InputError
+from dpaccount.errors import out_of_range
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
@@ -43,7 +43,7 @@ class ClippedMean:
         """Refuse parameters that make no sense."""
         known_relation(self.relation)
         if self.low >= self.high or min(self.scale, self.count_scale) <= 0 or self.rows < 1:
-            raise InputError("needed low < high, scale > 0, count_scale > 0 and rows >= 1")
+            raise out_of_range("low < high, scale > 0, count_scale > 0 and rows >= 1")
         grid.room(self.rows * self._half + 100 * self.scale, self.bits)
 
     @property

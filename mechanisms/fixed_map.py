@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpaccount.errors import InputError
+from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Theorem
@@ -42,9 +42,9 @@ class FixedMap(moved_rows.ClippedRows):
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
         if min(self.sigma, self.radius) <= 0 or min(self.rows, self.columns, self.dimension) < 1:
-            raise InputError("needed sigma > 0, radius > 0, rows >= 1, columns >= 1 and dimension >= 1")
+            raise out_of_range("sigma > 0, radius > 0, rows >= 1, columns >= 1 and dimension >= 1")
         if self.seed < 0 or max(self.columns, self.dimension) > moved_rows.WIDEST:
-            raise InputError(f"needed seed >= 0, columns and dimension at most {moved_rows.WIDEST}")
+            raise out_of_range(f"seed >= 0, columns and dimension at most {moved_rows.WIDEST}")
         moved_rows.room(2 * self.radius + 16 * self.sigma, self.bits)
         moved_rows.relation_of(self.unit)
 

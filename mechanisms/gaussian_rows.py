@@ -5,7 +5,7 @@ from fractions import Fraction
 from functools import partial
 from typing import ClassVar
 
-from dpaccount.errors import InputError
+from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Theorem
@@ -38,7 +38,7 @@ class GaussianRows(moved_rows.ClippedRows):
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
         if min(self.sigma, self.radius) <= 0 or min(self.rows, self.columns) < 1:
-            raise InputError("needed sigma > 0, radius > 0, rows >= 1 and columns >= 1")
+            raise out_of_range("sigma > 0, radius > 0, rows >= 1 and columns >= 1")
         grid.room(self.radius + 16 * self.sigma, self.bits)
         moved_rows.relation_of(self.unit)
 

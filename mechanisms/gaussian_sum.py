@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpaccount.errors import InputError
+from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, linear
@@ -37,7 +37,7 @@ class GaussianSum:
         """Refuse parameters that make no sense."""
         known_relation(self.relation)
         if min(self.sigma, self.radius) <= 0 or min(self.rows, self.columns) < 1:
-            raise InputError("needed sigma > 0, radius > 0, rows >= 1 and columns >= 1")
+            raise out_of_range("sigma > 0, radius > 0, rows >= 1 and columns >= 1")
         grid.room(self.rows * self.radius + 16 * self.sigma, self.bits)
 
     def domain(self) -> Domain:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, exact_root, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, differences, lattice_gaussian
@@ -42,7 +42,7 @@ class Histogram:
         """Refuse parameters that make no sense."""
         known_relation(self.relation)
         if self.sigma <= 0 or min(self.cells, self.rows) < 1 or self.threshold < 0:
-            raise InputError("needed sigma > 0, cells >= 1, rows >= 1 and threshold >= 0")
+            raise out_of_range("sigma > 0, cells >= 1, rows >= 1 and threshold >= 0")
         if self.cells > MAX_LISTED_CELLS:
             raise InputError(
                 f"at most {MAX_LISTED_CELLS} cells have an exact proof", "use count-by-group for more"

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
@@ -34,7 +34,7 @@ class JointGaussian(SymmetricGaussian):
         """Refuse parameters that make no sense."""
         super().__post_init__()
         if not 0 < self.ratio <= 64 or max(self.ratio.numerator, self.ratio.denominator) > 64:
-            raise InputError("needed a ratio above 0, a fraction of integers up to 64")
+            raise out_of_range("a ratio above 0, a fraction of integers up to 64")
         if 64 * (self.rows * (1 + self.reward) ** 2 + 32 * self.sigma) >= 2**30:
             raise InputError(
                 "the sums would outgrow 64 bits", "use fewer rows, less noise or a smaller bound"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from dpaccount.errors import InputError
+from dpaccount.errors import out_of_range
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
@@ -40,7 +40,7 @@ class KNorm(moved_rows.ClippedRows):
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
         if min(self.rate, self.radius) <= 0 or self.rows < 1 or not 1 <= self.columns <= MOST_COLUMNS:
-            raise InputError(f"needed rate > 0, radius > 0, rows >= 1 and columns in 1 ... {MOST_COLUMNS}")
+            raise out_of_range(f"rate > 0, radius > 0, rows >= 1 and columns in 1 ... {MOST_COLUMNS}")
         grid.room(self.radius + 1000 / self.rate, self.bits)
         moved_rows.relation_of(self.unit)
 

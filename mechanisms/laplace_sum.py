@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpaccount.errors import InputError
+from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_clipped, laplace, linear
@@ -33,7 +33,7 @@ class LaplaceSum:
         """Refuse parameters that make no sense."""
         known_relation(self.relation)
         if self.low > self.high or self.scale <= 0 or self.rows < 1:
-            raise InputError("needed low <= high, scale > 0 and rows >= 1")
+            raise out_of_range("low <= high, scale > 0 and rows >= 1")
         grid.room(self.rows * max(abs(self.low), abs(self.high)) + 100 * self.scale, self.bits)
 
     def domain(self) -> Domain:

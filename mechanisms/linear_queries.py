@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, discrete_gaussian, linear
@@ -57,7 +57,7 @@ class LinearQueries:
         if self.workload not in WORKLOADS:
             raise InputError(f"workload is {self.workload!r}", f"known: {', '.join(WORKLOADS)}")
         if self.sigma <= 0 or not 1 <= self.cells <= MAX_LISTED_CELLS or self.rows < 1:
-            raise InputError(f"needed sigma > 0, cells in 1 ... {MAX_LISTED_CELLS} and rows >= 1")
+            raise out_of_range(f"sigma > 0, cells in 1 ... {MAX_LISTED_CELLS} and rows >= 1")
         if len(matrix(self.workload, self.cells)) > MAX_LISTED_CELLS:
             raise InputError(f"{self.workload} makes more than {MAX_LISTED_CELLS} queries", "use fewer cells")
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem
@@ -44,9 +44,9 @@ class LocalMean:
         if self.channel not in TABLES:
             raise InputError(f"channel is {self.channel!r}", f"known: {', '.join(TABLES)}")
         if not 0 < self.epsilon <= 30 or self.low >= self.high:
-            raise InputError("needed epsilon in (0, 30] and low < high")
+            raise out_of_range("epsilon in (0, 30] and low < high")
         if not 1 <= self.steps <= 64 or self.rows < 1:
-            raise InputError("needed steps in 1 ... 64 and rows >= 1")
+            raise out_of_range("steps in 1 ... 64 and rows >= 1")
 
     @cached_property
     def _channel(self) -> TableChannel:

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpaccount.errors import InputError
+from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, linear
@@ -45,7 +45,7 @@ class Projection:
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
         if min(self.sigma, self.radius) <= 0 or min(self.rows, self.columns, self.dimension) < 1:
-            raise InputError("needed sigma > 0, radius > 0, rows >= 1, columns >= 1 and dimension >= 1")
+            raise out_of_range("sigma > 0, radius > 0, rows >= 1, columns >= 1 and dimension >= 1")
         grid.room(self.radius + 16 * self.sigma, self.bits)
 
     def domain(self) -> Domain:

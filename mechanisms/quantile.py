@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
@@ -41,9 +41,9 @@ class Quantile:
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
         if self.rate <= 0 or not 0 <= self.rank <= 1 or self.low >= self.high:
-            raise InputError("needed rate > 0, rank in [0, 1] and low < high")
+            raise out_of_range("rate > 0, rank in [0, 1] and low < high")
         if self.candidates < 2 or self.rows < 1:
-            raise InputError(f"needed candidates >= 2 and rows >= 1, found {self.candidates} and {self.rows}")
+            raise out_of_range(f"candidates >= 2 and rows >= 1, found {self.candidates} and {self.rows}")
         grid.room(max(abs(self.low), abs(self.high)), self.bits)
         if self.rows * self._denominator >= 2**60:
             raise InputError("rank has too many digits", "round it to a few")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
@@ -48,7 +48,7 @@ class Quantiles(NoisyCounts):
         """Refuse parameters that make no sense."""
         super().__post_init__()
         if self.low >= self.high or not 1 <= self.levels <= DEEPEST:
-            raise InputError(f"needed low < high and levels in 1 ... {DEEPEST}")
+            raise out_of_range(f"low < high and levels in 1 ... {DEEPEST}")
         grid.spanned(self.low, self.high)
         if not 1 <= len(self.wanted) <= 100 or not all(0 < rank < 1 for rank in self.wanted):
             raise InputError(f"ranks is {self.ranks!r}", "needed 1 to 100 numbers between 0 and 1")

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpaccount.errors import InputError
+from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem
@@ -38,7 +38,7 @@ class RandomisedResponse:
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
         if not 0 < self.epsilon <= 30 or self.cells < 2 or self.rows < 1:
-            raise InputError("needed epsilon in (0, 30], cells >= 2 and rows >= 1")
+            raise out_of_range("epsilon in (0, 30], cells >= 2 and rows >= 1")
 
     @cached_property
     def table(self) -> tables.Table:

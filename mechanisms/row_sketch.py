@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpaccount.errors import InputError
+from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Theorem
@@ -42,9 +42,9 @@ class RowSketch(moved_rows.ClippedRows):
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
         if min(self.sigma, self.radius, self.stretch) <= 0:
-            raise InputError("needed sigma > 0, radius > 0 and stretch > 0")
+            raise out_of_range("sigma > 0, radius > 0 and stretch > 0")
         if min(self.rows, self.columns, self.dimension) < 1 or self.columns > moved_rows.WIDEST:
-            raise InputError(f"needed rows >= 1, dimension >= 1 and columns in 1 ... {moved_rows.WIDEST}")
+            raise out_of_range(f"rows >= 1, dimension >= 1 and columns in 1 ... {moved_rows.WIDEST}")
         moved_rows.room(self.stretch * self.radius + 16 * self.sigma, self.bits)
         moved_rows.relation_of(self.unit)
 

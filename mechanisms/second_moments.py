@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
@@ -53,7 +53,7 @@ class SecondMoments:
         """Refuse parameters that make no sense."""
         known_relation(self.relation)
         if self.low >= self.high or self.sigma <= 0 or min(self.rows, self.columns) < 1 or self.ridge < 0:
-            raise InputError("needed low < high, sigma > 0, ridge >= 0, rows >= 1 and columns >= 1")
+            raise out_of_range("low < high, sigma > 0, ridge >= 0, rows >= 1 and columns >= 1")
         if self.rows * 4 + 32 * self.sigma >= 2**30:
             raise InputError("the sums would outgrow 64 bits", "use fewer rows or less noise")
         if len(self.ends) != self.columns or any(low >= high for low, high in self.ends):

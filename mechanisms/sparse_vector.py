@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpaccount.errors import InputError
+from dpaccount.errors import out_of_range
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
@@ -41,7 +41,7 @@ class SparseVector:
         """Refuse parameters that make no sense."""
         known_relation(self.relation)
         if min(self.threshold_scale, self.scale) <= 0 or min(self.limit, self.questions, self.rows) < 1:
-            raise InputError("needed threshold_scale > 0, scale > 0, limit, questions and rows >= 1")
+            raise out_of_range("threshold_scale > 0, scale > 0, limit, questions and rows >= 1")
 
     def domain(self) -> Domain:
         """Return one column per question, beyond 0 and 1 on either side, so that rows are clipped."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpaccount.errors import InputError, RuleError
+from dpaccount.errors import InputError, RuleError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, exact_root
 from dpaccount.proof import (
@@ -53,7 +53,7 @@ class StableHistogram:
         """Refuse parameters that make no sense."""
         known_relation(self.relation)
         if self.scale <= 0 or self.threshold < 2 or min(self.cells, self.rows) < 1:
-            raise InputError("needed scale > 0, threshold >= 2, cells >= 1 and rows >= 1")
+            raise out_of_range("scale > 0, threshold >= 2, cells >= 1 and rows >= 1")
         if not 1 <= self.keys <= 64:
             raise InputError(f"keys is {self.keys}", "needed 1 ... 64 cells that a row may name")
         if not 0 <= self.text <= LONGEST_TEXT:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
@@ -58,7 +58,7 @@ class SymmetricGaussian:
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
         if self.sigma <= 0 or self.reward < 0 or min(self.rows, self.columns) < 1:
-            raise InputError("needed sigma > 0, reward >= 0, rows >= 1 and columns >= 1")
+            raise out_of_range("sigma > 0, reward >= 0, rows >= 1 and columns >= 1")
         if self.rows * (1 + self.reward) ** 2 + 32 * self.sigma >= 2**30:
             raise InputError(
                 "the sums would outgrow 64 bits", "use fewer rows, less noise or a smaller bound"

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
@@ -49,7 +49,7 @@ class Variance:
         """Refuse parameters that make no sense."""
         known_relation(self.relation)
         if self.low >= self.high or self.sigma <= 0 or self.rows < 1:
-            raise InputError("needed low < high, sigma > 0 and rows >= 1")
+            raise out_of_range("low < high, sigma > 0 and rows >= 1")
         grid.spanned(self.low, self.high)
         if not 1 <= self.steps <= MAX_STEPS:
             raise InputError(f"steps is {self.steps}", f"needed 1 ... {MAX_STEPS}")

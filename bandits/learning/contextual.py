@@ -18,7 +18,7 @@ from bandits.learning.arrivals import Actions, Answered, replay
 from bandits.learning.features import RADIUS, Features, feature_map
 from bandits.statistics import published_noise
 from bandits.statistics.calibration import least_sigma
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem
 from mechanisms.subject import Domain, Rows, View
 
@@ -42,7 +42,7 @@ class Learner(Protocol):
 def domain(rounds: int, candidates: int, dimension: int) -> Domain:
     """Return one row per person: the candidates' coordinates, then what each would pay, in [0, 1]."""
     if rounds < 2 or min(candidates, dimension) < 1:
-        raise InputError("needed rounds >= 2, candidates >= 1 and dimension >= 1")
+        raise out_of_range("rounds >= 2, candidates >= 1 and dimension >= 1")
     low = (-RADIUS,) * (candidates * dimension) + (0.0,) * candidates
     high = (RADIUS,) * (candidates * dimension) + (1.0,) * candidates
     return Domain(rounds, low, high, (False,) * len(low))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bandits.learning.nystrom import NystromFeatures
 from bandits.statistics import kernels
 from bandits.statistics.axes import settled_eigh
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 
 Floats = NDArray[np.float64]
 Kernel = Callable[[Floats, Floats], Floats]  #: points [n, d] and [m, d] ↦ [n, m]
@@ -65,7 +65,7 @@ class FourierFeatures:
     def __post_init__(self) -> None:
         """Refuse weights that do not make a norm of 1, such as the negative ones of a misprinted formula."""
         if self.weights.min() < 0 or abs(self.weights.sum() - 1) > NORM_ROUNDING:
-            raise InputError("needed weights of at least 0 that sum to 1")
+            raise out_of_range("weights of at least 0 that sum to 1")
 
     def __call__(self, points: Floats) -> Floats:
         """Return features of shape [..., 2F] for points of shape [..., d]."""
@@ -88,7 +88,7 @@ def quadrature_features(dimension: int, per_axis: int, lengthscale: float) -> Fo
     (the weight printed in Dubey 2021, Definition 4, is negative at some nodes).
     """
     if per_axis < 1 or not lengthscale > 0:
-        raise InputError("needed per_axis >= 1 and lengthscale > 0", f"found {per_axis} and {lengthscale}")
+        raise InputError(f"found {per_axis} and {lengthscale}", "needed per_axis >= 1 and lengthscale > 0")
     nodes, weights = np.polynomial.hermite.hermgauss(per_axis)
     return _tensor(dimension, np.sqrt(2) * nodes / lengthscale, weights / sqrt(pi))
 

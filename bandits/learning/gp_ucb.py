@@ -8,7 +8,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsymm, dsymv, dsyr
 from scipy.linalg.lapack import dpotrf
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 
 Floats = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ class GpUcb:
     def __post_init__(self) -> None:
         """Start from the prior."""
         if self.size < 1 or not self.ridge > 0 or not self.width >= 0:
-            raise InputError("needed size >= 1, ridge > 0 and width >= 0")
+            raise out_of_range("size >= 1, ridge > 0 and width >= 0")
         self._inverse = np.asfortranarray(np.eye(self.size) / self.ridge)
         self.weights = np.zeros(self.size)
 
@@ -89,7 +89,7 @@ class GpUcb:
     def tell(self, features: Floats, reward: float) -> None:
         """Learn from one observed reward."""
         if features.shape != (self.size,) or not np.isfinite(reward):
-            raise InputError(f"needed {self.size} features and a finite reward")
+            raise out_of_range(f"{self.size} features and a finite reward")
         along = dsymv(1.0, self._inverse, features)
         share = 1.0 / (1.0 + float(features @ along))
         self._inverse = dsyr(-share, along, a=self._inverse, overwrite_a=1)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.statistics.axes import settled_eigh
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -29,7 +29,7 @@ def oversampling(accuracy: float, rounds: int, failure: float) -> float:
     `accuracy` is ε in (0, 1), `rounds` is T and `failure` δ in (0, 1].
     """
     if not 0 < accuracy < 1 or rounds < 1 or not 0 < failure <= 1:
-        raise InputError("needed accuracy in (0, 1), rounds >= 1 and failure in (0, 1]")
+        raise out_of_range("accuracy in (0, 1), rounds >= 1 and failure in (0, 1]")
     return 6 * (1 + accuracy) / (1 - accuracy) * log(2 * rounds / failure) / accuracy**2
 
 
@@ -55,7 +55,7 @@ def root(kernel: Floats) -> Floats:
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or not kernel.size:
         raise InputError("the dictionary is empty", "needed at least one point")
     if not np.isfinite(kernel).all() or not kernel.diagonal().max() > 0:
-        raise InputError("needed a finite kernel matrix with a point of positive variance in the dictionary")
+        raise out_of_range("a finite kernel matrix with a point of positive variance in the dictionary")
     values, vectors = settled_eigh(kernel)
     kept = values > CUT * values[0]
     found: Floats = (vectors[:, kept] / np.sqrt(values[kept]))[:, ::-1]

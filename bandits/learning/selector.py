@@ -16,7 +16,7 @@ from bandits.learning.contextual import together
 from bandits.statistics import continual_sums
 from bandits.statistics.calibration import least_sigma
 from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.proof import REPLACE_ONE, assume_ball
 from mechanisms.local.channels import CHANNELS, channel
 
@@ -55,7 +55,7 @@ def choose_local(
     Raises `InputError` for parameters that make no sense.
     """
     if rounds < 1 or bound <= 0 or noise_bound < 0:
-        raise InputError("needed rounds >= 1, bound > 0 and noise_bound >= 0")
+        raise out_of_range("rounds >= 1, bound > 0 and noise_bound >= 0")
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or not np.isfinite(kernel).all():
         raise InputError("a kernel matrix is square and finite", f"found the shape {kernel.shape}")
     squares = {name: answer_square(name, epsilon) for name in CHANNELS}

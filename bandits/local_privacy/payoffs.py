@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 
 Floats = NDArray[np.float64]
 
@@ -44,11 +44,11 @@ class Payoffs:
         """Refuse numbers that bound nothing."""
         numbers = (self.bound, self.moment, self.noise_moment, self.start, self.scale, self.tail_power or 0.0)
         if not all(np.isfinite(numbers)) or min(numbers) < 0 or min(self.bound, self.moment) <= 0:
-            raise InputError("needed finite B > 0, v > 0, c >= 0, and a tail of numbers of at least 0")
+            raise out_of_range("finite B > 0, v > 0, c >= 0, and a tail of numbers of at least 0")
         if not 0 < self.order <= 1:
             raise InputError(f"the order alpha is {self.order:g}", "it lies in (0, 1]")
         if self.clip is not None and not 0 < self.clip < np.inf:
-            raise InputError("needed a clip above 0 and finite, or none")
+            raise out_of_range("a clip above 0 and finite, or none")
 
     @property
     def sure(self) -> bool:

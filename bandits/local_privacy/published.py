@@ -8,7 +8,7 @@ import numpy as np
 
 from bandits.local_privacy.payoffs import CONSTANTS, Payoffs
 from bandits.local_privacy.subject import LocalRewards
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from mechanisms.local.channels import LaplaceChannel
 
 UNIT_RANGE = Fraction(1)
@@ -38,7 +38,7 @@ class PublishedGpUcb(LocalRewards):
                 "messages of a channel have a second moment", "give order = 1 with privacy 'local'"
             )
         if self.noise_moment is not None and self.noise_moment < 0:
-            raise InputError("needed noise_moment >= 0")
+            raise out_of_range("noise_moment >= 0")
         if self.bound == 0:
             raise InputError("the bound B is 0, so there is nothing to learn", "needed bound > 0")
 

@@ -19,7 +19,7 @@ from bandits.learning.arrivals import TOLD, Answered, replay
 from bandits.local_privacy.learner import Question, RewardLearner
 from bandits.simulation.delays import FILES, delays
 from bandits.simulation.points import Points, grid, of_matrix
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Theorem
 from mechanisms.local.channels import CHANNELS, Channel, channel
@@ -64,9 +64,9 @@ class LocalRewards:
         if self.channel not in self.channels:
             raise InputError(f"channel is {self.channel[:40]!r}", f"known here: {', '.join(self.channels)}")
         if not 0 < self.epsilon <= 30 or self.rounds < 1:
-            raise InputError("needed epsilon in (0, 30] and rounds >= 1")
+            raise out_of_range("epsilon in (0, 30] and rounds >= 1")
         if min(self.bound, self.noise_bound) < 0 or self.bound + self.noise_bound == 0:
-            raise InputError("needed bound >= 0 and noise_bound >= 0, not both 0")
+            raise out_of_range("bound >= 0 and noise_bound >= 0, not both 0")
         self.space  # noqa: B018  # refuses a kernel that is none
 
     @cached_property

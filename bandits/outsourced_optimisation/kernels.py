@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 
 Floats = NDArray[np.float64]
 MAX_KERNEL_NUMBER = 1e100  #: number of a modeler's, so that squares and their sums are doubles
@@ -32,7 +32,7 @@ class RowKernel:
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
         if not self.length > 0 or not self.scale > 0 or not (np.asarray(self.spread) >= 0).all():
-            raise InputError("needed length > 0, scale > 0 and noise variance >= 0")
+            raise out_of_range("length > 0, scale > 0 and noise variance >= 0")
 
     def shrunk(self, dimension: int) -> float:
         """Return a = Π(1 + 2s²/l²)^{−1/2} over coordinates: what two rows at one place have in common."""
@@ -64,7 +64,7 @@ def squared_distances(points: Floats, others: Floats) -> Floats:
 def scaled(points: Floats, lengths: Floats) -> Floats:
     """Return rows with every coordinate divided by its own length, so that one length fits all."""
     if lengths.shape != (points.shape[1],) or not (lengths > 0).all():
-        raise InputError(f"needed {points.shape[1]} lengths above 0, one for each coordinate")
+        raise out_of_range(f"{points.shape[1]} lengths above 0, one for each coordinate")
     if not ((lengths >= 1 / MAX_KERNEL_NUMBER) & (lengths <= MAX_KERNEL_NUMBER)).all():
         raise InputError(
             "lengths are beyond what squares can be computed of", "give some from 1e-100 to 1e100"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky
 
 from bandits.outsourced_optimisation.kernels import RowKernel, squared_distances
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 
 Floats = NDArray[np.float64]
 LENGTHS = 40  #: that are tried, in equal ratios
@@ -27,7 +27,7 @@ def fitted(
     around the answers' own variance, without which few answers alike would make it 0.
     """
     if len(points) != len(answers) or len(points) < 2:
-        raise InputError("needed at least two answers, one for each row that was asked")
+        raise out_of_range("at least two answers, one for each row that was asked")
     diameter = math.sqrt(float(squared_distances(points, points).max()))
     if diameter == 0:
         raise InputError("all rows that were asked are one point", "ask others before lengths are learnt")

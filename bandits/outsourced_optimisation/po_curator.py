@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from dpaccount.errors import InputError, RuleError
+from dpaccount.errors import InputError, RuleError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import Theorem
 from dpaccount.relation import bounded_row
@@ -31,7 +31,7 @@ class PoCurator:
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense; few rows are another case of the theorem."""
         if min(self.rows, self.columns, self.dimension) < 1 or min(self.radius, self.unit) <= 0:
-            raise InputError("needed rows, columns and dimension >= 1, radius > 0 and a unit > 0")
+            raise out_of_range("rows, columns and dimension >= 1, radius > 0 and a unit > 0")
         if self.rows < self.columns + 2:
             raise InputError(
                 f"{self.rows} rows of {self.columns} numbers: n <= d + 1 is another case of the theorem"

@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from bandits.statistics.calibration import least_sigma
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from mechanisms.gaussian_rows import GaussianRows
 from mechanisms.k_norm import MOST_COLUMNS
 from mechanisms.shared import moved_rows
@@ -38,7 +38,7 @@ def choose(
     is out of range, or where neither noise is known: δ = 0 and more columns than K-norm noise is drawn for.
     """
     if epsilon <= 0 or not 0 <= delta < 1 or min(columns, rows) < 1 or radius <= 0 or unit < 0:
-        raise InputError("needed epsilon > 0, 0 <= delta < 1, columns >= 1, rows >= 1, radius > 0, unit >= 0")
+        raise out_of_range("epsilon > 0, 0 <= delta < 1, columns >= 1, rows >= 1, radius > 0, unit >= 0")
     lengths = _k_norm(columns, epsilon, unit, radius)
     normal = _gaussian(columns, epsilon, delta, unit, radius, rows) if delta > 0 else None
     drawn = columns <= MOST_COLUMNS

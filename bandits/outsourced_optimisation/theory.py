@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from bandits.outsourced_optimisation.published import width
-from dpaccount.errors import InputError
+from dpaccount.errors import out_of_range
 
 Floats = NDArray[np.float64]
 MAX_SEARCHED_COLUMNS = 10_000  #: columns that a search for r looks at
@@ -24,7 +24,7 @@ def needed_columns(rows: int, mu: float, nu: float) -> int:
     ν = ½ is let in: it is the loosest that there is.
     """
     if rows < 2 or not 0 < mu < 1 or not 0 < nu <= 0.5:
-        raise InputError("needed n >= 2, 0 < mu < 1 and 0 < nu <= 1/2")
+        raise out_of_range("n >= 2, 0 < mu < 1 and 0 < nu <= 1/2")
     return math.ceil(8 * math.log(rows**2 / mu) / nu**2)
 
 
@@ -34,7 +34,7 @@ def distance_ratio(nu: float, least: float, threshold: float) -> tuple[float, fl
     C′ = 1 where σ_min = `least` is at least ω = `threshold`, else 1 + ω²/σ_min².
     """
     if not 0 < nu <= 0.5 or least < 0 or threshold <= 0:
-        raise InputError("needed 0 < nu <= 1/2, a least singular value >= 0 and omega > 0")
+        raise out_of_range("0 < nu <= 1/2, a least singular value >= 0 and omega > 0")
     if least >= threshold:
         return 1 - nu, 1 + nu
     return 1 - nu, (1 + nu) * (1 + (threshold / least) ** 2 if least else math.inf)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.private_prediction.public_grid import Places, PublicGrid
-from dpaccount.errors import InputError
+from dpaccount.errors import out_of_range
 
 Floats = NDArray[np.float64]
 MIN_EIGENVALUE_SHARE: Final = 1e-6  #: eigenvalues below this share of the first are left out
@@ -66,7 +66,7 @@ def _best(grid: PublicGrid, rounds: int, bound: float, epsilon: float, width: fl
     `width`·B·max_w … is what scores range within.
     """
     if not epsilon > 0:
-        raise InputError("needed epsilon > 0")
+        raise out_of_range("epsilon > 0")
     features = grid.features(MIN_EIGENVALUE_SHARE)
     squares, values = features.phi**2, features.eigenvalues / features.eigenvalues.sum()
     whole = float(features.eigenvalues.sum())

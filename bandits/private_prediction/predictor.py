@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from bandits.private_prediction.public_grid import Places, PublicGrid
 from bandits.statistics import kernels
 from bandits.statistics.calibration import least_sigma
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import (
@@ -82,7 +82,7 @@ class Predictor:
         if self.rule not in RULES:
             raise InputError(f"rule is {self.rule[:40]!r}", f"known: {', '.join(RULES)}")
         if self.epsilon <= 0 or not 0 <= self.delta < 1:
-            raise InputError("needed epsilon > 0 and 0 <= delta < 1")
+            raise out_of_range("epsilon > 0 and 0 <= delta < 1")
         _ = self.grid
 
     # -------------------------------------------------------------- public constants

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bandits.statistics import kernels
 from bandits.statistics.axes import settled_eigh
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -36,7 +36,7 @@ class PublicGrid:
         if self.actions < 1:
             raise InputError("the action grid is empty", "needed actions >= 1")
         if self.contexts < 1 or self.actions * self.contexts > MAX_PLACES:
-            raise InputError(f"needed contexts >= 1 and at most {MAX_PLACES} pairs of an action and a cell")
+            raise out_of_range(f"contexts >= 1 and at most {MAX_PLACES} pairs of an action and a cell")
         kernels.known(self.kernel, self.lengthscale)
 
     @property

@@ -23,7 +23,7 @@ from bandits.private_prediction.predictor import MAX_PREDICTIONS, share
 from bandits.private_prediction.public_grid import PublicGrid
 from bandits.statistics.calibration import least_sigma
 from bandits.statistics.clipped_sums import CONTRIBUTION_BITS
-from dpaccount.errors import InputError
+from dpaccount.errors import out_of_range
 from dpaccount.proof import REPLACE_ONE, assume_ball, linear
 from mechanisms.shared import grid as steps
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
@@ -39,7 +39,7 @@ def choose(
     Pure ε is asked for by `delta` 0.  Raises `InputError` for parameters that make no sense.
     """
     if epsilon <= 0 or not 0 <= delta < 1 or rounds < 2 or (predictions is not None and predictions < 1):
-        raise InputError("needed epsilon > 0, 0 <= delta < 1, rounds >= 2 and predictions >= 1")
+        raise out_of_range("epsilon > 0, 0 <= delta < 1, rounds >= 2 and predictions >= 1")
     found = {("function-release", "k-norm"): _released(grid, rounds, _k_norm(epsilon), MAX_K_NORM_NUMBERS)}
     if delta > 0:
         found["function-release", "gaussian"] = _released(grid, rounds, _gaussian(grid, epsilon, delta), None)

@@ -23,7 +23,7 @@ from typing import Final, NoReturn
 from flint import arb, arb_mat
 
 from bandits.statistics import kernels
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 
@@ -112,7 +112,7 @@ class PosteriorVariance:
         if not points:
             raise InputError("Z is empty", "needed at least one point")
         if len(weights) != len(points) or min(weights) <= 0:
-            raise InputError("needed a weight above 0 for each point of Z")
+            raise out_of_range("a weight above 0 for each point of Z")
         gram = arb_mat([[self._k(a, b) for b in points] for a in points])
         for place, weight in enumerate(weights):
             gram[place, place] += ball(self.ridge / weight)

@@ -25,7 +25,7 @@ from bandits.simulation.simulated_people import simulated_people
 from bandits.simulation.surfaces import Surface, surface
 from bandits.statistics.additive_model import SCALES
 from bandits.surface_gp_ucb import SurfaceGpUcb
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import Theorem
@@ -71,7 +71,7 @@ def choose(
     another promise, none stands in for another.  Raises `InputError` for parameters that make no sense.
     """
     if epsilon <= 0 or not 0 < delta < 1 or rounds < 2:
-        raise InputError("needed epsilon > 0, 0 < delta < 1 and rounds >= 2")
+        raise out_of_range("epsilon > 0, 0 < delta < 1 and rounds >= 2")
     if privacy == "joint":
         if rounds > MAX_REHEARSED_ROUNDS:
             return quietest(epsilon, delta, rounds, MomentGpUcb.size)

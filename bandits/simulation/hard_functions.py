@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.simulation.potential_rewards import PotentialRewards
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 
 Floats = NDArray[np.float64]
 HARD_KERNELS = ("squared-exponential", "matern-5/2")
@@ -95,7 +95,7 @@ class HardFunctions:
     def size(self, moment: float, alpha: float = 1.0) -> float:
         """Return (v/2Δ)^{1/α}, the size of a reward that is not 0; an error where (11) is no law."""
         if not 0 < alpha <= 1 or not moment > 0:
-            raise InputError("needed 0 < alpha <= 1 and moment > 0")
+            raise out_of_range("0 < alpha <= 1 and moment > 0")
         if self.gap > moment ** (1 / (1 + alpha)) / 2:
             raise InputError(
                 f"a gap of {self.gap:.4g} is above half of moment^(1/(1 + alpha)): law (11) is none"
@@ -119,7 +119,7 @@ def norms(kernel: str, lengthscale: float, gap: float, widths: Floats) -> Floats
 def hard_functions(kernel: str, lengthscale: float, *, bound: float, gap: float) -> HardFunctions:
     """Return the most functions of gap Δ whose norm is at most `bound`; an error where there are not two."""
     if not min(bound, gap) > 0:
-        raise InputError("needed bound > 0 and gap > 0")
+        raise out_of_range("bound > 0 and gap > 0")
     fits = norms(kernel, lengthscale, gap, WIDTHS) <= bound
     if not fits.any():
         raise InputError(
@@ -143,7 +143,7 @@ def hardest(
     Its absolute constant C is not known and taken for 1.  M falls as the gap rises, so one gap fits.
     """
     if not epsilon > 0 or rounds < 1:
-        raise InputError("needed epsilon > 0 and rounds >= 1")
+        raise out_of_range("epsilon > 0 and rounds >= 1")
     power, top = alpha / (1 + alpha), moment ** (1 / (1 + alpha)) / 2
 
     def allowed(count: int) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.statistics.axes import settled_eigh
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 
 Floats = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ def spectral_upper_bound(kernel: Floats, rounds: int, ridge: float) -> float:
 def feature_upper_bound(size: int, rounds: int, ridge: float) -> float:
     """Return ½ m ln(1 + T/(mλ)), at least γ_T of any m features of norm at most 1."""
     if min(size, rounds) < 1 or not ridge > 0:
-        raise InputError("needed size >= 1, rounds >= 1 and ridge > 0")
+        raise out_of_range("size >= 1, rounds >= 1 and ridge > 0")
     return size * log(1 + rounds / (size * ridge)) / 2
 
 
@@ -72,7 +72,7 @@ def _sensible(kernel: Floats, ridge: float) -> None:
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or not len(kernel):
         raise InputError("a kernel matrix is square", f"found the shape {kernel.shape}")
     if not ridge > 0 or not np.isfinite(kernel).all():
-        raise InputError("needed a finite kernel matrix and ridge > 0")
+        raise out_of_range("a finite kernel matrix and ridge > 0")
 
 
 GAIN_KERNELS = ("linear", "squared-exponential", "matern")

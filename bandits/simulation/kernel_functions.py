@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.simulation.potential_rewards import PotentialRewards
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 
 Floats = NDArray[np.float64]
 CENTRES = 100
@@ -24,7 +24,7 @@ def kernel_function(kernel: Floats, rounds: int, seed: int, noise: str = "unifor
     with 3 degrees of freedom, E y² ≤ v = B² + 3 and E η² = c = 3; its noise has no bound, and R is NaN.
     """
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or rounds < 1:
-        raise InputError("needed a square kernel matrix and rounds >= 1")
+        raise out_of_range("a square kernel matrix and rounds >= 1")
     if noise not in NOISES:
         raise InputError(f"noise is {noise[:40]!r}", f"known: {', '.join(NOISES)}")
     rng = np.random.default_rng([seed, 11 + NOISES.index(noise)])  # apart from a run's coins and noise

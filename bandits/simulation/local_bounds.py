@@ -9,7 +9,7 @@ that lower and upper orders match across classes only.
 from dataclasses import dataclass
 from math import expm1, log
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 
 BOUNDED_KERNELS = ("squared-exponential", "matern")
 
@@ -34,9 +34,9 @@ class Setting:
         if (self.kernel == "matern") != (self.smoothness is not None):
             raise InputError("a Matérn kernel, and no other, needs its smoothness")
         if not (0 < self.epsilon <= 30 and 0 < self.alpha <= 1) or min(self.rounds, self.dimension) < 1:
-            raise InputError("needed 0 < epsilon <= 30, 0 < alpha <= 1, rounds >= 1 and dimension >= 1")
+            raise out_of_range("0 < epsilon <= 30, 0 < alpha <= 1, rounds >= 1 and dimension >= 1")
         if not min(self.norm, self.moment, self.smoothness or 1.0) > 0:
-            raise InputError("needed norm > 0, moment > 0 and smoothness > 0")
+            raise out_of_range("norm > 0, moment > 0 and smoothness > 0")
 
 
 # ------------------------------------------------------------------ Theorem 1: below

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.statistics.axes import settled_eigh
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ def grid(kernel: str, lengthscale: float, count: int) -> Points:
     if kernel not in POINT_KERNELS:
         raise InputError(f"kernel is {kernel[:40]!r}", f"known: {', '.join(POINT_KERNELS)}, sensors, stocks")
     if not 2 <= count <= MAX_POINTS or not 0 < lengthscale < np.inf:
-        raise InputError(f"needed 2 to {MAX_POINTS} points and lengthscale > 0")
+        raise out_of_range(f"2 to {MAX_POINTS} points and lengthscale > 0")
     at = np.linspace(0, 1, count)
     apart = np.abs(np.subtract.outer(at, at)) / lengthscale
     if kernel == "squared-exponential":

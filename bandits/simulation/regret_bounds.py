@@ -12,7 +12,7 @@ import numpy as np
 
 from bandits.learning.features import quadrature_features
 from bandits.simulation.information_gain import gain_exponent
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 
 COSINE_ROUNDING = 1e-12  #: of cosines and their weighted sum in double precision
 
@@ -22,7 +22,7 @@ COSINE_ROUNDING = 1e-12  #: of cosines and their weighted sum in double precisio
 def theorem2_bound(dimension: int, nodes_per_axis: int, lengthscale: float, width: float) -> float:
     """Return d·2^(d−1)·√(π/2)·m̄^(−m̄)·(e/(4ν²))^m̄ with ν = ℓ/w: above the error on a box of width w."""
     if min(dimension, nodes_per_axis) < 1 or not min(lengthscale, width) > 0:
-        raise InputError("needed dimension >= 1, nodes_per_axis >= 1, lengthscale > 0 and width > 0")
+        raise out_of_range("dimension >= 1, nodes_per_axis >= 1, lengthscale > 0 and width > 0")
     m, nu = nodes_per_axis, lengthscale / width
     return float(dimension * 2 ** (dimension - 1) * sqrt(pi / 2) * (e / (4 * nu**2 * m)) ** m)
 
@@ -86,7 +86,7 @@ class Spectrum:
     def __post_init__(self) -> None:
         """Refuse limits out of order."""
         if not 0 < self.least <= self.most or not self.kappa >= 0:
-            raise InputError("needed 0 < least <= most and kappa >= 0")
+            raise out_of_range("0 < least <= most and kappa >= 0")
 
 
 def theorem1_width(
@@ -98,7 +98,7 @@ def theorem1_width(
     `log_det` that log-determinant.
     """
     if not 0 < zeta < 1 or not rho > 0 or min(norm, error) < 0:
-        raise InputError("needed 0 < zeta < 1, rho > 0, norm >= 0 and error >= 0")
+        raise out_of_range("0 < zeta < 1, rho > 0, norm >= 0 and error >= 0")
     noise = norm * sqrt(spectrum.most / rho**2 + 1) + spectrum.kappa / rho
     approximation = t * norm * error / (rho * sqrt(spectrum.least))
     return noise + approximation + sqrt(max(log_det, 0.0) + 2 * log(2 / zeta))
@@ -109,7 +109,7 @@ def theorem3_regret(
 ) -> float:
     """Return Theorem 3's bound 2√(Tβ_Tγ_T) + 2T³√(β_T ε)/(3ρ) + 2TBε, `width` being β_T^½."""
     if rounds < 1 or not rho > 0 or min(width, gain, norm, error) < 0:
-        raise InputError("needed rounds >= 1, rho > 0, and width, gain, norm, error >= 0")
+        raise out_of_range("rounds >= 1, rho > 0, and width, gain, norm, error >= 0")
     main = 2 * width * sqrt(rounds * gain)
     return main + 2 * rounds**3 * width * sqrt(error) / (3 * rho) + 2 * rounds * norm * error
 

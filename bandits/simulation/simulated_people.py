@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from bandits.learning.contextual import in_ball
 from bandits.learning.features import squared_exponential
-from dpaccount.errors import InputError
+from dpaccount.errors import out_of_range
 
 Floats = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ class People:
 def simulated_people(rounds: int, candidates: int, dimension: int, seed: int) -> People:
     """Return people drawn as described in `People`, candidates in random order."""
     if rounds < 1 or candidates < 2 or not 1 <= dimension <= 5:
-        raise InputError("needed rounds >= 1, candidates >= 2 and a dimension of 1 ... 5")
+        raise out_of_range("rounds >= 1, candidates >= 2 and a dimension of 1 ... 5")
     rng = np.random.default_rng(seed)
     pool, value = _pool_with_good_points(rng, dimension)
     good, poor = np.flatnonzero(value >= 0.8), np.flatnonzero(value <= 0.6)

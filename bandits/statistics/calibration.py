@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 
-from dpaccount.errors import InputError, RuleError
+from dpaccount.errors import InputError, RuleError, out_of_range
 from dpaccount.proof import Theorem
 from dpaccount.proof.derivation import point
 
@@ -14,7 +14,7 @@ REACH = 40  #: scales from 2^−40 to 2^40 are tried
 def target(epsilon: Fraction, delta: Fraction) -> None:
     """Refuse (ε, δ) that a bandit is not calibrated to; raises `InputError`."""
     if epsilon <= 0 or not 0 < delta < 1:
-        raise InputError("needed epsilon > 0 and 0 < delta < 1")
+        raise out_of_range("epsilon > 0 and 0 < delta < 1")
 
 
 def least_sigma(prove: Callable[[Fraction], Theorem], epsilon: Fraction, delta: Fraction) -> Fraction:
@@ -24,7 +24,7 @@ def least_sigma(prove: Callable[[Fraction], Theorem], epsilon: Fraction, delta: 
     `InputError` where ε or δ is out of range or no scale up to 2^40 is enough.
     """
     if epsilon <= 0 or not 0 <= delta < 1:
-        raise InputError("needed epsilon > 0 and 0 <= delta < 1")
+        raise out_of_range("epsilon > 0 and 0 <= delta < 1")
 
     def enough(sigma: Fraction) -> bool:
         try:

@@ -19,7 +19,7 @@ def nodes_published(rounds: int) -> int:
 
 def _privacy(alpha: Fraction, beta: Fraction) -> None:
     if alpha <= 0 or not 0 < beta < 1:
-        raise InputError("needed alpha > 0 and 0 < beta < 1", f"found {float(alpha)} and {float(beta)}")
+        raise InputError(f"found {float(alpha)} and {float(beta)}", "needed alpha > 0 and 0 < beta < 1")
 
 
 def _up(value: float) -> Fraction:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, assume_tree, factorised, linear, nodes
@@ -43,7 +43,7 @@ class PrefixSums:
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, or whose sums would outgrow 64 bits."""
         if min(self.sigma, self.radius) <= 0 or min(self.rounds, self.columns) < 1:
-            raise InputError("needed sigma > 0, radius > 0, rounds >= 1 and columns >= 1")
+            raise out_of_range("sigma > 0, radius > 0, rounds >= 1 and columns >= 1")
         if self.rounds > self.most:
             raise InputError(
                 f"rounds is {self.rounds}", f"a proof is for at most {self.most}: longer streams restart"

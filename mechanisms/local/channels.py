@@ -15,7 +15,7 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import (
@@ -74,7 +74,7 @@ def channel(name: str, epsilon: Fraction, steps: int = 8) -> "TableChannel | Lap
     if name not in CHANNELS:
         raise InputError(f"channel is {name[:40]!r}", f"known: {', '.join(CHANNELS)}")
     if not 0 < epsilon <= 30:
-        raise InputError("needed epsilon in (0, 30]")
+        raise out_of_range("epsilon in (0, 30]")
     return LaplaceChannel(epsilon) if name == "laplace" else TableChannel(name, epsilon, steps)
 
 

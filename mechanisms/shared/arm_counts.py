@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaccount.errors import InputError, RuleError
+from dpaccount.errors import InputError, RuleError, out_of_range
 from dpaccount.noise.samplers import Integers, exact_root
 from dpaccount.proof import (
     REPLACE_ONE,
@@ -59,7 +59,7 @@ class ArmCounts:
     def __post_init__(self) -> None:
         """Refuse what has no proof of bearable length."""
         if min(self.arms, self.cells, self.steps) < 1:
-            raise InputError("needed at least one arm, one cell and one step")
+            raise out_of_range("at least one arm, one cell and one step")
         if self.places > MOST_CELLS:
             raise InputError(
                 f"{self.arms} arms in {self.cells} cells",
@@ -177,7 +177,7 @@ def _leaf(counts: ArmCounts, query: str, sigma: Fraction) -> Theorem:
 @lru_cache(maxsize=64)
 def _least_sigma(counts: ArmCounts, epsilon: Fraction, delta: Fraction) -> Fraction:
     if epsilon <= 0 or not 0 < delta < 1:
-        raise InputError("needed epsilon > 0 and 0 < delta < 1", "Gaussian noise has no pure epsilon")
+        raise InputError("Gaussian noise has no pure epsilon", "needed epsilon > 0 and 0 < delta < 1")
     parts = 2**SIGMA_BITS
 
     def enough(many: int) -> bool:

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, exact_root
@@ -49,7 +49,7 @@ class NoisyCounts:
         if self.law not in LAWS:
             raise InputError(f"law is {self.law!r}", f"known: {', '.join(LAWS)}")
         if self.scale <= 0 or self.rows < 1:
-            raise InputError("needed scale > 0 and rows >= 1")
+            raise out_of_range("scale > 0 and rows >= 1")
         if self.law == "gaussian" and exact_root(self.scale**2) is None:
             raise InputError(f"scale {self.scale} is no double", "round it up, to a multiple of 1/32 say")
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_range
@@ -34,7 +34,7 @@ class ChoiceByVotes:
         """Refuse parameters that make no sense."""
         known_relation(self.relation)
         if self.rate <= 0 or min(self.limit, self.rows) < 1:
-            raise InputError("needed rate > 0, limit >= 1 and rows >= 1")
+            raise out_of_range("rate > 0, limit >= 1 and rows >= 1")
         if self.candidates < 1:
             raise InputError("there is no candidate to choose", "needed candidates >= 1")
 
