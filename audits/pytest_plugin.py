@@ -26,7 +26,7 @@ from dpaccount.errors import DpaccountError, InputError  # noqa: F401  # pytest_
 from dpaccount.exact import as_exact, to_digits
 
 
-class Budget(Protocol):
+class RiskBudget(Protocol):
     """The session's probability of a false alarm, spent claim by claim; `notes` are for its summary."""
 
     notes: list[str]
@@ -51,7 +51,7 @@ class Effort(Protocol):
 
 
 def private(
-    function: Callable[..., Any], terms: dict[str, Any], effort: Effort, budget: Budget, patched: str = ""
+    function: Callable[..., Any], terms: dict[str, Any], effort: Effort, budget: RiskBudget, patched: str = ""
 ) -> dict[str, Any]:
     """Audit a function at the risk that is next in the budget; see the fixture `dp_private`."""
     __tracebackhide__ = True
@@ -79,7 +79,7 @@ def private(
 
 
 def query(
-    function: Callable[..., Any], terms: dict[str, Any], effort: Effort, budget: Budget, patched: str = ""
+    function: Callable[..., Any], terms: dict[str, Any], effort: Effort, budget: RiskBudget, patched: str = ""
 ) -> dict[str, Any]:
     """Test the declared sensitivity of a query; see the fixture `dp_query`."""
     __tracebackhide__ = True
@@ -102,7 +102,7 @@ def query(
     return answer(found)
 
 
-def _note_patched(budget: Budget, name: str, patched: str) -> None:
+def _note_patched(budget: RiskBudget, name: str, patched: str) -> None:
     """Note what was patched: another process imports modules as their files are."""
     if patched:
         budget.notes.append(f"{name}: {patched}; another process ran it, with modules as their files are")
