@@ -20,11 +20,27 @@ settings.register_profile("deep", max_examples=5000, deadline=None, suppress_hea
 settings.load_profile("dev")
 
 
+def _slow_tests() -> dict[str, int]:
+    """Return the tests of slow_tests.txt: of how many cases one stays in the default run (0: none)."""
+    lines = (ROOT / "tests" / "slow_tests.txt").read_text().splitlines()
+    words = (line.partition(" ") for line in lines if line and not line.startswith("#"))
+    return {name: int(share or 0) for name, _, share in words}
+
+
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave every nth case of a test marked `slow(one_in=n)` slow; the other ones are nightly."""
+    """Mark the tests of slow_tests.txt slow.
+
+    Every nth case of a test marked `slow(one_in=n)` stays slow; the other ones are nightly.
+    """
     seen: Counter[str] = Counter()
+    slow = _slow_tests()
     for item in items:
+        share = slow.get(item.nodeid.partition("[")[0])
+        if share is not None and (share == 0 or seen[item.nodeid.partition("[")[0]] % share):
+            item.add_marker("slow")
+            seen[item.nodeid.partition("[")[0]] += 1
+            continue
         mark = item.get_closest_marker("slow")
         share = mark.kwargs.get("one_in", 1) if mark else 1
         test = item.nodeid.partition("[")[0]
