@@ -20,7 +20,7 @@ LIST = TESTS / "slow_tests.txt"
 CASES = 4
 #: tests of the kernel and the checker stay in the default run, which must notice a slip in either (tests/mutation)
 KEPT = ("tests/dpaccount/proof/", "tests/dpaccount/checker/", "tests/dpaccount/rules/")
-TIME = re.compile(r"([0-9.]+)s (?:call|setup|teardown) +(tests/\S+?\.py)::(\w+)(.*)")
+TIME = re.compile(r"([0-9.]+)s (?:call|setup|teardown) +(tests/\S+?\.py)::([\w:]+)(.*)")
 
 
 def listed() -> dict[str, int]:
@@ -33,16 +33,22 @@ def listed() -> dict[str, int]:
     return entries
 
 
-def functions(file: Path) -> set[str]:
-    """Return the names of a file's functions."""
-    return {node.name for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.FunctionDef)}
+def tests_of(file: Path) -> set[str]:
+    """Return the names of a file's functions, and of its classes of tests."""
+    names = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):  # the tests of a state machine
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return names
 
 
 def exists(name: str) -> bool:
     """Say whether a listed function is there."""
-    file, _, function = name.partition("::")
+    file, first, *_ = name.split("::")
     path = TESTS.parent / file
-    return path.exists() and function in functions(path)
+    return path.exists() and first in tests_of(path)
 
 
 def measured(log: str) -> dict[str, list[float]]:
