@@ -36,7 +36,7 @@ from dpaccount.exact import shown, to_digits
 
 NO_PROOF = (
     "a plain function has no proof; prove its query with `dpaccount sensitivity --prove` and use a mechanism"
-    " of `dpaccount subjects`, or write a mechanism (docs/add-a-mechanism.md)"
+    " of `dpaccount list`, or write a mechanism (docs/add-a-mechanism.md)"
 )
 
 

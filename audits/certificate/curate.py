@@ -45,9 +45,9 @@ OUTPUTS = (
 class Order:
     """What is to be handed out: `source` as `target`, by the claim; `ledger` where the claim names none.
 
-    `longer` says what happens to rows beyond the declared norm or bounds: ``clip`` or ``refuse``; `again`
-    asks for a new, charged release.  The certificate of what is handed out goes
-    into `folder`, if there is one.
+    `out_of_bounds` says what happens to rows beyond the declared norm or bounds: ``clip`` or
+    ``refuse``; `again` asks for a new, charged release.  The certificate of what is handed out
+    goes into `folder`, if there is one.
 
     """
 
@@ -56,7 +56,7 @@ class Order:
     target: Path
     ledger: str | None = None
     certificate: Path | None = None
-    longer: str = "clip"
+    out_of_bounds: str = "clip"
     unsound: bool = False
     again: bool = False
     folder: Path | None = None
@@ -77,8 +77,8 @@ class Curated:
 
 def curate(order: Order) -> Curated:
     """Check, charge, draw and write; raises `InputError` before anything is charged or written."""
-    if order.longer not in ("clip", "refuse"):
-        raise InputError(f"--longer is {order.longer[:40]!r}", "say clip or refuse")
+    if order.out_of_bounds not in ("clip", "refuse"):
+        raise InputError(f"--out-of-bounds is {order.out_of_bounds[:40]!r}", "say clip or refuse")
     if not order.target.parent.is_dir():
         raise InputError(f"{order.target.parent} is no folder", "name a file in one that is there")
     for path in (order.target, beside(order.target)):
@@ -234,7 +234,7 @@ def _longer(order: Order, claim: Claim, data: Floats, radius: float) -> int:
     outside = np.any((data < low) | (data > high), axis=1)
     long = np.array([hypot(*row) > radius * (1 + 1e-12) for row in data.tolist()], dtype=bool)
     count = int(np.count_nonzero(outside | long))
-    if count and order.longer == "refuse":
+    if count and order.out_of_bounds == "refuse":
         raise InputError(
             f"{count} rows are longer than radius = {radius:g}, or beyond low or high",
             "scale or clip them",

@@ -46,14 +46,14 @@ app.command(attacks.audit)
 app.command(attacks.sensitivity)
 app.command(papers.claims)
 app.command(papers.reproduce)
-app.command(attacks.subjects)
+app.command(attacks.list_subjects, name="list")
 app.command(certificates.schema)
 app.command(sessions.ask)
 app.command(sessions.tell)
 ledger_app.command(ledger.init)
 ledger_app.command(ledger.charge)
 ledger_app.command(ledger.reserve)
-ledger_app.command(ledger.draw)
+ledger_app.command(ledger.use)
 ledger_app.command(ledger.release)
 ledger_app.command(ledger.scope)
 ledger_app.command(ledger.cohort)
@@ -67,6 +67,31 @@ ledger_app.command(ledger.checkpoint)
 ledger_app.command(ledger.export)
 ledger_app.command(ledger.import_ledger, name="import")
 ledger_app.command(ledger.grant)
+
+#: Earlier names of commands and, by command, of options: they work, and help does not show them.
+_EARLIER_COMMANDS = {("subjects",): ("list",), ("ledger", "draw"): ("ledger", "use")}
+_EARLIER_OPTIONS = {
+    "certify": {"--again": "--new-release", "--require": "--policy", "--no-code": "--catalogue-only"},
+    "release": {"--again": "--new-release", "--require": "--policy", "--no-code": "--catalogue-only"},
+    "curate": {"--again": "--new-release", "--longer": "--out-of-bounds"},
+    "audit": {"--early": "--stop-early", "--no-code": "--catalogue-only"},
+    "sensitivity": {"--no-code": "--catalogue-only"},
+    "check": {"--at": "--valid-on"},
+}
+
+
+def _current(words: list[str]) -> list[str]:
+    """Return a command line with the names of today, ``--option=value`` included."""
+    for earlier, today in _EARLIER_COMMANDS.items():
+        if tuple(words[: len(earlier)]) == earlier:
+            words = [*today, *words[len(earlier) :]]
+    renamed = _EARLIER_OPTIONS.get(words[0], {}) if words else {}
+
+    def current(word: str) -> str:
+        option, equals, value = word.partition("=")
+        return renamed.get(option, option) + equals + value
+
+    return [current(word) for word in words]
 
 
 @app.command
@@ -113,7 +138,7 @@ def main(arguments: list[str] | None = None) -> None:
 def run(words: list[str]) -> int:  # noqa: PLR0911
     """Run a command; return its exit code."""
     try:
-        result = app(words, exit_on_error=False, print_error=False, result_action="return_value")
+        result = app(_current(words), exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         return _failed(f"{' '.join(str(error).split())}; see dpaccount --help", 2)
     except DpaccountError as error:

@@ -1,4 +1,4 @@
-"""`audit`, `sensitivity` and `subjects`: attacks without a certificate, and what can be attacked."""
+"""`audit`, `sensitivity` and `list`: attacks without a certificate, and what can be attacked."""
 
 import sys
 import time
@@ -33,7 +33,7 @@ def audit(
     Parameters
     ----------
     subject
-        A name from `dpaccount subjects`, or package.module:name.
+        A name from `dpaccount list`, or package.module:name.
     """
     from audits.api import dispatch
 
@@ -92,10 +92,10 @@ def _declared_lines(found: dict[str, Any]) -> str:
     return "\n".join([*rows, lines({**found, "hypotheses": None})])
 
 
-def subjects(name: Name | None = None, *, json_: Json = False) -> int:
+def list_subjects(name: Name | None = None, *, json_: Json = False) -> int:
     """List what can be proved, run and attacked; with NAME, that subject's parameters.
 
-    Example: `dpaccount subjects histogram`
+    Example: `dpaccount list histogram`
 
     Parameters
     ----------

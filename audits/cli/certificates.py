@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from audits.cli.options import (
+    CatalogueOnly,
     File,
     Flag,
     Folder,
     Json,
     Name,
-    NoCode,
     Whole,
     reporting,
     say,
@@ -36,9 +36,9 @@ def certify(
     *,
     out: Folder | None = None,
     quick: Flag = False,
-    again: Flag = False,
-    require: File | None = None,
-    no_code: NoCode = False,
+    new_release: Flag = False,
+    policy: File | None = None,
+    catalogue_only: CatalogueOnly = False,
     jobs: Whole = None,
     json_: Json = False,
 ) -> int:
@@ -57,11 +57,11 @@ def certify(
         Folder for certificate.json, report.html, junit.xml and results.sarif (default certificates/NAME).
     quick
         Cut the audit's runs tenfold; the certificate says so.
-    again
+    new_release
         Make a new, charged release.
-    require
+    policy
         A policy file; exit 1 where it is not met.
-    no_code
+    catalogue_only
         Refuse subjects that are not catalogued.
     jobs
         Processes for the audit (default: the number of cores); the result does not depend on it.
@@ -71,7 +71,9 @@ def certify(
     from audits.certificate.summary import summary
 
     processes = whole(jobs, "--jobs") or cores()
-    done, path = _certified(Certify(claim, quick, again, require, processes, allow_code=not no_code), out)
+    done, path = _certified(
+        Certify(claim, quick, new_release, policy, processes, allow_code=not catalogue_only), out
+    )
     show(done.certificate, json_, lambda found: summary(found, path))
     return 1 if done.broken else VERDICTS[done.certificate["verdict"]]
 
@@ -90,7 +92,7 @@ def _certified(question: "Certify", out: Path | None) -> tuple["CertifyResult", 
     if os.environ.get("GITHUB_ACTIONS") == "true":
         say(annotation(done.certificate, question.claim.as_posix()))
     if done.reprinted:
-        say("run on this data before: printed again, nothing drawn or charged (--again: a new release)")
+        say("run on this data before: printed again, nothing drawn or charged (--new-release makes another)")
     for each in done.broken:
         say(f"policy: {each}")
     return done, path
@@ -101,9 +103,9 @@ def release(
     *,
     out: Folder | None = None,
     quick: Flag = False,
-    again: Flag = False,
-    require: File | None = None,
-    no_code: NoCode = False,
+    new_release: Flag = False,
+    policy: File | None = None,
+    catalogue_only: CatalogueOnly = False,
     jobs: Whole = None,
     json_: Json = False,
 ) -> int:
@@ -122,11 +124,11 @@ def release(
         Folder for the release and the certificate (default certificates/NAME).
     quick
         Cut the audit's runs tenfold; the certificate says so.
-    again
+    new_release
         Make a new, charged release.
-    require
+    policy
         A policy file; exit 1 where it is not met.
-    no_code
+    catalogue_only
         Refuse subjects that are not catalogued.
     jobs
         Processes for the audit (default: the number of cores); the result does not depend on it.
@@ -140,7 +142,9 @@ def release(
     if read_claim(claim).data_file is None:
         raise InputError("nothing to release from", "name a file and a ledger in [data]", claim)
     processes = whole(jobs, "--jobs") or cores()
-    done, path = _certified(Certify(claim, quick, again, require, processes, allow_code=not no_code), out)
+    done, path = _certified(
+        Certify(claim, quick, new_release, policy, processes, allow_code=not catalogue_only), out
+    )
     found = answer(done.certificate, path)
     write_release(found, path.parent)
     show(found, json_, lambda _: summary(done.certificate, path.parent / "release.json"))
@@ -150,7 +154,7 @@ def release(
 def check(
     certificate: File,
     *,
-    at: Annotated[str | None, Parameter(metavar="DATE")] = None,
+    valid_on: Annotated[str | None, Parameter(metavar="DATE")] = None,
     key: File | None = None,
     derivation: Flag = False,
     rules: Flag = False,
@@ -166,7 +170,7 @@ def check(
     ----------
     certificate
         A certificate.json.
-    at
+    valid_on
         A date, YYYY-MM-DD, on which it must still be valid.
     key
         An Ed25519 public key (PEM) that it must be signed with.
@@ -180,9 +184,9 @@ def check(
     from dpaccount import checker
 
     try:
-        day = None if at is None else date.fromisoformat(at)
+        day = None if valid_on is None else date.fromisoformat(valid_on)
     except ValueError:
-        raise InputError(f"--at is {at}", "write a date as YYYY-MM-DD") from None
+        raise InputError(f"--valid-on is {valid_on}", "write a date as YYYY-MM-DD") from None
     if derivation and key is not None:
         raise InputError("a bare derivation is not signed", "leave --key or --derivation out")
     raw, verdict = read_bytes(certificate), None

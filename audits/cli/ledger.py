@@ -148,7 +148,7 @@ def reserve(
     return answered(asked(purpose=purpose, by=by, scope=scope, say=say), json_)
 
 
-def draw(
+def use(
     url: Url,
     key: Text,
     *,
@@ -159,7 +159,7 @@ def draw(
 ) -> int:
     """Mark parts of a reservation as drawn, before their noise is drawn.
 
-    Example: `dpaccount ledger draw sqlite:///team.db may`
+    Example: `dpaccount ledger use sqlite:///team.db may`
 
     Parameters
     ----------

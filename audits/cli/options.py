@@ -25,7 +25,7 @@ Json = Annotated[
         name="--json", negative="", show_default=False, help="Print one JSON document and nothing else."
     ),
 ]
-NoCode = Annotated[bool, Parameter(name="--no-code", negative="", show_default=False)]
+CatalogueOnly = Annotated[bool, Parameter(name="--catalogue-only", negative="", show_default=False)]
 File = Annotated[Path, Parameter(metavar="FILE")]
 Folder = Annotated[Path, Parameter(metavar="FOLDER")]
 Text = Annotated[str, Parameter(metavar="TEXT")]

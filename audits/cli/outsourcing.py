@@ -36,8 +36,8 @@ def curate(  # noqa: PLR0913
     ledger: Url | None = None,
     certificate: File | None = None,
     out: Folder | None = None,
-    longer: Annotated[str, one_of("clip", "refuse")] = "clip",
-    again: Flag = False,
+    out_of_bounds: Annotated[str, one_of("clip", "refuse")] = "clip",
+    new_release: Flag = False,
     published_unsound: Flag = False,
     json_: Json = False,
 ) -> int:
@@ -63,10 +63,10 @@ def curate(  # noqa: PLR0913
         The claim's certificate (default certificates/NAME/certificate.json), which must say CERTIFIED.
     out
         Folder for the certificate of what is handed out (default certificates/NAME-curated).
-    longer
+    out_of_bounds
         What happens to rows beyond the declared norm or bounds: clip (and say how many, to you alone)
         or refuse.
-    again
+    new_release
         Hand out a new, charged release.
     published_unsound
         Run Algorithm 1 of PO-GP-UCB, which protects nobody; TARGET is marked, exit code 1.
@@ -77,7 +77,9 @@ def curate(  # noqa: PLR0913
     from audits.claim import read_claim
 
     folder = out or Path("certificates") / f"{read_claim(claim).name}-curated"
-    order = Order(claim, source, target, ledger, certificate, longer, published_unsound, again, folder)
+    order = Order(
+        claim, source, target, ledger, certificate, out_of_bounds, published_unsound, new_release, folder
+    )
     made = curated(order)
     body, path = made.certificate, folder / "certificate.json"
     if made.because is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import File, Flag, NoCode, Number, Numbers, Whole, number, one_of
+from audits.cli.options import CatalogueOnly, File, Flag, Number, Numbers, Whole, number, one_of
 from dpaccount.documents import Place, parse_json, parse_toml, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import read_exact
@@ -62,9 +62,9 @@ class AuditOptions:
         A dataset of your own function, in JSON or in a JSON file: no search for others.
     right
         Its neighbour.
-    early
+    stop_early
         Stop at the first refutation; the lower bound is then just above the claim.
-    no_code
+    catalogue_only
         Refuse subjects that are not catalogued.
     """
 
@@ -85,8 +85,8 @@ class AuditOptions:
     columns: File | None = None
     left: Data | None = None
     right: Data | None = None
-    early: Flag = False
-    no_code: NoCode = False
+    stop_early: Flag = False
+    catalogue_only: CatalogueOnly = False
 
     def question(self, subject: str | None) -> "Audit":
         """Return the request; raises `InputError` for what is missing or wrong, or does not go together."""
@@ -104,8 +104,8 @@ class AuditOptions:
             relation=self.relation,
             radius=number(self.radius, "--radius"),
             terms=terms_of(self),
-            early=self.early,
-            allow_code=not self.no_code,
+            early=self.stop_early,
+            allow_code=not self.catalogue_only,
             named=option,
         ).request(subject)
 
@@ -182,7 +182,7 @@ class SensitivityOptions:
         Limit on the time of all runs of your own code (default 60).
     prove
         If nothing is found, prove the bound by interval branch and bound; exit 3 where that is undecided.
-    no_code
+    catalogue_only
         Refuse subjects that are not catalogued.
     """
 
@@ -201,7 +201,7 @@ class SensitivityOptions:
     seconds: Number = None
     jobs: Whole = None
     prove: Flag = False
-    no_code: NoCode = False
+    catalogue_only: CatalogueOnly = False
 
     def question(self, target: str) -> "Sensitivity":
         """Return the request; raises `InputError` for what is missing or wrong, or does not go together."""
@@ -217,6 +217,6 @@ class SensitivityOptions:
             seconds=number(self.seconds, "--seconds"),
             jobs=number(self.jobs, "--jobs"),
             prove=self.prove,
-            allow_code=not self.no_code,
+            allow_code=not self.catalogue_only,
             named=option,
         ).request(target)

@@ -41,7 +41,7 @@ class CatalogueEntry:
     made_by: type[Any]
 
     def parameters(self) -> dict[str, dict[str, object]]:
-        """Return each parameter's type and default, as `dpaccount subjects` prints them.
+        """Return each parameter's type and default, as `dpaccount list` prints them.
 
         One without a default has an `example` instead, if its class names one.
         """
@@ -93,7 +93,7 @@ def find(name: str) -> CatalogueEntry:
 
 
 def listed(name: str | None) -> list[dict[str, Any]] | dict[str, Any]:
-    """Return what `dpaccount subjects` prints: all, or the one of this name."""
+    """Return what `dpaccount list` prints: all, or the one of this name."""
     function = None if name is None else function_named(name)
     if function is not None:
         return _listed_function(function)

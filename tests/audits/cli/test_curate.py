@@ -96,7 +96,7 @@ def test_what_is_handed_out_is_charged_once_and_the_checker_takes_its_certificat
 def test_rows_beyond_the_norm_are_clipped_and_counted_or_refused(tmp_path, certified):
     table(tmp_path, cells="24,24"), (url := ledger(tmp_path))
     with pytest.raises(InputError, match="1 rows are longer than radius = 25"):
-        hand_out(tmp_path, certified, url=url, longer="refuse")
+        hand_out(tmp_path, certified, url=url, out_of_bounds="refuse")
     assert not list(tmp_path.glob("out*"))
     assert hand_out(tmp_path, certified, url=url).clipped == 1
 
@@ -443,10 +443,10 @@ def test_cells_beyond_the_declared_bounds_count_as_clipped_like_rows_beyond_the_
     read = read_claim(path)
     for cells, beyond in (("9,-9", 0), ("20,1", 1), ("1,-9.5", 1)):
         source = table(tmp_path, cells=cells)
-        order = Order(path, source, tmp_path / "out.csv", longer="refuse")
+        order = Order(path, source, tmp_path / "out.csv", out_of_bounds="refuse")
         if not beyond:
             assert _longer(order, read, _checked(source, read), 25.0) == 0
             continue
         with pytest.raises(InputError, match="1 rows are longer than radius = 25, or beyond low or high"):
             _longer(order, read, _checked(source, read), 25.0)
-        assert _longer(replace(order, longer="clip"), read, _checked(source, read), 25.0) == 1
+        assert _longer(replace(order, out_of_bounds="clip"), read, _checked(source, read), 25.0) == 1
