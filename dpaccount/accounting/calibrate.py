@@ -9,15 +9,16 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from dpaccount.cost import special_bounds
-from dpaccount.cost.answer import Answer
-from dpaccount.cost.exposure import Exposure, exposure_of
+from dpaccount.accounting import account
+from dpaccount.accounting.methods.answer import Answer
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import between, log_float
 from dpaccount.numerics.closed import gaussian
 from dpaccount.numerics.solve import solve
 from dpaccount.numerics.work_budget import CALIBRATION, allowance, exhausted, granted
+from dpaccount.pairs.composition import Composition
+from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.unit_classes import classes
@@ -117,7 +118,7 @@ def _at_width(
     parameter, falls = PARAMETERS[name]
 
     def loss(value: Fraction, width: Fraction = gap) -> Enclosure:
-        return _worst(build(value), lambda total: special_bounds.epsilon(total, delta, width))
+        return _worst(build(value), lambda total: account.epsilon(total, delta, width))
 
     def noise_of(value: Fraction) -> Fraction:
         return value if falls else 1 / value
@@ -162,14 +163,14 @@ def _in_range(name: str, value: int) -> None:
         raise InputError(f"the {name} is out of range; it must be from 1 to 2^63")
 
 
-def _worst(event: Event, evaluate: Callable[[Exposure], Answer]) -> Enclosure:
+def _worst(event: Event, evaluate: Callable[[Composition], Answer]) -> Enclosure:
     """Return the largest answer over the classes of units of one event; refuses when the time is over."""
     if exhausted():
         raise InputError(
             f"{event.name} could not be calibrated within {granted(CALIBRATION):,.0f} steps of work; ask for"
             " a smaller count or a larger delta"
         )
-    answers = [evaluate(exposure_of(found.items)).bounds for found in classes([event])]
+    answers = [evaluate(composition_of(found.items)).bounds for found in classes([event])]
     return max(answers, key=lambda bounds: bounds.upper)
 
 

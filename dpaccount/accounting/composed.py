@@ -20,14 +20,14 @@ from functools import cache, lru_cache
 import numpy as np
 from flint import arb
 
-from dpaccount.cost.answer import UNREACHED
-from dpaccount.cost.exposure import Exposure, Pairs, exposure_of
-from dpaccount.cost.lattice_bounds import stepped
+from dpaccount.accounting.methods.answer import UNREACHED
 from dpaccount.numerics import domination
 from dpaccount.numerics.balls import ball, ceil_of, log_float, precision
-from dpaccount.numerics.fourier.transforms import AtomFactor, LaplaceFactor
-from dpaccount.numerics.lattice import exact_grids
+from dpaccount.numerics.lattice import composing, exact_grids
 from dpaccount.numerics.lattice.excess import Excess
+from dpaccount.pairs.composition import Exact
+from dpaccount.pairs.of_events import composition_of
+from dpaccount.pairs.pair import LossPair
 from dpaccount.plan.event_base import Amount, Cover, Event
 from dpaccount.precision import certified
 
@@ -79,7 +79,7 @@ def mu_squared(items: Iterable[tuple[Event, int]], own: Own = Event.mu_squared) 
             parts.append((event, times))
         else:
             others += square
-    return others + _of_pairs(exposure_of(parts).pairs, alone)
+    return others + _of_pairs(composition_of(parts).pairs, alone)
 
 
 def _known(square: Amount) -> Fraction:
@@ -91,15 +91,15 @@ def _known(square: Amount) -> Fraction:
 @lru_cache(maxsize=4096)
 def _composes(event: Event) -> bool:
     """Say whether an event is a number of pairs of bounded losses, on which both directions agree."""
-    total = exposure_of([(event, 1)])
-    rest = total.mu2[1] or total.failures or total.bounded or not total.symmetric
-    return not rest and all(isinstance(kind, AtomFactor | LaplaceFactor) for kind, _ in total.pairs)
+    total = composition_of([(event, 1)])
+    rest = total.mu2[1] or total.failures or total.upper or not total.symmetric
+    return not rest and all(pair.largest() is not None for pair, _ in total.pairs)
 
 
 @lru_cache(maxsize=1024)
-def _of_pairs(pairs: Pairs, alone: Fraction) -> Fraction:
+def _of_pairs(pairs: Exact, alone: Fraction) -> Fraction:
     """Return μ² for counted pairs, at most `alone`, what they cost one by one."""
-    losses = [_largest(kind) for kind, _ in pairs]
+    losses = [_largest(pair) for pair, _ in pairs]
     if sum(count for _, count in pairs) < 2 or not _near(min(losses), max(losses)):
         return alone
     try:
@@ -113,17 +113,17 @@ def _near(least: Fraction, most: Fraction) -> bool:
     return least >= SMALLEST and most <= LARGEST and most <= APART * least
 
 
-def _largest(kind: object) -> Fraction:
-    found = kind.largest() if isinstance(kind, AtomFactor | LaplaceFactor) else None
-    if found is None:
-        raise TypeError(f"{kind} has unbounded losses")
-    return found
+def _largest(pair: LossPair) -> Fraction:
+    most = pair.largest()
+    if most is None:
+        raise TypeError(f"{pair} has unbounded losses")
+    return most
 
 
-def _curve(pairs: Pairs) -> tuple[domination.Curve, Fraction]:
+def _curve(pairs: Exact) -> tuple[domination.Curve, Fraction]:
     """Return ε ↦ an upper bound on δ(ε) of the composition, and its largest loss."""
-    end = sum((count * _largest(kind) for kind, count in pairs), Fraction(0))
-    variance = float(sum(count * _largest(kind) ** 2 for kind, count in pairs))
+    end = sum((count * _largest(pair) for pair, count in pairs), Fraction(0))
+    variance = float(sum(count * _largest(pair) ** 2 for pair, count in pairs))
     depth = min(DEEPEST, 30 + float(end) ** 2 / (2 * variance))
     lattice = _lattice(pairs, -depth / math.log(2))
     rates = [Fraction(float(rate)) for rate in RATES / math.sqrt(variance)]
@@ -144,18 +144,19 @@ def _curve(pairs: Pairs) -> tuple[domination.Curve, Fraction]:
     return bound, end
 
 
-def _lattice(pairs: Pairs, log2_delta: float) -> Excess:
-    spread = float(sum(2 * count * _largest(kind) for kind, count in pairs))
-    if exact_grids.suits(pairs, lambda: spread):
-        return exact_grids.compose(pairs, log2_delta)
-    return Excess(stepped(Exposure(pairs=pairs), NODES, log2_delta))
+def _lattice(pairs: Exact, log2_delta: float) -> Excess:
+    spread = float(sum(2 * count * _largest(pair) for pair, count in pairs))
+    grids = [(grid, count) for pair, count in pairs if (grid := pair.on_grid()) is not None]
+    if len(grids) == len(pairs) and exact_grids.suits(grids, lambda: spread):
+        return exact_grids.compose(grids, log2_delta)
+    return Excess(composing.stepped(pairs, NODES, log2_delta))
 
 
-def _log_factor(pairs: Pairs, rate: Fraction) -> arb:
+def _log_factor(pairs: Exact, rate: Fraction) -> arb:
     """Return a ball around ln(κ(s)·ΠM(s))."""
     with precision(domination.BITS):
         s = ball(rate)
         found = s * s.log() - (1 + s) * (1 + s).log()
-        for kind, count in pairs:
-            found += count * kind.value(s).log()
+        for pair, count in pairs:
+            found += count * pair.moment(s).log()
         return found

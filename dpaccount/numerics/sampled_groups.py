@@ -12,7 +12,6 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from dpaccount.numerics.balls import ball
-from dpaccount.numerics.fourier.transforms import Factor
 
 FARTHEST = 2.0**30  #: deviations beyond which a threshold is not sought: the tails there are all that is left
 NEAR = 1e-7  #: relative width at which Newton's method takes over from bisection
@@ -20,29 +19,15 @@ STEPS = 80  #: of Newton's method, from a start in floats; it needs a few
 
 
 @dataclass(frozen=True)
-class SampledGroupFactor(Factor):
+class SampledMixture:
     """The pair of `there` units against `gone` others on a Poisson sample of `rate`; `mu2`: μ² of each."""
 
     rate: Fraction
     mu2: Fraction
     there: int
     gone: int
-    transform = False
 
-    @property
-    def symmetric(self) -> bool:  # type: ignore[override]
-        """Say whether both directions are one pair and its mirror image."""
-        return self.there == self.gone
-
-    def reversed(self) -> "SampledGroupFactor":
-        """Return the pair of the other direction."""
-        return SampledGroupFactor(self.rate, self.mu2, self.gone, self.there)
-
-    def ceiling(self) -> arb | None:
-        """Return −gone·ln(1 − q) where nobody is there; else losses have no bound."""
-        return None if self.there else -self.gone * (-ball(self.rate)).log1p()
-
-    def value(self, s: arb) -> arb:
+    def moment_bound(self, s: arb) -> arb:
         """Return an upper bound on M(s), s > 0: P^{1+s} Q^{−s} is jointly convex."""
         mu2, found = ball(self.mu2), arb(0)
         for i, here in enumerate(self.weights(self.there)):

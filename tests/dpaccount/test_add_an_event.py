@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-FILES = ["dpaccount/plan/events.py", "dpaccount/cost/exposure.py"]
+FILES = ["dpaccount/plan/events.py", "dpaccount/pairs/of_events.py"]
 ASK = """
 import sys
 from pathlib import Path

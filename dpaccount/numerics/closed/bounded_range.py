@@ -13,13 +13,14 @@ with all of them equal.
 """
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 from flint import arb, fmpz
 
 from dpaccount.exact import rounded
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, log_float, precision
+from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of, log_float, precision
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
@@ -175,3 +176,20 @@ def _terms(eta: Fraction, count: int, epsilon: Fraction, last: int) -> arb:
 
 def _up(value: arb) -> float:
     return rounded(ceil_of(value), up=True)
+
+
+def curve(eta: Fraction, bits: int) -> Callable[[Fraction], arb]:
+    """Return the curve that dominates one η-bounded-range mechanism: (e^{η/2} − e^{ε/2})²/(e^η − 1), |ε| ≤ η.
+
+    The largest of the curves of two-point losses {t, t − η}, attained at t = (η + ε)/2 (Dong, Durfee & Rogers
+    2020).
+    """
+
+    def value(t: Fraction) -> arb:
+        if t >= eta:
+            return ball(0)
+        if t <= -eta:
+            return accurate(lambda: 1 - ball(t).exp(), bits)
+        return accurate(lambda: ((ball(eta) / 2).exp() - (ball(t) / 2).exp()) ** 2 / ball(eta).expm1(), bits)
+
+    return value

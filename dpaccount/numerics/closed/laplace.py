@@ -56,6 +56,22 @@ def epsilon(target: Fraction, loss: Fraction, count: int, width: Fraction, hint:
     return solve(curve, target, Fraction(0), count * loss, width, hint)
 
 
+@dataclass(frozen=True)
+class TruncatedPowers:
+    """`count` equal Laplace mechanisms of maximal loss `loss` each."""
+
+    loss: Fraction
+    count: int
+
+    def epsilon(self, target: Fraction, width: Fraction, hint: Ends) -> Ends:
+        """Return an enclosure of ε(target), 0 < target < 1."""
+        return epsilon(target, self.loss, self.count, width, hint)
+
+    def delta(self, epsilon: Fraction, small: float) -> arb:
+        """Return a ball around δ(epsilon), about 2^−small."""
+        return delta(epsilon, self.loss, self.count, 60, small)
+
+
 def _continuous_steps(count: int, loss: Fraction, bits: int) -> int:
     """Return how many of the steps may fall between the atoms ±ε₀; more has a probability left over.
 

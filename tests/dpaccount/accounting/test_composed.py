@@ -13,8 +13,9 @@ from dpaccount.accounting import composed
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.composed import mu_squared, over_units
 from dpaccount.accounting.measures import MEASURES
-from dpaccount.cost.exposure import Exposure, exposure_of
 from dpaccount.numerics import domination
+from dpaccount.pairs.composition import Composition
+from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events
 from dpaccount.plan.events import DiscreteLaplace, Gaussian, Laplace, Pure, RandomizedResponse
 
@@ -80,7 +81,7 @@ def test_it_is_hardly_more_than_the_least_that_dominates_exact_binomial_curves(l
 @given(loss=st.fractions("1/50", 3, max_denominator=50), count=st.integers(2, 12), factor=st.floats(0.7, 1.1))
 def test_no_mu_is_accepted_that_lies_below_somewhere(loss, count, factor):
     """Every candidate, and not just the one that is returned: what is accepted dominates on a finer grid."""
-    curve, end = composed._curve(exposure_of([(Pure(epsilon=loss), count)]).pairs)
+    curve, end = composed._curve(composition_of([(Pure(epsilon=loss), count)]).pairs)
     tried = Fraction(factor) * mu_squared([(Pure(epsilon=loss), count)])
     accepted = domination.dominates(tried, curve, end)
     assert not (accepted and factor < 0.98)
@@ -144,7 +145,7 @@ def test_another_method_finds_no_epsilon_where_it_lies_below(kinds):
 def test_the_curve_is_bounded_at_every_depth(count):
     """Where the lattice ends, Chernoff's bound goes on: never below the exact curve."""
     loss = Fraction(1, 2)
-    bound, end = composed._curve(exposure_of([(Pure(epsilon=loss), count)]).pairs)
+    bound, end = composed._curve(composition_of([(Pure(epsilon=loss), count)]).pairs)
     exact = binomial(loss, count)
     with mpmath.workdps(120):
         for step in range(80):
@@ -202,7 +203,7 @@ few = st.lists(
 @given(few)
 def test_what_is_charged_lies_above_every_combination_of_answers(kinds):
     """Of different losses, in both directions; the curve that was dominated as well, up to where it ends."""
-    bound, end = composed._curve(exposure_of(kinds).pairs)
+    bound, end = composed._curve(composition_of(kinds).pairs)
     with mpmath.workdps(50):
         delta, mu = enumerated(kinds), mpmath.sqrt(real(mu_squared(kinds)))
         for step in range(-12, 13):
@@ -303,10 +304,10 @@ def test_of_one_event_all_is_composed_or_nothing(other):
 
 def test_a_gaussian_part_is_there_where_only_an_upper_bound_on_it_is_known():
     """Its lower bound may be 0; what is composed beside it would be all that is paid."""
-    pairs = exposure_of([(Pure(epsilon=1), 1)]).pairs
+    pairs = composition_of([(Pure(epsilon=1), 1)]).pairs
     for high, composes in ((0, True), (1, False)):
-        found = Exposure(mu2=(Fraction(0), Fraction(high)), pairs=pairs)
-        with mock.patch.object(composed, "exposure_of", return_value=found):
+        found = Composition(mu2=(Fraction(0), Fraction(high)), pairs=pairs)
+        with mock.patch.object(composed, "composition_of", return_value=found):
             assert composed._composes.__wrapped__(Pure(epsilon=1)) is composes
 
 

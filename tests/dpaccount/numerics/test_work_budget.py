@@ -72,7 +72,7 @@ def test_a_thread_counts_its_own_work():
 
 def test_no_method_reads_a_clock(root):
     """Seconds are measured where they are printed as seconds, and nowhere else."""
-    parts = ("numerics", "cost", "accounting")
+    parts = ("numerics", "pairs", "accounting")
     files = [file for part in parts for file in (root / "dpaccount" / part).rglob("*.py")]
     reading = {
         file.name

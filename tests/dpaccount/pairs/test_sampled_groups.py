@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.cost.groups import group_exposures
-from dpaccount.numerics.balls import accurate, precision
-from dpaccount.numerics.sampled_groups import SampledGroupFactor
+from dpaccount.numerics.balls import precision
+from dpaccount.pairs.of_events import group_compositions
+from dpaccount.pairs.poisson import SampledGroup
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
 
@@ -41,15 +41,17 @@ def hockey_stick(p, q, t):
 @settings(max_examples=60, deadline=None)
 @given(RATES, st.sampled_from([0.1, 0.5, 1.5]), st.integers(0, 4), st.integers(0, 4), st.floats(-4, 4))
 def test_the_curve_by_quadrature(rate, mu, there, gone, t):
-    factor = SampledGroupFactor(Fraction(rate), Fraction(str(mu)) ** 2, there, gone)
+    factor = SampledGroup(Fraction(rate), Fraction(str(mu)) ** 2, there, gone)
     at = Fraction(round(t, 3))
     truth = hockey_stick(
         mixed(there, float(Fraction(rate)), mu), mixed(gone, float(Fraction(rate)), -mu), float(at)
     )
-    found = accurate(lambda: factor.delta(at), 60)
+    found = factor.curve(60)(at)
     assert float(found.lower()) - ROUNDING <= truth <= float(found.upper()) + ROUNDING
     with precision(128):
-        mirrored = 1 - math.exp(float(at)) + math.exp(float(at)) * float(factor.reversed().delta(-at).mid())
+        mirrored = (
+            1 - math.exp(float(at)) + math.exp(float(at)) * float(factor.reversed().curve(128)(-at).mid())
+        )
     assert float(found.mid()) == pytest.approx(mirrored, abs=1e-9)
 
 
@@ -76,8 +78,8 @@ def test_no_vectors_of_a_group_cost_more(rate, rows, t):
         laws.append(found * (grid[1] - grid[0]) ** 2)
     most = 0.0
     for there in range(len(rows) + 1):
-        factor = SampledGroupFactor(Fraction(rate), Fraction(1), there, len(rows) - there)
-        most = max(most, float(accurate(lambda f=factor: f.delta(Fraction(t)), 60).upper()))
+        factor = SampledGroup(Fraction(rate), Fraction(1), there, len(rows) - there)
+        most = max(most, float(factor.curve(60)(Fraction(t)).upper()))
     assert max(np.maximum(a - math.exp(t) * b, 0).sum() for a, b in (laws, laws[::-1])) <= most + 1e-4
 
 
@@ -90,9 +92,9 @@ def test_its_moments_bound_those_of_the_pair(rate, mu, there, gone, s):
     p, r = mixed(there, q, mu), mixed(gone, q, -mu)
     inside = np.abs(X) < 12  # the rest adds to the truth
     truth = (p[inside] ** (1 + s) * r[inside] ** -s).sum() * STEP
-    factor = SampledGroupFactor(Fraction(rate), Fraction(str(mu)) ** 2, there, gone)
+    factor = SampledGroup(Fraction(rate), Fraction(str(mu)) ** 2, there, gone)
     with precision(128):
-        assert truth <= float(factor.value(precise(s)).upper()) * (1 + 1e-6)
+        assert truth <= float(factor.moment(precise(s)).upper()) * (1 + 1e-6)
 
 
 def precise(value):
@@ -109,17 +111,13 @@ def cost(k, count=1, rate="1/100", sigma=1, beside=()):
 def test_the_ends_are_known_pairs():
     """One unit is the sampled Gaussian, one against one a replaced row, at rate 1 k units move k times as far."""
     one = cost(1).delta("0.3")
-    group = accurate(
-        lambda: SampledGroupFactor(Fraction(1, 100), Fraction(1), 1, 0).delta(Fraction(3, 10)), 60
-    )
+    group = SampledGroup(Fraction(1, 100), Fraction(1), 1, 0).curve(60)(Fraction(3, 10))
     assert float(one.upper) == pytest.approx(float(group.mid()), rel=1e-12)
     replaced = ev.PoissonReplaced(rate="1/100", of=ev.Gaussian(sigma=1))
     there = Accountant(Plan(Relation.REPLACE_ONE, replaced)).delta("0.3")
-    both = accurate(
-        lambda: SampledGroupFactor(Fraction(1, 100), Fraction(1), 1, 1).delta(Fraction(3, 10)), 60
-    )
+    both = SampledGroup(Fraction(1, 100), Fraction(1), 1, 1).curve(60)(Fraction(3, 10))
     assert float(there.upper) == pytest.approx(float(both.mid()), rel=1e-12)
-    (whole,) = group_exposures((ev.PoissonSubsampled(rate=1, of=ev.Gaussian(sigma=2)),), 1)
+    (whole,) = group_compositions((ev.PoissonSubsampled(rate=1, of=ev.Gaussian(sigma=2)),), 1)
     assert whole.mu2 == (Fraction(1, 4),) * 2
 
 
@@ -133,9 +131,9 @@ def test_a_group_costs_more_than_its_part_and_less_than_the_chain():
 
 def test_a_twin_that_counts_one_direction_alone_is_too_cheap():
     """Whoever is added costs another amount than whoever goes; the accountant takes the worse one."""
-    factor = SampledGroupFactor(Fraction(1, 2), Fraction(1), 2, 0)
+    factor = SampledGroup(Fraction(1, 2), Fraction(1), 2, 0)
     found = cost(2, rate="1/2").delta("0.5")
-    ways = [accurate(lambda f=f: f.delta(Fraction(1, 2)), 60) for f in (factor, factor.reversed())]
+    ways = [f.curve(60)(Fraction(1, 2)) for f in (factor, factor.reversed())]
     assert float(found.upper) == pytest.approx(max(float(way.mid()) for way in ways), rel=1e-9)
     assert abs(float(ways[0].mid()) - float(ways[1].mid())) > 1e-3
 

@@ -15,8 +15,7 @@ from dpaccount.numerics.balls import ball
 from dpaccount.numerics.closed import gaussian, renyi
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
-
-from .test_stand_ins import MAKERS, ROUNDING, enumerated, product, relation_of, stand_ins
+from tests.dpaccount.pairs.test_stand_ins import MAKERS, ROUNDING, enumerated, product, relation_of, stand_ins
 
 GAP = "10"  #: narrow where that is cheap; every enclosure must hold
 #: Kinds whose lattices or transforms are dear: left to the nightly run.

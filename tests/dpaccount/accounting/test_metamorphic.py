@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from dpaccount import proof
+from dpaccount.accounting import account
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.cost import exposure, tight_bounds
-from dpaccount.cost.exposure import directions
-from dpaccount.cost.renyi_bounds import renyi_bound
+from dpaccount.accounting.methods import upper
 from dpaccount.errors import InputError
 from dpaccount.numerics.balls import ceil_of, floor_of, precision
+from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
 from dpaccount.proof import delta_ball, renyi_log_delta
@@ -240,15 +240,13 @@ def test_a_sample_costs_less_than_the_whole(name):
 @pytest.mark.slow
 def test_both_directions_of_add_remove():
     """Each direction alone, by the formulas of the two pairs; the answer is the larger at every δ."""
-    from dpaccount.cost.exposure import exposure_of
-
     event = ev.PoissonSubsampled(rate="0.25", of=ev.Gaussian(sigma=1), count=10)
-    ways = directions(exposure_of([(event, 1)]))
+    ways = composition_of([(event, 1)]).directions
     assert len(ways) == 2
     assert ways[0].pairs[0][0].reversed() == ways[1].pairs[0][0]
-    assert directions(exposure_of([(ev.Gaussian(sigma=1), 1)]))[0].symmetric
+    assert composition_of([(ev.Gaussian(sigma=1), 1)]).directions[0].symmetric
     for delta in (Fraction(1, 100), Fraction(1, 10**6)):
-        alone = [tight_bounds._directed_epsilon(way, delta, Fraction(1, 10**6)).bounds for way in ways]
+        alone = [account._first_epsilon(way, delta, Fraction(1, 10**6), Fraction(0)).bounds for way in ways]
         both = epsilon(event, delta=str(float(delta)), gap="1e-6")
         assert max(bounds.lower for bounds in alone) <= both.upper
         assert both.lower <= max(bounds.upper for bounds in alone)
@@ -361,13 +359,11 @@ def test_an_upper_bound_beside_samples_takes_the_worse_direction(slight):
 
 def test_bounds_at_one_order_take_the_worse_direction():
     """The optimal conversion of one Rényi order sees both directions of the samples beside it."""
-    from dpaccount.cost.renyi_bounds import both_ways
-
-    total = exposure.exposure_of([(ev.PoissonSubsampled(rate="0.8", of=ev.Pure(epsilon=2), count=2), 1)])
+    total = composition_of([(ev.PoissonSubsampled(rate="0.8", of=ev.Pure(epsilon=2), count=2), 1)])
     for order in (Fraction(11, 10), Fraction(2), Fraction(20)):
-        both = both_ways(total)(order)
-        assert all(renyi_bound(way)(order).lower() <= both.upper() for way in directions(total))
-    assert both_ways(total.turned())(Fraction(2)).overlaps(both_ways(total)(Fraction(2)))
+        both = upper._both_ways(total, order)
+        assert all(way.renyi(order).lower() <= both.upper() for way in total.directions)
+    assert upper._both_ways(total.reversed(), Fraction(2)).overlaps(upper._both_ways(total, Fraction(2)))
 
 
 def test_a_cover_holds_the_population_that_is_drawn_from():
@@ -492,9 +488,7 @@ def test_a_sample_of_a_sample_is_a_sample_at_the_product_of_the_rates():
     for of in (gauss, noise):
         twice = ev.PoissonSubsampled(rate="0.1", of=ev.PoissonSubsampled(rate="0.5", of=of), count=7)
         once = ev.PoissonSubsampled(rate="0.05", of=of, count=7)
-        assert exposure.exposure_of([(twice, 1)]) == exposure.exposure_of([(once, 1)])
+        assert composition_of([(twice, 1)]) == composition_of([(once, 1)])
     # two samples inside one are not one sample
     pair = ev.PoissonSubsampled(rate="0.1", of=ev.PoissonSubsampled(rate="0.5", of=gauss, count=2))
-    assert exposure.exposure_of([(pair, 1)]) != exposure.exposure_of(
-        [(ev.PoissonSubsampled(rate="0.05", of=gauss), 2)]
-    )
+    assert composition_of([(pair, 1)]) != composition_of([(ev.PoissonSubsampled(rate="0.05", of=gauss), 2)])

@@ -6,13 +6,14 @@ from fractions import Fraction
 
 import pytest
 
+from dpaccount.accounting.account import close_delta, close_epsilon
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.answers import account_answer
 from dpaccount.accounting.calibrate import calibrate
-from dpaccount.cost import coarse_bounds, exact_bounds
-from dpaccount.cost.exposure import exposure_of
+from dpaccount.accounting.methods import closed_forms
 from dpaccount.documents import parse_json
 from dpaccount.numerics.closed.gdp_of_release import _of_large, mu_squared
+from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
 
@@ -103,18 +104,18 @@ SMALL = (
 @pytest.mark.parametrize("event", SMALL, ids=repr)
 @pytest.mark.parametrize("count", [1, 4, 50])
 def test_bounds_in_closed_form_meet_the_exact_ones(event, count):
-    total = exposure_of([(event, count)])
+    total = composition_of([(event, count)])
     for target in (Fraction(1, 10**7), Fraction(1, 20), Fraction(7, 10)):
         rough, fine = (
-            coarse_bounds.epsilon(total, target),
-            exact_bounds._ordinary_epsilon(total, target, Fraction(1, 10**4)),
+            closed_forms.epsilon(total, target),
+            close_epsilon(total, target, Fraction(1, 10**4)),
         )
         assert rough.lower <= fine.bounds.upper
         assert fine.bounds.lower <= rough.upper
     for at in (Fraction(0), Fraction(1), Fraction(count)):
         rough, fine = (
-            coarse_bounds.delta(total, at),
-            exact_bounds._ordinary_delta(total, at, Fraction(1, 10**4)),
+            closed_forms.delta(total, at),
+            close_delta(total, at, Fraction(1, 10**4)),
         )
         assert rough.lower <= fine.bounds.upper
         assert fine.bounds.lower <= rough.upper

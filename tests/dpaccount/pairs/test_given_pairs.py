@@ -12,15 +12,14 @@ from hypothesis import strategies as st
 
 from audits import cli
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.cost.exposure import directions, exposure_of
-from dpaccount.cost.pair_curves import transformed
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.numerics.fourier import fourier
 from dpaccount.numerics.fourier.contours import Product
-from dpaccount.numerics.fourier.loss_tables import PairTable
-from dpaccount.numerics.fourier.sampled_atoms import SampledAtomsFactor
-from dpaccount.numerics.fourier.transforms import AtomFactor
+from dpaccount.numerics.fourier.discrete_transforms import ResponseTransform
+from dpaccount.numerics.fourier.sampled_atoms import SampledAtomsTransform
+from dpaccount.pairs.of_events import composition_of
+from dpaccount.pairs.table import TablePair
 from dpaccount.plan.events import DominatingPair, Gaussian, Plan, PoissonSubsampled, Pure, Sequence
 from dpaccount.plan.plan_file import read_plan
 
@@ -73,7 +72,7 @@ def test_compositions_cost_what_is_enumerated(first, second, count, at):
 def test_epsilon_and_delta_agree(pair, delta):
     found = cost(pair).epsilon(delta)
     if found.upper == math.inf:
-        assert max(PairTable(pair.p, pair.q).failing(), PairTable(pair.q, pair.p).failing()) > Fraction(delta)
+        assert max(TablePair(pair.p, pair.q).failing(), TablePair(pair.q, pair.p).failing()) > Fraction(delta)
         return
     assert cost(pair).delta(found.upper).lower <= Fraction(delta)
     if found.lower > Fraction(1, 1000):
@@ -87,7 +86,7 @@ def test_the_order_of_the_laws_does_not_matter():
     turned = DominatingPair(p=FAILS.q, q=FAILS.p)
     for at in ("0.1", "1", "3"):
         assert cost(FAILS * 3).delta(at) == cost(turned * 3).delta(at)
-    one_way = PairTable(FAILS.p, FAILS.q)
+    one_way = TablePair(FAILS.p, FAILS.q)
     assert one_way.failing() == Fraction(1, 10**4)
     assert float(cost(FAILS).delta(50).upper) == pytest.approx(5e-4), "the direction that fails more often"
 
@@ -142,12 +141,10 @@ def test_many_outcomes_that_fail_in_one_direction(p_alone, q_alone):
         np.outer(law, law).ravel()
         for law in (np.array([float(x) for x in law]) for law in (event.p, event.q))
     )
-    for way, (a, b) in zip(directions(exposure_of([(event, 1)])), ((p, q), (q, p)), strict=False):
+    for way, (a, b) in zip(composition_of([(event, 1)]).directions, ((p, q), (q, p)), strict=False):
         for at in ("0.1", "0.4"):
             truth = np.maximum(a - math.exp(float(at)) * b, 0).sum()
-            found = fourier.delta(
-                Product((Fraction(0), Fraction(0)), transformed(way).pairs), Fraction(at), GAP, 8.0
-            )
+            found = fourier.delta(way.transform(summed=True), Fraction(at), GAP, 8.0)
             assert found is not None
             assert float(found[0]) * (1 - 1e-11) <= truth <= float(found[1]) * (1 + 1e-11)
             assert found[1] - found[0] < found[1] / 10**3
@@ -155,8 +152,8 @@ def test_many_outcomes_that_fail_in_one_direction(p_alone, q_alone):
 
 def test_a_sample_that_fails_when_a_unit_is_added():
     """Two ends of one inversion: the law of the removed unit fails, that of the added one has lost mass."""
-    inner = ((AtomFactor("pure", Fraction(1)), 1),)
-    removed = SampledAtomsFactor(Fraction(1, 2), inner, lost=Fraction(1, 10))
+    inner = ((ResponseTransform(Fraction(1), 2), 1),)
+    removed = SampledAtomsTransform(Fraction(1, 2), inner, lost=Fraction(1, 10))
     r = 1 / (1 + math.e)
     gone = np.array([0.1, 0.9 * r, 0.9 * (1 - r), 0.0])  # under Q: where P has nothing, then as pure ε-DP
     there = np.array([0.0, 0.9 * (1 - r), 0.9 * r, 0.1])

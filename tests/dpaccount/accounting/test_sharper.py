@@ -7,9 +7,9 @@ import mpmath
 import numpy as np
 import pytest
 
+from dpaccount.accounting import account
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.calibrate import calibrate
-from dpaccount.cost import special_bounds
 from dpaccount.numerics.balls import ball
 from dpaccount.numerics.closed import bounded_range, renyi, single_order
 from dpaccount.plan.events import BoundedRange, Exponential, Gaussian, Plan, Rdp, Relation, Zcdp
@@ -54,7 +54,7 @@ def test_the_single_curve_is_the_supremum_over_intervals():
 @pytest.mark.parametrize("eps", [0.0, 0.2, 0.9, 1.6])
 def test_two_adaptive_mechanisms(eps):
     exact = more(lambda x: one(1.0, x), 1.0, eps, 20001)
-    found = float(special_bounds.delta(_total(1, 2), Fraction(str(eps)), Fraction(1, 10**6)).bounds.upper)
+    found = float(account.delta(_total(1, 2), Fraction(str(eps)), Fraction(1, 10**6)).bounds.upper)
     assert exact - 1e-12 <= found <= exact * 1.0005
 
 
@@ -63,14 +63,14 @@ def test_three_adaptive_mechanisms():
         return np.array([more(lambda x: one(0.5, x), 0.5, value) for value in values])
 
     exact = more(two, 0.5, 0.4, 301)
-    found = float(special_bounds.delta(_total("0.5", 3), Fraction(2, 5), Fraction(1, 10**6)).bounds.upper)
+    found = float(account.delta(_total("0.5", 3), Fraction(2, 5), Fraction(1, 10**6)).bounds.upper)
     assert exact - 1e-9 <= found <= exact * 1.001
 
 
 def _total(eta, count):
-    from dpaccount.cost.exposure import exposure_of
+    from dpaccount.pairs.of_events import composition_of
 
-    return exposure_of([(BoundedRange(eta=eta), count)])
+    return composition_of([(BoundedRange(eta=eta), count)])
 
 
 def test_adaptive_choice_costs_more():

@@ -1,13 +1,13 @@
-"""An enclosure with the method that proved it, and what may be done to one: cut, capped, compared."""
+"""An enclosure with the method that proved it, and how two bounds on one number are intersected."""
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpaccount.cost.exposure import Exposure
 from dpaccount.errors import NumericsError
 from dpaccount.exact import Enclosure, Number, printed
 from dpaccount.numerics.balls import NotFinite, ceil_of
+from dpaccount.pairs.composition import Composition
 
 INFINITE = Enclosure(math.inf, math.inf)
 NOTHING = Enclosure(Fraction(0), Fraction(0))
@@ -25,7 +25,7 @@ class Answer:
     method: str
 
 
-def checked(answer: Answer, above: Number | None) -> Answer:
+def intersect_upper(answer: Answer, above: Number | None) -> Answer:
     """Return the answer, intersected with an upper bound found another way; both must be able to hold."""
     bounds = answer.bounds
     if above is None or above >= bounds.upper:
@@ -38,7 +38,7 @@ def checked(answer: Answer, above: Number | None) -> Answer:
     return Answer(Enclosure(bounds.lower, above), answer.method)
 
 
-def raised(answer: Answer, least: Number | None) -> Answer:
+def intersect_lower(answer: Answer, least: Number | None) -> Answer:
     """Return the answer, its lower end at least a bound found another way; both must be able to hold."""
     bounds = answer.bounds
     if least is None or bounds.lower is None or least <= bounds.lower:
@@ -51,8 +51,8 @@ def raised(answer: Answer, least: Number | None) -> Answer:
     return Answer(Enclosure(least, bounds.upper), answer.method)
 
 
-def capped(total: Exposure, answer: Answer) -> Answer:
-    """Return the answer, its upper end at most the largest loss there is."""
+def intersect_largest_loss(total: Composition, answer: Answer) -> Answer:
+    """Return the answer on ε, its upper end at most the largest loss there is."""
     most = total.ceiling()
     if most is None or ceil_of(most) >= answer.bounds.upper:
         return answer
@@ -60,8 +60,8 @@ def capped(total: Exposure, answer: Answer) -> Answer:
     return Answer(Enclosure(answer.bounds.lower, ceil_of(most)), method)
 
 
-def worse(answers: list[Answer]) -> Answer:
-    """Return the worst of several directions' answers, its lower end the largest of theirs."""
+def largest_answer(answers: list[Answer]) -> Answer:
+    """Return the worst of several answers, its lower end the largest of theirs."""
     worst = max(answers, key=lambda answer: answer.bounds.upper)
     lowers = [answer.bounds.lower for answer in answers if answer.bounds.lower is not None]
     return Answer(Enclosure(max(lowers) if lowers else None, worst.bounds.upper), worst.method)

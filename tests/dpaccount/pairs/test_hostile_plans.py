@@ -111,13 +111,13 @@ def test_a_chain_of_samples_is_bounded_in_time():
 @pytest.mark.parametrize(("scale", "moved"), [(1, 1), (3, 7), (50, 20), ("1/2", 6)])
 def test_geometric_noise_by_its_tails_and_by_its_losses(scale, moved):
     from dpaccount.numerics.balls import precision
-    from dpaccount.numerics.fourier.loss_tables import ReplacedTable
-    from dpaccount.numerics.fourier.transforms import AtomFactor
+    from dpaccount.pairs.discrete import GeometricPair
+    from dpaccount.pairs.replaced import ReplacedGeometric
 
-    pair = AtomFactor("discrete_laplace", Fraction(scale), moved)
-    row = ReplacedTable(Fraction(1, 3), Fraction(scale), moved)
+    pair = GeometricPair(Fraction(scale), moved)
+    row = ReplacedGeometric(Fraction(1, 3), Fraction(scale), moved)
     with precision(200):
-        listed = [(float(at), float(mass().mid())) for at, mass in pair.points()]
+        listed = [(float(at), float(mass().mid())) for at, mass in pair.transform().points()]
         rows = [(float(at.mid()), float(mass.mid())) for at, mass in row.losses()]
     for own, losses in ((pair, listed), (row, rows)):
         for t in (Fraction(j, 7) for j in range(-60, 61)):
@@ -128,12 +128,12 @@ def test_geometric_noise_by_its_tails_and_by_its_losses(scale, moved):
 
 def test_discrete_gaussian_noise_by_its_tails():
     from dpaccount.numerics.balls import precision
-    from dpaccount.numerics.fourier.transforms import DiscreteGaussianFactor
     from dpaccount.numerics.lattice import exact_grids
+    from dpaccount.pairs.discrete import DiscreteGaussianPair
 
     for sigma, shift in ((Fraction(3), 2), (Fraction(40), 40), (Fraction(1, 2), 1)):
-        pair = DiscreteGaussianFactor(sigma, shift)
-        curve = exact_grids.compose(((pair, 1),), -150.0).curve
+        pair = DiscreteGaussianPair(sigma, shift)
+        curve = exact_grids.compose(((pair.on_grid(), 1),), -150.0).curve
         for t in (Fraction(j, 3) for j in range(-9, 10)):
             with precision(200):
                 found = pair.delta(t)

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.training import Training, least_sigma
-from dpaccount.cost import lattice_bounds
-from dpaccount.cost.exposure import exposure_of
 from dpaccount.errors import InputError
 from dpaccount.numerics.balls import precision
 from dpaccount.numerics.fourier import fourier
 from dpaccount.numerics.fourier.contours import Product
-from dpaccount.numerics.fourier.replaced_gaussian import ReplacedGaussianFactor
+from dpaccount.numerics.fourier.replaced_gaussian import ReplacedGaussianTransform
+from dpaccount.numerics.lattice import composing
+from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, PoissonReplaced, PoissonSubsampled
 
@@ -130,7 +130,7 @@ def test_methods_intersect(name, count):
     event = PoissonReplaced(rate="0.3", of=NOISES[name], count=count)
     delta = Fraction(1, 1000)
     found = cost(event, delta=delta)
-    low, high = lattice_bounds.epsilon(exposure_of([(event, 1)]), delta, Fraction(1, 100))
+    low, high = composing.epsilon(composition_of([(event, 1)]), delta, Fraction(1, 100))
     assert low <= found.upper
     assert found.lower <= high
 
@@ -142,7 +142,7 @@ def test_an_inversion_and_the_curve_of_one_step_intersect():
         (Fraction(1, 2), Fraction(4)),
         (Fraction(9, 10), Fraction(1, 9)),
     ):
-        product = Product((Fraction(0), Fraction(1, 10**6)), ((ReplacedGaussianFactor(rate, mu2), 1),))
+        product = Product((Fraction(0), Fraction(1, 10**6)), ((ReplacedGaussianTransform(rate, mu2), 1),))
         low, high = fourier.epsilon(product, Fraction(1, 1000), math.log(1e-3), Fraction(1, 1000), 8.0)
         event = PoissonReplaced(
             rate=rate, of=ev.Gdp(mu=math.isqrt(36 * mu2.numerator // mu2.denominator) / Fraction(6))
@@ -163,7 +163,7 @@ def test_the_transform_is_the_integral(rate, mu, c):
     u = np.linspace(-40, 60, 40001)
     up, down = (np.log1p(rate * np.expm1(sign * mu * u - mu * mu / 2)) for sign in (1, -1))
     step = u[1] - u[0]
-    factor = ReplacedGaussianFactor(Fraction(str(rate)), Fraction(str(mu)) ** 2)
+    factor = ReplacedGaussianTransform(Fraction(str(rate)), Fraction(str(mu)) ** 2)
     with precision(80):
         nodes = factor.nodes(arb(c), arb(3) / 4, 5)
         assert factor.value(arb(c)).overlaps(factor.value(arb(-1 - c)))
@@ -177,7 +177,7 @@ def test_the_transform_is_the_integral(rate, mu, c):
     ("rate", "mu2", "c"), [("1/10", 1, 5), ("256/60000", "100/121", 12), ("1/2", 9, 2), ("9/10", 4, 1)]
 )
 def test_the_transform_falls_as_proved(rate, mu2, c):
-    factor = ReplacedGaussianFactor(Fraction(rate), Fraction(mu2))
+    factor = ReplacedGaussianTransform(Fraction(rate), Fraction(mu2))
     with precision(64):
         h = arb(1) / 3
         nodes = factor.nodes(arb(c), h, 120)

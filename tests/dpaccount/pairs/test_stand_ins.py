@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.cost.exposure import exposure_of
-from dpaccount.cost.groups import group_exposures
 from dpaccount.numerics.closed.toeplitz import group_squares
+from dpaccount.pairs.of_events import composition_of, group_compositions
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
 
@@ -440,8 +439,8 @@ def test_groups_of_rounds_share_only_common_nodes_and_rows(rounds):
             assert float(found.lower) <= truth * (1 + 1e-9)
             assert truth <= float(found.upper) * (1 + 1e-9)
     assert (
-        exposure_of([(ev.Tree(rounds=rounds, sigma=5), 1)])
-        == group_exposures((ev.Tree(rounds=rounds, sigma=5),), 1)[0]
+        composition_of([(ev.Tree(rounds=rounds, sigma=5), 1)])
+        == group_compositions((ev.Tree(rounds=rounds, sigma=5),), 1)[0]
     )
 
 
