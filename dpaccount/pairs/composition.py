@@ -48,7 +48,9 @@ class Composition:
 
     @staticmethod
     def of(pair: LossPair, count: int = 1) -> "Composition":
-        """Return the composition of `count` copies of one pair."""
+        """Return the composition of `count` copies of one pair; a Gaussian one counts by its μ²."""
+        if isinstance(pair, GaussianPair):
+            return Composition((count * pair.mu2[0], count * pair.mu2[1]))
         if isinstance(pair, ExactPair):
             return Composition(pairs=((pair, count),))
         return Composition(upper=((pair, count),))
@@ -175,9 +177,7 @@ class Composition:
         with precision(128):
             kept = arb(1)
             for pair, count in self.pairs:
-                mass = pair.least_infinite_mass()
-                if mass:
-                    kept *= (1 - ball(mass)) ** count
+                kept *= pair.most_finite_mass() ** count
             return bool(1 - kept > ball(target))
 
     def without_infinite_mass(self) -> "Composition":

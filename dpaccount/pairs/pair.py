@@ -95,6 +95,10 @@ class LossPair(ABC):
         """Return a lower bound on the mass at an infinite loss, as lattices use it."""
         return Fraction(0)
 
+    def most_finite_mass(self) -> arb:
+        """Return a ball whose upper end bounds the probability of a finite loss."""
+        return arb(1)
+
     # ---- curve, transform, Rényi bound, moments
 
     @abstractmethod

@@ -111,7 +111,7 @@ class SampledPair(PoissonComposition, ExactPair):
             return None
         with precision(1280):
             low, high = (_image(ball(end), ball(self.rate)) for end in inner)
-            if self.inner.failures:
+            if self.inner.reversed().infinite_mass() != 0:
                 low = (-ball(self.rate)).log1p()
             if self.added:
                 return floor_of(-high), ceil_of(-low)
@@ -120,6 +120,10 @@ class SampledPair(PoissonComposition, ExactPair):
     def least_infinite_mass(self) -> Fraction:
         """Return the rate times what the failures have, 0 when a unit is added."""
         return Fraction(0) if self.added else self.rate * self.inner.failure()[0]
+
+    def most_finite_mass(self) -> arb:
+        """Return 1 less the rate times what the failures have, 1 when a unit is added."""
+        return arb(1) if self.added else 1 - ball(self.rate) * ball(self.inner.failure()[0])
 
     def transform(self) -> Transform | None:
         """Return None: quicker methods come first."""

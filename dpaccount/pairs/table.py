@@ -47,6 +47,10 @@ class LossTable(ExactPair):
         """Return the mass of P at an infinite loss."""
         return self.failing()
 
+    def most_finite_mass(self) -> arb:
+        """Return the mass of P at finite losses."""
+        return 1 - ball(self.failing())
+
     def ceiling(self) -> arb | None:
         """Return the largest loss; None where some mass is at an infinite one."""
         if self.failing():

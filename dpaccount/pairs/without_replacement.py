@@ -14,6 +14,8 @@ from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.pair import Sampling, UpperPair
 
+SPARE_BITS = 2  #: of precision, at least, for the image of the inner bound
+
 
 @dataclass(frozen=True)
 class WithoutReplacement(UpperPair):
@@ -67,4 +69,4 @@ class WithoutReplacement(UpperPair):
 
     def extent(self) -> int:
         """Return how many bits the magnitudes of the parameters span."""
-        return super().extent() + self.inner.extent()
+        return max(SPARE_BITS, super().extent()) + self.inner.extent()
