@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from flint import arb, ctx
 
@@ -22,7 +22,7 @@ from dpaccount.numerics.lattice import counted_losses, exact_grids
 from dpaccount.numerics.lattice.exact_grids import OnGrid
 from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.numerics.solve import Ends
-from dpaccount.pairs.pair import MAX_COUNTED, MAX_LISTED, Atoms, TransformPair
+from dpaccount.pairs.pair import MAX_COUNTED, MAX_LISTED, Atoms, Symmetric, TransformPair, Unbounded
 
 
 class GridPair(TransformPair):
@@ -51,7 +51,7 @@ class GridPair(TransformPair):
         return self.on_grid().base(grid) if self.listed() else super().lattice(grid, depth)
 
 
-class AtomPair(GridPair):
+class AtomPair(Symmetric, GridPair):
     """A symmetric pair with finitely many rational losses."""
 
     @abstractmethod
@@ -111,10 +111,6 @@ class GeometricPair(AtomPair):
     shift: int
     rank: ClassVar[int] = 0
 
-    def reversed(self) -> Self:
-        """Return the pair itself, which is symmetric."""
-        return self
-
     def transform(self) -> GeometricTransform:
         """Return the sum over the losses, in closed form where they are many."""
         return GeometricTransform(self.scale, self.shift)
@@ -143,24 +139,12 @@ class GeometricPair(AtomPair):
 
 
 @dataclass(frozen=True)
-class DiscreteGaussianPair(GridPair):
+class DiscreteGaussianPair(Symmetric, Unbounded, GridPair):
     """Discrete Gaussian noise of scale `sigma` moved by `shift` ≥ 1."""
 
     sigma: Fraction
     shift: int
     rank: ClassVar[int] = 3
-
-    def reversed(self) -> Self:
-        """Return the pair itself, which is symmetric."""
-        return self
-
-    def ceiling(self) -> None:
-        """Return None: the loss is unbounded."""
-        return
-
-    def ends(self) -> None:
-        """Return None: the loss is unbounded."""
-        return
 
     def transform(self) -> DiscreteGaussianTransform:
         """Return the transform by theta functions."""

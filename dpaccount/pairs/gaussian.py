@@ -1,9 +1,8 @@
 """The Gaussian pair: the closed curve and the moments of additive Gaussian noise."""
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from flint import arb
 
@@ -13,35 +12,15 @@ from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.lattice.lattice import Grid
 from dpaccount.numerics.solve import Ends
-from dpaccount.pairs.pair import ExactPair
+from dpaccount.pairs.pair import CommonSupport, ExactPair, Symmetric, Unbounded
 
 
 @dataclass(frozen=True)
-class GaussianPair(ExactPair):
+class GaussianPair(Symmetric, CommonSupport, Unbounded, ExactPair):
     """All Gaussian noise of a composition, of μ² in [low, high] together."""
 
     mu2: Ends
     rank: ClassVar[int] = 0
-
-    def reversed(self) -> Self:
-        """Return the pair itself, which is symmetric."""
-        return self
-
-    def ceiling(self) -> None:
-        """Return None: the loss is unbounded."""
-        return
-
-    def ends(self) -> None:
-        """Return None: the loss is unbounded."""
-        return
-
-    def infinite_mass(self) -> Fraction:
-        """Return 0: both distributions have the same support."""
-        return Fraction(0)
-
-    def without_infinite_mass(self) -> Self:
-        """Return the pair itself."""
-        return self
 
     def own_curve(self, bits: int) -> Curve:
         """Return the closed curve."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from flint import arb
 
@@ -15,23 +15,19 @@ from dpaccount.numerics.fourier.transforms import LaplaceTransform
 from dpaccount.numerics.lattice import connect_dots
 from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.numerics.solve import Ends
-from dpaccount.pairs.pair import TransformPair
+from dpaccount.pairs.pair import Symmetric, TransformPair
 
 MAX_POWERS = 3000  #: copies up to which truncated powers are computed
 MAX_POWERS_LOSS = 60  #: and their largest loss together
 
 
 @dataclass(frozen=True)
-class LaplacePair(TransformPair):
+class LaplacePair(Symmetric, TransformPair):
     """Laplace noise of largest loss `loss` = sensitivity/scale."""
 
     loss: Fraction
     rank: ClassVar[int] = 4
     closed_curve: ClassVar[bool] = True
-
-    def reversed(self) -> Self:
-        """Return the pair itself, which is symmetric."""
-        return self
 
     def ceiling(self) -> arb:
         """Return the largest loss."""

@@ -267,8 +267,40 @@ class UpperPair(LossPair):
         return connect_dots.above(self.curve(depth + 40), grid, first, count)
 
 
+class Symmetric(LossPair):
+    """States that both directions of the relation have the same pair."""
+
+    def reversed(self) -> Self:
+        """Return the pair itself."""
+        return self
+
+
+class CommonSupport(LossPair):
+    """States that both distributions have the same support, so that no loss is infinite."""
+
+    def infinite_mass(self) -> Fraction:
+        """Return 0."""
+        return Fraction(0)
+
+    def without_infinite_mass(self) -> Self:
+        """Return the pair itself."""
+        return self
+
+
+class Unbounded(LossPair):
+    """States that losses have no bound."""
+
+    def ceiling(self) -> None:
+        """Return None."""
+        return
+
+    def ends(self) -> None:
+        """Return None."""
+        return
+
+
 @dataclass(frozen=True)
-class TransformPair(ExactPair):
+class TransformPair(CommonSupport, ExactPair):
     """A pair of known transform, without mass at an infinite loss."""
 
     @abstractmethod
@@ -278,14 +310,6 @@ class TransformPair(ExactPair):
     def moment(self, s: arb) -> arb:
         """Return M(s)."""
         return self.transform().value(s)
-
-    def infinite_mass(self) -> Fraction:
-        """Return 0: both distributions have the same support."""
-        return Fraction(0)
-
-    def without_infinite_mass(self) -> Self:
-        """Return the pair itself."""
-        return self
 
 
 def extent(value: Fraction | int) -> int:

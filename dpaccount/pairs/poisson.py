@@ -23,7 +23,16 @@ from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.numerics.sampled_groups import SampledMixture
 from dpaccount.numerics.solve import Ends
 from dpaccount.pairs.composition import Composition
-from dpaccount.pairs.pair import MAX_COUNTED, Atoms, ExactPair, LossPair, Sampling, TransformPair, UpperPair
+from dpaccount.pairs.pair import (
+    MAX_COUNTED,
+    Atoms,
+    CommonSupport,
+    ExactPair,
+    LossPair,
+    Sampling,
+    TransformPair,
+    UpperPair,
+)
 
 
 @dataclass(frozen=True)
@@ -271,7 +280,7 @@ class SampledGaussian(PoissonPair, TransformPair):
 
 
 @dataclass(frozen=True)
-class SampledGroup(ExactPair):
+class SampledGroup(CommonSupport, ExactPair):
     """A group on a Poisson sample of Gaussian noise: `there` units against `gone` others, of μ² each.
 
     They are in one dataset alone and in the other alone (`numerics.sampled_groups`).
@@ -295,14 +304,6 @@ class SampledGroup(ExactPair):
     def ends(self) -> None:
         """Return None: the loss is unbounded in one of the two directions."""
         return
-
-    def infinite_mass(self) -> Fraction:
-        """Return 0: both distributions have the same support."""
-        return Fraction(0)
-
-    def without_infinite_mass(self) -> Self:
-        """Return the pair itself."""
-        return self
 
     def _mixture(self) -> SampledMixture:
         return SampledMixture(self.rate, self.mu2, self.there, self.gone)

@@ -25,21 +25,17 @@ from dpaccount.numerics.work_budget import bearable
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.discrete import GeometricPair
 from dpaccount.pairs.laplace import LaplacePair
-from dpaccount.pairs.pair import MAX_LISTED, Atoms, LossPair, Sampling, TransformPair
+from dpaccount.pairs.pair import MAX_LISTED, Atoms, LossPair, Sampling, Symmetric, TransformPair, Unbounded
 from dpaccount.pairs.response import ResponsePair
 from dpaccount.pairs.table import LossTable
 
 
 @dataclass(frozen=True)
-class ReplacedRow(LossPair):
+class ReplacedRow(Symmetric, LossPair):
     """A pair of a row that is replaced in a Poisson sample of rate `rate`; both directions are one."""
 
     rate: Fraction
     closed_curve: ClassVar[bool] = True
-
-    def reversed(self) -> Self:
-        """Return the pair itself, which is symmetric."""
-        return self
 
     @abstractmethod
     def whole(self) -> Composition:
@@ -55,7 +51,7 @@ class ReplacedRow(LossPair):
 
 
 @dataclass(frozen=True)
-class ReplacedGaussian(ReplacedRow, TransformPair):
+class ReplacedGaussian(Unbounded, ReplacedRow, TransformPair):
     """Gaussian noise of μ² = `mu2`."""
 
     mu2: Fraction
@@ -64,14 +60,6 @@ class ReplacedGaussian(ReplacedRow, TransformPair):
     def whole(self) -> Composition:
         """Return the Gaussian pair of twice the shift."""
         return Composition((4 * self.mu2, 4 * self.mu2))
-
-    def ceiling(self) -> None:
-        """Return None: the loss is unbounded."""
-        return
-
-    def ends(self) -> None:
-        """Return None: the loss is unbounded."""
-        return
 
     def own_curve(self, bits: int) -> Curve:
         """Return the closed curve."""

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
 
 from flint import arb
 
@@ -27,10 +26,6 @@ class ResponsePair(AtomPair):
     def rank(self) -> int:  # type: ignore[override]
         """Return where the pair comes in the order of a composition."""
         return 1 if self.k == 2 else 2
-
-    def reversed(self) -> Self:
-        """Return the pair itself, which is symmetric."""
-        return self
 
     def transform(self) -> ResponseTransform:
         """Return the sum over two or three losses."""

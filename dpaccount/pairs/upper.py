@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from flint import arb
 
@@ -13,39 +13,14 @@ from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.solve import Ends
 from dpaccount.pairs.composition import Composition
-from dpaccount.pairs.pair import UpperPair
+from dpaccount.pairs.pair import CommonSupport, Symmetric, Unbounded, UpperPair
 
 
 @dataclass(frozen=True)
-class SymmetricBound(UpperPair):
-    """A bound that holds in both directions, of a loss that is always finite."""
-
-    def reversed(self) -> Self:
-        """Return the bound itself."""
-        return self
-
-    def infinite_mass(self) -> Fraction:
-        """Return 0: a Rényi divergence is finite."""
-        return Fraction(0)
-
-    def without_infinite_mass(self) -> Self:
-        """Return the bound itself."""
-        return self
-
-
-@dataclass(frozen=True)
-class RenyiBound(SymmetricBound):
+class RenyiBound(Symmetric, CommonSupport, Unbounded, UpperPair):
     """A bound of which nothing but Rényi divergences is known."""
 
     renyi_only: ClassVar[bool] = True
-
-    def ceiling(self) -> arb | None:
-        """Return None: the loss is unbounded."""
-        return None
-
-    def ends(self) -> Ends | None:
-        """Return None: the loss is unbounded."""
-        return None
 
     def own_curve(self, bits: int) -> Curve:
         """Return the curve above all with these Rényi bounds."""
@@ -98,7 +73,7 @@ class RdpBound(RenyiBound):
 
 
 @dataclass(frozen=True)
-class RangeBound(SymmetricBound):
+class RangeBound(Symmetric, CommonSupport, UpperPair):
     """η-bounded range, adaptively chosen (hence also η-DP and η²/8-zCDP)."""
 
     eta: Fraction

@@ -12,13 +12,13 @@ from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.pairs.composition import Composition
-from dpaccount.pairs.pair import Sampling, UpperPair
+from dpaccount.pairs.pair import Sampling, Symmetric, UpperPair
 
 SPARE_BITS = 2  #: of precision, at least, for the image of the inner bound
 
 
 @dataclass(frozen=True)
-class WithoutReplacement(UpperPair):
+class WithoutReplacement(Symmetric, UpperPair):
     """A composition on a sample of the fraction `rate`, in both directions at once.
 
     Balle, Barthe & Gaboardi 2018.
@@ -27,10 +27,6 @@ class WithoutReplacement(UpperPair):
     rate: Fraction
     inner: Composition
     rank: ClassVar[int] = 21
-
-    def reversed(self) -> Self:
-        """Return the bound itself, which holds in both directions."""
-        return self
 
     def ceiling(self) -> arb | None:
         """Return ln(1 + q(e^most − 1)) of the inner bound."""
