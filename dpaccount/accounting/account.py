@@ -23,8 +23,8 @@ from dpaccount.accounting.methods.answer import (
     within_unit,
 )
 from dpaccount.exact import Enclosure, Number
-from dpaccount.numerics.balls import ceil_of, floor_of, precision
 from dpaccount.numerics.closed import gaussian
+from dpaccount.numerics.intervals import ceil_of, floor_of, precision
 from dpaccount.numerics.work_budget import (
     METHOD,
     OutOfReach,

@@ -28,9 +28,9 @@ from dpaccount.numerics.work_budget import ANSWER, allowance
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import group_compositions
 from dpaccount.plan import groups
+from dpaccount.plan.cover_partition import UnitClass, attained, classes
 from dpaccount.plan.event_base import Event, Stream, exact
 from dpaccount.plan.events import Plan
-from dpaccount.plan.unit_classes import UnitClass, attained, classes
 from dpaccount.relation import Relation
 
 STANDARD_DELTAS = ("1e-5", "1e-6", "1e-8", "1e-10")

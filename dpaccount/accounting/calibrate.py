@@ -13,15 +13,15 @@ from dpaccount.accounting import account
 from dpaccount.accounting.methods.answer import Answer
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import between, log_float
+from dpaccount.numerics.bisection import solve
 from dpaccount.numerics.closed import gaussian
-from dpaccount.numerics.solve import solve
+from dpaccount.numerics.intervals import between, log_float
 from dpaccount.numerics.work_budget import CALIBRATION, allowance, exhausted, granted
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
+from dpaccount.plan.cover_partition import classes
 from dpaccount.plan.event_base import Event
-from dpaccount.plan.unit_classes import classes
 
 DIGITS = 13  #: significant digits of the value
 FINE = Fraction(1, 10**9)  #: width of enclosures that the search asks for

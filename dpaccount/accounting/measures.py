@@ -15,9 +15,9 @@ import numpy as np
 from dpaccount import proof
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import ceil_of, log_float, precision
 from dpaccount.numerics.closed import gaussian, renyi
 from dpaccount.numerics.closed.gdp_of_release import mu_squared
+from dpaccount.numerics.intervals import ceil_of, log_float, precision
 from dpaccount.pairs.composition import Composition, max_over_directions
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan.event_base import Event

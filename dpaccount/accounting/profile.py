@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from dpaccount.documents import atomically
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, printed
-from dpaccount.numerics.balls import ball, floor_of, precision
+from dpaccount.numerics.intervals import ball, floor_of, precision
 from dpaccount.numerics.work_budget import PROFILE, allowance
 
 POINTS = 33

@@ -16,13 +16,13 @@ from flint import arb
 from dpaccount.accounting.methods import answer
 from dpaccount.accounting.methods.answer import Answer
 from dpaccount.exact import Enclosure, Number
-from dpaccount.numerics.balls import NotFinite, precision
 from dpaccount.numerics.closed import renyi
+from dpaccount.numerics.intervals import NotFinite, precision
 from dpaccount.numerics.work_budget import OutOfReach
 from dpaccount.pairs.composition import Composition, max_over_directions
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.pairs.pair import LossPair
-from dpaccount.plan.unit_classes import UnitClass
+from dpaccount.plan.cover_partition import UnitClass
 
 #: (total, Rényi order) ↦ an upper bound on the answer at that order; None where there is none.
 Scalar = Callable[[Composition, Fraction], Fraction | None]

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from dpaccount.numerics.balls import ball
+from dpaccount.numerics.intervals import ball
 
 FARTHEST = 2.0**30  #: deviations beyond which a threshold is not sought: the tails there are all that is left
 NEAR = 1e-7  #: relative width at which Newton's method takes over from bisection

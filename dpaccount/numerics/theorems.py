@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpaccount.errors import InputError
-from dpaccount.numerics.balls import ball, ceil_of, log_float, precision
 from dpaccount.numerics.closed import discrete_losses, gaussian, renyi, single_order
 from dpaccount.numerics.closed.group_privacy import chained
 from dpaccount.numerics.closed.sampling import sampled_loss
+from dpaccount.numerics.intervals import ball, ceil_of, log_float, precision
 from dpaccount.numerics.lattice import exact_grids
 
 BITS = 192

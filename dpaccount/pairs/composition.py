@@ -10,14 +10,14 @@ from typing import Any, TypeVar
 
 from flint import arb
 
-from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of, precision
+from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed import renyi
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve, complement
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier.contours import Product
+from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, precision
 from dpaccount.numerics.lattice import composing
-from dpaccount.numerics.solve import Ends
 from dpaccount.pairs.gaussian import GaussianPair
 from dpaccount.pairs.pair import ExactPair, LossPair, extent
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
-from dpaccount.numerics.balls import accurate, ball
+from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed import discrete_losses, moments
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
@@ -18,10 +18,10 @@ from dpaccount.numerics.fourier.discrete_transforms import (
     GeometricTransform,
 )
 from dpaccount.numerics.fourier.sampled_atoms import DiscreteParts
+from dpaccount.numerics.intervals import accurate, ball
 from dpaccount.numerics.lattice import counted_losses, exact_grids
 from dpaccount.numerics.lattice.exact_grids import OnGrid
 from dpaccount.numerics.lattice.lattice import Grid, Masses
-from dpaccount.numerics.solve import Ends
 from dpaccount.pairs.pair import MAX_COUNTED, MAX_LISTED, Atoms, Symmetric, TransformPair, Unbounded
 
 

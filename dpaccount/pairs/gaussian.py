@@ -6,12 +6,12 @@ from typing import ClassVar
 
 from flint import arb
 
-from dpaccount.numerics.balls import ball, between
+from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed import gaussian
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
+from dpaccount.numerics.intervals import ball, between
 from dpaccount.numerics.lattice.lattice import Grid
-from dpaccount.numerics.solve import Ends
 from dpaccount.pairs.pair import CommonSupport, ExactPair, Symmetric, Unbounded
 
 

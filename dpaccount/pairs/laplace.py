@@ -6,15 +6,15 @@ from typing import ClassVar
 
 from flint import arb
 
-from dpaccount.numerics.balls import ball
+from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed import laplace, moments
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.fourier.sampled_laplace import SampledLaplaceTransform
 from dpaccount.numerics.fourier.transforms import LaplaceTransform
+from dpaccount.numerics.intervals import ball
 from dpaccount.numerics.lattice import connect_dots
 from dpaccount.numerics.lattice.lattice import Grid, Masses
-from dpaccount.numerics.solve import Ends
 from dpaccount.pairs.pair import Symmetric, TransformPair
 
 MAX_POWERS = 3000  #: copies up to which truncated powers are computed

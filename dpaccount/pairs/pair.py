@@ -13,15 +13,15 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 from flint import arb
 
-from dpaccount.numerics.balls import ball, precision
+from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.fourier.sampled_atoms import DiscreteParts
 from dpaccount.numerics.fourier.transforms import Transform
+from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.lattice import composing, connect_dots
 from dpaccount.numerics.lattice.exact_grids import OnGrid
 from dpaccount.numerics.lattice.lattice import Grid, Masses
-from dpaccount.numerics.solve import Ends
 from dpaccount.numerics.work_budget import OutOfReach, over_limit
 
 MAX_COUNTED = 256  #: losses of a pair that are counted one by one

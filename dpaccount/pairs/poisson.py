@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 
 from flint import arb
 
-from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of, precision
+from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed import gaussian, sampled_curves
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
@@ -18,10 +18,10 @@ from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier.sampled_atoms import DiscreteParts
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
 from dpaccount.numerics.fourier.transforms import Transform
+from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, precision
 from dpaccount.numerics.lattice import composing, counted_losses
 from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.numerics.sampled_groups import SampledMixture
-from dpaccount.numerics.solve import Ends
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.pair import (
     MAX_COUNTED,

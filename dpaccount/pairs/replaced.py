@@ -13,14 +13,14 @@ from typing import ClassVar, Self
 
 from flint import arb
 
-from dpaccount.numerics.balls import ball, ceil_of, precision
+from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed import sampled_curves
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve, least_log_ratio
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier.replaced_gaussian import ReplacedGaussianTransform
 from dpaccount.numerics.fourier.sampled_laplace import ReplacedLaplaceTransform
-from dpaccount.numerics.solve import Ends
+from dpaccount.numerics.intervals import ball, ceil_of, precision
 from dpaccount.numerics.work_budget import bearable
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.discrete import GeometricPair

@@ -5,10 +5,10 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpaccount.numerics.balls import ball
 from dpaccount.numerics.closed import moments
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.fourier.discrete_transforms import ResponseTransform
+from dpaccount.numerics.intervals import ball
 from dpaccount.pairs.discrete import AtomPair
 
 

@@ -9,14 +9,14 @@ from typing import ClassVar
 from flint import arb, ctx
 
 from dpaccount.cached import cached_property
-from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of, precision
+from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.fourier.table_transforms import TableTransform, kept_losses
 from dpaccount.numerics.fourier.transforms import Transform
+from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, precision
 from dpaccount.numerics.lattice import composing, counted_losses
 from dpaccount.numerics.lattice.lattice import Grid, Masses
-from dpaccount.numerics.solve import Ends
 from dpaccount.numerics.work_budget import spend
 from dpaccount.pairs.pair import MAX_COUNTED, Atoms, ExactPair
 

@@ -7,11 +7,11 @@ from typing import ClassVar
 from flint import arb
 
 from dpaccount.cached import cached_property
-from dpaccount.numerics.balls import ball
+from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed import bounded_range, renyi
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
-from dpaccount.numerics.solve import Ends
+from dpaccount.numerics.intervals import ball
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.pair import CommonSupport, Symmetric, Unbounded, UpperPair
 

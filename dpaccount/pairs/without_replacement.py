@@ -6,11 +6,11 @@ from typing import ClassVar, Self
 
 from flint import arb
 
-from dpaccount.numerics.balls import ball
 from dpaccount.numerics.closed import sampled_curves
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.closed.sampling import shrunk
+from dpaccount.numerics.intervals import ball
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.pair import Sampling, Symmetric, UpperPair
 

@@ -92,6 +92,7 @@ def test_its_cost_is_that_of_what_it_is_bounded_by(page, copied):
     assert found["epsilon"]["upper"] == answered(copied)[0]["epsilon"]["upper"]
 
 
+@pytest.mark.slow
 def test_a_noise_distribution_is_added_in_three_files(page, copied, root):
     changes = blocks(page, "diff")[2:]
     assert sorted(touched(changes)) == sorted(["dpaccount/pairs/logistic.py", *FILES])

@@ -38,7 +38,6 @@ import pytest
 from flint import acb, arb, fmpz, fmpz_poly
 
 from dpaccount.accounting.methods.exact import few_losses
-from dpaccount.numerics.balls import ball, precision
 from dpaccount.numerics.closed import discrete_losses, gaussian, laplace
 from dpaccount.numerics.fourier import (
     contours,
@@ -52,6 +51,7 @@ from dpaccount.numerics.fourier import (
 from dpaccount.numerics.fourier.discrete_transforms import DiscreteGaussianTransform, ResponseTransform
 from dpaccount.numerics.fourier.shifted_line import ShiftedLine
 from dpaccount.numerics.fourier.transforms import LaplaceTransform
+from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.lattice import composing, connect_dots, counted_losses, lattice
 from dpaccount.numerics.lattice.excess import Excess
 from dpaccount.numerics.lattice.lattice import Grid, Masses

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from dpaccount.errors import NumericsError
 from dpaccount.exact import Enclosure, Number, printed
-from dpaccount.numerics.balls import NotFinite, ceil_of
+from dpaccount.numerics.intervals import NotFinite, ceil_of
 from dpaccount.pairs.composition import Composition
 
 INFINITE = Enclosure(math.inf, math.inf)

@@ -12,10 +12,10 @@ from fractions import Fraction
 from flint import arb
 
 from dpaccount.exact import Enclosure, Number
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.closed import renyi
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampling import grown, shrunk
+from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.work_budget import unlimited
 from dpaccount.pairs.composition import Composition, max_over_directions
 from dpaccount.pairs.pair import LossPair, Sampling, extent

@@ -12,11 +12,11 @@ from flint import arb, ctx
 
 from dpaccount.accounting.methods.answer import within_unit
 from dpaccount.exact import Enclosure, Number
-from dpaccount.numerics.balls import accurate, ceil_of, floor_of, log_float, precision
-from dpaccount.numerics.fourier import contours, fourier, saddle
+from dpaccount.numerics.bisection import solve
+from dpaccount.numerics.fourier import contours, fourier, saddlepoint
+from dpaccount.numerics.intervals import accurate, ceil_of, floor_of, log_float, precision
 from dpaccount.numerics.lattice import composing, counted_losses, exact_grids
 from dpaccount.numerics.lattice.exact_grids import OnGrid
-from dpaccount.numerics.solve import solve
 from dpaccount.numerics.work_budget import OutOfReach, over_limit
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.pair import EqualCopies, LossPair
@@ -72,7 +72,7 @@ def powers_epsilon(total: Composition, target: Fraction, gap: Fraction, least: N
     copies, product = equal_copies(total), total.transform()
     if copies is None or product is None:
         return None
-    guess, _ = saddle.guess(product.log_m, log_float(target))
+    guess, _ = saddlepoint.guess(product.log_m, log_float(target))
     hint = (Fraction(guess * 0.99), Fraction(guess * 1.01))
     width = min(gap, Fraction(1, 10**12)) * max(1, int(guess))
     return Enclosure(*copies.epsilon(target, width, hint))

@@ -12,9 +12,9 @@ from flint import arb
 
 from dpaccount.accounting.methods import exact
 from dpaccount.exact import Enclosure, Number
-from dpaccount.numerics.balls import ball, log_float
 from dpaccount.numerics.closed import bounded_range, renyi, single_order
-from dpaccount.numerics.fourier import saddle
+from dpaccount.numerics.fourier import saddlepoint
+from dpaccount.numerics.intervals import ball, log_float
 from dpaccount.pairs.composition import Composition, max_over_directions
 from dpaccount.pairs.upper import RangeBound
 
@@ -88,7 +88,7 @@ def check_epsilon(total: Composition, target: Fraction) -> Fraction | None:
     """Return a Rényi bound on ε(target) at the order that the saddle points to."""
 
     def value(way: Composition) -> Fraction | None:
-        order = _order(way, lambda m: saddle.guess(m, log_float(target))[1])
+        order = _order(way, lambda m: saddlepoint.guess(m, log_float(target))[1])
         return order and renyi.epsilon(way.renyi, target, [order])
 
     return max_over_directions(total, value)
@@ -98,13 +98,13 @@ def check_delta(total: Composition, epsilon: Fraction) -> Fraction | None:
     """Return a Rényi bound on δ(epsilon), likewise."""
 
     def value(way: Composition) -> Fraction | None:
-        order = _order(way, lambda m: saddle.saddle(m, float(epsilon)))
+        order = _order(way, lambda m: saddlepoint.saddle(m, float(epsilon)))
         return order and renyi.delta(way.renyi, epsilon, [order])
 
     return max_over_directions(total, value)
 
 
-def _order(total: Composition, saddle_of: Callable[[saddle.LogM], float]) -> Fraction | None:
+def _order(total: Composition, saddle_of: Callable[[saddlepoint.LogM], float]) -> Fraction | None:
     """Return the order to cross-check at; None where a transform is missing or the order out of reach."""
     product = total.transform()
     if product is None:

@@ -20,7 +20,7 @@ import numpy as np
 from flint import arb, fmpz
 
 from dpaccount.exact import rounded
-from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of, log_float, precision
+from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, log_float, precision
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 

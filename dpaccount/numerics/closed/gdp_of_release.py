@@ -12,7 +12,7 @@ from typing import Final
 
 from flint import arb
 
-from dpaccount.numerics.balls import ball, ceil_of, precision
+from dpaccount.numerics.intervals import ball, ceil_of, precision
 
 LARGE: Final = 500  #: ε beyond which tails of the normal law are bounded in logarithms
 SMALLEST: Final = Fraction(1, 10**300)  #: ε below which the bound of ε-DP stands for all

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpaccount.numerics.balls import ball, ceil_of, precision
-from dpaccount.numerics.solve import solve
+from dpaccount.numerics.bisection import solve
+from dpaccount.numerics.intervals import ball, ceil_of, precision
 
 NEAR = Fraction(1, 10**6)  #: how close to the least ε a chain is searched
 NOTHING = Fraction(0)

@@ -13,8 +13,8 @@ from functools import lru_cache
 
 from flint import arb, arb_poly, ctx, fmpz
 
-from dpaccount.numerics.balls import accurate, ball, log_float
-from dpaccount.numerics.solve import Ends, solve
+from dpaccount.numerics.bisection import Ends, solve
+from dpaccount.numerics.intervals import accurate, ball, log_float
 from dpaccount.numerics.work_budget import spend
 
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpaccount.numerics.balls import ball
+from dpaccount.numerics.intervals import ball
 
 
 @dataclass

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of, precision
+from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, precision
 
 Curve = Callable[[Fraction], arb]
 

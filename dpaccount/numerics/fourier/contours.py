@@ -15,10 +15,10 @@ from typing import Any
 from flint import arb
 
 from dpaccount.cached import cached_property
-from dpaccount.numerics.balls import ball, between, precision
-from dpaccount.numerics.fourier import saddle
+from dpaccount.numerics.bisection import Ends
+from dpaccount.numerics.fourier import saddlepoint
 from dpaccount.numerics.fourier.transforms import Counted, Decay
-from dpaccount.numerics.solve import Ends
+from dpaccount.numerics.intervals import ball, between, precision
 from dpaccount.numerics.work_budget import SECOND, spend
 
 
@@ -145,7 +145,7 @@ class Estimate:
 
 def estimate_epsilon(product: Product, log_delta: float) -> Estimate:
     """Return the estimate for ε(δ), at least 0."""
-    epsilon, c = saddle.guess(product.log_m, log_delta)
+    epsilon, c = saddlepoint.guess(product.log_m, log_delta)
     if epsilon > 0:
         return Estimate(epsilon, log_delta, c)
     return estimate_delta(product, 0.0)
@@ -153,8 +153,8 @@ def estimate_epsilon(product: Product, log_delta: float) -> Estimate:
 
 def estimate_delta(product: Product, epsilon: float) -> Estimate:
     """Return the estimate for δ(ε)."""
-    c = saddle.saddle(product.log_m, epsilon)
-    found = saddle.at(product.log_m, c)
+    c = saddlepoint.saddle(product.log_m, epsilon)
+    found = saddlepoint.at(product.log_m, c)
     return Estimate(epsilon, min(found[1] if found else -1e4, 0.0), c)
 
 

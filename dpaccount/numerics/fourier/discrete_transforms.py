@@ -8,9 +8,9 @@ from itertools import pairwise
 
 from flint import acb, arb, ctx
 
-from dpaccount.numerics.balls import ball
 from dpaccount.numerics.closed import discrete_losses
 from dpaccount.numerics.fourier.transforms import Decay, Transform, blurred
+from dpaccount.numerics.intervals import ball
 from dpaccount.numerics.work_budget import spend
 
 MAX_ATOMS = 2000  #: up to which all losses are looked at for a decay

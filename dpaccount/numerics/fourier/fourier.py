@@ -34,7 +34,7 @@ from fractions import Fraction
 
 from flint import acb, acb_mat, arb
 
-from dpaccount.numerics.balls import ball, between, ceil_of, floor_of, log_float, precision
+from dpaccount.numerics.bisection import Ends, solve
 from dpaccount.numerics.fourier.contours import (
     Contour,
     Decays,
@@ -47,7 +47,7 @@ from dpaccount.numerics.fourier.contours import (
     node_steps,
 )
 from dpaccount.numerics.fourier.transforms import Transform
-from dpaccount.numerics.solve import Ends, solve
+from dpaccount.numerics.intervals import ball, between, ceil_of, floor_of, log_float, precision
 from dpaccount.numerics.work_budget import affordable, spend
 
 

@@ -15,7 +15,6 @@ from typing import Any
 
 from flint import acb, arb, ctx
 
-from dpaccount.numerics.balls import ball, precision
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.sampled_gaussian import (
     SampledDecay,
@@ -24,6 +23,7 @@ from dpaccount.numerics.fourier.sampled_gaussian import (
 )
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
 from dpaccount.numerics.fourier.transforms import Decay, Transform
+from dpaccount.numerics.intervals import ball, precision
 
 CELLS = 900  #: of u in one decay, at most
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from flint import acb, arb, ctx
 
-from dpaccount.numerics.balls import ball, precision
 from dpaccount.numerics.closed import discrete_losses
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier import exponential_sums
@@ -22,6 +21,7 @@ from dpaccount.numerics.fourier.discrete_transforms import (
 )
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
 from dpaccount.numerics.fourier.transforms import Decay, OnPoissonSample, Transform, blurred, log_mean
+from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.work_budget import OutOfReach, bearable, spend
 
 MOST_LOSSES = 12_000  #: of what is sampled

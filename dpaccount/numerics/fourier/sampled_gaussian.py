@@ -14,10 +14,10 @@ from typing import Any, Protocol
 
 from flint import acb, arb, ctx
 
-from dpaccount.numerics.balls import ball, ceil_of, precision
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
 from dpaccount.numerics.fourier.transforms import Decay, OnPoissonSample
+from dpaccount.numerics.intervals import ball, ceil_of, precision
 
 DECAY_SECONDS = 0.3  #: for the nodes of one decay (a rough estimate)
 

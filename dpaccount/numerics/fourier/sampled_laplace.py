@@ -20,11 +20,11 @@ from typing import Any
 
 from flint import acb, arb, ctx
 
-from dpaccount.numerics.balls import ball
 from dpaccount.numerics.closed.sampled_curves import least_log_ratio
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.transforms import OnPoissonSample, Transform, blurred, log_mean
+from dpaccount.numerics.intervals import ball
 from dpaccount.numerics.work_budget import bearable, spend
 
 MOST_NODES = 4000  #: of the quadrature

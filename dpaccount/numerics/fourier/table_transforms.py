@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 from flint import acb, arb, ctx
 
-from dpaccount.numerics.balls import ball, precision
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.transforms import Transform
+from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.work_budget import spend
 
 Atoms = tuple[tuple[arb, arb], ...]  #: (loss, mass under P)

@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 
 from flint import acb, arb
 
-from dpaccount.numerics.balls import ball, precision
+from dpaccount.numerics.intervals import ball, precision
 
 Number = TypeVar("Number", arb, float)
 

@@ -15,11 +15,11 @@ from typing import Protocol
 from flint import arb
 
 from dpaccount.exact import Number
-from dpaccount.numerics.balls import ball, between, ceil_of, floor_of, log_float, precision
+from dpaccount.numerics.bisection import Ends
+from dpaccount.numerics.intervals import ball, between, ceil_of, floor_of, log_float, precision
 from dpaccount.numerics.lattice import lattice
 from dpaccount.numerics.lattice.excess import Excess
 from dpaccount.numerics.lattice.lattice import Grid, Masses
-from dpaccount.numerics.solve import Ends
 from dpaccount.numerics.work_budget import (
     LATTICE,
     ONE_LATTICE,

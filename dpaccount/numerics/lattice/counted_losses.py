@@ -13,8 +13,8 @@ from math import comb, isqrt
 
 from flint import arb, fmpz
 
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
-from dpaccount.numerics.solve import Ends, solve
+from dpaccount.numerics.bisection import Ends, solve
+from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.work_budget import bearable, spend
 
 Atoms = tuple[tuple[arb, arb], ...]  #: (loss, mass), by ascending mass

@@ -10,12 +10,12 @@ from fractions import Fraction
 from functools import reduce
 from math import gcd
 
-from dpaccount.numerics.balls import ceil_of, floor_of, precision
+from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed import discrete_losses
+from dpaccount.numerics.intervals import ceil_of, floor_of, precision
 from dpaccount.numerics.lattice import lattice
 from dpaccount.numerics.lattice.excess import Excess
 from dpaccount.numerics.lattice.lattice import Grid, Masses
-from dpaccount.numerics.solve import Ends
 
 MAX_NODES = 150_000  #: of a composed lattice, and of one pair
 

@@ -13,7 +13,7 @@ from dpaccount.accounting import account
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.methods import upper
 from dpaccount.errors import InputError
-from dpaccount.numerics.balls import ceil_of, floor_of, precision
+from dpaccount.numerics.intervals import ceil_of, floor_of, precision
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation

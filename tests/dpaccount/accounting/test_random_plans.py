@@ -11,8 +11,8 @@ from fractions import Fraction
 import pytest
 
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.numerics.balls import ball
 from dpaccount.numerics.closed import gaussian, renyi
+from dpaccount.numerics.intervals import ball
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
 from tests.dpaccount.pairs.test_stand_ins import MAKERS, ROUNDING, enumerated, product, relation_of, stand_ins

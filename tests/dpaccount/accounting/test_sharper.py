@@ -10,8 +10,8 @@ import pytest
 from dpaccount.accounting import account
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.calibrate import calibrate
-from dpaccount.numerics.balls import ball
 from dpaccount.numerics.closed import bounded_range, renyi, single_order
+from dpaccount.numerics.intervals import ball
 from dpaccount.plan.events import BoundedRange, Exponential, Gaussian, Plan, Rdp, Relation, Zcdp
 
 

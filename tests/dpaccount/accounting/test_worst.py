@@ -15,8 +15,8 @@ from dpaccount.accounting.methods.answer import Answer
 from dpaccount.exact import Enclosure
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
+from dpaccount.plan.cover_partition import classes
 from dpaccount.plan.events import Plan, Relation
-from dpaccount.plan.unit_classes import classes
 
 UNITS = 12
 KINDS = [

@@ -8,7 +8,6 @@ import pytest
 from flint import arb
 
 from dpaccount.accounting import account
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.closed import gaussian, laplace, renyi
 from dpaccount.numerics.fourier import fourier
 from dpaccount.numerics.fourier.contours import Contour, Product
@@ -16,6 +15,7 @@ from dpaccount.numerics.fourier.discrete_transforms import DiscreteGaussianTrans
 from dpaccount.numerics.fourier.fourier import Inversion
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform, _TiltedSample
 from dpaccount.numerics.fourier.shifted_line import ShiftedLine
+from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.lattice import composing, connect_dots, lattice
 from dpaccount.numerics.lattice.excess import Excess
 from dpaccount.numerics.lattice.lattice import Grid, Masses

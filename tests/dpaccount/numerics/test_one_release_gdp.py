@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaccount.accounting import composed
+from dpaccount.accounting import gdp_of_plan
 from dpaccount.numerics import domination
 from dpaccount.numerics.closed.gdp_of_release import mu_squared
 from dpaccount.pairs.of_events import composition_of
@@ -192,7 +192,7 @@ def test_a_second_program_finds_the_same(loss, kind):
     """The search for the least μ² above a certified curve, which knows no formula."""
     _, event = curves(loss, kind)
     pairs = composition_of([(event, 1)]).pairs
-    found = domination.least(*composed._curve(pairs), mu_squared(Fraction(loss)))
+    found = domination.least(*gdp_of_plan._curve(pairs), mu_squared(Fraction(loss)))
     assert event.mu_squared() * (1 - Fraction(1, 10**9)) <= found <= event.mu_squared() * Fraction(102, 100)
 
 

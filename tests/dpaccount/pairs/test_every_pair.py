@@ -17,8 +17,8 @@ import pytest
 from flint import arb
 
 import dpaccount.pairs
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.closed.moments import Moments
+from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.lattice import exact_grids
 from dpaccount.numerics.lattice.excess import Excess
 from dpaccount.numerics.lattice.lattice import Grid

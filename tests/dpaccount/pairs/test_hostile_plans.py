@@ -110,7 +110,7 @@ def test_a_chain_of_samples_is_bounded_in_time():
 
 @pytest.mark.parametrize(("scale", "moved"), [(1, 1), (3, 7), (50, 20), ("1/2", 6)])
 def test_geometric_noise_by_its_tails_and_by_its_losses(scale, moved):
-    from dpaccount.numerics.balls import precision
+    from dpaccount.numerics.intervals import precision
     from dpaccount.pairs.discrete import GeometricPair
     from dpaccount.pairs.replaced import ReplacedGeometric
 
@@ -127,7 +127,7 @@ def test_geometric_noise_by_its_tails_and_by_its_losses(scale, moved):
 
 
 def test_discrete_gaussian_noise_by_its_tails():
-    from dpaccount.numerics.balls import precision
+    from dpaccount.numerics.intervals import precision
     from dpaccount.numerics.lattice import exact_grids
     from dpaccount.pairs.discrete import DiscreteGaussianPair
 

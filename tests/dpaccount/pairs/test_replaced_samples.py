@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.training import Training, least_sigma
 from dpaccount.errors import InputError
-from dpaccount.numerics.balls import precision
 from dpaccount.numerics.fourier import fourier
 from dpaccount.numerics.fourier.contours import Product
 from dpaccount.numerics.fourier.replaced_gaussian import ReplacedGaussianTransform
+from dpaccount.numerics.intervals import precision
 from dpaccount.numerics.lattice import composing
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.numerics.balls import precision
+from dpaccount.numerics.intervals import precision
 from dpaccount.pairs.of_events import group_compositions
 from dpaccount.pairs.poisson import SampledGroup
 from dpaccount.plan import events as ev

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaccount.accounting import composed
+from dpaccount.accounting import gdp_of_plan
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.composed import mu_squared, over_units
+from dpaccount.accounting.gdp_of_plan import mu_squared, over_units
 from dpaccount.accounting.measures import MEASURES
 from dpaccount.numerics import domination
 from dpaccount.pairs.composition import Composition
@@ -81,7 +81,7 @@ def test_it_is_hardly_more_than_the_least_that_dominates_exact_binomial_curves(l
 @given(loss=st.fractions("1/50", 3, max_denominator=50), count=st.integers(2, 12), factor=st.floats(0.7, 1.1))
 def test_no_mu_is_accepted_that_lies_below_somewhere(loss, count, factor):
     """Every candidate, and not just the one that is returned: what is accepted dominates on a finer grid."""
-    curve, end = composed._curve(composition_of([(Pure(epsilon=loss), count)]).pairs)
+    curve, end = gdp_of_plan._curve(composition_of([(Pure(epsilon=loss), count)]).pairs)
     tried = Fraction(factor) * mu_squared([(Pure(epsilon=loss), count)])
     accepted = domination.dominates(tried, curve, end)
     assert not (accepted and factor < 0.98)
@@ -99,8 +99,8 @@ def test_a_bump_between_two_cells_is_seen():
     below = {Fraction(0): Fraction(38, 100)}
 
     def smooth(at):
-        from dpaccount.numerics.balls import floor_of
         from dpaccount.numerics.closed.gaussian import delta
+        from dpaccount.numerics.intervals import floor_of
 
         return below.get(at, floor_of(delta(at, (mu2, mu2))) * Fraction(99, 100)) if at < end else Fraction(0)
 
@@ -145,7 +145,7 @@ def test_another_method_finds_no_epsilon_where_it_lies_below(kinds):
 def test_the_curve_is_bounded_at_every_depth(count):
     """Where the lattice ends, Chernoff's bound goes on: never below the exact curve."""
     loss = Fraction(1, 2)
-    bound, end = composed._curve(composition_of([(Pure(epsilon=loss), count)]).pairs)
+    bound, end = gdp_of_plan._curve(composition_of([(Pure(epsilon=loss), count)]).pairs)
     exact = binomial(loss, count)
     with mpmath.workdps(120):
         for step in range(80):
@@ -203,7 +203,7 @@ few = st.lists(
 @given(few)
 def test_what_is_charged_lies_above_every_combination_of_answers(kinds):
     """Of different losses, in both directions; the curve that was dominated as well, up to where it ends."""
-    bound, end = composed._curve(composition_of(kinds).pairs)
+    bound, end = gdp_of_plan._curve(composition_of(kinds).pairs)
     with mpmath.workdps(50):
         delta, mu = enumerated(kinds), mpmath.sqrt(real(mu_squared(kinds)))
         for step in range(-12, 13):
@@ -269,7 +269,7 @@ def test_it_grows_with_the_events_and_is_at_most_their_sum(kinds):
     less = [
         (event, times - (place == 0)) for place, (event, times) in enumerate(kinds) if times > (place == 0)
     ]
-    if sum(times for event, times in less if composed._composes(event)) != 1:
+    if sum(times for event, times in less if gdp_of_plan._composes(event)) != 1:
         assert mu_squared(less) <= found * Fraction(101, 100)
 
 
@@ -307,8 +307,8 @@ def test_a_gaussian_part_is_there_where_only_an_upper_bound_on_it_is_known():
     pairs = composition_of([(Pure(epsilon=1), 1)]).pairs
     for high, composes in ((0, True), (1, False)):
         found = Composition(mu2=(Fraction(0), Fraction(high)), pairs=pairs)
-        with mock.patch.object(composed, "composition_of", return_value=found):
-            assert composed._composes.__wrapped__(Pure(epsilon=1)) is composes
+        with mock.patch.object(gdp_of_plan, "composition_of", return_value=found):
+            assert gdp_of_plan._composes.__wrapped__(Pure(epsilon=1)) is composes
 
 
 def test_what_is_too_much_work_is_added_up():

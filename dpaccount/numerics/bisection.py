@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, mid_of, precision
+from dpaccount.numerics.intervals import ball, ceil_of, floor_of, mid_of, precision
 from dpaccount.precision import certified
 
 Curve = Callable[[Fraction], arb]  #: ε ↦ a ball that contains δ(ε)
@@ -51,7 +51,7 @@ def _search(
             point = hint[step]
         else:
             point = _secant(known, low, high) if len(known) >= 2 else (low + high) / 2
-        point = _short(point, close)
+        point = _rounded_to_dyadic(point, close)
         height = _log_ratio(curve(point), target)
         if height > 0:
             low = max(low, point)
@@ -76,7 +76,7 @@ def _secant(known: list[tuple[Fraction, float]], low: Fraction, high: Fraction) 
     return point if low < point < high else middle
 
 
-def _short(point: Fraction, close: Fraction) -> Fraction:
+def _rounded_to_dyadic(point: Fraction, close: Fraction) -> Fraction:
     """Round to a dyadic much finer than `close`, so that exact numbers stay small."""
     bits = max(0, close.denominator.bit_length() - close.numerator.bit_length()) + 4
     return Fraction(round(point * (1 << bits)), 1 << bits)

@@ -22,7 +22,7 @@ from flint import arb
 
 from dpaccount.accounting.methods.answer import UNREACHED
 from dpaccount.numerics import domination
-from dpaccount.numerics.balls import ball, ceil_of, log_float, precision
+from dpaccount.numerics.intervals import ball, ceil_of, log_float, precision
 from dpaccount.numerics.lattice import composing, exact_grids
 from dpaccount.numerics.lattice.excess import Excess
 from dpaccount.pairs.composition import Exact
