@@ -492,3 +492,18 @@ def test_a_sample_of_a_sample_is_a_sample_at_the_product_of_the_rates():
     # two samples inside one are not one sample
     pair = ev.PoissonSubsampled(rate="0.1", of=ev.PoissonSubsampled(rate="0.5", of=gauss, count=2))
     assert composition_of([(pair, 1)]) != composition_of([(ev.PoissonSubsampled(rate="0.05", of=gauss), 2)])
+
+
+@pytest.mark.slow
+def test_a_sample_of_several_discrete_gaussians_is_not_that_of_one():
+    """Far above σ = 300 a discrete Gaussian is nearly the continuous one, also four of them on one sample."""
+
+    def cost(noise):
+        whole = ev.Sequence(of=(noise(sigma=300, sensitivity=300, count=4),))
+        sample = ev.PoissonSubsampled(rate="0.1", of=whole, count=20)
+        plan = ev.Plan(Relation.ADD_REMOVE, (sample, ev.Gaussian(sigma=1)))
+        return Accountant(plan).epsilon("1e-5", "1e-2")
+
+    discrete, continuous = cost(ev.DiscreteGaussian), cost(ev.Gaussian)
+    assert continuous.lower * Fraction(99, 100) < discrete.upper
+    assert discrete.lower < continuous.upper * Fraction(101, 100)
