@@ -27,7 +27,7 @@ DIGITS = 13  #: significant digits of the value
 FINE = Fraction(1, 10**9)  #: width of enclosures that the search asks for
 GAP = Fraction(1, 10**6)  #: width of an ordinary answer
 
-MOST = 1 << 63  #: rounds of a stream, and releases: as many as a ledger can number
+MAX_COUNT = 1 << 63  #: rounds of a stream, and releases: as many as a ledger can number
 
 #: The parameter of each event that can be calibrated, and whether more of it costs less.
 PARAMETERS: dict[str, tuple[str, bool]] = {
@@ -159,7 +159,7 @@ def _builder(
 
 def _in_range(name: str, value: int) -> None:
     """Refuse at once what would only be refused after a long search."""
-    if not 1 <= value <= MOST:
+    if not 1 <= value <= MAX_COUNT:
         raise InputError(f"the {name} is out of range; it must be from 1 to 2^63")
 
 
@@ -208,7 +208,7 @@ def _guess(unit: Event, epsilon: Fraction, delta: Fraction, *, linear: bool) -> 
     if abs(e) < 12 and abs(depth) < 8:
         root = _gaussian_root(root, epsilon, delta)
     bits = (log_float(rho) - 2 * root) / math.log(2) * (1.0 if linear else 0.5)
-    bits = max(-float(FARTHEST), min(float(FARTHEST), bits))
+    bits = max(-float(MAX_POWERS), min(float(MAX_POWERS), bits))
     return Fraction(2) ** math.floor(bits) * Fraction(2 ** (bits - math.floor(bits)))
 
 
@@ -231,8 +231,8 @@ def _gaussian_root(root: float, epsilon: Fraction, delta: Fraction) -> float:
     return now
 
 
-FARTHEST = 1 << 16  #: powers of two within which noise is sought (numbers in files end at 10^±5000)
-NEAR = (Fraction(1025, 1024), Fraction(17, 16))  #: factors from the guess that are tried first
+MAX_POWERS = 1 << 16  #: powers of two within which noise is sought (numbers in files end at 10^±5000)
+FIRST_FACTORS = (Fraction(1025, 1024), Fraction(17, 16))  #: factors from the guess that are tried first
 
 
 def _bracket(enough: Callable[[Fraction], bool], guess: Fraction) -> tuple[Fraction, Fraction]:
@@ -246,14 +246,14 @@ def _bracket(enough: Callable[[Fraction], bool], guess: Fraction) -> tuple[Fract
         return enough(noise) == (sign > 0)
 
     last = guess
-    for factor in NEAR:
+    for factor in FIRST_FACTORS:
         near = guess * factor if sign > 0 else guess / factor
         if is_past(near):
             return min(last, near), max(last, near)
         last = near
     while not is_past(at(step)):
         step *= 2
-        if step > 2 * FARTHEST:
+        if step > 2 * MAX_POWERS:
             if sign < 0:
                 raise InputError("any noise meets this target; ask for a smaller epsilon or delta")
             raise InputError("no noise meets this target; ask for a larger epsilon or a delta above 0")

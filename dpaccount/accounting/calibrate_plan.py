@@ -38,7 +38,7 @@ FIXED = {  #: keys whose number cannot be sought, and why
     "coefficients": "a bound may fall while a coefficient grows to the next one; the last one may be sought",
 }
 SOUGHT = (*(name for name in RANGES if name not in FIXED), "the epsilon of a point", "the last coefficient")
-MOST = named.MOST
+MAX_COUNT = named.MAX_COUNT
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ def _whole(unknown: Unknown, cost: Costing, epsilon: Fraction) -> Calibration:
         raise InputError(
             f"not even {unknown.key} = {first} meets this target; ask for a larger epsilon or delta"
         )
-    most = MOST if unknown.most is None else int(unknown.most)
+    most = MAX_COUNT if unknown.most is None else int(unknown.most)
     low, step = first, 1
     while fits(min(low + step, most)):
         low, step = min(low + step, most), 2 * step

@@ -27,7 +27,7 @@ from dpaccount.plan.cover_partition import UnitClass
 #: (total, Rényi order) ↦ an upper bound on the answer at that order; None where there is none.
 Scalar = Callable[[Composition, Fraction], Fraction | None]
 ORDERS = [1 + Fraction(2) ** j for j in range(-6, 24)]  #: tried for the leading class
-LEADERS = 4  #: classes that the order is chosen for
+MAX_CANDIDATES = 4  #: classes that the order is chosen for
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def _order(totals: list[Composition], scalar: Scalar) -> Fraction:
     rough = [(scalar(total, Fraction(4)), total) for total in totals]
     rough.sort(key=lambda found: (found[0] is not None, -(found[0] or 0)))
     best: dict[Fraction, Fraction] = {}
-    for _, total in rough[:LEADERS]:
+    for _, total in rough[:MAX_CANDIDATES]:
         for order in ORDERS:
             bound = scalar(total, order)
             if bound is not None:

@@ -16,8 +16,8 @@ from dpaccount import precision as working
 from dpaccount.errors import NumericsError
 from dpaccount.numerics.work_budget import bearable, spend
 
-MOST_PRECISION = 1 << 19  #: beyond which a computation is not begun
-LARGEST = 1 << 20  #: bits of the largest number that a bound is written out with
+MAX_PRECISION = 1 << 19  #: beyond which a computation is not begun
+MAX_BITS = 1 << 20  #: bits of the largest number that a bound is written out with
 
 
 class NotFinite(NumericsError):  # noqa: N818
@@ -26,7 +26,7 @@ class NotFinite(NumericsError):  # noqa: N818
 
 def precision(bits: int) -> AbstractContextManager[None]:
     """Compute with `bits` bits inside the block; raises `OutOfReach` for too many."""
-    bearable(bits, MOST_PRECISION)
+    bearable(bits, MAX_PRECISION)
     return working.precision(bits)
 
 
@@ -67,7 +67,7 @@ def _exact(point: arb, *, up: bool) -> Fraction:
         raise NotFinite(f"a bound came out as {point}; a finite ball was needed")
     mantissa, exponent = (int(part) for part in point.man_exp())
     if exponent >= 0:
-        bearable(exponent, LARGEST)
+        bearable(exponent, MAX_BITS)
         return Fraction(mantissa << exponent)
     if mantissa.bit_length() + exponent < -TINY:
         smallest = Fraction(1, 1 << TINY)

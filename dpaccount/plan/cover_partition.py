@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.plan_file import collector_paused
 
-FEW = 2000  #: covers up to which every segment is sought for what some unit is known to cost
+MAX_COVERS = 2000  #: covers up to which every segment is sought for what some unit is known to cost
 
 Items = tuple[tuple[Event, int], ...]  #: bare events with multiplicities
 
@@ -44,7 +44,7 @@ def attained(events: Sequence[Event]) -> list[UnitClass]:
     """
     with collector_paused():
         shared, pieces = _pieces(events)
-        found = _sweep(shared, pieces, every=len(pieces) <= FEW)
+        found = _sweep(shared, pieces, every=len(pieces) <= MAX_COVERS)
         return [
             replace(
                 unit, items=tuple((e if unit.unit is None else e.met_at(unit.unit), n) for e, n in unit.items)

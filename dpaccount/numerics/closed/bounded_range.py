@@ -28,7 +28,7 @@ CELLS = 1024  #: grid cells per η, at most
 WORK = 5 * 10**7  #: elementary steps that one table may take
 LEAST_CELLS = 8
 UP = 1 + 2.0**-50  #: covers three roundings to nearest, 2^−53 each, in a sum of products of positive numbers
-SMALLEST = 1e-300  #: added where products may underflow
+MIN_POSITIVE = 1e-300  #: added where products may underflow
 BITS = 160
 
 
@@ -80,7 +80,7 @@ class Adaptive:
         def at(j: int) -> Floats:
             """Return the bracket at t = jh, rounded up."""
             near, far = whole[cells - j : cells - j + size], whole[2 * cells - j : 2 * cells - j + size]
-            return (self.stay[j] * near + self.leave[j] * far) * UP + SMALLEST
+            return (self.stay[j] * near + self.leave[j] * far) * UP + MIN_POSITIVE
 
         best = here = at(0)
         for j in range(cells):

@@ -121,8 +121,8 @@ def _on_grid(value: float, ratio: float, *, up: bool) -> float:
 
 
 EASY = 0.4 * SECOND  #: steps of node evaluations (a rough estimate) up to which no smoothing is considered
-MANY = 12.0  #: digits that are only sought where they are easy
-MOST = 3 * SECOND  #: and up to which a contour is considered at all
+EASY_DIGITS = 12.0  #: digits that are only sought where they are easy
+MAX_WORK = 3 * SECOND  #: and up to which a contour is considered at all
 
 
 def kappa(s: float) -> float:
@@ -171,8 +171,8 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
     tried = {min(lines, key=cost) for cost in (_Candidate.cost, _Candidate.unaided)} if lines else set()
     smooth = _smoothing(at.c, gap)
     costs = {line: node_steps(product, line.c, _bits(product, at, line, tolerance)) for line in tried}
-    tries = [(Fraction(0), EASY), (smooth, MOST), (Fraction(0), MOST)]
-    for extra, most in tries[:1] if digits > MANY else tries:
+    tries = [(Fraction(0), EASY), (smooth, MAX_WORK), (Fraction(0), MAX_WORK)]
+    for extra, most in tries[:1] if digits > EASY_DIGITS else tries:
         cuts = [(line, _cut(product, line, extra, most / costs[line])) for line in tried]
         known = [(cut * line.period * costs[line], line, cut) for line, cut in cuts if cut is not None]
         if known:
