@@ -405,7 +405,7 @@ def truncation_holds(smooth):
         held = True
         with precision(80):
             c, h = arb(1), arb(1) / 20
-            factor, count = ATOMS.pairs[0]
+            factor, count = ATOMS.parts[0]
             decays, whole = contours.Decays(ATOMS, c, Fraction(smooth), 20.0), factor.value(c)
             sizes = [
                 float((abs(factor.value(acb(c, n * h))) / whole) ** count)

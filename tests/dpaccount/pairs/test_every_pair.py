@@ -4,6 +4,7 @@ Classes are found in the package, and made from their fields; a new one is cover
 that is wrong in one statement is caught.
 """
 
+import ast
 import dataclasses
 import importlib
 import inspect
@@ -63,16 +64,20 @@ GRID = np.linspace(-22, 20, 2101)  #: of the integral of a curve
 S = 0.75  #: at which moments are compared
 
 
-def found_classes(base):
-    """The concrete classes below `base` in the package."""
+def everything_below(base):
+    """The classes below `base` in the package."""
     for module in pkgutil.iter_modules(dpaccount.pairs.__path__):
         importlib.import_module(f"dpaccount.pairs.{module.name}")
 
     def below(kind):
         return {kind} | {each for child in kind.__subclasses__() for each in below(child)}
 
-    kinds = [kind for kind in below(base) if kind.__module__.startswith("dpaccount.pairs.")]
-    return sorted((k for k in kinds if not inspect.isabstract(k)), key=lambda k: k.__name__)
+    return [kind for kind in below(base) if kind.__module__.startswith("dpaccount.pairs.")]
+
+
+def found_classes(base):
+    """The concrete ones."""
+    return sorted((k for k in everything_below(base) if not inspect.isabstract(k)), key=lambda k: k.__name__)
 
 
 def made(kind):
@@ -327,6 +332,18 @@ def test_every_class_has_its_place_in_the_order():
     places = {rank: {type(pair) for _, pair in INSTANCES if pair.rank == rank} for rank in ranks}
     assert all(len(kinds) == 1 or kinds == {GaussianPair, GeometricPair} for kinds in places.values()), places
     assert len(found_classes(LossPair)) >= 17
+
+
+def test_hardly_anybody_asks_for_the_kind_of_a_pair(root):
+    """What depends on the kind of a pair is a method of its class: a question elsewhere can forget a class."""
+    names = {kind.__name__ for kind in (LossPair, *everything_below(LossPair))}
+    asked = []
+    for file in sorted((root / "dpaccount").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
+                inside = {getattr(each, "id", getattr(each, "attr", "")) for each in ast.walk(node.args[1])}
+                asked += [f"{file.name}:{node.lineno}"] if inside & names else []
+    assert len(asked) <= 8, asked
 
 
 # ------------------------------------------------------------------ planted classes, wrong in one statement
