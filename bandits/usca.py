@@ -33,7 +33,7 @@ from bandits.simulation.information_gain import (
 )
 from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Integers
-from dpaccount.numerics.balls import precision
+from dpaccount.numerics.intervals import precision
 from mechanisms.subject import View
 
 Floats = NDArray[np.float64]

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpaccount.accounting.accountant import Accountant
+    from dpaccount.accounting.calibrate_plan import calibrate
     from dpaccount.accounting.filters import Filter, Odometer
     from dpaccount.accounting.measures import Measure
-    from dpaccount.accounting.unknowns import calibrate
     from dpaccount.errors import DpaccountError
     from dpaccount.exact import Enclosure
     from dpaccount.ledger.ledger import Ledger
@@ -110,7 +110,7 @@ _HOMES = {
     "Measure": "dpaccount.accounting.measures",
     "Odometer": "dpaccount.accounting.filters",
     "Relation": "dpaccount.relation",
-    "calibrate": "dpaccount.accounting.unknowns",
+    "calibrate": "dpaccount.accounting.calibrate_plan",
     "read_events": "dpaccount.plan.plan_file",
     # these stand above all else, which imports nothing of them: they are found by name when asked for
     **dict.fromkeys(("audit", "certify", "check"), "audits.api.functions"),

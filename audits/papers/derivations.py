@@ -15,7 +15,7 @@ from flint import arb
 
 from dpaccount.errors import RuleError
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of
+from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of
 from dpaccount.proof import (
     CENTRAL,
     REPLACE_ONE,

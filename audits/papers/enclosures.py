@@ -12,9 +12,9 @@ from flint import arb
 
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import accurate, ball, between, ceil_of, floor_of, precision
+from dpaccount.numerics.bisection import solve
 from dpaccount.numerics.closed import gaussian
-from dpaccount.numerics.solve import solve
+from dpaccount.numerics.intervals import accurate, ball, between, ceil_of, floor_of, precision
 
 CLOSED_FORM_BITS = 100  #: accuracy of closed forms
 WIDTH = Fraction(1, 10**12)  #: relative width of what is solved for

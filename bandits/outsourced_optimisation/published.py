@@ -13,7 +13,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
-from dpaccount.numerics.balls import ball
+from dpaccount.numerics.intervals import ball
 
 Floats = NDArray[np.float64]
 READ, PRINTED = "read", "printed"

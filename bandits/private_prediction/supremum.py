@@ -25,7 +25,7 @@ from flint import arb, arb_mat
 from bandits.statistics import kernels
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
+from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 
 Point = tuple[Fraction, ...]
 PRECISION: Final = 96

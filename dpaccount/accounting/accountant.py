@@ -16,21 +16,21 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Never
 
+from dpaccount.accounting import account
+from dpaccount.accounting.methods.answer import Answer, largest_answer
 from dpaccount.accounting.profile import plotted
 from dpaccount.accounting.worst_unit import Scalar, Worst, delta_scalar, epsilon_scalar, worst
 from dpaccount.cached import cached_property
-from dpaccount.cost import special_bounds
-from dpaccount.cost.answer import Answer, worse
-from dpaccount.cost.exposure import Exposure
-from dpaccount.cost.groups import group_exposures
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import Enclosure, Exact, Number
 from dpaccount.numerics.closed.group_privacy import chain_delta, chain_epsilon
 from dpaccount.numerics.work_budget import ANSWER, allowance
+from dpaccount.pairs.composition import Composition
+from dpaccount.pairs.of_events import group_compositions
 from dpaccount.plan import groups
+from dpaccount.plan.cover_partition import UnitClass, attained, classes
 from dpaccount.plan.event_base import Event, Stream, exact
 from dpaccount.plan.events import Plan
-from dpaccount.plan.unit_classes import UnitClass, attained, classes
 from dpaccount.relation import Relation
 
 STANDARD_DELTAS = ("1e-5", "1e-6", "1e-8", "1e-10")
@@ -44,16 +44,16 @@ DeltaOf = Callable[[Fraction], Fraction]  #: ε ↦ an upper bound on δ of sing
 class _Asked:
     """A question: what one unit pays, what a chain of groups pays, the cheap bound, the relative width."""
 
-    at_gap: Callable[[Exposure, Fraction], Answer]
+    at_gap: Callable[[Composition, Fraction], Answer]
     chained: Callable[[DeltaOf], Number]
     scalar: Scalar | None
     gap: Fraction
 
-    def evaluate(self, total: Exposure) -> Answer:
+    def evaluate(self, total: Composition) -> Answer:
         """Return what one total costs."""
         return self.at_gap(total, self.gap)
 
-    def worst(self, totals: list[Exposure]) -> Answer:
+    def worst(self, totals: list[Composition]) -> Answer:
         """Return what the worst of several totals costs; closely only where it is not seen at a glance."""
         *others, likely = totals
         found = [self.evaluate(likely)]
@@ -61,7 +61,7 @@ class _Asked:
             rough = self.at_gap(total, Fraction(1, 5))
             below = rough.bounds.upper <= found[0].bounds.upper
             found.append(rough if below else self.evaluate(total))
-        return worse(found)
+        return largest_answer(found)
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,8 +133,8 @@ class Accountant:
         if not 0 <= target <= 1:
             raise InputError(f"delta {delta} is out of range; it must be in [0, 1]")
 
-        def rough(total: Exposure) -> Answer:
-            return special_bounds.epsilon(total, target / self.group, Fraction(1))
+        def rough(total: Composition) -> Answer:
+            return account.epsilon(total, target / self.group, Fraction(1))
 
         def chained(delta_of: DeltaOf) -> Number:
             if target == 1:
@@ -148,7 +148,7 @@ class Accountant:
             return math.inf if found is None else found
 
         asked = _Asked(
-            lambda total, gap: special_bounds.epsilon(total, target, gap),
+            lambda total, gap: account.epsilon(total, target, gap),
             chained,
             epsilon_scalar(target),
             width,
@@ -163,7 +163,7 @@ class Accountant:
 
         return self._grouped(
             _Asked(
-                lambda total, gap: special_bounds.delta(total, at, gap),
+                lambda total, gap: account.delta(total, at, gap),
                 lambda delta_of: chain_delta(delta_of, at, self.group),
                 delta_scalar(at),
                 width,
@@ -175,7 +175,7 @@ class Accountant:
         if self.group == 1:
             return self._single(asked)
         plan = self.plan.events
-        joint, first = group_exposures(plan, self.group), groups.common(plan, self.group)
+        joint, first = group_compositions(plan, self.group), groups.common(plan, self.group)
         if joint is not None and first is not None:
             answer = asked.worst(joint)
             found = Worst(answer.bounds, first or None, answer.method)
@@ -209,9 +209,7 @@ class Accountant:
         """Return what a chain of neighbours costs at most."""
 
         def delta_of(at: Fraction) -> Fraction:
-            found = worst(
-                self.classes, lambda total: special_bounds.delta(total, at, asked.gap), delta_scalar(at)
-            )
+            found = worst(self.classes, lambda total: account.delta(total, at, asked.gap), delta_scalar(at))
             return min(Fraction(1), Fraction(found.bounds.upper))
 
         single = self._single(asked)
@@ -260,7 +258,7 @@ class Accountant:
         return worst * scale
 
 
-def _lower(found: Worst, joint: list[Exposure] | None, asked: _Asked) -> Worst:
+def _lower(found: Worst, joint: list[Composition] | None, asked: _Asked) -> Worst:
     """Return the answer, cut at what all events together cost at their own worst units."""
     answer = None if joint is None else asked.worst(joint)
     if answer is None or answer.bounds.upper >= found.bounds.upper:

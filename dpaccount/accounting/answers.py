@@ -7,7 +7,7 @@ from typing import Any
 
 from dpaccount.accounting.accountant import GAP, STANDARD_DELTAS, Accountant
 from dpaccount.accounting.calibrate import calibrate
-from dpaccount.accounting.unknowns import settle, unknown_in
+from dpaccount.accounting.calibrate_plan import settle, unknown_in
 from dpaccount.accounting.worst_unit import Worst
 from dpaccount.documents import Place
 from dpaccount.errors import InputError

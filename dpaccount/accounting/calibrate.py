@@ -9,24 +9,25 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from dpaccount.cost import special_bounds
-from dpaccount.cost.answer import Answer
-from dpaccount.cost.exposure import Exposure, exposure_of
+from dpaccount.accounting import account
+from dpaccount.accounting.methods.answer import Answer
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import between, log_float
+from dpaccount.numerics.bisection import solve
 from dpaccount.numerics.closed import gaussian
-from dpaccount.numerics.solve import solve
+from dpaccount.numerics.intervals import between, log_float
 from dpaccount.numerics.work_budget import CALIBRATION, allowance, exhausted, granted
+from dpaccount.pairs.composition import Composition
+from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
+from dpaccount.plan.cover_partition import classes
 from dpaccount.plan.event_base import Event
-from dpaccount.plan.unit_classes import classes
 
 DIGITS = 13  #: significant digits of the value
 FINE = Fraction(1, 10**9)  #: width of enclosures that the search asks for
 GAP = Fraction(1, 10**6)  #: width of an ordinary answer
 
-MOST = 1 << 63  #: rounds of a stream, and releases: as many as a ledger can number
+MAX_COUNT = 1 << 63  #: rounds of a stream, and releases: as many as a ledger can number
 
 #: The parameter of each event that can be calibrated, and whether more of it costs less.
 PARAMETERS: dict[str, tuple[str, bool]] = {
@@ -117,7 +118,7 @@ def _at_width(
     parameter, falls = PARAMETERS[name]
 
     def loss(value: Fraction, width: Fraction = gap) -> Enclosure:
-        return _worst(build(value), lambda total: special_bounds.epsilon(total, delta, width))
+        return _worst(build(value), lambda total: account.epsilon(total, delta, width))
 
     def noise_of(value: Fraction) -> Fraction:
         return value if falls else 1 / value
@@ -158,18 +159,18 @@ def _builder(
 
 def _in_range(name: str, value: int) -> None:
     """Refuse at once what would only be refused after a long search."""
-    if not 1 <= value <= MOST:
+    if not 1 <= value <= MAX_COUNT:
         raise InputError(f"the {name} is out of range; it must be from 1 to 2^63")
 
 
-def _worst(event: Event, evaluate: Callable[[Exposure], Answer]) -> Enclosure:
+def _worst(event: Event, evaluate: Callable[[Composition], Answer]) -> Enclosure:
     """Return the largest answer over the classes of units of one event; refuses when the time is over."""
     if exhausted():
         raise InputError(
             f"{event.name} could not be calibrated within {granted(CALIBRATION):,.0f} steps of work; ask for"
             " a smaller count or a larger delta"
         )
-    answers = [evaluate(exposure_of(found.items)).bounds for found in classes([event])]
+    answers = [evaluate(composition_of(found.items)).bounds for found in classes([event])]
     return max(answers, key=lambda bounds: bounds.upper)
 
 
@@ -207,7 +208,7 @@ def _guess(unit: Event, epsilon: Fraction, delta: Fraction, *, linear: bool) -> 
     if abs(e) < 12 and abs(depth) < 8:
         root = _gaussian_root(root, epsilon, delta)
     bits = (log_float(rho) - 2 * root) / math.log(2) * (1.0 if linear else 0.5)
-    bits = max(-float(FARTHEST), min(float(FARTHEST), bits))
+    bits = max(-float(MAX_POWERS), min(float(MAX_POWERS), bits))
     return Fraction(2) ** math.floor(bits) * Fraction(2 ** (bits - math.floor(bits)))
 
 
@@ -230,8 +231,8 @@ def _gaussian_root(root: float, epsilon: Fraction, delta: Fraction) -> float:
     return now
 
 
-FARTHEST = 1 << 16  #: powers of two within which noise is sought (numbers in files end at 10^±5000)
-NEAR = (Fraction(1025, 1024), Fraction(17, 16))  #: factors from the guess that are tried first
+MAX_POWERS = 1 << 16  #: powers of two within which noise is sought (numbers in files end at 10^±5000)
+FIRST_FACTORS = (Fraction(1025, 1024), Fraction(17, 16))  #: factors from the guess that are tried first
 
 
 def _bracket(enough: Callable[[Fraction], bool], guess: Fraction) -> tuple[Fraction, Fraction]:
@@ -245,14 +246,14 @@ def _bracket(enough: Callable[[Fraction], bool], guess: Fraction) -> tuple[Fract
         return enough(noise) == (sign > 0)
 
     last = guess
-    for factor in NEAR:
+    for factor in FIRST_FACTORS:
         near = guess * factor if sign > 0 else guess / factor
         if is_past(near):
             return min(last, near), max(last, near)
         last = near
     while not is_past(at(step)):
         step *= 2
-        if step > 2 * FARTHEST:
+        if step > 2 * MAX_POWERS:
             if sign < 0:
                 raise InputError("any noise meets this target; ask for a smaller epsilon or delta")
             raise InputError("no noise meets this target; ask for a larger epsilon or a delta above 0")

@@ -13,13 +13,13 @@ from fractions import Fraction
 import numpy as np
 
 from dpaccount import proof
-from dpaccount.cost.exposure import Exposure, exposure_of
-from dpaccount.cost.renyi_bounds import renyi_bound, worse_way
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import ceil_of, log_float, precision
 from dpaccount.numerics.closed import gaussian, renyi
 from dpaccount.numerics.closed.gdp_of_release import mu_squared
+from dpaccount.numerics.intervals import ceil_of, log_float, precision
+from dpaccount.pairs.composition import Composition, max_over_directions
+from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan.event_base import Event
 from dpaccount.proof import Curve, at_most, ball, gdp_delta, renyi_log_delta
 
@@ -161,16 +161,16 @@ def unknown(name: str) -> InputError:
 
 
 def _renyi(event: Event, order: Fraction) -> Fraction | None:
-    whole = exposure_of([(event, 1)])
+    whole = composition_of([(event, 1)])
     if whole.failures:
         return None
 
-    def value(way: Exposure) -> Fraction | None:
-        tau = renyi_bound(way)(order)
+    def value(way: Composition) -> Fraction | None:
+        tau = way.renyi(order)
         return ceil_of(tau) if tau is not None and tau.is_finite() else None
 
     with precision(192):
-        return worse_way(whole, value)
+        return max_over_directions(whole, value)
 
 
 # ------------------------------------------------------------------ pure and approximate: plain sums

@@ -13,11 +13,11 @@ from typing import Any, Protocol
 from dpaccount.documents import atomically
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, printed
-from dpaccount.numerics.balls import ball, floor_of, precision
+from dpaccount.numerics.intervals import ball, floor_of, precision
 from dpaccount.numerics.work_budget import PROFILE, allowance
 
 POINTS = 33
-SMALLEST = Fraction(1, 10**10)  #: δ at the right end of a profile
+MIN_DELTA = Fraction(1, 10**10)  #: δ at the right end of a profile
 DRAWN = 1e300  #: the largest ε of a drawing
 
 
@@ -41,7 +41,7 @@ class Point:
     delta: Enclosure
 
 
-def profile_points(accountant: Costs, points: int = POINTS, smallest: Fraction = SMALLEST) -> list[Point]:
+def profile_points(accountant: Costs, points: int = POINTS, smallest: Fraction = MIN_DELTA) -> list[Point]:
     """Return δ at evenly spaced ε from 0 to where δ falls to `smallest` (to 10 where it never does).
 
     δ(ε) never rises: an upper bound at one ε holds at every larger one, whose own may be wider.

@@ -19,8 +19,8 @@ from typing import Any
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.calibrate import Calibration
+from dpaccount.accounting.calibrate_plan import Unknown, settle
 from dpaccount.accounting.ftrl import FtrlTraining, check_batches, record
-from dpaccount.accounting.unknowns import Unknown, settle
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, as_exact, formatted, shown
 from dpaccount.numerics.fourier.contours import shared

@@ -13,20 +13,21 @@ from functools import lru_cache
 
 from flint import arb
 
-from dpaccount.cost import answer
-from dpaccount.cost.answer import Answer
-from dpaccount.cost.exposure import Exposure, Kind, exposure_of
-from dpaccount.cost.renyi_bounds import renyi_bound, renyi_of, worse_way
+from dpaccount.accounting.methods import answer
+from dpaccount.accounting.methods.answer import Answer
 from dpaccount.exact import Enclosure, Number
-from dpaccount.numerics.balls import NotFinite, precision
 from dpaccount.numerics.closed import renyi
+from dpaccount.numerics.intervals import NotFinite, precision
 from dpaccount.numerics.work_budget import OutOfReach
-from dpaccount.plan.unit_classes import UnitClass
+from dpaccount.pairs.composition import Composition, max_over_directions
+from dpaccount.pairs.of_events import composition_of
+from dpaccount.pairs.pair import LossPair
+from dpaccount.plan.cover_partition import UnitClass
 
 #: (total, Rényi order) ↦ an upper bound on the answer at that order; None where there is none.
-Scalar = Callable[[Exposure, Fraction], Fraction | None]
+Scalar = Callable[[Composition, Fraction], Fraction | None]
 ORDERS = [1 + Fraction(2) ** j for j in range(-6, 24)]  #: tried for the leading class
-LEADERS = 4  #: classes that the order is chosen for
+MAX_CANDIDATES = 4  #: classes that the order is chosen for
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,9 @@ class Worst:
 NOTHING = Worst(answer.NOTHING, None, "exact")
 
 
-def worst(units: Sequence[UnitClass], evaluate: Callable[[Exposure], Answer], scalar: Scalar | None) -> Worst:
+def worst(
+    units: Sequence[UnitClass], evaluate: Callable[[Composition], Answer], scalar: Scalar | None
+) -> Worst:
     """Return the largest answer over classes of units; `scalar` bounds answers from above (None: unused).
 
     The first of the classes that pay most is named.
@@ -68,34 +71,34 @@ def delta_scalar(epsilon: Fraction) -> Scalar:
     return lambda total, order: _over(total, lambda bound: renyi.delta(bound, epsilon, [order]))
 
 
-def _over(total: Exposure, convert: Callable[[renyi.Bound], Fraction | None]) -> Fraction | None:
+def _over(total: Composition, convert: Callable[[renyi.Bound], Fraction | None]) -> Fraction | None:
     """Return the larger of both directions' bounds; None where some event may fail or has no bound."""
     if total.failures:
         return None
     try:
-        return worse_way(total, lambda way: convert(renyi_bound(way, _part)))
+        return max_over_directions(total, lambda way: convert(lambda order: way.renyi(order, _part)))
     except (OutOfReach, NotFinite):  # at magnitudes where this order says nothing
         return None
 
 
 @lru_cache(maxsize=1 << 16)
-def _part(kind: Kind, order: Fraction) -> arb | None:
-    """Return the Rényi bound of a kind, computed once."""
+def _part(pair: LossPair, order: Fraction) -> arb | None:
+    """Return the Rényi bound of a pair, computed once."""
     with precision(128):
-        return renyi_of(kind, order)
+        return pair.renyi(order)
 
 
-def _distinct(units: Sequence[UnitClass]) -> list[tuple[int | None, Exposure]]:
+def _distinct(units: Sequence[UnitClass]) -> list[tuple[int | None, Composition]]:
     """Return the different totals with the first unit of each."""
-    found: dict[Exposure, int | None] = {}
+    found: dict[Composition, int | None] = {}
     for unit in units:
-        found.setdefault(exposure_of(unit.items), unit.unit)
+        found.setdefault(composition_of(unit.items), unit.unit)
     return [(unit, total) for total, unit in found.items()]
 
 
-def _uncontained(rivals: list[tuple[int | None, Exposure]]) -> list[tuple[int | None, Exposure]]:
+def _uncontained(rivals: list[tuple[int | None, Composition]]) -> list[tuple[int | None, Composition]]:
     """Drop totals that another one contains. Sorted by size, only earlier ones can contain a later one."""
-    counts = [{kind: n for part in (t.pairs, t.failures, t.bounded) for kind, n in part} for _, t in rivals]
+    counts = [{kind: n for part in (t.pairs, t.failures, t.upper) for kind, n in part} for _, t in rivals]
     heights = sorted({end for _, total in rivals for end in total.mu2})
     rank = {mu2: place for place, mu2 in enumerate(heights)}  # fractions are slow to compare again and again
     mu2 = [(rank[total.mu2[0]], rank[total.mu2[1]]) for _, total in rivals]
@@ -113,12 +116,12 @@ def _uncontained(rivals: list[tuple[int | None, Exposure]]) -> list[tuple[int | 
     return [rivals[index] for index in sorted(kept)]
 
 
-def _order(totals: list[Exposure], scalar: Scalar) -> Fraction:
+def _order(totals: list[Composition], scalar: Scalar) -> Fraction:
     """Return the order at which the leading classes' bounds are least."""
     rough = [(scalar(total, Fraction(4)), total) for total in totals]
     rough.sort(key=lambda found: (found[0] is not None, -(found[0] or 0)))
     best: dict[Fraction, Fraction] = {}
-    for _, total in rough[:LEADERS]:
+    for _, total in rough[:MAX_CANDIDATES]:
         for order in ORDERS:
             bound = scalar(total, order)
             if bound is not None:
@@ -127,7 +130,7 @@ def _order(totals: list[Exposure], scalar: Scalar) -> Fraction:
 
 
 def _largest(
-    ranked: list[tuple[int | None, Exposure, Fraction | None]], evaluate: Callable[[Exposure], Answer]
+    ranked: list[tuple[int | None, Composition, Fraction | None]], evaluate: Callable[[Composition], Answer]
 ) -> Worst:
     """Evaluate in turn all that may exceed what is proved of those before."""
     best: Worst | None = None

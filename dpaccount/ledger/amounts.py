@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaccount.accounting.composed import over_units
+from dpaccount.accounting.gdp_of_plan import over_units
 from dpaccount.accounting.measures import MEASURES, Amounts, Measure
 from dpaccount.documents import canonical
 from dpaccount.errors import InputError

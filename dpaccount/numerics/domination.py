@@ -20,8 +20,8 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpaccount.numerics.balls import ball, precision
 from dpaccount.numerics.closed import gaussian
+from dpaccount.numerics.intervals import ball, precision
 
 Curve = Callable[[Fraction], Fraction]  #: ε ≥ 0 ↦ an upper bound on δ(ε)
 

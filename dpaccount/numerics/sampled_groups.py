@@ -11,38 +11,25 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from dpaccount.numerics.balls import ball
-from dpaccount.numerics.fourier.transforms import Factor
+from dpaccount.numerics.intervals import ball
 
-FARTHEST = 2.0**30  #: deviations beyond which a threshold is not sought: the tails there are all that is left
-NEAR = 1e-7  #: relative width at which Newton's method takes over from bisection
+MAX_DEVIATIONS = (
+    2.0**30
+)  #: deviations beyond which a threshold is not sought: the tails there are all that is left
+NEWTON_WIDTH = 1e-7  #: relative width at which Newton's method takes over from bisection
 STEPS = 80  #: of Newton's method, from a start in floats; it needs a few
 
 
 @dataclass(frozen=True)
-class SampledGroupFactor(Factor):
+class SampledMixture:
     """The pair of `there` units against `gone` others on a Poisson sample of `rate`; `mu2`: μ² of each."""
 
     rate: Fraction
     mu2: Fraction
     there: int
     gone: int
-    transform = False
 
-    @property
-    def symmetric(self) -> bool:  # type: ignore[override]
-        """Say whether both directions are one pair and its mirror image."""
-        return self.there == self.gone
-
-    def reversed(self) -> "SampledGroupFactor":
-        """Return the pair of the other direction."""
-        return SampledGroupFactor(self.rate, self.mu2, self.gone, self.there)
-
-    def ceiling(self) -> arb | None:
-        """Return −gone·ln(1 − q) where nobody is there; else losses have no bound."""
-        return None if self.there else -self.gone * (-ball(self.rate)).log1p()
-
-    def value(self, s: arb) -> arb:
+    def moment_bound(self, s: arb) -> arb:
         """Return an upper bound on M(s), s > 0: P^{1+s} Q^{−s} is jointly convex."""
         mu2, found = ball(self.mu2), arb(0)
         for i, here in enumerate(self.weights(self.there)):
@@ -81,11 +68,11 @@ class SampledGroupFactor(Factor):
         return -at.expm1() + at.exp() * mass(x, other, -mu, -1) - mass(x, here, mu, -1)
 
     def _threshold(self, t: Fraction) -> tuple[arb | None, arb | None]:
-        """Return x on either side of where the loss is t, proved; None where it is beyond `FARTHEST`."""
-        if self._surely(FARTHEST, t) < 0:
-            return arb(FARTHEST), None
-        if self._surely(-FARTHEST, t) > 0:
-            return None, arb(-FARTHEST)
+        """Return x on either side of where the loss is t, proved; None beyond `MAX_DEVIATIONS`."""
+        if self._surely(MAX_DEVIATIONS, t) < 0:
+            return arb(MAX_DEVIATIONS), None
+        if self._surely(-MAX_DEVIATIONS, t) > 0:
+            return None, arb(-MAX_DEVIATIONS)
         x, bits = arb(self._estimate(float(t))), ctx.prec
         for _ in range(STEPS):
             loss, slope = self._loss(x)
@@ -94,11 +81,11 @@ class SampledGroupFactor(Factor):
             if abs(step) < abs(x) * arb(2) ** (-bits // 2) + arb(2) ** (-bits // 2):
                 break
         reach = arb(2) ** (8 - bits) * (1 + abs(x))
-        while reach < FARTHEST:
+        while reach < MAX_DEVIATIONS:
             if self._surely(x - reach, t) < 0 < self._surely(x + reach, t):
                 return x - reach, x + reach
             reach *= 4
-        return arb(-FARTHEST), arb(FARTHEST)
+        return arb(-MAX_DEVIATIONS), arb(MAX_DEVIATIONS)
 
     def _surely(self, x: arb | float, t: Fraction) -> int:
         """Return the sign of loss − t at x; 0 where the precision does not tell."""
@@ -126,13 +113,13 @@ class SampledGroupFactor(Factor):
             top = max(logs)
             return top + math.log(sum(math.exp(each - top) for each in logs))
 
-        low, high = -FARTHEST, FARTHEST
+        low, high = -MAX_DEVIATIONS, MAX_DEVIATIONS
         for step in range(STEPS):
             middle = (low + high) / 2 if step > 3 else (-16.0, 16.0, -256.0, 256.0)[step]
             if low < middle < high:
                 below = log_sum(fixed[0], mu * middle) - log_sum(fixed[1], -mu * middle) + apart < 0
                 low, high = (middle, high) if below else (low, middle)
-            if high - low < NEAR * (1 + abs(low)):
+            if high - low < NEWTON_WIDTH * (1 + abs(low)):
                 break
         return (low + high) / 2
 

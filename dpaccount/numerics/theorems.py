@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpaccount.errors import InputError
-from dpaccount.numerics.balls import ball, ceil_of, log_float, precision
-from dpaccount.numerics.closed import gaussian, renyi, single_order
+from dpaccount.numerics.closed import discrete_losses, gaussian, renyi, single_order
 from dpaccount.numerics.closed.group_privacy import chained
 from dpaccount.numerics.closed.sampling import sampled_loss
-from dpaccount.numerics.fourier.transforms import AtomFactor
+from dpaccount.numerics.intervals import ball, ceil_of, log_float, precision
 from dpaccount.numerics.lattice import exact_grids
 
 BITS = 192
@@ -55,11 +54,16 @@ def optimal(
     aim = 1 - (1 - target) / kept if kept else Fraction(-1)
     if aim < 0:
         return Fraction(0), None
-    factors = [(AtomFactor("pure", epsilon), count) for epsilon, _, count in pairs if epsilon]
-    if aim == 0 or not factors:
+    grids = [(_two_point(epsilon), count) for epsilon, _, count in pairs if epsilon]
+    if aim == 0 or not grids:
         most = sum((epsilon * count for epsilon, _, count in pairs), Fraction(0))
         return most, most
-    return exact_grids.epsilon(factors, aim, log_float(aim) / LOG2)
+    return exact_grids.epsilon(grids, aim, log_float(aim) / LOG2)
+
+
+def _two_point(epsilon: Fraction) -> exact_grids.OnGrid:
+    """Return the pair that dominates every ε-DP mechanism."""
+    return exact_grids.of_atoms(lambda: discrete_losses.pure(epsilon), 2 * epsilon, 2)
 
 
 def zcdp(rho: Fraction, target: Fraction) -> Fraction:

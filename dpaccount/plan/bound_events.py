@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from dpaccount.errors import InputError
 from dpaccount.exact import shown
-from dpaccount.numerics.balls import ball, ceil_of, precision
 from dpaccount.numerics.closed.group_privacy import chained
+from dpaccount.numerics.intervals import ball, ceil_of, precision
 from dpaccount.plan.event_base import Amount, Event, Real, RealPairs, Reals, event_kind, exact
 
 

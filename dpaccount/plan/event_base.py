@@ -258,7 +258,7 @@ class OnSample(Event):
         return least(super()._mu_squared(), None if whole is None else whole.mu_squared())
 
 
-class GaussianPair(Event):
+class GaussianEvent(Event):
     """An event whose curve is that of a Gaussian pair: zCDP μ²/2, pure only where nothing is moved."""
 
     group_attained = gaussian = True
@@ -271,7 +271,7 @@ class GaussianPair(Event):
         return None if getattr(self, self.grows) else Fraction(0)
 
 
-class Stream(GaussianPair):
+class Stream(GaussianEvent):
     """A continual release of prefix sums over `rounds` rounds, the units, from `start` on: its own cover."""
 
     grows = "sensitivity"

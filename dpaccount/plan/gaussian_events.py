@@ -13,7 +13,7 @@ from dpaccount.plan.event_base import (
     ONE,
     Cover,
     Event,
-    GaussianPair,
+    GaussianEvent,
     Real,
     Reals,
     Stream,
@@ -23,7 +23,7 @@ from dpaccount.plan.event_base import (
 
 
 @event_kind
-class Gaussian(GaussianPair):
+class Gaussian(GaussianEvent):
     """Gaussian noise of standard deviation `sigma` on a value of ℓ2 sensitivity `sensitivity`.
 
     `sigma` is absolute, in the unit of the value: where the sensitivity is 1 it is what others call the noise
@@ -41,7 +41,7 @@ class Gaussian(GaussianPair):
 
 
 @event_kind
-class Gdp(GaussianPair):
+class Gdp(GaussianEvent):
     """Any μ-GDP mechanism."""
 
     name = "gdp"
@@ -124,7 +124,7 @@ NONE: Any = ()
 
 
 @event_kind
-class DpFtrl(GaussianPair):
+class DpFtrl(GaussianEvent):
     """Training by noisy prefix sums (DP-FTRL) over `rounds` steps, of which a unit enters several.
 
     What is released is C·G + Z: G the steps' sums, Z independent noise of standard deviation `sigma`, C the

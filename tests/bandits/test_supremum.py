@@ -22,7 +22,7 @@ from bandits.private_prediction.supremum import (
 from bandits.statistics import kernels
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import precision
+from dpaccount.numerics.intervals import precision
 
 HALF = Fraction(1, 2)
 
@@ -84,7 +84,7 @@ def test_a_ridge_that_is_not_positive_is_refused():
 
 @pytest.mark.parametrize("kernel", kernels.KERNELS)
 def test_balls_and_floats_agree_on_a_kernel(kernel):
-    from dpaccount.numerics.balls import ball
+    from dpaccount.numerics.intervals import ball
 
     for distance in (Fraction(0), Fraction(1, 7), Fraction(3)):
         with precision(PRECISION):

@@ -157,7 +157,7 @@ def explained(program: str) -> list[tuple[str, str]]:
 TABLES = {
     "checker": ["checker/**/*.py"],
     "kernel": ["proof/**/*.py"],
-    "charges": ["numerics/domination.py", "accounting/composed.py", "accounting/measures.py"],
+    "charges": ["numerics/domination.py", "accounting/gdp_of_plan.py", "accounting/measures.py"],
 }  #: of survivors, and the files of dpaccount that each is about
 
 
@@ -224,8 +224,8 @@ RUNS = {
         f"dpaccount.proof.{part}": KERNEL
         for part in (*FAMILIES, "judgements", "theorem", "decide", "derivation")
     },
-    "dpaccount.numerics.domination": ["numerics/test_domination", "accounting/test_composed"],
-    "dpaccount.accounting.composed": ["accounting/test_composed"],
+    "dpaccount.numerics.domination": ["numerics/test_domination", "accounting/test_gdp_of_plan"],
+    "dpaccount.accounting.gdp_of_plan": ["accounting/test_gdp_of_plan"],
     "dpaccount.accounting.measures": ["accounting/test_either", "ledger/test_measures"],
 }
 FUNCTIONS = {

@@ -37,23 +37,28 @@ from fractions import Fraction
 import pytest
 from flint import acb, arb, fmpz, fmpz_poly
 
-from dpaccount.cost import lattice_bounds, pair_curves
-from dpaccount.cost.exposure import Exposure, Sampled
-from dpaccount.numerics.balls import ball, precision
+from dpaccount.accounting.methods.exact import few_losses
 from dpaccount.numerics.closed import discrete_losses, gaussian, laplace
 from dpaccount.numerics.fourier import (
     contours,
+    discrete_transforms,
     fourier,
     sampled_atoms,
     sampled_gaussian,
     sampled_laplace,
     transforms,
 )
+from dpaccount.numerics.fourier.discrete_transforms import DiscreteGaussianTransform, ResponseTransform
 from dpaccount.numerics.fourier.shifted_line import ShiftedLine
-from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, LaplaceFactor
-from dpaccount.numerics.lattice import connect_dots, counted_losses, lattice
+from dpaccount.numerics.fourier.transforms import LaplaceTransform
+from dpaccount.numerics.intervals import ball, precision
+from dpaccount.numerics.lattice import composing, connect_dots, counted_losses, lattice
 from dpaccount.numerics.lattice.excess import Excess
 from dpaccount.numerics.lattice.lattice import Grid, Masses
+from dpaccount.pairs.composition import Composition
+from dpaccount.pairs.laplace import LaplacePair
+from dpaccount.pairs.poisson import SampledPair
+from dpaccount.pairs.response import ResponsePair
 
 ZERO = arb(0)
 HALF = Fraction(1, 2)
@@ -199,11 +204,11 @@ def sample_holds(step, tail):
     """Compare samples of noise, from inner lattices that are coarse or have lost their tails, with themselves."""
 
     def holds(patch):
-        held, right = True, lattice_bounds.compose
-        inner = Exposure((Fraction(1), Fraction(1)), ((LaplaceFactor(HALF), 1),))
+        held, right = True, composing.compose
+        inner = Composition((Fraction(1), Fraction(1)), ((LaplacePair(HALF), 1),))
         for added in (False, True):
-            kind = Sampled(Fraction(1, 5), inner, added=added)
-            exact = Excess(lattice_bounds._on_sample(kind, Grid(Fraction(1, 300), 80, 0), 60))
+            kind = SampledPair(Fraction(1, 5), inner, added=added)
+            exact = Excess(kind.lattice(Grid(Fraction(1, 300), 80, 0), 60))
 
             def short(total, at, log2):
                 made = right(total, step, log2)
@@ -212,8 +217,8 @@ def sample_holds(step, tail):
                 )
 
             with patch.context() as crude:
-                crude.setattr(lattice_bounds, "compose", short)
-                made = Excess(lattice_bounds._on_sample(kind, Grid(Fraction(1, 30), 80, 0), 60))
+                crude.setattr(composing, "compose", short)
+                made = Excess(kind.lattice(Grid(Fraction(1, 30), 80, 0), 60))
             points = [Fraction(k, 10) for k in range(-80, 31)]
             held = held and all(made.curve(t).overlaps(exact.curve(t)) for t in points)
         return held
@@ -222,7 +227,7 @@ def sample_holds(step, tail):
 
 
 def lost_forgotten(patch):
-    patch.setattr(lattice_bounds, "_lost", lambda known: ZERO)
+    patch.setattr(composing, "_lost", lambda known: ZERO)
 
 
 def laplace_holds():
@@ -246,7 +251,7 @@ def remainder_forgotten(patch):
     laplace._parts.cache_clear()
 
 
-WIDE, NARROW = DiscreteGaussianFactor(Fraction(1), 1), DiscreteGaussianFactor(HALF, 1)
+WIDE, NARROW = DiscreteGaussianTransform(Fraction(1), 1), DiscreteGaussianTransform(HALF, 1)
 
 
 def theta_holds():
@@ -277,7 +282,7 @@ def total_holds():
 
 
 def unblurred(patch):
-    patch.setattr(transforms, "blurred", lambda value, radius: value)
+    patch.setattr(discrete_transforms, "blurred", lambda value, radius: value)
 
 
 def no_tail(patch):
@@ -288,8 +293,8 @@ def no_tail(patch):
     )
 
 
-NOISE = sampled_atoms.SampledAtomsFactor(Fraction(1, 5), ((DiscreteGaussianFactor(Fraction(2), 1), 1),))
-MIXED = sampled_atoms.SampledAtomsFactor(Fraction(1, 5), (*NOISE.inner, (AtomFactor("pure", HALF), 2)))
+NOISE = sampled_atoms.SampledAtomsTransform(Fraction(1, 5), (), DiscreteGaussianTransform(Fraction(2), 1))
+MIXED = sampled_atoms.SampledAtomsTransform(Fraction(1, 5), ((ResponseTransform(HALF, 2), 2),), NOISE.noise)
 
 
 def noise_holds(left, right):
@@ -314,30 +319,30 @@ def noise_holds(left, right):
 
 
 def left_out_forgotten(patch):
-    patch.setattr(sampled_atoms.SampledAtomsFactor, "_dropped", lambda *_: ZERO)
+    patch.setattr(sampled_atoms.SampledAtomsTransform, "_dropped", lambda *_: ZERO)
 
 
 def wide_holds():
     held = True
     with precision(160):
         for sigma, s in itertools.product((Fraction(1), Fraction(3, 2)), (arb("0.4"), arb("2.2"))):
-            noise = DiscreteGaussianFactor(sigma, 1)
-            exact = sampled_atoms.SampledAtomsFactor(Fraction(1, 5), ((noise, 1),))
-            close = sampled_atoms.SampledNearGaussianFactor(Fraction(1, 5), 1 / sigma**2, sigma=sigma)
+            noise = DiscreteGaussianTransform(sigma, 1)
+            exact = sampled_atoms.SampledAtomsTransform(Fraction(1, 5), (), noise)
+            close = sampled_atoms.SampledNearGaussianTransform(Fraction(1, 5), 1 / sigma**2, sigma=sigma)
             both = zip(close.nodes(s, arb(1), 6), exact.nodes(s, arb(1), 6), strict=True)
             held = held and all(a.overlaps(b) for a, b in both)
     return held
 
 
 def integral_taken_as_sum(patch):
-    patch.setattr(sampled_atoms.SampledNearGaussianFactor, "apart", lambda *_: ZERO)
+    patch.setattr(sampled_atoms.SampledNearGaussianTransform, "apart", lambda *_: ZERO)
 
 
 def contour_holds():
     held = True
     with precision(200):
         for rate, loss, added in ((HALF, 3, False), (Fraction(1, 100), 1, True)):
-            factor = sampled_laplace.SampledLaplaceFactor(rate, Fraction(loss), added=added)
+            factor = sampled_laplace.SampledLaplaceTransform(rate, Fraction(loss), added=added)
             for a in (arb("2.5"), arb("-4.5")):
                 points, error = sampled_laplace._contour(factor, a, 64.0, 8)
                 fine, _ = sampled_laplace._contour(factor, a, 64.0, 200)
@@ -359,7 +364,7 @@ def quadrature_trusted(patch):
 
 
 def line_holds():
-    factor = sampled_gaussian.SampledGaussianFactor(Fraction(1, 10), Fraction(1))
+    factor = sampled_gaussian.SampledGaussianTransform(Fraction(1, 10), Fraction(1))
     held = True
     with precision(200):
         for a in (arb(4), arb(-3)):
@@ -390,7 +395,7 @@ def rare_counts_forgotten(patch):
     patch.setattr(counted_losses, "Composed", lambda t, m, _, bits: right(t, m, ZERO, bits))
 
 
-ATOMS = contours.Product((Fraction(0), Fraction(0)), ((AtomFactor("pure", Fraction(1)), 6),))
+ATOMS = contours.Product((Fraction(0), Fraction(0)), ((ResponseTransform(Fraction(1), 2), 6),))
 
 
 def truncation_holds(smooth):
@@ -400,7 +405,7 @@ def truncation_holds(smooth):
         held = True
         with precision(80):
             c, h = arb(1), arb(1) / 20
-            factor, count = ATOMS.pairs[0]
+            factor, count = ATOMS.parts[0]
             decays, whole = contours.Decays(ATOMS, c, Fraction(smooth), 20.0), factor.value(c)
             sizes = [
                 float((abs(factor.value(acb(c, n * h))) / whole) ** count)
@@ -451,14 +456,13 @@ def bump_cut_forgotten(patch):
     patch.setattr(contours.Decays, "area", lambda self, t: ZERO)
 
 
-FAILING = Sampled(HALF, Exposure(pairs=((AtomFactor("pure", Fraction(1)), 1),), failures=((HALF, 1),)))
+FAILING = SampledPair(HALF, Composition(pairs=((ResponsePair(Fraction(1)), 1),), failures=((HALF, 1),)))
 
 
 def failing_holds(_):
     """Compare the inversion at a short period with the sums of the losses, where much mass is at +∞."""
-    total = Exposure(pairs=((FAILING, 3),))
-    known = pair_curves.transformed(total)
-    product, exact = contours.Product(known.mu2, known.pairs), pair_curves.finite_losses(total, 60.0)
+    total = Composition(pairs=((FAILING, 3),))
+    product, exact = total.transform(summed=True), few_losses(total, 60.0)
     held = True
     for c, period, left in ((1.0, 2.0, 3.0), (0.7, 3.0, -0.5)):
         made = stored(product, c=c, period=period, left=left, smooth=Fraction(1, 100), cut=60.0)
@@ -497,11 +501,11 @@ def next_period_forgotten(patch):
     def near(self, t):
         return (-t * t * (self.shift / self.sigma) ** 2 / 2).exp()
 
-    patch.setattr(transforms.ThetaDecay, "near", near)
+    patch.setattr(discrete_transforms.ThetaDecay, "near", near)
 
 
 def range_forgotten(patch):
-    patch.setattr(transforms.PairDecay, "reach", lambda self, t: 2 * arb.pi() / self.loss)
+    patch.setattr(discrete_transforms.PairDecay, "reach", lambda self, t: 2 * arb.pi() / self.loss)
 
 
 def late_forgotten(patch):
@@ -510,7 +514,7 @@ def late_forgotten(patch):
 
 def sampled_decay_holds():
     """Compare ψ inside the cells with their bounds, for a law of two humps, whose ψ rises and falls."""
-    factor = sampled_gaussian.SampledGaussianFactor(Fraction(3, 10), Fraction(16))
+    factor = sampled_gaussian.SampledGaussianTransform(Fraction(3, 10), Fraction(16))
     with precision(80):
         decay = sampled_gaussian.SampledDecay(factor, arb(HUMPS), 0.02)
         whole = factor.value(arb(HUMPS))
@@ -560,12 +564,12 @@ CASES = {
     "aliases, failures": (failing_holds, failures_forgotten),
     "counts": (lambda _: counts_hold(), rare_counts_forgotten),
     "theta decay": (
-        lambda _: decay_holds(DiscreteGaussianFactor(Fraction(1), 1), ("2.9", "3.1"))(),
+        lambda _: decay_holds(DiscreteGaussianTransform(Fraction(1), 1), ("2.9", "3.1"))(),
         next_period_forgotten,
     ),
-    "pair decay": (lambda _: decay_holds(AtomFactor("pure", HALF), ("2.0", "3.0"))(), range_forgotten),
+    "pair decay": (lambda _: decay_holds(ResponseTransform(HALF, 2), ("2.0", "3.0"))(), range_forgotten),
     "Laplace decay": (
-        lambda _: decay_holds(LaplaceFactor(HALF), ("1.0", "3.0", "4.0"))(),
+        lambda _: decay_holds(LaplaceTransform(HALF), ("1.0", "3.0", "4.0"))(),
         late_forgotten,
     ),
 }

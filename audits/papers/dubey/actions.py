@@ -33,7 +33,7 @@ from audits.papers.dubey.joint import WITH_RHO, Lemma, gaussian_finding, lemma, 
 from audits.papers.enclosures import enclose, of, root
 from audits.papers.sampling import attack
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import accurate, ball, floor_of
+from dpaccount.numerics.intervals import accurate, ball, floor_of
 from dpaccount.proof import JOINT, Theorem, assume_view, billboard
 
 Floats = NDArray[np.float64]

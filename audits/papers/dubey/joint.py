@@ -51,7 +51,7 @@ from audits.papers.enclosures import (
 )
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import ball
+from dpaccount.numerics.intervals import ball
 from dpaccount.proof import (
     REPLACE_ONE,
     Theorem,

@@ -27,7 +27,7 @@ from audits.papers.dubey.joint import met
 from audits.papers.enclosures import INFINITE, ONE, enclose, exactly, log, of, permitted_mu2
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import ball
+from dpaccount.numerics.intervals import ball
 
 HALVINGS = 44  #: halvings, to about twelve digits
 

@@ -32,7 +32,7 @@ from audits.papers.enclosures import (
     root,
 )
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import ball
+from dpaccount.numerics.intervals import ball
 from dpaccount.proof import (
     LOCAL,
     REPLACE_ONE,

@@ -28,7 +28,7 @@ from audits.papers.derivations import FRACTION_BITS, short_above, short_below
 from audits.papers.enclosures import enclose, exactly, of, root
 from dpaccount.errors import RuleError
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, mid_of, precision
+from dpaccount.numerics.intervals import ball, ceil_of, floor_of, mid_of, precision
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_rank_one, linear
 
 SEARCH = 400  #: bits at which the cubic's root is located, more for large rewards

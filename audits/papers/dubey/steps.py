@@ -18,7 +18,7 @@ from audits.papers.dubey.joint import QUERY, met
 from audits.papers.dubey.rank_one import full_statistics
 from audits.papers.enclosures import INFINITE, ONE, enclose, exactly, log, of, ratio, root
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import ball, floor_of
+from dpaccount.numerics.intervals import ball, floor_of
 from dpaccount.proof import assume_tree
 
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from flint import acb, arb
 
-from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of, precision
+from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, precision
 
 DEEP = 1000  #: below 2^−DEEP an upper bound is enough
 INTEGRAL_BITS = 64  #: of accuracy that integrals are computed to

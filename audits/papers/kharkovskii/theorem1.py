@@ -51,7 +51,7 @@ from audits.papers.kharkovskii.projection import (
 )
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
+from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, assume_rare, despite, linear, to_approximate
 from dpaccount.proof import centred as centred_rows
 from dpaccount.proof import gaussian as gaussian_noise

@@ -20,9 +20,9 @@ from scipy.stats import binom
 
 from audits.papers.enclosures import ZERO, enclose, exactly
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import accurate, ball, floor_of
+from dpaccount.numerics.bisection import solve
 from dpaccount.numerics.closed import renyi
-from dpaccount.numerics.solve import solve
+from dpaccount.numerics.intervals import accurate, ball, floor_of
 
 Floats = NDArray[np.float64]
 Score = Callable[[Floats, Floats], float]  #: of the losses and their probabilities

@@ -21,7 +21,7 @@ from audits.papers.derivations import LikelyEvent, lower, settled, telling_event
 from audits.papers.enclosures import ONE, ZERO, enclose, exactly, falling, log, of
 from audits.papers.pavlovic import bounded_range
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import ball
+from dpaccount.numerics.intervals import ball
 from dpaccount.proof import (
     JOINT,
     REPLACE_ONE,

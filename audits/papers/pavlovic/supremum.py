@@ -22,7 +22,7 @@ from audits.papers.enclosures import enclose, exactly, of
 from bandits.private_prediction.supremum import PRECISION, Point, PosteriorVariance, branch_and_bound
 from bandits.statistics import kernels
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import ball, ceil_of, precision
+from dpaccount.numerics.intervals import ball, ceil_of, precision
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_range, exponential, to_pure
 
 Floats = NDArray[np.float64]

@@ -30,9 +30,9 @@ from audits.papers.sampling import TRIALS, attack
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import ball
 from dpaccount.numerics.closed import laplace as curve
 from dpaccount.numerics.closed import renyi
+from dpaccount.numerics.intervals import ball
 from dpaccount.plan.events import Laplace, Plan
 from dpaccount.proof import (
     LOCAL,

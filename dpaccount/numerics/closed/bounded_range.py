@@ -13,13 +13,14 @@ with all of them equal.
 """
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 from flint import arb, fmpz
 
 from dpaccount.exact import rounded
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, log_float, precision
+from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, log_float, precision
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
@@ -27,7 +28,7 @@ CELLS = 1024  #: grid cells per η, at most
 WORK = 5 * 10**7  #: elementary steps that one table may take
 LEAST_CELLS = 8
 UP = 1 + 2.0**-50  #: covers three roundings to nearest, 2^−53 each, in a sum of products of positive numbers
-SMALLEST = 1e-300  #: added where products may underflow
+MIN_POSITIVE = 1e-300  #: added where products may underflow
 BITS = 160
 
 
@@ -79,7 +80,7 @@ class Adaptive:
         def at(j: int) -> Floats:
             """Return the bracket at t = jh, rounded up."""
             near, far = whole[cells - j : cells - j + size], whole[2 * cells - j : 2 * cells - j + size]
-            return (self.stay[j] * near + self.leave[j] * far) * UP + SMALLEST
+            return (self.stay[j] * near + self.leave[j] * far) * UP + MIN_POSITIVE
 
         best = here = at(0)
         for j in range(cells):
@@ -175,3 +176,20 @@ def _terms(eta: Fraction, count: int, epsilon: Fraction, last: int) -> arb:
 
 def _up(value: arb) -> float:
     return rounded(ceil_of(value), up=True)
+
+
+def curve(eta: Fraction, bits: int) -> Callable[[Fraction], arb]:
+    """Return the curve that dominates one η-bounded-range mechanism: (e^{η/2} − e^{ε/2})²/(e^η − 1), |ε| ≤ η.
+
+    The largest of the curves of two-point losses {t, t − η}, attained at t = (η + ε)/2 (Dong, Durfee & Rogers
+    2020).
+    """
+
+    def value(t: Fraction) -> arb:
+        if t >= eta:
+            return ball(0)
+        if t <= -eta:
+            return accurate(lambda: 1 - ball(t).exp(), bits)
+        return accurate(lambda: ((ball(eta) / 2).exp() - (ball(t) / 2).exp()) ** 2 / ball(eta).expm1(), bits)
+
+    return value

@@ -11,7 +11,7 @@ from math import isqrt
 
 from flint import arb, ctx
 
-from dpaccount.numerics.balls import ball, precision
+from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.work_budget import bearable, spend
 
 MOST_POINTS = 2_000_000  #: of one pair

@@ -9,8 +9,8 @@ from functools import partial
 
 from flint import arb
 
-from dpaccount.numerics.balls import accurate, ball, between, ceil_of, log_float, precision
-from dpaccount.numerics.solve import solve
+from dpaccount.numerics.bisection import solve
+from dpaccount.numerics.intervals import accurate, ball, between, ceil_of, log_float, precision
 from dpaccount.precision import certified
 
 WIDE = Fraction(1, 1 << 60)  #: how little is known of a μ², relative to it, that is not one number

@@ -12,11 +12,11 @@ from typing import Final
 
 from flint import arb
 
-from dpaccount.numerics.balls import ball, ceil_of, precision
+from dpaccount.numerics.intervals import ball, ceil_of, precision
 
 LARGE: Final = 500  #: ε beyond which tails of the normal law are bounded in logarithms
-SMALLEST: Final = Fraction(1, 10**300)  #: ε below which the bound of ε-DP stands for all
-MOST: Final = 10**12  #: answers: of more each one tells less (they are these, of which some are lost)
+MIN_EPSILON: Final = Fraction(1, 10**300)  #: ε below which the bound of ε-DP stands for all
+MAX_ANSWERS: Final = 10**12  #: answers: of more each one tells less (they are these, of which some are lost)
 BITS: Final = 256  #: beside those in which a small ε is seen
 
 
@@ -72,7 +72,7 @@ def of_response(epsilon: Fraction, k: int) -> Fraction:
     """Return μ² of k-ary randomised response: the errors are the chances of one other answer and of any."""
 
     def errors() -> tuple[arb, arb]:
-        others = ball(min(k, MOST) - 1)
+        others = ball(min(k, MAX_ANSWERS) - 1)
         total = ball(epsilon).exp() + others
         return 1 / total, others / total
 
@@ -82,7 +82,7 @@ def of_response(epsilon: Fraction, k: int) -> Fraction:
 def _least(loss: Fraction, errors: Callable[[], tuple[arb, arb]]) -> Fraction:
     """Return (z(α) + z(β))², never above that of ε-DP."""
     pure = mu_squared(loss)
-    if not SMALLEST < loss <= LARGE:
+    if not MIN_EPSILON < loss <= LARGE:
         return pure
     with precision(BITS + 2 * _zeros(loss)):
         first, second = errors()

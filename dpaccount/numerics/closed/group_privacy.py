@@ -8,10 +8,10 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpaccount.numerics.balls import ball, ceil_of, precision
-from dpaccount.numerics.solve import solve
+from dpaccount.numerics.bisection import solve
+from dpaccount.numerics.intervals import ball, ceil_of, precision
 
-NEAR = Fraction(1, 10**6)  #: how close to the least ε a chain is searched
+WIDTH = Fraction(1, 10**6)  #: how close to the least ε a chain is searched
 NOTHING = Fraction(0)
 
 
@@ -53,4 +53,4 @@ def chain_epsilon(
     def curve(at: Fraction) -> arb:
         return ball(chain_delta(delta_of, at, k))
 
-    return solve(curve, target, max(high / 2, k * least), high, NEAR * max(Fraction(1), high))[1]
+    return solve(curve, target, max(high / 2, k * least), high, WIDTH * max(Fraction(1), high))[1]

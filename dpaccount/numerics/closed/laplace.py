@@ -13,8 +13,8 @@ from functools import lru_cache
 
 from flint import arb, arb_poly, ctx, fmpz
 
-from dpaccount.numerics.balls import accurate, ball, log_float
-from dpaccount.numerics.solve import Ends, solve
+from dpaccount.numerics.bisection import Ends, solve
+from dpaccount.numerics.intervals import accurate, ball, log_float
 from dpaccount.numerics.work_budget import spend
 
 
@@ -54,6 +54,22 @@ def epsilon(target: Fraction, loss: Fraction, count: int, width: Fraction, hint:
     if curve(Fraction(0)) <= ball(target):
         return Fraction(0), Fraction(0)
     return solve(curve, target, Fraction(0), count * loss, width, hint)
+
+
+@dataclass(frozen=True)
+class TruncatedPowers:
+    """`count` equal Laplace mechanisms of maximal loss `loss` each."""
+
+    loss: Fraction
+    count: int
+
+    def epsilon(self, target: Fraction, width: Fraction, hint: Ends) -> Ends:
+        """Return an enclosure of ε(target), 0 < target < 1."""
+        return epsilon(target, self.loss, self.count, width, hint)
+
+    def delta(self, epsilon: Fraction, small: float) -> arb:
+        """Return a ball around δ(epsilon), about 2^−small."""
+        return delta(epsilon, self.loss, self.count, 60, small)
 
 
 def _continuous_steps(count: int, loss: Fraction, bits: int) -> int:

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpaccount.numerics.balls import ball
+from dpaccount.numerics.intervals import ball
 
 
 @dataclass
@@ -23,7 +23,7 @@ class Moments:
     """Sums over a composition.
 
     `above` and `width_above` are m and W for upper bounds, `below` and `width_below` for lower ones; the
-    loss reaches `top` with probability `odds` at least.
+    loss reaches `top` with probability `odds` at least, half of that where `centred`.
     """
 
     above: arb
@@ -32,6 +32,7 @@ class Moments:
     width_below: arb
     top: arb
     odds: arb
+    centred: bool = False  #: some noise is symmetric, and reaches its mean with probability at least a half
 
     @staticmethod
     def none() -> "Moments":
@@ -49,6 +50,26 @@ class Moments:
         """Add a kind whose loss is at least `loss` with probability `odds`."""
         self.top += loss
         self.odds *= odds
+
+    def reaches_mean(self, mean: arb) -> None:
+        """Add symmetric noise, which reaches its mean loss with probability at least a half.
+
+        A sum of such noises is symmetric too, so that all of them count once.
+        """
+        self.reaches(mean, ball(1))
+        self.centred = True
+
+    def only_above(self, mean: arb, width: arb) -> None:
+        """Add a kind whose m and W hold for upper bounds; how far down its loss goes is not known."""
+        self.above += mean
+        self.width_above += width
+        self.odds *= 0
+
+    def settled(self) -> "Moments":
+        """Return the sums once everything is added."""
+        if self.centred:
+            self.odds /= 2
+        return self
 
     def epsilon_above(self, target: Fraction) -> arb:
         """Return a bound on ε(target), 0 < target < 1."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpaccount.numerics.balls import ball, ceil_of, precision
+from dpaccount.numerics.intervals import ball, ceil_of, precision
 
 Bound = Callable[[Fraction], arb | None]  #: α ↦ a ball whose upper end bounds D_α; None: no bound there
 Corner = tuple[Fraction, Fraction]

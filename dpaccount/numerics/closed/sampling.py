@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpaccount.numerics.balls import ball, ceil_of, precision
+from dpaccount.numerics.intervals import ball, ceil_of, precision
 
 
 def shrunk(loss: arb, rate: arb) -> arb:

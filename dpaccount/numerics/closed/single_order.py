@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpaccount.numerics.balls import ball, log_float, precision
+from dpaccount.numerics.intervals import ball, log_float, precision
 
 BITS = 200
 

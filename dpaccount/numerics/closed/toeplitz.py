@@ -13,7 +13,7 @@ from typing import Any
 
 from flint import arb
 
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
+from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.work_budget import bearable
 from dpaccount.precision import certified
 

@@ -5,7 +5,7 @@ breaks it. The bounds on the decay, which that proof needs, are balls.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -15,64 +15,55 @@ from typing import Any
 from flint import arb
 
 from dpaccount.cached import cached_property
-from dpaccount.numerics.balls import ball, between, precision
-from dpaccount.numerics.fourier import saddle
-from dpaccount.numerics.fourier.transforms import Decay, Factor, LaplaceFactor
-from dpaccount.numerics.solve import Ends
+from dpaccount.numerics.bisection import Ends
+from dpaccount.numerics.fourier import saddlepoint
+from dpaccount.numerics.fourier.transforms import Counted, Decay
+from dpaccount.numerics.intervals import ball, between, precision
 from dpaccount.numerics.work_budget import SECOND, spend
 
 
 @dataclass(frozen=True)
 class Product:
-    """A product of transforms: μ² of all Gaussians together, and counted factors."""
+    """A product of transforms: μ² of all Gaussians together, and counted transforms."""
 
     mu2: Ends
-    pairs: tuple[tuple[Factor, int], ...]
+    parts: Counted
 
     def log_m(self, s: float) -> float:
         """Return an estimate of log M(s)."""
         half = float(self.mu2[1]) / 2
-        many, others = self._search
-        found = s * (s + 1) * half + sum(factor.log_m(s, count) for factor, count in others)
-        return found if many is None else found + _log_laplaces(many[0], many[1], s + 0.5)
+        joint, others = self._search
+        found = s * (s + 1) * half + sum(each.log_m(s, count) for each, count in others)
+        for estimate in joint:
+            found += estimate(s)
+        return found
 
     @cached_property
-    def _search(self) -> tuple[Any, tuple[tuple[Factor, int], ...]]:
-        """Return the Laplaces as arrays of losses and counts where they are many, and the other factors."""
-        laplaces = [(f.loss, n) for f, n in self.pairs if isinstance(f, LaplaceFactor) and n < 1 << 20]
-        if len(laplaces) < 8:
-            return None, self.pairs
-        import numpy as np
-
-        arrays = np.array([float(loss) for loss, _ in laplaces]), np.array([float(n) for _, n in laplaces])
-        rest = tuple((f, n) for f, n in self.pairs if not (isinstance(f, LaplaceFactor) and n < 1 << 20))
-        return arrays, rest
+    def _search(self) -> tuple[list[Callable[[float], float]], Counted]:
+        """Return joint estimates, where many transforms of one class have one, and the other transforms."""
+        joint, others = [], self.parts
+        for kind in dict.fromkeys(type(each) for each, _ in self.parts):
+            estimate, left = kind.jointly(tuple(part for part in self.parts if type(part[0]) is kind))
+            if estimate is not None:
+                joint.append(estimate)
+                others = tuple(part for part in others if type(part[0]) is not kind or part in left)
+        return joint, others
 
     def infinite(self) -> arb:
         """Return the mass at an infinite loss."""
-        return -sum((n * (-f.infinite()).log1p() for f, n in self.pairs if f.infinite() > 0), arb(0)).expm1()
+        return -sum((n * (-f.infinite()).log1p() for f, n in self.parts if f.infinite() > 0), arb(0)).expm1()
 
     @property
     def fails(self) -> bool:
         """Say whether any mass of P is at an infinite loss, or of Q at an infinite negative one."""
-        return any(f.infinite() > 0 or f.reversed().infinite() > 0 for f, _ in self.pairs)
+        return any(f.infinite() > 0 or f.reversed().infinite() > 0 for f, _ in self.parts)
 
     def value(self, s: arb) -> arb:
         """Return M(s) for real s."""
         found = (s * (s + 1) * between(*self.mu2) / 2).exp()
-        for factor, count in self.pairs:
+        for factor, count in self.parts:
             found *= factor.value(s) ** count
         return found
-
-
-def _log_laplaces(losses: Any, counts: Any, z: float) -> float:
-    """Return an estimate of Σ n·log{e^{−ε₀/2}[cosh zε₀ + sinh(zε₀)/(2z)]}."""
-    import numpy as np
-
-    x = np.abs(z) * losses
-    ratio = -np.expm1(-2 * x) / 2  # sinh(x) e^{−x}
-    over = np.where(x > 1e-8, ratio / max(abs(z), 1e-300), losses)
-    return float(counts @ (x - losses / 2 + np.log((1 + np.exp(-2 * x)) / 2 + over / 2)))
 
 
 @dataclass(frozen=True)
@@ -130,8 +121,8 @@ def _on_grid(value: float, ratio: float, *, up: bool) -> float:
 
 
 EASY = 0.4 * SECOND  #: steps of node evaluations (a rough estimate) up to which no smoothing is considered
-MANY = 12.0  #: digits that are only sought where they are easy
-MOST = 3 * SECOND  #: and up to which a contour is considered at all
+EASY_DIGITS = 12.0  #: digits that are only sought where they are easy
+MAX_WORK = 3 * SECOND  #: and up to which a contour is considered at all
 
 
 def kappa(s: float) -> float:
@@ -154,7 +145,7 @@ class Estimate:
 
 def estimate_epsilon(product: Product, log_delta: float) -> Estimate:
     """Return the estimate for ε(δ), at least 0."""
-    epsilon, c = saddle.guess(product.log_m, log_delta)
+    epsilon, c = saddlepoint.guess(product.log_m, log_delta)
     if epsilon > 0:
         return Estimate(epsilon, log_delta, c)
     return estimate_delta(product, 0.0)
@@ -162,8 +153,8 @@ def estimate_epsilon(product: Product, log_delta: float) -> Estimate:
 
 def estimate_delta(product: Product, epsilon: float) -> Estimate:
     """Return the estimate for δ(ε)."""
-    c = saddle.saddle(product.log_m, epsilon)
-    found = saddle.at(product.log_m, c)
+    c = saddlepoint.saddle(product.log_m, epsilon)
+    found = saddlepoint.at(product.log_m, c)
     return Estimate(epsilon, min(found[1] if found else -1e4, 0.0), c)
 
 
@@ -172,7 +163,7 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
 
     `gap` is the width in ε that smoothing may cost where the decay is too slow without.
     """
-    if not 1e-30 < at.c < 1e12 or any(at.c > f.most_tilt() for f, _ in product.pairs):
+    if not 1e-30 < at.c < 1e12 or any(at.c > f.most_tilt() for f, _ in product.parts):
         return None
     tolerance = at.log_delta - digits * math.log(10)
     lines = _lines(product, at, tolerance)
@@ -180,8 +171,8 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
     tried = {min(lines, key=cost) for cost in (_Candidate.cost, _Candidate.unaided)} if lines else set()
     smooth = _smoothing(at.c, gap)
     costs = {line: node_steps(product, line.c, _bits(product, at, line, tolerance)) for line in tried}
-    tries = [(Fraction(0), EASY), (smooth, MOST), (Fraction(0), MOST)]
-    for extra, most in tries[:1] if digits > MANY else tries:
+    tries = [(Fraction(0), EASY), (smooth, MAX_WORK), (Fraction(0), MAX_WORK)]
+    for extra, most in tries[:1] if digits > EASY_DIGITS else tries:
         cuts = [(line, _cut(product, line, extra, most / costs[line])) for line in tried]
         known = [(cut * line.period * costs[line], line, cut) for line, cut in cuts if cut is not None]
         if known:
@@ -245,7 +236,7 @@ def _bits(product: Product, at: Estimate, line: _Candidate, tolerance: float) ->
     """Return a precision at which rounding stays below the tolerance."""
     span = line.c * line.period
     loss = -math.log(-math.expm1(-span)) - span if span < 700 else -1e300
-    count = max((n for _, n in product.pairs), default=1)
+    count = max((n for _, n in product.parts), default=1)
     turns = max(at.epsilon / line.period, 1.0) * 1e6  # the phases nhε reach this many radians
     bits = int((max(line.depth, loss - tolerance) + 12) / math.log(2)) + count.bit_length() + 12
     return bits + int(math.log2(turns))
@@ -261,7 +252,7 @@ def _smoothing(slope: float, gap: float) -> Fraction:
 
 def node_steps(product: Product, c: float, bits: int) -> float:
     """Return roughly how many steps of work it takes to evaluate the factors at one node."""
-    return 2 + sum(factor.work(c, bits) for factor, _ in product.pairs)
+    return 2 + sum(factor.work(c, bits) for factor, _ in product.parts)
 
 
 def _cut(product: Product, line: _Candidate, smooth: Fraction, most_nodes: float) -> float | None:
@@ -269,7 +260,7 @@ def _cut(product: Product, line: _Candidate, smooth: Fraction, most_nodes: float
     period, depth = line.period, line.depth
     most = most_nodes * 2 * math.pi / period
     decays = Decays(product, arb(line.c), smooth, depth)
-    with precision(64 + 2 * max((count for _, count in product.pairs), default=1).bit_length()):
+    with precision(64 + 2 * max((count for _, count in product.parts), default=1).bit_length()):
         if decays.log_tail(most) > -depth:
             return None
         low, high = 0.0, most
@@ -294,7 +285,7 @@ class Decays:
         self.mu2 = product.mu2[0] + smooth
         share = depth + 5
         self.parts: list[tuple[Decay, int]] = [
-            (factor.decay(c, share / count), count) for factor, count in product.pairs
+            (factor.decay(c, share / count), count) for factor, count in product.parts
         ]
 
     def tail(self, t: arb, step: arb) -> arb:

@@ -34,7 +34,7 @@ from fractions import Fraction
 
 from flint import acb, acb_mat, arb
 
-from dpaccount.numerics.balls import ball, between, ceil_of, floor_of, log_float, precision
+from dpaccount.numerics.bisection import Ends, solve
 from dpaccount.numerics.fourier.contours import (
     Contour,
     Decays,
@@ -46,8 +46,8 @@ from dpaccount.numerics.fourier.contours import (
     kept,
     node_steps,
 )
-from dpaccount.numerics.fourier.transforms import Factor
-from dpaccount.numerics.solve import Ends, solve
+from dpaccount.numerics.fourier.transforms import Transform
+from dpaccount.numerics.intervals import ball, between, ceil_of, floor_of, log_float, precision
 from dpaccount.numerics.work_budget import affordable, spend
 
 
@@ -151,13 +151,13 @@ def _transform(product: Product, mu2: arb, chosen: Contour, h: arb, count: int) 
         spend()
         s = acb(c, n * h)
         found.append((s * (s + 1) * mu2 / 2).exp())
-    for factor, times in product.pairs:
+    for factor, times in product.parts:
         values = _nodes(factor, chosen, h, count)
         found = [a * b**times for a, b in zip(found, values, strict=True)]
     return found
 
 
-def _nodes(factor: Factor, chosen: Contour, h: arb, count: int) -> list[acb]:
+def _nodes(factor: Transform, chosen: Contour, h: arb, count: int) -> list[acb]:
     """Return a factor's values at c + inh, n < count, from those that contours share where they do."""
     shared, place = kept(), (factor, chosen.c, chosen.period, chosen.bits)
     known: list[acb] = [] if shared is None else shared.get(place, [])

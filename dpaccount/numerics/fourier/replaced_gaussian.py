@@ -15,7 +15,6 @@ from typing import Any
 
 from flint import acb, arb, ctx
 
-from dpaccount.numerics.balls import ball, precision
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.sampled_gaussian import (
     SampledDecay,
@@ -23,13 +22,14 @@ from dpaccount.numerics.fourier.sampled_gaussian import (
     normal,
 )
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
-from dpaccount.numerics.fourier.transforms import Decay, Factor
+from dpaccount.numerics.fourier.transforms import Decay, Transform
+from dpaccount.numerics.intervals import ball, precision
 
 CELLS = 900  #: of u in one decay, at most
 
 
 @dataclass(frozen=True)
-class ReplacedGaussianFactor(Factor):
+class ReplacedGaussianTransform(Transform):
     """Gaussian noise of μ² = `mu2` on a Poisson sample of rate `rate`, one row of which is replaced."""
 
     rate: Fraction
@@ -98,13 +98,13 @@ def _folded(s: arb) -> arb:
 
 
 @lru_cache(maxsize=1 << 10)
-def _kept_value(factor: ReplacedGaussianFactor, c: float, bits: int) -> arb:
+def _kept_value(factor: ReplacedGaussianTransform, c: float, bits: int) -> arb:
     """Return M(c) at the precision of the moment, which is `bits`."""
     return ShiftedLine.real(_TiltedRow(factor, arb(c))).total()
 
 
 @lru_cache(maxsize=16)
-def _kept_decay(factor: ReplacedGaussianFactor, c: float, depth: float) -> SampledDecay:
+def _kept_decay(factor: ReplacedGaussianTransform, c: float, depth: float) -> SampledDecay:
     return SampledDecay(factor, arb(c), depth)
 
 
@@ -112,7 +112,7 @@ def _kept_decay(factor: ReplacedGaussianFactor, c: float, depth: float) -> Sampl
 class _TiltedRow:
     """The tilted law φ z₊^{1+c} z₋^{−c}, and what is known of its slopes."""
 
-    factor: ReplacedGaussianFactor
+    factor: ReplacedGaussianTransform
     c: arb
 
     @property

@@ -5,57 +5,42 @@ and adding one M(s) = H(−s). All inner pairs here are symmetric: t has under Q
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from flint import acb, arb, ctx
 
-from dpaccount.numerics.balls import ball, precision
 from dpaccount.numerics.closed import discrete_losses
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier import exponential_sums
-from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor
-from dpaccount.numerics.fourier.transforms import (
-    AtomFactor,
-    Decay,
-    DiscreteGaussianFactor,
-    Factor,
-    OnPoissonSample,
-    blurred,
-    log_mean,
+from dpaccount.numerics.fourier.discrete_transforms import (
+    AtomTransform,
+    DiscreteGaussianTransform,
 )
+from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
+from dpaccount.numerics.fourier.transforms import Decay, OnPoissonSample, Transform, blurred, log_mean
+from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.work_budget import OutOfReach, bearable, spend
 
 MOST_LOSSES = 12_000  #: of what is sampled
 WIDE = 300  #: σ from which a discrete Gaussian is handled as a continuous one only
 SMOOTH = 20  #: and from which it is so handled up to the frequencies where its lattice shows
-Inner = tuple[tuple[AtomFactor | DiscreteGaussianFactor, int], ...]
+Inner = tuple[tuple[AtomTransform, int], ...]
 
 
 @dataclass(frozen=True)
-class SampledAtomsFactor(OnPoissonSample):
+class SampledAtomsTransform(OnPoissonSample):
     """Pairs with discrete losses, composed, on a Poisson sample of rate `rate`; `added`: the direction.
 
-    The inner pair fails with probability `lost`: that much of P is at t = +∞, as much of Q at −∞, where
-    z = 1 − q.
+    The inner pair is `inner` and at most one discrete Gaussian, `noise`; it fails with probability `lost`:
+    that much of P is at t = +∞, as much of Q at −∞, where z = 1 − q.
     """
 
     inner: Inner
+    noise: DiscreteGaussianTransform | None = None
     lost: Fraction = Fraction(0)
-
-    def ceiling(self) -> arb | None:
-        """Return −ln(1 − q) when a unit is added, else ln(1 + q(e^most − 1)) of the inner bound."""
-        if self.added:
-            return -(-ball(self.rate)).log1p()
-        found = arb(0)
-        for factor, count in self.inner:
-            most = factor.ceiling()
-            if most is None:
-                return None
-            found += count * most
-        return shrunk(found, ball(self.rate))
 
     def infinite(self) -> arb:
         """Return the mass at an infinite loss: of a removed unit where the sample holds it and fails."""
@@ -93,15 +78,13 @@ class SampledAtomsFactor(OnPoissonSample):
             return wide.work(c, bits)
         with precision(bits):
             right = _right(self, self.power(arb(c)))
-        return exponential_sums.work(
-            right + math.prod(_size(factor) ** count for factor, count in self.inner), bits
-        )
+        return exponential_sums.work(right + _size(self.inner, self.noise), bits)
 
-    def _near_gaussian(self) -> "SampledNearGaussianFactor | None":
-        noise = _noise(self.inner)
-        if noise is None or len(self.inner) > 1 or self.lost or noise.sigma < SMOOTH:
+    def _near_gaussian(self) -> "SampledNearGaussianTransform | None":
+        noise = self.noise
+        if noise is None or self.inner or self.lost or noise.sigma < SMOOTH:
             return None
-        return SampledNearGaussianFactor(
+        return SampledNearGaussianTransform(
             self.rate, (noise.shift / noise.sigma) ** 2, noise.sigma, added=self.added
         )
 
@@ -112,7 +95,7 @@ class SampledAtomsFactor(OnPoissonSample):
 
     def _points(self, a: arb) -> list[tuple[arb, arb]]:
         """Return (mass under Q, ln z) for all losses but those in `_dropped`."""
-        found = _points(self.rate, self.inner, _left(self, a), _right(self, a), ctx.prec)
+        found = _points(self.rate, self.inner, self.noise, _left(self, a), _right(self, a), ctx.prec)
         if not self.lost:
             return found
         lost = ball(self.lost)
@@ -125,15 +108,14 @@ class SampledAtomsFactor(OnPoissonSample):
         on the left z^a ≤ 1 + e^{at₂}; on the right z ≤ q′e^{t₁+t₂}, q′ = q + (1 − q)e^{b−t₁(R)}, and e^{at₁}
         moves the centre of x to as. For a < 0: z ≥ 1 − q on the left, z ≥ 1 − q + q e^{t₁(R)−b} on the right.
         """
-        noise = _noise(self.inner)
+        noise = self.noise
         if noise is None:
             return arb(0)
         left, right = _left(self, a), _right(self, a)
         others, most = arb(1), arb(0)
         for factor, count in self.inner:
-            if isinstance(factor, AtomFactor):
-                others *= factor.value(a - 1) ** count
-                most += count * ball(factor.largest())
+            others *= factor.value(a - 1) ** count
+            most += count * ball(factor.largest())
         edge, low, high = ball(_loss(noise, right)), 1 - ball(self.rate), ball(self.rate)
         below, above = (discrete_losses.gaussian_tail(noise.sigma, reach) for reach in (left, right))
         if a < 0:
@@ -146,7 +128,7 @@ class SampledAtomsFactor(OnPoissonSample):
 
 
 @dataclass(frozen=True)
-class SampledNearGaussianFactor(SampledGaussianFactor):
+class SampledNearGaussianTransform(SampledGaussianTransform):
     """One discrete Gaussian of large σ, moved by s, on a Poisson sample, as the continuous one of μ = s/σ.
 
     The sum over the noise is the trapezoid rule of step 1/σ for the integral that the continuous pair has,
@@ -180,55 +162,52 @@ class SampledNearGaussianFactor(SampledGaussianFactor):
         return strip + 4 * (-2 * (arb.pi() * sigma) ** 2).exp()
 
 
-def sampled_atoms(
-    rate: Fraction, pairs: tuple[tuple[Factor, int], ...], lost: Fraction = Fraction(0)
-) -> Factor | None:
-    """Return the factor of a sample of these pairs, which fail with probability `lost`.
+@dataclass
+class DiscreteParts:
+    """What is sampled, where all of it has discrete losses: atoms and discrete Gaussians, counted."""
 
-    None where some are not discrete or they are many.
-    """
-    if (
-        len(pairs) == 1
-        and not lost
-        and isinstance(noise := pairs[0][0], DiscreteGaussianFactor)
-        and noise.sigma >= WIDE
-    ):
-        return SampledNearGaussianFactor(rate, (noise.shift / noise.sigma) ** 2, sigma=noise.sigma)
-    inner = tuple((kind, n) for kind, n in pairs if isinstance(kind, AtomFactor | DiscreteGaussianFactor))
-    noises = [n for factor, n in inner if isinstance(factor, DiscreteGaussianFactor)]
-    if len(inner) < len(pairs) or not (inner or lost) or sum(noises) > 1 or sum(n for _, n in inner) > 64:
-        return None
-    size = math.prod(_size(factor) ** n for factor, n in inner)
-    return SampledAtomsFactor(rate, inner, lost=lost) if size <= MOST_LOSSES else None
+    atoms: list[tuple[AtomTransform, int]] = field(default_factory=list)
+    noises: list[tuple[DiscreteGaussianTransform, int]] = field(default_factory=list)
+
+    def on_sample(self, rate: Fraction, lost: Fraction) -> Transform | None:
+        """Return the transform of a sample of all of it, which fails with probability `lost`.
+
+        None where losses are many.
+        """
+        count = sum(n for _, n in self.noises)
+        if count > 1 or not (self.atoms or self.noises or lost) or count + sum(n for _, n in self.atoms) > 64:
+            return None
+        noise = self.noises[0][0] if self.noises else None
+        if noise is not None and not (self.atoms or lost) and noise.sigma >= WIDE:
+            return SampledNearGaussianTransform(rate, (noise.shift / noise.sigma) ** 2, sigma=noise.sigma)
+        inner = tuple(self.atoms)
+        if _size(inner, noise) > MOST_LOSSES:
+            return None
+        return SampledAtomsTransform(rate, inner, noise, lost)
 
 
-def _size(factor: AtomFactor | DiscreteGaussianFactor) -> int:
+def _size(inner: Inner, noise: DiscreteGaussianTransform | None) -> int:
     """Return about how many losses matter."""
-    if isinstance(factor, AtomFactor):
-        return factor.size()
-    return 2 * discrete_losses.gaussian_reach(factor.sigma, 100) + 1
+    size: int = math.prod(atom.size() ** count for atom, count in inner)
+    return size if noise is None else size * (2 * discrete_losses.gaussian_reach(noise.sigma, 100) + 1)
 
 
-def _noise(inner: Inner) -> DiscreteGaussianFactor | None:
-    return next((factor for factor, _ in inner if isinstance(factor, DiscreteGaussianFactor)), None)
-
-
-def _loss(noise: DiscreteGaussianFactor, x: int) -> Fraction:
+def _loss(noise: DiscreteGaussianTransform, x: int) -> Fraction:
     return noise.shift / noise.sigma**2 * (x - Fraction(noise.shift, 2))
 
 
-def _left(factor: SampledAtomsFactor, a: arb) -> int:
+def _left(factor: SampledAtomsTransform, a: arb) -> int:
     """Return the noise r below which the bound of `_dropped` is about 2^−bits (an estimate)."""
-    noise = _noise(factor.inner)
+    noise = factor.noise
     if noise is None:
         return 0
     lost = min(float(a.lower()), 0.0) * math.log2(1 - float(factor.rate))
     return discrete_losses.gaussian_reach(noise.sigma, ctx.prec + math.ceil(lost))
 
 
-def _right(factor: SampledAtomsFactor, a: arb) -> int:
+def _right(factor: SampledAtomsTransform, a: arb) -> int:
     """Return the noise R beyond which the bound of `_dropped` is about 2^−bits of H(a) ≥ 1 (an estimate)."""
-    noise = _noise(factor.inner)
+    noise = factor.noise
     if noise is None:
         return 0
     power = max(float(a.upper()), 0.0)
@@ -249,11 +228,20 @@ def _right(factor: SampledAtomsFactor, a: arb) -> int:
 
 
 @lru_cache(maxsize=64)
-def _points(rate: Fraction, inner: Inner, left: int, right: int, bits: int) -> list[tuple[arb, arb]]:
+def _points(
+    rate: Fraction,
+    inner: Inner,
+    noise: DiscreteGaussianTransform | None,
+    left: int,
+    right: int,
+    bits: int,
+) -> list[tuple[arb, arb]]:
     """Return (mass under Q, ln z(t)) of the composed losses, noise in [−left, right]; equal ones merged."""
     whole = {Fraction(0): ball(1)}
-    for factor, count in inner:
-        own = _losses(factor, left, right)
+    parts = [([(-t, mass()) for t, mass in atom.points()], count) for atom, count in inner]
+    if noise is not None:
+        parts.append((_noise_losses(noise, left, right), 1))
+    for own, count in parts:
         for _ in range(count):
             bearable(len(whole) * len(own), 40 * MOST_LOSSES)
             merged: dict[Fraction, arb] = {}
@@ -265,13 +253,11 @@ def _points(rate: Fraction, inner: Inner, left: int, right: int, bits: int) -> l
     return [(mass, _log_z(ball(t), ball(rate))) for t, mass in whole.items()]
 
 
-def _losses(factor: AtomFactor | DiscreteGaussianFactor, left: int, right: int) -> list[tuple[Fraction, arb]]:
-    """Return the losses t with their masses under Q."""
-    if isinstance(factor, AtomFactor):
-        return [(-t, mass()) for t, mass in factor.points()]
-    total = discrete_losses.gaussian_total(factor.sigma)
-    rate = 1 / (2 * factor.sigma**2)
-    return [(_loss(factor, x), ball(-rate * x * x).exp() / total) for x in range(-left, right + 1)]
+def _noise_losses(noise: DiscreteGaussianTransform, left: int, right: int) -> list[tuple[Fraction, arb]]:
+    """Return the losses t of discrete Gaussian noise in [−left, right] with their masses under Q."""
+    total = discrete_losses.gaussian_total(noise.sigma)
+    rate = 1 / (2 * noise.sigma**2)
+    return [(_loss(noise, x), ball(-rate * x * x).exp() / total) for x in range(-left, right + 1)]
 
 
 def _log_z(t: arb, rate: arb) -> arb:
@@ -279,14 +265,15 @@ def _log_z(t: arb, rate: arb) -> arb:
 
 
 @lru_cache(maxsize=64)
-def _float_points(factor: SampledAtomsFactor, power: int) -> Any:
+def _float_points(factor: SampledAtomsTransform, power: int) -> Any:
     """Return masses, ln z and z − 1 as floats, for powers up to `power`."""
     import numpy as np
 
     losses, mass = np.zeros(1), np.ones(1)
-    for part, count in factor.inner:
+    parts: list[tuple[Any, int]] = [*factor.inner, *([(None, 1)] if factor.noise else [])]
+    for atom, count in parts:
         with precision(64):
-            own, weight = _float_losses(part, factor, arb(power))
+            own, weight = _float_atoms(atom) if atom else _float_noise(factor, arb(power))
         for _ in range(count):
             bearable(len(losses) * len(own), 40 * MOST_LOSSES)
             losses, mass = np.add.outer(losses, own).ravel(), np.multiply.outer(mass, weight).ravel()
@@ -296,16 +283,22 @@ def _float_points(factor: SampledAtomsFactor, power: int) -> Any:
     return np.append(mass * (1 - lost), lost), np.where(excess < 1e200, np.log1p(excess), logz), excess
 
 
-def _float_losses(
-    factor: AtomFactor | DiscreteGaussianFactor, whole: SampledAtomsFactor, a: arb
-) -> tuple[Any, Any]:
-    """Return the losses of one part and their masses under Q."""
+def _float_atoms(atom: AtomTransform) -> tuple[Any, Any]:
+    """Return the losses of atoms and their masses under Q."""
     import numpy as np
 
-    if isinstance(factor, AtomFactor):
-        points = factor.points()
-        return np.array([-float(t) for t, _ in points]), np.array([float(m().mid()) for _, m in points])
+    points = atom.points()
+    return np.array([-float(t) for t, _ in points]), np.array([float(m().mid()) for _, m in points])
+
+
+def _float_noise(whole: SampledAtomsTransform, a: arb) -> tuple[Any, Any]:
+    """Return the losses of discrete Gaussian noise and their masses under Q."""
+    import numpy as np
+
+    noise = whole.noise
+    if noise is None:
+        return np.zeros(1), np.ones(1)
     x = np.arange(-_left(whole, a), _right(whole, a) + 1)
-    sigma = float(factor.sigma)
-    mass = np.exp(-x * x / (2 * sigma * sigma)) / float(discrete_losses.gaussian_total(factor.sigma).mid())
-    return factor.shift / sigma**2 * (x - factor.shift / 2), mass
+    sigma = float(noise.sigma)
+    mass = np.exp(-x * x / (2 * sigma * sigma)) / float(discrete_losses.gaussian_total(noise.sigma).mid())
+    return noise.shift / sigma**2 * (x - noise.shift / 2), mass

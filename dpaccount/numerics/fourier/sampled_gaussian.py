@@ -14,23 +14,19 @@ from typing import Any, Protocol
 
 from flint import acb, arb, ctx
 
-from dpaccount.numerics.balls import ball, ceil_of, precision
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
 from dpaccount.numerics.fourier.transforms import Decay, OnPoissonSample
+from dpaccount.numerics.intervals import ball, ceil_of, precision
 
 DECAY_SECONDS = 0.3  #: for the nodes of one decay (a rough estimate)
 
 
 @dataclass(frozen=True)
-class SampledGaussianFactor(OnPoissonSample):
+class SampledGaussianTransform(OnPoissonSample):
     """The Gaussian pair of μ² = `mu2` on a Poisson sample of rate `rate`; `added`: the direction."""
 
     mu2: Fraction
-
-    def ceiling(self) -> arb | None:
-        """Return −ln(1 − q), the largest loss when a unit is added; removing one has no bound."""
-        return -(-ball(self.rate)).log1p() if self.added else None
 
     def value(self, s: acb) -> acb:
         """Return M(s) for real s."""
@@ -110,7 +106,7 @@ class _TiltedSample:
     In the strip 0 ≤ y < πσ, 0 ≤ arg z(u + iy) and cos(y/2σ) z(u) ≤ |z(u + iy)| ≤ z(u).
     """
 
-    factor: SampledGaussianFactor
+    factor: SampledGaussianTransform
     a: arb
 
     @property
@@ -165,20 +161,20 @@ def normal(x: arb) -> arb:
     return (-x / arb(2).sqrt()).erfc() / 2
 
 
-def _real_h(factor: SampledGaussianFactor, a: arb) -> arb:
+def _real_h(factor: SampledGaussianTransform, a: arb) -> arb:
     if a.rad() == 0 and arb(float(a)) == a:
         return _kept_h(replace(factor, added=False), float(a), ctx.prec)
     return ShiftedLine.real(_TiltedSample(factor, a)).total()
 
 
 @lru_cache(maxsize=1 << 10)
-def _kept_h(factor: SampledGaussianFactor, a: float, bits: int) -> arb:
+def _kept_h(factor: SampledGaussianTransform, a: float, bits: int) -> arb:
     """Return H(a) at the precision of the moment, which is `bits`."""
     return ShiftedLine.real(_TiltedSample(factor, arb(a))).total()
 
 
 @lru_cache(maxsize=16)
-def _kept_decay(factor: SampledGaussianFactor, c: float, depth: float) -> "SampledDecay":
+def _kept_decay(factor: SampledGaussianTransform, c: float, depth: float) -> "SampledDecay":
     return SampledDecay(factor, arb(c), depth)
 
 
@@ -300,7 +296,7 @@ def float_up(value: arb) -> float:
     return math.nextafter(float(ceil_of(value)), math.inf)
 
 
-def _by_parts(factor: SampledGaussianFactor, c: arb) -> list[tuple[float, float]]:
+def _by_parts(factor: SampledGaussianTransform, c: arb) -> list[tuple[float, float]]:
     """Return (1 − p_b, V_b), rounded up, for candidate cuts b: cells of u, bounded by their ends."""
     a = factor.power(c)
     mu, q = ball(factor.mu2).sqrt(), ball(factor.rate)

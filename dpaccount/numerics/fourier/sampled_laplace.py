@@ -20,10 +20,11 @@ from typing import Any
 
 from flint import acb, arb, ctx
 
-from dpaccount.numerics.balls import ball
+from dpaccount.numerics.closed.sampled_curves import least_log_ratio
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier import exponential_sums
-from dpaccount.numerics.fourier.transforms import OnPoissonSample, blurred, log_mean
+from dpaccount.numerics.fourier.transforms import OnPoissonSample, Transform, blurred, log_mean
+from dpaccount.numerics.intervals import ball
 from dpaccount.numerics.work_budget import bearable, spend
 
 MOST_NODES = 4000  #: of the quadrature
@@ -33,15 +34,10 @@ ARCS = 96  #: of an ellipse, each bounded at once
 
 
 @dataclass(frozen=True)
-class SampledLaplaceFactor(OnPoissonSample):
+class SampledLaplaceTransform(OnPoissonSample):
     """The Laplace pair of largest loss `loss` on a Poisson sample of rate `rate`; `added`: the direction."""
 
     loss: Fraction
-
-    def ceiling(self) -> arb | None:
-        """Return the largest loss: ln(1 + q(e^ε₀ − 1)) when a unit is removed, −ℓ₀ when added."""
-        low, high = _ends(self.rate, self.loss)
-        return -low if self.added else high
 
     def value(self, s: acb) -> acb:
         """Return M(s) for real s, by adaptive quadrature in t (no frequency needs a contour)."""
@@ -88,12 +84,12 @@ def _binary(value: float) -> float:
 
 def _ends(rate: Fraction, loss: Fraction) -> tuple[arb, arb]:
     """Return ℓ₀ and ℓ₁."""
-    return (ball(rate) * ball(-loss).expm1()).log1p(), shrunk(ball(loss), ball(rate))
+    return least_log_ratio(rate, loss), shrunk(ball(loss), ball(rate))
 
 
 @lru_cache(maxsize=32)
 def _contour(
-    factor: SampledLaplaceFactor, a: arb, most: float, bits: int
+    factor: SampledLaplaceTransform, a: arb, most: float, bits: int
 ) -> tuple[list[tuple[acb, acb]], arb]:
     """Return (weight·e^{aℓ}, ℓ) on the path and a bound on the error at any τ in [0, most].
 
@@ -133,7 +129,7 @@ def _geometric(first: float, last: float) -> list[float]:
 
 
 def _panel(
-    factor: SampledLaplaceFactor, a: arb, start: acb, end: acb, count: int, most: float
+    factor: SampledLaplaceTransform, a: arb, start: acb, end: acb, count: int, most: float
 ) -> tuple[list[tuple[acb, acb]], arb]:
     """Return the weighted nodes of one straight panel and the bound on its error for every τ."""
     centre, half = (start + end) / 2, (end - start) / 2
@@ -154,7 +150,7 @@ def _panel(
     return points, abs(half) * largest * 64 / 15 * rho ** (-2 * count) / (1 - rho**-2)
 
 
-def _density(factor: SampledLaplaceFactor, at: acb) -> acb:
+def _density(factor: SampledLaplaceTransform, at: acb) -> acb:
     """Return w(ℓ)."""
     q = ball(factor.rate)
     grown = at.exp()
@@ -182,3 +178,50 @@ def _float_points(rate: Fraction, loss: Fraction) -> Any:
     mass = np.concatenate([[0.5, 0.5 * math.exp(-most)], mass])
     excess = q * np.expm1(np.minimum(t, 600))
     return mass, np.where(t < 600, np.log1p(excess), t + math.log(q)), excess
+
+
+@dataclass(frozen=True)
+class ReplacedLaplaceTransform(Transform):
+    """Laplace noise of largest loss `loss` on a Poisson sample of rate `rate`, one row of which is replaced.
+
+    Right of 0 z₋ is its least value w = 1 − q + q e^{−loss}, left of it z₊ is; so the law is made of those of
+    a row removed and of one added, M(s) = w^{−s} M_removed(s) + w^{1+s} M_added(s) − w.
+    """
+
+    rate: Fraction
+    loss: Fraction
+
+    def _single(self) -> SampledLaplaceTransform:
+        return SampledLaplaceTransform(self.rate, self.loss)
+
+    def value(self, s: acb) -> acb:
+        """Return M(s) for real s."""
+        own, low = self._single(), least_log_ratio(self.rate, self.loss)
+        both = (-s * low).exp() * own.value(s) + ((1 + s) * low).exp() * own.reversed().value(s)
+        return both - low.exp()
+
+    def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
+        """Return M(c + inh) for n < count."""
+        own, low = self._single(), least_log_ratio(self.rate, self.loss)
+        removed, added = own.nodes(c, h, count), own.reversed().nodes(c, h, count)
+        points = [acb(c, n * h) for n in range(count)]
+        return [
+            (-s * low).exp() * there + ((1 + s) * low).exp() * back - low.exp()
+            for s, there, back in zip(points, removed, added, strict=True)
+        ]
+
+    def log_m(self, s: float, count: int) -> float:
+        """Return an estimate of count·log M(s)."""
+        own, low = self._single(), float(least_log_ratio(self.rate, self.loss).mid())
+        there, back = own.log_m(s, 1) - s * low, own.reversed().log_m(s, 1) + (1 + s) * low
+        if max(there, back) < 30:
+            return count * math.log1p(math.expm1(there) + math.expm1(back) - math.expm1(low))
+        return count * float(max(there, back) + math.log1p(math.exp(-abs(there - back))))
+
+    def most_tilt(self) -> float:
+        """Return a c at which nearly all of the law lies near the largest loss."""
+        return self._single().most_tilt()
+
+    def work(self, c: float, bits: int) -> float:
+        """Return roughly how many steps of work one node on Re s = c takes."""
+        return 2 * self._single().work(c, bits)

@@ -11,9 +11,9 @@ from typing import Protocol, TypeVar
 
 from flint import acb, arb, ctx
 
-from dpaccount.numerics.balls import ball
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.transforms import blurred
+from dpaccount.numerics.intervals import ball
 from dpaccount.numerics.work_budget import bearable, spend
 
 MOST_POINTS = 200_000  #: of a quadrature

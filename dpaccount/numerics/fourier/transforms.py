@@ -1,22 +1,18 @@
-"""Factors of a privacy-loss transform: one class per kind of dominating pair.
+"""Privacy-loss transforms M(s) = E_P e^{sL} of pairs (P, Q) with the loss L = ln dP/dQ.
 
-For a pair (P, Q) with loss L = ln dP/dQ, M(s) = E_P e^{sL}; composition multiplies transforms. A factor
-knows M at complex points in balls, and how fast |M(c + it)/M(c)| falls on a vertical line. All pairs here
-are symmetric, M(−1 − s) = M(s), unless said otherwise.
+Composition multiplies them. A transform is known at complex points in balls, with how fast |M(c + it)/M(c)|
+falls on a vertical line. Those here are symmetric, M(−1 − s) = M(s), unless their docstring says otherwise.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
-from itertools import pairwise
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, Self, TypeVar
 
-from flint import acb, arb, ctx
+from flint import acb, arb
 
-from dpaccount.numerics.balls import ball, precision
-from dpaccount.numerics.closed import discrete_losses
-from dpaccount.numerics.work_budget import spend
+from dpaccount.numerics.intervals import ball, precision
 
 Number = TypeVar("Number", arb, float)
 
@@ -38,11 +34,8 @@ class Decay:
 
 
 @dataclass(frozen=True)
-class Factor:
-    """One dominating pair; the methods below speak of a single copy."""
-
-    symmetric: ClassVar[bool] = True
-    transform: ClassVar[bool] = True  #: whether M is known in closed form, or by quadrature
+class Transform:
+    """The transform of one copy of a pair."""
 
     def value(self, s: acb) -> acb:
         """Return M(s) (an `arb` for a real argument)."""
@@ -53,12 +46,17 @@ class Factor:
         with precision(64 + 2 * count.bit_length()):
             return float((count * self.value(arb(s)).log()).mid())
 
+    @classmethod
+    def jointly(cls, parts: "Counted") -> "tuple[Callable[[float], float] | None, Counted]":
+        """Return an estimate of log M(s) of many transforms of this class together, and those left over."""
+        return None, parts
+
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count."""
         return [self.value(acb(c, n * h)) for n in range(count)]
 
-    def reversed(self) -> "Factor":
-        """Return the pair of the other direction, (Q, P)."""
+    def reversed(self) -> "Transform":
+        """Return the transform of the reversed pair, (Q, P)."""
         return self
 
     def decay(self, c: arb, depth: float) -> Decay:
@@ -73,33 +71,30 @@ class Factor:
         """Return the mass at an infinite loss, which M leaves out."""
         return arb(0)
 
-    def most_tilt(self) -> float:
-        """Return the largest c of contours: where a quadrature of M becomes dear."""
-        return math.inf
-
-    def largest(self) -> Fraction | None:
-        """Return the largest loss of the pair; None where it has none or it is not rational."""
+    def atoms(self) -> list[tuple[arb, arb]] | None:
+        """Return all but negligible losses with their masses under P; None for a continuum."""
         return None
 
-    def ceiling(self) -> arb | None:
-        """Return a ball around a bound on the loss; None where it is unbounded."""
-        most = self.largest()
-        return None if most is None else ball(most)
+    def most_tilt(self) -> float:
+        """Return the largest c of contours: where a quadrature of M becomes expensive."""
+        return math.inf
+
+
+Counted = tuple[tuple[Transform, int], ...]
 
 
 @dataclass(frozen=True)
-class OnPoissonSample(Factor):
-    """A pair (P, Q) on a Poisson sample of rate `rate`, when a unit is removed or `added`.
+class OnPoissonSample(Transform):
+    """The transform of a pair (P, Q) on a Poisson sample of rate `rate`, a unit removed or `added`.
 
     With z = 1 − q + q dP/dQ and H(a) = E_Q z^a, removing a unit has M(s) = H(1 + s), adding one M(s) = H(−s).
     """
 
     rate: Fraction
     added: bool = field(default=False, kw_only=True)
-    symmetric = False
 
     def reversed(self) -> Self:
-        """Return the pair of the other direction."""
+        """Return the transform of the other direction."""
         return replace(self, added=not self.added)
 
     def power(self, s: Number) -> Number:
@@ -122,7 +117,7 @@ def log_mean(a: float, mass: Any, logz: Any, excess: Any, *, lost: float = 0.0) 
 
 
 @dataclass(frozen=True)
-class LaplaceFactor(Factor):
+class LaplaceTransform(Transform):
     """Laplace noise, `loss` = sensitivity/scale: M = e^{−ε₀/2}[cosh zε₀ + sinh(zε₀)/(2z)], z = s + 1/2."""
 
     loss: Fraction
@@ -143,9 +138,27 @@ class LaplaceFactor(Factor):
         """Return the proved decay along Re s = c."""
         return LaplaceDecay((c + arb(1) / 2) * ball(self.loss), ball(self.loss))
 
-    def largest(self) -> Fraction | None:
-        """Return the largest loss."""
-        return self.loss
+    @classmethod
+    def jointly(cls, parts: Counted) -> tuple[Callable[[float], float] | None, Counted]:
+        """Return an estimate of log M(s) of many Laplace transforms together, and those left over."""
+        own = [(each.loss, n) for each, n in parts if isinstance(each, cls) and n < 1 << 20]
+        if len(own) < 8:
+            return None, parts
+        import numpy as np
+
+        arrays = np.array([float(loss) for loss, _ in own]), np.array([float(n) for _, n in own])
+        rest = tuple((each, n) for each, n in parts if not n < 1 << 20)
+        return lambda s: _log_laplaces(*arrays, s + 0.5), rest
+
+
+def _log_laplaces(losses: Any, counts: Any, z: float) -> float:
+    """Return an estimate of Σ n·log{e^{−ε₀/2}[cosh zε₀ + sinh(zε₀)/(2z)]}."""
+    import numpy as np
+
+    x = np.abs(z) * losses
+    ratio = -np.expm1(-2 * x) / 2  # sinh(x) e^{−x}
+    over = np.where(x > 1e-8, ratio / max(abs(z), 1e-300), losses)
+    return float(counts @ (x - losses / 2 + np.log((1 + np.exp(-2 * x)) / 2 + over / 2)))
 
 
 def _sinh_over(z: acb, loss: arb) -> acb:
@@ -194,243 +207,6 @@ class LaplaceDecay(Decay):
 
     def _peak(self) -> arb:
         return self.x.cosh() + self.loss / 2 * self.x.sinh() / self.x
-
-
-MOST_ATOMS = 2000  #: beyond which no decay is sought
-MANY_ATOMS = 20_000  #: beyond which they are not listed where a curve in closed form will do
-
-
-@dataclass(frozen=True)
-class AtomFactor(Factor):
-    """A pair with finitely many rational losses; `kind` names it, as `discrete` does."""
-
-    kind: str
-    argument: Fraction
-    number: int = 2
-
-    def points(self) -> discrete_losses.Points:
-        """Return the losses and their masses."""
-        if self.kind == "pure":
-            return discrete_losses.pure(self.argument)
-        make = discrete_losses.response if self.kind == "response" else discrete_losses.laplace
-        return make(self.argument, self.number)
-
-    def _geometric(self, s: acb) -> acb:
-        """Return M(s) of two-sided geometric noise: its inner losses form a geometric series."""
-        scale, n = 1 / ball(self.argument), self.number
-        r = (-scale).exp()
-        g = (-(1 + 2 * s) * scale).exp()
-        inner = (g - g**n) / (1 - g) * (1 - r)
-        if not inner.is_finite() and n <= MOST_ATOMS:  # near s = −1/2
-            inner = sum((g**x for x in range(1, n)), s * 0) * (1 - r)
-        return (s * n * scale).exp() * (1 + inner + g**n) / (1 + r)
-
-    @property
-    def listed(self) -> bool:
-        """Say whether losses are few enough to be listed one by one."""
-        return self.size() <= MANY_ATOMS
-
-    def step(self) -> Fraction:
-        """Return the spacing of the losses."""
-        if self.kind == "discrete_laplace":
-            return 2 / self.argument if self.number > 1 else 2 * self.number / self.argument
-        return 2 * self.argument if self.kind == "pure" else self.argument
-
-    def size(self) -> int:
-        """Return the number of losses."""
-        return {"pure": 2, "response": 3}.get(self.kind, self.number + 1)
-
-    def value(self, s: acb) -> acb:
-        """Return M(s)."""
-        if self.kind == "discrete_laplace" and self.number > 8:
-            return self._geometric(s)
-        return sum(
-            (m * (s * t).exp() for t, m in _balls(self, ctx.prec)), acb(0) if isinstance(s, acb) else arb(0)
-        )
-
-    def decay(self, c: arb, depth: float) -> Decay:
-        """Return the proved decay along Re s = c."""
-        if self.size() > MOST_ATOMS:  # the two ends, each of mass up to a half, are enough
-            odds = (-(2 * c + 1) * ball(self.number / self.argument)).exp()
-            ends = 1 / (1 + (-1 / ball(self.argument)).exp()) / self._geometric(c)
-            first = (c * ball(self.number / self.argument)).exp() * ends
-            return PairDecay(first * first * odds, ball(self.number / self.argument))
-        weights = [
-            mass * (c * at).exp()
-            for at, mass in sorted(_balls(self, ctx.prec), key=lambda x: float(x[0].mid()))
-        ]
-        total = sum(weights, arb(0))
-        products = [a * b / total**2 for a, b in pairwise(weights)]
-        return PairDecay(max(products, key=lambda x: float(x.mid())), ball(self.step() / 2))
-
-    def largest(self) -> Fraction:
-        """Return the largest loss."""
-        return self.number / self.argument if self.kind == "discrete_laplace" else self.argument
-
-    def delta(self, t: Fraction) -> arb:
-        """Return δ(t) of two-sided geometric noise of any size: losses fall along the integers."""
-        last = math.ceil((self.number - t * self.argument) / 2) - 1
-        r = (-1 / ball(self.argument)).exp()
-
-        def up_to(x: int) -> arb:
-            tail = (ball(-abs(x if x < 0 else x + 1) / self.argument)).exp() / (1 + r)
-            return tail if x < 0 else 1 - tail
-
-        if last < 0 or last >= self.number:  # no loss is above t, or each is
-            return arb(0) if last < 0 else -ball(t).expm1()
-        return up_to(last) - ball(t).exp() * up_to(last - self.number)
-
-
-@dataclass(frozen=True)
-class PairDecay(Decay):
-    """Two neighbouring atoms, 2·`loss` apart, of tilted masses p and p′: |φ(t)|² ≤ 1 − 4pp′ sin²(t·loss).
-
-    1 − |φ|² = Σ p_i p_j (1 − cos t(l_i − l_j)) over all pairs, of which one is kept twice; period π/loss.
-    """
-
-    product: arb  #: p·p′
-    loss: arb
-
-    def near(self, t: arb) -> arb:
-        """Return a bound for all τ from t to `reach(t)`."""
-        y = t * self.loss
-        if not y <= arb.pi() / 2:
-            return arb(1)
-        return (1 - 4 * self.product * y.sin() ** 2).max(arb(0)).sqrt()
-
-    def reach(self, t: arb) -> arb | None:
-        """Return where the range of `near(t)` ends."""
-        return arb.pi() / self.loss - t
-
-
-@lru_cache(maxsize=256)
-def _balls(factor: "AtomFactor", bits: int) -> list[tuple[arb, arb]]:
-    return [(ball(t), mass()) for t, mass in factor.points()]
-
-
-@dataclass(frozen=True)
-class DiscreteGaussianFactor(Factor):
-    """Discrete Gaussian noise of scale sigma moved by `shift`.
-
-    With μ = shift/σ, M(s) = e^{s(s+1)μ²/2}·θ(s·shift)/θ(0), θ(a) = Σ_x e^{−(x+a)²/(2σ²)}. By Poisson
-    summation θ(a)/θ(0) = [1 + 2Σ_k g_k cos 2πka]/[1 + 2Σ_k g_k], g_k = e^{−2π²σ²k²}.
-    """
-
-    sigma: Fraction
-    shift: int
-
-    @property
-    def listed(self) -> bool:
-        """Say whether the losses that matter are few enough to be listed one by one."""
-        return 2 * discrete_losses.gaussian_reach(self.sigma, 200) <= MANY_ATOMS
-
-    def delta(self, t: Fraction) -> arb:
-        """Return δ(t), of the half-line where the loss (shift/σ²)(shift/2 − x) is above t."""
-        last = math.ceil(Fraction(self.shift, 2) - t * self.sigma**2 / self.shift) - 1
-        tails = discrete_losses.gaussian_tails(self.sigma, ctx.prec)
-
-        def up_to(x: int) -> arb:
-            at = max(-x, x + 1)
-            tail = tails[at] if at < len(tails) else arb(0).union(tails[-1].upper())
-            return tail if x < 0 else 1 - tail
-
-        return up_to(last) - ball(t).exp() * up_to(last - self.shift)
-
-    def value(self, s: acb) -> acb:
-        """Return M(s); adding 2πij/step to s, step = shift/σ², multiplies it by (−1)^{j·shift}."""
-        if isinstance(s, acb) and (turns := round(float(s.imag.mid()) * self._step() / (2 * math.pi))):
-            near = s - acb(0, 2 * turns) * arb.pi() * ball(self.sigma) ** 2 / self.shift
-            return self._value(near) * (-1) ** (turns * self.shift)
-        return self._value(s)
-
-    def _step(self) -> float:
-        return self.shift / float(self.sigma) ** 2
-
-    def _value(self, s: acb) -> acb:
-        """Return M(s) within the first period, where few waves matter."""
-        if self.sigma < 1:
-            return self._direct(s, ctx.prec)
-        mu2 = ball(Fraction(self.shift) ** 2 / self.sigma**2)
-        bits = ctx.prec
-        return (s * (s + 1) * mu2 / 2).exp() * self._wave(s * self.shift, bits) / self._wave(arb(0), bits)
-
-    def log_m(self, s: float, count: int) -> float:
-        """Return an estimate of count·log M(s): the Gaussian one where sigma hides the lattice."""
-        if self.sigma < 4:
-            return super().log_m(s, count)
-        return s * (s + 1) * float(count * Fraction(self.shift) ** 2 / self.sigma**2) / 2
-
-    def _wave(self, a: acb, bits: int) -> acb:
-        """Return 1 + 2Σ g_k cos 2πka, the tail bounded once terms at least halve and are below 2^−bits."""
-        growth = 2 * arb.pi() * abs(a.imag if isinstance(a, acb) else arb(0))
-        rate = 2 * (arb.pi() * ball(self.sigma)) ** 2
-        total = a * 0 + 1
-        first = 2 * (growth - rate).exp()
-        if first < arb(2) ** -bits and (growth - 3 * rate).exp() < arb(1) / 2:
-            return blurred(total, 2 * first)  # all terms together, as they at least halve
-        k = 0
-        while True:
-            spend()
-            k += 1
-            size = 2 * (growth * k - rate * k * k).exp()
-            ratio = (growth - rate * (2 * k + 1)).exp()
-            total += 2 * (-rate * k * k).exp() * (2 * arb.pi() * k * a).cos()
-            if size * ratio < arb(2) ** -bits and ratio < arb(1) / 2:
-                return blurred(total, 2 * size * ratio)
-
-    def _direct(self, s: acb, bits: int) -> acb:
-        """Return Σ P(x) e^{sL(x)} over |x + Re(s)·shift| ≤ r, the rest bounded by a geometric series."""
-        real = s.real if isinstance(s, acb) else s
-        mu2 = ball(Fraction(self.shift) ** 2 / self.sigma**2)
-        rate, middle = 1 / (2 * ball(self.sigma) ** 2), -round(float(real.mid()) * self.shift)
-        reach = discrete_losses.gaussian_reach(self.sigma, bits) + 2
-        step = ball(self.shift / self.sigma**2)
-        total = s * 0
-        for x in range(middle - reach, middle + reach + 1):
-            total += (-rate * x * x + s * step * (ball(Fraction(self.shift, 2)) - x)).exp()
-        edge = reach  # every dropped x is at least this far from −Re(s)·shift
-        dropped = 2 * (-rate * edge * edge).exp() / (1 - (-rate * (2 * edge + 1)).exp())
-        peak = (real * (real + 1) * mu2 / 2).exp()
-        return blurred(total, dropped * peak) / discrete_losses.gaussian_total(self.sigma)
-
-    def decay(self, c: arb, depth: float) -> Decay:
-        """Return the proved decay along Re s = c."""
-        if self.sigma < 1:
-            return Decay()
-        return ThetaDecay(ball(self.sigma), self.shift)
-
-
-@dataclass(frozen=True)
-class ThetaDecay(Decay):
-    """|M(c+iτ)/M(c)| ≤ Σ_k g(τ − kp)/w, g(x) = e^{−x²μ²/2}, p = 2πσ²/shift, w ≤ 1 + 2Σ g_k cos.
-
-    For τ in [t, p − t] the terms k = 0, 1 are at most g(t) + g(p − t) where t/(p − t) ≥ e^{−(p−2t)pμ²/2}
-    (then x g(x) at t is at least that at p − t, and so at every τ between t and p/2: the log of the ratio
-    is first increasing, then decreasing in p − 2τ, from 0); all others are at most g(p + t), g(2p + t), …
-    """
-
-    sigma: arb
-    shift: int
-
-    def near(self, t: arb) -> arb:
-        """Return a bound for all τ from t to `reach(t)`."""
-        p, mu2 = self._period(), (self.shift / self.sigma) ** 2
-        if not (2 * t <= p and t / (p - t) >= (-(p - 2 * t) * p * mu2 / 2).exp()):
-            return arb(1)
-
-        def g(x: arb) -> arb:
-            return (-x * x * mu2 / 2).exp()
-
-        rate = 2 * (arb.pi() * self.sigma) ** 2
-        least = 1 - 2 * (-rate).exp() / (1 - (-3 * rate).exp())
-        return ((g(t) + g(p - t) + 2 * g(p + t) / (1 - (-rate).exp())) / least).min(arb(1))
-
-    def reach(self, t: arb) -> arb | None:
-        """Return where the range of `near(t)` ends."""
-        return self._period() - t
-
-    def _period(self) -> arb:
-        return 2 * arb.pi() * self.sigma**2 / self.shift
 
 
 def blurred(value: acb, radius: arb) -> acb:

@@ -15,8 +15,8 @@ from functools import lru_cache
 
 from flint import arb, fmpz, fmpz_poly
 
-from dpaccount.numerics.balls import ball, precision
 from dpaccount.numerics.closed.laplace import delta_single
+from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.lattice.lattice import Grid, Masses, two_points, units
 from dpaccount.numerics.work_budget import bearable, spend
 

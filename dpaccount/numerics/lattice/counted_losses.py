@@ -13,13 +13,13 @@ from math import comb, isqrt
 
 from flint import arb, fmpz
 
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
-from dpaccount.numerics.solve import Ends, solve
+from dpaccount.numerics.bisection import Ends, solve
+from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.work_budget import bearable, spend
 
 Atoms = tuple[tuple[arb, arb], ...]  #: (loss, mass), by ascending mass
-MOST = 60_000  #: sums of losses
-FEW = 4  #: losses up to which most counts may be too rare to matter
+MAX_SUMS = 60_000  #: sums of losses
+MAX_RARE = 4  #: losses up to which most counts may be too rare to matter
 SLACK = arb(2) ** -40  #: relative to it, the order of the losses (of their doubles) is sure
 
 
@@ -49,10 +49,10 @@ def compose(kinds: Sequence[tuple[Atoms, arb, int]], depth: int, bits: int) -> C
         sums: list[tuple[arb, arb]] = [(arb(0), arb(1))]
         kept = arb(1)
         for atoms, infinite, count in kinds:
-            if len(atoms) > FEW:
-                bearable(comb(count + len(atoms) - 1, count), MOST)
-            own = list(islice(_multinomial(atoms, count, depth), MOST + 1))
-            bearable(len(own) * len(sums), MOST)
+            if len(atoms) > MAX_RARE:
+                bearable(comb(count + len(atoms) - 1, count), MAX_SUMS)
+            own = list(islice(_multinomial(atoms, count, depth), MAX_SUMS + 1))
+            bearable(len(own) * len(sums), MAX_SUMS)
             sums = [(s + t, p * m) for (s, p), (t, m) in product(sums, own)]
             kept *= (count * (-infinite).log1p()).exp()
         sums.sort(key=lambda pair: float(pair[0].mid()), reverse=True)
@@ -86,7 +86,7 @@ def _likely(count: int, share: float, depth: int) -> range:
     goal = 0.7 * depth + 5
     reach = isqrt(int(2 * goal * count * share * (1 - share)) + 1) + int(goal) + 2
     middle = round(count * share)
-    bearable(2 * reach, MOST)
+    bearable(2 * reach, MAX_SUMS)
     return range(max(0, middle - reach), min(count, middle + reach) + 1)
 
 

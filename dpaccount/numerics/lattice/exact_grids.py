@@ -5,21 +5,31 @@ This is the optimal composition theorem of Kairouz, Oh & Viswanath 2015 (equal Î
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from math import gcd
 
-from dpaccount.numerics.balls import ceil_of, floor_of, precision
+from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed import discrete_losses
-from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, Factor
+from dpaccount.numerics.intervals import ceil_of, floor_of, precision
 from dpaccount.numerics.lattice import lattice
 from dpaccount.numerics.lattice.excess import Excess
 from dpaccount.numerics.lattice.lattice import Grid, Masses
-from dpaccount.numerics.solve import Ends
 
-Counted = Sequence[tuple[Factor, int]]
+MAX_NODES = 150_000  #: of a composed lattice, and of one pair
 
-MOST_NODES = 150_000  #: of a composed lattice, and of one factor
+
+@dataclass(frozen=True)
+class OnGrid:
+    """One pair whose losses lie on a grid: the spacing, how many losses matter, and its masses on a grid."""
+
+    step: Fraction
+    size: int
+    base: Callable[[Grid], Masses]
+
+
+Counted = Sequence[tuple[OnGrid, int]]
 
 
 def suits(pairs: Counted, spread: Callable[[], float]) -> bool:
@@ -27,25 +37,26 @@ def suits(pairs: Counted, spread: Callable[[], float]) -> bool:
 
     `spread()` estimates the range of losses that matters (the rest is trimmed).
     """
-    if not pairs or not all(isinstance(f, AtomFactor | DiscreteGaussianFactor) for f, _ in pairs):
+    if not pairs or max(pair.size for pair, _ in pairs) > MAX_NODES // 4:
         return False
-    if max(_points(f) for f, _ in pairs) > MOST_NODES // 4:
-        return False
-    return spread() / float(common_step(pairs)) < MOST_NODES
+    return spread() / float(common_step(pairs)) < MAX_NODES
 
 
-def _points(factor: Factor) -> int:
-    if isinstance(factor, DiscreteGaussianFactor):
-        return 2 * discrete_losses.gaussian_reach(factor.sigma, 200)
-    return factor.size() if isinstance(factor, AtomFactor) else 0
+def of_atoms(points: Callable[[], discrete_losses.Points], step: Fraction, size: int) -> OnGrid:
+    """Return a pair with finitely many rational losses."""
+    return OnGrid(step, size, lambda grid: lattice.atoms(grid, points()))
 
 
-def _step(factor: Factor) -> Fraction:
-    if isinstance(factor, DiscreteGaussianFactor):
-        return factor.shift / factor.sigma**2
-    if not isinstance(factor, AtomFactor):
-        raise TypeError(f"{factor} has no grid")
-    return factor.step()
+def of_gaussian(sigma: Fraction, shift: int) -> OnGrid:
+    """Return discrete Gaussian noise of scale `sigma` moved by `shift`."""
+
+    def base(grid: Grid) -> Masses:
+        reach = discrete_losses.gaussian_reach(sigma, grid.bits)
+        points = discrete_losses.gaussian(sigma, shift, reach)
+        with precision(grid.bits + 32):
+            return lattice.atoms(grid, points, ceil_of(discrete_losses.gaussian_tail(sigma, reach)))
+
+    return OnGrid(shift / sigma**2, 2 * discrete_losses.gaussian_reach(sigma, 200), base)
 
 
 def common_step(pairs: Counted) -> Fraction:
@@ -56,7 +67,7 @@ def common_step(pairs: Counted) -> Fraction:
             gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator
         )
 
-    return reduce(divisor, (_step(factor) for factor, _ in pairs))
+    return reduce(divisor, (pair.step for pair, _ in pairs))
 
 
 def compose(pairs: Counted, log2_delta: float) -> Excess:
@@ -65,19 +76,7 @@ def compose(pairs: Counted, log2_delta: float) -> Excess:
     bits = int(-log2_delta) + 72 + 2 * rounds.bit_length() + 2 * max(count for _, count in pairs).bit_length()
     tail = max(0, 2 ** (bits + int(log2_delta) - 50 - rounds.bit_length()))
     grid = Grid(common_step(pairs), bits, tail)
-    return Excess(lattice.product([lattice.power(base(grid, factor), count) for factor, count in pairs]))
-
-
-def base(grid: Grid, factor: Factor) -> Masses:
-    """Return one pair on a grid, whose nodes need not be where its losses are."""
-    if isinstance(factor, AtomFactor):
-        return lattice.atoms(grid, factor.points())
-    if not isinstance(factor, DiscreteGaussianFactor):
-        raise TypeError(f"{factor} has no grid")
-    reach = discrete_losses.gaussian_reach(factor.sigma, grid.bits)
-    points = discrete_losses.gaussian(factor.sigma, factor.shift, reach)
-    with precision(grid.bits + 32):
-        return lattice.atoms(grid, points, ceil_of(discrete_losses.gaussian_tail(factor.sigma, reach)))
+    return Excess(lattice.product([lattice.power(pair.base(grid), count) for pair, count in pairs]))
 
 
 def epsilon(pairs: Counted, target: Fraction, log2_delta: float) -> tuple[Fraction, Fraction | None]:

@@ -35,9 +35,9 @@ from fractions import Fraction
 
 from flint import arb, fmpz
 
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
+from dpaccount.numerics.bisection import solve
+from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.lattice.lattice import Masses
-from dpaccount.numerics.solve import solve
 from dpaccount.numerics.work_budget import spend
 
 

@@ -23,7 +23,7 @@ from fractions import Fraction
 
 from flint import arb, fmpz, fmpz_poly
 
-from dpaccount.numerics.balls import NotFinite, ball, ceil_of, floor_of, precision
+from dpaccount.numerics.intervals import NotFinite, ball, ceil_of, floor_of, precision
 from dpaccount.numerics.work_budget import bearable, spend
 
 MOST_NODES = 10_000_000  #: of a single pair

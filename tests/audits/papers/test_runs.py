@@ -12,7 +12,7 @@ from audits.papers.kharkovskii import projection
 from audits.papers.kharkovskii.chi_square import doubled_variance
 from audits.papers.zhou import claims as zhou
 from dpaccount.errors import InputError
-from dpaccount.numerics.balls import floor_of
+from dpaccount.numerics.intervals import floor_of
 
 
 def certify(name, seed=1, **settings):

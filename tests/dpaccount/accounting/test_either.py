@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaccount.accounting.composed import mu_squared
+from dpaccount.accounting.gdp_of_plan import mu_squared
 from dpaccount.accounting.measures import EITHER, LARGE, MEASURES, UNBOUNDED
 from dpaccount.plan.events import Gaussian, Laplace, Pure
 

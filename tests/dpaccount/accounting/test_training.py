@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audits import cli
-from dpaccount.accounting import training, unknowns
+from dpaccount.accounting import calibrate_plan, training
 from dpaccount.accounting.accountant import Accountant
+from dpaccount.accounting.calibrate_plan import calibrate, settle, unknown_in
 from dpaccount.accounting.training import Training, curve_csv, least_sigma, steps_of
-from dpaccount.accounting.unknowns import calibrate, settle, unknown_in
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.numerics.fourier import contours
@@ -24,7 +24,7 @@ RUN = Training(examples=60000, batch=256, sigma="1.1", steps=14063)
 CHEAP = {"event": "gaussian", "sigma": 10, "count": 4}
 
 
-@pytest.mark.parametrize("module", [training, unknowns])
+@pytest.mark.parametrize("module", [training, calibrate_plan])
 def test_its_examples(module):
     assert doctest.testmod(module).failed == 0
 

@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaccount.accounting import worst_unit
+from dpaccount.accounting import account, worst_unit
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.cost import exact_bounds
-from dpaccount.cost.answer import Answer
-from dpaccount.cost.exposure import exposure_of
+from dpaccount.accounting.methods.answer import Answer
 from dpaccount.exact import Enclosure
+from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
+from dpaccount.plan.cover_partition import classes
 from dpaccount.plan.events import Plan, Relation
-from dpaccount.plan.unit_classes import classes
 
 UNITS = 12
 KINDS = [
@@ -61,7 +60,9 @@ def one_by_one(plan, evaluate):
 
     found, known = {}, {}
     for unit in range(1, UNITS + 1):
-        total = exposure_of((bare(event), depth(event, unit)) for event in plan.events if depth(event, unit))
+        total = composition_of(
+            (bare(event), depth(event, unit)) for event in plan.events if depth(event, unit)
+        )
         if total not in known:
             known[total] = evaluate(total).bounds
         found[unit] = known[total]
@@ -88,7 +89,7 @@ def is_worst(found, every):
 @given(plans(), st.sampled_from(["1e-5", "1e-9", "0.01"]))
 def test_epsilon_is_that_of_the_worst_unit(plan, delta):
     target, gap = Fraction(delta), Fraction(1, 10**6)
-    every = one_by_one(plan, lambda total: exact_bounds.epsilon(total, target, gap))
+    every = one_by_one(plan, lambda total: account.epsilon(total, target, gap))
     is_worst(Accountant(plan).worst_epsilon(delta), every)
 
 
@@ -96,7 +97,7 @@ def test_epsilon_is_that_of_the_worst_unit(plan, delta):
 @given(plans(), st.sampled_from(["0.2", "1", "3"]))
 def test_delta_is_that_of_the_worst_unit(plan, epsilon):
     at, gap = Fraction(epsilon), Fraction(1, 10**6)
-    every = one_by_one(plan, lambda total: exact_bounds.delta(total, at, gap))
+    every = one_by_one(plan, lambda total: account.delta(total, at, gap))
     is_worst(Accountant(plan).worst_delta(epsilon), every)
 
 
@@ -123,14 +124,14 @@ def mixed(count, units, width, seed=1):
 def test_few_of_many_classes_are_evaluated(monkeypatch):
     """A thousand different mixtures: cheap bounds leave a handful to the exact methods, and lose nothing."""
     plan = mixed(2000, 20_000, 200)
-    tight = exact_bounds.epsilon
+    tight = account.epsilon
     seen = []
 
     def counted(total, *rest):
         seen.append(total)
         return tight(total, *rest)
 
-    monkeypatch.setattr(exact_bounds, "epsilon", counted)
+    monkeypatch.setattr(account, "epsilon", counted)
     both = Accountant(plan)
     assert len(both.classes) > 900
     found = both.worst_epsilon("1e-6").bounds
@@ -138,18 +139,19 @@ def test_few_of_many_classes_are_evaluated(monkeypatch):
     assert found.upper - found.lower < Fraction(1, 10**9)
     for unit in random.Random(2).sample(both.classes, 20):
         assert (
-            tight(exposure_of(unit.items), Fraction(1, 10**6), Fraction(1, 10**6)).bounds.lower <= found.upper
+            tight(composition_of(unit.items), Fraction(1, 10**6), Fraction(1, 10**6)).bounds.lower
+            <= found.upper
         )
 
 
 def test_without_time_the_cheap_bound_stands_in(monkeypatch):
     """Where an exact method cannot finish, the Rényi bound still cuts the enclosure from above."""
-    total = exposure_of([(ev.Gaussian(sigma=10), 1), (ev.Laplace(scale=10), 3)])
+    total = composition_of([(ev.Gaussian(sigma=10), 1), (ev.Laplace(scale=10), 3)])
     rough = Answer(Enclosure(Fraction(0), math.inf), "none")
     unit = classes([ev.Gaussian(sigma=10), ev.Laplace(scale=10, count=3)])[0]
     other = classes([ev.Laplace(scale=5)])[0]
     found = worst_unit.worst([unit, other], lambda _: rough, worst_unit.epsilon_scalar(Fraction(1, 10**6)))
-    exact = exact_bounds.epsilon(total, Fraction(1, 10**6), Fraction(1, 10**6)).bounds
+    exact = account.epsilon(total, Fraction(1, 10**6), Fraction(1, 10**6)).bounds
     assert exact.lower <= found.bounds.upper < exact.upper * Fraction(12, 10)
 
 

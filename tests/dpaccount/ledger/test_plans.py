@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dpaccount.accounting.composed import mu_squared
+from dpaccount.accounting.gdp_of_plan import mu_squared
 from dpaccount.ledger.charging import RefusedError
 from dpaccount.plan.events import BoundedRange, Gaussian, Laplace, Plan, Pure, Relation
 

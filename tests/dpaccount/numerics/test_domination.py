@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaccount.numerics import domination
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.closed import gaussian
+from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 
 MU2 = [Fraction(1, 400), Fraction(1, 4), Fraction(1), Fraction(9)]
 places = st.fractions(0, 1, max_denominator=1000)

@@ -7,19 +7,23 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from dpaccount.cost import coarse_bounds, exact_bounds, lattice_bounds, pair_curves
-from dpaccount.cost.exposure import Exposure, Sampled
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
+from dpaccount.accounting import account
 from dpaccount.numerics.closed import gaussian, laplace, renyi
-from dpaccount.numerics.fourier import contours, fourier
+from dpaccount.numerics.fourier import fourier
 from dpaccount.numerics.fourier.contours import Contour, Product
+from dpaccount.numerics.fourier.discrete_transforms import DiscreteGaussianTransform
 from dpaccount.numerics.fourier.fourier import Inversion
-from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor, _TiltedSample
+from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform, _TiltedSample
 from dpaccount.numerics.fourier.shifted_line import ShiftedLine
-from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, LaplaceFactor
-from dpaccount.numerics.lattice import connect_dots, lattice
+from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
+from dpaccount.numerics.lattice import composing, connect_dots, lattice
 from dpaccount.numerics.lattice.excess import Excess
 from dpaccount.numerics.lattice.lattice import Grid, Masses
+from dpaccount.pairs.composition import Composition
+from dpaccount.pairs.discrete import DiscreteGaussianPair, GeometricPair
+from dpaccount.pairs.laplace import LaplacePair
+from dpaccount.pairs.poisson import SampledGaussian, SampledPair
+from dpaccount.pairs.response import ResponsePair
 
 STEP = Fraction(1, 3)
 
@@ -133,12 +137,14 @@ def test_an_upper_curve_stays_below_its_lattice_of_which_nothing_is_known_from_b
 def test_a_lattice_on_a_sample_encloses_the_curve_of_the_sample(added, failing):
     """The lattice of the inner pair, sampled, and the curve of the sampled pair share no code."""
     failures = ((Fraction(1, 100), 1),) if failing else ()
-    inner = Exposure(pairs=((LAPLACE, 1),), failures=failures)
+    inner = Composition(pairs=((LAPLACE, 1),), failures=failures)
     for rate in (Fraction(1, 10), Fraction(2, 3)):
-        kind = Sampled(rate, inner, added=added)
-        exact = lattice_bounds.curve(kind, 120)
+        kind = SampledPair(rate, inner, added=added)
+        exact = kind.curve(120)
+        parts = (inner.reversed() if added else inner).without_failures().parts
         for step in (Fraction(1, 3), Fraction(1, 50)):
-            made = Excess(lattice_bounds._on_sample(kind, Grid(step, 80, 0), 60))
+            grid = Grid(step, 80, 0)
+            made = Excess(composing.on_sample(parts, inner.failure(), rate, grid, 60, added=added))
             for k in range(-30, 31):
                 t = Fraction(k, 20)
                 assert not made.highest(t) < exact(t)
@@ -147,9 +153,9 @@ def test_a_lattice_on_a_sample_encloses_the_curve_of_the_sample(added, failing):
 
 @pytest.mark.parametrize("number", [10, 100])
 def test_sums_of_many_unequal_laplaces_are_enclosed_closely(number):
-    kinds = tuple((LaplaceFactor(1 / (Fraction(number) + Fraction(j, 5))), 1) for j in range(number))
+    kinds = tuple((LaplacePair(1 / (Fraction(number) + Fraction(j, 5))), 1) for j in range(number))
     target = Fraction(1, 10**6)
-    low, high = lattice_bounds.epsilon(Exposure(pairs=kinds), target, Fraction(1, 10**5))
+    low, high = composing.epsilon(Composition(pairs=kinds), target, Fraction(1, 10**5))
     assert high - low <= Fraction(1, 10**5)
     for counted in (kinds[0], kinds[-1]):  # equal ones cost more, and less
         below, above = laplace.epsilon(
@@ -215,7 +221,7 @@ def test_every_error_term_of_the_inversion_is_needed(monkeypatch):
 
 
 def test_quadrature_of_the_sampled_gaussian_is_enclosed_at_coarse_steps():
-    law = _TiltedSample(SampledGaussianFactor(Fraction(1, 10), Fraction(1)), arb(4))
+    law = _TiltedSample(SampledGaussianTransform(Fraction(1, 10), Fraction(1)), arb(4))
     missed = 0
     with precision(200):
         fine = ShiftedLine.real(law).total()
@@ -230,7 +236,7 @@ def test_quadrature_of_the_sampled_gaussian_is_enclosed_at_coarse_steps():
 
 @pytest.mark.parametrize("added", [False, True])
 def test_decay_of_the_sampled_gaussian_holds_between_its_nodes(added):
-    factor = SampledGaussianFactor(Fraction(1, 20), Fraction(1), added=added)
+    factor = SampledGaussianTransform(Fraction(1, 20), Fraction(1), added=added)
     with precision(80):
         decay = factor.decay(arb(3), 0.1)
         values = factor.nodes(arb(3), arb("0.0371"), 300)
@@ -241,11 +247,11 @@ def test_decay_of_the_sampled_gaussian_holds_between_its_nodes(added):
 @pytest.mark.parametrize(
     "factor",
     [
-        LaplaceFactor(Fraction(1, 2)),
-        AtomFactor("pure", Fraction(1, 2)),
-        AtomFactor("response", Fraction(1), 4),
-        AtomFactor("discrete_laplace", Fraction(3), 20),
-        DiscreteGaussianFactor(Fraction(3), 2),
+        LaplacePair(Fraction(1, 2)).transform(),
+        ResponsePair(Fraction(1, 2)).transform(),
+        ResponsePair(Fraction(1), 4).transform(),
+        GeometricPair(Fraction(3), 20).transform(),
+        DiscreteGaussianPair(Fraction(3), 2).transform(),
     ],
 )
 def test_decays_bound_the_transform(factor):
@@ -298,13 +304,13 @@ def test_balls_that_decide_nothing_pass_no_test():
         assert math.isclose(float(third.mid()), 1 / 3)
 
 
-LAPLACE, NOISE = LaplaceFactor(Fraction(1)), DiscreteGaussianFactor(Fraction(3), 1)
-PURE = AtomFactor("pure", Fraction(1, 2))
+LAPLACE, NOISE = LaplacePair(Fraction(1)), DiscreteGaussianPair(Fraction(3), 1)
+PURE = ResponsePair(Fraction(1, 2))
 
 
 def on_sample(rate, *kinds, failures=(), added=False):
-    return Sampled(
-        Fraction(rate), Exposure(pairs=tuple((kind, 1) for kind in kinds), failures=failures), added=added
+    return SampledPair(
+        Fraction(rate), Composition(pairs=tuple((kind, 1) for kind in kinds), failures=failures), added=added
     )
 
 
@@ -323,14 +329,12 @@ SAMPLES = {
 def test_inversion_and_lattices_agree_on_samples(name):
     """Two ways that share nothing but the pair's curve enclose the same ε, the first one closely."""
     kind, count, delta = SAMPLES[name]
-    total, target = Exposure(pairs=((kind, count),)), Fraction(delta)
-    known = pair_curves.transformed(total)
-    assert known != total
+    total, target = Composition(pairs=((kind, count),)), Fraction(delta)
+    assert total.transform() is None
+    product = total.transform(summed=True)
     log_target = math.log(target)
-    low, high = fourier.epsilon(
-        contours.Product(known.mu2, known.pairs), target, log_target, Fraction(8, 10**7), 8.0
-    )
-    below, above = lattice_bounds.epsilon(total, target, Fraction(1, 10**3))
+    low, high = fourier.epsilon(product, target, log_target, Fraction(8, 10**7), 8.0)
+    below, above = composing.epsilon(total, target, Fraction(1, 10**3))
     assert below <= high
     assert low <= above
     assert high - low <= Fraction(1, 10**6) * max(1, low)
@@ -340,7 +344,7 @@ def test_discrete_noise_repeats_at_high_frequencies():
     from flint import acb
 
     for sigma, shift in ((Fraction(5, 2), 1), (Fraction(5, 2), 3), (Fraction(1, 2), 1)):
-        factor = DiscreteGaussianFactor(sigma, shift)
+        factor = DiscreteGaussianTransform(sigma, shift)
         with precision(150):
             for t in ("0.3", "20.7", "3001.7"):
                 s = acb(arb("1.3"), arb(t))
@@ -350,26 +354,26 @@ def test_discrete_noise_repeats_at_high_frequencies():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [LAPLACE, PURE, on_sample("1/3", LAPLACE), on_sample("1/3", PURE)])
 def test_the_largest_loss_bounds_from_below(kind):
-    total = Exposure(pairs=((kind, 2),))
+    total = Composition(pairs=((kind, 2),))
     for delta in ("1e-12", "1e-6", "1e-2"):
-        found = exact_bounds.epsilon(total, Fraction(delta), Fraction(1, 10**6)).bounds
+        found = account.epsilon(total, Fraction(delta), Fraction(1, 10**6)).bounds
         with precision(200):
-            most, odds = coarse_bounds._peak(total)
+            most, odds = total.peak()
             assert floor_of(most + (1 - ball(Fraction(delta)) / odds).log()) <= found.upper <= ceil_of(most)
         assert found.upper - found.lower <= Fraction(1, 10**6)
 
 
 def test_a_tail_beside_a_heavy_atom_is_enclosed_from_below():
     """Where nearly all mass lies near 0, nothing is known of δ(0) but much of the tail."""
-    kind = SampledGaussianFactor(Fraction(1, 1000), Fraction(100, 9))
-    total = Exposure(pairs=((kind, 10),))
-    low, high = lattice_bounds.epsilon(total, Fraction(1, 10**6), Fraction(1, 100))
+    kind = SampledGaussian(Fraction(1, 1000), Fraction(100, 9))
+    total = Composition(pairs=((kind, 10),))
+    low, high = composing.epsilon(total, Fraction(1, 10**6), Fraction(1, 100))
     assert 10 < low <= high <= low * Fraction(101, 100)
 
 
 def test_a_tiny_delta_is_enclosed_from_both_sides():
-    gauss = Exposure((Fraction(1), Fraction(1)), ((PURE, 1),))
-    low, high = lattice_bounds.delta(gauss, Fraction(20), Fraction(1, 10))
+    gauss = Composition((Fraction(1), Fraction(1)), ((PURE, 1),))
+    low, high = composing.delta(gauss, Fraction(20), Fraction(1, 10))
     true = gaussian.delta(Fraction(20), (Fraction(1), Fraction(1)), 200)
     assert floor_of(true) < low <= high < Fraction(6, 5) * low
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaccount.accounting import composed
-from dpaccount.cost.exposure import exposure_of
+from dpaccount.accounting import gdp_of_plan
 from dpaccount.numerics import domination
 from dpaccount.numerics.closed.gdp_of_release import mu_squared
+from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events
 
 LOSSES = ["1/1000", "1/20", "1/2", "1", "3", "12", "60"]
@@ -191,8 +191,8 @@ def test_it_grows_with_the_move_and_is_between_pure_and_laplace(scale, moved):
 def test_a_second_program_finds_the_same(loss, kind):
     """The search for the least μ² above a certified curve, which knows no formula."""
     _, event = curves(loss, kind)
-    pairs = exposure_of([(event, 1)]).pairs
-    found = domination.least(*composed._curve(pairs), mu_squared(Fraction(loss)))
+    pairs = composition_of([(event, 1)]).pairs
+    found = domination.least(*gdp_of_plan._curve(pairs), mu_squared(Fraction(loss)))
     assert event.mu_squared() * (1 - Fraction(1, 10**9)) <= found <= event.mu_squared() * Fraction(102, 100)
 
 

@@ -12,7 +12,7 @@ from dpaccount.accounting.filters import Filter
 from dpaccount.accounting.measures import Measure
 from dpaccount.errors import BudgetError
 from dpaccount.plan import events as ev
-from tests.dpaccount.cost.test_stand_ins import MAKERS, ROUNDING, enumerated, stand_ins
+from tests.dpaccount.pairs.test_stand_ins import MAKERS, ROUNDING, enumerated, stand_ins
 
 SAMPLES = (ev.PoissonSubsampled, ev.PoissonReplaced, ev.SampledWithoutReplacement)
 ORDERS = (1.05, 1.5, 3, 12, 60)

@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import pytest
 
+from dpaccount.accounting import account
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.cost import exact_bounds
-from dpaccount.cost.exposure import exposure_of
 from dpaccount.numerics.closed import group_privacy
+from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan import groups
 from dpaccount.plan.event_base import Stream
@@ -217,8 +217,8 @@ def costs(events, k, at):
         if any(one != other and all(a <= b for a, b in zip(one, other, strict=True)) for other in found):
             continue
         scaled = [kind.for_group(times) for kind, times in zip(kinds, one[1:], strict=True) if times]
-        total = replace(exposure_of((event, 1) for event in scaled), mu2=(one[0], one[0]))
-        yield exact_bounds.delta(total, at, ROUGH).bounds
+        total = replace(composition_of((event, 1) for event in scaled), mu2=(one[0], one[0]))
+        yield account.delta(total, at, ROUGH).bounds
 
 
 def placed(rng, kinds):

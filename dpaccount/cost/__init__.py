@@ -1,1 +1,0 @@
-"""Bounds on what one unit pays: privacy-loss distributions, Rényi orders, closed curves."""

@@ -1,0 +1,91 @@
+"""From a decreasing curve δ(ε) to an enclosure of ε(δ): float search, then two sign tests."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from flint import arb
+
+from dpaccount.numerics.intervals import ball, ceil_of, floor_of, mid_of, precision
+from dpaccount.precision import certified
+
+Curve = Callable[[Fraction], arb]  #: ε ↦ a ball that contains δ(ε)
+
+
+Ends = tuple[Fraction, Fraction]  #: the ends of a proved interval
+
+
+@certified
+def solve(
+    curve: Curve, target: Fraction, low: Fraction, high: Fraction, width: Fraction, hint: Ends | None = None
+) -> Ends:
+    """Return [a, b] with δ(a) > target ≥ δ(b), both proved, so that ε(target) lies in [a, b].
+
+    `curve` decreases; δ(high) ≤ target is known (or high is a bound by other means), and ε below
+    `low` is not asked for. The interval is at most `width` wide where the balls are thin enough.
+    `hint` is where the crossing is thought to be; a wrong one costs time only.
+    """
+    guess = _search(curve, target, low, high, width / 8, hint)
+    reach = width / 3
+    below = guess - reach
+    step = reach
+    while below > low and not floor_of(curve(below)) > target:
+        step *= 2
+        below = guess - step
+    above = guess + reach
+    step = reach
+    while above < high and not ceil_of(curve(above)) <= target:
+        step *= 2
+        above = guess + step
+    return max(below, low), min(above, high)
+
+
+def _search(
+    curve: Curve, target: Fraction, low: Fraction, high: Fraction, close: Fraction, hint: Ends | None
+) -> Fraction:
+    """Return an estimate of the crossing, by secants on log δ kept inside a shrinking bracket."""
+    known: list[tuple[Fraction, float]] = []
+    for step in range(400):
+        if high - low <= close:
+            break
+        if hint is not None and step < 2 and low < hint[step] < high:
+            point = hint[step]
+        else:
+            point = _secant(known, low, high) if len(known) >= 2 else (low + high) / 2
+        point = _rounded_to_dyadic(point, close)
+        height = _log_ratio(curve(point), target)
+        if height > 0:
+            low = max(low, point)
+        else:
+            high = min(high, point)
+        if known and abs(point - known[-1][0]) <= close and len(known) > 2:
+            return point
+        known.append((point, height))
+    return (low + high) / 2
+
+
+def _secant(known: list[tuple[Fraction, float]], low: Fraction, high: Fraction) -> Fraction:
+    """Return where the line through the last two points crosses zero, or the middle if outside.
+
+    Every third step halves the bracket, so that a crooked curve costs a logarithm of steps.
+    """
+    (a, fa), (b, fb) = known[-2:]
+    middle = (low + high) / 2
+    if len(known) % 4 == 3 or fa == fb or not (abs(fa) < 1e300 and abs(fb) < 1e300):
+        return middle
+    point = b - (b - a) * Fraction(fb) / Fraction(fb - fa)
+    return point if low < point < high else middle
+
+
+def _rounded_to_dyadic(point: Fraction, close: Fraction) -> Fraction:
+    """Round to a dyadic much finer than `close`, so that exact numbers stay small."""
+    bits = max(0, close.denominator.bit_length() - close.numerator.bit_length()) + 4
+    return Fraction(round(point * (1 << bits)), 1 << bits)
+
+
+def _log_ratio(value: arb, target: Fraction) -> float:
+    """Return an estimate of log(value/target); −inf where the value is not positive."""
+    with precision(64):
+        middle = ball(mid_of(value))
+        if not middle > 0:
+            return -1e308
+        return float((middle / ball(target)).log().mid())

@@ -1,0 +1,125 @@
+"""Curves t ↦ δ(t) of pairs on samples, from the curve of what is sampled; t may have either sign."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from flint import arb
+
+from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, precision
+
+Curve = Callable[[Fraction], arb]
+
+
+def failing(inner: Curve, low: Fraction, high: Fraction) -> Curve:
+    """Return the curve with a mass in [low, high] at an infinite loss beside it."""
+    if high == 0:
+        return inner
+
+    def value(t: Fraction) -> arb:
+        mass = ball(low).union(ball(high)) if low != high else ball(low)
+        return mass + (1 - mass) * inner(t)
+
+    return value
+
+
+def on_sample(rate: Fraction, there: Curve, back: Curve, bits: int, *, added: bool) -> Curve:
+    """Return the curve of a pair on a Poisson sample, from the inner curve and its reverse.
+
+    Removing: δ(x) = q δ_in((x − 1 + q)/q) for x = e^t > 1 − q, else 1 − x. Adding, by the complement: for
+    t ≥ 0 δ = (1 − (1−q)e^t)·δ_in,rev at q e^t/(1 − (1−q)e^t), and 0 where 1 ≤ (1−q)e^t; for t < 0 by the
+    complement δ(t) = 1 − e^t + e^t δ_remove(−t) again (Zhu, Dong & Wang 2022).
+    """
+
+    def remove(t: Fraction) -> arb:
+        if t < 0:
+            return complement(t, add(-t), bits)
+        with precision(bits + 64):
+            at = (ball(t).expm1() / ball(rate)).log1p()
+            return ball(rate) * _at(there, at)
+
+    def add(t: Fraction) -> arb:
+        if t < 0:
+            return complement(t, remove(-t), bits)
+        with precision(bits + 64):
+            room = 1 - (1 - ball(rate)) * ball(t).exp()
+            if not room > 0:
+                return arb(0).union(room.upper().max(arb(0)))
+            return room * _at(back, (ball(rate) * ball(t).exp() / room).log())
+
+    return add if added else remove
+
+
+def on_replaced_gaussian(rate: Fraction, mu2: Fraction, bits: int) -> Curve:
+    """Return the curve of Gaussian noise on a Poisson sample of which one row is replaced.
+
+    With A = 1 − q, B = qe^{−μ²/2} and x = e^t ≥ 1, A + Bw > x(A + B/w) right of
+    w = [A(x − 1) + √(A²(x − 1)² + 4xB²)]/(2B), w = e^{μu}; left of t = 0 by the complement.
+    """
+
+    def value(t: Fraction) -> arb:
+        if t < 0:
+            return complement(t, value(-t), bits)
+        return accurate(lambda: _right_of(ball(rate), ball(mu2), ball(t)), bits)
+
+    return value
+
+
+def _right_of(q: arb, mu2: arb, t: arb) -> arb:
+    """Return P − e^tQ of the half-line where that is largest, t ≥ 0."""
+    mu, x = mu2.sqrt(), t.exp()
+    odds = (1 - q) / q * t.expm1() * (mu2 / 2).exp()
+    cut = ((odds + (odds * odds + 4 * x).sqrt()) / 2).log() / mu
+    there, here, back = ((cut - at) / arb(2).sqrt() for at in (mu, arb(0), -mu))
+    return (q * there.erfc() - (1 - q) * t.expm1() * here.erfc() - x * q * back.erfc()) / 2
+
+
+def on_replaced_laplace(rate: Fraction, loss: Fraction, inner: Curve, bits: int) -> Curve:
+    """Return the curve of Laplace noise on a Poisson sample of which one row is replaced.
+
+    For t ≥ 0 P exceeds e^tQ only where z₋ is its least value w: δ(t) = δ_removed(t + ln w).
+    """
+    removed = on_sample(rate, inner, inner, bits, added=False)
+
+    def value(t: Fraction) -> arb:
+        if t < 0:
+            return complement(t, value(-t), bits)
+        with precision(bits + 64):
+            return _at(removed, ball(t) + least_log_ratio(rate, loss))
+
+    return value
+
+
+def least_log_ratio(rate: Fraction, loss: Fraction) -> arb:
+    """Return ln w, w = 1 − q + q e^{−loss}."""
+    return (ball(rate) * ball(-loss).expm1()).log1p()
+
+
+def complement(t: Fraction, other: arb, bits: int) -> arb:
+    """Return δ(t) = 1 − e^t + e^t δ_rev(−t)."""
+    with precision(bits + 64):
+        return -(ball(t).expm1()) + ball(t).exp() * other
+
+
+def _at(inner: Curve, t: arb) -> arb:
+    """Return the curve at an enclosed argument: it falls, so the ends bound it."""
+    return inner(ceil_of(t)).union(inner(floor_of(t)))
+
+
+def without_replacement(rate: Fraction, inner: Curve) -> Curve:
+    """Return δ′(ln(1 + q(e^ε − 1))) ≤ q δ(ε), ε ≥ 0 (Balle, Barthe & Gaboardi 2018; without replacement)."""
+
+    def value(t: Fraction) -> arb:
+        with precision(256):
+            at = (ball(t).expm1() / ball(rate)).log1p()
+            return ball(rate) * _at(inner, at)
+
+    return value
+
+
+def two_sided(inner: Curve) -> Curve:
+    """Return an upper curve for both signs of ε from one for ε ≥ 0 of a symmetric relation."""
+
+    def value(t: Fraction) -> arb:
+        return inner(t) if t >= 0 else complement(t, inner(-t), 128)
+
+    return value

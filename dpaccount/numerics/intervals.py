@@ -1,0 +1,99 @@
+"""Ball arithmetic: exact numbers in, proved comparisons out.
+
+A ball (python-flint's `arb`) is a midpoint and a radius and contains the number it stands for.
+Comparisons are true only when they hold for every point of both balls, so a NaN ball, or one that
+is too wide, never passes a sign test. The precision must be set before a number becomes a ball.
+"""
+
+import math
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from fractions import Fraction
+
+from flint import arb, ctx, fmpq, fmpz
+
+from dpaccount import precision as working
+from dpaccount.errors import NumericsError
+from dpaccount.numerics.work_budget import bearable, spend
+
+MAX_PRECISION = 1 << 19  #: beyond which a computation is not begun
+MAX_BITS = 1 << 20  #: bits of the largest number that a bound is written out with
+
+
+class NotFinite(NumericsError):  # noqa: N818
+    """A bound came out infinite or as NaN: its computation left the range it is meant for."""
+
+
+def precision(bits: int) -> AbstractContextManager[None]:
+    """Compute with `bits` bits inside the block; raises `OutOfReach` for too many."""
+    bearable(bits, MAX_PRECISION)
+    return working.precision(bits)
+
+
+def ball(value: Fraction | int) -> arb:
+    """Return the smallest ball of the current precision around an exact number."""
+    spend(1 + ctx.prec / 512)
+    exact = Fraction(value)
+    if exact.denominator == 1:
+        return arb(fmpz(exact.numerator))
+    return arb(fmpq(exact.numerator, exact.denominator))
+
+
+def between(lower: Fraction | int, upper: Fraction | int) -> arb:
+    """Return a ball that contains [lower, upper]."""
+    return ball(lower) if lower == upper else ball(lower).union(ball(upper))
+
+
+TINY = 1 << 17  #: exponent below which a number is rounded away from (or to) 0, to stay writable
+
+
+def floor_of(value: arb) -> Fraction:
+    """Return an exact number at most every point of a ball."""
+    return _exact(value.lower(), up=False)
+
+
+def ceil_of(value: arb) -> Fraction:
+    """Return an exact number at least every point of a ball."""
+    return _exact(value.upper(), up=True)
+
+
+def mid_of(value: arb) -> Fraction:
+    """Return the midpoint of a ball (an estimate, not a bound)."""
+    return _exact(value.mid(), up=True)
+
+
+def _exact(point: arb, *, up: bool) -> Fraction:
+    if not point.is_finite():
+        raise NotFinite(f"a bound came out as {point}; a finite ball was needed")
+    mantissa, exponent = (int(part) for part in point.man_exp())
+    if exponent >= 0:
+        bearable(exponent, MAX_BITS)
+        return Fraction(mantissa << exponent)
+    if mantissa.bit_length() + exponent < -TINY:
+        smallest = Fraction(1, 1 << TINY)
+        return smallest if up and mantissa > 0 else -smallest if not up and mantissa < 0 else Fraction(0)
+    return Fraction(mantissa, 1 << -exponent)
+
+
+def log_float(value: Fraction) -> float:
+    """Return the natural logarithm of an exact positive number as a float (an estimate)."""
+    if value <= 0:
+        return -math.inf
+    shift = value.numerator.bit_length() - value.denominator.bit_length()
+    scaled = value / Fraction(2) ** shift
+    return math.log(float(scaled)) + shift * math.log(2)
+
+
+def accurate(value: Callable[[], arb], bits: int, start: int = 96) -> arb:
+    """Return `value()` at the least doubled precision where it has `bits` correct bits.
+
+    A ball that stays inaccurate (its input is itself an interval, or the value is 0) is returned
+    after four doublings as it is: wide, never wrong.
+    """
+    at = start
+    while True:
+        with precision(at):
+            found = value()
+        if found.rel_accuracy_bits() >= bits or at >= 16 * start:
+            return found
+        at *= 2

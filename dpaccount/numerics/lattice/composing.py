@@ -1,0 +1,279 @@
+"""Lattices above compositions of any pairs, and the enclosures they prove.
+
+Each part says how it lies on a lattice and how wide its losses are; what kind of pair it is does not matter.
+Of parts that are upper bounds themselves, only the upper ends are proved.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from functools import reduce
+from typing import Protocol
+
+from flint import arb
+
+from dpaccount.exact import Number
+from dpaccount.numerics.bisection import Ends
+from dpaccount.numerics.intervals import ball, between, ceil_of, floor_of, log_float, precision
+from dpaccount.numerics.lattice import lattice
+from dpaccount.numerics.lattice.excess import Excess
+from dpaccount.numerics.lattice.lattice import Grid, Masses
+from dpaccount.numerics.work_budget import (
+    LATTICE,
+    ONE_LATTICE,
+    UPPER_LATTICE,
+    OutOfReach,
+    at_least,
+    granted,
+    steps_done,
+    steps_left,
+    unlimited,
+)
+
+MAX_NODES = 1 << 15  #: beyond which a composed lattice may be made coarser
+FIRST = 100  #: nodes of the narrowest pair on the first lattice
+MAX_INNER_NODES = 1 << 17  #: of a lattice inside a sample
+Curve = Callable[[Fraction], arb]
+
+
+class LatticePart(Protocol):
+    """A pair as lattices see it."""
+
+    def lattice(self, grid: Grid, depth: int) -> Masses:
+        """Return a lattice measure above the pair."""
+        ...
+
+    def span(self, depth: int) -> Ends:
+        """Return [low, high] such that about 2^−depth of the mass lies above and below."""
+        ...
+
+    def largest(self) -> Fraction | None:
+        """Return the largest loss where it is an atom at a rational number; else None."""
+        ...
+
+
+Parts = Sequence[tuple[LatticePart, int]]
+
+
+class LatticeTotal(Protocol):
+    """A composition as lattices see it."""
+
+    @property
+    def parts(self) -> Parts:
+        """Return the counted pairs."""
+        ...
+
+    @property
+    def symmetric(self) -> bool:
+        """Say whether both directions cost the same."""
+        ...
+
+    @property
+    def upper_only(self) -> bool:
+        """Say whether some part is an upper bound only."""
+        ...
+
+
+def epsilon(
+    total: LatticeTotal, target: Fraction, gap: Fraction, least: Number = Fraction(0)
+) -> tuple[Fraction | None, Fraction | None]:
+    """Return bounds on ε(target), 0 < target < 1, gap·max(1, ε) apart if they can and it may exceed `least`.
+
+    None below: only upper curves are known; None above: infinite.
+    """
+    low: Fraction = Fraction(0)
+    high: Fraction | None = None
+    for made in _finer(total, _log2(target)):
+        before = high
+        with unlimited():  # what is made is worth evaluating
+            below, above = made.epsilon(target, gap / 16)
+        low, high = max(low, below), above if high is None or above is None else min(high, above)
+        if high is None or high <= least:
+            break
+        made.ratio = float(_apart(total, low, before, high) / gap / max(Fraction(1), high))
+    return (None if total.upper_only else low), high
+
+
+def delta(total: LatticeTotal, at: Fraction, gap: Fraction) -> tuple[Fraction | None, Fraction]:
+    """Return bounds on δ(ε), gap·δ apart where they can; None below where only upper curves are known."""
+    low, high, log2_delta = Fraction(0), Fraction(1), -40.0
+    while high > 0:  # how small it is must be known first
+        high = min(high, ceil_of(next(_finer(total, log2_delta)).highest(at)))
+        if _log2(high) > log2_delta:
+            break
+        log2_delta = 2 * _log2(high)
+    for made in _finer(total, _log2(high)) if high > 0 else ():
+        with unlimited():
+            before, value = high, made.curve(at)
+        low, high = max(low, floor_of(value)), min(high, ceil_of(value))
+        made.ratio = float(_apart(total, low, before, high) / high / gap) if high else 0.0
+    return (None if total.upper_only else low), high
+
+
+def _log2(value: Fraction) -> float:
+    return log_float(value) / math.log(2)
+
+
+def _apart(total: LatticeTotal, low: Fraction, before: Fraction | None, high: Fraction) -> Fraction:
+    """Return how far the bounds are apart, or by how much upper curves came down the last time."""
+    if total.upper_only:
+        return Fraction(1) if before is None else before - high
+    return high - low
+
+
+def _finer(total: LatticeTotal, log2_delta: float) -> Iterator[Excess]:
+    """Yield lattices, each finer by what the last one was too wide by (its `ratio`), while work is left.
+
+    The rise is second order in the step.
+    """
+    share = steps_left() * (0.8 if total.symmetric else 0.6)  # there is another direction
+    begun, most = steps_done(), min(share, granted(UPPER_LATTICE if total.upper_only else LATTICE))
+    started, last = begun, _first_lattice(total, log2_delta)
+    while True:
+        yield last
+        if last.ratio <= 1:
+            return
+        now = steps_done()
+        finer = (most - (now - begun)) / (1.2 * (now - started))  # by which work allows for more nodes
+        ratio = min(max(2.0, math.sqrt(1.5 * min(last.ratio, 100.0))), finer)
+        if ratio < 1.5:
+            return
+        step, started = last.made.grid.step / Fraction(ratio), now
+        try:
+            last = Excess(
+                compose(total.parts, _fitting(total.parts, step, int(-log2_delta) + 40), log2_delta)
+            )
+        except OutOfReach:
+            return
+
+
+def _first_lattice(total: LatticeTotal, log2_delta: float) -> Excess:
+    """Return the finest of some coarse lattices that is within reach, also where other methods did much."""
+    for nodes in (FIRST, FIRST // 5, FIRST // 25):
+        with suppress(OutOfReach), at_least(ONE_LATTICE):
+            return Excess(stepped(total.parts, nodes, log2_delta))
+    raise OutOfReach("not even a coarse lattice is within reach")
+
+
+def curve(parts: Parts, bits: int) -> Curve:
+    """Return the curve of a composition as one lattice knows it."""
+    depth = int(bits) + 40
+    return Excess(compose(parts, step_for(parts, 10 * FIRST, depth), -float(bits))).curve
+
+
+def compose(parts: Parts, step: Fraction, log2_delta: float) -> Masses:
+    """Return a lattice measure above the composition, for curves down to about 2^log2_delta."""
+    rounds = sum(2 * count.bit_length() for _, count in parts) + len(parts)
+    most = max(count for _, count in parts).bit_length()
+    bits = int(-log2_delta) + 56 + 2 * rounds.bit_length() + 2 * most
+    grid = Grid(step, bits, max(0, 2 ** (bits + int(log2_delta) - 44 - rounds.bit_length())))
+    depth = int(-log2_delta) + 40 + most
+    return lattice.product(
+        [lattice.power(part.lattice(grid, depth), n, MAX_NODES) for part, n in parts], MAX_NODES
+    )
+
+
+def stepped(parts: Parts, nodes: int, log2_delta: float) -> Masses:
+    """Return such a measure on a lattice with so many nodes for the narrowest pair."""
+    return compose(parts, step_for(parts, nodes, int(-log2_delta) + 40), log2_delta)
+
+
+def of_table(
+    losses: Callable[[], Sequence[tuple[arb, arb]]], infinite: Callable[[], arb], grid: Grid
+) -> Masses:
+    """Return a lattice measure above a table of losses: outcomes between two nodes are split onto them."""
+    with precision(grid.bits + 64):
+        points = losses() or ((arb(0), arb(0)),)
+        first = floor_of(reduce(arb.min, (at for at, _ in points)))
+        found = lattice.placed(grid, first, points)
+        return replace(found, infinite=lattice.units(grid, infinite()))
+
+
+def on_sample(
+    parts: Parts, failure: Ends, sampling_rate: Fraction, grid: Grid, depth: int, *, added: bool
+) -> Masses:
+    """Return a lattice above a pair on a sample, from one above the inner pair (when added, its reverse).
+
+    `parts` compose to that, which fails with a probability in `failure`.
+
+    A node of mass p at t becomes, removing, p(q + (1 − q)e^{−t}) at ln(1 − q + qe^t); adding, from the
+    reverse, p at −ln(1 − q + qe^{−t}). Removing, mass under Q that the inner lattice lost at its tails is put
+    where it raises the curve: at the first node, or at +∞.
+    """
+    low, high = span_of(parts, depth)
+    count = sum(n for _, n in parts)
+    step = max(grid.step / math.isqrt(count), (high - low) / MAX_INNER_NODES)
+    made = compose(parts, _fitting(parts, step, depth), -float(depth + 64 + 3 * math.ceil(abs(low))))
+    known = Excess(made)
+    with precision(made.grid.bits + 64):
+        rate, fail = ball(sampling_rate), between(*failure)
+        least, kept = (-rate).log1p(), (1 - fail) / known.unit
+        points = []
+        for index, mass in enumerate(known.row):
+            at = ball(made.position(index))
+            if added:
+                points.append((-(rate * (-at).expm1()).log1p(), kept * mass))
+            else:
+                weight = rate + (1 - rate) * (-at).exp()
+                points.append(((rate * at.expm1()).log1p(), kept * mass * weight))
+        if added:
+            infinite, lost = arb(0), arb(0)
+            points.append((-least, kept * made.infinite + fail))
+        else:
+            lost = _lost(known)
+            infinite = kept * (rate * made.infinite + (1 - rate) * made.moved) + rate * fail
+            points += [(points[0][0], kept * (1 - rate) * lost), (least, (1 - rate) * fail)]
+        first = floor_of(min(at.lower() for at, _ in points))
+        found = lattice.placed(grid, first, points)
+        moved = found.moved + lattice.units(grid, kept * (made.moved + lost))
+        beyond = lattice.units(grid, infinite)
+        return replace(found, infinite=beyond, moved=moved, spread=found.spread + made.spread)
+
+
+def _lost(known: Excess) -> arb:
+    """Return a bound on the mass under Q, in units, that is not where the lattice has it: moved left tails.
+
+    The nodes have Σ m_j e^{−t_j} of it; what was added to the law there counts at most as at the first node.
+    """
+    found = known.unit - known.tilted[-1] + known.added * (-ball(known.made.position(0))).exp()
+    return found.upper().max(arb(0))
+
+
+def span_of(parts: Parts, depth: int) -> Ends:
+    """Return the range of the sum of all losses, each at its widest."""
+    found = [(n, *part.span(depth)) for part, n in parts]
+    return sum((n * low for n, low, _ in found), Fraction(0)), sum(
+        (n * high for n, _, high in found), Fraction(0)
+    )
+
+
+def first_where(gone: Callable[[Fraction], bool]) -> Fraction:
+    """Return a t, at most a quarter too large, with gone(t) (or 2^40)."""
+    t = Fraction(1, 1 << 40)
+    while not gone(t) and t < 1 << 40:
+        t *= 2
+    low = t / 2
+    for _ in range(3):
+        middle = (low + t) / 2
+        low, t = (low, middle) if gone(middle) else (middle, t)
+    return t
+
+
+def step_for(parts: Parts, nodes: int, depth: int) -> Fraction:
+    """Return a grid step: the narrowest pair gets `nodes` nodes, the widest at most ten times as many."""
+    widths = [high - low for part, _ in parts for low, high in [part.span(depth)]]
+    return _fitting(parts, max(min(widths) / nodes, max(widths) / (10 * nodes)), depth)
+
+
+def _fitting(parts: Parts, step: Fraction, depth: int) -> Fraction:
+    """Return about this step, such that the atoms ±most of the widest pair that has them lie on nodes.
+
+    A pair narrower than the step is split onto nodes: fitted to it, the others would take too many.
+    """
+    exact = [part.span(depth) for part, _ in parts if part.largest() is not None]
+    width = max((high - low for low, high in exact), default=Fraction(0))
+    if width >= step:
+        return width / math.ceil(width / step)
+    return Fraction(float(step))

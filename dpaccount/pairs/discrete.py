@@ -1,0 +1,183 @@
+"""Pairs with losses on a rational grid: geometric ("discrete Laplace") and discrete Gaussian noise."""
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from flint import arb, ctx
+
+from dpaccount.numerics.bisection import Ends
+from dpaccount.numerics.closed import discrete_losses, moments
+from dpaccount.numerics.closed.moments import Moments
+from dpaccount.numerics.closed.sampled_curves import Curve
+from dpaccount.numerics.fourier.discrete_transforms import (
+    AtomTransform,
+    DiscreteGaussianTransform,
+    GeometricTransform,
+)
+from dpaccount.numerics.fourier.sampled_atoms import DiscreteParts
+from dpaccount.numerics.intervals import accurate, ball
+from dpaccount.numerics.lattice import counted_losses, exact_grids
+from dpaccount.numerics.lattice.exact_grids import OnGrid
+from dpaccount.numerics.lattice.lattice import Grid, Masses
+from dpaccount.pairs.pair import MAX_COUNTED, MAX_LISTED, Atoms, Symmetric, TransformPair, Unbounded
+
+
+class GridPair(TransformPair):
+    """A pair whose losses lie on a rational grid, listed where they are few."""
+
+    @abstractmethod
+    def on_grid(self) -> OnGrid:
+        """Return the pair on its grid."""
+
+    @abstractmethod
+    def listed(self) -> bool:
+        """Say whether the losses that matter are few enough to be listed one by one."""
+
+    @abstractmethod
+    def delta(self, t: Fraction) -> arb:
+        """Return δ(t) at the precision of the moment, for any number of losses."""
+
+    def own_curve(self, bits: int) -> Curve:
+        """Return the curve from the listed losses, else from their tails."""
+        if self.listed():
+            return exact_grids.compose(((self.on_grid(), 1),), -float(bits)).curve
+        return lambda t: accurate(lambda: self.delta(t), bits, max(96, bits + 32))
+
+    def lattice(self, grid: Grid, depth: int) -> Masses:
+        """Return the listed losses on a lattice, else what the curve gives."""
+        return self.on_grid().base(grid) if self.listed() else super().lattice(grid, depth)
+
+
+class AtomPair(Symmetric, GridPair):
+    """A symmetric pair with finitely many rational losses."""
+
+    @abstractmethod
+    def transform(self) -> AtomTransform:
+        """Return the transform, which knows the losses."""
+
+    def largest(self) -> Fraction:
+        """Return the largest loss, which has a mass."""
+        return self.transform().largest()
+
+    def ceiling(self) -> arb:
+        """Return the largest loss."""
+        return ball(self.largest())
+
+    def ends(self) -> Ends:
+        """Return the least and the largest loss."""
+        most = self.largest()
+        return -most, most
+
+    def on_grid(self) -> OnGrid:
+        """Return the losses on their grid."""
+        atoms = self.transform()
+        return exact_grids.of_atoms(atoms.points, atoms.step(), atoms.size())
+
+    def listed(self) -> bool:
+        """Say whether losses are few enough to be listed one by one."""
+        return self.transform().size() <= MAX_LISTED
+
+    def delta(self, t: Fraction) -> arb:
+        """Return δ(t) from the listed losses."""
+        return sum((m() * (-ball(t - at).expm1()) for at, m in self.transform().points() if at > t), arb(0))
+
+    def few_losses(self) -> tuple[Atoms, arb] | None:
+        """Return the losses with their masses, the rarest first."""
+        atoms = self.transform()
+        if atoms.size() > MAX_COUNTED:
+            return None
+        return counted_losses.ordered([(ball(t), mass()) for t, mass in atoms.points()]), arb(0)
+
+    def add_discrete(self, parts: DiscreteParts, count: int) -> bool:
+        """Add the losses."""
+        parts.atoms.append((self.transform(), count))
+        return True
+
+    def _add_bounded(self, found: Moments, count: int, mean: arb, top: arb, most: arb) -> bool:
+        """Add the mean of a loss in [−most, most] that is `most` with probability `top`."""
+        found.both(count * mean, count * most * most)
+        found.reaches(count * most, (count * top.log()).exp())
+        return True
+
+
+@dataclass(frozen=True)
+class GeometricPair(AtomPair):
+    """Two-sided geometric noise of scale `scale`, moved by `shift` ≥ 1 (discrete Laplace)."""
+
+    scale: Fraction
+    shift: int
+    rank: ClassVar[int] = 0
+
+    def transform(self) -> GeometricTransform:
+        """Return the sum over the losses, in closed form where they are many."""
+        return GeometricTransform(self.scale, self.shift)
+
+    def delta(self, t: Fraction) -> arb:
+        """Return δ(t) for a shift of any size: losses fall along the integers."""
+        last = math.ceil((self.shift - t * self.scale) / 2) - 1
+        r = (-1 / ball(self.scale)).exp()
+
+        def up_to(x: int) -> arb:
+            tail = (ball(-abs(x if x < 0 else x + 1) / self.scale)).exp() / (1 + r)
+            return tail if x < 0 else 1 - tail
+
+        if last < 0 or last >= self.shift:  # no loss is above t, or each is
+            return arb(0) if last < 0 else -ball(t).expm1()
+        return up_to(last) - ball(t).exp() * up_to(last - self.shift)
+
+    def add_moments(self, found: Moments, count: int) -> bool:
+        """Add the mean, and the square of the largest loss as the width."""
+        mean, top = moments.two_sided(self.scale, self.shift)
+        return self._add_bounded(found, count, mean, top, ball(self.shift) / ball(self.scale))
+
+    def peak(self) -> tuple[arb, arb]:
+        """Return the largest loss and its mass."""
+        return ball(self.largest()), moments.two_sided(self.scale, self.shift)[1]
+
+
+@dataclass(frozen=True)
+class DiscreteGaussianPair(Symmetric, Unbounded, GridPair):
+    """Discrete Gaussian noise of scale `sigma` moved by `shift` ≥ 1."""
+
+    sigma: Fraction
+    shift: int
+    rank: ClassVar[int] = 3
+
+    def transform(self) -> DiscreteGaussianTransform:
+        """Return the transform by theta functions."""
+        return DiscreteGaussianTransform(self.sigma, self.shift)
+
+    def on_grid(self) -> OnGrid:
+        """Return the losses on their grid."""
+        return exact_grids.of_gaussian(self.sigma, self.shift)
+
+    def listed(self) -> bool:
+        """Say whether the losses that matter are few enough to be listed one by one."""
+        return 2 * discrete_losses.gaussian_reach(self.sigma, 200) <= MAX_LISTED
+
+    def delta(self, t: Fraction) -> arb:
+        """Return δ(t), of the half-line where the loss (shift/σ²)(shift/2 − x) is above t."""
+        last = math.ceil(Fraction(self.shift, 2) - t * self.sigma**2 / self.shift) - 1
+        tails = discrete_losses.gaussian_tails(self.sigma, ctx.prec)
+
+        def up_to(x: int) -> arb:
+            at = max(-x, x + 1)
+            tail = tails[at] if at < len(tails) else arb(0).union(tails[-1].upper())
+            return tail if x < 0 else 1 - tail
+
+        return up_to(last) - ball(t).exp() * up_to(last - self.shift)
+
+    def add_moments(self, found: Moments, count: int) -> bool:
+        """Add the mean and the variance of the continuous Gaussian, which bound them."""
+        mu2 = count * (self.shift / ball(self.sigma)) ** 2
+        found.both(mu2 / 2, mu2)
+        found.reaches_mean(mu2 / 2)
+        return True
+
+    def add_discrete(self, parts: DiscreteParts, count: int) -> bool:
+        """Add the noise."""
+        parts.noises.append((self.transform(), count))
+        return True

@@ -1,0 +1,274 @@
+"""From events to the pairs that dominate them, for one unit and for groups.
+
+Each kind of event adds its own to a total.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from dpaccount.errors import InputError
+from dpaccount.pairs import poisson
+from dpaccount.pairs.composition import Attained, Composition, sort_key
+from dpaccount.pairs.discrete import DiscreteGaussianPair, GeometricPair
+from dpaccount.pairs.laplace import LaplacePair
+from dpaccount.pairs.pair import LossPair
+from dpaccount.pairs.replaced import ReplacedGaussian, replaced
+from dpaccount.pairs.response import ResponsePair
+from dpaccount.pairs.table import TablePair
+from dpaccount.pairs.upper import RangeBound, RdpBound, ZcdpBound
+from dpaccount.pairs.without_replacement import WithoutReplacement
+from dpaccount.plan import events as ev
+from dpaccount.plan.event_base import Event, walk
+
+MAX_GROUP = 8  #: units on samples whose mixture is added up
+
+
+class Total:
+    """Adds events up: Gaussian pairs as one μ², other pairs and upper bounds counted, failures apart."""
+
+    def __init__(self) -> None:
+        self.low = self.high = Fraction(0)
+        self.pairs: Counter[Any] = Counter()
+        self.failures: Counter[Fraction] = Counter()
+        self.upper: Counter[LossPair] = Counter()
+        self.attainment = Attained.ALWAYS
+
+    def add(self, event: Event, count: int) -> None:
+        """Add `count` times `event`, whose own count multiplies it."""
+        _ADD[type(event)](self, event, count * event.count)
+
+    def gaussian(self, low: Fraction, high: Fraction, count: int) -> None:
+        """Add a Gaussian pair of μ² in [low, high]."""
+        self.low += low * count
+        self.high += high * count
+
+    def pair(self, pair: LossPair, count: int) -> None:
+        """Add a pair or an upper bound."""
+        (self.upper if pair.upper_only else self.pairs)[pair] += count
+
+    def attained(self, when: Attained) -> None:
+        """Record when the pair of an event is attained; the least that any event says counts."""
+        self.attainment = max(self.attainment, when)
+
+    def composition(self) -> Composition:
+        """Return the sum."""
+        return Composition(
+            (self.low, self.high),
+            tuple(sorted(self.pairs.items(), key=sort_key)),
+            tuple(sorted(self.failures.items())),
+            tuple(sorted(self.upper.items(), key=sort_key)),
+            self.attainment,
+        )
+
+
+def composition_of(items: Iterable[tuple[Event, int]]) -> Composition:
+    """Return the composition of events with multiplicities (covers are not looked at)."""
+    total = Total()
+    for event, count in items:
+        total.add(event, count)
+    return total.composition()
+
+
+def group_compositions(events: Sequence[Event], k: int) -> list[Composition] | None:
+    """Return what every event costs for the k units that are worst for it; None: chains alone.
+
+    Of k units on Poisson samples some may be in one dataset alone and the others in the other alone: one
+    total for each number of them, of which the worst counts; last the one where all are in one dataset.
+    """
+    sampled = any(part.name == ev.PoissonSubsampled.name for event in events for part in walk(event))
+    totals = [_of_group(events, k, there) for there in (range((k + 1) // 2, k + 1) if sampled else [k])]
+    known = [total for total in totals if total is not None]
+    return known if len(known) == len(totals) else None
+
+
+def _of_group(events: Sequence[Event], k: int, there: int) -> Composition | None:
+    total = Total()
+    return total.composition() if all(_add_group(total, event, k, there, 1) for event in events) else None
+
+
+def _add_group(total: Total, event: Event, k: int, there: int, count: int) -> bool:
+    """Add what an event costs k units; return whether more than a chain is known."""
+    moved, known = event.moved_by_group(k), event.bare().for_group(k)
+    if moved is not None:
+        total.gaussian(*moved, count * event.count)
+        return True
+    if known is not None:
+        total.add(known, count)
+        return True
+    if isinstance(event, ev.Sequence):
+        return all(_add_group(total, part, k, there, count * event.count) for part in event.of)
+    once = composition_of([(replace(event, count=1), 1)])
+    if not (once.pairs or once.failures or once.upper):  # a sample of all, or of nobody
+        total.gaussian(k * k * once.mu2[0], k * k * once.mu2[1], count * event.count)
+        return True
+    group = None if once.one_pair is None or k > MAX_GROUP else once.one_pair.group(there, k - there)
+    if group is None:
+        return False
+    total.pair(group, count * event.count)
+    return True
+
+
+def _gaussian(total: Total, event: ev.Gaussian, count: int) -> None:
+    mu2 = (event.sensitivity / event.sigma) ** 2
+    total.gaussian(mu2, mu2, count)
+
+
+def _gdp(total: Total, event: ev.Gdp, count: int) -> None:
+    total.gaussian(event.mu**2, event.mu**2, count)
+
+
+def _stream(total: Total, event: Any, count: int) -> None:
+    """Add what the round that lies under most noise meets."""
+    low, high = event.moved_by_group(1)
+    total.gaussian(low, high, count)
+
+
+def _ftrl(total: Total, event: ev.DpFtrl, count: int) -> None:
+    low, high = event.movement()
+    total.gaussian(low, high, count)
+
+
+def _laplace(total: Total, event: ev.Laplace, count: int) -> None:
+    if event.sensitivity:
+        total.pair(LaplacePair(event.sensitivity / event.scale), count)
+
+
+def _discrete_laplace(total: Total, event: ev.DiscreteLaplace, count: int) -> None:
+    if event.sensitivity:
+        total.pair(GeometricPair(event.scale, int(event.sensitivity)), count)
+
+
+def _discrete_gaussian(total: Total, event: ev.DiscreteGaussian, count: int) -> None:
+    if event.sensitivity and event.dimension == 1:
+        total.pair(DiscreteGaussianPair(event.sigma, int(event.sensitivity)), count)
+    elif event.sensitivity:
+        total.pair(ZcdpBound((event.sensitivity / event.sigma) ** 2 / 2), count)
+
+
+def _response(total: Total, event: ev.RandomizedResponse, count: int) -> None:
+    if event.epsilon:
+        total.pair(ResponsePair(event.epsilon, event.k), count)
+
+
+def _pure(total: Total, event: ev.Pure, count: int) -> None:
+    """Add the pair that dominates every ε-DP mechanism."""
+    if event.epsilon:
+        total.pair(ResponsePair(event.epsilon), count)
+
+
+def _exponential(total: Total, event: ev.Exponential, count: int) -> None:
+    if event.epsilon:
+        total.pair(RangeBound(event.epsilon), count)
+
+
+def _range(total: Total, event: ev.BoundedRange, count: int) -> None:
+    if event.eta:
+        total.pair(RangeBound(event.eta), count)
+
+
+def _permute_and_flip(total: Total, event: ev.PermuteAndFlip, count: int) -> None:
+    """Add the Laplace pair of the same ε, which one release attains point by point (docs/numerics.md)."""
+    if event.epsilon:
+        total.pair(LaplacePair(event.epsilon), count)
+        total.attained(Attained.ALONE)
+
+
+def _approximate(total: Total, event: ev.Approximate, count: int) -> None:
+    """Add what dominates (ε, δ)-DP: a failure of probability δ, else the ε-DP pair.
+
+    Kairouz, Oh & Viswanath 2015.
+    """
+    if event.epsilon:
+        total.pair(ResponsePair(event.epsilon), count)
+    if event.delta:
+        total.failures[event.delta] += count
+
+
+def _given_pair(total: Total, event: ev.DominatingPair, count: int) -> None:
+    if event.p != event.q:
+        total.pair(TablePair(event.p, event.q), count)
+
+
+def _zcdp(total: Total, event: ev.Zcdp, count: int) -> None:
+    if event.rho:
+        total.pair(ZcdpBound(event.rho), count)
+
+
+def _rdp(total: Total, event: ev.Rdp, count: int) -> None:
+    total.pair(RdpBound(event.points), count)
+
+
+def _poisson(total: Total, event: ev.PoissonSubsampled, count: int) -> None:
+    inner = composition_of([(event.of, 1)])
+    if event.rate == 0 or inner.empty:
+        return
+    if event.rate == 1:
+        total.add(event.of, count)
+        return
+    total.pair(poisson.on_sample(_sampled(total, inner), event.rate), count)
+
+
+def _sampled(total: Total, inner: Composition) -> Composition:
+    """Return what is sampled; a sample of what is not attained is not attained either."""
+    if inner.attainment is not Attained.ALWAYS:
+        total.attained(Attained.NEVER)
+    return inner.as_attained()
+
+
+def _replaced(total: Total, event: ev.PoissonReplaced, count: int) -> None:
+    """Add the pair of a row that is replaced in a Poisson sample."""
+    inner = composition_of([(event.of, 1)])
+    if event.rate == 0 or inner.empty:
+        return
+    if event.rate == 1:
+        twice = event.of.for_group(2)
+        if twice is None:
+            raise InputError(f"{event.name}: no bound is known for {event.of.name} where a row is replaced")
+        total.add(twice, count)
+        return
+    inner = _sampled(total, inner)
+    if inner.pairs:
+        total.pair(replaced(inner.pairs[0][0], event.rate), count)
+    else:
+        total.pair(ReplacedGaussian(event.rate, inner.mu2[1]), count)
+
+
+def _without_replacement(total: Total, event: ev.SampledWithoutReplacement, count: int) -> None:
+    inner = composition_of([(event.of, 1)])
+    if event.size == event.population:
+        total.add(event.of, count)
+    elif not inner.empty:
+        total.pair(WithoutReplacement(Fraction(event.size, event.population), inner), count)
+
+
+def _sequence(total: Total, event: ev.Sequence, count: int) -> None:
+    for part in event.of:
+        total.add(part, count)
+
+
+_ADD: dict[type[Event], Callable[[Total, Any, int], None]] = {
+    ev.Gaussian: _gaussian,
+    ev.Gdp: _gdp,
+    ev.Tree: _stream,
+    ev.MatrixFactorisation: _stream,
+    ev.DpFtrl: _ftrl,
+    ev.Laplace: _laplace,
+    ev.DiscreteLaplace: _discrete_laplace,
+    ev.DiscreteGaussian: _discrete_gaussian,
+    ev.RandomizedResponse: _response,
+    ev.Exponential: _exponential,
+    ev.BoundedRange: _range,
+    ev.PermuteAndFlip: _permute_and_flip,
+    ev.Pure: _pure,
+    ev.Approximate: _approximate,
+    ev.DominatingPair: _given_pair,
+    ev.Zcdp: _zcdp,
+    ev.Rdp: _rdp,
+    ev.PoissonSubsampled: _poisson,
+    ev.PoissonReplaced: _replaced,
+    ev.SampledWithoutReplacement: _without_replacement,
+    ev.Sequence: _sequence,
+}

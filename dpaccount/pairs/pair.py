@@ -1,0 +1,328 @@
+"""What is asked of a dominating pair of distributions (P, Q); each class answers for itself.
+
+The privacy loss is L = ln dP/dQ under P, and the hockey-stick curve δ(ε) = E(1 − e^{ε−L})₊. Whatever a wrong
+default could make unsound is abstract; each class states it. A default is always sound: "not known this way".
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
+
+from flint import arb
+
+from dpaccount.numerics.bisection import Ends
+from dpaccount.numerics.closed.moments import Moments
+from dpaccount.numerics.closed.sampled_curves import Curve
+from dpaccount.numerics.fourier.sampled_atoms import DiscreteParts
+from dpaccount.numerics.fourier.transforms import Transform
+from dpaccount.numerics.intervals import ball, precision
+from dpaccount.numerics.lattice import composing, connect_dots
+from dpaccount.numerics.lattice.exact_grids import OnGrid
+from dpaccount.numerics.lattice.lattice import Grid, Masses
+from dpaccount.numerics.work_budget import OutOfReach, over_limit
+
+MAX_COUNTED = 256  #: losses of a pair that are counted one by one
+MAX_LISTED = 20_000  #: losses that are listed where a curve in closed form will do
+
+Atoms = tuple[tuple[arb, arb], ...]  #: (loss, mass under P)
+
+
+class EqualCopies(Protocol):
+    """A composition of equal pairs that has a closed form."""
+
+    def epsilon(self, target: Fraction, width: Fraction, hint: Ends) -> Ends:
+        """Return an enclosure of ε(target), `width` wide where it can; `hint` is where it is sought first."""
+        ...
+
+    def delta(self, epsilon: Fraction, small: float) -> arb:
+        """Return a ball around δ(epsilon), which is about 2^−small."""
+        ...
+
+
+class Sampling(NamedTuple):
+    """That a pair is on a sample: how often a unit is in it, and what it pays then."""
+
+    rate: Fraction
+    whole: Any  #: a `composition.Composition`
+    exact: bool  #: whether the pair is a sample of `whole`, and not just dominated by one
+
+
+@dataclass(frozen=True)
+class LossPair(ABC):
+    """A dominating pair, or a bound on one (`upper_only`)."""
+
+    upper_only: ClassVar[bool]  #: whether only upper bounds are known, which no mechanism need attain
+    rank: ClassVar[int]  #: where the class comes in the order of a composition, on which digits depend
+    closed_curve: ClassVar[bool] = False  #: whether one release is best answered by its own curve
+    renyi_only: ClassVar[bool] = False  #: whether nothing but Rényi bounds is known
+
+    # ---- both directions and the ends of the loss
+
+    @abstractmethod
+    def reversed(self) -> "LossPair":
+        """Return the pair (Q, P) of the other direction of the relation; itself where that is the same."""
+
+    @property
+    def symmetric(self) -> bool:
+        """Say whether both directions cost the same."""
+        other = self.reversed()
+        return other is self or other == self
+
+    @abstractmethod
+    def ceiling(self) -> arb | None:
+        """Return a ball around the largest loss, of upper bounds a bound on it; None: unbounded."""
+
+    def largest(self) -> Fraction | None:
+        """Return the largest loss where it is rational and has a mass; None where that is not known."""
+        return None
+
+    @abstractmethod
+    def ends(self) -> Ends | None:
+        """Return the least and the largest finite loss, rounded outward; None: unbounded or not known."""
+
+    @abstractmethod
+    def infinite_mass(self) -> Fraction | None:
+        """Return the mass of P at an infinite loss, of upper bounds a bound on it; None: a huge number."""
+
+    @abstractmethod
+    def without_infinite_mass(self) -> "LossPair":
+        """Return the pair without its mass at an infinite loss: the same finite losses."""
+
+    def least_infinite_mass(self) -> Fraction:
+        """Return a lower bound on the mass at an infinite loss, as lattices use it."""
+        return Fraction(0)
+
+    def most_finite_mass(self) -> arb:
+        """Return a ball whose upper end bounds the probability of a finite loss."""
+        return arb(1)
+
+    # ---- curve, transform, Rényi bound, moments
+
+    @abstractmethod
+    def own_curve(self, bits: int) -> Curve:
+        """Return t ↦ a ball around δ(t), at every real t; of upper bounds its upper end counts."""
+
+    def curve(self, bits: int) -> Curve:
+        """Return the curve to about `bits` bits; precisions are shared in steps of 64."""
+        return _curve(self, -(-bits // 64) * 64)
+
+    @abstractmethod
+    def transform(self) -> Transform | None:
+        """Return the transform where it is known in closed form or by quadrature."""
+
+    def summed_transform(self) -> Transform | None:
+        """Return a transform that may take a long sum."""
+        return self.transform()
+
+    @abstractmethod
+    def renyi(self, order: Fraction) -> arb | None:
+        """Return a bound on the Rényi divergence D_order(P‖Q); None where there is none."""
+
+    @property
+    def orders(self) -> tuple[Fraction, ...]:
+        """Return the orders at which Rényi bounds are given; empty: at all of them."""
+        return ()
+
+    @abstractmethod
+    def add_moments(self, found: Moments, count: int) -> bool:
+        """Add mean and deviation of `count` copies of the loss; return False where they are not known."""
+
+    def peak(self) -> tuple[arb, arb] | None:
+        """Return the largest loss and its mass under P; None where there is none or it is not known."""
+        return None
+
+    # ---- lattices and lists of losses
+
+    def span(self, depth: int) -> Ends:
+        """Return [low, high] such that about 2^−depth of the mass lies above and below."""
+        return _span(self, depth)
+
+    def own_span(self, depth: int) -> Ends:
+        """Return it, from the ends or the curve."""
+        known = self.ends()
+        if known is not None:
+            return known
+        value, tiny = self.curve(depth + 40), arb(2) ** -depth
+        limit = ball(self.least_infinite_mass())
+
+        def gone(t: Fraction) -> bool:
+            with precision(depth + 64):
+                return bool((value(t) - limit).mid() < tiny)
+
+        def gone_below(t: Fraction) -> bool:
+            with precision(depth + 64):
+                return bool((value(-t) + ball(-t).expm1()).mid() < tiny)
+
+        return -composing.first_where(gone_below), composing.first_where(gone)
+
+    def lattice(self, grid: Grid, depth: int) -> Masses:
+        """Return a lattice measure above the pair, by its curve at the nodes."""
+        first, count = self._nodes(grid, depth)
+        return connect_dots.spread(
+            self.lattice_curve(grid, depth),
+            grid,
+            first,
+            count,
+            self.least_infinite_mass(),
+            bounded=self.ends() is not None,
+        )
+
+    def lattice_curve(self, grid: Grid, depth: int) -> Curve:
+        """Return the curve that a lattice connects."""
+        return self.curve(depth + 40)
+
+    def _nodes(self, grid: Grid, depth: int) -> tuple[Fraction, int]:
+        """Return the first node and how many there are."""
+        low, high = self.span(depth)
+        low -= grid.step  # the bounds on tails look one node inward
+        return low, math.ceil((high - low) / grid.step) + 2
+
+    def on_grid(self) -> OnGrid | None:
+        """Return the pair as one whose losses lie on a rational grid; None where they do not."""
+        return None
+
+    def few_losses(self) -> tuple[Atoms, arb] | None:
+        """Return the losses with their masses and the mass at +∞; None where there are many."""
+        return None
+
+    def copies(self, count: int) -> EqualCopies | None:
+        """Return a closed form of `count` copies; None where there is none or others are better."""
+        return None
+
+    # ---- samples
+
+    def sampling(self) -> Sampling | None:
+        """Return what this pair is a sample of; None where it is no sample."""
+        return None
+
+    def resampled(self, rate: Fraction) -> "LossPair | None":
+        """Return the pair on a Poisson sample where that is a pair of the same class; None elsewhere."""
+        return None
+
+    def group(self, there: int, gone: int) -> "LossPair | None":
+        """Return the pair of a group on this sample: `there` units in one dataset, `gone` in the other."""
+        return None
+
+    def sampled_transform(self, rate: Fraction) -> Transform | None:
+        """Return the transform of this pair on a Poisson sample, a unit removed; None: not known."""
+        return None
+
+    def add_discrete(self, parts: DiscreteParts, count: int) -> bool:
+        """Add `count` copies to what has discrete losses; return False where the losses are not discrete."""
+        return False
+
+    # ---- size
+
+    def extent(self) -> int:
+        """Return how many bits the magnitudes of the parameters span."""
+        values = [getattr(self, item.name) for item in fields(self)]
+        return 2 * max((extent(x) for x in values if isinstance(x, Fraction | int)), default=0)
+
+
+class ExactPair(LossPair):
+    """A pair that is known: its curve is what some release costs."""
+
+    upper_only = False
+
+    @abstractmethod
+    def reversed(self) -> "ExactPair":
+        """Return the pair (Q, P) of the other direction of the relation; itself where that is the same."""
+
+    @abstractmethod
+    def without_infinite_mass(self) -> "ExactPair":
+        """Return the pair without its mass at an infinite loss: the same finite losses."""
+
+    @abstractmethod
+    def moment(self, s: arb) -> arb:
+        """Return M(s) = E_P e^{sL} over finite losses for real s > 0, or an upper bound on it."""
+
+    def renyi(self, order: Fraction) -> arb | None:
+        """Return log M(order − 1)/(order − 1); None where some mass is infinite or it is out of reach."""
+        if self.infinite_mass() != 0:
+            return None
+        try:
+            value = self.moment(ball(order) - 1).log() / (ball(order) - 1)
+        except OutOfReach:
+            if over_limit():
+                raise
+            return None
+        return value if value.is_finite() else None
+
+
+class UpperPair(LossPair):
+    """A bound on a pair: no mechanism need attain it, and it has no transform."""
+
+    upper_only = True
+
+    def transform(self) -> Transform | None:
+        """Return None: upper bounds have no transform."""
+        return None
+
+    def lattice(self, grid: Grid, depth: int) -> Masses:
+        """Return a lattice measure above the curve, which need not be that of a pair."""
+        first, count = self._nodes(grid, depth)
+        return connect_dots.above(self.curve(depth + 40), grid, first, count)
+
+
+class Symmetric(LossPair):
+    """States that both directions of the relation have the same pair."""
+
+    def reversed(self) -> Self:
+        """Return the pair itself."""
+        return self
+
+
+class CommonSupport(LossPair):
+    """States that both distributions have the same support, so that no loss is infinite."""
+
+    def infinite_mass(self) -> Fraction:
+        """Return 0."""
+        return Fraction(0)
+
+    def without_infinite_mass(self) -> Self:
+        """Return the pair itself."""
+        return self
+
+
+class Unbounded(LossPair):
+    """States that losses have no bound."""
+
+    def ceiling(self) -> None:
+        """Return None."""
+        return
+
+    def ends(self) -> None:
+        """Return None."""
+        return
+
+
+@dataclass(frozen=True)
+class TransformPair(CommonSupport, ExactPair):
+    """A pair of known transform, without mass at an infinite loss."""
+
+    @abstractmethod
+    def transform(self) -> Transform:
+        """Return the transform."""
+
+    def moment(self, s: arb) -> arb:
+        """Return M(s)."""
+        return self.transform().value(s)
+
+
+def extent(value: Fraction | int) -> int:
+    """Return how many bits a number is away from 1."""
+    exact = Fraction(value)
+    return abs(exact.numerator.bit_length() - exact.denominator.bit_length())
+
+
+@lru_cache(maxsize=256)
+def _curve(pair: LossPair, bits: int) -> Curve:
+    return pair.own_curve(bits)
+
+
+@lru_cache(maxsize=256)
+def _span(pair: LossPair, depth: int) -> Ends:
+    return pair.own_span(depth)

@@ -1,0 +1,344 @@
+"""Pairs on Poisson samples: what one unit pays where each row is in the sample with probability q.
+
+With z = 1 − q + q dP/dQ over the pair (P, Q) of what is sampled, removing a unit has the pair (zQ, Q), adding
+one (Q, zQ) (Zhu, Dong & Wang 2022).
+"""
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import ClassVar, Self
+
+from flint import arb
+
+from dpaccount.numerics.bisection import Ends
+from dpaccount.numerics.closed import gaussian, sampled_curves
+from dpaccount.numerics.closed.moments import Moments
+from dpaccount.numerics.closed.sampled_curves import Curve
+from dpaccount.numerics.closed.sampling import shrunk
+from dpaccount.numerics.fourier.sampled_atoms import DiscreteParts
+from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
+from dpaccount.numerics.fourier.transforms import Transform
+from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, precision
+from dpaccount.numerics.lattice import composing, counted_losses
+from dpaccount.numerics.lattice.lattice import Grid, Masses
+from dpaccount.numerics.sampled_groups import SampledMixture
+from dpaccount.pairs.composition import Composition
+from dpaccount.pairs.pair import (
+    MAX_COUNTED,
+    Atoms,
+    CommonSupport,
+    ExactPair,
+    LossPair,
+    Sampling,
+    TransformPair,
+    UpperPair,
+)
+
+
+@dataclass(frozen=True)
+class PoissonPair(LossPair):
+    """A pair on a Poisson sample of rate `rate`, when a unit is removed or `added`."""
+
+    rate: Fraction
+    added: bool = field(default=False, kw_only=True)
+
+    def reversed(self) -> Self:
+        """Return the pair of the other direction."""
+        return replace(self, added=not self.added)
+
+
+@dataclass(frozen=True)
+class PoissonComposition(PoissonPair):
+    """A composition on a Poisson sample."""
+
+    inner: Composition
+
+    def ceiling(self) -> arb | None:
+        """Return ln(1 + q(e^most − 1)) of the inner loss, added −ln(1 − q + qe^−most) of its reverse."""
+        most = (self.inner.reversed() if self.added else self.inner).ceiling()
+        if not self.added:
+            return None if most is None else shrunk(most, ball(self.rate))
+        return -(ball(self.rate) * (ball(-1) if most is None else (-most).expm1())).log1p()
+
+    def infinite_mass(self) -> Fraction | None:
+        """Return the rate times the inner mass, 0 when a unit is added: the sample may have left it out."""
+        if self.added:
+            return Fraction(0)
+        inner = self.inner.infinite_mass()
+        return None if inner is None else self.rate * inner
+
+    def without_infinite_mass(self) -> Self:
+        """Return the sample of the inner finite losses.
+
+        Where a unit is added, what fails inside has the finite loss −ln(1 − q), and stays.
+        """
+        return self if self.added else replace(self, inner=self.inner.without_infinite_mass())
+
+    def own_curve(self, bits: int) -> Curve:
+        """Return the curve from the inner one and its reverse."""
+        inner = self.inner
+        there = inner.curve(bits)
+        back = there if inner.symmetric else inner.reversed().curve(bits)
+        mass = inner.failure()
+        there, back = (sampled_curves.failing(each, *mass) for each in (there, back))
+        return sampled_curves.on_sample(self.rate, there, back, bits, added=self.added)
+
+    def add_moments(self, found: Moments, count: int) -> bool:
+        """Add those of the whole."""
+        return self.inner.add_moments_of_sample(found, count)
+
+    def sampling(self) -> Sampling:
+        """Return what is sampled."""
+        return Sampling(self.rate, self.inner, exact=True)
+
+    def extent(self) -> int:
+        """Return how many bits the magnitudes of the parameters span."""
+        return super().extent() + self.inner.extent()
+
+
+@dataclass(frozen=True)
+class SampledPair(PoissonComposition, ExactPair):
+    """A composition of known pairs on a Poisson sample."""
+
+    rank: ClassVar[int] = 9
+
+    @property
+    def closed_curve(self) -> bool:  # type: ignore[override]
+        """Say whether what is sampled is one pair, whose curve is known beyond lattices."""
+        parts = self.inner.parts
+        return len(parts) <= 1 and all(n == 1 and not isinstance(pair, SampledPair) for pair, n in parts)
+
+    def ends(self) -> Ends | None:
+        """Return the least and the largest finite loss.
+
+        What fails in the other direction has the loss ln(1 − q) where the unit is removed.
+        """
+        if not self.closed_curve:
+            return None
+        inner = next((pair.ends() for pair, _ in self.inner.parts), (Fraction(0), Fraction(0)))
+        if inner is None:
+            return None
+        with precision(1280):
+            low, high = (_image(ball(end), ball(self.rate)) for end in inner)
+            if self.inner.reversed().infinite_mass() != 0:
+                low = (-ball(self.rate)).log1p()
+            if self.added:
+                return floor_of(-high), ceil_of(-low)
+            return floor_of(low), ceil_of(high)
+
+    def least_infinite_mass(self) -> Fraction:
+        """Return the rate times what the failures have, 0 when a unit is added."""
+        return Fraction(0) if self.added else self.rate * self.inner.failure()[0]
+
+    def most_finite_mass(self) -> arb:
+        """Return 1 less the rate times what the failures have, 1 when a unit is added."""
+        return arb(1) if self.added else 1 - ball(self.rate) * ball(self.inner.failure()[0])
+
+    def transform(self) -> Transform | None:
+        """Return None: quicker methods come first."""
+        return None
+
+    def summed_transform(self) -> Transform | None:
+        """Return a quadrature for Laplace noise, a sum over discrete losses; None for what is mixed."""
+        inner, transform = self.inner, None
+        low, high = inner.failure()
+        parts = DiscreteParts()
+        if inner.one_pair is not None:
+            transform = inner.one_pair.sampled_transform(self.rate)
+        if transform is None and not (inner.upper or inner.mu2[1]) and low == high:
+            discrete = all(pair.add_discrete(parts, count) for pair, count in inner.pairs)
+            transform = parts.on_sample(self.rate, low) if discrete else None
+        if transform is None:
+            return None
+        return transform.reversed() if self.added else transform
+
+    def moment(self, s: arb) -> arb:
+        """Return an upper bound on M(s), s > 0; infinite where the inner total has none.
+
+        P^α Q^{1−α} is jointly convex (a perspective): M(s) ≤ 1 − q + q·M_in(s), α = 1 + s, the inner pair
+        reversed when a unit is added; and M(s) ≤ e^{s·most}.
+        """
+        most = self.ceiling()
+        bounds = [] if most is None else [(s * most).exp()]
+        inner = self.inner.reversed() if self.added else self.inner
+        if inner.infinite_mass() == 0:
+            product = (s * (s + 1) * ball(inner.mu2[1]) / 2).exp()
+            for pair, count in inner.pairs:
+                product *= pair.moment(s) ** count
+            bounds.append(1 - ball(self.rate) + ball(self.rate) * product)
+        finite = [bound for bound in bounds if bound.is_finite()]
+        return min(finite, key=lambda bound: float(bound.log().mid()), default=arb("inf"))
+
+    def peak(self) -> tuple[arb, arb] | None:
+        """Return the largest loss and its mass.
+
+        A loss t has under Q the law of −t under P; removing a unit, P is (1 − q)Q + qP at ln(1 − q + qe^t).
+        """
+        inner = self.inner.peak()
+        if inner is None:
+            return None
+        (most, odds), rate = inner, ball(self.rate)
+        if self.added:
+            return -(rate * (-most).expm1()).log1p(), odds
+        return shrunk(most, rate), odds * (rate + (1 - rate) * (-most).exp())
+
+    def own_span(self, depth: int) -> Ends:
+        """Return the image of the inner span, where what is sampled is more than one pair."""
+        if self.closed_curve:
+            return super().own_span(depth)
+        span = composing.span_of(self.inner.parts, depth)
+        with precision(128):
+            low, high = (_image(ball(t), ball(self.rate)) for t in span)
+            return (floor_of(-high), ceil_of(-low)) if self.added else (floor_of(low), ceil_of(high))
+
+    def lattice(self, grid: Grid, depth: int) -> Masses:
+        """Return a lattice measure from one above the inner pairs, where they are more than one."""
+        if self.closed_curve:
+            return super().lattice(grid, depth)
+        inner = self.inner.without_failures()
+        parts = (inner.reversed() if self.added else inner).parts
+        return composing.on_sample(parts, self.inner.failure(), self.rate, grid, depth, added=self.added)
+
+    def few_losses(self) -> tuple[Atoms, arb] | None:
+        """Return the losses but the rarest ones of noise, whose mass counts as at +∞."""
+        transform = self.summed_transform()
+        atoms = None if transform is None else transform.atoms()
+        if transform is None or atoms is None or len(atoms) > MAX_COUNTED:
+            return None
+        return counted_losses.ordered(atoms), transform.infinite()
+
+    def resampled(self, rate: Fraction) -> "SampledPair":
+        """Return a sample of this sample."""
+        return replace(self, rate=rate * self.rate)
+
+
+def _image(loss: arb, rate: arb) -> arb:
+    """Return ln(1 + q(e^t − 1)) for a loss of either sign."""
+    return shrunk(loss, rate) if loss > 0 else (rate * loss.expm1()).log1p()
+
+
+@dataclass(frozen=True)
+class SampledBound(PoissonComposition, UpperPair):
+    """A composition of which some part is an upper bound, on a Poisson sample."""
+
+    rank: ClassVar[int] = 20
+
+    def ends(self) -> None:
+        """Return None: only an upper curve is known."""
+        return
+
+    def renyi(self, order: Fraction) -> arb | None:
+        """Return the bound by joint convexity of the moment, of the inner reverse when a unit is added."""
+        return (self.inner.reversed() if self.added else self.inner).sampled_renyi(order, self.rate)
+
+
+@dataclass(frozen=True)
+class SampledGaussian(PoissonPair, TransformPair):
+    """The Gaussian pair of μ² = `mu2` on a Poisson sample (Mironov, Talwar & Zhang 2019)."""
+
+    mu2: Fraction
+    rank: ClassVar[int] = 10
+    closed_curve: ClassVar[bool] = True
+
+    def ceiling(self) -> arb | None:
+        """Return −ln(1 − q), the largest loss when a unit is added; removing one has no bound."""
+        return -(-ball(self.rate)).log1p() if self.added else None
+
+    def ends(self) -> None:
+        """Return None: the loss is unbounded in one of the two directions."""
+        return
+
+    def own_curve(self, bits: int) -> Curve:
+        """Return the curve from the Gaussian one."""
+        mu2 = (self.mu2, self.mu2)
+
+        def inner(t: Fraction) -> arb:
+            return gaussian.delta(t, mu2, bits)
+
+        return sampled_curves.on_sample(self.rate, inner, inner, bits, added=self.added)
+
+    def transform(self) -> SampledGaussianTransform:
+        """Return the transform by quadrature."""
+        return SampledGaussianTransform(self.rate, self.mu2, added=self.added)
+
+    def add_moments(self, found: Moments, count: int) -> bool:
+        """Add those of the whole."""
+        found.only_above(count * ball(self.mu2) / 2, count * ball(self.mu2))
+        return True
+
+    def sampling(self) -> Sampling:
+        """Return what is sampled."""
+        return Sampling(self.rate, Composition((self.mu2, self.mu2)), exact=True)
+
+    def resampled(self, rate: Fraction) -> "SampledGaussian":
+        """Return a sample of this sample."""
+        return replace(self, rate=rate * self.rate)
+
+    def group(self, there: int, gone: int) -> "SampledGroup":
+        """Return the mixtures of a group."""
+        return SampledGroup(self.rate, self.mu2, there, gone)
+
+
+@dataclass(frozen=True)
+class SampledGroup(CommonSupport, ExactPair):
+    """A group on a Poisson sample of Gaussian noise: `there` units against `gone` others, of μ² each.
+
+    They are in one dataset alone and in the other alone (`numerics.sampled_groups`).
+    """
+
+    rate: Fraction
+    mu2: Fraction
+    there: int
+    gone: int
+    rank: ClassVar[int] = 11
+    closed_curve: ClassVar[bool] = True
+
+    def reversed(self) -> "SampledGroup":
+        """Return the pair of the other direction."""
+        return SampledGroup(self.rate, self.mu2, self.gone, self.there)
+
+    def ceiling(self) -> arb | None:
+        """Return −gone·ln(1 − q) where nobody is there; else losses have no bound."""
+        return None if self.there else -self.gone * (-ball(self.rate)).log1p()
+
+    def ends(self) -> None:
+        """Return None: the loss is unbounded in one of the two directions."""
+        return
+
+    def _mixture(self) -> SampledMixture:
+        return SampledMixture(self.rate, self.mu2, self.there, self.gone)
+
+    def own_curve(self, bits: int) -> Curve:
+        """Return the curve of two mixtures of Gaussians on a line."""
+        return lambda t: accurate(lambda: self._mixture().delta(t), bits, max(96, bits + 32))
+
+    def transform(self) -> None:
+        """Return None: none is known."""
+        return
+
+    def moment(self, s: arb) -> arb:
+        """Return an upper bound on M(s)."""
+        return self._mixture().moment_bound(s)
+
+    def add_moments(self, found: Moments, count: int) -> bool:
+        """Add those of a sample of the whole group."""
+        return self._whole().add_moments_of_sample(found, count)
+
+    def sampling(self) -> Sampling:
+        """Return what it costs no more than: a sample that holds all of the group or none."""
+        return Sampling(1 - (1 - self.rate) ** (self.there + self.gone), self._whole(), exact=False)
+
+    def _whole(self) -> Composition:
+        mu2 = (self.there + self.gone) ** 2 * self.mu2
+        return Composition((mu2, mu2))
+
+
+def on_sample(inner: Composition, rate: Fraction) -> LossPair:
+    """Return the pair of a composition on a Poisson sample, 0 < rate < 1, when a unit is removed."""
+    gaussian_only = not (inner.pairs or inner.failures or inner.upper)
+    if gaussian_only and inner.mu2[0] == inner.mu2[1]:
+        return SampledGaussian(rate, inner.mu2[0])
+    if inner.upper:
+        return SampledBound(rate, inner)
+    again = None if inner.one_pair is None else inner.one_pair.resampled(rate)
+    return again or SampledPair(rate, inner)

@@ -1,0 +1,102 @@
+"""What is known from above only: zCDP, Rényi bounds at some orders, bounded range."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from flint import arb
+
+from dpaccount.cached import cached_property
+from dpaccount.numerics.bisection import Ends
+from dpaccount.numerics.closed import bounded_range, renyi
+from dpaccount.numerics.closed.moments import Moments
+from dpaccount.numerics.closed.sampled_curves import Curve
+from dpaccount.numerics.intervals import ball
+from dpaccount.pairs.composition import Composition
+from dpaccount.pairs.pair import CommonSupport, Symmetric, Unbounded, UpperPair
+
+
+@dataclass(frozen=True)
+class RenyiBound(Symmetric, CommonSupport, Unbounded, UpperPair):
+    """A bound of which nothing but Rényi divergences is known."""
+
+    renyi_only: ClassVar[bool] = True
+
+    def own_curve(self, bits: int) -> Curve:
+        """Return the curve above all with these Rényi bounds."""
+        return Composition.of(self).renyi_curve(bits)
+
+
+@dataclass(frozen=True)
+class ZcdpBound(RenyiBound):
+    """ρ-zCDP: D_α ≤ ρα."""
+
+    rho: Fraction
+    rank: ClassVar[int] = 24
+
+    def renyi(self, order: Fraction) -> arb:
+        """Return ρα."""
+        return ball(order * self.rho)
+
+    def add_moments(self, found: Moments, count: int) -> bool:
+        """Add the mean ρ and the variance 2ρ (Bun & Steinke 2016)."""
+        rho = ball(self.rho)
+        found.only_above(count * rho, 2 * count * rho)
+        return True
+
+
+@dataclass(frozen=True)
+class RdpBound(RenyiBound):
+    """Rényi bounds at some orders."""
+
+    points: tuple[tuple[Fraction, Fraction], ...]
+    rank: ClassVar[int] = 23
+
+    @cached_property
+    def hull(self) -> renyi.Hull:
+        """Return what the points say of the orders between them."""
+        return renyi.hull_of(self.points)
+
+    @property
+    def orders(self) -> tuple[Fraction, ...]:
+        """Return the orders at which bounds are given."""
+        return tuple(order for order, _ in self.points)
+
+    def renyi(self, order: Fraction) -> arb | None:
+        """Return the bound by the points; None left of the first and right of the last of them."""
+        bound = renyi.hull_bound(self.hull, order)
+        return None if bound is None else ball(bound)
+
+    def add_moments(self, found: Moments, count: int) -> bool:
+        """Return False: a mean needs orders near 1."""
+        return False
+
+
+@dataclass(frozen=True)
+class RangeBound(Symmetric, CommonSupport, UpperPair):
+    """η-bounded range, adaptively chosen (hence also η-DP and η²/8-zCDP)."""
+
+    eta: Fraction
+    rank: ClassVar[int] = 22
+
+    def ceiling(self) -> arb:
+        """Return η."""
+        return ball(self.eta)
+
+    def ends(self) -> Ends:
+        """Return −η and η."""
+        return -self.eta, self.eta
+
+    def own_curve(self, bits: int) -> Curve:
+        """Return the largest curve of one mechanism."""
+        return bounded_range.curve(self.eta, bits)
+
+    def renyi(self, order: Fraction) -> arb:
+        """Return αη²/8, and never more than η (Dong, Durfee & Rogers 2020; Cesar & Rogers 2021)."""
+        return ball(min(order * self.eta**2 / 8, self.eta))
+
+    def add_moments(self, found: Moments, count: int) -> bool:
+        """Add the mean and the variance of η²/8-zCDP."""
+        rho = ball(self.eta**2 / 8)
+        found.only_above(count * rho, 2 * count * rho)
+        return True

@@ -1,0 +1,249 @@
+"""A pair of laws that is given costs what enumeration finds, in both directions, and is said to be assumed."""
+
+import itertools
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from audits import cli
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.documents import parse_json
+from dpaccount.errors import InputError
+from dpaccount.numerics.fourier import fourier
+from dpaccount.numerics.fourier.contours import Product
+from dpaccount.numerics.fourier.discrete_transforms import ResponseTransform
+from dpaccount.numerics.fourier.sampled_atoms import SampledAtomsTransform
+from dpaccount.pairs.composition import Composition
+from dpaccount.pairs.of_events import composition_of
+from dpaccount.pairs.poisson import SampledPair
+from dpaccount.pairs.table import TablePair
+from dpaccount.plan.events import DominatingPair, Gaussian, Plan, PoissonSubsampled, Pure, Sequence
+from dpaccount.plan.plan_file import read_plan
+
+GAP = Fraction(1, 10**6)
+FAILS = DominatingPair(p=["3/4", "0.2499", "0.0001", 0], q=["1/4", "0.7495", 0, "0.0005"])
+
+
+def cost(events, relation="add-remove"):
+    return Accountant(Plan(relation, events))
+
+
+@st.composite
+def pairs(draw, most=4):
+    """Draw two laws of small whole weights, some of them 0."""
+    size = draw(st.integers(2, most))
+    laws = [draw(st.lists(st.integers(0, 9), min_size=size, max_size=size).filter(any)) for _ in range(2)]
+    return DominatingPair(
+        **{k: [Fraction(w, sum(law)) for w in law] for k, law in zip("pq", laws, strict=True)}
+    )
+
+
+def enumerated(events, at):
+    """Return δ in the worse direction, over all outcomes, as an enclosure of exact numbers."""
+    x = [Fraction(math.nextafter(math.exp(at), side)) for side in (math.inf, -math.inf)]
+    there, back = [Fraction(1)], [Fraction(1)]
+    for event in events:
+        for _ in range(event.count):
+            there = [a * b for a, b in itertools.product(there, event.p)]
+            back = [a * b for a, b in itertools.product(back, event.q)]
+    return [max(_above(there, back, y), _above(back, there, y)) for y in x]
+
+
+def _above(p, q, x):
+    return sum((max(a - x * b, 0) for a, b in zip(p, q, strict=True)), Fraction(0))
+
+
+@settings(max_examples=60, deadline=None)
+@given(pairs(), pairs(3), st.integers(1, 2), st.sampled_from([0.0, 0.25, 1.0, 2.0]))
+def test_compositions_cost_what_is_enumerated(first, second, count, at):
+    events = [first * count, second]
+    low, high = enumerated(events, at)
+    found = cost(events).delta(Fraction(at), "1e-2")
+    assert found.lower <= high
+    assert low <= found.upper
+    assert found.upper - found.lower <= Fraction(1, 10**6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(pairs(), st.sampled_from(["1e-6", "1/100", "1/5"]))
+def test_epsilon_and_delta_agree(pair, delta):
+    found = cost(pair).epsilon(delta)
+    if found.upper == math.inf:
+        assert max(TablePair(pair.p, pair.q).failing(), TablePair(pair.q, pair.p).failing()) > Fraction(delta)
+        return
+    assert cost(pair).delta(found.upper).lower <= Fraction(delta)
+    if found.lower > Fraction(1, 1000):
+        assert cost(pair).delta(found.lower * (1 - Fraction(1, 10**9))).upper > Fraction(delta) * (
+            1 - Fraction(1, 10**6)
+        )
+
+
+def test_the_order_of_the_laws_does_not_matter():
+    """Both directions count: a twin that knows one would take the cheaper way round."""
+    turned = DominatingPair(p=FAILS.q, q=FAILS.p)
+    for at in ("0.1", "1", "3"):
+        assert cost(FAILS * 3).delta(at) == cost(turned * 3).delta(at)
+    one_way = TablePair(FAILS.p, FAILS.q)
+    assert one_way.failing() == Fraction(1, 10**4)
+    assert float(cost(FAILS).delta(50).upper) == pytest.approx(5e-4), "the direction that fails more often"
+
+
+def test_failures_bound_delta_from_below():
+    assert cost(FAILS).epsilon("4e-4").upper == math.inf
+    assert cost(FAILS).epsilon("5e-4").upper < 1.2  # ln 3 is the largest finite loss
+    assert cost(FAILS * 2).epsilon("1e-3").upper < 2.4
+    assert cost(FAILS * 2).epsilon("9.99e-4").upper == math.inf
+
+
+def test_the_pair_of_pure_privacy_is_pure_privacy():
+    """Odds of e^ε to 1, ε = 0.7, to thirty digits: neither side of the other by more."""
+    share = Fraction(round(10**30 * math.exp(0.7) / (1 + math.exp(0.7))), 10**30)
+    pair = DominatingPair(p=[share, 1 - share], q=[1 - share, share])
+    for count in (1, 40, 3000):
+        mine, pure = (cost(event * count).epsilon("1e-6") for event in (pair, Pure(epsilon="0.7")))
+        assert float(mine.upper) == pytest.approx(float(pure.upper), rel=1e-12)
+
+
+@pytest.mark.slow
+def test_many_outcomes_are_summed():
+    """A Gaussian rounded to 800 cells: below the Gaussian itself, and near it."""
+    edges = np.linspace(-8, 9, 801)
+    masses = [
+        np.diff([0.0, *(math.erfc((at - x) / math.sqrt(2)) / 2 for x in edges[1:-1]), 1.0]) for at in (1, 0)
+    ]
+    weights = [[1 + int(max(x, 0.0) * 2**60) for x in law.tolist()] for law in masses]
+    laws = [[Fraction(x, sum(law)) for x in law] for law in weights]
+    found = cost(DominatingPair(p=laws[0], q=laws[1], count=5)).epsilon("1e-3", "1e-3")
+    whole = cost(Gaussian(sigma=1, count=5)).epsilon("1e-3")
+    assert 0 < found.upper - found.lower < Fraction(1, 100)
+    assert found.lower <= whole.upper
+    assert float(found.upper) == pytest.approx(float(whole.upper), rel=1e-2)
+
+
+@pytest.mark.parametrize(("p_alone", "q_alone"), [(0, 0), (2, 0), (0, 1), (1, 3)])
+@pytest.mark.slow
+def test_many_outcomes_that_fail_in_one_direction(p_alone, q_alone):
+    """300 losses, summed on a contour, beside all 90,000 outcomes of two releases; each direction by itself."""
+    rng = np.random.default_rng(3)
+    first = rng.integers(1, 1000, 300)
+    second = np.maximum(1, (first * rng.uniform(0.5, 1.6, 300)).astype(int))
+    laws = [
+        [*first.tolist(), *[0] * q_alone, *[3] * p_alone],
+        [*second.tolist(), *[5] * q_alone, *[0] * p_alone],
+    ]
+    event = DominatingPair(
+        **{k: [Fraction(w, sum(law)) for w in law] for k, law in zip("pq", laws, strict=True)}, count=2
+    )
+    p, q = (
+        np.outer(law, law).ravel()
+        for law in (np.array([float(x) for x in law]) for law in (event.p, event.q))
+    )
+    for way, (a, b) in zip(composition_of([(event, 1)]).directions, ((p, q), (q, p)), strict=False):
+        for at in ("0.1", "0.4"):
+            truth = np.maximum(a - math.exp(float(at)) * b, 0).sum()
+            found = fourier.delta(way.transform(summed=True), Fraction(at), GAP, 8.0)
+            assert found is not None
+            assert float(found[0]) * (1 - 1e-11) <= truth <= float(found[1]) * (1 + 1e-11)
+            assert found[1] - found[0] < found[1] / 10**3
+
+
+def test_a_sample_that_fails_when_a_unit_is_added():
+    """Two ends of one inversion: the law of the removed unit fails, that of the added one has lost mass."""
+    inner = ((ResponseTransform(Fraction(1), 2), 1),)
+    removed = SampledAtomsTransform(Fraction(1, 2), inner, lost=Fraction(1, 10))
+    r = 1 / (1 + math.e)
+    gone = np.array([0.1, 0.9 * r, 0.9 * (1 - r), 0.0])  # under Q: where P has nothing, then as pure ε-DP
+    there = np.array([0.0, 0.9 * (1 - r), 0.9 * r, 0.1])
+    laws = (there + gone) / 2, gone
+    for factor, (p, q) in ((removed, laws), (removed.reversed(), laws[::-1])):
+        product = Product((Fraction(0), Fraction(0)), ((factor, 3),))
+        a, b = (np.multiply.outer(np.multiply.outer(law, law), law).ravel() for law in (p, q))
+        for at in ("0.1", "0.7"):
+            truth = np.maximum(a - math.exp(float(at)) * b, 0).sum()
+            found = fourier.delta(product, Fraction(at), GAP, 8.0)
+            assert found is not None
+            assert float(found[0]) <= truth * (1 + 1e-11)
+            assert truth * (1 - 1e-11) <= float(found[1])
+
+
+def test_the_numbers_beside_the_curve():
+    assert float(FAILS.approximate()[0]) == pytest.approx(math.log(3), rel=1e-12)
+    assert FAILS.approximate()[1] == Fraction(5, 10**4)
+    assert FAILS.pure() is None
+    whole = DominatingPair(p=["1/2", "1/2"], q=["1/8", "7/8"])
+    assert float(whole.pure()) == pytest.approx(math.log(4), rel=1e-12)
+    assert float(cost(whole).delta(0).upper) == pytest.approx(3 / 8)
+    assert cost(DominatingPair(p=["0.5", "0.5"], q=["0.5", "0.5"])).epsilon(0).upper == 0
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "said"),
+    [
+        (["0.5", "0.4"], ["0.5", "0.5"], "p sums to 0.9, not to 1"),
+        (["1/3", "1/3", "1/3"], ["0.333", "0.333", "0.333"], "q sums to 0.999"),
+        ([], [], "p sums to 0"),
+        (["1.5", "-0.5"], ["0.5", "0.5"], "a probability is at least 0"),
+        ([1], ["0.5", "0.5"], "p has 1 outcomes and q 2"),
+        ([1] + [0] * 5000, [1] + [0] * 5000, "too many"),
+    ],
+)
+def test_what_is_no_pair_of_laws_is_refused(p, q, said):
+    with pytest.raises(InputError, match=said):
+        DominatingPair(p=p, q=q)
+
+
+def test_a_given_pair_on_a_sample_is_refused():
+    for of in (FAILS, Sequence(of=(FAILS,))):
+        with pytest.raises(InputError, match="give the pair on the sample itself"):
+            PoissonSubsampled(rate="0.1", of=of)
+
+
+def test_a_file_is_read_and_written_and_says_what_is_assumed(tmp_path, capsys):
+    plan = Plan("replace-one", [FAILS * 3, Gaussian(sigma=2)])
+    assert read_plan(parse_json(plan.to_json(), "plan.json")) == plan
+    assert plan.assumptions() == [FAILS.assumption()]
+    assert Plan("replace-one", Gaussian(sigma=2)).assumptions() == []
+    file = tmp_path / "plan.json"
+    file.write_text(plan.to_json())
+    assert cli.run(["account", str(file), "--epsilon", "2", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["assumptions"] == [FAILS.assumption()]
+    assert cli.run(["account", str(file), "--epsilon", "2"]) == 0
+    assert "nothing here checks it" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("wrong", ['"half"', "[0.5, 0.6]", "[2, -1]", '["?", 1]', "[[1]]"])
+def test_a_wrong_list_in_a_file_is_one_sentence(wrong):
+    text = f'{{"schema":"dpaccount/events/1","relation":"replace-one","events":[{{"event":"dominating_pair","p":{wrong},"q":[1, 0]}}]}}'
+    with pytest.raises(InputError):
+        read_plan(parse_json(text, "plan.json"))
+
+
+def test_a_sample_of_a_failing_table_has_no_finite_moment():
+    """Where outcomes of one distribution alone are left out, a Rényi bound would be too small."""
+    p = (Fraction(1, 10), Fraction(9, 10), Fraction(0))
+    table = TablePair(p, p[::-1])
+    for added in (False, True):
+        sample = SampledPair(Fraction(1, 2), Composition.of(table), added=added)
+        assert sample.infinite_mass() == (0 if added else Fraction(1, 20))
+        if not added:
+            assert sample.renyi(Fraction(2)) is None
+        else:  # the largest loss is ln 2, and nothing else bounds the moment
+            assert float(sample.renyi(Fraction(2)).mid()) == pytest.approx(math.log(2), rel=1e-9)
+
+
+def test_the_least_loss_of_a_sample_of_a_failing_table():
+    """Removing a unit, what Q alone can show has the loss ln(1 − q)."""
+    table = TablePair(
+        (Fraction(1, 2), Fraction(1, 2), Fraction(0)), (Fraction(1, 4), Fraction(1, 2), Fraction(1, 4))
+    )
+    low, high = SampledPair(Fraction(1, 3), Composition.of(table)).ends()
+    assert float(low) == pytest.approx(math.log(2 / 3), abs=1e-12)
+    assert float(high) == pytest.approx(math.log(4 / 3), abs=1e-12)
+    low, high = SampledPair(Fraction(1, 3), Composition.of(table), added=True).ends()
+    assert float(high) == pytest.approx(-math.log(2 / 3), abs=1e-12)

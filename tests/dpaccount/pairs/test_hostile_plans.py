@@ -1,0 +1,207 @@
+"""Plans at the limits of what methods reach: answers stay two-sided and narrow, one after another method failing.
+
+Parameters are spread over many orders of magnitude; samples hold samples, tables thousands of outcomes, discrete
+noise millions of losses.
+"""
+
+import random
+import time
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.plan import events as ev
+from dpaccount.plan.events import Plan, Relation
+
+NEAR = Fraction(1, 10**6)
+ADDED, REPLACED = Relation.ADD_REMOVE, Relation.REPLACE_ONE
+
+
+def table(outcomes, seed=1, lost=0):
+    """Return a pair of laws on so many outcomes, some lost in either direction."""
+    rng = random.Random(seed)
+    laws = [[rng.randint(1, 1000) for _ in range(outcomes)] for _ in range(2)]
+    for k in range(lost):
+        laws[0][2 * k] = laws[1][2 * k + 1] = 0
+    return {key: [Fraction(w, sum(law)) for w in law] for key, law in zip("pq", laws, strict=True)}
+
+
+def poisson(of, rate="1/2", count=1):
+    return ev.PoissonSubsampled(rate=rate, of=of, count=count)
+
+
+def wide_noise(sigma):
+    return ev.DiscreteGaussian(sigma=sigma, sensitivity=sigma)
+
+
+#: A plan, a δ, and how wide the answer may be, of max(1, ε).
+GIVEN_UP = {
+    "a sample of samples that fail": (
+        Plan(ADDED, poisson(poisson(ev.Approximate(epsilon=1, delta="1e-7"), count=5), count=5)),
+        "1e-6",
+        "1e-6",
+    ),
+    "samples of geometric noise of ten million losses": (
+        Plan(ADDED, poisson(ev.DiscreteLaplace(scale=10**7, sensitivity=10**7), "0.1", 3)),
+        "1e-6",
+        "1e-6",
+    ),
+    "its replaced rows": (
+        Plan(
+            REPLACED,
+            ev.PoissonReplaced(rate="0.1", of=ev.DiscreteLaplace(scale=10**7, sensitivity=10**7), count=3),
+        ),
+        "1e-6",
+        "1e-3",
+    ),
+    "samples of discrete Gaussian noise that moves by its deviation": (
+        Plan(ADDED, poisson(wide_noise(300), "0.1", 3)),
+        "1e-6",
+        "1e-5",
+    ),
+    "the same, a hundred thousand losses": (
+        Plan(ADDED, poisson(wide_noise(10**4), "0.1", 3)),
+        "1e-6",
+        "1e-5",
+    ),
+    "three of four thousand outcomes": (
+        Plan(ADDED, ev.DominatingPair(**table(4096), count=3)),
+        "1e-3",
+        "1e-4",
+    ),
+    "a hundred of them": (Plan(ADDED, ev.DominatingPair(**table(4096), count=100)), "1e-3", "1e-2"),
+    "ten that are lost": (Plan(ADDED, ev.DominatingPair(**table(4096, lost=1), count=10)), "1e-1", "1e-2"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", GIVEN_UP)
+def test_where_one_method_gives_up_another_one_answers(name):
+    plan, delta, width = GIVEN_UP[name]
+    found = Accountant(plan).epsilon(delta)
+    assert found.lower is not None
+    assert found.upper - found.lower <= Fraction(width) * max(1, found.upper)
+
+
+FAILING = ev.Sequence(of=(ev.Approximate(epsilon=1, delta="3e-6"), ev.Laplace(scale=1)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("delta", "infinite"), [("8e-7", True), ("1e-3", False)])
+def test_a_chain_ends_at_an_answer_that_is_plainly_infinite(delta, infinite):
+    """Three units fail three times as often, on samples of a tenth: at 9e-7."""
+    plan = Plan(ADDED, (poisson(FAILING, "0.1"), ev.Laplace(scale=2)))
+    found = Accountant(plan, 3).worst_epsilon(delta)
+    assert found.method.startswith("group chain")
+    assert (found.bounds.upper == float("inf")) is infinite
+
+
+@pytest.mark.slow
+def test_a_chain_of_samples_is_bounded_in_time():
+    for k in (2, 50):
+        found = Accountant(Plan(ADDED, poisson(ev.Laplace(scale=1), "0.1", 10)), k).epsilon("1e-6")
+        assert found.upper < 3 * k
+
+
+# ------------------------------------------------------------------ closed forms beside lists of losses
+
+
+@pytest.mark.parametrize(("scale", "moved"), [(1, 1), (3, 7), (50, 20), ("1/2", 6)])
+def test_geometric_noise_by_its_tails_and_by_its_losses(scale, moved):
+    from dpaccount.numerics.intervals import precision
+    from dpaccount.pairs.discrete import GeometricPair
+    from dpaccount.pairs.replaced import ReplacedGeometric
+
+    pair = GeometricPair(Fraction(scale), moved)
+    row = ReplacedGeometric(Fraction(1, 3), Fraction(scale), moved)
+    with precision(200):
+        listed = [(float(at), float(mass().mid())) for at, mass in pair.transform().points()]
+        rows = [(float(at.mid()), float(mass.mid())) for at, mass in row.losses()]
+    for own, losses in ((pair, listed), (row, rows)):
+        for t in (Fraction(j, 7) for j in range(-60, 61)):
+            truth = sum(mass * max(0.0, 1 - 2.718281828459045 ** (float(t) - at)) for at, mass in losses)
+            with precision(200):
+                assert float(own.delta(t).mid()) == pytest.approx(truth, abs=1e-12), (own, t)
+
+
+def test_discrete_gaussian_noise_by_its_tails():
+    from dpaccount.numerics.intervals import precision
+    from dpaccount.numerics.lattice import exact_grids
+    from dpaccount.pairs.discrete import DiscreteGaussianPair
+
+    for sigma, shift in ((Fraction(3), 2), (Fraction(40), 40), (Fraction(1, 2), 1)):
+        pair = DiscreteGaussianPair(sigma, shift)
+        curve = exact_grids.compose(((pair.on_grid(), 1),), -150.0).curve
+        for t in (Fraction(j, 3) for j in range(-9, 10)):
+            with precision(200):
+                found = pair.delta(t)
+            assert found.overlaps(curve(t)), (sigma, t)
+            assert float(found.rad()) < 1e-40
+
+
+# ------------------------------------------------------------------ random ones
+
+
+def magnitude(rng, low, high):
+    return Fraction(str(round(10 ** rng.uniform(low, high), 6)))
+
+
+def single(rng):
+    """Return a release whose curve is known, with parameters of any size."""
+    kinds = [
+        lambda: ev.Gaussian(sigma=magnitude(rng, -1, 3)),
+        lambda: ev.Laplace(scale=magnitude(rng, -1, 3)),
+        lambda: ev.DiscreteLaplace(scale=magnitude(rng, -1, 3), sensitivity=rng.choice([1, 2, 30])),
+        lambda: ev.DiscreteGaussian(sigma=magnitude(rng, -0.5, 2), sensitivity=rng.choice([1, 3])),
+        lambda: ev.Pure(epsilon=magnitude(rng, -3, 1)),
+        lambda: ev.Approximate(epsilon=magnitude(rng, -3, 1), delta=magnitude(rng, -6, -4)),
+        lambda: ev.RandomizedResponse(epsilon=magnitude(rng, -2, 1), k=rng.choice([2, 10])),
+        lambda: ev.DominatingPair(**table(rng.choice([2, 9, 300]), rng.randrange(99), rng.choice([0, 1]))),
+        lambda: ev.Gdp(mu=magnitude(rng, -2, 0.5)),
+    ]
+    return rng.choice(kinds)()
+
+
+def hostile(seed):
+    """Return a random plan, on samples or not, and a δ."""
+    rng = random.Random(seed)
+    while True:
+        relation, events = rng.choice([ADDED, REPLACED]), []
+        for _ in range(rng.choice([1, 1, 2, 3])):
+            event = single(rng)
+            if relation is ADDED and event.name != "dominating_pair" and rng.random() < 0.5:
+                inside = (event, single(rng)) if rng.random() < 0.3 else (event,)
+                of = inside[0] if len(inside) == 1 else ev.Sequence(of=inside)
+                if any(part.name == "dominating_pair" for part in ev.walk(of)):
+                    continue
+                if not all(ev.allowed(part.name, relation) for part in ev.walk(of)):
+                    continue
+                event = poisson(of, magnitude(rng, -3, -0.01))
+                if rng.random() < 0.2:
+                    event = poisson(event, magnitude(rng, -2, -0.01))
+            count = (
+                rng.choice([1, 1, 2, 10, 100, 5000])
+                if event.name != "dominating_pair"
+                else rng.choice([1, 5])
+            )
+            events.append(replace(event, count=count))
+        if events and all(ev.allowed(part.name, relation) for e in events for part in ev.walk(e)):
+            return Plan(relation, tuple(events)), rng.choice(["1e-2", "1e-5", "1e-9"])
+
+
+@pytest.mark.nightly
+def test_two_hundred_hostile_plans():
+    """Of two-sided answers 95 % are at most 1e-6 wide (of max(1, ε)); none takes more than ten seconds."""
+    widths, slow = [], []
+    for seed in range(200):
+        plan, delta = hostile(seed)
+        begun = time.process_time()
+        found = Accountant(plan).epsilon(delta)
+        slow.append((time.process_time() - begun, seed))
+        if found.lower is not None and found.upper != float("inf"):
+            widths.append((found.upper - found.lower) / max(1, found.upper))
+    assert len(widths) > 100
+    assert sum(width <= NEAR for width in widths) >= 0.95 * len(widths)
+    assert max(slow)[0] <= 10, sorted(slow)[-5:]
