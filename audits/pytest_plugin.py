@@ -1,4 +1,4 @@
-"""What the fixtures of the pytest plugin do; the plugin itself is the module `pytest_dpaccount`."""
+"""Implements the fixtures of the pytest plugin; the plugin is the module `pytest_dpaccount`."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ from pytest_dpaccount import Budget, Effort, WrongRequest
 
 @contextmanager
 def _one_line() -> Iterator[None]:
-    """Turn our errors into wrong requests of a test."""
+    """Turn our errors into one-line usage errors of a test."""
     try:
         yield
     except DpaccountError as error:
@@ -37,7 +37,7 @@ def _one_line() -> Iterator[None]:
 def private(
     function: Callable[..., Any], terms: dict[str, Any], effort: Effort, budget: Budget, patched: str = ""
 ) -> dict[str, Any]:
-    """Audit a function at the risk that is next in the budget; see the fixture `dp_private`."""
+    """Audit a function at the next share of the risk budget; see the fixture `dp_private`."""
     __tracebackhide__ = True
     seconds = _seconds(terms)
     with _one_line():
@@ -89,17 +89,17 @@ def query(
 
 
 def _note_patched(budget: Budget, name: str, patched: str) -> None:
-    """Note what was patched: another process imports modules as their files are."""
+    """Add a note about monkeypatched modules: workers import modules from their files."""
     if patched:
         budget.notes.append(f"{name}: {patched}; another process ran it, with modules as their files are")
 
 
 NUMERIC_TERMS = ("epsilon", "delta", "radius")
-TABLE = ("rows", "id", "max_rows", "as_")  #: terms of a table, next to its columns
+TABLE = ("rows", "id", "max_rows", "as_")  #: of a table, next to columns
 
 
 def _arguments(terms: dict[str, Any]) -> dict[str, Any]:
-    """Return the terms of a test as arguments of a request: numbers exact, data as documents."""
+    """Return a fixture's arguments as those of a request: exact numbers, data as documents."""
     for key in terms:
         if key not in (*NUMERIC_TERMS, *DATA, *TABLE, "relation"):
             raise WrongRequest(
@@ -150,7 +150,7 @@ def _crew(function: Callable[..., Any], seconds: float) -> Crew:
 
 
 def _name(function: Callable[..., Any]) -> str:
-    """Return module:name of a function of a module; a lambda or local function has a name for people only."""
+    """Return module:name of a module-level function; a display name for any other."""
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
     if not callable(function) or isinstance(function, type) or _module_file(function) is None:
         raise WrongRequest(f"{function!r:.70} is not a function of a module; name one")
@@ -162,9 +162,9 @@ def _module_file(function: Callable[..., Any]) -> str | None:
 
 
 def _by_name(function: Callable[..., Any]) -> bool:
-    """Say whether a worker process that imports the module finds this very function under its name.
+    """Return whether a worker process can import this very function by name.
 
-    All others travel by value: lambdas, local functions, and what only bears another's name.
+    All others are pickled by value: lambdas, local functions, and functions with a misleading name.
     """
     name = getattr(function, "__qualname__", "")
     return name.isidentifier() and getattr(sys.modules[function.__module__], name, None) is function
@@ -185,13 +185,13 @@ def _code(function: Callable[..., Any]) -> Any:
     if file.name == "__init__.py":
         folder = folder.parent
     if not folder.joinpath(*module.split(".")).with_suffix(".py").exists():
-        # pytest's importlib mode names test modules after their place below the root
+        # pytest's importlib mode names test modules after their path below the root
         return Code(f"{file.stem}:{function.__qualname__}", (str(file.parent),))
     return Code(_name(function), (str(folder),))
 
 
 def _sent(function: Callable[..., Any]) -> bytes:
-    """Return a function as it travels: by cloudpickle, with all that it uses of its own module."""
+    """Serialise a function with cloudpickle, including everything it uses from its own module."""
     import cloudpickle
 
     own = sys.modules.get(str(getattr(function, "__module__", None)))
@@ -204,7 +204,7 @@ def _sent(function: Callable[..., Any]) -> bytes:
             return bytes(cloudpickle.dumps(function))
         finally:
             cloudpickle.unregister_pickle_by_value(own)
-    except Exception as error:  # pickling raises whatever objects raise
+    except Exception as error:  # pickling can raise any exception
         raise WrongRequest(f"{_name(function)} cannot be sent to another process: {error}") from None
 
 
