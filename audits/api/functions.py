@@ -35,7 +35,7 @@ def certify(
     allow_code: bool = True,
     jobs: int | None = None,
 ) -> dict[str, Any]:
-    """Prove, test and attack the claim in a TOML file; write its certificate to `out` and return it.
+    """Prove, test and attack the claim in a TOML file; write and return its certificate.
 
     `out` is a folder (default certificates/NAME), `quick` reduces the audit's runs tenfold, `again`
     makes and charges a new release, `require` is a policy to be met (else `InputError`, after the

@@ -126,7 +126,7 @@ def _report(question: Audit, found: Attempt, data: Described, *, quick: bool) ->
 
 
 def power_said(found: Attempt, question: Audit) -> str:
-    """Return a sentence that the runs were too few, for a certificate's reason, or an empty text."""
+    """Return a sentence that the runs were too few, for a certificate's reason; or ""."""
     if found.verdict(question.epsilon) != "NOT ATTACKED":
         return ""
     most = to_digits(found.power, up=True, digits=4)
@@ -145,7 +145,7 @@ def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
         if _kind(crew) == "function":
             return audit_function(crew, question, _data(question), progress)
         try:
-            task = Task(changed(question, data=None), code.folders, seconds)  # classes declare their domain
+            task = Task(changed(question, data=None), code.folders, seconds)  # classes declare it
             answer: dict[str, Any] = _done(crew.first, task, progress)
         except Stopped as stopped:
             if not stopped.silent:
