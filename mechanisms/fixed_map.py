@@ -61,7 +61,7 @@ class FixedMap(moved_rows.ClippedRows):
         return self.clipped(data) @ self.map
 
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
-        """Return what is proved where one row moves by `unit`, or is replaced (None)."""
+        """Return the theorem for one row that moves by `unit`, or is replaced (None)."""
         stretch = moved_rows.stretch_of(self.map)
         points = moved_rows.follows("rows", self.radius, self.columns, self.bits, stretch)
         query, _ = moved_rows.bound_on(points, unit)

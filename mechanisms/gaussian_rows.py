@@ -47,7 +47,7 @@ class GaussianRows(moved_rows.ClippedRows):
         return self.clipped(data)
 
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
-        """Return what is proved where one row moves by `unit`, or is replaced (None)."""
+        """Return the theorem for one row that moves by `unit`, or is replaced (None)."""
         points = moved_rows.follows("rows", self.radius, self.columns, self.bits)
         query, _ = moved_rows.bound_on(points, unit)
         every = partial(moved_rows.each, rows=self.rows)

@@ -59,7 +59,7 @@ class JointGaussian(SymmetricGaussian):
         return shown(released, "joint-gaussian")
 
     def _weight(self) -> Fraction:
-        """Return how much the vector's squared movement weighs against the matrix's."""
+        """Return the weight of the vector's squared sensitivity relative to the matrix's."""
         return 1 / self.ratio**2
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:

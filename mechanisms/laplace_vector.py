@@ -53,7 +53,7 @@ class LaplaceVector:
         return total
 
     def proof(self, delta: Fraction) -> Theorem:
-        """Every column is a Laplace release of its own; pure ε adds."""
+        """Every column is a separate Laplace release; pure ε adds up."""
         columns = []
         for name in self._names():
             clipped = assume_clipped(name, self.low, self.high, self.relation, "movement")

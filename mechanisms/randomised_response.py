@@ -1,4 +1,4 @@
-"""k-ary randomised response: everyone tells the truth, or any other category, with public chances."""
+"""k-ary randomised response: everyone sends the true category or, with public chances, another."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,7 +20,7 @@ from mechanisms.subject import Domain, Rows, View
 class RandomisedResponse:
     """Ask each of `rows` people for one of `cells`, numbered from 0; local model, `epsilon` per answer.
 
-    The truth is told with probability e^ε/(e^ε + k − 1), every other cell with 1/(e^ε + k − 1).
+    The true cell is sent with probability e^ε/(e^ε + k − 1), every other with 1/(e^ε + k − 1).
     A number is rounded down; outside the cells (NaN too) it counts as cell 0.  Shows all
     answers and unbiased estimates of the cells' counts.
     """
@@ -42,7 +42,7 @@ class RandomisedResponse:
 
     @cached_property
     def table(self) -> tables.Table:
-        """Return everyone's chances, by category."""
+        """Return the table of outcome probabilities, by category."""
         size, truth = self.cells, tables.ratio(self.epsilon)
         weights = [[truth if i == j else Fraction(1) for j in range(size)] for i in range(size)]
         return tables.weighted(weights)

@@ -61,7 +61,7 @@ class RowSketch(moved_rows.ClippedRows):
         return self.clipped(data) @ self.map(coins)
 
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
-        """Return what is proved where one row moves by `unit`, or is replaced (None)."""
+        """Return the theorem for one row that moves by `unit`, or is replaced (None)."""
         points = moved_rows.follows("rows", self.radius, self.columns, self.bits, self.stretch)
         query, _ = moved_rows.bound_on(points, unit)
         step, every = grid.step(self.bits + moved_rows.MAP_BITS), partial(moved_rows.each, rows=self.rows)

@@ -1,4 +1,4 @@
-"""Counts of the cells that many people are in, out of so many cells that most are empty."""
+"""Counts over unknown keys: the cells with many people in a domain where most cells are empty."""
 
 import math
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from mechanisms.table.texts import HIGHEST, texts_of, width
 
 @dataclass(frozen=True)
 class StableHistogram:
-    """Release the counts of cells that are in use and whose noisy count reaches `threshold`.
+    """Release the counts of occupied cells whose noisy count reaches `threshold`.
 
     A row names `keys` cells at most, and counts once in each that it names.  Only cells in use get noise,
     so that a million empty ones cost no time, and cells need not be listed: with `text` a cell is a text

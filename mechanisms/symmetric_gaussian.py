@@ -39,7 +39,7 @@ class SymmetricGaussian:
     """Release Σφφᵀ and Σφy over `rows` records of `columns` features φ and a reward y, |y| ≤ `reward`.
 
     The noise is a symmetric matrix of standard deviation `sigma` off the diagonal, √2 times that on
-    it; the corner Σy² is neither released nor noised (it would cost more and serve nothing here).
+    it; the corner Σy² is neither released nor noised (it would cost more and is not needed).
     """
 
     source: ClassVar[str] = (

@@ -64,14 +64,14 @@ class Attempt:
     searched: int
     findings: tuple[str, ...]
     power: float
-    cut: str | None = None  #: what was reduced by the wall-clock limit, or by the width of the results
+    cut: str | None = None  #: what the wall-clock limit, or the results' width, reduced
 
     def refuted(self, epsilon: Fraction) -> bool:
         """Return whether the bound is above a claim."""
         return self.reached.epsilon_lower > epsilon
 
     def verdict(self, epsilon: Fraction) -> str:
-        """Return REFUTED, NOT REFUTED, or NOT ATTACKED if no result could have refuted the claim."""
+        """Return REFUTED, NOT REFUTED, or NOT ATTACKED if no result could refute the claim."""
         return verdict_of(self.reached.epsilon_lower, self.power, epsilon)
 
 

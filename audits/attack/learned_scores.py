@@ -50,7 +50,7 @@ class ScoreTable:
 
 
 def binned(column: int, values: Floats, grain: tuple[int, float]) -> ScoreTable:
-    """Return an empty table for a column: a bin for each frequent value, quantiles for the others."""
+    """Return an empty table for a column: a bin per frequent value, quantiles for the others."""
     bins, ridge = grain
     known = values[~np.isnan(values)]
     levels, counts = np.unique(known, return_counts=True)

@@ -84,7 +84,7 @@ def tail(v: int, r: int, n: int, s: float, bad: float) -> float:
     """Return an upper bound on P[Bin(r, s) + Bin(n, bad) ≥ v]."""
     most = min(int(n * bad + 12 * math.sqrt(n * bad) + 100), n) if bad > 0 else 0
     ways = np.arange(most + 1)
-    upper = _reach(n, bad, ways)  # P(Bin(n, bad) ≥ k); the tail beyond the last k counts with the last
+    upper = _reach(n, bad, ways)  # P(Bin(n, bad) ≥ k); the last includes the tail
     chances = upper - np.append(upper[1:], 0.0)
     total = float(chances @ _reach(r, s, v - ways))
     return min(total * (1 + TAIL_SLACK) + (TAIL_ROUNDING if bad > 0 else 0.0), 1.0)
@@ -121,7 +121,7 @@ def plan_guess(held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs:
     plain = _expected(seen, runs, delta, float(risk))
     lucky = int(np.argmax(careful))
     of_smooth, of_lucky = float(plain.flat[smooth]), float(careful.flat[lucky])
-    if max(of_smooth, of_lucky) <= 0:  # too few runs to expect a bound: prefer more right guesses than wrong
+    if max(of_smooth, of_lucky) <= 0:  # too few runs for a bound: maximise the gain
         return _guess(cuts, int(np.argmax(np.where(np.isfinite(plain), _gain(seen), -np.inf)))), 0.0
     return _guess(cuts, smooth if of_smooth >= of_lucky else lucky), max(of_smooth, of_lucky, 0.0)
 

@@ -196,7 +196,7 @@ def _telling(a: Floats, b: Floats) -> NDArray[np.int64]:
     moving = np.flatnonzero((both != both[0]).any(axis=0))
     if len(moving) <= MAX_ENTRIES:
         return moving
-    ranks = rankdata(both[:, moving], axis=0)  # ties share their rank, so constant entries are uninformative
+    ranks = rankdata(both[:, moving], axis=0)  # ties share their rank: no spread if constant
     apart = np.abs(ranks[: len(a)].mean(axis=0) - ranks[len(a) :].mean(axis=0))
     spread = np.abs(np.abs(ranks[: len(a)] - len(both) / 2).mean(axis=0) - len(both) / 4)
     return moving[np.sort(np.argsort(-(apart + spread))[:MAX_ENTRIES])]

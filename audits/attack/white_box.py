@@ -38,7 +38,7 @@ RUNS_PER_LOOK = 4000  #: runs between two updates of the bets
 TRAINING = 20  #: one run in this many chooses rules, since scores are likelihood ratios
 PROBES = 20  #: number of runs that measure the time per run
 SHARE = 0.5  #: fraction of the wall-clock limit that the runs are planned for
-SCORE_COLUMNS = {"proof": 0, "claim": 1}  #: which score a target uses: of the releases, of the output
+SCORE_COLUMNS = {"proof": 0, "claim": 1}  #: a target's score: of releases or of output
 EXTRA = 200  #: additional runs for learning a score of the output
 FIRST_EXTRA = 2**40  #: their numbers
 #: rules whose conclusion repeats their premises, for a unit's privacy loss
@@ -273,7 +273,7 @@ class World:
         try:
             run = record(self.subject, here, rehearse(proved, sampler), self.coins)
         except (Exception, SystemExit):
-            return None, None, 0.0  # exceptions are judged by the property tests; here they carry no information
+            return None, None, 0.0  # property tests judge exceptions; no information here
         try:
             other = replay(self.subject, there, run, self.coins)
             ratio = log_ratio(run, other, proved.laws)

@@ -1,6 +1,6 @@
-"""Intervals around what is released, for the noise alone: what `accuracy` of a mechanism returns.
+"""Confidence intervals for the noise alone, as returned by `accuracy` of a mechanism.
 
-An interval contains the value that would be shown without noise (after clipping and the grid), for all
+An interval contains the value without noise (after clipping and rounding to the grid), for all
 numbers of a release at once, with probability `level` at least.  It says nothing about sampling people.
 """
 
@@ -26,7 +26,7 @@ def interval(low: Array, high: Array, level: Fraction, of: str) -> Interval:
 def around(shown: Array, reach: Array | float, level: Fraction, of: str) -> Interval:
     """Return `shown` ± `reach`; of integers exactly, else rounded outwards.
 
-    2^−45 of the numbers covers what floating point did to what is shown.
+    A margin of 2^−45 of the numbers covers floating-point rounding of `shown`.
     """
     if shown.dtype.kind in "iu" and np.asarray(reach).dtype.kind in "iu":
         return interval(shown - reach, shown + reach, level, of)
