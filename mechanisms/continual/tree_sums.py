@@ -76,7 +76,7 @@ class HonakerSums:
 
     def __init__(self, release: Release, depth: int = 64) -> None:
         self._release, self._top = release, depth - 1
-        self._waiting: dict[int, tuple[Integers, Floats]] = {}  # by level: a node without its sibling
+        self._waiting: dict[int, tuple[Integers, Floats]] = {}  # by level: unpaired nodes
         self.rounds = 0
 
     def add(self, value: Integers) -> Floats:
