@@ -57,7 +57,7 @@ class Projection:
         return grid.in_ball(data, self.radius, self.bits)
 
     def proof(self, delta: Fraction) -> Theorem:
-        """A replaced row changes the whole matrix by at most twice the radius."""
+        """Bound the change of the whole matrix by a replaced row: at most twice the radius."""
         inside = assume_ball("rows", self.radius, self.relation, "movement")
         step, numbers = grid.step(self.bits), self.rows * self.columns
         noisy = gaussian(linear(inside), self.sigma, step, numbers, "rows", delta, unchanged)

@@ -53,7 +53,7 @@ class Domain:
         return self.missing or (0.0,) * len(self.low)
 
     def clamped(self, data: Rows) -> Rows:
-        """Return all values clamped to their columns' bounds, and whole if required; NaN is `missing`.
+        """Return values clamped to their columns' bounds, whole if required; NaN is `missing`.
 
         Rows are processed independently, so neighbours stay neighbours.  An empty dataset is valid.
         """
@@ -103,7 +103,7 @@ def shown(theorem: Theorem, name: str) -> Theorem:
 
 @dataclass(frozen=True)
 class View:
-    """A run's output: `own` arrays have one row per unit, for that unit only; `public` is for all."""
+    """A run's output: `own` arrays have a row per unit, for its eyes only; `public` is for all."""
 
     own: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
     public: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)

@@ -143,7 +143,7 @@ class Column:
         return float(self.labels.index(str(given)))
 
     def codes(self, cells: Iterable[object]) -> Floats:
-        """Return each cell's code (for text a row of them), independently.  Never fails on a cell."""
+        """Return each cell's code (of text, a row of codes), independently; never fails."""
         if self.kind in NUMERIC_KINDS:
             if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
                 return self.bounded(cells.astype(np.float64, copy=False))
