@@ -85,7 +85,7 @@ class FunctionRelease(Calibrated):
     sigma: Fraction | None = None
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         if self.phases not in FIRST_SHARES:
             raise InputError(f"phases is {self.phases}", "it is 1, 2 or 3")
         least = {1: 2, 2: 4, 3: 8}[self.phases]

@@ -67,7 +67,7 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
     growth: Fraction = Fraction(1, 16)
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         contextual.domain(self.rounds, self.candidates, self.dimension)
         continual_sums.known_stream(self.stream, ("tree", "honaker"))
         if self.calibration not in CALIBRATIONS:
@@ -139,10 +139,10 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
         )
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
-        """Serve every person once, in order; a person sees their own action, everybody what was learned.
+        """Serve every person once, in order; a person sees their own action, everyone what was learned.
 
-        The posterior mean at x is φ(x)ᵀG⁻¹u of the public `gram` G and `moment` u (Remark 1: release of
-        parameters); both are functions of released sums.
+        The posterior mean at x is φ(x)ᵀG⁻¹u of the public `gram` G and `moment` u (Remark 1:
+        release of parameters); both are functions of released sums.
         """
         return contextual.served(self.course(noise, coins), data, self.candidates)
 

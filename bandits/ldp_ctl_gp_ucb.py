@@ -20,7 +20,7 @@ from dpaccount.proof import Theorem
 from mechanisms.local.channels import laplace_answer, laplace_proof
 from mechanisms.subject import EXAMPLE, Domain, wide
 
-WIDEST = 2.0**30  #: of B + R: what 64 bits hold with noise; it protects nobody
+WIDEST = 2.0**30  #: of B + R: what 64 bits hold with noise; it provides no privacy
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class LdpCtlGpUcb(LocalRewards):
     rewards_within: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(3)})
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         super().__post_init__()
         if self.width < 0 or self.rewards_within <= 0:
             raise InputError("needed width >= 0 and rewards_within > 0")

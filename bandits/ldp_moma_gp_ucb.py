@@ -28,7 +28,7 @@ class LdpMomaGpUcb(PublishedGpUcb):
     users: str = "new"
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         super().__post_init__()
         if self.users not in USERS:
             raise InputError(f"users is {self.users[:40]!r}", f"known: {', '.join(USERS)}")

@@ -72,7 +72,7 @@ class LocalGpUcb(contextual.Contextual):
     refresh: int = 8
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         contextual.domain(self.rounds, self.candidates, self.dimension)
         if self.calibration not in ("exact", "published"):
             raise InputError(f"calibration is {self.calibration[:40]!r}", "known: exact, published")

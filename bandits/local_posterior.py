@@ -30,7 +30,7 @@ class LocalPosterior(LocalRewards):
     keep: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         super().__post_init__()
         if self.explore < 0 or self.keep <= 0:
             raise InputError("needed explore >= 0 and keep > 0")

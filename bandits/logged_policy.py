@@ -7,7 +7,7 @@ that nobody else is moved.  Given the releases before its batch, a contribution 
 coins only, and replacing it moves its batch's release by at most 2.
 
 Of pairs, the arm with the larger upper confidence bound is recommended; of the whole set, arms in the shares
-of Thompson sampling.  In the last batch the final policy is only measured, and everybody counts.
+of Thompson sampling.  In the last batch the final policy is only measured, and everyone counts.
 """
 
 from dataclasses import dataclass, replace
@@ -76,7 +76,7 @@ class LoggedPolicy:
     sigma: Fraction = Fraction(271, 32)
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         if not all(isinstance(each, tuple) for each in (self.arms, self.contexts, self.logging, self.offers)):
             raise InputError(
                 "arms, contexts, shares and offers follow from a table", "declare [data.columns]"
@@ -283,7 +283,7 @@ class LoggedPolicy:
         return [self.arms[a] for a in np.argsort(-values, kind="stable")]
 
     def _warning(self, released: NDArray[np.int64]) -> str | None:
-        """Compare everybody who took part, kept or passed over, with the declared shares."""
+        """Compare everyone who took part, kept or passed over, with the declared shares."""
         _, counts, passed = self.counts.parts(released)
         logged = counts.sum(axis=(0, 1)) + passed[:-1].sum(axis=0)  # nobody is passed over in the last
         numbers = len(counts) * len(self.contexts) + len(passed) - 1
@@ -338,7 +338,7 @@ class LoggedPolicy:
 
 
 def _pairs(place: Place, arms: tuple[str, ...], logging: tuple[Fraction, ...]) -> tuple[Offer, ...]:
-    """Return the offered pairs; raises `InputError` where they contradict the shares of the arms."""
+    """Return the offered pairs; raises `InputError` if they contradict the shares of the arms."""
     rows = [list(each.items()) for each in place.items()]
     for row, each in zip(rows, place.items(), strict=True):
         if len(row) != 3:

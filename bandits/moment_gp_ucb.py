@@ -54,7 +54,7 @@ class MomentGpUcb(MomentBandit):
     prior: str = "assumed"
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         continual_sums.known_stream(self.stream)
         contextual.domain(self.rounds, self.candidates, self.dimension)
         if self.prior not in PRIORS:

@@ -51,7 +51,7 @@ class PhasedGpUcb(MomentBandit):
     sigma: Fraction | None = None
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         contextual.domain(self.rounds, self.candidates, self.dimension)
         if self.size < 1 or (self.sigma is not None and self.sigma <= 0):
             raise InputError("needed size >= 1 and sigma > 0")

@@ -31,7 +31,7 @@ class BandedToeplitz(PrefixSums):
     band: int = 16
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         super().__post_init__()
         if not 1 <= self.band <= 4096:
             raise InputError(f"band is {self.band}", "needed 1 ... 4096")

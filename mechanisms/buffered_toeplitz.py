@@ -35,7 +35,7 @@ class BufferedToeplitz(PrefixSums):
     buffers: int = 6
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         if not 2 <= self.buffers <= 64:
             raise InputError(f"buffers is {self.buffers}", "needed 2 ... 64")
         super().__post_init__()

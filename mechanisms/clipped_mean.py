@@ -40,7 +40,7 @@ class ClippedMean:
     bits: int = 20
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         known_relation(self.relation)
         if self.low >= self.high or min(self.scale, self.count_scale) <= 0 or self.rows < 1:
             raise InputError("needed low < high, scale > 0, count_scale > 0 and rows >= 1")

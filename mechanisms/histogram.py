@@ -39,7 +39,7 @@ class Histogram:
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         known_relation(self.relation)
         if self.sigma <= 0 or min(self.cells, self.rows) < 1 or self.threshold < 0:
             raise InputError("needed sigma > 0, cells >= 1, rows >= 1 and threshold >= 0")

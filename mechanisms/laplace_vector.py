@@ -35,7 +35,7 @@ class LaplaceVector:
     bits: int = 20
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         known_relation(self.relation)
         if self.low > self.high or self.scale <= 0 or min(self.rows, self.columns) < 1:
             raise InputError("needed low <= high, scale > 0, rows >= 1 and columns >= 1")

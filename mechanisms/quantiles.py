@@ -45,7 +45,7 @@ class Quantiles(NoisyCounts):
     levels: int = 4
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         super().__post_init__()
         if self.low >= self.high or not 1 <= self.levels <= DEEPEST:
             raise InputError(f"needed low < high and levels in 1 ... {DEEPEST}")

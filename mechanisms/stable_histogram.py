@@ -50,7 +50,7 @@ class StableHistogram:
     relation: str = ADD_REMOVE
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         known_relation(self.relation)
         if self.scale <= 0 or self.threshold < 2 or min(self.cells, self.rows) < 1:
             raise InputError("needed scale > 0, threshold >= 2, cells >= 1 and rows >= 1")

@@ -46,7 +46,7 @@ class Variance:
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         known_relation(self.relation)
         if self.low >= self.high or self.sigma <= 0 or self.rows < 1:
             raise InputError("needed low < high, sigma > 0 and rows >= 1")

@@ -127,7 +127,7 @@ def attack(  # noqa: PLR0913
     All bounds together hold at 1 − risk.  The first twentieth of the runs chooses every point's rule, the
     more promising of those that `planners` make; the rest certifies.  With `seconds`, slow runs are
     fewer.  The result depends on the seed, not on the number of jobs: every run's noise is seeded
-    by its own number; they find a class of a user's own in `folders`.
+    by its own number; they find a user's class in `folders`.
     """
     worlds, trials, swapped, train = _arranged(
         World(subject, suspect.pair, suspect.coins, folders), proved, trials, seed, jobs, seconds
@@ -244,8 +244,8 @@ def shown_to_everyone(proved: Proved) -> bool:
 class World:
     """One side of the comparison: a subject on one dataset of the pair (`swapped`: the right one).
 
-    All but `unit` look (0: everyone does); `shown` scores what they see.  A class of a user's own is found in
-    `folders`.
+    All but `unit` look (0: everyone does); `shown` scores what they see.  A user's class is found
+    in `folders`.
     """
 
     subject: Subject

@@ -34,7 +34,7 @@ def checkpoint(url: str, private: Path) -> dict[str, Any]:
 
 
 def noted(file: Path, public: Path) -> dict[str, Any]:
-    """Return what a checkpoint notes; raises `InputError` where this key has not signed it."""
+    """Return what a checkpoint notes; raises `InputError` if this key has not signed it."""
     key = read_key(public)
     place = parse_json(read_bytes(file), str(file))
     members = place.table((*_SIGNED, "key", "value"))

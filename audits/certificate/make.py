@@ -27,7 +27,7 @@ class AuditBudget:
     """How much work goes into the attack; `quick` cuts the runs tenfold.
 
     `seconds` limits the time that the attack may take, by fewer runs where they are slow; None: no limit.
-    Its processes find a class of a user's own in `folders`.
+    Its processes find a user's class in `folders`.
     """
 
     quick: bool = False

@@ -199,7 +199,7 @@ def _read(claim: Claim, made_by: type, path: Path) -> list[object]:
 def _asked(subject: Subject, what: str, answer: Callable[[], Answer]) -> Answer:
     """Return a subject's answer; exceptions become one line without text, which may quote data.
 
-    What the ledger says passes, and so does what `read` says.  Raises `InputError` where the
+    What the ledger says passes, and so does what `read` says.  Raises `InputError` if the
     subject's parameters are others afterwards.
     """
     before, passes = _parameters(subject), (LedgerError, ReceiptError, BudgetError)
@@ -229,7 +229,7 @@ def _parameters(subject: Subject) -> list[object]:
 def settle(due: Release, *, again: bool) -> PreparedRelease:
     """Determine, before the work, the run's number; and its certificate if it was made before.
 
-    Raises `RunningError` where another run is being made, `LedgerError` where the latest one drew its
+    Raises `RunningError` if another run is being made, `LedgerError` if the latest one drew its
     noise and was lost (it may have been seen, so it is not made again by itself) or was changed.
     """
     with _ledger(due) as ledger:

@@ -1,4 +1,4 @@
-"""Forms in which a function of a user's own gets a dataset: an array, a dictionary of columns, a data frame.
+"""Forms in which a user's function gets a dataset: an array, a dictionary of columns, a data frame.
 
 A dataset travels as a matrix of numbers; here it becomes what the function takes.  Types of columns follow
 from the declaration alone, never from the cells: a column whose cells may be missing has the same type where
@@ -23,7 +23,7 @@ Matrix = NDArray[Any]  #: a row for each row of the table: whose it is, then a c
 
 
 def check_installed(form: str) -> None:
-    """Raise `InputError` where the library of a form is not installed."""
+    """Raise `InputError` if the library of a form is not installed."""
     if form in ("pandas", "polars") and importlib.util.find_spec(form) is None:
         raise InputError(
             f'as = "{form}" needs {form}, which is not there', 'install dpaccount[frames] or say as = "dict"'
@@ -43,7 +43,7 @@ class CodedColumn:
     gaps: bool = False
 
     def values(self, codes: Matrix) -> list[Any]:
-        """Return the cells as Python values, None where one is missing."""
+        """Return the cells as Python values, None if one is missing."""
         as_one: dict[str, Callable[[float], Any]] = {"number": float, "integer": int, "boolean": bool}
 
         def text(code: float) -> str:
@@ -185,7 +185,7 @@ class Given:
         return self.dataset.clone() if polars else self.dataset.copy()
 
     def changed(self, given: Any) -> bool:
-        """Say whether a run changed its copy."""
+        """Return whether a run changed its copy."""
         try:
             return not _alike(self.dataset, given)
         except Exception:  # what cannot be compared any more

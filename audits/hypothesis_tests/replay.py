@@ -70,7 +70,7 @@ class Replayer:
     wrong: str | None = None
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
-        """Return the recorded release; raises `ReplayError` where there is none of this shape."""
+        """Return the recorded release; raises `ReplayError` if there is none of this shape."""
         return self._answer("noisy", key, part, values)
 
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
@@ -104,7 +104,7 @@ class Replayer:
 class Run:
     """One run: the private values, the releases, the output, and what else the code did.
 
-    `report` is what a fresh instance publishes of the view, in words; None where it was not asked.
+    `report` is what a fresh instance publishes of the view, in words; None if it was not asked.
     """
 
     exact: dict[Part, Integers]

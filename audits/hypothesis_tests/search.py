@@ -60,7 +60,7 @@ def gather(
     so that its counterexample shrinks.  The first examples run each side in a process of its own,
     before this one has played: they are judged like the others, and again in this process at the end,
     where nothing may have changed.  Neighbours are made of the tables `given` too.  Raises
-    `InputError` where no run gives anything to judge.
+    `InputError` if no run gives anything to judge.
     """
     tested = proved.hypotheses
     relation = relation_of(subject, proved)

@@ -17,8 +17,8 @@ from dpaccount.noise.samplers import Rehearsal
 from mechanisms.subject import Subject, View
 from mechanisms.subject.isolation import fresh
 
-MAX_NUMBERS = 5_000_000  #: of one made-up dataset
-SEEDS = 3  #: runs on each made-up dataset
+MAX_NUMBERS = 5_000_000  #: of one synthetic dataset
+SEEDS = 3  #: runs on each synthetic dataset
 NO_VALUE = "shows no value, but for NaN or None"
 
 

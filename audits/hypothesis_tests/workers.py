@@ -26,7 +26,7 @@ from mechanisms.subject.isolation import NotPlain, fresh
 class Failed:
     """How a run failed, in one sentence visible to others.  `mute`: there is nothing to judge.
 
-    `kind` is the type of what the code raised, and `run` what was released before; None where the
+    `kind` is the type of what the code raised, and `run` what was released before; None if the
     failure is wrong whatever the other side does.
     """
 

@@ -112,7 +112,7 @@ def count(default: int, least: int = 1, most: int | None = None) -> Exact:
 
 @dataclass(frozen=True)
 class Scales:
-    """The scale that was published and the least that meets the claim; None where there is none."""
+    """The scale that was published and the least that meets the claim; None if there is none."""
 
     published: Enclosure | None
     needed: Enclosure | None

@@ -46,7 +46,7 @@ def root(square: Enclosure) -> Enclosure:
 
 
 def ratio(over: Enclosure, under: Enclosure) -> Enclosure | None:
-    """Return over/under; None where the denominator may vanish."""
+    """Return over/under; None if the denominator may vanish."""
     return None if not under.lower else enclose(lambda: of(over) / of(under))
 
 

@@ -21,7 +21,7 @@ CLOSE = 1e-6  #: relative agreement of recomputed probabilities
 
 
 def can_replay(answer: Mapping[str, Any]) -> bool:
-    """Say whether an answer is a refutation that carries what a replay needs."""
+    """Return whether an answer is a refutation that carries what a replay needs."""
     return answer["verdict"] == REFUTED and bool(answer["derivation"] or "step" in answer["witness"])
 
 

@@ -51,7 +51,7 @@ class Outcome:
 
     @property
     def void(self) -> bool:
-        """Say whether there is nothing to compare: no value, or None, NaN and objects alone.
+        """Return whether there is nothing to compare: no value, or None, NaN and objects alone.
 
         Something empty (a list without members) is a result.
         """
@@ -63,7 +63,7 @@ class Outcome:
 
     @property
     def silent(self) -> bool:
-        """Say whether the run was given up because it did not end."""
+        """Return whether the run was given up because it did not end."""
         return self.failed and SILENT in self.structure
 
     def key(self) -> tuple[str, tuple[str, ...], bytes]:
@@ -133,9 +133,10 @@ def played(function: Callable[..., Any], data: Given, seed: list[int] | None) ->
 
 
 def takes_generator(function: Callable[..., Any]) -> bool:
-    """Say whether a function takes a generator beside the data: f(data, rng), and not f(data) alone.
+    """Return whether a function takes a generator beside the data: f(data, rng), and not f(data) alone.
 
-    One that requires a single argument draws its own noise, unless it has a parameter called ``rng``.
+    One that requires a single argument draws its own noise, unless it has a parameter called
+    ``rng``.
     """
     try:
         return _takes_generator(function)

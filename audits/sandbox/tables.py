@@ -21,7 +21,7 @@ class Opened:
 
 
 def is_table(value: object) -> bool:
-    """Say whether a value is an object of pandas or Polars."""
+    """Return whether a value is an object of pandas or Polars."""
     return type(value).__module__.partition(".")[0] in ("pandas", "polars")
 
 
@@ -80,7 +80,7 @@ def _dtype_about(series: Any) -> str:
 
 
 def _values(series: Any) -> list[Any] | None:
-    """Return the cells of a series or the labels of an index as Python values; None where not known."""
+    """Return the cells of a series or the labels of an index as Python values; None if not known."""
     if type(series).__name__ == "MultiIndex":
         labels: list[Any] = series.tolist()
         return labels

@@ -176,7 +176,7 @@ class Movement:
         return [_with(part, place, (low, cut)), _with(part, place, (after, high))]
 
     def bounded(self, part: PairBox) -> BoundedPart | None:
-        """Return the bound of a part; None where no two neighbours are in it."""
+        """Return the bound of a part; None if no two neighbours are in it."""
         if self._apart(part):
             return None
         unknown = (balls.UNKNOWN,) * len(part.box)
@@ -369,7 +369,7 @@ class Movement:
         return replace(part, box=tuple(box))
 
     def _apart(self, part: PairBox) -> bool:
-        """Say whether the changed record moves by more than the radius everywhere in the box."""
+        """Return whether the changed record moves by more than the radius everywhere in the box."""
         if self.shape.radius is None:
             return False
         d = self.width

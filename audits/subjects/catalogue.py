@@ -208,8 +208,9 @@ def make(
 ) -> Subject:
     """Return the subject with parameters read exactly; unknown ones and wrong types are `InputError`.
 
-    With `examples` the parameters that have no default take their example values: for made-up data.
-    What is `given` by a table is not said again, but for bounds, and keys about the table are left out.
+    With `examples` the parameters that have no default take their example values: for synthetic
+    data.  What is `given` by a table is not said again, but for bounds, and keys about the table
+    are left out.
     """
     _frozen(made_by)
     fields = {field.name: hint for field, hint in _fields(made_by)}

@@ -55,7 +55,7 @@ class Code:
 def code_of(use: str, folder: Path, *, allow_code: bool) -> Code:
     """Return the code that ``package.module:name`` stands for, having said on standard error that it runs.
 
-    `folder` (the claim's) and the working directory are searched last.  Raises `InputError` where
+    `folder` (the claim's) and the working directory are searched last.  Raises `InputError` if
     the name is malformed or code is not allowed.
     """
     module_name, _, attribute = use.partition(":")
@@ -98,7 +98,7 @@ def stay_on_path(folders: Sequence[str]) -> None:
 
 
 def check_imports() -> None:
-    """Raise `InputError` where code fell back from a file of its project that could not be imported."""
+    """Raise `InputError` if code fell back from a file of its project that could not be imported."""
     for name in _SEEKER.names:
         places = [Path(*name.split(".")), Path("src", *name.split("."))]
         files = [folder / f"{place}{end}" for folder in _SEEKER.folders for place in places for end in ENDS]
@@ -129,7 +129,7 @@ _SEEKER = _Seeker()
 
 
 def same_file(module_name: str, file: str | None) -> None:
-    """Raise `ImportError` where the module that was imported is not the one of `file`."""
+    """Raise `ImportError` if the module that was imported is not the one of `file`."""
     got = getattr(sys.modules[module_name], "__file__", None)
     if file is None or (got is not None and Path(got).samefile(file)):
         return

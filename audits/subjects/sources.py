@@ -18,7 +18,7 @@ UNDERNEATH = ("numpy", "scipy", "opendp", "python-flint")
 
 
 def source_file(made_by: type) -> Path:
-    """Return the file that a class stands in; raises `InputError` where there is none."""
+    """Return the file that a class stands in; raises `InputError` if there is none."""
     try:
         file = Path(inspect.getfile(made_by))
     except (TypeError, OSError):
@@ -54,7 +54,7 @@ def modules_of(made_by: type) -> list[Path]:
 def digest_of_code(made_by: type) -> str:
     """Return one digest over the code that a run rests on: own modules, four packages, versions underneath.
 
-    Names count as well as contents.  Raises `InputError` where a file or a package is missing.
+    Names count as well as contents.  Raises `InputError` if a file or a package is missing.
     """
     total = hashlib.sha256()
     root = _root(made_by)
@@ -96,7 +96,7 @@ def _ours() -> Iterator[tuple[str, Path]]:
 
 
 def content_of(file: Path) -> bytes:
-    """Return what is in a file; raises `InputError` where it cannot be read."""
+    """Return what is in a file; raises `InputError` if it cannot be read."""
     try:
         return file.read_bytes()
     except OSError as error:
@@ -118,7 +118,7 @@ def _root(made_by: type) -> Path:
 
 
 def _below(root: Path, file: Path) -> bool:
-    """Say whether a file is the author's: in the folder, and no installed package of it."""
+    """Return whether a file is the author's: in the folder, and no installed package of it."""
     installed = INSTALLED & set(file.parts)
     return file.is_relative_to(root) and (not installed or bool(installed & set(root.parts)))
 

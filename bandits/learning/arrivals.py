@@ -34,7 +34,7 @@ class Course(Protocol):
 
     @property
     def context(self) -> Domain | None:
-        """Return what a person brings, as one row; None where everybody is offered the same."""
+        """Return what a person brings, as one row; None if everyone is offered the same."""
 
     @property
     def candidates(self) -> int:
@@ -46,7 +46,7 @@ class Course(Protocol):
 
     @property
     def last_is_read(self) -> bool:
-        """Say whether the last batch's sum is shown; else nobody acts on it, and it is not made."""
+        """Return whether the last batch's sum is shown; else nobody acts on it, and it is not made."""
 
     def ask(self, context: Floats | None) -> Shown:
         """Return what the person of the next slot is shown: the index of a candidate, or of a point."""
@@ -82,7 +82,7 @@ Pays = Callable[[int, list[Any]], Floats]
 
 
 def replay(course: Course, contexts: Rows | None, pays: Pays) -> View:
-    """Serve everybody of a dataset, in order, each of whom answers; return what is shown."""
+    """Serve everyone of a dataset, in order, each of whom answers; return what is shown."""
     for first, last in course.batches:
         slots = range(first - 1, last)
         shown = [course.ask(None if contexts is None else contexts[t]) for t in slots]

@@ -15,14 +15,16 @@ True
 False
 (3, [3])
 
-Everybody has a public slot, in the order of asking.  A batch of slots is shown what was learned from the
-batches before it; it is released when the first person of the next one asks, whoever has answered by then.
-So neither an answer nor its lack is seen in when or whether anything is released.
+Everyone has a public slot, in the order of asking.  A batch of slots is shown what was learned from
+the batches before it; it is released when the first person of the next one asks, whoever has
+answered by then.  So neither an answer nor its lack is seen in when or whether anything is
+released.
 
-The state file is on the disk before a ticket is given or an answer is taken: contexts, what was shown,
-rewards, public coins, which batches are closed, how many releases were made.  A batch is closed there before
-its sum is drawn, the sum is kept in the ledger before anybody reads it, and then noted.  So a session that is
-killed anywhere goes on where it was, and every release is made once.
+The state file is on the disk before a ticket is given or an answer is taken: contexts, what was
+shown, rewards, public coins, which batches are closed, how many releases were made.  A batch is
+closed there before its sum is drawn, the sum is kept in the ledger before anybody reads it, and
+then noted.  So a session that is killed anywhere goes on where it was, and every release is made
+once.
 
 Names are those of Optuna (`ask`, `tell`, `number`, pending trials) where they fit.
 """
@@ -117,7 +119,7 @@ class Session:
         must fit the ledger's `scope`, too; public coins are seeded by `coins`.  Raises `InputError`, before
         any charge, for a bandit that serves no people one by one and for a state file that is damaged, open
         elsewhere, readable by others, of another version, bandit, parameter, coin or ledger; `LedgerError`
-        for a session that was begun in another scope; `RefusedError` where the ledger has no room.
+        for a session that was begun in another scope; `RefusedError` if the ledger has no room.
         """
         journal, theorem = _begun(subject, file, coins, SECURE, delta)
         with _or_closed(journal):
@@ -125,7 +127,7 @@ class Session:
 
     @classmethod
     def rehearse(cls, subject: Live, file: Path, seed: int, coins: int = 0) -> "Session":
-        """Begin or take up a session of made-up people, with rehearsal noise: never to be released."""
+        """Begin or take up a session of synthetic people, with rehearsal noise: never to be released."""
         journal, theorem = _begun(subject, file, coins, f"rehearsal {seed}")
         with _or_closed(journal):
             return cls(subject, journal, Rehearsed(theorem, seed), coins)
@@ -168,7 +170,7 @@ class Session:
         return [number for number in range(first, self.asked + 1) if number not in self._rewards]
 
     def ticket(self, number: int) -> Ticket:
-        """Return a ticket again, for a person who lost it; raises `InputError` where it was never given."""
+        """Return a ticket again, for a person who lost it; raises `InputError` if it was never given."""
         if type(number) is not int or not 1 <= number <= self.asked:
             raise InputError(f"ticket {number!r} was never given", f"{self.asked} were, numbered from 1")
         return self._tickets[number - 1]
@@ -177,9 +179,10 @@ class Session:
     def ask(self, context: ArrayLike | None = None) -> Ticket:
         """Give the next slot to a person, with what they are shown.
 
-        `context` is what they bring: a row of coordinates for each candidate; None where all are offered the
-        same.  Coordinates out of range are clamped, as the bandit's domain says.  Raises `InputError`
-        where no slot is left and for a context of a wrong shape: then no slot is taken.
+        `context` is what they bring: a row of coordinates for each candidate; None if all are
+        offered the same.  Coordinates out of range are clamped, as the bandit's domain says.
+        Raises `InputError` where no slot is left and for a context of a wrong shape: then no slot
+        is taken.
         """
         number = self.asked + 1
         if self._ended:
@@ -240,7 +243,7 @@ class Session:
     # -------------------------------------------------------------- batches
 
     def _due(self) -> bool:
-        """Say whether an ended session still has a batch to release."""
+        """Return whether an ended session still has a batch to release."""
         if self._closed == len(self._course.batches):
             return False
         first, last = self._course.batches[self._closed]

@@ -44,7 +44,7 @@ class NoisyCounts:
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         known_relation(self.relation)
         if self.law not in LAWS:
             raise InputError(f"law is {self.law!r}", f"known: {', '.join(LAWS)}")

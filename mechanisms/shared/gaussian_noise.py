@@ -18,7 +18,7 @@ Wrap = Callable[[Theorem], Theorem]
 
 
 def least(ways: list[Callable[[], Theorem]], delta: Fraction) -> Theorem:
-    """Return the way that proves the least ε at `delta`; raises `RuleError` where none proves any."""
+    """Return the way that proves the least ε at `delta`; raises `RuleError` if none proves any."""
     found, refused = [], None
     for way in ways:
         try:

@@ -104,8 +104,9 @@ def named(subject: Subject) -> Subject:
 def for_groups(mechanism: Subject, steps: int, delta: Fraction) -> Theorem:
     """Return the theorem at `delta` for groups of `steps` rows (group privacy).
 
-    The group's δ is δ(e^kε − 1)/(e^ε − 1) with the ε that is proved at δ (Dwork & Roth 2014), which falls
-    with δ: the search is for a large one that keeps it below `delta`.  Raises `RuleError` where none does.
+    The group's δ is δ(e^kε − 1)/(e^ε − 1) with the ε that is proved at δ (Dwork & Roth 2014), which
+    falls with δ: the search is for a large one that keeps it below `delta`.  Raises `RuleError` if
+    none does.
     """
     if delta == 0:
         return group(mechanism.proof(delta), steps, delta)
@@ -155,7 +156,7 @@ def _counted(reading: Reading) -> Reading:
 
 
 def _nothing_counts_nothing(mechanism: Any) -> bool:
-    """Say whether rows that are not there can be told to a sum by rows with nothing in them.
+    """Return whether rows that are not there can be told to a sum by rows with nothing in them.
 
     Such a row must be one of the mechanism's domain: about others nothing is assumed, and nothing tested.
     """

@@ -88,7 +88,7 @@ def _inner(b2: Enclosure) -> tuple[Enclosure, Fraction] | None:
     """Return h at the smaller positive root of b³ + (1−B²)b + B, and an exact point near the root.
 
     The root lies between a point where the cubic is proved positive and, right of it, one where it is
-    proved negative; h over that interval is an enclosure of the maximum there.  None where the cubic
+    proved negative; h over that interval is an enclosure of the maximum there.  None if the cubic
     has no sure sign change (for B near 2 the other candidate is larger anyway: h is then within the
     balls of its values, all below 8B²; they cross at B = 2.3548).
     """

@@ -1,4 +1,4 @@
-"""Regret of bandits on made-up people, with rehearsal noise: nothing from here may be released."""
+"""Regret of bandits on synthetic people, with rehearsal noise: nothing from here may be released."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -40,7 +40,7 @@ def rational(number: float) -> Fraction:
 
 @dataclass(frozen=True)
 class Panel:
-    """Data, the kernel of synthetic ones, and ε; None where nothing is private and tails are heavy."""
+    """Data, the kernel of synthetic ones, and ε; None if nothing is private and tails are heavy."""
 
     data: str
     kernel: str
@@ -104,7 +104,7 @@ def beside(panel: Panel, seeds: Sequence[int], runs: Floats) -> dict[str, Any]:
 
     `share` is regret over that of uniform play in the same trial; a row `learns` where its mean lies below 1
     by two standard errors.  `touched` is the share of rewards beyond the clip B + R, of public train rows or
-    of made-up ones.
+    of synthetic ones.
     """
     at_random = np.array([chance(panel, runs.shape[1], seed) for seed in seeds])
     shares = runs.sum(axis=1) / at_random
