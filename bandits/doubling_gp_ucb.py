@@ -125,7 +125,7 @@ class Learner:
     def __init__(self, subject: DoublingGpUcb, noise: Noise) -> None:
         size = subject.features.size
         self._subject, self._noise = subject, noise
-        self._values: list[Integers] = []  # everyone's statistics so far: the epochs' exact sums need them
+        self._values: list[Integers] = []  # all statistics: epochs' exact sums need them
         self._kept: list[tuple[Cover, Integers]] = []  # the released nodes that make up the present prefix
         self._next = 0
         self._gram, self._moment = np.eye(size), np.zeros(size)

@@ -39,7 +39,7 @@ class LdpTgpUcb(PublishedGpUcb):
 
     @cached_property
     def payoffs(self) -> Payoffs:
-        """Return what the learner may assume of what it is told, with the tail that is declared."""
+        """Return the learner's assumptions about its messages, with the declared tail."""
         known = super().payoffs
         if self.tail_power is None:
             return known
@@ -47,5 +47,5 @@ class LdpTgpUcb(PublishedGpUcb):
         return replace(known, start=float(self.bound), scale=scale, tail_power=power)
 
     def learner(self, coins: int) -> TruncatedGpUcb:
-        """Return what chooses points."""
+        """Return the learner, which chooses points."""
         return TruncatedGpUcb(self.space.kernel, self.payoffs, self.constants, coins)

@@ -130,7 +130,7 @@ class PhasedPosterior:
 
     @property
     def correlated(self) -> bool:
-        """Return whether the noise of batches is correlated: as said, or where it drowns small batches."""
+        """Return whether batch noise is correlated: as given, or if it dominates small batches."""
         return self.stream == "correlated" or (self.stream == "chosen" and self.crowd > FIRST)
 
     def covers(self) -> list[Cover]:

@@ -1,4 +1,4 @@
-"""Synthetic datasets, each with a name, and the neighbouring pairs that a changed record makes of them.
+"""Named synthetic datasets, and the neighbouring pairs that a changed record makes of them.
 
 Corners, equal rows, one outlier, ties, the middle of a sorted column, few values: where
 sensitivities and branches go wrong, one of these shows it, and a witness can say which.
@@ -45,7 +45,7 @@ class Pair:
         return sum(((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(here, there, strict=True)), Fraction(0))
 
     def neighbours(self, relation: str) -> bool:
-        """Return whether the record moves no further than the relation allows; without a radius it may."""
+        """Return whether the record moves within the relation's radius, if it has one."""
         radius, far = radius_of(relation), self.travelled
         return radius is None or (far is not None and far <= radius**2)
 

@@ -1,8 +1,8 @@
-"""Forms in which a user's function gets a dataset: an array, a dictionary of columns, a data frame.
+"""Forms of a dataset for a user's function: an array, a dictionary of columns, a data frame.
 
-A dataset travels as a matrix of numbers; here it becomes what the function takes.  Types of columns follow
-from the declaration alone, never from the cells: a column whose cells may be missing has the same type where
-none is.  pandas and Polars are imported only where they are asked for.
+A dataset is sent as a matrix of numbers, and converted here to the function's argument.  Types of
+columns follow from the declaration alone, never from the cells: a column whose cells may be missing
+has the same type where none is.  pandas and Polars are imported only where they are asked for.
 """
 
 import importlib.util
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpaccount.errors import InputError
 
 FORMS: Final = ("array", "dict", "pandas", "polars")
-MISSING: Final = -(2.0**60)  #: stands for a missing cell in a matrix of codes; no bound reaches it
+MISSING: Final = -(2.0**60)  #: the code of a missing cell in a matrix of codes; no bound reaches it
 NUMERIC: Final = ("number", "integer", "boolean")
 
 Matrix = NDArray[Any]  #: a row for each row of the table: whose it is, then a code for each column
@@ -80,13 +80,13 @@ class Layout:
     owners: tuple[str, ...] = ()
 
     def as_list(self) -> list[object]:
-        """Return the layout as it travels."""
+        """Serialise the layout."""
         columns = [[each.name, each.kind, list(each.texts), each.gaps] for each in self.columns]
         return [self.form, columns, self.identity, self.owner, list(self.owners)]
 
     @staticmethod
     def of_list(parts: Sequence[Any]) -> "Layout":
-        """Return a layout that travelled."""
+        """Deserialise a layout."""
         form, columns, identity, owner, owners = parts
         cells = tuple(CodedColumn(name, kind, tuple(texts), gaps) for name, kind, texts, gaps in columns)
         return Layout(form, cells, identity, owner, tuple(owners))
@@ -188,7 +188,7 @@ class Given:
         """Return whether a run changed its copy."""
         try:
             return not _alike(self.dataset, given)
-        except Exception:  # what cannot be compared any more
+        except Exception:  # no longer comparable
             return True
 
 

@@ -1,4 +1,4 @@
-"""What a dataset of a user's own function looks like, and which two datasets are neighbours."""
+"""Shapes of datasets for a user's function, and their neighbouring relation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ MAX_ENTRY = Fraction(10) ** 300
 
 
 class Neighbourhood(Protocol):
-    """What a dataset is and which two are neighbours; the search sees records, one a row."""
+    """Datasets and their neighbouring relation; the search sees records, one a row."""
 
     @property
     def rows(self) -> int:
@@ -38,11 +38,11 @@ class Neighbourhood(Protocol):
 
     @property
     def radius(self) -> float | None:
-        """Return by how much a record moves at most, where that is limited."""
+        """Return the maximum distance by which a record moves, if it is limited."""
 
     @property
     def layout(self) -> Layout | None:
-        """Return how a dataset becomes what the function gets; None if it is that already."""
+        """Return the conversion of a dataset to the function's argument; None if none is needed."""
 
     def data(self, records: NDArray[np.float64]) -> Data:
         """Return records as a dataset."""

@@ -73,7 +73,7 @@ def side(play: Play, *, apart: bool = False) -> Run | Failed:
         return _unpacked(fork.apart(lambda: _packed(play())))
     except fork.NoAnswer:
         return Failed("its process ended")
-    except (ValueError, TypeError, AttributeError, LookupError):  # a corrupted answer of its process
+    except (ValueError, TypeError, AttributeError, LookupError):  # a corrupted answer
         return Failed("its process gave no run")
 
 

@@ -185,7 +185,7 @@ Run = Callable[[dict[str, Any], int], dict[str, Any]]
 
 @dataclass(frozen=True)
 class PaperClaim:
-    """A named claim: its source, what it says, its parameters and how it is checked.
+    """A named claim: its source, statement, parameters and check.
 
     `check` takes the parameters (exact numbers and words) and returns what it really costs.  `run`, where
     there is one, simulates the published algorithm at them with a seed, attacks it at the witness pair and

@@ -1,4 +1,4 @@
-"""Code of others runs in processes of their own, under a wall limit and a memory limit.
+"""Worker processes for untrusted code, with a wall-clock timeout and a memory limit.
 
 What such code does to its process (an exit, a crash, a hang) reaches this program as an `Outcome`.
 """
@@ -45,7 +45,7 @@ class TimeUp(Exception):  # noqa: N818
 
 
 class Gone(Exception):  # noqa: N818
-    """The process died or was killed; the text says how."""
+    """The process died or was killed; the text describes how."""
 
 
 class Process:

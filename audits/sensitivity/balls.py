@@ -28,7 +28,7 @@ class Undecided(Exception):  # noqa: N818
 
 
 class Unsupported(Exception):  # noqa: N818
-    """The query does what is not defined on balls; the text says what."""
+    """The query uses an operation that is not defined on balls; the text names it."""
 
 
 def _both_ways(apply: Callable[["Ball", "Ball"], "Ball"]) -> tuple[Callable[["Ball", Any], Any], ...]:

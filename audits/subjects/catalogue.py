@@ -317,5 +317,5 @@ def values_of(subject: Subject) -> dict[str, object]:
 
 
 def name_of(made_by: type) -> str:
-    """Return the name of the file that a subject's class stands in, with hyphens."""
+    """Return the name of the file that defines a subject's class, with hyphens."""
     return made_by.__module__.rpartition(".")[2].replace("_", "-")

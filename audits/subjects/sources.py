@@ -18,7 +18,7 @@ UNDERNEATH = ("numpy", "scipy", "opendp", "python-flint")
 
 
 def source_file(made_by: type) -> Path:
-    """Return the file that a class stands in; raises `InputError` if there is none."""
+    """Return the file that defines a class; raises `InputError` if there is none."""
     try:
         file = Path(inspect.getfile(made_by))
     except (TypeError, OSError):
@@ -52,7 +52,7 @@ def modules_of(made_by: type) -> list[Path]:
 
 
 def digest_of_code(made_by: type) -> str:
-    """Return one digest over the code that a run rests on: own modules, four packages, versions underneath.
+    """Return one digest over the code of a run: own modules, four packages, dependency versions.
 
     Names count as well as contents.  Raises `InputError` if a file or a package is missing.
     """
@@ -70,7 +70,7 @@ def digest_of_code(made_by: type) -> str:
 
 
 def uncovered(made_by: type) -> tuple[str, ...]:
-    """Say which code is loaded that the digest does not cover, in a sentence; none where all is covered.
+    """Return a sentence on loaded code that the digest does not cover; none if all is covered.
 
     That is other files of the class's folder, found under computed names, and installed packages.
     """
@@ -112,7 +112,7 @@ def _has_source(made_by: type) -> bool:
 
 
 def _root(made_by: type) -> Path:
-    """Return the folder that a class's top module or package stands in."""
+    """Return the folder of a class's top-level module or package."""
     file = source_file(made_by)
     return file.parents[made_by.__module__.count(".") + (file.name == "__init__.py")]
 

@@ -46,7 +46,7 @@ class Course(Protocol):
 
     @property
     def last_is_read(self) -> bool:
-        """Return whether the last batch's sum is shown; else nobody acts on it, and it is not made."""
+        """Return whether the last batch's sum is shown; else it is not computed."""
 
     def ask(self, context: Floats | None) -> Shown:
         """Return what the person of the next slot is shown: the index of a candidate, or of a point."""

@@ -94,7 +94,7 @@ class Contextual:
         return domain(self.rounds, self.candidates, self.dimension)
 
     def feature_map(self, lengthscale: Fraction) -> Features:
-        """Return the public feature map of this length scale; raises `InputError` if there is none."""
+        """Return the public feature map of this length scale; raises `InputError` if none."""
         if self.nodes not in NODES:
             raise InputError(f"nodes is {self.nodes[:40]!r}", f"known: {', '.join(NODES)}")
         per_axis = self.nodes_per_axis

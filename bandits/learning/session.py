@@ -127,7 +127,7 @@ class Session:
 
     @classmethod
     def rehearse(cls, subject: Live, file: Path, seed: int, coins: int = 0) -> "Session":
-        """Begin or take up a session of synthetic people, with rehearsal noise: never to be released."""
+        """Start or resume a session of synthetic people, with rehearsal noise: not releasable."""
         journal, theorem = _begun(subject, file, coins, f"rehearsal {seed}")
         with _or_closed(journal):
             return cls(subject, journal, Rehearsed(theorem, seed), coins)
@@ -170,7 +170,7 @@ class Session:
         return [number for number in range(first, self.asked + 1) if number not in self._rewards]
 
     def ticket(self, number: int) -> Ticket:
-        """Return a ticket again, for a person who lost it; raises `InputError` if it was never given."""
+        """Return a lost ticket again; raises `InputError` if it was never issued."""
         if type(number) is not int or not 1 <= number <= self.asked:
             raise InputError(f"ticket {number!r} was never given", f"{self.asked} were, numbered from 1")
         return self._tickets[number - 1]

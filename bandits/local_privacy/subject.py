@@ -71,7 +71,7 @@ class LocalRewards:
 
     @cached_property
     def space(self) -> Points:
-        """Return the public points and their kernel; raises `InputError` if there are other points."""
+        """Return the public points and their kernel; raises `InputError` for other points."""
         if self.kernel not in FILES:
             return grid(self.kernel, float(self.lengthscale), self.points)
         if self.lengthscale != LENGTHSCALE:

@@ -69,7 +69,7 @@ class Supremum:
 
     @property
     def scale(self) -> Fraction:
-        """Return a number that sup σ̄² is proved not to exceed; raises `InputError` if none is known."""
+        """Return a proved upper bound on sup σ̄²; raises `InputError` if none is known."""
         if self.over != FINITE and self.metric is None:
             raise InputError(
                 "a maximum over a grid does not bound a supremum over the box",

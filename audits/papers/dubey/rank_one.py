@@ -79,7 +79,7 @@ def at_pair(y: Fraction, other: Fraction) -> Enclosure:
 
 
 def _opposite(b2: Enclosure) -> Enclosure:
-    """Return 8B², joined with 2(1+B²)² where B² cannot be told from 1."""
+    """Return 8B², joined with 2(1+B²)² if B² may be on either side of 1."""
     found = enclose(lambda: 8 * of(b2))
     return found if b2.lower is not None and b2.lower >= 1 else _larger(found, ball_bound(b2))
 

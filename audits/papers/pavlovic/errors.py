@@ -65,7 +65,7 @@ def asked(errors: Floats, count: int) -> Floats:
 
 
 def beside(world: Draws, seeds: Sequence[int], played: Floats) -> dict[str, Any]:
-    """Return what a row says beside its mean: the error of chance, and the mean of worst contexts."""
+    """Return a row's additional entries: the error of chance, and the mean of worst contexts."""
     return {"chance": round(world.chance(seeds), 6), "worst": round(float(played.max(axis=1).mean()), 6)}
 
 
