@@ -161,8 +161,8 @@ def release(
 ) -> View:
     """Validate the shape, charge the mechanism's proof at `delta`, run it; return its output.
 
-    `purpose` is the text of the ledger's entry, and `key` the name of the charge.  `cover` is the
-    range (first, last) of the rows' units: at least as many as the mechanism's public number of
+    `purpose` is the text of the ledger's entry, and `key` makes the charge idempotent.  `cover` is
+    the range (first, last) of the rows' units: at least as many as the mechanism's public number of
     rows, which under add-remove is its limit, whatever the private number is; without a cover all
     units pay.  `coins` seeds the mechanism's public coins.  Raises `InputError` (nothing charged)
     for data of a wrong shape, and what `Ledger.charge` raises.  Values out of range are not an

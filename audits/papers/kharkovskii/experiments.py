@@ -97,7 +97,7 @@ def published(
 
 @lru_cache(maxsize=256)  # tables 1-9 have the same six times
 def ours(experiment: Experiment, subject: Any, rounds: int, seed: int) -> Floats:
-    """Play the noise-aware modeler on rows that `subject` releases, with simulated noise of its distribution."""
+    """Play the noise-aware modeler on rows released by `subject`, with simulated noise."""
     made = experiment.made(seed)
     rows = subject.simulated(made.points, np.random.default_rng([21, seed]))
     kernel = experiment.kernel(made, subject.spread)

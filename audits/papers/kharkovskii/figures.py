@@ -1,4 +1,4 @@
-"""Kharkovskii, Dai & Low 2020: Figure 2, Branin–Hoo and Tables 1–9, compared with ours and no privacy.
+"""Kharkovskii, Dai & Low 2020: Figure 2, Branin–Hoo and Tables 1–9, with ours and no privacy.
 
 The published transform is run as it stands, with the verdict on its theorem: it provides no
 privacy, so its rows say what a release that hides nothing is worth.  `excess` is what is left
