@@ -1,1 +1,1 @@
-"""Attacks on what was claimed, and the certificate at the end."""
+"""Audits: attacks on privacy claims, property tests of proofs, and certificates of the result."""

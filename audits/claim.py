@@ -15,14 +15,14 @@ from mechanisms.table.declaration import KEYS as TABLE_KEYS
 from mechanisms.table.declaration import Table, read_table
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
-OPEN = "row-noise"  #: what a claim names that leaves the noise of its rows open
+OPEN = "row-noise"  #: the subject of a claim that leaves the choice of row noise open
 MODELS = tuple(Observer)
 RELATIONS = (*Relation, BOUNDED_ROW)
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The promise: (ε, δ) for neighbours under `relation`, as seen under `model`."""
+    """The promised (ε, δ) for neighbouring datasets under `relation`; `model` is the observer."""
 
     model: str
     unit: str
@@ -33,13 +33,13 @@ class Guarantee:
 
     @property
     def neighbours(self) -> str:
-        """Return the relation as proofs say it: with its radius, if it has one."""
+        """Return the adjacency relation as proofs write it, with its radius if it has one."""
         return self.relation if self.radius is None else bounded_row(self.radius)
 
 
 @dataclass(frozen=True)
 class AuditPlan:
-    """How hard to attack: runs in each world, family-wise confidence, seconds for code of others, seed."""
+    """Attack settings: runs a dataset, family-wise confidence, seconds for user code, seed."""
 
     trials: int = 20_000
     confidence: Fraction = Fraction(19, 20)
@@ -49,7 +49,7 @@ class AuditPlan:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim as read; `written` is the document with its numbers as JSON holds them."""
+    """A parsed claim; `written` is the source document with numbers as in JSON."""
 
     path: Path
     name: str
@@ -57,25 +57,25 @@ class Claim:
     use: str
     parameters: Place | None
     data_shape: Place | None
-    examples: Path | None  #: a public or made-up table, whose neighbours are tried too
+    examples: Path | None  #: a public or synthetic table, whose neighbours are tested too
     data_file: Path | None
     ledger: str | None
-    public_data: bool  #: the claim says that its data file is public, so that runs on it may be evaluated
-    table: Table | None  #: what the claim declares of its data file
+    public_data: bool  #: data declared public, so runs may be evaluated
+    table: Table | None  #: the table that the claim declares for its data file
     audit: AuditPlan
     accepted: frozenset[str]  #: assumptions without a test that the claim accepts, as "rule query"
     written: dict[str, Any]
-    because: str | None = None  #: why the noise is this one, where the file left it open
-    scope: str | None = None  #: of the ledger, in which a release is charged
+    because: str | None = None  #: the reason for the chosen noise, if the file left it open
+    scope: str | None = None  #: the ledger's scope to which a release is charged
 
     def paid_by(self, ledger: str | None) -> str | None:
-        """Return the ledger that pays, the claim's or this one; raises `InputError` where both are given."""
+        """Return the ledger to charge; raises `InputError` if the claim names one, too."""
         if self.ledger is not None and ledger is not None:
             raise InputError(f"{self.path} names the ledger that pays", "leave --ledger out")
         return ledger if self.ledger is None else self.ledger
 
     def check_in_force(self) -> None:
-        """Raise `InputError` where the claim's last day, in UTC, is past: nothing is certified of it then."""
+        """Raise `InputError` if the claim has expired (its last day, in UTC, is past)."""
         until = self.written.get("governance", {}).get("valid_until")
         if until is not None and date.fromisoformat(until[:10]) < datetime.now(UTC).date():
             raise InputError(
@@ -91,7 +91,7 @@ def read_claim(path: Path) -> Claim:
 
 
 def _with_noise(claim: Claim, place: Place) -> Claim:
-    """Return a claim that leaves the noise of its rows open with the one that public numbers choose."""
+    """Return the claim with its row noise chosen from public numbers, if it left it open."""
     from bandits.outsourced_optimisation.row_noise import choose
 
     if claim.table is None or claim.parameters is None:
@@ -174,9 +174,10 @@ def _audit(place: Place) -> AuditPlan:
 
 
 def _data(place: Place, claim: Path) -> tuple[Path | None, str | None, bool, Table | None]:
-    """Return the file, the ledger, whether the file is public, and the table that is declared, if any.
+    """Return the file, the ledger, whether the file is public, and the declared table, if any.
 
-    A claim about every table of its columns names neither file nor ledger: `dpaccount curate` is given them.
+    A claim about all tables with its columns names neither file nor ledger: `dpaccount curate` gets
+    them.
     """
     declared = isinstance(place.value, dict) and "columns" in place.value
     about_any = declared and not {"file", "ledger", "scope"} & place.value.keys()
@@ -199,7 +200,7 @@ REAL = {"guarantee": ("epsilon", "delta", "radius"), "audit": ("confidence", "se
 
 
 def _numbers_read(claim: dict[str, Any]) -> dict[str, Any]:
-    """Return a claim that was read without error, numbers written as text as the numbers that they are."""
+    """Return a valid claim with numbers that were written as text converted to numbers."""
     found = {**claim, **{name: _read_in(claim[name], keys) for name, keys in REAL.items() if name in claim}}
     data = claim.get("data")
     if isinstance(data, dict) and "columns" in data:
@@ -214,7 +215,7 @@ def _read_in(table: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _without_password(written: dict[str, Any]) -> dict[str, Any]:
-    """Return the claim for a certificate: a password in the ledger's URL is not repeated."""
+    """Return the claim for a certificate, with the password removed from the ledger's URL."""
     data = written.get("data")
     if isinstance(data, dict) and "ledger" in data:
         hidden = re.sub(r"://([^:/@]*):[^@]*@", r"://\1:***@", str(data["ledger"]))
@@ -223,7 +224,7 @@ def _without_password(written: dict[str, Any]) -> dict[str, Any]:
 
 
 def inside(folder: Path, place: Place) -> Path:
-    """Return the path written at `place`, relative to `folder`; refuses paths that leave it."""
+    """Return the path written at `place`, relative to `folder`; refuses paths outside of it."""
     text = place.text()
     if not text or "\0" in text:
         raise place.wrong("an empty path", f"name a file inside {folder}")
@@ -248,7 +249,7 @@ def _day(place: Place) -> None:
 
 
 def as_written(value: Any) -> Any:
-    """Return a parsed document for JSON: numbers as doubles where that is exact, else decimal strings."""
+    """Serialise a parsed document for JSON: numbers as doubles if exact, else as text."""
     if isinstance(value, dict):
         return {key: as_written(member) for key, member in value.items()}
     if isinstance(value, list):

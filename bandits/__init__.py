@@ -1,1 +1,1 @@
-"""Private kernel bandits that draw their budget from dpaccount."""
+"""Differentially private kernel bandits, accounted by dpaccount."""

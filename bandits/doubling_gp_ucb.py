@@ -57,7 +57,7 @@ class DoublingGpUcb(contextual.Calibrated, contextual.Contextual):
     width: Fraction = Fraction(1, 10)
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         contextual.domain(self.rounds, self.candidates, self.dimension)
         if self.mode not in MODES:
             raise InputError(f"mode is {self.mode[:40]!r}", f"known: {', '.join(MODES)}")
@@ -125,7 +125,7 @@ class Learner:
     def __init__(self, subject: DoublingGpUcb, noise: Noise) -> None:
         size = subject.features.size
         self._subject, self._noise = subject, noise
-        self._values: list[Integers] = []  # everybody's statistics so far: the epochs' exact sums need them
+        self._values: list[Integers] = []  # all statistics: epochs' exact sums need them
         self._kept: list[tuple[Cover, Integers]] = []  # the released nodes that make up the present prefix
         self._next = 0
         self._gram, self._moment = np.eye(size), np.zeros(size)

@@ -4,7 +4,7 @@ Learners are shown uniform actions, by public coins.  In up to three phases (an 
 the rest) their clipped residuals are spread over public directions and only the noisy sum of a phase is
 released; each learner is in one sum, whose Gram matrix is its public expectation.  From the sums follows a
 function of context and action that everyone may see, and people who come later are shown its best action:
-they pay nothing, and their context enters nothing that others see.
+they cost nothing, and their context affects nothing that others see.
 
 Contexts are rounded to public cells of [0, 1] and actions are a public grid of it.  Directions g have norm at
 most 1 at every pair of both, so replacing a learner's context and reward moves a sum by at most 2 in units
@@ -85,7 +85,7 @@ class FunctionRelease(Calibrated):
     sigma: Fraction | None = None
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         if self.phases not in FIRST_SHARES:
             raise InputError(f"phases is {self.phases}", "it is 1, 2 or 3")
         least = {1: 2, 2: 4, 3: 8}[self.phases]
@@ -118,7 +118,7 @@ class FunctionRelease(Calibrated):
 
     @property
     def numbers(self) -> int:
-        """Return how many numbers a phase releases at most."""
+        """Return the maximum number of values that a phase releases."""
         return min(self.features.size, MAX_K_NORM_NUMBERS) if self.law == "k-norm" else self.features.size
 
     @cached_property
@@ -163,7 +163,7 @@ class FunctionRelease(Calibrated):
         return approximate(nodes(leaf, phases), delta)
 
     def _people(self) -> tuple[Theorem, Theorem]:
-        """Return what a learner moves, and which learners each phase reads."""
+        """Return a learner's contribution, and the learners that each phase reads."""
         inside = assume_ball("phase", Fraction(1), REPLACE_ONE, "movement", source="dp-output")
         return linear(inside), assume_covers("phase", self.covers(), "movement")
 
@@ -183,7 +183,7 @@ class FunctionRelease(Calibrated):
         return FunctionCourse(self, noise, coins)
 
     def report(self, view: View) -> dict[str, object]:
-        """Return the best action of every cell of contexts, and what the promise rests on."""
+        """Return the best action of every context cell, and the guarantee's assumptions."""
         return {
             "best_action": np.asarray(view.public["values"]).argmax(axis=1).tolist(),
             "privacy_rests_on": [
@@ -196,14 +196,14 @@ class FunctionRelease(Calibrated):
 
 
 class FunctionCourse:
-    """A run over people who bring a context each; what they are shown is for their own eyes."""
+    """A run over people with a context each; their actions are shown to them alone."""
 
     candidates = 1
 
     def __init__(self, subject: FunctionRelease, noise: Noise, coins: int) -> None:
         served = [(subject.rounds + 1, subject.rounds + subject.served)] if subject.served else []
         self.batches = [*subject.covers(), *served]
-        self.last_is_read = not served  # nobody learns from those who are only served
+        self.last_is_read = not served  # people who are only served do not contribute
         self.context, reach = Domain(1, (-0.5,), (1.5,), (False,)), 4 * float(subject.bound)
         self.reward = Domain(1, (-reach,), (reach,), (False,))
         self._grid, self._noise, self._rounds = subject.grid, noise, subject.rounds
@@ -217,11 +217,11 @@ class FunctionCourse:
         self._learner.begin(self._phases[0][1])
 
     def learner(self, subject: FunctionRelease) -> FunctionLearner:
-        """Return what learns from sums."""
+        """Return the learner, which reads released sums."""
         return FunctionLearner(subject.features, subject.deviation, subject.numbers, float(subject.bound))
 
     def ask(self, context: Floats | None) -> Actions:
-        """Return a uniform action for a learner, and the best one by now for who is only served."""
+        """Return a uniform action for a learner, and the current best one for a served person."""
         cell = self._grid.cell(float(np.asarray(context).flat[0]))
         if len(self._actions) < self._rounds:
             action = self._uniform[len(self._actions)]
@@ -233,7 +233,7 @@ class FunctionCourse:
 
     def close(self, rewards: Floats, answered: Answered) -> None:
         """Release the sum of the phase under way, learn from it, and begin the next."""
-        places = np.zeros(len(rewards), dtype=np.int64)  # of slots that nobody came to any place will do
+        places = np.zeros(len(rewards), dtype=np.int64)  # for empty slots any value will do
         places[: len(self._places)] = self._places
         exact = self._learner.contributions(places, rewards, answered)
         released = self._noise.noisy("phase", len(self._sums), exact)

@@ -1,14 +1,14 @@
 """Jointly private contextual GP-UCB: noisy sums of features over a binary tree.
 
 Round t brings a person with a decision set and a reward; the released statistics are prefix sums of
-[φφᵀ, φy; yφᵀ, ·], noised as one symmetric matrix (Dubey 2021, Algorithms 1 and 2).  A person's action
-reads their own decision set and released sums of others: joint differential privacy by the billboard
-rule.  The roles of Algorithm 1 are separate objects here: the `Privatiser` alone sees what was played
-and paid, the `Server` reads releases only and scores candidates where the person is.
+[φφᵀ, φy; yφᵀ, ·], noised as one symmetric matrix (Dubey 2021, Algorithms 1 and 2).  A person's
+action reads their own decision set and released sums of others: joint differential privacy by the
+billboard rule.  The roles of Algorithm 1 are separate objects here: only the `Privatiser` sees
+actions and rewards; the `Server` reads releases only and scores candidates on the person's side.
 
-``exact`` calibration adds the least noise that the kernel proves, centres rewards and leaves the corner
-y² out, which nothing reads; ``published`` keeps all as printed, noise by Lemma 2 as its proof reads
-and shift by Lemma 3, and is proved at what that noise really costs.
+``exact`` calibration adds the least noise that the kernel proves, centres rewards and leaves the
+corner y² out, which nothing reads; ``published`` keeps everything as printed, noise by Lemma 2 as
+in its proof and shift by Lemma 3, and is proved at the true cost of that noise.
 """
 
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
     growth: Fraction = Fraction(1, 16)
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         contextual.domain(self.rounds, self.candidates, self.dimension)
         continual_sums.known_stream(self.stream, ("tree", "honaker"))
         if self.calibration not in CALIBRATIONS:
@@ -121,7 +121,7 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
 
     @cached_property
     def noise_scale(self) -> Fraction:
-        """Return σ: as given, by Lemma 2, or the least that is proved to be enough."""
+        """Return σ: as given, by Lemma 2, or the least that is proved to suffice."""
         if self.sigma is None and self.calibration == "published":
             return published_noise.lemma2_sigma(self.epsilon, self.delta, self.rounds, self.reward)
         return super().noise_scale
@@ -139,10 +139,10 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
         )
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
-        """Serve every person once, in order; a person sees their own action, everybody what was learned.
+        """Serve every person once, in order; actions are private, the learned parameters public.
 
-        The posterior mean at x is φ(x)ᵀG⁻¹u of the public `gram` G and `moment` u (Remark 1: release of
-        parameters); both are functions of released sums.
+        The posterior mean at x is φ(x)ᵀG⁻¹u of the public `gram` G and `moment` u (Remark 1:
+        release of parameters); both are functions of released sums.
         """
         return contextual.served(self.course(noise, coins), data, self.candidates)
 
@@ -156,7 +156,7 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
 
 
 class Privatiser:
-    """Sees what was played and paid; hands out noisy prefix sums only."""
+    """Sees actions and rewards; returns noisy prefix sums only."""
 
     def __init__(self, subject: JdpGpUcb, noise: Noise) -> None:
         self._subject = subject
@@ -174,7 +174,7 @@ class Privatiser:
 
 
 class Server:
-    """Reads released sums; scores whatever candidates a person has."""
+    """Reads released sums only; scores a person's candidates."""
 
     def __init__(self, subject: JdpGpUcb) -> None:
         self._subject, size = subject, subject.features.size
@@ -187,7 +187,7 @@ class Server:
         return self._posterior.upper_bounds(candidates, self._width)
 
     def parameters(self) -> dict[str, Floats]:
-        """Return what the posterior is made of: (G, u) as last refreshed."""
+        """Return the posterior's parameters (G, u) as last refreshed."""
         return {"gram": self._posterior.gram, "moment": self._posterior.moment}
 
     def receive(self, rounds: int, released: Floats) -> None:

@@ -14,5 +14,5 @@ class LdpAtaGpUcb(PublishedGpUcb):
     source: ClassVar[str] = "Zhou & Tan 2020, Algorithm 1 and Theorem 2; clip before the channel is ours"
 
     def learner(self, coins: int) -> AdaptivelyTruncatedGpUcb:
-        """Return what chooses points."""
+        """Return the learner, which chooses points."""
         return AdaptivelyTruncatedGpUcb(self.space.kernel, self.payoffs, self.rounds, self.constants, coins)

@@ -1,9 +1,9 @@
-"""GP-UCB on the Laplace channel as printed: no clip, so private only where no reward is beyond B + R.
+"""GP-UCB on the Laplace channel as printed: no clip, so private only if no reward exceeds B + R.
 
 Zhou & Tan 2020 add Laplace noise of scale 2(B + R)/ε to each reward.  B bounds the mean reward and
-R the noise; where a reward may be further out, as with noise that has no bound, two of them are further
-apart than 2(B + R), and the promise does not hold.  The claim has to say how far out rewards can be; the
-hypothesis that is then tested, reward-within-B-plus-R, is the condition.
+R the noise; if a reward may be larger, as with unbounded noise, two of them are further
+apart than 2(B + R), and the guarantee fails.  The claim must declare a bound on rewards; the
+hypothesis reward-within-B-plus-R, which is then tested, is the condition.
 """
 
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from dpaccount.proof import Theorem
 from mechanisms.local.channels import laplace_answer, laplace_proof
 from mechanisms.subject import EXAMPLE, Domain, wide
 
-WIDEST = 2.0**30  #: of B + R: what 64 bits hold with noise; it protects nobody
+WIDEST = 2.0**30  #: of B + R: what 64 bits hold with noise; it provides no privacy
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class LdpCtlGpUcb(LocalRewards):
     rewards_within: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(3)})
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         super().__post_init__()
         if self.width < 0 or self.rewards_within <= 0:
             raise out_of_range("width >= 0 and rewards_within > 0")
 
     def domain(self) -> Domain:
-        """Return one row a person: what every point would pay them, as far out as the claim says."""
+        """Return one row a person: the reward of every point, within the claim's bound."""
         return wide(self.rounds, len(self.space), float(self.rewards_within))
 
     def _messages(self, delta: Fraction) -> Theorem:

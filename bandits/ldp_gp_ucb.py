@@ -21,7 +21,7 @@ class LdpGpUcb(LocalRewards):
     width: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         super().__post_init__()
         if self.width < 0:
             raise out_of_range("width >= 0")

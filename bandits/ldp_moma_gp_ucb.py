@@ -28,7 +28,7 @@ class LdpMomaGpUcb(PublishedGpUcb):
     users: str = "new"
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         super().__post_init__()
         if self.users not in USERS:
             raise InputError(f"users is {self.users[:40]!r}", f"known: {', '.join(USERS)}")
@@ -44,7 +44,7 @@ class LdpMomaGpUcb(PublishedGpUcb):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return what a certificate says of people who answer more than once."""
+        """Return the certificate's warnings about people who answer more than once."""
         if self.users == "new":
             return (
                 f"Epsilon is a person's who answers once; who answered all {self.replays} replays of an epoch"
@@ -53,11 +53,11 @@ class LdpMomaGpUcb(PublishedGpUcb):
         return (f"A person answers all {self.replays} replays of an epoch, and pays for each.",)
 
     def row(self, slot: int) -> int:
-        """Return whose row answers a slot: one each, or one an epoch."""
+        """Return the row that answers each slot: one per slot, or one per epoch."""
         return slot if self.users == "new" else slot // self.replays
 
     def domain(self) -> Domain:
-        """Return one row a person: what every point would pay them, beyond the clip too."""
+        """Return one row a person: the reward of every point, also beyond the clip."""
         every = super().domain()
         return Domain(self.row(self.rounds - 1) + 1, every.low, every.high, every.integer)
 
@@ -66,7 +66,7 @@ class LdpMomaGpUcb(PublishedGpUcb):
         return self.by.proof(name_of(self), self.rounds, delta, self.constants_from, each)
 
     def learner(self, coins: int) -> MedianOfMeansGpUcb:
-        """Return what chooses points."""
+        """Return the learner, which chooses points."""
         return MedianOfMeansGpUcb(
             self.space.kernel, self.payoffs, self.rounds, self.constants, coins, self.replays
         )

@@ -25,7 +25,7 @@ class LdpTgpUcb(PublishedGpUcb):
     tail_scale: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         super().__post_init__()
         if self.tail_power is None and self.tail_scale != 1:
             raise InputError("tail_scale is that of a tail whose tail_power is given", "give both or neither")
@@ -39,7 +39,7 @@ class LdpTgpUcb(PublishedGpUcb):
 
     @cached_property
     def payoffs(self) -> Payoffs:
-        """Return what the learner may assume of what it is told, with the tail that is declared."""
+        """Return the learner's assumptions about its messages, with the declared tail."""
         known = super().payoffs
         if self.tail_power is None:
             return known
@@ -47,5 +47,5 @@ class LdpTgpUcb(PublishedGpUcb):
         return replace(known, start=float(self.bound), scale=scale, tail_power=power)
 
     def learner(self, coins: int) -> TruncatedGpUcb:
-        """Return what chooses points."""
+        """Return the learner, which chooses points."""
         return TruncatedGpUcb(self.space.kernel, self.payoffs, self.constants, coins)

@@ -1,4 +1,4 @@
-"""Locally private contextual GP-UCB: every person noises their own statistics before they leave.
+"""Locally private contextual GP-UCB: every person adds noise to their own statistics.
 
 Dubey 2021, Algorithm 3, with client and server as separate objects: the server sends what it has learned,
 a client chooses, plays and answers with one noisy message, of which the server keeps the sum.  A person's
@@ -72,7 +72,7 @@ class LocalGpUcb(contextual.Contextual):
     refresh: int = 8
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         contextual.domain(self.rounds, self.candidates, self.dimension)
         if self.calibration not in ("exact", "published"):
             raise InputError(f"calibration is {self.calibration[:40]!r}", "known: exact, published")
@@ -140,7 +140,7 @@ class LocalGpUcb(contextual.Contextual):
         ties, actions = np.random.default_rng(coins), []
 
         def pays(first: int, shown: list[Floats]) -> Floats:
-            """Let a batch's people choose where they are, and answer, unless nobody is to learn from them."""
+            """Let a batch's people choose locally, and answer if their answers are needed."""
             messages = []
             for number, sent in enumerate(shown, first):
                 points, rewards = data[number, : -self.candidates], data[number, -self.candidates :]
@@ -160,7 +160,7 @@ class LocalGpUcb(contextual.Contextual):
 
 
 class Client:
-    """One person's side: holds what was played and paid, sends a noisy message of it.
+    """The client of one person: holds action and reward, sends a noisy message of them.
 
     `number` is the person's slot, from 0.
     """
@@ -169,7 +169,7 @@ class Client:
         self._subject, self._noise, self._number = subject, noise, number
 
     def choose(self, sent: Floats, candidates: Floats, ties: Floats) -> int:
-        """Return the place of the candidate (row of features) of largest bound, from what the server sent."""
+        """Return the index of the candidate with the largest bound, by the server's parameters."""
         size = candidates.shape[1]
         gram, moment = sent[:-size].reshape(size, size), sent[-size:]
         return contextual.pick(upper_bounds(candidates, gram, moment, float(self._subject.width)), ties)
@@ -191,7 +191,7 @@ class Client:
 
 
 class Aggregator:
-    """The other side: sums messages, and sends every client what it has learned."""
+    """The server: sums messages, and sends every client its learned parameters."""
 
     def __init__(self, subject: LocalGpUcb) -> None:
         size = subject.features.size
@@ -200,7 +200,7 @@ class Aggregator:
         self.gram, self.moment = np.eye(size), np.zeros(size)
 
     def receive(self, message: Floats | None) -> None:
-        """Add a message, or none; refresh what is sent: shifted to be positive definite, at least 1."""
+        """Add a message, or none; refresh the parameters: shifted to eigenvalues of at least 1."""
         if message is not None:
             matrix, vector = self._parts(message)
             self._matrix, self._vector = self._matrix + matrix, self._vector + vector
@@ -235,7 +235,7 @@ def _symmetric(upper: Floats, size: int) -> Floats:
 
 
 class LocalCourse:
-    """The server's run: a person is shown what it has learned, (G, u) in a row, and tells a message."""
+    """The server's run: a person is shown (G, u) in a row, and answers with a message."""
 
     last_is_read = False
     context, candidates = None, 0
@@ -248,7 +248,7 @@ class LocalCourse:
         self._server = Aggregator(subject)
 
     def ask(self, context: Floats | None = None) -> Floats:
-        """Return what a client scores its own candidates by."""
+        """Return the parameters by which a client scores its own candidates."""
         return np.concatenate([self._server.gram.ravel(), self._server.moment])
 
     def close(self, rewards: Floats, answered: Answered) -> None:
@@ -257,5 +257,5 @@ class LocalCourse:
             self._server.receive(message if known else None)
 
     def view(self) -> View:
-        """Return what the server has learned; nobody's action is known to it."""
+        """Return the learned parameters; the server knows no actions."""
         return View(public={"gram": self._server.gram, "moment": self._server.moment})

@@ -1,9 +1,9 @@
-"""Local optimisation from residuals: each person answers how their reward differs from what is expected.
+"""Local optimisation from residuals: people report their reward's deviation from a prediction.
 
-Beside the point the server shows a person μ(x), the posterior mean there, and a clip C: functions of earlier
-messages and of coins.  Their device answers by the channel for clip(y − μ, ±C)/C, by default in one bit.
-Whatever μ and C are, the answer is drawn from one and the same table, so it is ε-DP for every history; C does
-not enter the privacy, only the noise, which is in units of C.
+With the point the server shows a person μ(x), the posterior mean there, and a clip C: functions of
+earlier messages and of coins.  Their device answers by the channel for clip(y − μ, ±C)/C, by
+default in one bit.  Whatever μ and C are, the answer is drawn from one and the same table, so it is
+ε-DP for every history; C does not enter the privacy, only the noise, which is in units of C.
 """
 
 from dataclasses import dataclass
@@ -30,13 +30,13 @@ class LocalPosterior(LocalRewards):
     keep: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         super().__post_init__()
         if self.explore < 0 or self.keep <= 0:
             raise out_of_range("explore >= 0 and keep > 0")
 
     def learner(self, coins: int) -> ResidualPosterior:
-        """Return the posterior before anybody answered."""
+        """Return the posterior before any answer."""
         return ResidualPosterior(
             self.space.features,
             (float(self.bound), float(self.noise_bound)),

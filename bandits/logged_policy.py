@@ -1,13 +1,15 @@
 """Logged policy: which arm serves people best, learned from a randomised log under joint privacy.
 
-Every record is a public slot.  Its logged arm and the slot's own coins give an offer and, by a policy that
-is a function of earlier releases, a recommendation.  The slot adds (2y − 1, 1) to the sum and count of its
-arm if that arm is recommended, and else a 1 to the number of those passed over: all in its own slot, so
-that nobody else is moved.  Given the releases before its batch, a contribution depends on its own record and
-coins only, and replacing it moves its batch's release by at most 2.
+Every record is a public slot.  Its logged arm and the slot's own coins give an offer and, by a
+policy that is a function of earlier releases, a recommendation.  The slot adds (2y − 1, 1) to the
+sum and count of its arm if that arm is recommended, and else a 1 to the number of skipped records:
+all in its own slot, so that no other slot shifts.  Given the releases before its batch, a
+contribution depends on its own record and coins only, and replacing it moves its batch's release by
+at most 2.
 
-Of pairs, the arm with the larger upper confidence bound is recommended; of the whole set, arms in the shares
-of Thompson sampling.  In the last batch the final policy is only measured, and everybody counts.
+Of pairs, the arm with the larger upper confidence bound is recommended; of the whole set, arms in
+the shares of Thompson sampling.  In the last batch the final policy is only measured, and everyone
+counts.
 """
 
 from dataclasses import dataclass, replace
@@ -76,7 +78,7 @@ class LoggedPolicy:
     sigma: Fraction = Fraction(271, 32)
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         if not all(isinstance(each, tuple) for each in (self.arms, self.contexts, self.logging, self.offers)):
             raise InputError(
                 "arms, contexts, shares and offers follow from a table", "declare [data.columns]"
@@ -143,7 +145,7 @@ class LoggedPolicy:
 
     @property
     def offered(self) -> Offers:
-        """Return what slots are offered."""
+        """Return the offers of the slots."""
         return Offers(self.shares, self.offers)
 
     @property
@@ -225,7 +227,7 @@ class LoggedPolicy:
     def report(self, view: View) -> dict[str, object]:
         """Return the arms in the final policy's order, and its value with both of its errors.
 
-        Where the noisy counts contradict a declared share, that is said and no arm is named best.
+        If the noisy counts contradict a declared share, there is a warning and no best arm.
         """
         values = np.asarray(view.public["values"])
         released = np.asarray(view.public["arm-sums"])
@@ -255,7 +257,7 @@ class LoggedPolicy:
         return found
 
     def _gain(self, policy: Floats, overall: Floats, sums: Floats, counts: Floats) -> dict[str, object]:
-        """Return what a policy by contexts earns over the best one for all, by people who chose neither.
+        """Return the gain of a policy by contexts over the best single one, on the measuring batch.
 
         Both were chosen from the releases before the one that measures them.  The mean of a cell whose count
         the noise drowns may be anything.
@@ -272,7 +274,7 @@ class LoggedPolicy:
         return {**found, "over": self._order(overall), "says": known}
 
     def _sure(self, released: NDArray[np.int64], weights: Floats) -> float:
-        """Return how likely the first arm is the best, by what the final policy was chosen from."""
+        """Return the probability that the first arm is best, by the final policy's posterior."""
         belief = self._belief(released)
         drawn = belief.draws(DRAWS, 1.0, np.random.default_rng(0))
         best = np.einsum("nca,c->na", drawn, weights).argmax(axis=1)
@@ -283,14 +285,14 @@ class LoggedPolicy:
         return [self.arms[a] for a in np.argsort(-values, kind="stable")]
 
     def _warning(self, released: NDArray[np.int64]) -> str | None:
-        """Compare everybody who took part, kept or passed over, with the declared shares."""
+        """Compare the counts of all records, kept or skipped, with the declared shares."""
         _, counts, passed = self.counts.parts(released)
-        logged = counts.sum(axis=(0, 1)) + passed[:-1].sum(axis=0)  # nobody is passed over in the last
+        logged = counts.sum(axis=(0, 1)) + passed[:-1].sum(axis=0)  # the last batch skips no record
         numbers = len(counts) * len(self.contexts) + len(passed) - 1
         return estimates.share_warning(logged, numbers * float(self.sigma) ** 2, self.shares, self.arms)
 
     def _value(self, played: Floats, sums: Floats, counts: Floats) -> tuple[float, float, float]:
-        """Return what arms earn a person, and its deviations for noise and for who was there.
+        """Return the mean reward per person, and its deviations for noise and for sampling.
 
         `played` [contexts, arms] says how often an arm is recommended, or how much more often.
         """
@@ -309,7 +311,7 @@ class LoggedPolicy:
         return round(value, 6), round(sqrt(noise), 6), round(sqrt(sampling), 6)
 
     def evaluate(self, data: Rows, view: View, coins: int) -> dict[str, object]:
-        """Return what privacy costs, and a run's reward and regret beside the uniform and the best policy.
+        """Return privacy's utility cost, and the reward and regret of run, uniform and best policy.
 
         This reads the data without noise: for public data only, outside the guarantee.
         """
@@ -338,7 +340,7 @@ class LoggedPolicy:
 
 
 def _pairs(place: Place, arms: tuple[str, ...], logging: tuple[Fraction, ...]) -> tuple[Offer, ...]:
-    """Return the offered pairs; raises `InputError` where they contradict the shares of the arms."""
+    """Return the offered pairs; raises `InputError` if they contradict the shares of the arms."""
     rows = [list(each.items()) for each in place.items()]
     for row, each in zip(rows, place.items(), strict=True):
         if len(row) != 3:

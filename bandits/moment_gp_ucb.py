@@ -1,9 +1,9 @@
 """Contextual bandit that releases rewards' moments only: u = Σφ(y − ½), under continual release.
 
-What the paper's algorithm also releases, Σφφᵀ, is replaced by t·Σ_pub, its value if the points played
-were spread as the public domain is; how wrong that is enters the posterior as noise.  Replacing a
-person's decision set and reward moves u by at most 1 (‖φ‖ ≤ 1, |y − ½| ≤ ½), and nothing needs to be made
-positive definite.
+What the paper's algorithm also releases, Σφφᵀ, is replaced by t·Σ_pub, its value if the points
+played were spread as the public domain is; the error of this enters the posterior as noise.
+Replacing a person's decision set and reward changes u by at most 1 (‖φ‖ ≤ 1, |y − ½| ≤ ½), and no
+matrix needs to be made positive definite.
 """
 
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class MomentGpUcb(MomentBandit):
     prior: str = "assumed"
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         continual_sums.known_stream(self.stream)
         contextual.domain(self.rounds, self.candidates, self.dimension)
         if self.prior not in PRIORS:
@@ -124,7 +124,7 @@ class Learner:
         return found
 
     def tell(self, features: Floats, reward: float | None) -> None:
-        """Add one person's moment, and the batch's once it is whole.
+        """Add one person's moment, and release the batch's when it is complete.
 
         Rewards outside [0, 1] are clipped, NaN counts as ½.
         """

@@ -1,12 +1,13 @@
-"""Contextual bandit in small phases of people, whose sums tell most where its posterior knows least.
+"""Contextual bandit in small phases, whose sums are most informative where uncertainty is large.
 
-A person adds g·(y − ½), g = (.3, h)/‖(.3, h)‖, where h = P^½(φ − .8φ̄) is scaled to root mean square 1.
-The mean feature that the phase's policy plays is φ̄, the posterior's covariance P: little is asked of what is
-known already.  The policy is the posterior's mean.  Row j releases Σ_{b≤j} c_{j−b} X_b + N(0, s²I), X_b the
-sum of a phase, c the square root of the prefix sums.
+A person adds g·(y − ½), g = (.3, h)/‖(.3, h)‖, where h = P^½(φ − .8φ̄) is scaled to root mean
+square 1.  The mean feature that the phase's policy plays is φ̄, the posterior's covariance P:
+little is asked of what is known already.  The policy is the posterior's mean.  Row j releases
+Σ_{b≤j} c_{j−b} X_b + N(0, s²I), X_b the sum of a phase, c the square root of the prefix sums.
 
-The posterior takes every row for a linear observation of the weights.  Second moments are never released:
-Σgφᵀ and Σggᵀ of a phase are simulated, by the same policy on decision sets of the public domain.
+The posterior takes every row for a linear observation of the weights.  Second moments are never
+released:  Σgφᵀ and Σggᵀ of a phase are simulated, by the same policy on decision sets of the public
+domain.
 """
 
 from dataclasses import dataclass
@@ -51,7 +52,7 @@ class PhasedGpUcb(MomentBandit):
     sigma: Fraction | None = None
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         contextual.domain(self.rounds, self.candidates, self.dimension)
         if self.size < 1 or (self.sigma is not None and self.sigma <= 0):
             raise out_of_range("size >= 1 and sigma > 0")
@@ -114,7 +115,7 @@ class Learner:
         self._sums: list[NDArray[np.int64]] = []  #: exact sum of every phase
         self._shapes: list[Floats] = []  #: simulated Σgφᵀ of every phase
         self._spreads: list[Floats] = []  #: and Σggᵀ
-        self._people, self._before = 0, 0  #: who were told of, and how many of them before this phase
+        self._people, self._before = 0, 0  #: people so far, and before this phase
         self._begin()
 
     def scores(self, candidates: Floats) -> Floats:
@@ -138,7 +139,7 @@ class Learner:
             self._begin()
 
     def _begin(self) -> None:
-        """Take the posterior's mean for the policy, and aim contributions at what it leaves unknown."""
+        """Set the policy to the posterior's mean, and direct contributions at its uncertainty."""
         covariance = np.linalg.inv(self._precision).astype(np.float64)
         self._mean: Floats = covariance @ self._moment
         played = self._public[np.arange(len(self._public)), np.argmax(self._public @ self._mean, axis=1)]

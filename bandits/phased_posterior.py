@@ -92,7 +92,7 @@ class PhasedPosterior:
     reward_noise: str = "assumed"
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         if self.stream not in STREAMS:
             raise InputError(f"stream is {self.stream[:40]!r}", f"known: {', '.join(STREAMS)}")
         if self.reward_noise not in REWARD_NOISES:
@@ -130,7 +130,7 @@ class PhasedPosterior:
 
     @property
     def correlated(self) -> bool:
-        """Say whether the noise of batches is correlated: as said, or where it drowns small batches."""
+        """Return whether batch noise is correlated: as given, or if it dominates small batches."""
         return self.stream == "correlated" or (self.stream == "chosen" and self.crowd > FIRST)
 
     def covers(self) -> list[Cover]:
@@ -320,7 +320,7 @@ class Learner:
             # in coordinates whose squares add up to φᵀPφ
             seen = solve_triangular(self._factor, self._prior.transposed_times(phi.T), lower=True).T
             inner, self._basis = self._turned(seen - people @ seen / people.sum())
-            # one point for everybody leaves rounding, which is not to be blown up
+            # one point for everyone leaves rounding, which is not to be blown up
             inner /= max(sqrt(people @ (inner**2).sum(axis=1) / people.sum()), 1e-6)
             inner = np.column_stack([np.full(len(phi), LEVEL), inner])
         inner /= np.linalg.norm(inner, axis=1, keepdims=True)
@@ -359,7 +359,7 @@ class Learner:
     def contributions(self, rewards: Floats, answered: Answered | None = None) -> NDArray[np.int64]:
         """Return the exact sum of g·clip(y − φᵀθ̂, ±C)/C in grid units; each person's has norm at most 1.
 
-        Who did not answer adds zero; without `answered` everybody did.
+        Who did not answer adds zero; without `answered` everyone did.
         """
         known = np.nan_to_num(rewards, nan=0.0)
         # before the first release nothing is predicted, and rewards themselves are clipped to [−1, 1]

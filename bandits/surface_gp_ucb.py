@@ -1,9 +1,10 @@
 """GP-UCB on the grid of a known surface, with the noisy sums of Dubey 2021, Algorithms 1 and 2.
 
-The setting of that paper's Table 1 as far as it is known: everybody is offered the whole domain, and sums
-over groups of coordinates have the mean of the groups' kernels.  The largest upper confidence bound is
-searched group by group.  A batch of people is shown one point, and their statistics [φφᵀ, φy; yφᵀ, ·] enter
-a tree over batches: that saves time and harms nothing, as a coarser tree has fewer nodes.
+The setting of that paper's Table 1 as far as it is known: everyone is offered the whole domain, and
+sums over groups of coordinates have the mean of the groups' kernels.  The largest upper confidence
+bound is searched group by group.  A batch of people is shown one point, and their statistics [φφᵀ,
+φy; yφᵀ, ·] enter a tree over batches: that saves time and harms nothing, as a coarser tree has
+fewer nodes.
 """
 
 from collections.abc import Sequence
@@ -74,7 +75,7 @@ class SurfaceGpUcb:
     width: Fraction = Fraction(1, 2)
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         if not 1 <= self.batch <= 1000 or not 2 <= self.rounds <= 1000 * self.batch:
             raise out_of_range("a batch of 1 ... 1000 people, at least 2 rounds and at most 1000 batches")
         if self.calibration not in CALIBRATIONS:
@@ -280,7 +281,7 @@ class Learner:
         """Return the exact sum of [φφᵀ, φy; yφᵀ, ·] over a batch; rewards beyond [−1, 1] are clipped.
 
         NaN counts as 0.  With ``published`` the corner is y².  Who did not answer adds zero, φφᵀ too;
-        without `answered` everybody did.
+        without `answered` everyone did.
         """
         whole = grid.in_ball(self._of(point)[None, :], REWARD_BOUND, FEATURE_BITS)
         paid = grid.clipped(np.nan_to_num(rewards, nan=0.0), -REWARD_BOUND, REWARD_BOUND, FEATURE_BITS)

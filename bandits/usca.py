@@ -72,7 +72,7 @@ class Usca(Predictor):
     gamma: Fraction | None = None
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         super().__post_init__()
         if self.tau not in RIDGES:
             raise InputError(f"tau is {self.tau[:40]!r}", f"known: {', '.join(RIDGES)}")

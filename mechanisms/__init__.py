@@ -1,7 +1,7 @@
 """Private mechanisms: one file each, with its query, sensitivity, proof and release.
 
-What whoever writes or uses one needs is offered here, imported when it is first asked for (PEP 562); the
-rules of proof are in `dpaccount.proof`.
+The names that authors and users of mechanisms need are exported here, imported lazily (PEP 562);
+the rules of proof are in `dpaccount.proof`.
 
 >>> from mechanisms import Domain, grid
 >>> Domain(2, (0,), (1,), (False,)).rows
@@ -53,7 +53,7 @@ __all__ = [
     "wide",
 ]
 
-_MODULES = ("accuracy", "confidence", "grid")  #: whole modules of `mechanisms.shared`
+_MODULES = ("accuracy", "confidence", "grid")  #: modules of `mechanisms.shared`
 _HOMES = {
     "InputError": "dpaccount.errors",
     "Integers": "dpaccount.noise.samplers",

@@ -1,7 +1,7 @@
 """Means by arm of a logged trial: one release of sums and counts, with intervals and the best arm.
 
-The simple private analysis of an experiment.  Every record is in one release, so that its noise is as small
-as it can be; no policy is learned.  Whoever has the whole log begins here.
+The simple private analysis of an experiment.  Every record is in one release, so the noise is as
+small as possible; no policy is learned.  Start here if you have the whole log.
 """
 
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ from mechanisms.table.rows import Reading
 
 @dataclass(frozen=True)
 class ArmMeans:
-    """Release, for each of `arms`, the sum of rewards and how many records there are, in each of `strata`.
+    """Release the sum of rewards and the number of records for each of `arms`, by `strata`.
 
     A row is (stratum, arm, chance, reward), arms and strata numbered from 0; −1 is a record that counts
     nowhere, and so is NaN.  `logging` has the declared shares of the arms, equal ones if left empty, and
@@ -60,7 +60,7 @@ class ArmMeans:
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         known_relation(self.relation)
         if not isinstance(self.arms, tuple) or not isinstance(self.strata, tuple):
             raise InputError("arms and strata follow from a table", "declare [data.columns]")
@@ -76,7 +76,7 @@ class ArmMeans:
 
     @classmethod
     def on_table(cls, table: Table, parameters: Place, promise: Promise) -> tuple[Self, Reading]:
-        """Return the mechanism on a declared table, with the least noise that meets a claim."""
+        """Return the mechanism on a declared table, with the least noise that meets the claim."""
         trial = read_trial(parameters, table, ("strata",))
         ours = {
             "arms": trial.arms,
@@ -102,7 +102,7 @@ class ArmMeans:
         return ArmCounts(len(self.arms), len(self.strata), self.steps, relation=self.relation)
 
     def labels(self) -> tuple[str, ...]:
-        """Return what the places of the released sums and counts stand for."""
+        """Return the labels of the entries of the released sums and counts."""
         if self.strata == WHOLE:
             return self.arms
         return tuple(f"{stratum}, {arm}" for stratum in self.strata for arm in self.arms)
@@ -144,7 +144,7 @@ class ArmMeans:
             found[name] = accuracy.around(part, wide, level, f"the {name} by arm")
         return found
 
-    # ------------------------------------------------------------------ what it says
+    # ------------------------------------------------------------------ report
 
     def report(self, view: View) -> dict[str, object]:
         """Return the arms' means with 95 % intervals for noise and sampling, the best arm and how sure it is.

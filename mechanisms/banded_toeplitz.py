@@ -31,7 +31,7 @@ class BandedToeplitz(PrefixSums):
     band: int = 16
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         super().__post_init__()
         if not 1 <= self.band <= 4096:
             raise InputError(f"band is {self.band}", "needed 1 ... 4096")
@@ -45,7 +45,7 @@ class BandedToeplitz(PrefixSums):
         return prefix_sums.play(self._history, self, data, noise)
 
     def spread(self) -> Spread:
-        """Return what every estimate makes of the rows' noise."""
+        """Return how every estimate combines the rows' noise."""
         scale = self.scale(self.sigma)
         return toeplitz(self._history, self.rounds, scale, self.columns, bits=self.finer)
 

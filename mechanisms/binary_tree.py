@@ -41,5 +41,5 @@ class BinaryTree(PrefixSums):
         return grid.step(self.bits)
 
     def spread(self) -> Spread:
-        """Return what the nodes of every prefix add up to."""
+        """Return the spread of the summed nodes of every prefix."""
         return tree(self.rounds, self.scale(self.sigma), self.columns)

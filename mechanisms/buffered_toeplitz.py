@@ -20,10 +20,11 @@ from mechanisms.subject import Rows, View
 class BufferedToeplitz(PrefixSums):
     """Release the sum of the first t vectors after every round t ≤ `rounds`; a unit is one round.
 
-    As √Toeplitz, with `buffers` sums that decay instead of all past vectors: memory and time per round
-    do not grow with the rounds, and six buffers err less than √Toeplitz itself.  Decays are floored to
-    the grid; the proof counts what that can move.  Vectors of `columns` numbers are clipped to ℓ2 norm
-    `radius` and truncated to steps of 2^−`bits`; rows get noise of standard deviation `sigma`.
+    As √Toeplitz, with `buffers` sums that decay instead of all past vectors: memory and time per
+    round do not grow with the rounds, and six buffers err less than √Toeplitz itself.  Decays are
+    floored to the grid; the proof accounts for the effect.  Vectors of `columns` numbers are
+    clipped to ℓ2 norm `radius` and truncated to steps of 2^−`bits`; rows get noise of standard
+    deviation `sigma`.
     """
 
     source: ClassVar[str] = "Dvijotham, McMahan, Pillutla, Steinke & Thakurta 2024; the grid is ours"
@@ -34,13 +35,13 @@ class BufferedToeplitz(PrefixSums):
     buffers: int = 6
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         if not 2 <= self.buffers <= 64:
             raise InputError(f"buffers is {self.buffers}", "needed 2 ... 64")
         super().__post_init__()
 
     def reach(self) -> Fraction:
-        """Return what no row exceeds: every weight at once, on the largest vectors."""
+        """Return an upper bound on a row: all weights at once, on the largest vectors."""
         return self.radius * (1 + sum(Fraction(w, 2**DECAY - f) for w, f in self._pairs()))
 
     def proof(self, delta: Fraction) -> Theorem:

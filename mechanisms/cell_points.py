@@ -1,4 +1,4 @@
-"""Private points of a public box, each shown as the centre of a cell that randomised response chooses."""
+"""Private points of a public box, each released as the centre of a randomised cell."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -18,11 +18,11 @@ from mechanisms.subject import EXAMPLE, Domain, Rows, View, shown_to_all
 
 @dataclass(frozen=True)
 class CellPoints:
-    """Release a cell for every row, the true one with probability e^ε/(e^ε + k − 1), any other alike.
+    """Release a cell for every row, the true one with probability e^ε/(e^ε + k − 1).
 
-    The box [`low`, `high`] in each of `columns` numbers is cut into `bins` parts a column, k cells in all,
-    256 at most; values beyond the box count as its edge, NaN as `low`.  A row may be replaced by any
-    other: no distance is asked for.
+    The box [`low`, `high`] in each of `columns` numbers is cut into `bins` parts a column, k cells
+    in all, 256 at most; values beyond the box count as its edge, NaN as `low`.  A row may be
+    replaced by any other: no distance is asked for.
     """
 
     source: ClassVar[str] = "Warner 1965; Kairouz, Oh & Viswanath 2016 (k-ary), over public cells"
@@ -39,7 +39,7 @@ class CellPoints:
     bins: int = 4
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         if not 0 < self.epsilon <= 30 or min(self.rows, self.columns) < 1 or self.bins < 2:
             raise out_of_range("epsilon in (0, 30], rows >= 1, columns >= 1 and bins >= 2")
         if self.columns > 8 or self.bins**self.columns > 256:
@@ -51,7 +51,7 @@ class CellPoints:
 
     @cached_property
     def table(self) -> tables.Table:
-        """Return a row's chances, by its cell."""
+        """Return the table of outcome probabilities, by a row's cell."""
         size, truth = self.bins**self.columns, tables.ratio(self.epsilon)
         return tables.weighted([[truth if i == j else Fraction(1) for j in range(size)] for i in range(size)])
 
@@ -70,7 +70,7 @@ class CellPoints:
         return place @ self.bins ** np.arange(self.columns)
 
     def proof(self, delta: Fraction) -> Theorem:
-        """Every row is one symbol, answered once, by a release of its own."""
+        """Every row is one symbol, answered once in its own release."""
         symbols = [(symbol,) for symbol in range(len(self.table))]
         cell = assume_points("rows", symbols, self.relation, "movement")
         answer = finite(cell, self.table, self.epsilon, moved_rows.KEY)

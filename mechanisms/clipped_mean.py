@@ -40,7 +40,7 @@ class ClippedMean:
     bits: int = 20
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         known_relation(self.relation)
         if self.low >= self.high or min(self.scale, self.count_scale) <= 0 or self.rows < 1:
             raise out_of_range("low < high, scale > 0, count_scale > 0 and rows >= 1")
@@ -72,7 +72,7 @@ class ClippedMean:
         return shown_to_all(total, "clipped-mean", delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
-        """Release the mean, in the data's own units; within the interval always."""
+        """Release the mean, in the data's own units, clipped to the interval."""
         total = noise.noisy("sum", 0, self.query(data)) * float(grid.step(self.bits))
         count = np.array([self.rows])
         if self.relation == ADD_REMOVE:
@@ -98,7 +98,7 @@ class ClippedMean:
         )
 
     def _mean(self, mean: float, count: int, wide: float, off: int) -> tuple[Rows, Rows]:
-        """Return the ends of the mean where the sum is off by `wide` and the count by `off` at most.
+        """Return the ends of the mean if the sum is off by at most `wide` and the count by `off`.
 
         A mean that was clipped may stand for any sum beyond.  No rows have the middle as their mean.
         """

@@ -1,4 +1,4 @@
-"""How many rows satisfy a public condition, which each row answers by 0 or 1."""
+"""The number of rows that satisfy a public condition; each row is 0 or 1."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,9 +15,9 @@ from mechanisms.subject import Domain, Rows
 class Count(NoisyCounts):
     """Release how many of `rows` numbers are 1; noise of `law` and `scale` on the integers.
 
-    A number is rounded down and clipped to 0 … 1 (NaN is 0).  Replacing a row moves the count by 1 at most,
-    as adding one does.  `law` is ``laplace`` (pure ε) or ``gaussian`` (the exact curve of discrete Gaussian
-    noise, whose standard deviation is `scale`, a double exactly).
+    A number is rounded down and clipped to 0 … 1 (NaN is 0).  Replacing a row changes the count by
+    at most 1, as adding one does.  `law` is ``laplace`` (pure ε) or ``gaussian`` (the exact curve
+    of discrete Gaussian noise, whose standard deviation is `scale`, a double exactly).
     """
 
     source: ClassVar[str] = "Ghosh, Roughgarden & Sundararajan 2012; Canonne, Kamath & Steinke 2020"

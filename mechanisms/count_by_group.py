@@ -1,4 +1,4 @@
-"""Counts of public groups, as many as there are."""
+"""Counts of any number of public groups."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,7 +21,7 @@ class CountByGroup(NoisyCounts):
     `law` and `scale`, independent for every group, and costs the same however many there are: a replaced
     row leaves one group and enters another, an added one enters one.  `law` is ``laplace`` (pure ε) or
     ``gaussian`` (the exact curve of the discrete Gaussian, whose standard deviation is `scale`, a double
-    exactly).  Which groups there are must be public; groups that only the data tell are for
+    exactly).  The set of groups must be public; for unknown keys, which only the data reveal, use
     `stable-histogram`.
     """
 
@@ -32,7 +32,7 @@ class CountByGroup(NoisyCounts):
     cells: int = 100
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         super().__post_init__()
         if not 1 <= self.cells <= MAX_GROUPS:
             raise InputError(f"cells is {self.cells}", f"needed 1 ... {MAX_GROUPS}")

@@ -1,4 +1,4 @@
-"""One of several public candidates, chosen by how rows vote: the exponential mechanism."""
+"""One of several public candidates, chosen by the rows' votes: the exponential mechanism."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,5 +21,5 @@ class Exponential(ChoiceByVotes):
     status: ClassVar[str] = "sound"
 
     def proof(self, delta: Fraction) -> Theorem:
-        """Bound the range of how totals move, hence of how log-probabilities do."""
+        """Bound the range of the change of totals, hence of the change of log-probabilities."""
         return shown_to_all(exponential(self.totals(), self.rate, "choice"), "exponential", delta)

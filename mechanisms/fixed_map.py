@@ -40,7 +40,7 @@ class FixedMap(moved_rows.ClippedRows):
     bits: int = 16
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         if min(self.sigma, self.radius) <= 0 or min(self.rows, self.columns, self.dimension) < 1:
             raise out_of_range("sigma > 0, radius > 0, rows >= 1, columns >= 1 and dimension >= 1")
         if self.seed < 0 or max(self.columns, self.dimension) > moved_rows.WIDEST:
@@ -61,7 +61,7 @@ class FixedMap(moved_rows.ClippedRows):
         return self.clipped(data) @ self.map
 
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
-        """Return what is proved where one row moves by `unit`, or is replaced (None)."""
+        """Return the theorem for one row that moves by `unit`, or is replaced (None)."""
         stretch = moved_rows.stretch_of(self.map)
         points = moved_rows.follows("rows", self.radius, self.columns, self.bits, stretch)
         query, _ = moved_rows.bound_on(points, unit)

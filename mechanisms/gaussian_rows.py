@@ -36,7 +36,7 @@ class GaussianRows(moved_rows.ClippedRows):
     bits: int = 20
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         if min(self.sigma, self.radius) <= 0 or min(self.rows, self.columns) < 1:
             raise out_of_range("sigma > 0, radius > 0, rows >= 1 and columns >= 1")
         grid.room(self.radius + 16 * self.sigma, self.bits)
@@ -47,7 +47,7 @@ class GaussianRows(moved_rows.ClippedRows):
         return self.clipped(data)
 
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
-        """Return what is proved where one row moves by `unit`, or is replaced (None)."""
+        """Return the theorem for one row that moves by `unit`, or is replaced (None)."""
         points = moved_rows.follows("rows", self.radius, self.columns, self.bits)
         query, _ = moved_rows.bound_on(points, unit)
         every = partial(moved_rows.each, rows=self.rows)

@@ -34,7 +34,7 @@ class GaussianSum:
     bits: int = 20
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         known_relation(self.relation)
         if min(self.sigma, self.radius) <= 0 or min(self.rows, self.columns) < 1:
             raise out_of_range("sigma > 0, radius > 0, rows >= 1 and columns >= 1")

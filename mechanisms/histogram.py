@@ -1,4 +1,4 @@
-"""Counts over public cells with discrete Gaussian noise, and the same cut at a public threshold."""
+"""Counts over public cells with discrete Gaussian noise, optionally with a public threshold."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +14,7 @@ from mechanisms.shared import accuracy, confidence
 from mechanisms.shared.counts import counts_of
 from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
 
-MAX_LISTED_CELLS = 64  #: cells whose shifts a proof lists
+MAX_LISTED_CELLS = 64  #: maximum number of cells whose shifts a proof lists
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Histogram:
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         known_relation(self.relation)
         if self.sigma <= 0 or min(self.cells, self.rows) < 1 or self.threshold < 0:
             raise out_of_range("sigma > 0, cells >= 1, rows >= 1 and threshold >= 0")
@@ -73,7 +73,7 @@ class Histogram:
         return View(public={"counts": counts})
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
-        """Return the intervals of all counts; of those shown as 0, up to where they would be shown."""
+        """Return the intervals of all counts; those shown as 0 reach up to the threshold."""
         counts = view.public["counts"].astype(np.int64)
         reach = confidence.gaussian(root_up(self.sigma**2), confidence.missed(level) / self.cells)
         high = np.where(counts < self.threshold, self.threshold - 1, counts) + reach

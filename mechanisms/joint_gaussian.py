@@ -31,7 +31,7 @@ class JointGaussian(SymmetricGaussian):
     ratio: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         super().__post_init__()
         if not 0 < self.ratio <= 64 or max(self.ratio.numerator, self.ratio.denominator) > 64:
             raise out_of_range("a ratio above 0, a fraction of integers up to 64")
@@ -59,7 +59,7 @@ class JointGaussian(SymmetricGaussian):
         return shown(released, "joint-gaussian")
 
     def _weight(self) -> Fraction:
-        """Return how much the vector's squared movement weighs against the matrix's."""
+        """Return the weight of the vector's squared sensitivity relative to the matrix's."""
         return 1 / self.ratio**2
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:

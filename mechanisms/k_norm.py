@@ -1,4 +1,4 @@
-"""Private points released once, for others to compute on: noise that depends on its length only."""
+"""Private points released once, for others to compute on: noise with a spherical density."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,7 +12,7 @@ from dpaccount.proof import Theorem, k_norm
 from mechanisms.shared import accuracy, confidence, grid, moved_rows
 from mechanisms.subject import Rows, View, shown_to_all
 
-MOST_COLUMNS = 16  #: noise is drawn by rejection, of which few proposals are kept in many dimensions
+MOST_COLUMNS = 16  #: limit, since rejection sampling accepts few proposals in many dimensions
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class KNorm(moved_rows.ClippedRows):
     bits: int = 6
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         if min(self.rate, self.radius) <= 0 or self.rows < 1 or not 1 <= self.columns <= MOST_COLUMNS:
             raise out_of_range(f"rate > 0, radius > 0, rows >= 1 and columns in 1 ... {MOST_COLUMNS}")
         grid.room(self.radius + 1000 / self.rate, self.bits)
@@ -49,7 +49,7 @@ class KNorm(moved_rows.ClippedRows):
         return self.clipped(data)
 
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
-        """Return what is proved where one row moves by `unit`, or is replaced (None)."""
+        """Return the theorem for one row that moves by `unit`, or is replaced (None)."""
         points = moved_rows.follows("rows", self.radius, self.columns, self.bits)
         query, bound = moved_rows.bound_on(points, unit)
         pure = k_norm(query, self.rate, bound, grid.step(self.bits), moved_rows.KEY)
@@ -61,7 +61,7 @@ class KNorm(moved_rows.ClippedRows):
         return View(public={"rows": released * float(grid.step(self.bits))})
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
-        """Return the intervals of the clipped rows: no number is further off than its row's noise is long."""
+        """Return the intervals of the clipped rows: errors are at most the row's noise norm."""
         rows, alpha = view.public["rows"], confidence.missed(level) / self.rows
         reach = confidence.k_norm(double_up(2**self.bits / self.rate), self.columns, alpha)
         wide = reach * float(grid.step(self.bits))

@@ -35,7 +35,7 @@ class LaplaceVector:
     bits: int = 20
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         known_relation(self.relation)
         if self.low > self.high or self.scale <= 0 or min(self.rows, self.columns) < 1:
             raise out_of_range("low <= high, scale > 0, rows >= 1 and columns >= 1")
@@ -53,7 +53,7 @@ class LaplaceVector:
         return total
 
     def proof(self, delta: Fraction) -> Theorem:
-        """Every column is a Laplace release of its own; pure ε adds."""
+        """Every column is a separate Laplace release; pure ε adds up."""
         columns = []
         for name in self._names():
             clipped = assume_clipped(name, self.low, self.high, self.relation, "movement")

@@ -52,7 +52,7 @@ class LinearQueries:
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         known_relation(self.relation)
         if self.workload not in WORKLOADS:
             raise InputError(f"workload is {self.workload!r}", f"known: {', '.join(WORKLOADS)}")

@@ -31,7 +31,7 @@ class OptimalFactor(PrefixSums):
     rounds: int = 32
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         super().__post_init__()
         if self.rounds > factors.MAX_OPTIMAL_ROUNDS:
             raise InputError(
@@ -47,7 +47,7 @@ class OptimalFactor(PrefixSums):
         return prefix_sums.play(lambda width, kind: AllRows(self._factor(), width, kind), self, data, noise)
 
     def spread(self) -> Spread:
-        """Return what every estimate makes of the rows' noise."""
+        """Return how every estimate combines the rows' noise."""
         return explicit(self._factor(), self.scale(self.sigma), self.columns)
 
     def _factor(self) -> Integers:

@@ -1,4 +1,4 @@
-"""One of several public candidates, chosen by how rows vote: permute-and-flip."""
+"""One of several public candidates, chosen by the rows' votes: permute-and-flip."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,5 +22,5 @@ class PermuteAndFlip(ChoiceByVotes):
     flip: ClassVar[bool] = True
 
     def proof(self, delta: Fraction) -> Theorem:
-        """Bound the range of how totals move: pure ε, which composes as pure."""
+        """Bound the range of the change of totals: pure ε, which composes as pure."""
         return shown_to_all(permute_and_flip(self.totals(), self.rate, "choice"), "permute-and-flip", delta)

@@ -1,7 +1,7 @@
 """Private rows released for outsourcing: noise on the rows first, then any projection.
 
 Projecting alone is no protection: with more rows than columns a random projection lies in the
-column space of the data, which a neighbour moves (so δ = 1 for every ε).
+column space of the data, which differs for a neighbour (so δ = 1 for every ε).
 """
 
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Projection:
     bits: int = 20
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         if min(self.sigma, self.radius) <= 0 or min(self.rows, self.columns, self.dimension) < 1:
             raise out_of_range("sigma > 0, radius > 0, rows >= 1, columns >= 1 and dimension >= 1")
         grid.room(self.radius + 16 * self.sigma, self.bits)
@@ -57,7 +57,7 @@ class Projection:
         return grid.in_ball(data, self.radius, self.bits)
 
     def proof(self, delta: Fraction) -> Theorem:
-        """Move the whole matrix with a replaced row: by at most twice the radius, in its own place."""
+        """Bound the change of the whole matrix by a replaced row: at most twice the radius."""
         inside = assume_ball("rows", self.radius, self.relation, "movement")
         step, numbers = grid.step(self.bits), self.rows * self.columns
         noisy = gaussian(linear(inside), self.sigma, step, numbers, "rows", delta, unchanged)

@@ -39,7 +39,7 @@ class Quantile:
     bits: int = 20
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         if self.rate <= 0 or not 0 <= self.rank <= 1 or self.low >= self.high:
             raise out_of_range("rate > 0, rank in [0, 1] and low < high")
         if self.candidates < 2 or self.rows < 1:
@@ -81,7 +81,7 @@ class Quantile:
         return View(public={"quantile": self.places()[chosen : chosen + 1] * float(grid.step(self.bits))})
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
-        """Return by how much more than the best candidate's rank the chosen one's may miss, in rows."""
+        """Return the bound on the chosen rank's error beyond the best candidate's, in rows."""
         unit, others = self._denominator, self.candidates - 1
         steps = confidence.choice(self.rate / unit, others, confidence.missed(level), flip=False)
         high = np.array([double_up(Fraction(steps, unit))])

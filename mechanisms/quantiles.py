@@ -19,7 +19,7 @@ from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.counts import NoisyCounts
 from mechanisms.subject import EXAMPLE, Domain, Rows, View
 
-BRANCHES = 4  #: cells that a cell of one level is cut into; 4 gives prefixes the least noise, 2 hardly more
+BRANCHES = 4  #: subcells of each cell; 4 gives prefixes the least noise, 2 hardly more
 DEEPEST = 7
 
 
@@ -45,7 +45,7 @@ class Quantiles(NoisyCounts):
     levels: int = 4
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         super().__post_init__()
         if self.low >= self.high or not 1 <= self.levels <= DEEPEST:
             raise out_of_range(f"low < high and levels in 1 ... {DEEPEST}")
@@ -55,7 +55,7 @@ class Quantiles(NoisyCounts):
 
     @cached_property
     def wanted(self) -> list[Fraction]:
-        """Return the ranks as numbers; raises `InputError` for what is none."""
+        """Return the ranks as numbers; raises `InputError` for an invalid rank."""
         try:
             return [Fraction(rank.strip()) for rank in self.ranks.split(",")]
         except (ValueError, ZeroDivisionError):
@@ -93,18 +93,18 @@ class Quantiles(NoisyCounts):
         below = self.below(noise.noisy("counts", 0, self.query(data)))
         rising = isotonic_regression(
             below
-        ).x  # as the number of rows below does; the closest to what is noisy
+        ).x  # non-decreasing, as a cumulative count is: isotonic regression of the noisy counts
         wanted = [float(rank * self._total(below)) - 1e-9 for rank in self.wanted]
         first = np.minimum(np.searchsorted(rising, wanted, side="left"), self.cells)
         return View(public={"quantiles": self.ends[first], "ranks": below})
 
     def below(self, counts: Integers) -> Integers:
-        """Return the number of rows below every end of a cell: the counts left of it, level by level."""
+        """Return the number of rows below every cell boundary, summed level by level."""
         found, at = np.zeros(self.cells + 1, dtype=np.int64), 0
         for level in range(1, self.levels + 1):
             here, at = counts[at : at + BRANCHES**level].reshape(-1, BRANCHES), at + BRANCHES**level
             partial = np.concatenate([np.zeros((len(here), 1), dtype=np.int64), here.cumsum(axis=1)], axis=1)
-            finer = self.cells // BRANCHES**level  # cells of the finest level in one of this
+            finer = self.cells // BRANCHES**level  # finest cells in a cell of this level
             found[:-1] += np.repeat(partial[:, :-1].ravel(), finer)
             if level == 1:
                 found[-1] = partial[0, -1]
@@ -120,12 +120,12 @@ class Quantiles(NoisyCounts):
         return self.rows if self.relation == REPLACE_ONE else int(below[-1])
 
     def _terms(self) -> Integers:
-        """Return of how many counts the number of rows below every end is a sum: the sum of its digits."""
+        """Return the number of counts summed for each boundary: the sum of its digits."""
         ones = np.ones((BRANCHES ** (self.levels + 1) - BRANCHES) // (BRANCHES - 1), dtype=np.int64)
         return self.below(ones)
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
-        """Return the intervals of the numbers of rows below all ends, and by them of all quantiles."""
+        """Return the intervals of all cumulative counts, and hence of all quantiles."""
         terms, alpha = self._terms(), confidence.missed(level) / self.cells
         each = {many: self._reach(many, alpha) for many in set(terms.tolist())}
         reach = np.array([each[many] for many in terms.tolist()], dtype=np.int64)
@@ -143,11 +143,11 @@ class Quantiles(NoisyCounts):
         }
 
     def _first(self, bounds: Integers, needed: Fraction) -> int:
-        """Return the first end at which a bound, which never falls, is enough; the last if none is."""
+        """Return the first boundary where a non-decreasing bound is enough; else the last."""
         return min(int(np.searchsorted(bounds, math.ceil(needed), side="left")), self.cells)
 
     def _reach(self, terms: int, alpha: Fraction) -> int:
-        """Return how far a sum of so many noises may reach."""
+        """Return the bound on a sum of this many noise draws."""
         if not terms:
             return 0
         scale = double_up(self.scale)

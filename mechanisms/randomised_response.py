@@ -1,4 +1,4 @@
-"""k-ary randomised response: everyone tells the truth, or any other category, with public chances."""
+"""k-ary randomised response: everyone sends the true category or, with public chances, another."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,7 +20,7 @@ from mechanisms.subject import Domain, Rows, View
 class RandomisedResponse:
     """Ask each of `rows` people for one of `cells`, numbered from 0; local model, `epsilon` per answer.
 
-    The truth is told with probability e^ε/(e^ε + k − 1), every other cell with 1/(e^ε + k − 1).
+    The true cell is sent with probability e^ε/(e^ε + k − 1), every other with 1/(e^ε + k − 1).
     A number is rounded down; outside the cells (NaN too) it counts as cell 0.  Shows all
     answers and unbiased estimates of the cells' counts.
     """
@@ -36,13 +36,13 @@ class RandomisedResponse:
     rows: int = 100
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         if not 0 < self.epsilon <= 30 or self.cells < 2 or self.rows < 1:
             raise out_of_range("epsilon in (0, 30], cells >= 2 and rows >= 1")
 
     @cached_property
     def table(self) -> tables.Table:
-        """Return everyone's chances, by category."""
+        """Return the table of outcome probabilities, by category."""
         size, truth = self.cells, tables.ratio(self.epsilon)
         weights = [[truth if i == j else Fraction(1) for j in range(size)] for i in range(size)]
         return tables.weighted(weights)

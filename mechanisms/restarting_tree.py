@@ -1,4 +1,4 @@
-"""Prefix sums of a stream whose length nobody knows: trees for epochs of 1, 2, 4, … rounds in a row."""
+"""Prefix sums of a stream of unknown length: trees for successive epochs of 1, 2, 4, … rounds."""
 
 import math
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ class RestartingTree(PrefixSums):
 
     Epoch e has 2^e rounds and a tree of its own without a root, with noise of standard deviation
     `sigma`·√e per node (`sigma` for e = 0): a round meets at most e of them.  A round is in one epoch, so
-    epochs compose in parallel, and no parameter depends on how long the stream will be; `rounds` says
-    how much of it is proved.
+    epochs compose in parallel, and no parameter depends on the stream's length; `rounds` limits
+    the part that is proved.
     Vectors of `columns` numbers are clipped to ℓ2 norm `radius`, in steps of 2^−`bits`.
     """
 
@@ -49,7 +49,7 @@ class RestartingTree(PrefixSums):
         return dyadic_up(self.sigma * Fraction(math.sqrt(levels(2**epoch)) * (1 + 1e-12)), 20)
 
     def proof(self, delta: Fraction) -> Theorem:
-        """Prove every epoch by itself; the worst counts, and all cost nearly the same."""
+        """Prove every epoch separately; the worst one counts, and all cost nearly the same."""
         epochs = [
             self._epoch(epoch, delta) for epoch in range(self.rounds.bit_length()) if self.covers(epoch)
         ]

@@ -40,7 +40,7 @@ class RowSketch(moved_rows.ClippedRows):
     bits: int = 16
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         if min(self.sigma, self.radius, self.stretch) <= 0:
             raise out_of_range("sigma > 0, radius > 0 and stretch > 0")
         if min(self.rows, self.columns, self.dimension) < 1 or self.columns > moved_rows.WIDEST:
@@ -61,7 +61,7 @@ class RowSketch(moved_rows.ClippedRows):
         return self.clipped(data) @ self.map(coins)
 
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
-        """Return what is proved where one row moves by `unit`, or is replaced (None)."""
+        """Return the theorem for one row that moves by `unit`, or is replaced (None)."""
         points = moved_rows.follows("rows", self.radius, self.columns, self.bits, self.stretch)
         query, _ = moved_rows.bound_on(points, unit)
         step, every = grid.step(self.bits + moved_rows.MAP_BITS), partial(moved_rows.each, rows=self.rows)

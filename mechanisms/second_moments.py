@@ -1,4 +1,4 @@
-"""Means and covariances of several columns, and the least-squares line through the last, from one release."""
+"""Means and covariances of several columns, and a linear regression of the last one."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -50,7 +50,7 @@ class SecondMoments:
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         known_relation(self.relation)
         if self.low >= self.high or self.sigma <= 0 or min(self.rows, self.columns) < 1 or self.ridge < 0:
             raise out_of_range("low < high, sigma > 0, ridge >= 0, rows >= 1 and columns >= 1")
@@ -65,7 +65,7 @@ class SecondMoments:
 
     @cached_property
     def ends(self) -> list[tuple[Fraction, Fraction]]:
-        """Return every column's interval; raises `InputError` where they are not written so."""
+        """Return every column's interval; raises `InputError` if `bounds` cannot be parsed."""
         if not self.bounds:
             return [(self.low, self.high)] * self.columns
         try:
@@ -131,9 +131,9 @@ class SecondMoments:
         return View(public=found)
 
     def _coefficients(self, covariance: Floats, means: Floats) -> Floats:
-        """Return the slopes and, last, the intercept of the last column on the others; they are finite.
+        """Return the slopes and, last, the intercept of the last column on the others, all finite.
 
-        Negative eigenvalues, which are noise, are cut off first.
+        Negative eigenvalues, which are due to noise, are clipped first.
         """
         values, vectors = np.linalg.eigh(covariance)
         cut = (vectors * np.maximum(values, 0)) @ vectors.T

@@ -1,4 +1,4 @@
-"""Which of a stream of counts pass a public threshold, told for the first few that do (sparse vector)."""
+"""Which of a stream of counts pass a public threshold, until a few have passed (sparse vector)."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +18,7 @@ from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
 
 @dataclass(frozen=True)
 class SparseVector:
-    """Say for each of `questions` counts whether it reaches `threshold`; stop after `limit` that do.
+    """Answer for each of `questions` counts whether it reaches `threshold`; stop after `limit` do.
 
     Every row adds 0 or 1 to each count (clipped and rounded down; NaN is 0).  The threshold gets
     Laplace noise once, of scale `threshold_scale`, and every count fresh noise of `scale`; noisy
@@ -38,7 +38,7 @@ class SparseVector:
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         known_relation(self.relation)
         if min(self.threshold_scale, self.scale) <= 0 or min(self.limit, self.questions, self.rows) < 1:
             raise out_of_range("threshold_scale > 0, scale > 0, limit, questions and rows >= 1")
@@ -65,8 +65,8 @@ class SparseVector:
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of all counts: one that passed is not far below the threshold, and conversely.
 
-        The threshold's noise may go either way, a count's can deceive in one way only.  Of a count that is
-        not answered nothing is known.
+        The threshold's noise has either sign, a count's matters in one direction only.  A count
+        that is not answered has no bound.
         """
         alpha, answers = confidence.missed(level) / 2, view.public["answers"]
         reach = confidence.laplace(double_up(self.threshold_scale), alpha)

@@ -36,7 +36,7 @@ class SqrtToeplitz(PrefixSums):
         return prefix_sums.play(self._history, self, data, noise)
 
     def spread(self) -> Spread:
-        """Return what every estimate makes of the rows' noise."""
+        """Return how every estimate combines the rows' noise."""
         scale = self.scale(self.sigma)
         return toeplitz(self._history, self.rounds, scale, self.columns, bits=self.finer)
 

@@ -1,4 +1,4 @@
-"""Counts of the cells that many people are in, out of so many cells that most are empty."""
+"""Counts over unknown keys: the cells with many people in a domain where most cells are empty."""
 
 import math
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from mechanisms.table.texts import HIGHEST, texts_of, width
 
 @dataclass(frozen=True)
 class StableHistogram:
-    """Release the counts of cells that are in use and whose noisy count reaches `threshold`.
+    """Release the counts of occupied cells whose noisy count reaches `threshold`.
 
     A row names `keys` cells at most, and counts once in each that it names.  Only cells in use get noise,
     so that a million empty ones cost no time, and cells need not be listed: with `text` a cell is a text
@@ -50,7 +50,7 @@ class StableHistogram:
     relation: str = ADD_REMOVE
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         known_relation(self.relation)
         if self.scale <= 0 or self.threshold < 2 or min(self.cells, self.rows) < 1:
             raise out_of_range("scale > 0, threshold >= 2, cells >= 1 and rows >= 1")

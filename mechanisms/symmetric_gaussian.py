@@ -39,7 +39,7 @@ class SymmetricGaussian:
     """Release Σφφᵀ and Σφy over `rows` records of `columns` features φ and a reward y, |y| ≤ `reward`.
 
     The noise is a symmetric matrix of standard deviation `sigma` off the diagonal, √2 times that on
-    it; the corner Σy² is neither released nor noised (it would cost more and serve nothing here).
+    it; the corner Σy² is neither released nor noised (it would cost more and is not needed).
     """
 
     source: ClassVar[str] = (
@@ -56,7 +56,7 @@ class SymmetricGaussian:
     columns: int = 3
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         if self.sigma <= 0 or self.reward < 0 or min(self.rows, self.columns) < 1:
             raise out_of_range("sigma > 0, reward >= 0, rows >= 1 and columns >= 1")
         if self.rows * (1 + self.reward) ** 2 + 32 * self.sigma >= 2**30:

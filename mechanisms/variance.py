@@ -18,7 +18,7 @@ from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown
 
 Floats = NDArray[np.float64]
-GRID_UNIT = 10  #: of the sum of z, so that the weights below are integers
+GRID_UNIT = 10  #: units of the sum of z, so that the weights below are integers
 MAX_STEPS = 127  #: steps, of which proofs list 2·steps + 1 places: 255, of 256 that the checker reads
 SQUARE, COUNT = 16, 5  #: 1.6·(z² − ½) and ½ beside z
 
@@ -46,7 +46,7 @@ class Variance:
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         known_relation(self.relation)
         if self.low >= self.high or self.sigma <= 0 or self.rows < 1:
             raise out_of_range("low < high, sigma > 0 and rows >= 1")
@@ -58,7 +58,7 @@ class Variance:
 
     @property
     def whole(self) -> int:
-        """Return how many units of the query are 1 in z."""
+        """Return the number of the query's units in 1 of z."""
         return GRID_UNIT * self.steps**2
 
     @property
@@ -81,14 +81,14 @@ class Variance:
         return np.rint(unit * self.steps).astype(np.int64)
 
     def vectors(self, places: Integers) -> Integers:
-        """Return what rows at these places add, a row each."""
+        """Return the contributions of rows at these places, one row each."""
         squares = SQUARE * places**2 - SQUARE // 2 * self.steps**2
         columns = [GRID_UNIT * self.steps * places, squares, np.full_like(places, COUNT * self.steps**2)]
         return np.stack(columns[: self.numbers], axis=1)
 
     @property
     def numbers(self) -> int:
-        """Return how many numbers get noise: the count as well where it is private."""
+        """Return how many numbers get noise, including the count if it is private."""
         return 3 if self.relation == ADD_REMOVE else 2
 
     def query(self, data: Rows) -> Integers:
@@ -97,7 +97,7 @@ class Variance:
         return total
 
     def proof(self, delta: Fraction) -> Theorem:
-        """List what a row may add; noise by the better of two Gaussian rules."""
+        """List a row's possible contributions; noise by the better of two Gaussian rules."""
         points = self.vectors(np.arange(-self.steps, self.steps + 1)).tolist()
         row = assume_points("sums", [tuple(point) for point in points], self.relation, "movement")
         scale = self.sigma * self.whole
@@ -139,6 +139,6 @@ class Variance:
 
 
 def _quotient(total: float, reach: float, counts: list[float]) -> Floats:
-    """Return the ends of what a sum within `reach` over a count between two may be."""
+    """Return the bounds of the quotient of a sum within `reach` and a count between two bounds."""
     ends = [(total + way * reach) / count for way in (-1, 1) for count in counts]
     return np.array([min(ends), max(ends)])

@@ -1,1 +1,1 @@
-"""Typed requests and answers: what the command line, Python and the pytest plugin build and dispatch."""
+"""Typed requests and results, shared by the command line, Python and the pytest plugin."""

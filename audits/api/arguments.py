@@ -1,7 +1,7 @@
-"""From typed arguments to requests, for the command line, Python and the pytest plugin alike.
+"""Validate typed arguments and build requests, for the command line, Python and the pytest plugin.
 
-Numbers arrive exact, data as documents (`Place`).  `named` writes an argument's name as the caller does:
-``trials`` in Python, ``--trials`` on the command line.
+Numbers are exact, data are documents (`Place`).  `named` writes an argument's name as the caller
+does:  ``trials`` in Python, ``--trials`` on the command line.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import as_exact, shown
 
 Named = Callable[[str], str]
-Terms = Mapping[str, Place]  #: shape, low, high, dtype of an array, or columns; and left with right
+Terms = Mapping[str, Place]  #: shape, low, high, dtype, or columns; and a pair left, right
 
 DATA = (*ARRAY, "columns", "left", "right")
 MAX_TRIALS, MAX_SECONDS = 10**7, 10**7
@@ -33,11 +33,12 @@ MAX_TRIALS, MAX_SECONDS = 10**7, 10**7
 
 @dataclass(frozen=True)
 class AuditArguments:
-    """The arguments of an attack; what is None has its default, or the claim's value.
+    """The arguments of an attack; None means the default, or the claim's value.
 
-    `epsilon` ≥ 0 and 0 ≤ `delta` ≤ 1 are what is claimed.  `trials` runs (10 to 10⁷) and `seconds` of
-    processor time at most on the pair under attack; 0 < `confidence` < 1 of the lower bound; `early` stops at
-    the first refutation.  `relation`, `radius` and `terms` describe the data of a plain function.
+    `epsilon` ≥ 0 and 0 ≤ `delta` ≤ 1 are the claim.  At most `trials` runs (10 to 10⁷) and
+    `seconds` of processor time are spent on the pair under attack; 0 < `confidence` < 1 is that of
+    the lower bound; `early` stops at the first refutation.  `relation`, `radius` and `terms`
+    describe a plain function's data.
     """
 
     claim: Path | None = None
@@ -56,9 +57,9 @@ class AuditArguments:
     named: Named = str
 
     def request(self, subject: str | None) -> Audit:
-        """Return the request to attack a subject by its name, or the claim; arguments win over the claim.
+        """Return the request to attack a named subject, or the claim; arguments override the claim.
 
-        Raises `InputError` for what is missing, out of range, or does not go together.
+        Raises `InputError` for arguments that are missing, out of range, or inconsistent.
         """
         named = self.named
         if (subject is None) == (self.claim is None):
@@ -84,14 +85,14 @@ class AuditArguments:
         )
 
     def _of_claim(self) -> Audit:
-        """Return the attack on the claim in a file, which describes its data itself."""
+        """Return the attack on the claim in a file; the claim describes the data."""
         if self.terms or self.relation is not None or self.radius is not None:
             names = ", ".join(map(self.named, ("relation", "radius", *DATA)))
             raise InputError("a claim describes its data", f"leave {names} out")
         return attack_on(read_claim(Path(str(self.claim))))
 
     def _of_subject(self, subject: str) -> Audit:
-        """Return the attack on a subject that is named, with the data that the arguments describe."""
+        """Return the attack on a named subject, with the data that the arguments describe."""
         named = self.named
         if self.epsilon is None:
             raise InputError(f"{named('epsilon')} is missing", "give the claimed ε of the subject")
@@ -108,10 +109,10 @@ class AuditArguments:
 
 @dataclass(frozen=True)
 class SensitivityArguments:
-    """The arguments of a test of sensitivity: `norm` is l1, l2 or linf, `bound` ≥ 0 is declared in it.
+    """The arguments of a sensitivity test: `bound` ≥ 0, in the norm `norm` (l1, l2 or linf).
 
-    `relation`, `radius` and `terms` describe the data; `seconds` limit the time of all runs; `prove` asks for
-    a proof of the bound where nothing is found.  What is None has its default.
+    `relation`, `radius` and `terms` describe the data; `seconds` limits the time of all runs;
+    `prove` asks for a proof of the bound if no counterexample is found.  None means the default.
     """
 
     norm: str | None = None
@@ -127,9 +128,9 @@ class SensitivityArguments:
     named: Named = str
 
     def request(self, target: str) -> Sensitivity:
-        """Return the request about a query, or about a class, which declares its bounds itself.
+        """Return the request for a query, or for a class, which declares its own bounds.
 
-        Raises `InputError` for what is missing, out of range, or does not go together.
+        Raises `InputError` for arguments that are missing, out of range, or inconsistent.
         """
         named = self.named
         effort = _given(
@@ -151,7 +152,7 @@ class SensitivityArguments:
 def declared_sensitivity(
     norm: str | None, bound: Fraction | None, data: Described | None, named: Named = str
 ) -> DeclaredSensitivity:
-    """Return a declared sensitivity; raises `InputError` where a part is missing or out of range."""
+    """Return a declared sensitivity; raises `InputError` if a part is missing or out of range."""
     array = f"{named('shape')}, {named('low')}, {named('high')} (or {named('columns')})"
     given = {named("norm"): norm, named("bound"): bound, array: data}
     missing = [name for name, value in given.items() if value is None]
@@ -171,9 +172,9 @@ def declared_sensitivity(
 def described(
     terms: Terms, relation: str | None, radius: Fraction | None, named: Named = str
 ) -> Described | None:
-    """Return the data that `terms` describe; None where they describe none, as a class needs.
+    """Return the data that `terms` describe; None if they are empty, as for a class.
 
-    Raises `InputError` for what is wrong or does not go together.
+    Raises `InputError` for terms that are invalid or inconsistent.
     """
     relation = relation or "replace-one"
     if "columns" in terms:
@@ -194,7 +195,7 @@ def described(
 
 
 def terms_of(values: Mapping[str, object], named: Named = str) -> dict[str, Place]:
-    """Return Python values that describe data as documents: a number is a list of one as a `shape`."""
+    """Convert Python values that describe data to documents; a number as `shape` to a list."""
     terms = {key: Place(document_of(value), named(key)) for key, value in values.items()}
     shape = terms.get("shape")
     if shape is not None and not isinstance(shape.value, list):
@@ -203,7 +204,7 @@ def terms_of(values: Mapping[str, object], named: Named = str) -> dict[str, Plac
 
 
 def document_of(value: Any) -> Any:
-    """Return a Python value as a document holds it: numbers exact, arrays and tuples as lists."""
+    """Convert a Python value to a document value: numbers exact, arrays and tuples as lists."""
     if isinstance(value, np.ndarray):
         return document_of(value.tolist())
     if isinstance(value, dict):
@@ -227,7 +228,7 @@ def whole_number(value: Fraction | None, name: str, least: int = 1, most: int | 
 
 
 def time_limit(seconds: Fraction | None, named: Named = str) -> Fraction | None:
-    """Return the limit on the time of all runs, in seconds."""
+    """Return the time limit of all runs, in seconds."""
     right = f"a number above 0 and at most {MAX_SECONDS} belongs here"
     if seconds is not None and not 0 < seconds <= MAX_SECONDS:
         raise InputError(f"{named('seconds')} is {shown(seconds)}", right)
@@ -240,5 +241,5 @@ def _check_range(value: Fraction | None, name: str, right: str, within: Callable
 
 
 def _given(**arguments: Any) -> dict[str, Any]:
-    """Return the arguments that are given."""
+    """Return the arguments that are not None."""
     return {name: value for name, value in arguments.items() if value is not None}

@@ -1,6 +1,6 @@
-"""One place that decides where a question is answered: in this process, or in one of its own.
+"""Decides whether a request runs in this process or in a separate one.
 
-Catalogued classes are ours and answer here.  Code of a user's own, and catalogued functions, which are there
+Catalogued classes are trusted and run here.  User code, and catalogued functions, which exist
 to be attacked, run in other processes.
 """
 
@@ -39,7 +39,7 @@ def audit(question: Audit, progress: Progress) -> dict[str, Any]:
 
 
 def sensitivity(question: Sensitivity) -> Search | dict[str, Any]:
-    """Answer `dpaccount sensitivity`: what was found of a query, or of all that a class declares."""
+    """Answer `dpaccount sensitivity` for a query, or for all bounds that a class declares."""
     if question.declared is not None:
         return on_code.query_sensitivity(question)
     if ":" in question.use:
@@ -49,5 +49,5 @@ def sensitivity(question: Sensitivity) -> Search | dict[str, Any]:
 
 
 def runs_apart(use: str) -> bool:
-    """Say whether a name stands for code that runs in a process of its own."""
+    """Return whether a name refers to code that runs in a separate process."""
     return ":" in use or function_named(use) is not None

@@ -1,7 +1,7 @@
-"""`dpaccount.certify`, `audit` and `check` from Python: what the commands of these names do, as functions.
+"""`dpaccount.certify`, `audit` and `check`: the commands of these names as Python functions.
 
-They return what the commands print with ``--json``, and write what the commands write.  Verdicts are values
-here: only a wrong request raises (`dpaccount.errors.InputError`).
+They return what the commands print with ``--json``, and write the same files.  Verdicts are return
+values: only invalid input raises (`dpaccount.errors.InputError`).
 """
 
 import inspect
@@ -22,7 +22,7 @@ from dpaccount.exact import Exact, as_exact
 
 
 def _quiet(what: str) -> None:
-    """Say nothing of the progress."""
+    """Discard progress messages."""
 
 
 def certify(
@@ -35,10 +35,11 @@ def certify(
     allow_code: bool = True,
     jobs: int | None = None,
 ) -> dict[str, Any]:
-    """Prove, test and attack the claim in a TOML file; return its certificate, written to `out` too.
+    """Prove, test and attack the claim in a TOML file; write and return its certificate.
 
-    `out` is a folder (default certificates/NAME), `quick` cuts the audit's runs tenfold, `again` makes a new,
-    charged release, `require` is a policy that must be met (else `InputError`, after the files are written).
+    `out` is a folder (default certificates/NAME), `quick` reduces the audit's runs tenfold, `again`
+    makes and charges a new release, `require` is a policy to be met (else `InputError`, after the
+    files are written).
     """
     from audits.certificate.files import write_all
 
@@ -70,15 +71,15 @@ def audit(  # noqa: PLR0913  # keywords, each documented
 ) -> dict[str, Any]:
     """Attack a subject by name, or a function of an importable module; return a lower bound on its ε.
 
-    (`epsilon`, `delta`) are what is claimed.  `trials` runs (default 20000), `seconds` of processor time at
-    most (default 60, for code of your own) and `jobs` processes on the pair under attack; `confidence` of the
-    lower bound (default 0.95); `early` stops at the first refutation; without `allow_code`, only catalogued
-    subjects are run.
+    (`epsilon`, `delta`) is the claim.  The pair under attack gets at most `trials` runs (default
+    20000) and `seconds` of processor time (default 60, for your own code), in `jobs` processes;
+    `confidence` is that of the lower bound (default 0.95); `early` stops at the first refutation;
+    without `allow_code`, only catalogued subjects are run.
 
-    Of a function of yours say the data: `shape` (rows, or rows and columns), `low`, `high` and `dtype`
-    ("float" or "int") of an array, or `columns` as in a claim's ``[subject.data]`` (a dictionary, or the path
-    of a TOML file); `relation` and `radius`; and, if you know one, a pair of neighbours `left`, `right`.
-    Raises `InputError` for what is missing or wrong.
+    For your own function describe the data: `shape` (rows, or rows and columns), `low`, `high` and
+    `dtype` ("float" or "int") of an array, or `columns` as in a claim's ``[subject.data]`` (a
+    dictionary, or the path of a TOML file); `relation` and `radius`; and optionally a pair of
+    neighbours `left`, `right`.  Raises `InputError` for arguments that are missing or invalid.
     """
     for key in data.keys() - set(DATA):
         known = sorted({*inspect.signature(audit).parameters, *DATA} - {"data"})
@@ -117,10 +118,11 @@ def _exact(value: Exact | None, name: str) -> Fraction | None:
 
 
 def check(certificate: str | Path, *, at: date | None = None) -> dict[str, Any]:
-    """Infer every step of a certificate again with the independent checker.
+    """Re-derive every step of a certificate with the independent checker.
 
-    Return ``{"valid", "verdict", "said"}``: `verdict` is None where it is not valid, and `said` why.  `at` is
-    a day on which it must not be expired.  Raises `InputError` for what is no certificate at all.
+    Return ``{"valid", "verdict", "said"}``: for an invalid certificate `verdict` is None and `said`
+    the reason.  It must not have expired on the day `at`.  Raises `InputError` if the file is not a
+    certificate.
     """
     raw = read_bytes(Path(certificate))
     try:

@@ -1,4 +1,4 @@
-"""Whole questions about a mechanism class of a user's own, answered inside the process that runs its code."""
+"""Runs requests about a user's mechanism class, inside the process that runs its code."""
 
 import contextlib
 import sys
@@ -16,7 +16,7 @@ from dpaccount.errors import DpaccountError
 
 
 def perform(made_by: type, document: bytes, answer: Callable[[list[object]], None]) -> None:
-    """Answer the question of a task on the class: with progress, then the result or one error."""
+    """Run a task on the class: report progress, then the result or one error."""
     try:
         with contextlib.redirect_stdout(sys.stderr):
             result = _result(made_by, unpacked_task(document), lambda what: answer(["progress", what]))

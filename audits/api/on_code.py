@@ -1,7 +1,7 @@
-"""Questions about code of a user's own, answered by processes that run it: this one never imports it.
+"""Requests about user code, which runs in worker processes: this process never imports it.
 
-A mechanism class answers the whole question in such a process.  Plain functions ``f(data, rng)`` are attacked
-from here; they have no proof, so the verdict is REFUTED or UNPROVEN.
+For a mechanism class the whole request runs in a worker.  Plain functions ``f(data, rng)`` are
+attacked from here; they have no proof, so the verdict is REFUTED or UNPROVEN.
 """
 
 from contextlib import ExitStack
@@ -41,7 +41,7 @@ NO_PROOF = (
 
 
 class Stopped(Exception):  # noqa: N818
-    """A class's process died or was killed; the text says how, `silent` that it gave no answer in time."""
+    """A class's process died or was killed; the text says how, `silent` means that it timed out."""
 
     def __init__(self, phase: str, how: str) -> None:
         super().__init__(f"{phase}: the code {how}")
@@ -52,7 +52,7 @@ class Stopped(Exception):  # noqa: N818
 
 
 def certify_code(question: Certify, claim: Claim, progress: Progress) -> CertifyResult:
-    """Certify a claim about code of a user's own, or about a catalogued function without a proof."""
+    """Certify a claim about user code, or about a catalogued function without a proof."""
     code = _code(claim.use, claim.path.parent, allow_code=question.allow_code)
     if claim.data_file is not None:
         code = replace(code, closed=str(claim.data_file))
@@ -83,7 +83,7 @@ def _attacked(crew: Crew, claim: Claim, question: Certify, progress: Progress) -
     report = _report(asked, found, data, quick=question.quick)
     draft = _unproved(claim, code, NO_PROOF + power_said(found, asked), report, found.findings)
     refusal = refused_by_checker(draft.as_json())
-    if refusal is not None:  # counts that the checker does not confirm are no refutation
+    if refusal is not None:  # counts that the checker does not confirm do not refute the claim
         reason = f"{NO_PROOF}, and the independent checker does not confirm the attack ({refusal})"
         return _unproved(claim, code, reason)
     return draft
@@ -92,13 +92,13 @@ def _attacked(crew: Crew, claim: Claim, question: Certify, progress: Progress) -
 def _unproved(
     claim: Claim, code: Code, reason: str, report: AuditReport | None = None, findings: tuple[str, ...] = ()
 ) -> Certificate:
-    """Return the certificate of code without a proof: what was attacked and found, `reason` why no more."""
+    """Return the certificate of code without a proof: attack, findings, and the `reason`."""
     notes = [f"Finding: {said}." for said in findings]
     return certificate_of(claim, _described_code(claim, code), None, reason, report=report, notes=notes)
 
 
 def _described_code(claim: Claim, code: Code) -> dict[str, Any]:
-    """Return what a certificate says of code that only its author knows, or of a catalogued function."""
+    """Return a certificate's description of user code, or of a catalogued function."""
     catalogued, file = function_named(claim.use), code.file()
     parameters = claim.written["subject"].get("parameters", {})
     return {
@@ -126,7 +126,7 @@ def _report(question: Audit, found: Attempt, data: Described, *, quick: bool) ->
 
 
 def power_said(found: Attempt, question: Audit) -> str:
-    """Return, for a certificate's reason, that the runs were too few; empty where they were enough."""
+    """Return a sentence that the runs were too few, for a certificate's reason; or ""."""
     if found.verdict(question.epsilon) != "NOT ATTACKED":
         return ""
     most = to_digits(found.power, up=True, digits=4)
@@ -137,7 +137,7 @@ def power_said(found: Attempt, question: Audit) -> str:
 
 
 def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
-    """Return the answer of `dpaccount audit` on code of a user's own, without its seconds."""
+    """Return the answer of `dpaccount audit` on user code, without its seconds."""
     folder = Path.cwd() if question.claim is None else question.claim.parent
     code = _code(question.use, folder, allow_code=question.allow_code)
     seconds = float(question.plan.seconds)
@@ -145,7 +145,7 @@ def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
         if _kind(crew) == "function":
             return audit_function(crew, question, _data(question), progress)
         try:
-            task = Task(changed(question, data=None), code.folders, seconds)  # a class knows its own
+            task = Task(changed(question, data=None), code.folders, seconds)  # classes declare it
             answer: dict[str, Any] = _done(crew.first, task, progress)
         except Stopped as stopped:
             if not stopped.silent:
@@ -155,7 +155,7 @@ def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
 
 
 def _data(question: Audit) -> Described:
-    """Return the data of the function in question, as the claim's file, the catalogue or the options say."""
+    """Return the function's data as described by the claim's file, the catalogue or the options."""
     if question.claim is not None:
         return _described(read_claim(question.claim))
     catalogued = function_named(question.use)
@@ -165,7 +165,7 @@ def _data(question: Audit) -> Described:
 
 
 def described_by(use: str, data: Described | None) -> Described:
-    """Return the data that options describe; raises `InputError` where they do not."""
+    """Return the data that the options describe; raises `InputError` if there is no description."""
     if data is None:
         raise InputError(
             f"{use} is a plain function", "describe its data by --shape, --low, --high (or by --columns FILE)"
@@ -184,7 +184,7 @@ def _described(claim: Claim) -> Described:
 
 
 def shape_of(claim: Claim) -> Described:
-    """Return what a dataset of the claim's function looks like; raises `InputError` where it is not said."""
+    """Return the shape of the claim's datasets; raises `InputError` if it is not declared."""
     if claim.parameters is not None:
         raise claim.parameters.wrong("a plain function takes no parameters", "leave this table out")
     if claim.data_file is not None:
@@ -220,7 +220,7 @@ def audit_function(crew: Crew, question: Audit, data: Described, progress: Progr
 def attack_function(
     crew: Crew, question: Audit, data: Described, progress: Progress, *, counts_only: bool
 ) -> Attempt:
-    """Attack a function's claim on the pair that is given, or on the worst one that is found."""
+    """Attack a function's claim on the given pair, or on the worst one found."""
     plan = question.plan
     crew.layout = data.shape.layout
     pairs = (
@@ -241,7 +241,7 @@ def attack_function(
 
 
 def witness(found: Attempt, shape: Neighbourhood) -> dict[str, object]:
-    """Return what one needs to see the violation: two datasets, the event, its counts."""
+    """Return the witness of a violation: two datasets, the event, its counts."""
     pair = found.candidate
     return {
         **shape.shown(pair.left, pair.right),
@@ -273,7 +273,7 @@ def nothing_found(question: Audit, why: str) -> dict[str, Any]:
 
 
 def query_sensitivity(question: Sensitivity) -> Search:
-    """Test the declared sensitivity of a query of a user's own; try to prove it then, if that is asked."""
+    """Test the declared sensitivity of a user's query; then try to prove it, if requested."""
     if question.declared is None:
         raise ValueError("nothing is declared")
     code = code_of(question.use, Path.cwd(), allow_code=question.allow_code)
@@ -293,7 +293,7 @@ def query_sensitivity(question: Sensitivity) -> Search:
 
 
 def class_sensitivities(question: Sensitivity) -> dict[str, Any]:
-    """Test every sensitivity that a mechanism class of a user's own declares."""
+    """Test every sensitivity that a user's mechanism class declares."""
     code = code_of(question.use, Path.cwd(), allow_code=question.allow_code)
     seconds = float(question.seconds)
     with Crew(code, seconds=seconds) as crew:
@@ -328,7 +328,7 @@ def _kind(crew: Crew) -> str:
 
 
 def _called(kind: str) -> str:
-    """Return what a worker's word for a subject means, with its article."""
+    """Return the description of a worker's word for a subject, with its article."""
     words = {
         "class": "a class of mechanisms",
         "another class": "a class without proof and play",
@@ -338,9 +338,9 @@ def _called(kind: str) -> str:
 
 
 def _done(process: Process, task: Task, progress: Progress) -> Any:
-    """Return the result of a task; each of its phases may take the wall limit.
+    """Return the result of a task; the wall-clock limit applies to each of its phases.
 
-    Raises what the task raised, and `Stopped` where the process died or had to be killed.
+    Raises what the task raised, and `Stopped` if the process died or had to be killed.
     """
     with ExitStack() as stack:
         stack.callback(process.kill)

@@ -1,4 +1,4 @@
-"""Questions about a mechanism class, answered in this process: certificate, attack, what it declares."""
+"""Requests about a mechanism class that run in this process: certify, attack, test bounds."""
 
 import math
 from fractions import Fraction
@@ -26,7 +26,7 @@ from dpaccount.exact import shown
 from dpaccount.noise.proved import Proved
 from mechanisms.subject import Subject
 
-LEAST_RUNS = 30  #: on either side, that a class's attack makes whatever is asked for
+LEAST_RUNS = 30  #: minimum number of runs on each side in an attack on a class
 DELTAS = (Fraction(0), Fraction(1, 10**6))  #: a proof for one of these declares the sensitivities
 
 
@@ -57,7 +57,7 @@ def certify_subject(
 
 
 def subject_asked(question: Audit, made_by: type) -> Subject:
-    """Return an instance with the parameters of the claim's file; without one, of example values."""
+    """Return an instance with the claim file's parameters; without one, with example values."""
     if question.claim is None:
         return catalogue.make(made_by, None, examples=True)
     return catalogue.subject_made(read_claim(question.claim), made_by)
@@ -120,7 +120,7 @@ def _attacked(
 
 
 def said_cut(answer: dict[str, Any], plan: AuditPlan) -> dict[str, Any]:
-    """Return a class's answer; it says where time cut the runs that are asked for."""
+    """Return a class's answer, with a note if the time limit reduced the requested runs."""
     asked = max(plan.trials // 2, LEAST_RUNS) * 2
     if answer["refuted"] or answer["trials"] >= asked:
         return answer
@@ -128,9 +128,9 @@ def said_cut(answer: dict[str, Any], plan: AuditPlan) -> dict[str, Any]:
 
 
 def unmeasured(evidence: list[Evidence], suspect: WorstPair) -> list[str]:
-    """Return why a score of the releases does not measure what is shown; empty where it does.
+    """Return why a score of the releases does not measure the output; empty if it does.
 
-    It does where what is shown follows from the releases, and where there are any.
+    It does if there are releases and the output is a function of them.
     """
     views = [entry for entry in evidence if entry.hypothesis.rule == "assume_view"]
     wrong = [f"{entry.name}: {_wrong(entry)}" for entry in views if entry.status != "tested"]
@@ -142,7 +142,7 @@ def unmeasured(evidence: list[Evidence], suspect: WorstPair) -> list[str]:
 
 
 def _broken(evidence: list[Evidence]) -> list[str]:
-    """Return which other hypotheses of the proof do not hold."""
+    """Return the other hypotheses of the proof that were refuted."""
     others = [entry for entry in evidence if entry.hypothesis.rule != "assume_view"]
     return [f"{entry.name}: {_wrong(entry)}" for entry in others if entry.status == "refuted"]
 
@@ -157,8 +157,8 @@ def _wrong(entry: Evidence) -> str:
 def declared_answer(question: Sensitivity, subject: Subject) -> dict[str, Any]:
     """Return the answer of `dpaccount sensitivity` on a class, with its own data and its own bounds.
 
-    `hypotheses` holds every declared one as a certificate does; the entries beside it are those of the
-    refuted one, else of the first.  `worst` is the largest movement seen, in the ℓ2 norm.
+    `hypotheses` lists every declared one as in a certificate; the other entries are those of the
+    refuted one, else of the first.  `worst` is the largest observed change, in the ℓ2 norm.
     """
     check_size(subject)
     proved = _declaring(question.use, subject)

@@ -1,6 +1,6 @@
-"""Questions that `certify`, `audit` and `sensitivity` ask, as values; and how they travel to another process.
+"""Requests of `certify`, `audit` and `sensitivity`, and their serialisation for another process.
 
-They hold exact numbers.  A claim travels as the path of its file, and is read again where it is needed.
+Numbers are exact.  A claim is sent as the path of its file, and read again in the other process.
 """
 
 from dataclasses import dataclass, replace
@@ -16,9 +16,9 @@ from audits.sensitivity.search import DeclaredSensitivity
 
 
 class Certify(msgspec.Struct, frozen=True, tag=True):
-    """Prove, test and attack the claim of a file, and run it on its data; `again`: also if that was done.
+    """Prove, test and attack the claim of a file, and run it on its data; `again`: a new release.
 
-    `quick` cuts the attack's runs tenfold; `policy` is the file of a gate.
+    `quick` reduces the attack's runs tenfold; `policy` is the file of a policy gate.
     """
 
     claim: Path
@@ -30,10 +30,10 @@ class Certify(msgspec.Struct, frozen=True, tag=True):
 
 
 class Audit(msgspec.Struct, frozen=True, tag=True):
-    """Attack what `use` names, which claims (ε, δ); the file `claim`, if any, holds parameters and data.
+    """Attack `use`, which claims (ε, δ); the file `claim`, if any, has parameters and data.
 
-    `relation` and `data` are what else was said of the data.  Of a catalogued subject only `seconds` limits
-    the time, of code of a user's own the plan does.
+    `relation` and `data` describe the data.  The time limit is `seconds` for a catalogued subject,
+    and the plan's for user code.
     """
 
     use: str
@@ -50,7 +50,7 @@ class Audit(msgspec.Struct, frozen=True, tag=True):
 
 
 class Sensitivity(msgspec.Struct, frozen=True, tag=True):
-    """Test what a query is declared to move by; with nothing declared, what a class itself declares."""
+    """Test the declared sensitivity of a query; if none is given, those that a class declares."""
 
     use: str
     declared: DeclaredSensitivity | None = None
@@ -62,7 +62,7 @@ class Sensitivity(msgspec.Struct, frozen=True, tag=True):
 
 
 class Task(msgspec.Struct, frozen=True):
-    """A question about a class of a user's own, for the process that runs its code; `folders` hold that."""
+    """A request about a user's class, for the process that runs its code, which is in `folders`."""
 
     question: Certify | Audit | Sensitivity
     folders: tuple[str, ...]
@@ -71,7 +71,7 @@ class Task(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class CertifyResult:
-    """A sealed certificate; `reprinted` where it was made before; `broken` rules of the policy."""
+    """A sealed certificate; `reprinted` if it was made before; `broken` rules of the policy."""
 
     certificate: dict[str, Any]
     reprinted: bool = False
@@ -79,17 +79,17 @@ class CertifyResult:
 
 
 def attack_on(claim: Claim, *, quick: bool = False) -> Audit:
-    """Return the attack that certifying a claim makes on a plain function; `quick`: a tenth of the runs."""
+    """Return a certification's attack on a plain function; `quick`: a tenth of the runs."""
     promise, plan = claim.guarantee, claim.audit
     trials = max(plan.trials // 10, 10) if quick else plan.trials
     return Audit(claim.use, promise.epsilon, promise.delta, replace(plan, trials=trials), claim=claim.path)
 
 
 def packed_task(task: Task) -> bytes:
-    """Return a task as it travels: MessagePack, numbers as text n/d."""
+    """Serialise a task: MessagePack, with numbers as text n/d."""
     return msgspec.msgpack.encode(task, enc_hook=str)
 
 
 def unpacked_task(document: bytes) -> Task:
-    """Return a task that travelled."""
+    """Deserialise a task."""
     return msgspec.msgpack.decode(document, type=Task, dec_hook=lambda made_by, text: made_by(text))

@@ -1,8 +1,8 @@
-"""A process for code that this program did not write: started, fed and killed by `audits.sandbox.crew`.
+"""Worker process for untrusted code: started, fed and killed by `audits.sandbox.crew`.
 
-It stands above all else, and nobody imports it.  Requests come on standard input and answers go to standard
-output, each a MessagePack document after its length.  The code that is run sees neither: its input is empty,
-its output goes elsewhere.
+It is the top of the import graph; nothing imports it.  Requests arrive on standard input and
+answers go to standard output, each a length-prefixed MessagePack document.  The user's code sees
+neither: its input is empty, its output is redirected.
 """
 
 import contextlib
@@ -32,14 +32,14 @@ from dpaccount.errors import InputError
 
 
 def limit_memory(most: int) -> None:
-    """Let allocations beyond `most` bytes of address space fail with MemoryError."""
+    """Limit the address space to `most` bytes: larger allocations fail with MemoryError."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(resource.RLIMIT_AS, (allowed, allowed))
 
 
 class Worker:
-    """Holds the imported subject and the datasets of the moment."""
+    """State of the worker: the imported subject and the current datasets."""
 
     def __init__(self, answers: IO[bytes]) -> None:
         self.answers = answers
@@ -47,11 +47,11 @@ class Worker:
         self.datasets: list[Given] = []
 
     def close(self, path: str) -> None:
-        """Keep a file from what is loaded next."""
+        """Hide a file from the code that is loaded next."""
         close(path)
 
     def load_value(self, value: bytes, folders: list[str], memory: int) -> None:
-        """Take a function that was sent by value; what it imports may lie in the folders, also later."""
+        """Load a function that was pickled by value; its imports may come from the folders."""
         limit_memory(memory)
         stay_on_path(folders)
         try:
@@ -62,7 +62,7 @@ class Worker:
         write_frame(self.answers, ["loaded", "function" if callable(self.subject) else "no function"])
 
     def load(self, use: str, folders: list[str], memory: int, file: str | None = None) -> None:
-        """Import the subject under the memory limit; say what it is, or why it cannot be used."""
+        """Import the subject under the memory limit; answer its kind, or why it cannot be used."""
         limit_memory(memory)
         compile_from_source(folders)
         stay_on_path(folders)
@@ -79,17 +79,17 @@ class Worker:
         write_frame(self.answers, ["loaded", kind])
 
     def keep(self, datasets: list[list[Any]], layout: list[Any] | None = None) -> None:
-        """Keep datasets for the runs to come, in the form of a layout if there is one."""
+        """Store datasets for later runs, converted by a layout if there is one."""
         made = (lambda matrix: matrix) if layout is None else Layout.of_list(layout).dataset
         self.datasets = [Given(made(unpacked(each))) for each in datasets]
 
     def play(self, plays: list[list[int]]) -> None:
-        """Run once for every (dataset, seed…), answering each before the next; no seed: a query."""
+        """Run once for every (dataset, seed…), answering each at once; no seed: a query."""
         for which, *seed in plays:
             outcome = played(self.subject, self.datasets[which], seed if seed else None)
             try:
                 check_imports()
-            except InputError as error:  # something else ran than what is meant
+            except InputError as error:  # the code that ran is not the code that was meant
                 outcome = Outcome(f"{UNMEANT} {error}", (), np.zeros(0), failed=True)
             write_frame(self.answers, sent(outcome))
 
@@ -105,7 +105,7 @@ class Worker:
         write_frame(self.answers, [found.status, found.lower, found.upper, found.boxes, found.why, *pair])
 
     def task(self, document: bytes) -> None:
-        """Do a whole task on a class of the user's own; see `audits.api.in_worker`."""
+        """Run a whole task on a user's class; see `audits.api.in_worker`."""
         from audits.api.in_worker import perform
 
         silence()
@@ -118,7 +118,7 @@ class Worker:
 
 
 def main() -> None:
-    """Serve requests until the parent closes the pipe; then end at once, whatever is running."""
+    """Serve requests until the parent closes the pipe; then exit at once."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
@@ -143,7 +143,7 @@ _SILENT: list[int] = []
 
 
 def silence() -> None:
-    """Send what thousands of runs print nowhere; what the import printed went to standard error."""
+    """Discard the output of the runs; output during the import went to standard error."""
     if not _SILENT:
         sys.stdout.flush()
         _SILENT.append(os.open(os.devnull, os.O_WRONLY))

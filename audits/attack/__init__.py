@@ -1,1 +1,1 @@
-"""Attacks: estimates from runs of what an adversary sees, with bounds on their chance of error."""
+"""Attacks: lower bounds on ε from runs of what an adversary sees, with a stated confidence."""

@@ -1,4 +1,4 @@
-"""The attack on a function that nothing is known about: find a pair, learn a score, certify on fresh runs.
+"""The black-box attack on a function: find a pair, learn a score, certify on fresh runs.
 
 Search and learning spend runs of their own, so they may be as greedy as they like; one rule, fixed
 on one pair, is then measured on runs that neither has seen.  Every run has a number, and its
@@ -43,16 +43,16 @@ from audits.sandbox.outcomes import Outcome
 from dpaccount.errors import InputError
 
 RUNS_PER_REPORT = 5000  #: certifying runs between two reports of progress
-SPARE = 0.8  #: the part of the time left that is planned for
-EARLY = 1000  #: certifying runs from which it pays to stop early
-ELSEWHERE = 40  #: pairs on which a function that gave nothing so far is tried
+SPARE = 0.8  #: fraction of the remaining time that is planned for
+EARLY = 1000  #: number of certifying runs from which early stopping pays off
+ELSEWHERE = 40  #: pairs on which a function without any result so far is tried
 #: of a few runs; a program that seeds itself by the clock gives the same for a while, too
 ALIKE = "the same result for every seed: no noise was seen, or it does not follow the seed; draw it from rng"
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """What an attack reached on the pair that it chose; `runs` were made on that pair.
+    """The result of an attack on the pair that it chose; `runs` were made on that pair.
 
     `power` is the largest ε that these runs could have shown, had every one of them told its side.
     """
@@ -64,21 +64,21 @@ class Attempt:
     searched: int
     findings: tuple[str, ...]
     power: float
-    cut: str | None = None  #: what the wall limit cut, or the width of the results
+    cut: str | None = None  #: what the wall-clock limit, or the results' width, reduced
 
     def refuted(self, epsilon: Fraction) -> bool:
-        """Say whether the bound is above a claim."""
+        """Return whether the bound is above a claim."""
         return self.reached.epsilon_lower > epsilon
 
     def verdict(self, epsilon: Fraction) -> str:
-        """Return REFUTED, NOT REFUTED, or NOT ATTACKED where no result could have refuted the claim."""
+        """Return REFUTED, NOT REFUTED, or NOT ATTACKED if no result could refute the claim."""
         return verdict_of(self.reached.epsilon_lower, self.power, epsilon)
 
 
 def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Progress) -> Attempt:
     """Attack the claim on the most suspicious of `pairs`.
 
-    Raises `Stuck` where no attack is possible, and `InputError` where no run gives a result.
+    Raises `Stuck` if no attack is possible, and `InputError` if no run gives a result.
     """
     if not pairs:
         raise Stuck("no two neighbouring datasets of this shape exist")
@@ -165,7 +165,7 @@ def _probe(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, found: list[
 
 
 def _note_kinds(runs: list[Outcome], some: list[Outcome], found: list[str]) -> None:
-    """Note what does not vary, and what varies in kind."""
+    """Record as findings results that never vary, and results of different kinds."""
     each = [
         {outcome.key() for outcome in outcomes if not outcome.failed} for outcomes in (some[::2], some[1::2])
     ]
@@ -179,7 +179,7 @@ def _note_kinds(runs: list[Outcome], some: list[Outcome], found: list[str]) -> N
 
 
 def _anything(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, pace: float) -> None:
-    """Try other datasets where no run gave a result; raise `InputError` where none does on these either."""
+    """Try other datasets if no run gave a result; raise `InputError` if none does there either."""
     if not crew.tally.empty:
         return
     tried = pairs[: max(min(ELSEWHERE, _affordable(crew, pace) // 4), 1)]
@@ -192,7 +192,7 @@ def _anything(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, pace: flo
 
 
 def nothing(crew: Crew) -> InputError:
-    """Return the error of a function that gave nothing on any run."""
+    """Return the error for a function without a result on any run."""
     tally = crew.tally
     return InputError(
         f"{crew.code.use} {tally.first} on every run that was tried ({tally.runs}, the first is shown)",
@@ -217,7 +217,7 @@ def _learn(trial: Trial, challenge: Challenge, certify: int) -> tuple[Learned, R
 
 
 def _bets(challenge: Challenge, certify: int) -> bool:
-    """Say whether bets, which share the risk with counts, are worth it."""
+    """Return whether bets, which share the risk with counts, are worth it."""
     return challenge.early and certify >= EARLY
 
 

@@ -1,4 +1,4 @@
-"""A bet against a claim that may stop at any time.
+"""An e-process: a bet against a claim with optional stopping (valid at any stopping time).
 
 Every run is on a side chosen by a fair coin.  Under (ε, δ)-differential privacy the event E, fixed
 before the run, satisfies P(E) ≤ e^ε P′(E) + δ, so the pay-off
@@ -37,7 +37,7 @@ class Won:
     rule: Threshold
 
     def said(self) -> str:
-        """Return the evidence in words."""
+        """Describe the evidence in words."""
         return (
             f"bets on score >= {self.rule.cut!r} on the {self.rule.direction} multiplied their stake"
             f" by {self.wealth:.4g} in {self.runs} runs"
@@ -90,7 +90,7 @@ class Bettor:
 
     def _stake(self) -> float:
         """Return the stake that grows wealth fastest at the rates seen so far, on the careful side."""
-        weight = 200.0  # training rates count like so many runs
+        weight = 200.0  # training rates count as this many runs
         n = self._runs + weight
         win = (self._wins + weight * self.expected[0] / 2) / n
         loss = (self._losses + weight * self.expected[1] / 2 + 0.5) / n
@@ -121,12 +121,12 @@ class Bettor:
 
 
 def _factor(claimed: float | Fraction) -> float:
-    """Return e^claimed, or what no number of runs refutes either."""
+    """Return e^claimed, capped at a value that no number of runs refutes."""
     return math.exp(min(claimed, 700))
 
 
 def _growth(stakes: Floats, win: Floats | float, loss: Floats | float, factor: float, bad: float) -> Floats:
-    """Return by how much the logarithm of wealth grows a run, at these chances of winning and losing."""
+    """Return the expected growth of log wealth per run, at these chances of winning and losing."""
     rest = np.maximum(1 - win - loss, 0)
     grown: Floats = (
         win * np.log1p(stakes * (1 - bad))

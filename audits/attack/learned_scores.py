@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 #: bins of a column and the pull of their log-odds towards 0: fine for one strong column, coarse for many weak
 GRAINS = ((24, 1.0), (8, 10.0))
 MAX_ADDITIVE_COLUMNS = 20  #: columns in the additive model
-ALONE = 6  #: columns tried by themselves
+ALONE = 6  #: number of columns tried individually
 SWEEPS = 12
 
 
@@ -34,7 +34,7 @@ class ScoreTable:
     ridge: float = 1.0
 
     def bins(self, values: Floats) -> NDArray[np.int64]:
-        """Return each value's bin: atoms first, then intervals, then what is absent."""
+        """Return each value's bin: atoms first, then intervals, then missing values."""
         found = len(self.atoms) + np.searchsorted(self.edges, values, side="right")
         found[np.isnan(values)] = len(self.atoms) + len(self.edges) + 1
         if len(self.atoms):
@@ -50,7 +50,7 @@ class ScoreTable:
 
 
 def binned(column: int, values: Floats, grain: tuple[int, float]) -> ScoreTable:
-    """Return an empty table for a column: every frequent value alone, the others in quantiles."""
+    """Return an empty table for a column: a bin per frequent value, quantiles for the others."""
     bins, ridge = grain
     known = values[~np.isnan(values)]
     levels, counts = np.unique(known, return_counts=True)
@@ -82,7 +82,7 @@ def fit(tables: list[ScoreTable], values: Floats, sides: Floats) -> list[ScoreTa
             pull = np.bincount(place, sides - chance, len(held)) - table.ridge * held
             curve = np.bincount(place, chance * (1 - chance), len(held)) + table.ridge
             step = np.clip(pull / curve, -1.0, 1.0)
-            held += step  # in place: the tables themselves  # noqa: PLW2901
+            held += step  # in place: changes the tables  # noqa: PLW2901
             total += step[place]
     return [replace(table, odds=found) for table, found in zip(tables, odds, strict=True)]
 
@@ -108,7 +108,7 @@ class Score:
         return np.round(sum((t.score(values[:, t.column]) for t in self.tables), np.zeros(len(values))), 6)
 
     def said(self) -> str:
-        """Return what is scored, in words."""
+        """Describe the score in words."""
         if self.column >= 0:
             return ("" if self.sign > 0 else "minus ") + self.columns.names[self.column]
         names = [self.columns.names[table.column] for table in self.tables]
@@ -121,7 +121,7 @@ Judge = Callable[[Floats, Floats], float]
 
 @dataclass(frozen=True)
 class Learned:
-    """A score; how it scores training runs that the choice of thresholds may look at; what the judge said."""
+    """A score, its values on the training runs for choosing thresholds, and the judge's value."""
 
     score: Score
     left: Floats
@@ -130,7 +130,7 @@ class Learned:
 
 
 def best_score(left: Sequence[Outcome], right: Sequence[Outcome], judge: Judge) -> Learned:
-    """Return the score that `judge` (of scores on the left and on the right) likes best.
+    """Return the score that `judge` (a function of left and right scores) rates highest.
 
     Fitted on the even runs, judged on the odd ones.
     """
@@ -161,7 +161,7 @@ def best_score(left: Sequence[Outcome], right: Sequence[Outcome], judge: Judge) 
     to_plan = chosen.of_table(a[seen]), chosen.of_table(b[seen])
     if chosen.tables and 2 * len(np.unique(to_plan[0])) > len(
         to_plan[0]
-    ):  # thresholds stand exactly on scores that are few
+    ):  # with few distinct scores, thresholds are equal to scores
         whole, both = np.concatenate([a, b]), np.repeat([1.0, 0.0], [len(a), len(b)])
         used = [table.column for table in chosen.tables]
         grain = next(grain for grain in GRAINS if grain[1] == chosen.tables[0].ridge)
@@ -170,7 +170,7 @@ def best_score(left: Sequence[Outcome], right: Sequence[Outcome], judge: Judge) 
 
 
 def _gains(single: list[ScoreTable], left: Floats, right: Floats) -> Floats:
-    """Return the mean log-likelihood of the sides of runs under each column's table."""
+    """Return the mean log-likelihood of the runs' sides under each column's table."""
     runs, truth = np.concatenate([left, right]), np.repeat([1.0, -1.0], [len(left), len(right)])
     return np.array([-np.logaddexp(0, -truth * t.score(runs[:, t.column])).mean() for t in single])
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from audits.attack.planning import CAREFUL, Floats, Rates, counted, cuts_of, fewer, modelled, weighed
 
-MAX_EPSILON = 60.0  #: no count can show more
+MAX_EPSILON = 60.0  #: no number of runs can show more
 TAIL_ROUNDING = 1e-13  #: absolute; of the differences of tails
 TAIL_SLACK = 1e-6  #: relative; far above the error of scipy's binomial tails
 
@@ -84,7 +84,7 @@ def tail(v: int, r: int, n: int, s: float, bad: float) -> float:
     """Return an upper bound on P[Bin(r, s) + Bin(n, bad) ≥ v]."""
     most = min(int(n * bad + 12 * math.sqrt(n * bad) + 100), n) if bad > 0 else 0
     ways = np.arange(most + 1)
-    upper = _reach(n, bad, ways)  # P(Bin(n, bad) ≥ k); what is beyond the last counts with the last
+    upper = _reach(n, bad, ways)  # P(Bin(n, bad) ≥ k); the last includes the tail
     chances = upper - np.append(upper[1:], 0.0)
     total = float(chances @ _reach(r, s, v - ways))
     return min(total * (1 + TAIL_SLACK) + (TAIL_ROUNDING if bad > 0 else 0.0), 1.0)
@@ -121,7 +121,7 @@ def plan_guess(held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs:
     plain = _expected(seen, runs, delta, float(risk))
     lucky = int(np.argmax(careful))
     of_smooth, of_lucky = float(plain.flat[smooth]), float(careful.flat[lucky])
-    if max(of_smooth, of_lucky) <= 0:  # nothing can be expected of so few runs: more right guesses than wrong
+    if max(of_smooth, of_lucky) <= 0:  # too few runs for a bound: maximise the gain
         return _guess(cuts, int(np.argmax(np.where(np.isfinite(plain), _gain(seen), -np.inf)))), 0.0
     return _guess(cuts, smooth if of_smooth >= of_lucky else lucky), max(of_smooth, of_lucky, 0.0)
 

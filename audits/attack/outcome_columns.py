@@ -1,4 +1,4 @@
-"""Outcomes as a table of numbers that a score can be learned from.
+"""Features of outcomes: a table of numbers from which a score can be learned.
 
 Beside the values themselves: which structure and text an outcome has, the lowest set bit of every
 double (where floating-point noise leaks), order statistics, repeated values, differences between
@@ -16,25 +16,25 @@ from audits.sandbox.outcomes import Outcome
 
 Floats = NDArray[np.float64]
 Place = tuple[str, int]  #: "text" or "part of the kind", and which one of an outcome
-MAX_ENTRIES = 48  #: entries of an outcome that get columns of their own
-PAIRWISE = 6  #: up to so many entries, all differences are columns
+MAX_ENTRIES = 48  #: number of entries of an outcome with a column each
+PAIRWISE = 6  #: up to this many entries, all differences are columns
 RARE = -1.0
 
 
 @dataclass
 class Columns:
-    """How outcomes become columns; learned once on training outcomes, then only applied."""
+    """Maps outcomes to columns; learned once on training outcomes, then only applied."""
 
     structures: dict[object, float] = field(default_factory=dict)
     texts: dict[object, float] = field(default_factory=dict)
     wholes: dict[object, float] = field(default_factory=dict)
     entries: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    broken: set[int] = field(default_factory=set)  #: entries that have been no whole numbers
+    broken: set[int] = field(default_factory=set)  #: entries with non-integer values
     width: int = 0
     places: list[Place] = field(
         default_factory=list
-    )  #: texts, and parts of the structure, with columns of their own
-    kinds: bool = False  #: structures differ, and their parts are looked at
+    )  #: texts, and parts of the structure, with a column each
+    kinds: bool = False  #: whether structures differ, so that their parts are compared
     signed: bool = False  #: there are zeros below zero, or NaN of several kinds
     direction: Floats = field(default_factory=lambda: np.zeros(0))
     names: list[str] = field(default_factory=list)
@@ -45,11 +45,11 @@ class Columns:
         return self.called.get((kind, place), f"{kind} {said}")
 
     def entry(self, place: int) -> str:
-        """Return what a number is called."""
+        """Return the display name of a number."""
         return self.name("entry", place, str(place))
 
     def table(self, outcomes: Sequence[Outcome]) -> Floats:
-        """Return one row an outcome; what an outcome lacks is NaN."""
+        """Return one row for each outcome; missing entries are NaN."""
         numbers = padded(outcomes, self.width)
         columns: dict[str, Floats] = {
             "the kind of result": np.array([self.structures.get(o.structure, RARE) for o in outcomes]),
@@ -109,7 +109,7 @@ def learn(left: Sequence[Outcome], right: Sequence[Outcome]) -> Columns:
 
 
 def _keys(outcomes: Sequence[Outcome]) -> dict[Place, str]:
-    """Return the keys of numbers and texts in the outcome that has most of them; no two places alike."""
+    """Return the unique keys of numbers and texts in the outcome that has most of them."""
     fullest = max(outcomes, key=lambda outcome: len(outcome.names) + len(outcome.titles))
     found: dict[Place, str] = {}
     for kind, names, word in (
@@ -130,7 +130,7 @@ def _tokens(outcome: Outcome, kinds: bool) -> dict[Place, str]:  # noqa: FBT001
 
 
 def _learn_places(columns: Columns, left: Sequence[Outcome], right: Sequence[Outcome]) -> None:
-    """Give codes to the texts of those places at which the samples differ most."""
+    """Assign codes to the texts at the positions where the samples differ most."""
     counts: dict[Place, dict[str, list[int]]] = {}
     for side, outcomes in enumerate((left, right)):
         for outcome in outcomes:
@@ -142,7 +142,7 @@ def _learn_places(columns: Columns, left: Sequence[Outcome], right: Sequence[Out
     }
     columns.places = sorted(apart, key=lambda place: -apart[place])[:MAX_ENTRIES]
     for place in columns.places:
-        if place[0] != "text":  # which part that is: what stands there most often
+        if place[0] != "text":  # name the part by its most frequent value
             usual = max(counts[place].items(), key=lambda found: sum(found[1]))[0]
             shown = usual[:60].replace(r"\x20", " ")
             columns.called[place] = f"{place[0]} {place[1] + 1} ({shown})"
@@ -157,7 +157,7 @@ NAN = np.array([np.nan]).view(np.uint64)[0]
 
 
 def _signs(numbers: Floats) -> tuple[bytes, ...]:
-    """Return what comparing numbers does not see: signs of zeros, bits of unusual NaN; mostly nothing."""
+    """Return features that number comparison misses: signs of zeros, bits of unusual NaN."""
     odd = ((numbers == 0) & np.signbit(numbers)) | (np.isnan(numbers) & (numbers.view(np.uint64) != NAN))
     return (np.flatnonzero(odd).tobytes(), numbers[odd].tobytes()) if odd.any() else ()
 
@@ -196,7 +196,7 @@ def _telling(a: Floats, b: Floats) -> NDArray[np.int64]:
     moving = np.flatnonzero((both != both[0]).any(axis=0))
     if len(moving) <= MAX_ENTRIES:
         return moving
-    ranks = rankdata(both[:, moving], axis=0)  # equal ones share their rank: what is constant tells nothing
+    ranks = rankdata(both[:, moving], axis=0)  # ties share their rank: no spread if constant
     apart = np.abs(ranks[: len(a)].mean(axis=0) - ranks[len(a) :].mean(axis=0))
     spread = np.abs(np.abs(ranks[: len(a)] - len(both) / 2).mean(axis=0) - len(both) / 4)
     return moving[np.sort(np.argsort(-(apart + spread))[:MAX_ENTRIES])]
@@ -249,7 +249,7 @@ def _shared_columns(numbers: Floats, entry: Callable[[int], str]) -> dict[str, F
 
 
 def lowest_bit(values: Floats) -> Floats:
-    """Return the exponent of every double's lowest set bit; 0 and what is not finite have own marks.
+    """Return the exponent of every double's lowest set bit; special values for 0 and non-finite.
 
     A sum of a value and floating-point noise has no bits below those of its largest term (Mironov 2012).
     """

@@ -1,4 +1,4 @@
-"""A score of what a run shows, for a claim is about that and not about the releases inside.
+"""Scores of a run's output, since a claim is about the output and not about the releases inside.
 
 The log-likelihood ratio is known of the releases.  Where what is shown determines them, it is a
 score of what is shown too: from training runs, an affine map is fitted from shown numbers to
@@ -19,16 +19,16 @@ from dpaccount.noise.samplers import Integers
 
 Floats = NDArray[np.float64]
 Ratio = Callable[[dict[Part, Integers]], float]  #: the score of any releases, from replays on both sides
-ONE = np.ones(1)  #: what the constant of a map is a weight of
-FITTED = 2  #: runs for every number that is shown, to fit a map
-MAX_FITTED = 1500  #: shown numbers beyond which none is fitted
+ONE = np.ones(1)  #: the feature whose weight is the constant of a map
+FITTED = 2  #: runs per output number, to fit a map
+MAX_FITTED = 1500  #: maximum number of output numbers for which a map is fitted
 
 
 @dataclass(frozen=True)
 class Sample:
     """What is learned from: what a run showed, its releases, and their log-likelihood ratio.
 
-    `told` where the other side shows something else with the same releases: the ratio is then certainty.
+    `told`: the other side's output differs for the same releases, so the ratio is certain.
     """
 
     seen: bytes
@@ -41,7 +41,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class ShownScore:
-    """A score of what is shown: `decode` where there is a map to the releases, else one learned."""
+    """A score of the output: by `decode` if there is a map to the releases, else a learned one."""
 
     layout: tuple[tuple[Part, tuple[int, ...]], ...] = ()
     weights: Floats | None = None
@@ -65,7 +65,7 @@ class ShownScore:
         return self.means.get(bytes_of(run, unit), 0.0)
 
     def decode(self, numbers: Floats | None) -> dict[Part, Integers] | None:
-        """Return the releases that shown numbers tell, or None where they are of another form."""
+        """Return the releases that the output numbers determine, or None if their form differs."""
         if numbers is None or self.weights is None or len(numbers) + 1 != len(self.weights):
             return None
         flat = np.rint(np.concatenate([numbers, ONE]) @ self.weights)
@@ -80,7 +80,7 @@ class ShownScore:
 
 
 def sample(run: Run, ratio: float, unit: int, *, told: bool = False) -> Sample:
-    """Return what is kept of a training run."""
+    """Return the sample that is stored for a training run."""
     layout = tuple((part, values.shape) for part, values in run.released.items())
     flat = [values.ravel().astype(np.float64) for values in run.released.values()]
     return Sample(
@@ -89,13 +89,13 @@ def sample(run: Run, ratio: float, unit: int, *, told: bool = False) -> Sample:
 
 
 def looks(run: Run, unit: int) -> list[tuple[str, NDArray[np.generic]]]:
-    """Return what others than `unit` see (0: everyone looks): all public arrays, own ones of the rest."""
+    """Return what everyone except `unit` sees (0: everyone): public arrays, and their own ones."""
     own = [(name, np.delete(a, unit - 1, 0) if unit else a) for name, a in run.view.own.items()]
     return [*run.view.public.items(), *own]
 
 
 def bytes_of(run: Run, unit: int) -> bytes:
-    """Return everything that is seen, as bytes that are equal where it is."""
+    """Serialise everything that is seen: equal bytes if and only if it is equal."""
     return repr([(name, a.dtype.str, a.shape, _bytes(a)) for name, a in looks(run, unit)]).encode()
 
 
@@ -104,7 +104,7 @@ def _bytes(array: NDArray[np.generic]) -> bytes:
 
 
 def numbers_of(run: Run, unit: int) -> Floats | None:
-    """Return the numbers that are seen, in order; None where there are too many or they are not finite."""
+    """Return the numbers that are seen, in order; None if too many or not finite."""
     parts = [a.ravel() for _, a in looks(run, unit) if a.dtype.kind in "biuf"]
     if sum(map(len, parts)) > MAX_FITTED:
         parts = [a.ravel() for a in run.view.public.values() if a.dtype.kind in "biuf"]
@@ -115,7 +115,7 @@ def numbers_of(run: Run, unit: int) -> Floats | None:
 
 
 def wanted(samples: Sequence[Sample]) -> int:
-    """Return how many runs a map would be fitted from."""
+    """Return the number of runs needed to fit a map."""
     return FITTED * (1 + max((len(each.numbers) for each in samples if each.numbers is not None), default=0))
 
 
@@ -137,7 +137,7 @@ def learn(samples: Sequence[Sample]) -> ShownScore:
 
 
 def _table(samples: Sequence[Sample]) -> Floats | None:
-    """Return the shown numbers, one run a row and a one at its end; None where they differ in form."""
+    """Return the output numbers, one row per run with a final 1; None if their form differs."""
     rows = [each.numbers for each in samples if each.numbers is not None]
     if len(rows) < len(samples) or len({len(row) for row in rows}) != 1:
         return None
@@ -165,7 +165,7 @@ def _verbatim(table: Floats, released: Floats) -> Floats | None:
         shown.setdefault(_direction(table[:, column])[0], column)
     for index in range(released.shape[1]):
         name, size = _direction(released[:, index])
-        if not size:  # never anything else than nought: the constant says it
+        if not size:  # always zero: the constant covers it
             continue
         found = shown.get(name)
         if found is None:
@@ -193,7 +193,7 @@ def _slope(samples: Sequence[Sample]) -> Floats | None:
     largest[largest == 0] = 1.0
     shown = table[:, :-1] / largest
     middle, spread = shown.mean(axis=0), shown.std(axis=0)
-    spread[spread == 0] = np.inf  # never varies: no say
+    spread[spread == 0] = np.inf  # constant: no weight
     # centred and of one size, so that numbers of any magnitude leave the system regular
     scaled = (shown - middle) / spread
     gram = scaled.T @ scaled + np.diag(np.full(scaled.shape[1], 1e-3 * len(samples)))

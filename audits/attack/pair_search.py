@@ -15,32 +15,32 @@ from audits.datasets.bases import Pair
 from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import Outcome
 
-AT_ONCE = 2_000_000  #: numbers handed to a worker at a time
-CLEAR = 3.5  #: standard deviations beyond the claim from which a pair is preferred for them
-PACE_RUNS = 12  #: runs a side before the pace on a pair is known
-UNPAIRED = 4  #: times as many seeds, and as few pairs, where noise does not cancel
+AT_ONCE = 2_000_000  #: numbers sent to a worker at a time
+CLEAR = 3.5  #: standard deviations beyond the claim at which a pair is preferred
+PACE_RUNS = 12  #: runs a side before the time per run on a pair is known
+UNPAIRED = 4  #: factor for more seeds and fewer pairs if noise does not cancel
 KEPT = 4  #: one in KEPT candidates is reserved for pairs on which texts, failures or kinds of result differ
 HANGS = 3  #: runs without an answer after which the search gives up
 
 
 class Stuck(Exception):  # noqa: N818
-    """The function cannot be attacked: it gives no answer, or not in time; the text says which."""
+    """The function cannot be attacked: it gives no result, or times out; the text says which."""
 
 
 @dataclass(eq=False)
 class Trial:
-    """A pair under suspicion and all runs that were made on it so far."""
+    """A candidate pair and all runs that were made on it so far."""
 
     candidate: Pair
     left: list[Outcome] = field(default_factory=list)
     right: list[Outcome] = field(default_factory=list)
     promise: float = -np.inf
-    pace: float = 1e-6  #: seconds that a run on it takes
+    pace: float = 1e-6  #: seconds per run
     odd: int = 0  #: runs with the same noise on both sides that differ in more than numbers
 
     @property
     def told(self) -> int:
-        """Return how many runs do what no run on the other side does: fail so, give this text or kind."""
+        """Count the runs with a failure, text or kind that no run on the other side has."""
         sides = [Counter((each.structure, each.labels) for each in side) for side in (self.left, self.right)]
         unlike = [
             (one - Counter(dict.fromkeys(other, len(self.left)))).total()
@@ -63,7 +63,7 @@ class Screen:
 
     @staticmethod
     def of(planned: Runs, *, repeats: bool) -> "Screen":
-        """Return the screen for a function whose runs repeat themselves with the seed, or do not."""
+        """Return the screen for a function, given whether the seed makes its runs reproducible."""
         if repeats or planned.seeds < len(SHARED_SEEDS):
             return Screen(planned.screened, SHARED_SEEDS[: planned.seeds], repeats)
         return Screen(
@@ -72,7 +72,7 @@ class Screen:
 
 
 def note(found: list[str], outcomes: Sequence[Outcome]) -> None:
-    """Add to the findings what every user of the function should know."""
+    """Add findings that every user of the function should know."""
     if any(outcome.mutated for outcome in outcomes):
         found.append("it changes the dataset that it is given")
 
@@ -102,7 +102,7 @@ def most_suspicious(
         if share <= 0:
             break
         runs = min(runs, max(room // len(trials), THIN))  # noqa: PLW2901
-        for trial in trials:  # a pair on which the function crashes is slow
+        for trial in trials:  # crashes make a pair slow
             more_runs(crew, trial, runs, challenge.seed, share)
             note(found, trial.left)
             if len(trial.left) >= TRAIN:
@@ -138,7 +138,7 @@ def judge_of(challenge: Challenge, runs: int) -> Callable[[Floats, Floats], floa
             return 100.0 + beyond
         sign = 1 if rule.direction == "left" else -1
         gap = float((sign * held >= rule.cut).mean() - (sign * out >= rule.cut).mean())
-        return expected or abs(gap) - 1  # where nothing is promised: the larger difference
+        return expected or abs(gap) - 1  # without a claim: the larger difference
 
     return judged
 
@@ -183,7 +183,7 @@ def _movements(
 
 
 def _noise_scales(gathered: list[list[tuple[Outcome, Outcome]]]) -> dict[str, Floats]:
-    """Return, by kind of result, each entry's typical spread over the randomness."""
+    """Return, for each kind of result, every entry's typical spread over the randomness."""
     spreads: dict[str, list[Floats]] = {}
     for each in gathered:
         for side in (0, 1):

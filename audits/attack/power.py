@@ -1,4 +1,4 @@
-"""What an attack could have shown at all: with too few runs even data in the clear refute nothing."""
+"""The power of an attack: with too few runs not even releasing the raw data would be refuted."""
 
 from fractions import Fraction
 
@@ -14,14 +14,14 @@ EVERY = Guess(1.0, -1.0)  #: a guess at the side of every run
 
 
 def verdict_of(lower: float, could: float, epsilon: Fraction) -> str:
-    """Return REFUTED, NOT REFUTED, or NOT ATTACKED where the runs could have shown no ε above the claim."""
+    """Return REFUTED, NOT REFUTED, or NOT ATTACKED if the runs could show no ε above the claim."""
     if lower > epsilon:
         return "REFUTED"
     return "NOT REFUTED" if could > epsilon else "NOT ATTACKED"
 
 
 def against(scores: Floats, coins: NDArray[np.int64]) -> Floats:
-    """Return the scores of all runs that were planned: those not made speak for the other side.
+    """Return the scores of all planned runs; missing ones count for the other side.
 
     `coins` say the side of each planned run, 0 for left.  To count them so keeps a bound valid,
     whatever it was that ended the runs: it is at most what all runs would have given.
@@ -31,14 +31,14 @@ def against(scores: Floats, coins: NDArray[np.int64]) -> Floats:
 
 
 def power(rule: Rule, coins: NDArray[np.int64], made: int, delta: Fraction, risk: Fraction) -> float:
-    """Return the ε that is shown where each of the runs `made` tells its side, as total leakage would."""
+    """Return the ε shown if each of the runs `made` reveals its side, as total leakage would."""
     whole = against(np.where(coins[:made] == 0, np.inf, -np.inf), coins)
     best = EVERY if isinstance(rule, Guess) else rule
     return best.measure(whole[coins == 0], whole[coins == 1], delta, risk).epsilon_lower
 
 
 def power_of(reached: LowerBound) -> float:
-    """Return the largest ε that as many runs as a bound rests on could have shown."""
+    """Return the largest ε that the number of runs behind a bound could have shown."""
     delta, risk = reached.delta, reached.risk
     if isinstance(reached, CountedBound):
         full, empty = np.ones(reached.runs), np.zeros(reached.other_runs)
@@ -51,9 +51,9 @@ def power_of(reached: LowerBound) -> float:
 
 
 def judged(reached: LowerBound, epsilon: Fraction, *, blind: bool = False) -> dict[str, object]:
-    """Return the members of an audit's answer that say what was shown and what could have been.
+    """Return the fields of an audit's answer on the bound and on the power.
 
-    Where the score is `blind` to a part of what is shown, the runs could show no more than they did.
+    If the score is `blind` to a part of the output, the power is the bound itself.
     """
     could = reached.epsilon_lower if blind else power_of(reached)
     return {

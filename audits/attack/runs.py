@@ -1,4 +1,4 @@
-"""How many runs an attack on a function makes: those that are asked for, or those that time allows."""
+"""The number of runs of an attack on a function: as requested, or as the time limit allows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,16 +7,16 @@ from fractions import Fraction
 from audits.sandbox.crew import TimeUp
 
 SHARED_SEEDS = (1, 2, 3)  #: seeds of the runs that both sides of a pair make with the same randomness
-#: of each round of the search: pairs kept, how many of one base, runs a side that it adds
+#: for each search round: pairs kept, pairs per base, runs a side that it adds
 ROUNDS = ((40, 40, 150), (15, 5, 450), (6, 3, 1200))
 SCREENED = 800  #: pairs whose movement is measured
-MIN_RUNS = 60  #: certifying runs that are asked for
+MIN_RUNS = 60  #: requested number of certifying runs
 TRAIN = 4  #: training runs a side without which nothing can be learned
-THIN = 20  #: runs a side with which the search's rounds compare pairs at least
-#: numbers of all runs that are held at once, about; wide results are compared on fewer runs
+THIN = 20  #: minimum runs a side with which the search's rounds compare pairs
+#: approximate limit on numbers in memory; wide results are compared on fewer runs
 MAX_CELLS_IN_MEMORY = 20_000_000
 
-Progress = Callable[[str], None]  #: is told in words what is being done; what says "K of N" can be timed
+Progress = Callable[[str], None]  #: receives progress messages; those with "K of N" can be timed
 
 
 def silent(_: str) -> None:
@@ -38,7 +38,7 @@ def counted(what: str, whole: int, progress: Progress) -> Callable[[int], None]:
 
 @dataclass(frozen=True)
 class Challenge:
-    """What is claimed and how hard to attack it.
+    """A claim and the settings of the attack on it.
 
     `counts_only`: the bound must rest on counts of one event, which a certificate can hold;
     `early`: stop at the first refutation, by betting.
@@ -65,23 +65,23 @@ class Runs:
 
     @property
     def cost(self) -> int:
-        """Return the runs in all."""
+        """Return the total number of runs."""
         compared = sum(pairs * runs for pairs, _, runs in self.rounds)
         return 2 * (self.screened * self.seeds + compared + self.train) + self.certify
 
     def at_once(self, pairs: int) -> int:
-        """Return the most runs a side, of all of so many pairs, that are compared at one time."""
+        """Return the maximum runs a side that are compared at a time, for this many pairs."""
         rounds = [min(kept, pairs) * runs for kept, _, runs in self.rounds]
         return max(self.train, min(self.screened, pairs) * self.seeds, *rounds)
 
 
 def room_for(most: int) -> int:
-    """Return how many runs a side with results of up to `most` numbers are held at once."""
+    """Return how many runs a side fit into memory if results have up to `most` numbers."""
     return MAX_CELLS_IN_MEMORY // (2 * (1 + most))
 
 
 def asked_of(challenge: Challenge, pairs: int) -> Runs:
-    """Return the runs that are asked for."""
+    """Return the requested runs."""
     train, certify = max(challenge.trials // 6, MIN_RUNS), max(challenge.trials * 2 // 3, MIN_RUNS)
     if pairs == 1:
         return Runs(0, 0, (), train, certify)
@@ -94,9 +94,9 @@ def _thinned(scale: float) -> tuple[tuple[int, int, int], ...]:
 
 
 def runs_within(most: int, challenge: Challenge, pairs: int) -> Runs:
-    """Return the runs that fit into `most`: all that were asked for, or fewer, half of them to certify.
+    """Return the runs that fit into `most`: all requested ones, or fewer, half of them to certify.
 
-    Raises `TimeUp` where there is no room for an attack.
+    Raises `TimeUp` if there is not enough time for an attack.
     """
     asked = asked_of(challenge, pairs)
     if asked.cost <= most:
@@ -120,7 +120,7 @@ def runs_within(most: int, challenge: Challenge, pairs: int) -> Runs:
 
 
 def _rounds_in(runs: int) -> tuple[tuple[int, int, int], ...]:
-    """Return rounds of the search that take at most so many runs: thinner ones, then of fewer pairs."""
+    """Return search rounds within this many runs: fewer runs a round, then fewer pairs."""
     whole = 2 * sum(kept * each for kept, _, each in ROUNDS)
     scaled = _thinned(min(runs / whole, 1.0))
     most = 2 * sum(kept * each for kept, _, each in scaled)

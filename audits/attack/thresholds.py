@@ -1,4 +1,4 @@
-"""From runs to a lower bound on ε that holds with stated confidence: what estimators share, and counts.
+"""Lower bounds on ε with stated confidence from runs: what estimators share, and counts.
 
 An estimator is a `Rule`: fixed on training runs, then measured on others.  `Threshold` counts one
 event on either side (Clopper & Pearson 1934); `coin_guesses` guesses which side a run came from.
@@ -35,7 +35,7 @@ class LowerBound(Protocol):
 
 
 class Rule(Protocol):
-    """What an estimator has fixed before it sees the runs that count."""
+    """What an estimator fixes before it sees the certifying runs."""
 
     def measure(self, held: Floats, out: Floats, delta: Fraction, risk: Fraction) -> LowerBound:
         """Return the bound from the scores of runs on the left (`held`) and on the right (`out`)."""
@@ -106,14 +106,14 @@ def clopper_pearson(
 
 
 def log_below(ratio: Fraction) -> float:
-    """Return a number at most ln(ratio), and 0 where that is negative."""
+    """Return a lower bound on ln(ratio), or 0 if that is negative."""
     if ratio <= 1:
         return 0.0
     return max(math.log(ratio) * (1 - 1e-12) - 1e-12, 0.0)  # below the exact logarithm: a ulp is 1e-16
 
 
 def lower_end(hits: Floats | float, runs: float, risk: float) -> Floats:
-    """Return the p at which `hits` or more have probability `risk`, rounded down; 0 where there are none.
+    """Return the p at which `hits` or more have probability `risk`, rounded down; 0 if no hits.
 
     One part in 1e9 outward covers the error of scipy's quantile; the checker sums the tail exactly.
     """
@@ -137,7 +137,7 @@ def upper_end(hits: Floats | float, runs: float, risk: float) -> Floats:
 def choose_threshold(held: Floats, out: Floats, delta: Fraction, risk: Fraction) -> float:
     """Return the threshold with the best Clopper–Pearson bound on training scores.
 
-    The choice may be poor without harm, since other scores certify it.
+    A poor choice does no harm, since other scores certify it.
     """
     return promising(held, out, delta, risk, len(held))[0]
 
@@ -188,7 +188,7 @@ def plan_known_threshold(
 
 
 def better(cuts: Floats, left: Floats, right: Floats) -> tuple[Threshold, float]:
-    """Return the cut of the largest value and that value: a large score tells left, or a small one right."""
+    """Return the best cut and its value: large scores mean left, or small ones right."""
     if left.max() >= right.max():
         return Threshold(float(cuts[int(np.argmax(left))]), "left"), float(left.max())
     return Threshold(-float(cuts[int(np.argmax(right))]), "right"), float(right.max())

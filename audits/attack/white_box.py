@@ -1,4 +1,4 @@
-"""The white-box attack on a conclusion: known noise, the worst pair that the search finds, counted runs.
+"""The white-box attack on a conclusion: known noise, the worst pair found, counted runs.
 
 Each run is one play of the real code in one of two worlds; its score is the exact log-likelihood
 ratio of the releases, from the private values that the code handed to its noise source.  What a proof
@@ -34,16 +34,16 @@ from mechanisms.subject import Subject
 
 Floats = NDArray[np.float64]
 CHUNK = 250
-RUNS_PER_LOOK = 4000  #: runs between two looks at the bets
-TRAINING = 20  #: one run in so many chooses rules: every score says how likely it is on either side
-PROBES = 20  #: runs that measure how long one takes
-SHARE = 0.5  #: of the wall limit that the runs may be expected to take
-SCORE_COLUMNS = {"proof": 0, "claim": 1}  #: which score a target is about: of the releases, of what is shown
-EXTRA = 200  #: runs that may be made for learning what is shown, beside those that are counted
+RUNS_PER_LOOK = 4000  #: runs between two updates of the bets
+TRAINING = 20  #: one run in this many chooses rules, since scores are likelihood ratios
+PROBES = 20  #: number of runs that measure the time per run
+SHARE = 0.5  #: fraction of the wall-clock limit that the runs are planned for
+SCORE_COLUMNS = {"proof": 0, "claim": 1}  #: a target's score: of releases or of output
+EXTRA = 200  #: additional runs for learning a score of the output
 FIRST_EXTRA = 2**40  #: their numbers
-#: rules whose conclusion says its premises over again, for what a unit goes through
+#: rules whose conclusion repeats their premises, for a unit's privacy loss
 TRANSPARENT = ("post_process", "billboard", "local_view", "parallel", "mixture")
-CERTAIN = 1e9  #: the score of a run that the other world cannot have made
+CERTAIN = 1e9  #: the score of a run that is impossible in the other world
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Attacked:
-    """An audit: the pair, and for every target the bound that was reached."""
+    """The result of an audit: the pair, and the bound for every target."""
 
     suspect: WorstPair
     trials: int
@@ -81,9 +81,9 @@ def targets(proved: Proved | None, epsilon: Fraction, delta: Fraction, unit: int
 
 
 def asserted(proved: Proved | None, unit: int) -> list[Lattice | Gdp | Pure]:
-    """Return the exact curves that a proof asserts for what `unit` goes through.
+    """Return the exact curves that a proof asserts for `unit`.
 
-    A curve below a rule that changes what it costs, or whose change it is, asserts nothing of the whole.
+    A curve below a rule that changes its cost asserts nothing about the whole.
     """
     found: list[Lattice | Gdp | Pure] = []
     for part in _alike(proved.theorem) if proved is not None else ():
@@ -101,7 +101,7 @@ def asserted(proved: Proved | None, unit: int) -> list[Lattice | Gdp | Pure]:
 
 
 def _alike(theorem: Theorem) -> Iterator[Theorem]:
-    """Yield a theorem and what it says over again: of a view, or of one of several parts."""
+    """Yield a theorem and the premises that it repeats: of a view, or of one of several parts."""
     yield theorem
     for premise in theorem.premises if theorem.rule in TRANSPARENT else ():
         yield from _alike(premise)
@@ -127,7 +127,7 @@ def attack(  # noqa: PLR0913
     All bounds together hold at 1 − risk.  The first twentieth of the runs chooses every point's rule, the
     more promising of those that `planners` make; the rest certifies.  With `seconds`, slow runs are
     fewer.  The result depends on the seed, not on the number of jobs: every run's noise is seeded
-    by its own number; they find a class of a user's own in `folders`.
+    by its own number; they find a user's class in `folders`.
     """
     worlds, trials, swapped, train = _arranged(
         World(subject, suspect.pair, suspect.coins, folders), proved, trials, seed, jobs, seconds
@@ -166,7 +166,7 @@ def attack_early(  # noqa: PLR0913
     folders: tuple[str, ...] = (),
     progress: Progress = silent,
 ) -> Attacked:
-    """Attack as `attack` does, by bets: stop at the first run with which the claim falls.
+    """Attack like `attack`, by bets: stop at the first run that refutes the claim.
 
     Bets and the counts of all runs, which decide where no bet does, have half of the risk each.  The
     runs are those of `attack`, made block by block, so that the result does not depend on the number
@@ -210,7 +210,7 @@ def _arranged(
     jobs: int,
     seconds: float | None,
 ) -> tuple[list["World"], int, NDArray[np.bool_], int]:
-    """Return both sides, the runs a side, which of all runs are on the right, and how many train."""
+    """Return both sides, the runs a side, which runs are on the right, and how many train."""
     pair = world.pair
     unit = 0 if shown_to_everyone(proved) else pair.unit
     # a unit that was removed has no row on the right
@@ -235,7 +235,7 @@ def affordable(
 
 
 def shown_to_everyone(proved: Proved) -> bool:
-    """Say whether the world sees each person's own part too: in the central model."""
+    """Return whether everyone sees each person's own part too, as in the central model."""
     views = [part.conclusion for part in proved.parts if isinstance(part.conclusion, View)]
     return any(view.audience == "everyone" for view in views)
 
@@ -244,8 +244,8 @@ def shown_to_everyone(proved: Proved) -> bool:
 class World:
     """One side of the comparison: a subject on one dataset of the pair (`swapped`: the right one).
 
-    All but `unit` look (0: everyone does); `shown` scores what they see.  A class of a user's own is found in
-    `folders`.
+    All but `unit` look (0: everyone does); `shown` scores what they see.  A user's class is found
+    in `folders`.
     """
 
     subject: Subject
@@ -266,14 +266,14 @@ class World:
     def run(self, proved: Proved, sampler: Rehearsal) -> tuple[Run | None, Run | None, float]:
         """Return a run here, its replay there, and the log-likelihood ratio of its releases.
 
-        None stands for a side on which the code fails.
+        None means that the code fails on that side.
         """
         other: Run | None = None
         here, there = (self.pair.right, self.pair.left) if self.swapped else (self.pair.left, self.pair.right)
         try:
             run = record(self.subject, here, rehearse(proved, sampler), self.coins)
         except (Exception, SystemExit):
-            return None, None, 0.0  # code that raises is judged by the property tests; it tells nothing here
+            return None, None, 0.0  # property tests judge exceptions; no information here
         try:
             other = replay(self.subject, there, run, self.coins)
             ratio = log_ratio(run, other, proved.laws)
@@ -284,9 +284,9 @@ class World:
         return run, other, -ratio if self.swapped else ratio
 
     def learned_from(self, run: Run, other: Run | None, ratio: float, unit: int) -> Sample:
-        """Return what is kept of a training run; `unit` is that of the left side.
+        """Return the sample stored for a training run; `unit` is that of the left side.
 
-        Where its replay shows something else, the releases do not say all: what is shown tells the side.
+        If its replay gives another output, that output reveals the side.
         """
         if other is None or differing(*((other, run) if self.swapped else (run, other)), unit) is None:
             return sample(run, ratio, self.unit)
@@ -307,7 +307,7 @@ class World:
 def taught(worlds: list[World], proved: Proved, training: NDArray[np.bool_], seed: int) -> list[World]:
     """Return the worlds with the score of what is shown that their training runs suggest.
 
-    Where it needs more runs, they are made beside those that are counted.
+    If it needs more runs, they are made in addition to those that are counted.
     """
 
     def samples(world: World, runs: range) -> list[Sample]:
@@ -339,9 +339,9 @@ def scores(
     jobs: int,
     tell: Callable[[int], None] = lambda _: None,
 ) -> Floats:
-    """Return two scores of every run in one world: of its releases, and of what it shows.
+    """Return two scores of every run in one world: of its releases, and of its output.
 
-    `tell` is told of every part how many runs it made.
+    `tell` is called after every part with its number of runs.
 
     They are finite, and rounded so that equal ratios stay equal.
     """
@@ -352,7 +352,7 @@ def scores(
         from joblib import Parallel, delayed
 
         _, delta = proved.point
-        # a class of the user's own is found again in the worker by the same path
+        # workers import a user's class from the same path
         blob = pickle.dumps(world)
         work = (delayed(_proved_chunk)(world.folders, blob, delta, seed, part) for part in parts)
         made = Parallel(n_jobs=jobs, return_as="generator")(work)
@@ -368,7 +368,7 @@ _PROVED: dict[bytes, tuple[World, Proved]] = {}
 
 
 def _proved_chunk(folders: tuple[str, ...], blob: bytes, delta: Fraction, seed: int, runs: range) -> Floats:
-    # a theorem does not travel between processes: each worker proves again, once
+    # theorems cannot be pickled: each worker proves again, once
     if blob not in _PROVED:
         stay_on_path(folders)
         world: World = pickle.loads(blob)  # noqa: S301  # made by this program a moment ago

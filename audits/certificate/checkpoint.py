@@ -1,4 +1,4 @@
-"""Signed notes of where a ledger stood: who holds one can tell later whether the ledger still stands on it.
+"""Signed checkpoints of a ledger's head: a holder can verify later that the ledger extends it.
 
 Signed (Ed25519, RFC 8032) is the canonical JSON of the number, head and root of the last entry, the digest of
 entry 0 and the time.
@@ -22,10 +22,10 @@ _SIGNED: Final = ("schema", "number", "head", "root", "first", "time")
 
 
 def checkpoint(url: str, private: Path) -> dict[str, Any]:
-    """Return where a ledger stands, signed: what `standing` says, `schema`, `time`, `key` and `value`.
+    """Return a ledger's signed checkpoint: fields of `standing`, `schema`, `time`, `key`, `value`.
 
-    Raises `InputError` for what is no unencrypted Ed25519 private key in PEM, `LedgerError` for a chain that
-    was changed.
+    Raises `InputError` if the key is not an unencrypted Ed25519 private key in PEM, `LedgerError`
+    if the chain was changed.
     """
     key = read_private_key(private)
     said = {"schema": SCHEMA, **standing(url), "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
@@ -34,7 +34,7 @@ def checkpoint(url: str, private: Path) -> dict[str, Any]:
 
 
 def noted(file: Path, public: Path) -> dict[str, Any]:
-    """Return what a checkpoint notes; raises `InputError` where this key has not signed it."""
+    """Return what a checkpoint notes; raises `InputError` if this key has not signed it."""
     key = read_key(public)
     place = parse_json(read_bytes(file), str(file))
     members = place.table((*_SIGNED, "key", "value"))

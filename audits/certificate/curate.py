@@ -1,6 +1,6 @@
-"""A table handed out for others to optimise over: released by a certified claim, or as published and marked.
+"""Writes a table for outsourced optimisation: as certified, or as published and marked.
 
-What is written is the release (or Z) and facts that are public: never a row of the file.
+The output is the release (or Z) and public facts: never a row of the file.
 """
 
 import csv
@@ -43,7 +43,7 @@ OUTPUTS = (
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be handed out: `source` as `target`, by the claim; `ledger` where the claim names none.
+    """A request to write `source` as `target`, by the claim; `ledger` if the claim names none.
 
     `out_of_bounds` says what happens to rows beyond the declared norm or bounds: ``clip`` or
     ``refuse``; `again` asks for a new, charged release.  The certificate of what is handed out
@@ -64,7 +64,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Curated:
-    """What was made: the certificate, the rows that were written, and how many were beyond the norm.
+    """The result: the certificate, the number of rows written, and how many exceeded the norm.
 
     `because` is the reason of a noise that the claim left open.
     """
@@ -96,12 +96,12 @@ def curate(order: Order) -> Curated:
 
 
 def beside(target: Path) -> Path:
-    """Return where the public facts about a table stand."""
+    """Return the path of the public facts about a table."""
     return target.with_name(f"{target.name}.json")
 
 
 def _on_file(order: Order, claim: Claim) -> Claim:
-    """Return the claim about the given file; raises `InputError` where it is about another one."""
+    """Return the claim about the given file; raises `InputError` if it is about another one."""
     if claim.table is None:
         raise InputError("no table is declared", "give [data.columns] and rows", claim.path)
     if claim.data_file is not None and claim.data_file.resolve() != order.source.resolve():
@@ -190,9 +190,9 @@ def _as_published(order: Order, claim: Claim) -> Curated:
 
 
 def _checked(path: Path, claim: Claim) -> Floats:
-    """Return the table's numbers; raises `InputError` for a ragged row or a cell that is no finite number.
+    """Return the table's numbers; raises `InputError` for a ragged row or a non-finite cell.
 
-    It is said to whoever holds the file, before anything is charged, and names a line and no value.
+    The error goes to the file's owner, before anything is charged; it names the line and no value.
     """
     names = _names(claim)
     try:
@@ -227,7 +227,7 @@ def _number(cell: str, path: Path, line: int) -> float:
 
 
 def _longer(order: Order, claim: Claim, data: Floats, radius: float) -> int:
-    """Return how many rows are beyond the declared norm or bounds; refuse them where that is asked for."""
+    """Return how many rows exceed the declared norm or bounds; refuse them if requested."""
     columns = [claim.table.column(name) for name in _names(claim)] if claim.table else []
     low = np.array([float(column.low or 0) for column in columns])
     high = np.array([float(column.high or 0) for column in columns])
@@ -283,7 +283,7 @@ def _new_file(path: Path, raw: bytes) -> None:
     draft = path.with_name(f".{path.name}.{token_hex(8)}")
     try:
         draft.write_bytes(raw)
-        os.link(draft, path)  # unlike a rename, never replaces a file that appeared meanwhile
+        os.link(draft, path)  # unlike a rename, a link never overwrites a file created concurrently
     except OSError as error:
         why = error.strerror or "unwritable"
         raise InputError(str(why), "name a file that can be made; what is charged is kept", path) from None

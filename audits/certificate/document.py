@@ -1,4 +1,4 @@
-"""A certificate as a document: its parts, what it says of proof, subject and attack, and its seal."""
+"""The certificate document: its parts (proof, subject, attack), serialisation, and seal."""
 
 import hashlib
 import json
@@ -28,7 +28,7 @@ SCHEMA = "dpaccount/certificate/1"
 
 
 def environment() -> dict[str, str]:
-    """Return versions of what computed; no user, host or path."""
+    """Return the versions of the software that computed this; no user, host or path."""
     packages = ("numpy", "scipy", "opendp", "python-flint", "hypothesis")
     versions = {name: metadata.version(name) for name in packages}
     return {"dpaccount": dpaccount.__version__, "python": platform.python_version(), **versions}
@@ -41,7 +41,7 @@ def now() -> str:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is certified, refuted or unproven, and why: the parts of the document, in its order.
+    """A verdict with its reasons: the parts of the document, in its order.
 
     `hazards` are what the runs showed of the code's limits; the document has those that the checker asks for
     before them.
@@ -99,7 +99,7 @@ def refused_by_checker(document: Mapping[str, Any]) -> str | None:
 
 
 def describe_subject(claim: Claim, subject: Subject) -> dict[str, Any]:
-    """Return what a certificate says of the subject: name, source, status and every parameter in force."""
+    """Return a certificate's description of the subject: name, source, status, all parameters."""
     made_by = type(named(subject))
     values = {name: _plain(value) for name, value in catalogue.values_of(subject).items()}
     if claim.table is not None:  # what it reads of the table is the claim's word
@@ -115,14 +115,14 @@ def describe_subject(claim: Claim, subject: Subject) -> dict[str, Any]:
 
 
 def _plain(value: object) -> object:
-    """Return a parameter as JSON holds it: fractions as text, tuples as lists."""
+    """Return a parameter for JSON: fractions as text, tuples as lists."""
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
     return shown(value) if isinstance(value, Fraction) else value
 
 
 def describe_proof(proved: Proved | None, reason: str | None) -> dict[str, Any]:
-    """Return the proved point and its derivation; `reason` says why there is none."""
+    """Return the proved point and its derivation, or the `reason` for their absence."""
     if proved is None:
         return {"epsilon": None, "delta": None, "tight": None, "derivation": [], "reason": reason}
     return {**_point(proved), "tight": None, "reason": None}
@@ -162,7 +162,7 @@ class AuditReport:
     distance: float | None = None
 
     def refuted(self) -> set[str]:
-        """Return what the attack contradicts: ``claim``, ``proof``, both or nothing."""
+        """Return what the attack refutes: ``claim``, ``proof``, both or nothing."""
         return {target.of for target, reached in self.results if reached.epsilon_lower > target.limit}
 
     def as_json(self) -> dict[str, Any]:
@@ -181,7 +181,7 @@ class AuditReport:
 
 
 def point_json(target: Target, reached: LowerBound, score: str) -> dict[str, Any]:
-    """Return an audited point as certificates hold it, for the checker to count again."""
+    """Return an audited point as in certificates, for the checker to recompute."""
     if not isinstance(reached, CountedBound):
         raise TypeError("a certificate holds counts of one event")
     return {

@@ -1,4 +1,4 @@
-"""What a certified release says, as files for a reader: release.json, a table, a picture with error bars."""
+"""Output files of a certified release: release.json, a table, a plot with error bars."""
 
 import csv
 import io
@@ -13,15 +13,15 @@ from typing import Any
 from dpaccount.documents import OWN, atomically
 from dpaccount.errors import InputError
 
-MOST_DRAWN = 60  #: numbers that a picture has room for
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  #: what a spreadsheet would take a text for
+MOST_DRAWN = 60  #: maximum numbers in a plot
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  #: first characters of a formula in a spreadsheet
 
 APART = ("accuracy", "labels")  #: of a report on a table, beside what is released
 
 
 @dataclass(frozen=True)
 class Row:
-    """One released number: of which array, its place there in words, its interval for the noise alone."""
+    """One released number: its array, its label there, its interval for the noise alone."""
 
     name: str
     place: str
@@ -31,7 +31,7 @@ class Row:
 
 
 def answer(certificate: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Return what `dpaccount release` prints: the release, how accurate it is, and by which certificate.
+    """Return the answer of `dpaccount release`: the release, its accuracy, and its certificate.
 
     `release` is null where nothing was released.
     """
@@ -107,7 +107,7 @@ def _text(text: str) -> str:
 
 
 def _draw(path: Path, rows: list[Row]) -> None:
-    """Write the picture; without matplotlib say that there is none, for the release is made and charged."""
+    """Write the plot; without matplotlib only a note, since the release is made and charged."""
     if find_spec("matplotlib") is None:
         sys.stderr.write("no picture: matplotlib is not installed; pip install 'dpaccount[plot]'\n")
     else:
@@ -119,7 +119,7 @@ def picture(rows: list[Row]) -> str:
     import matplotlib as mpl
 
     mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "dpaccount"  # the same release, the same bytes
+    mpl.rcParams["svg.hashsalt"] = "dpaccount"  # deterministic output for the same release
     from matplotlib import pyplot as plt
 
     drawn = rows[:MOST_DRAWN]

@@ -1,4 +1,4 @@
-"""A certificate's files: the JSON, a report for people, JUnit for CI; and one that stands, read again."""
+"""A certificate's files: the JSON, a report, JUnit for CI; and reading a valid one."""
 
 import json
 from datetime import UTC, datetime
@@ -40,9 +40,10 @@ def write_all(certificate: dict[str, Any], folder: Path, claim: Path | None = No
 
 
 def standing(claim: Claim, subject: Subject, path: Path | None) -> dict[str, Any]:
-    """Return the certificate of a claim, at `path` or where `certify` writes it, if it stands today.
+    """Return the certificate of a claim, at `path` or where `certify` writes it, if valid today.
 
-    Raises `InputError` for what is not certified, is expired, or is about another claim, subject or code.
+    Raises `InputError` if it is not certified, is expired, or is about another claim, subject or
+    code.
     """
     path = path or Path("certificates") / claim.name / "certificate.json"
     if not path.is_file():

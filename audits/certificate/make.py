@@ -27,7 +27,7 @@ class AuditBudget:
     """How much work goes into the attack; `quick` cuts the runs tenfold.
 
     `seconds` limits the time that the attack may take, by fewer runs where they are slow; None: no limit.
-    Its processes find a class of a user's own in `folders`.
+    Its processes find a user's class in `folders`.
     """
 
     quick: bool = False
@@ -63,13 +63,13 @@ def certify(
     refusal = refused_by_checker(certificate.as_json())
     if refusal is None:
         return certificate, proved
-    # what the checker cannot confirm is not proved, whatever the kernel says
+    # a proof counts only if the checker confirms it
     reason = f"the independent checker does not confirm it ({refusal})"
     return certificate_of(claim, described, None, reason), None
 
 
 def _warnings(subject: Subject) -> tuple[str, ...]:
-    """Return what a subject wants its certificate to warn of."""
+    """Return a subject's warnings for its certificate."""
     found = getattr(subject, "warnings", ())
     if not isinstance(found, tuple) or not all(isinstance(said, str) for said in found):
         raise InputError(f"the warnings of {type(subject).__name__} are no tuple of texts", "make them one")
@@ -77,7 +77,7 @@ def _warnings(subject: Subject) -> tuple[str, ...]:
 
 
 def _about_the_same(claim: Claim, subject: Subject) -> None:
-    """Refuse a claim on rows that move less than the subject's: its pairs would be none of the claim's."""
+    """Refuse a claim whose radius is below the subject's: pairs would not be its neighbours."""
     allowed, moves = claim.guarantee.radius, radius_of(subject.relation)
     if allowed is not None and (moves is None or moves > allowed):
         raise InputError(
@@ -88,14 +88,14 @@ def _about_the_same(claim: Claim, subject: Subject) -> None:
 
 
 def _proof(claim: Claim, subject: Subject) -> Proved | str:
-    """Return what is proved of the subject, or why nothing is."""
+    """Return the subject's theorem, or the reason why there is none."""
     try:
         theorem = subject.proof(claim.guarantee.delta)
     except RuleError as error:
         return str(error)
     except InputError:
         raise
-    except (Exception, SystemExit) as error:  # a subject of the user's own may raise anything
+    except (Exception, SystemExit) as error:  # a user's subject may raise anything
         return f"its proof raises {type(error).__name__}: {error}"
     if not isinstance(theorem, Theorem):
         return f"its proof gives {type(theorem).__name__}, not a Theorem"
@@ -112,7 +112,7 @@ def _proof(claim: Claim, subject: Subject) -> Proved | str:
 
 
 def _replaced(claim: Claim, subject: Subject) -> Proved | None:
-    """Return what the subject proves of a replaced row, for a claim about rows that move by a radius."""
+    """Return the subject's theorem for a replaced row, for a claim with a radius."""
     prove = getattr(subject, "replaced", None)
     if claim.guarantee.relation != BOUNDED_ROW or prove is None:
         return None
@@ -136,7 +136,7 @@ def _tested(claim: Claim, subject: Subject, proved: Proved) -> tuple[list[Eviden
 
 
 def example_tables(claim: Claim, subject: Subject) -> list[Rows]:
-    """Return the table that a claim names for an example, read as its data are; none without one.
+    """Return the example table that a claim names, read like its data, if there is one.
 
     Witnesses quote its rows: raises `InputError` for the private data file, or a copy of it.
     """
@@ -152,7 +152,7 @@ def example_tables(claim: Claim, subject: Subject) -> list[Rows]:
 
 
 def trials_of(claim: Claim, effort: AuditBudget, *, short: bool) -> int:
-    """Return the runs in each world: half the claim's trials, less with --quick or once a hypothesis fell."""
+    """Return the runs a world: half the trials, fewer with --quick or a refuted hypothesis."""
     trials = claim.audit.trials // 2
     return max(trials // (10 if effort.quick else 1) // (10 if short else 1), 30)
 

@@ -1,4 +1,4 @@
-"""The certificate of the published transform: REFUTED, by its column-space test on made-up rows.
+"""The certificate of the published transform: REFUTED, by a column-space test on synthetic rows.
 
 Rows are uniform ones of the same n and d; the file's own never enter.  Z of the first data lies in their
 column space but for rounding; Z of a neighbour, in which one row moves by the radius, does not.
@@ -63,7 +63,7 @@ def refuted(claim: Claim, subject: PoCurator) -> Certificate:
 def _refutation(claim: Claim, bound: CountedBound) -> dict[str, object]:
     """Return the derivation that Z lies in the first data's space for certain, and in the neighbour's never.
 
-    Only where every run showed it: a run that did not would be a fault of the test.
+    Only if every run showed it: a run that did not would be a fault of the test.
     """
     if (bound.hits, bound.alarms) != (bound.runs, 0):
         return {}

@@ -1,8 +1,8 @@
-"""The real run: charged durably, drawn once, kept in the ledger, and printed again for nothing.
+"""The real run: charged durably, drawn once, stored in the ledger, and printed again for free.
 
-Every step is done by an instance of its own, made from the claim, and reader and report in processes of
-their own: what is proved never met the file, and what reports met nothing but the view.  So nothing
-that an instance, a class or a module keeps can be shown.
+Every step uses a separate instance, made from the claim; reader and report run in separate
+processes:  the instance that is proved never sees the file, and the one that reports sees only the
+view.  So no state of an instance, a class or a module can leak.
 """
 
 import hashlib
@@ -38,8 +38,8 @@ from mechanisms.subject import Rows, Subject, View, released
 from mechanisms.table.rows import read_rows
 from mechanisms.table.user_level import named
 
-REHEARSED = ("corners", "uniform")  #: made-up data that a run is tried on
-OPENING = "opening"  #: beside a certificate that the ledger keeps: what hides the data's digest in it
+REHEARSED = ("corners", "uniform")  #: number of synthetic datasets on which a run is rehearsed
+OPENING = "opening"  #: ledger's name of the secret that keys the data's digest
 EVALUATION = "evaluation on public data, outside the guarantee"
 
 #: what each part of a subject must do that another way would tell or show something
@@ -62,26 +62,26 @@ class RunningError(LedgerError):
 
 @runtime_checkable
 class OnFiles(Subject, Protocol):
-    """A subject that reads a real file by itself."""
+    """A subject with its own reader for data files."""
 
     def read(self, path: Path) -> Rows:
-        """Return the file's rows, NaN for what is missing; raises `InputError` for public facts only."""
+        """Return the file's rows, NaN for missing cells; `InputError` for public facts only."""
 
     def report(self, view: View) -> dict[str, object]:
-        """Return what a run publishes, from what it showed and nothing else; without it, all of that."""
+        """Return what a run publishes, from the view alone; without this method, the whole view."""
 
 
 @runtime_checkable
 class Evaluated(Protocol):
-    """A subject that can say how a run did."""
+    """A subject that can evaluate a run."""
 
     def evaluate(self, data: Rows, view: View, coins: int) -> dict[str, object]:
-        """Return how a run did, read off the data without noise: for public data only."""
+        """Evaluate a run on the data without noise: for public data only."""
 
 
 @dataclass(frozen=True)
 class Release:
-    """A real run that is due: the open question is only whether it was made before.
+    """A real run that is ready; it remains to find out whether it was made before.
 
     `rows` are within the domain; `digest` is that of the file's bytes.
     """
@@ -93,13 +93,13 @@ class Release:
     key: str
 
     def subject(self) -> Subject:
-        """Return an instance that has seen nothing."""
+        """Return a fresh instance."""
         return subject_made(self.claim, self.made_by)
 
     def named_data(self, secret: str) -> str:
-        """Return what a certificate says the data are: the file's digest, of private data under a secret.
+        """Return the data's digest for a certificate, keyed with a secret for private data.
 
-        Who knows all rows but one could try what that one is, and see by a plain digest who is right.
+        With a plain digest, anyone who knows all rows but one could test guesses of that row.
         """
         if self.claim.public_data:
             return self.digest
@@ -124,11 +124,11 @@ class PreparedRelease:
 
 
 def prepare(claim: Claim, subject: Subject) -> Release | None:
-    """Read a claim's data file and bring it within the domain; None where the claim touches no real data.
+    """Read a claim's data file and clamp it to the domain; None if the claim has no data file.
 
-    Refused is what is public: no such file, other columns, another number of rows.  Values out of range
-    are clamped, since a refusal would tell.  The key is a digest of claim, data and code: the same run
-    is never charged twice.
+    Errors depend on public facts only: no such file, wrong columns or number of rows.  Values out
+    of range are clamped, since an error would reveal them.  The key is a digest of claim, data and
+    code: the same run is never charged twice.
     """
     if claim.data_file is None or claim.ledger is None:
         return None
@@ -154,8 +154,8 @@ def _on_files(claim: Claim, subject: Subject) -> OnFiles:
 
 
 def digest(path: Path) -> str:
-    """Return the digest of a file; raises `InputError` where it cannot be read."""
-    if path.exists() and not path.is_file():  # a pipe would never end
+    """Return the digest of a file; raises `InputError` if it cannot be read."""
+    if path.exists() and not path.is_file():  # reading a pipe might block for ever
         raise InputError("no file", "give a readable data file", path)
     try:
         with path.open("rb") as file:
@@ -165,13 +165,13 @@ def digest(path: Path) -> str:
 
 
 def rows_of(claim: Claim, made_by: type, path: Path) -> Rows:
-    """Return the file's rows, read apart, within the domain."""
+    """Return the file's rows, read in a separate process and clamped to the domain."""
     with Fork(lambda _: _read(claim, made_by, path)) as reader:
         rows = unpacked(reader.ask())
     subject = subject_made(claim, made_by)
     domain = subject.domain()
     if rows.ndim and not len(rows):
-        rows = rows.reshape(0, 0)  # no rows have no columns either
+        rows = rows.reshape(0, 0)  # an empty dataset has no columns
     try:
         domain.admit(rows, subject.relation)
     except InputError:  # which number `read` returned may be private: it may have left out what lacks a cell
@@ -197,10 +197,10 @@ def _read(claim: Claim, made_by: type, path: Path) -> list[object]:
 
 
 def _asked(subject: Subject, what: str, answer: Callable[[], Answer]) -> Answer:
-    """Return a subject's answer; an error becomes one line without its text, which may quote the data.
+    """Return a subject's answer; exceptions become one line without text, which may quote data.
 
-    What the ledger says passes, and so does what `read` says.  Raises `InputError` where the subject's
-    parameters are others afterwards.
+    What the ledger says passes, and so does what `read` says.  Raises `InputError` if the
+    subject's parameters are others afterwards.
     """
     before, passes = _parameters(subject), (LedgerError, ReceiptError, BudgetError)
     name = f"{type(subject).__name__}.{what}"
@@ -212,7 +212,7 @@ def _asked(subject: Subject, what: str, answer: Callable[[], Answer]) -> Answer:
         raise InputError(f"{name} raises {type(error).__name__}", WANTED[what]) from None
     except ReplayError as error:
         raise InputError(f"{name}: {error}") from None
-    except (Exception, SystemExit) as error:  # a subject of the user's own may raise anything
+    except (Exception, SystemExit) as error:  # a user's subject may raise anything
         raise InputError(f"{name} raises {type(error).__name__}", WANTED[what]) from None
     if _parameters(subject) != before:
         raise InputError(f"{name} changes the subject's parameters", "they belong to the claim, leave them")
@@ -227,9 +227,9 @@ def _parameters(subject: Subject) -> list[object]:
 
 
 def settle(due: Release, *, again: bool) -> PreparedRelease:
-    """Decide, before the work, which number the run has; its certificate is there if it was made before.
+    """Determine, before the work, the run's number; and its certificate if it was made before.
 
-    Raises `RunningError` where another run is being made, `LedgerError` where the latest one drew its
+    Raises `RunningError` if another run is being made, `LedgerError` if the latest one drew its
     noise and was lost (it may have been seen, so it is not made again by itself) or was changed.
     """
     with _ledger(due) as ledger:
@@ -242,7 +242,7 @@ def settle(due: Release, *, again: bool) -> PreparedRelease:
 
 
 def _free(due: Release, ledger: Ledger) -> tuple[int, RunState]:
-    """Return the first number that nothing was drawn for, and the state of the one before it."""
+    """Return the first number without any draw, and the state of the previous one."""
     latest = RunState()
     for number in itertools.count(1):
         state = ledger.run_state(due.numbered(number))
@@ -253,7 +253,7 @@ def _free(due: Release, ledger: Ledger) -> tuple[int, RunState]:
 
 
 def _made_before(due: Release, ledger: Ledger, number: int, state: RunState) -> dict[str, Any]:
-    """Return the kept certificate of a run that drew, checked like a new one."""
+    """Return the stored certificate of a completed run, verified like a new one."""
     name = due.claim.name
     if state.drawing:
         raise RunningError(f"another run of {name} is drawing now; ask again when it has kept its release")
@@ -271,7 +271,7 @@ def _made_before(due: Release, ledger: Ledger, number: int, state: RunState) -> 
 
 
 def _wrong(due: Release, body: dict[str, Any], data: str, entry: int, head: str) -> str | None:
-    """Return why a kept certificate is not the one of this claim, data, code and charge, or None."""
+    """Return why a stored certificate is not for this claim, data, code and charge, or None."""
     try:
         checker.check(json.dumps(body).encode())
     except (checker.Rejected, checker.Unreadable) as why:
@@ -295,9 +295,9 @@ def _wrong(due: Release, body: dict[str, Any], data: str, entry: int, head: str)
 def make(run: PreparedRelease, proved: Proved, certificate: Certificate) -> tuple[dict[str, Any], bool]:
     """Charge, run on the data with secure noise, keep and return the sealed certificate, and False.
 
-    Where another run with this number was made meanwhile its certificate is returned, and True: without
-    `--again` there is one charge and one release, however many ask.  Raises `BudgetError` where the
-    ledger has no room: then nothing is charged or drawn.
+    If another run with this number was made concurrently, its certificate is returned, and True:
+    without `--again` there is one charge and one release, however many ask.  Raises `BudgetError`
+    where the ledger has no room: then nothing is charged or drawn.
     """
     due = run.due
     rehearsed(due, proved, certificate)
@@ -315,7 +315,7 @@ def make(run: PreparedRelease, proved: Proved, certificate: Certificate) -> tupl
 
 
 def rehearsed(due: Release, proved: Proved, certificate: Certificate) -> None:
-    """Play, report and check on made-up data first, so that what fails is said before anything is charged."""
+    """Rehearse run, report and check on synthetic data, so that failures come before any charge."""
     domain, coins = due.subject().domain(), due.claim.audit.seed
     for base in REHEARSED:
         data = dataset(domain, base, coins)
@@ -329,9 +329,9 @@ def rehearsed(due: Release, proved: Proved, certificate: Certificate) -> None:
 
 
 def _shown(due: Release, data: Rows, noise: Noise) -> tuple[View, dict[str, object]]:
-    """Run on data, recorded as in the tests of its hypotheses; return what was shown, and the report.
+    """Run on data, recorded as in the tests of its hypotheses; return the output, and the report.
 
-    Who reports is set apart before the run, and gets the view alone.
+    The reporting process is forked before the run, and gets the view alone.
     """
     player, coins = due.subject(), due.claim.audit.seed
     with Fork(lambda parts: _report(due, parts)) as reporter:
@@ -358,9 +358,9 @@ def _report(due: Release, parts: list[list[list[Any]]]) -> bytes:
 
 
 def _beside(due: Release, reporter: Any, view: View) -> dict[str, object]:
-    """Return how accurate the noise leaves a release on a table, and what its numbers stand for.
+    """Return the intervals of a release on a table, and the labels of its numbers.
 
-    Both follow from what is shown and from what is declared.
+    Both follow from the output and the declarations.
     """
     labels = {name: list(each) for name, each in on_table(due.claim, due.made_by)[1].labels.items()}
     known = getattr(reporter, "accuracy", None)
@@ -386,14 +386,14 @@ def _drawn(
         del made["budget"]  # somebody reset the ledger, or returned a reservation, between the two readings
     sealed = seal(whole.as_json())
     ledger.keep_release(receipt.entry, {**sealed, OPENING: secret})
-    kept: dict[str, Any] = json.loads(canonical(sealed))  # as it is printed again
+    kept: dict[str, Any] = json.loads(canonical(sealed))  # as for a reprint
     return kept
 
 
 def _made(
     due: Release, certificate: Certificate, report: dict[str, object], charged: tuple[int, str], secret: str
 ) -> dict[str, Any]:
-    """Return what a certificate says of a release, but for the budget and an evaluation."""
+    """Return a certificate's entry on a release, without the budget and an evaluation."""
     return {
         **{"report": report, "ledger_entry": charged[0], "ledger_head": charged[1], "noise": "secure"},
         **{"data": due.named_data(secret), "code": certificate.subject["code"], "evaluation": None},
@@ -403,7 +403,7 @@ def _made(
 def _budget(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     """Return a ledger's budget with what was spent of it before and after a charge, and what remains.
 
-    These are readings around the charge: what others charge in between is among them.
+    The ledger is read before and after the charge: concurrent charges by others are included.
     """
     spent = {"before": before["spent"]["epsilon"], "after": after["spent"]["epsilon"]}
     held = {name: after["budget"][name] for name in ("epsilon", "delta", "relation", "unit", "measure")}
@@ -411,7 +411,7 @@ def _budget(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
 
 
 def _evaluation(due: Release, view: View) -> dict[str, object] | None:
-    """Read the data without noise only where the claim says that they are public."""
+    """Evaluate on the data without noise, only if the claim declares them public."""
     if not due.claim.public_data:
         return None
     judge, coins = due.subject(), due.claim.audit.seed
@@ -419,7 +419,7 @@ def _evaluation(due: Release, view: View) -> dict[str, object] | None:
         return None
     try:
         found = _asked(judge, "evaluate", lambda: judge.evaluate(due.rows.copy(), view, coins))
-    except InputError as error:  # the release is paid for and is kept without it
+    except InputError as error:  # the release is paid for, and is stored without it
         return {"note": EVALUATION, "failed": str(error)}
     if not isinstance(found, dict) or not _is_json(found):
         return {"note": EVALUATION, "failed": f"{type(judge).__name__}.evaluate gives no JSON"}
@@ -435,7 +435,7 @@ def _is_json(value: object) -> bool:
 
 
 def paying_ledger(claim: Claim, url: str) -> Ledger:
-    """Open the ledger that pays for a claim; raises `InputError` where it counts another privacy unit."""
+    """Open the ledger that pays for a claim; raises `InputError` if its privacy unit differs."""
     ledger = Ledger.open(url)
     counted, unit = ledger.budget.unit, claim.guarantee.unit
     if counted != unit:

@@ -1,4 +1,4 @@
-"""Signatures on certificates: Ed25519 (RFC 8032, by `cryptography`) over what a certificate says.
+"""Signatures on certificates: Ed25519 (RFC 8032, by `cryptography`) over a certificate's content.
 
 Signed are the digest, the verdict, the claim's name and digest, when the certificate was made and when it
 was signed.  Only a certificate that the checker confirms is signed, so that a signature vouches for one.
@@ -52,7 +52,7 @@ def sign(certificate: Path, private: Path) -> dict[str, Any]:
 def problem(document: dict[str, Any], public: Path) -> str | None:
     """Return why the signature of a confirmed certificate is not valid under this public key, or None.
 
-    Raises `InputError` where the file holds no such key.
+    Raises `InputError` if the file has no such key.
     """
     key = read_key(public)
     signature = document["signature"]
@@ -99,7 +99,7 @@ def _confirmed(raw: bytes, path: Path) -> dict[str, Any]:
         checker.judged(raw)
     except (checker.Rejected, checker.Unreadable) as why:
         raise InputError(str(why), "sign a certificate that `dpaccount check` calls valid", path) from None
-    document: dict[str, Any] = json.loads(raw)  # the plain parser: numbers stay as they are written
+    document: dict[str, Any] = json.loads(raw)  # a parser that keeps numbers as written
     return document
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from dpaccount.checker import plain
 from dpaccount.exact import to_digits
 
-MAX_SHOWN = 12  #: numbers of an array that a summary shows
+MAX_SHOWN = 12  #: maximum numbers of an array in a summary
 
 
 def summary(certificate: dict[str, Any], path: object) -> str:
@@ -16,7 +16,7 @@ def summary(certificate: dict[str, Any], path: object) -> str:
     refuted = f" (the {certificate['refutes']})" if certificate["refutes"] else ""
     lines = [f"{certificate['verdict']}{refuted}  {certificate['claim']['name']}"]
     lines += [f"  {word:<9} {said}" for word, said in _parts(certificate)]
-    return "\n".join(map(plain, [*lines, str(path)]))  # a claim's texts are shown, and never obeyed
+    return "\n".join(map(plain, [*lines, str(path)]))  # text from a claim is escaped
 
 
 def _parts(certificate: dict[str, Any]) -> list[tuple[str, str]]:
@@ -90,7 +90,7 @@ def _lower(epsilon: float) -> str:
 
 
 def beaten(point: dict[str, Any]) -> bool:
-    """Say whether an audited point's lower bound exceeds what is allowed there."""
+    """Return whether an audited point's lower bound exceeds its limit."""
     return bool(point["epsilon_lower"] > Fraction(point["limit"]))
 
 

@@ -1,4 +1,4 @@
-"""From proof, evidence and attack to a verdict, and to the certificate that says it."""
+"""Combines proof, evidence and attack into a verdict and a certificate."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ def certificate_of(
     notes: Sequence[str] = (),
     replaced: Proved | None = None,
 ) -> Certificate:
-    """Return the certificate, not yet sealed, of a subject as it is described; `reason` says why no proof."""
+    """Return the unsealed certificate of a described subject; `reason`: why there is no proof."""
     verdict, refutes = verdict_of(claim, proved, evidence, report)
     written = claim.written
     return Certificate(
@@ -61,13 +61,13 @@ def verdict_of(
 
 
 def accepted(entry: Evidence, claim: Claim) -> Evidence:
-    """Return the entry, as accepted where it has no test and the claim takes it on trust."""
+    """Return the entry, marked accepted if it has no test and the claim takes it on trust."""
     trusted = entry.status == "untested" and entry.name in claim.accepted
     return replace(entry, status="accepted") if trusted else entry
 
 
 def untested(outcome: Attacked | None) -> list[str]:
-    """Say it where the runs were too few to show any ε above the claim, whatever the code had leaked."""
+    """Return a warning if the runs were too few to show any ε above the claim, for any code."""
     for target, reached in outcome.results if outcome is not None else ():
         could = power_of(reached)
         if target.of == "claim" and could <= target.limit:

@@ -1,7 +1,7 @@
-"""Made-up datasets, each with a name, and the neighbouring pairs that a changed record makes of them.
+"""Named synthetic datasets, and the neighbouring pairs that a changed record makes of them.
 
-Corners, equal rows, one outlier, ties, the middle of a sorted column, few values: where sensitivities and
-branches go wrong, one of these shows it, and a witness can say which.
+Corners, equal rows, one outlier, ties, the middle of a sorted column, few values: where
+sensitivities and branches go wrong, one of these shows it, and a witness can say which.
 """
 
 import hashlib
@@ -38,14 +38,14 @@ class Pair:
 
     @property
     def travelled(self) -> Fraction | None:
-        """Return the squared ℓ2 distance of the changed record, exactly; None where it is missing."""
+        """Return the squared ℓ2 distance of the changed record, exactly; None if it is missing."""
         if len(self.left) != len(self.right) or not self.unit:
             return None
         here, there = (side[self.unit - 1].tolist() for side in (self.left, self.right))
         return sum(((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(here, there, strict=True)), Fraction(0))
 
     def neighbours(self, relation: str) -> bool:
-        """Say whether the record moves no further than the relation allows; without a radius it may."""
+        """Return whether the record moves within the relation's radius, if it has one."""
         radius, far = radius_of(relation), self.travelled
         return radius is None or (far is not None and far <= radius**2)
 
@@ -144,7 +144,7 @@ def crowd(count: int | str, mark: float, column: int, others: str) -> str:
 
 
 def dataset(domain: Domain, base: str, seed: int) -> Rows:
-    """Return the made-up dataset of this name; `seed` draws it where it is drawn.
+    """Return the synthetic dataset of this name; `seed` draws it where it is drawn.
 
     Beside those of `MADE` there are a `crowd`; `first N BASE, then BASE`; `last of N BASE`, the end of a
     longer one; `rising COLUMN BASE` and `falling COLUMN BASE`, sorted by it; `ends BITS`, every column at

@@ -1,4 +1,4 @@
-"""What claims, files and options say of the data of a function: an array's shape, or a table's columns."""
+"""Parses descriptions of a function's data from claims, files and options: arrays, or tables."""
 
 from fractions import Fraction
 from typing import Any

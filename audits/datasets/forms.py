@@ -1,8 +1,8 @@
-"""Forms in which a function of a user's own gets a dataset: an array, a dictionary of columns, a data frame.
+"""Forms of a dataset for a user's function: an array, a dictionary of columns, a data frame.
 
-A dataset travels as a matrix of numbers; here it becomes what the function takes.  Types of columns follow
-from the declaration alone, never from the cells: a column whose cells may be missing has the same type where
-none is.  pandas and Polars are imported only where they are asked for.
+A dataset is sent as a matrix of numbers, and converted here to the function's argument.  Types of
+columns follow from the declaration alone, never from the cells: a column whose cells may be missing
+has the same type where none is.  pandas and Polars are imported only where they are asked for.
 """
 
 import importlib.util
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from dpaccount.errors import InputError
 
 FORMS: Final = ("array", "dict", "pandas", "polars")
-MISSING: Final = -(2.0**60)  #: stands for a missing cell in a matrix of codes; no bound reaches it
+MISSING: Final = -(2.0**60)  #: the code of a missing cell in a matrix of codes; no bound reaches it
 NUMERIC: Final = ("number", "integer", "boolean")
 
 Matrix = NDArray[Any]  #: a row for each row of the table: whose it is, then a code for each column
 
 
 def check_installed(form: str) -> None:
-    """Raise `InputError` where the library of a form is not installed."""
+    """Raise `InputError` if the library of a form is not installed."""
     if form in ("pandas", "polars") and importlib.util.find_spec(form) is None:
         raise InputError(
             f'as = "{form}" needs {form}, which is not there', 'install dpaccount[frames] or say as = "dict"'
@@ -43,7 +43,7 @@ class CodedColumn:
     gaps: bool = False
 
     def values(self, codes: Matrix) -> list[Any]:
-        """Return the cells as Python values, None where one is missing."""
+        """Return the cells as Python values, None if one is missing."""
         as_one: dict[str, Callable[[float], Any]] = {"number": float, "integer": int, "boolean": bool}
 
         def text(code: float) -> str:
@@ -80,13 +80,13 @@ class Layout:
     owners: tuple[str, ...] = ()
 
     def as_list(self) -> list[object]:
-        """Return the layout as it travels."""
+        """Serialise the layout."""
         columns = [[each.name, each.kind, list(each.texts), each.gaps] for each in self.columns]
         return [self.form, columns, self.identity, self.owner, list(self.owners)]
 
     @staticmethod
     def of_list(parts: Sequence[Any]) -> "Layout":
-        """Return a layout that travelled."""
+        """Deserialise a layout."""
         form, columns, identity, owner, owners = parts
         cells = tuple(CodedColumn(name, kind, tuple(texts), gaps) for name, kind, texts, gaps in columns)
         return Layout(form, cells, identity, owner, tuple(owners))
@@ -185,10 +185,10 @@ class Given:
         return self.dataset.clone() if polars else self.dataset.copy()
 
     def changed(self, given: Any) -> bool:
-        """Say whether a run changed its copy."""
+        """Return whether a run changed its copy."""
         try:
             return not _alike(self.dataset, given)
-        except Exception:  # what cannot be compared any more
+        except Exception:  # no longer comparable
             return True
 
 

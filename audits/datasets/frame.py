@@ -111,7 +111,7 @@ class Frame:
         return np.column_stack([who, counts, cells.reshape(len(who), most * self.columns)])
 
     def neighbours(self, left: Matrix, right: Matrix) -> bool:
-        """Say whether one person's rows, all of them, make the difference, and all others stand as before."""
+        """Return whether all rows of one person differ, and no others."""
         if self.table.identity is None:
             return self._one_row(left, right)
         a, b = set(left[:, 0]), set(right[:, 0])

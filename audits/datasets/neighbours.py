@@ -1,4 +1,4 @@
-"""Neighbouring datasets of a function of a user's own: of arrays, of tables."""
+"""Neighbouring datasets of a user's function: of arrays, of tables."""
 
 from hypothesis import strategies as st
 

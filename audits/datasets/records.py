@@ -1,4 +1,4 @@
-"""Records worth a try in place of another: a grid over every column, marks, several at once, fixed sums.
+"""Replacement records to try: a grid over every column, marks, several at once, fixed sums.
 
 Marks are constants in the code.  Random data rarely hit a constant, its neighbours, the midpoint of two, a
 multiple or a fraction, or constants in several columns at once.

@@ -1,4 +1,4 @@
-"""What a dataset of a user's own function looks like, and which two datasets are neighbours."""
+"""Shapes of datasets for a user's function, and their neighbouring relation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ MAX_ENTRY = Fraction(10) ** 300
 
 
 class Neighbourhood(Protocol):
-    """What a dataset is and which two are neighbours; the search sees records, one a row."""
+    """Datasets and their neighbouring relation; the search sees records, one a row."""
 
     @property
     def rows(self) -> int:
@@ -38,11 +38,11 @@ class Neighbourhood(Protocol):
 
     @property
     def radius(self) -> float | None:
-        """Return by how much a record moves at most, where that is limited."""
+        """Return the maximum distance by which a record moves, if it is limited."""
 
     @property
     def layout(self) -> Layout | None:
-        """Return how a dataset becomes what the function gets; None where it is that already."""
+        """Return the conversion of a dataset to the function's argument; None if none is needed."""
 
     def data(self, records: NDArray[np.float64]) -> Data:
         """Return records as a dataset."""
@@ -51,7 +51,7 @@ class Neighbourhood(Protocol):
         """Return a dataset as records."""
 
     def neighbours(self, left: Data, right: Data) -> bool:
-        """Say whether two datasets are neighbours."""
+        """Return whether two datasets are neighbours."""
 
     def landmarks(self, column: int) -> list[float]:
         """Return values of a record's number at which things happen, the plainest first."""
@@ -140,11 +140,11 @@ class Shape:
         return {"left": left.tolist(), "right": right.tolist()}
 
     def allows(self, data: Data) -> bool:
-        """Say whether every entry is within bounds."""
+        """Return whether every entry is within bounds."""
         return self.domain().contains(self.records(data))
 
     def neighbours(self, left: Data, right: Data) -> bool:
-        """Say whether two datasets are neighbours under the relation."""
+        """Return whether two datasets are neighbours under the relation."""
         a, b = self.records(left), self.records(right)
         if self.relation == ADD_REMOVE:
             longer, shorter = (a, b) if len(a) > len(b) else (b, a)
@@ -215,7 +215,7 @@ def _double(place: Place) -> float:
 
 
 def read_dataset(place: Place, shape: Shape) -> Data:
-    """Return the dataset that is written there; raises `InputError` where it is none of this shape."""
+    """Return the dataset that is written there; raises `InputError` if it is none of this shape."""
     rows = []
     for record in place.items():
         if shape.columns is None:

@@ -1,4 +1,4 @@
-"""Tours of datasets that share one run's releases: a record changed in many ways, rows one by one, walks.
+"""Tours of datasets that share one run's releases: changed records, changed rows, walks.
 
 A walk leads from one dataset to a far one, record by record, so that what happens at some number of rows, or
 of equal ones, happens between two neighbours on the way.
@@ -128,7 +128,7 @@ def examples(domain: Domain) -> list[str]:
 
 
 def special(domain: Domain, marks: tuple[float, ...]) -> list[str]:
-    """Return bases that real tables may be like and drawn ones are not: sorted, balanced, of fixed sums."""
+    """Return bases that resemble real tables: sorted, balanced, of fixed sums."""
     columns = range(min(len(domain.low), MAX_SORTED_COLUMNS))
     ordered = [f"{way} {column} uniform" for column in columns for way in ("rising", "falling")]
     ends = [f"ends {bits}" for bits in range(1, min(2 ** len(domain.low), 17) - 1)]
@@ -140,7 +140,7 @@ def special(domain: Domain, marks: tuple[float, ...]) -> list[str]:
 
 
 def _every_mark(domain: Domain, marks: tuple[float, ...], column: int) -> str:
-    """Return the base in which every mark that a column may hold stands once."""
+    """Return the base that contains every possible mark of a column once."""
     base, held = "low", [mark for of, mark in marked_columns(domain, marks) if of == column][: domain.rows]
     for number, mark in enumerate(held):
         base = crowd(len(held) - number, mark, column, base)

@@ -1,4 +1,4 @@
-"""What each hypothesis of a proof promises of two runs, as an exact check of one example."""
+"""Checks of a proof's hypotheses: exact assertions about two runs of one example."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +21,7 @@ from dpaccount.relation import REPLACE_ONE
 
 @dataclass(frozen=True)
 class Finding:
-    """The squared movement seen in one example, and what is wrong with it, if anything."""
+    """The squared change observed in one example, and the violation, if any."""
 
     moved: Fraction
     wrong: str | None
@@ -31,7 +31,7 @@ Check = Callable[[Run, Run, int], Finding]
 
 
 def check_of(proved: Proved, tested: Hypothesis) -> tuple[Check, str]:
-    """Return the check of one hypothesis, and its bound in words; `untested` where no test is known.
+    """Return the check of one hypothesis, and its bound in words; `untested` if no test is known.
 
     A hypothesis that is not tested leaves a claim UNPROVEN.  The words are the checker's, which asks for
     them, and says itself which hypotheses have a test.
@@ -67,7 +67,7 @@ def _check_of(proved: Proved, tested: Hypothesis) -> Check:
 
 
 def untested(run: Run, other: Run, unit: int) -> Finding:
-    """Judge nothing."""
+    """Check nothing."""
     return Finding(Fraction(0), None)
 
 
@@ -171,7 +171,7 @@ def _covers_check(tested: Hypothesis, proved: Proved, keys: set[str]) -> Check:
 
 
 def _choice_check(parts: list[set[str]]) -> Check:
-    """Return the check that the noise of one part of a mixture is drawn, and none of another."""
+    """Return the check that exactly one part of a mixture draws its noise."""
 
     def check(run: Run, other: Run, unit: int) -> Finding:
         drawn = {key for key, _ in run.exact} & set().union(*parts)
@@ -204,7 +204,7 @@ def _numbers_check(tested: Hypothesis, drawn: list[Theorem]) -> Check:
 
 
 def _numbers(leaf: Theorem, values: Integers) -> int:
-    """Return how many numbers are drawn on these values: of a symmetric matrix its upper triangle."""
+    """Return how many numbers are drawn on values: for a symmetric matrix its upper triangle."""
     symmetric = getattr(leaf.premises[0].conclusion, "norm", "") == "frobenius-squared"
     return len(values) * (len(values) + 1) // 2 if symmetric else int(values.size)
 
@@ -246,7 +246,7 @@ STREAMS = ("factorised", "buffered", "centred")
 
 @dataclass(frozen=True)
 class StreamColumn:
-    """How the rows of a transformed stream move where one round of it does."""
+    """The change of a transformed stream's rows if one of its rounds changes."""
 
     stream: Theorem
     rounds: int
@@ -284,7 +284,7 @@ class StreamColumn:
                 lags = [t - column for t in range(rows)]
                 return [(Fraction(matrix[0][k] if 0 <= k < len(matrix[0]) else 0), none) for k in lags]
             return [(Fraction(matrix[t][column] if t >= column else 0), none) for t in range(rows)]
-        one, fine = 2 ** given["bits"], 2**96  # decays are cut to so many parts: far below a step
+        one, fine = 2 ** given["bits"], 2**96  # resolution of decays, far below a step
         slack = sum((Fraction(one, one - decay) for _, decay in given["pairs"]), Fraction(1))
         found, powers = [(none, none)] * column + [(Fraction(1), none)], [fine for _ in given["pairs"]]
         while len(found) < rows:
@@ -337,7 +337,7 @@ def _too_far(fact: Fact, move: list[int], grid: Fraction, relation: str | None) 
 
 
 def _in_cells(move: list[int], most: Fraction, relation: str | None) -> bool:
-    """Say whether so many cells a unit explain a movement, whichever relation the fact itself is about.
+    """Return whether a change is possible with this many cells a unit, under either relation.
 
     Who is replaced leaves cells and enters others, each so many at most; who comes or goes does one of both.
     """
@@ -359,7 +359,7 @@ def size_of(norm: str, move: list[int]) -> int:
 
 
 def _strange(fact: Fact, run: Run, key: str) -> str | None:
-    """Return which private symbol is none of the declared ones, or None."""
+    """Return the first private symbol that is not declared, or None."""
     if not isinstance(fact, Contribution) or fact.kind != "points":
         return None
     symbols = {int(v) for part, values in run.exact.items() if part[0] == key for v in values.ravel()}
@@ -368,7 +368,7 @@ def _strange(fact: Fact, run: Run, key: str) -> str | None:
 
 
 def may_move(proved: Proved, tested: Hypothesis) -> bool:
-    """Say whether the proof allows a query to move at all."""
+    """Return whether the proof allows a query to change at all."""
     return any(_room(fact) for _, fact in _drawn(proved, tested.query))
 
 

@@ -1,4 +1,4 @@
-"""What the property tests of hypotheses saw: evidence on each, the most distant pair, failing examples."""
+"""Results of the property tests: evidence on each hypothesis, the worst pair, failing examples."""
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -17,7 +17,7 @@ IN_PLACE = "The code writes to the data that it is given; every run gets a copy,
 class Evidence:
     """What was found about one hypothesis; `status` is ``tested``, ``refuted``, ``untested`` or ``accepted``.
 
-    A hypothesis is untested where no test is known, or where nothing ever moved although something may:
+    A hypothesis is untested if no test is known, or if nothing ever changed although something may:
     that tested nothing.  It is accepted where it is untested and the claim takes it on trust.
     """
 
@@ -105,7 +105,7 @@ class Searched:
     skipped: str = ""
 
     def judged(self, subject: Subject) -> "Searched":
-        """Return itself; raises `InputError` where every run failed, so that nothing was tried."""
+        """Return itself; raises `InputError` if every run failed, so that nothing was tested."""
         if self.raised + self.void == self.count:
             name, why = type(subject).__name__, self.why or f"it {NO_VALUE}"
             raise InputError(f"{name} fails on every run ({self.count} tried): {why}", "mend it")
@@ -138,7 +138,7 @@ class Searched:
 
 
 def describe(pair: Pair, coins: int, wrong: str) -> dict[str, object]:
-    """Return a pair that can be made again: the changed record, how the others are made, what differs."""
+    """Describe a pair reproducibly: changed record, base of the others, what differs."""
     here = pair.unit - 1
     removed = len(pair.right) < len(pair.left)
     return {

@@ -3,7 +3,7 @@
 Neighbours lead from every dataset to every other, and what a release shows must be equal for two
 neighbours whenever both can make it.  So it is equal for any two datasets, and for releases that are
 chosen far in the tail of the noise, if these are possible on all data: only such are replayed here.
-A statistic far from its threshold, or a branch that a hundred runs never take, shows by this alone.
+Only this finds a statistic far from its threshold, or a branch that a hundred runs never take.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -69,7 +69,7 @@ class Chosen:
     def _chosen(self, law: Law, exact: Integers, drawn: Integers) -> Integers:
         steps = self.way.steps
         match law.kind:
-            case "stable-histogram":  # empty cells show 0 for sure, so this alone is possible everywhere
+            case "stable-histogram":  # empty cells always show 0: only this is possible everywhere
                 return np.zeros_like(drawn)
             case "table":
                 return self._answers(law, drawn)
@@ -98,7 +98,7 @@ class Chosen:
 
 
 def possible_everywhere(law: Law) -> bool:
-    """Say whether every release by a law is possible on all data."""
+    """Return whether every release of a distribution is possible on all data."""
     return law.kind != "stable-histogram" and (
         law.kind != "table" or all(all(column) or not any(column) for column in zip(*law.table, strict=True))
     )
@@ -174,7 +174,7 @@ def _neighbour(subject: Subject, domain: Domain, here: Pair) -> Pair:
 
 
 def told(run: Run | Failed, other: Run | Failed, unit: int | None) -> str | None:
-    """Return what tells two runs with the same releases apart, or None."""
+    """Return what distinguishes two runs with the same releases, or None."""
     if isinstance(run, Failed):
         return None if alike(run, other) else run.wrong
     if isinstance(other, Failed):

@@ -1,8 +1,8 @@
 """Evidence on everything that a proof assumes: of a mechanism by itself, and of one for persons.
 
 What is assumed of rows is tested among rows.  That one person's change is a change of a few rows is
-tested on made-up tables in which a person's rows stand apart and are more than count: the bounding that
-a file goes through is run on them, and on a neighbour.
+tested on synthetic tables in which a person's rows stand apart and are more than count: the
+bounding that a file goes through is run on them, and on a neighbour.
 """
 
 import contextlib
@@ -31,9 +31,9 @@ from mechanisms.subject import Rows, Subject
 from mechanisms.table.contribution_bounding import bounded
 from mechanisms.table.user_level import ByPerson
 
-MADE_UP_PERSONS = 30  #: persons in a made-up table
-BEYOND = 2  #: rows that do not count, of a person in a made-up table who has more than may
-BATCH = 5  #: rows of a made-up table that are read at once: a person's stand in several batches
+MADE_UP_PERSONS = 30  #: persons in a synthetic table
+BEYOND = 2  #: rows that do not count, of a person in a synthetic table who has more than may
+BATCH = 5  #: rows of a synthetic table that are read at once: a person's stand in several batches
 
 Bound = Callable[[Iterable[tuple[Sequence[str], Rows]], int, Sequence[float]], tuple[list[str], Rows]]
 
@@ -49,8 +49,9 @@ def gather(
 ) -> tuple[list[Evidence], WorstPair]:
     """Return the evidence on every hypothesis of what was proved, in its order, and the worst pair seen.
 
-    Neighbours are made of the tables `given` too, and of those that a class names by `examples`.  Raises
-    `InputError` where no run gives anything to judge, and where an import of the code's own files failed.
+    Neighbours are made of the tables `given` too, and of those that a class names by `examples`.
+    Raises `InputError` if no run gives anything to judge, and where an import of the code's own
+    files failed.
     """
     terms: dict[str, Any] = {"examples": examples, "seed": seed, "files": files}
     if not isinstance(subject, ByPerson):

@@ -28,7 +28,7 @@ from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from mechanisms.subject import Rows, Subject
 
-HELD = 6  #: runs of a tour that are remembered
+HELD = 6  #: size of the cache of a tour's runs
 COARSE, FINE = 16, 24  #: steps of a walk looked at first, and where it moves otherwise than elsewhere
 
 
@@ -39,7 +39,7 @@ def rehearsed(subject: Subject, proved: Proved, data: Rows, coins: int) -> Run |
 
 @dataclass
 class Judge:
-    """Judges pairs by `checks` and remembers what was `seen`; with `apart` each side has its own process."""
+    """Judges pairs by `checks`, records what was `seen`; `apart`: sides in separate processes."""
 
     subject: Subject
     proved: Proved
@@ -53,7 +53,7 @@ class Judge:
 
     @cached_property
     def shared(self) -> bool:
-        """Say whether the releases of a run may be replayed on any data."""
+        """Return whether the releases of a run can be replayed on any data."""
         return all(map(possible_everywhere, self.proved.laws.values()))
 
     def examined(self, pair: Pair, coins: int) -> tuple[float, bool]:
@@ -104,7 +104,7 @@ class Judge:
         try:
             found = [between(check, pair)(run, other, pair.unit) for check in self.checks]
             return found, distance(run, other, self.proved.laws)
-        except Exception as error:  # a view of a strange form
+        except Exception as error:  # an invalid view
             return self._all(f"{type(error).__name__}: {error}"), 0.0
 
     def _all(self, wrong: str | None) -> list[Finding]:
@@ -161,10 +161,10 @@ class Tour:
     def __init__(self, judge: Judge, coins: int) -> None:
         self._judge, self.coins = judge, coins
         self.root: Run | Failed | None = None
-        self._held: dict[bytes, Run | Failed] = {}  #: by what the data are, of the last few
+        self._held: dict[bytes, Run | Failed] = {}  #: cache of recent runs, by their data
 
     def on(self, data: Rows) -> Run | Failed:
-        """Return what a run on the data does."""
+        """Return the (cached) run on the data."""
         key = hashlib.blake2b(data.tobytes(), digest_size=16).digest()
         run = self._held.pop(key, None) or self._run(data)
         self.root = self.root or run
@@ -181,7 +181,7 @@ class Tour:
         return root if released is None else replayed(judge.subject, data, released, self.coins, again=False)
 
     def far(self, left: Rows, right: Rows) -> float:
-        """Return how far the query moves between two datasets, in all; ∞ where what is shown differs."""
+        """Return the query's total change between two datasets; ∞ if the output differs."""
         run, other = self.on(left), self.on(right)
         if self._judge.shared and told(run, other, None) is not None:
             return np.inf

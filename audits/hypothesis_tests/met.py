@@ -1,4 +1,4 @@
-"""Numbers that code builds from constants while it runs: edges of bins, borders, lists of codes.
+"""Finds numbers that code builds from constants at run time: bin edges, borders, lists of codes.
 
 Two runs on unrelated data are watched: the numbers in the variables of the subject's own functions, and those
 that meet the data in arithmetic, comparisons and look-ups.  What both runs have, and no data, is a constant.
@@ -34,16 +34,16 @@ CELLS_PER_CALL = 3  #: of data, that take as long as a call
 
 
 class Meeting(np.ndarray[Any, np.dtype[np.float64]]):
-    """Data that note what they meet; `notes` are shared by all that is made of them."""
+    """An array that records its operands; `notes` are shared by all arrays derived from it."""
 
     notes: set[float] = set()  # noqa: RUF012  # replaced for each run
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:
-        """Do what plain data would, and note the other operands."""
+        """Compute as a plain array, and record the other operands."""
         return _meet(getattr(ufunc, method), inputs, more)
 
     def __array_function__(self, function: Any, types: Any, given: Any, more: Any) -> Any:
-        """Do what plain data would, and note what else is given."""
+        """Compute as a plain array, and record the other arguments."""
         return _meet(function, given, more)
 
 
@@ -85,7 +85,7 @@ def observed(subject: Subject, proved: Proved, seed: int) -> Landmarks:
 
 
 def _watched(subject: Subject, proved: Proved, data: Rows, coins: int) -> list[Any]:
-    """Return the calls of a run, once all is loaded, and the numbers of another one that meets its data."""
+    """Return the calls of a run after loading, and the numbers another combines with data."""
     own, calls, frames = {str(file) for file in _files(subject)}, count(), count()
 
     def tally(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""Whether a query follows the movement of a row as declared, exactly, at any distance of two rows."""
+"""Modulus of continuity: exact checks of a query's change against the distance of two rows."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -8,7 +8,7 @@ from audits.hypothesis_tests.replay import Run, moves
 
 @dataclass(frozen=True)
 class Modulus:
-    """A row that moves by ℓ moves a query by at most `factor`·ℓ + `slack`, and by at most `reach`."""
+    """A row that moves by ℓ changes a query by at most `factor`·ℓ + `slack`, and `reach`."""
 
     factor: Fraction
     slack: Fraction

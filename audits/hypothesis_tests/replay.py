@@ -1,4 +1,4 @@
-"""Watching a subject from inside: record a run, then replay its releases on a neighbouring dataset.
+"""Records a subject's run, and replays its releases on a neighbouring dataset.
 
 Given the same public coins and the same releases, a run on a neighbour must show everyone else the
 same thing, and the private values that go into each release move by the sensitivity that was
@@ -26,12 +26,12 @@ NOISY_CELLS = "noisy_cells"
 
 
 class ReplayError(Exception):
-    """The neighbour's run asked for a release that the recorded run did not make."""
+    """The neighbour's run requested a release that the recorded run did not make."""
 
 
 @dataclass
 class Recorder:
-    """A noise source that passes requests on and keeps what went in and what came out."""
+    """A noise source that forwards requests and records their inputs and releases."""
 
     inner: Noise
     exact: dict[Part, Integers] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Recorder:
     asked_by: dict[Part, str] = field(default_factory=dict)
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
-        """Release through the inner source and remember it."""
+        """Release through the inner source and record it."""
         return self._keep("noisy", key, part, values)
 
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
@@ -59,7 +59,7 @@ class Recorder:
 
 @dataclass
 class Replayer:
-    """A noise source that answers with the releases of an earlier run, and keeps what went in.
+    """A noise source that answers with the releases of an earlier run, and records its inputs.
 
     `wrong` is the first request that the recorded run would not have made, also where the code goes on.
     """
@@ -70,7 +70,7 @@ class Replayer:
     wrong: str | None = None
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
-        """Return the recorded release; raises `ReplayError` where there is none of this shape."""
+        """Return the recorded release; raises `ReplayError` if there is none of this shape."""
         return self._answer("noisy", key, part, values)
 
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
@@ -84,7 +84,7 @@ class Replayer:
     def _answer(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
         exact = in_range(values)
         recorded = self.released.get((key, part))
-        form = exact.shape[1:] if how == NOISY_CELLS else exact.shape  # how many cells there are is private
+        form = exact.shape[1:] if how == NOISY_CELLS else exact.shape  # their number is private
         if recorded is None or recorded.shape[-len(form) :] != form:
             self._refuse(f"the neighbour's run releases {key!r}, part {part!r}, shape {exact.shape}")
         if self.asked_by.get((key, part), how) != how:
@@ -102,9 +102,9 @@ class Replayer:
 
 @dataclass(frozen=True)
 class Run:
-    """One run: the private values, the releases, what was shown, and what else the code did.
+    """One run: the private values, the releases, the output, and what else the code did.
 
-    `report` is what a fresh instance publishes of the view, in words; None where it was not asked.
+    `report` is what a fresh instance publishes of the view, in words; None if it was not asked.
     """
 
     exact: dict[Part, Integers]
@@ -141,7 +141,7 @@ def replay(subject: Subject, data: Rows, run: Run, coins: int, replayer: Replaye
     try:
         done = watched(subject, data, replayer, coins)
     finally:
-        if replayer.wrong is not None:  # whatever the code made of it
+        if replayer.wrong is not None:  # even if the code caught it
             raise ReplayError(replayer.wrong)
     if replayer.exact.keys() != run.exact.keys():
         missing = next(part for part in run.exact if part not in replayer.exact)
@@ -173,7 +173,7 @@ def with_report(subject: Subject, instance: Subject | None, run: Run) -> Run:
 
 
 class Remembers(Exception):  # noqa: N818
-    """A report that needs more than the view that it is given."""
+    """A report that depends on more than the view."""
 
 
 def differing(run: Run, other: Run, unit: int) -> str | None:
@@ -232,7 +232,7 @@ def _differing_own(
 
 
 def _rows_apart(one: NDArray[np.generic], other: NDArray[np.generic]) -> list[int]:
-    """Return in which rows two arrays of one shape and type are not identical."""
+    """Return the rows in which two arrays of the same shape and type differ."""
     if one.dtype.kind == "O" or not one.size:
         return [i for i in range(len(one)) if not identical(one[i : i + 1], other[i : i + 1])]
     bits = (np.ascontiguousarray(each).view(np.uint8).reshape(len(one), -1) for each in (one, other))

@@ -1,4 +1,4 @@
-"""Property tests of the hypotheses that a proof rests on, run against the running code.
+"""Property tests of a proof's hypotheses, against the running code.
 
 For every hypothesis, Hypothesis searches neighbouring datasets, public coins and noise for a
 counterexample: the code is run, its releases are replayed on the neighbour, and the movement of
@@ -37,8 +37,8 @@ from mechanisms.subject import Domain, Rows, Subject
 EXAMPLES = 200  #: Hypothesis examples for every hypothesis of a proof
 BORDERS = 24  #: ends of batches whose neighbours are tried
 COINS = 60  #: seeds of public coins that are tried one by one
-WORK, LEAST = 3 * 10**7, 500  #: of the runs of all tours together, about; and runs at least
-APART = 8  #: one example in so many has each side in a process of its own
+WORK, LEAST = 3 * 10**7, 500  #: approximate total work of all tours; and the minimum number of runs
+APART = 8  #: one example in this many runs each side in a separate process
 
 
 class Counterexample(Exception):  # noqa: N818
@@ -60,7 +60,7 @@ def gather(
     so that its counterexample shrinks.  The first examples run each side in a process of its own,
     before this one has played: they are judged like the others, and again in this process at the end,
     where nothing may have changed.  Neighbours are made of the tables `given` too.  Raises
-    `InputError` where no run gives anything to judge.
+    `InputError` if no run gives anything to judge.
     """
     tested = proved.hypotheses
     relation = relation_of(subject, proved)
@@ -163,7 +163,7 @@ def search(  # noqa: PLR0913
             touring(judge, domain, each, marks, borders(proved), seed)
         for pair in stepping(domain, relation) if len(about) > 1 else ():
             judge.examined(pair, seed)
-    with contextlib.suppress(Counterexample, Flaky):  # code that keeps state fails now and then
+    with contextlib.suppress(Counterexample, Flaky):  # stateful code fails intermittently
         property_test()
     return judge.seen
 

@@ -1,7 +1,8 @@
-"""Whether a mechanism class runs at all: one that never does is a wrong request, and no finding.
+"""Smoke test: a mechanism class that never runs is an input error, not a refutation.
 
-So is one that shows no value: there is nothing to compare.  Asked after the property tests, where all of
-them fail: no run before them may leave state behind.  Before them, its data must fit into memory.
+So is one without any output value: there is nothing to compare.  It runs after the property tests,
+if all of them fail, since no run before them may leave state behind.  Only the size of the data is
+checked before.
 """
 
 import numpy as np
@@ -16,13 +17,13 @@ from dpaccount.noise.samplers import Rehearsal
 from mechanisms.subject import Subject, View
 from mechanisms.subject.isolation import fresh
 
-MAX_NUMBERS = 5_000_000  #: of one made-up dataset
-SEEDS = 3  #: runs on each made-up dataset
+MAX_NUMBERS = 5_000_000  #: of one synthetic dataset
+SEEDS = 3  #: runs on each synthetic dataset
 NO_VALUE = "shows no value, but for NaN or None"
 
 
 def check_size(subject: Subject) -> None:
-    """Refuse domains that made-up data would not fit into memory for."""
+    """Refuse domains whose synthetic data would not fit into memory."""
     try:
         domain = subject.domain()
     except (Exception, SystemExit) as error:
@@ -32,7 +33,7 @@ def check_size(subject: Subject) -> None:
 
 
 def runs_at_all(subject: Subject, proved: Proved) -> None:
-    """Run on made-up datasets until one run shows a value; raises `InputError` where none does."""
+    """Run on synthetic datasets until a run outputs a value; raises `InputError` if none does."""
     wrong: list[str] = []
     for base in BASES:
         for seed in range(SEEDS):
@@ -40,8 +41,8 @@ def runs_at_all(subject: Subject, proved: Proved) -> None:
                 rows = np.array(dataset(subject.domain(), base, seed))
                 run = record(fresh(subject), rows, rehearse(proved, Rehearsal(seed)), seed)
             except (ReplayError, DpaccountError):
-                return  # it asks for what its proof does not pay for: the tests of its hypotheses judge that
-            except (Exception, SystemExit) as error:  # whatever it raises, the user should see
+                return  # noise that its proof does not cover: judged by hypothesis tests
+            except (Exception, SystemExit) as error:  # show any exception to the user
                 wrong.append(f"raises {type(error).__name__}: {error}")
             else:
                 if not void(run.view) or run.hidden:
@@ -53,7 +54,7 @@ def runs_at_all(subject: Subject, proved: Proved) -> None:
 
 
 def void(view: View) -> bool:
-    """Say whether a view shows no value: no array, or NaN, None and no times alone.
+    """Return whether a view has no value: no array, or only NaN, None and NaT.
 
     An empty array is a value: its shape is shown.
     """

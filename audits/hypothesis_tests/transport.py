@@ -1,4 +1,4 @@
-"""A run as it leaves a process of its own: a document of plain values, so that reading it runs nothing."""
+"""Serialises runs between processes as plain values, so that deserialising executes no code."""
 
 import io
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ from dpaccount.errors import ReceiptError
 from mechanisms.subject import View
 
 Array = NDArray[Any]
-HELD = 2**63  #: integers from here on are no integers of MessagePack
+HELD = 2**63  #: integers from here on do not fit into MessagePack
 
 
 def packed_run(run: Run) -> list[object]:
-    """Return a run as it travels; raises `ReceiptError` where a part is named by no number or text."""
+    """Serialise a run; raises `ReceiptError` if a part's name is neither a number nor text."""
     view = run.view
     tables = (run.exact, run.released, run.hidden, view.own, view.public)
     asked_by = [[_name(part), how] for part, how in run.asked_by.items()]
@@ -25,7 +25,7 @@ def packed_run(run: Run) -> list[object]:
 
 
 def unpacked_run(document: list[Any]) -> Run:
-    """Return a run that travelled."""
+    """Deserialise a run."""
     exact, released, hidden, own, public = map(_untable, document[:5])
     asked_by, asked, changed, report = document[5:]
     found = {_unname(part): how for part, how in asked_by}
@@ -88,7 +88,7 @@ def _name(value: object) -> object:
 
 
 def _half(text: str) -> bool:
-    """Say whether a text holds half of a pair of surrogates, which is no UTF-8."""
+    """Return whether a text has an unpaired surrogate, which is not valid UTF-8."""
     return any("\ud800" <= letter <= "\udfff" for letter in text)
 
 

@@ -24,9 +24,9 @@ from mechanisms.subject.isolation import NotPlain, fresh
 
 @dataclass(frozen=True)
 class Failed:
-    """How a run failed, in one sentence; a person would see that.  `mute`: it gave nothing to judge.
+    """How a run failed, in one sentence visible to others.  `mute`: there is nothing to judge.
 
-    `kind` is the type of what the code raised, and `run` what was released before; None where the
+    `kind` is the type of what the code raised, and `run` what was released before; None if the
     failure is wrong whatever the other side does.
     """
 
@@ -73,7 +73,7 @@ def side(play: Play, *, apart: bool = False) -> Run | Failed:
         return _unpacked(fork.apart(lambda: _packed(play())))
     except fork.NoAnswer:
         return Failed("its process ended")
-    except (ValueError, TypeError, AttributeError, LookupError):  # the code wrote into its process's answer
+    except (ValueError, TypeError, AttributeError, LookupError):  # a corrupted answer
         return Failed("its process gave no run")
 
 
@@ -110,7 +110,7 @@ def _kind(error: BaseException) -> str:
 
 
 def alike(one: Failed, other: Run | Failed) -> bool:
-    """Say whether both sides fail by the same type after the same releases: then the noise decided it."""
+    """Return whether both sides fail with the same type after the same releases."""
     if one.run is None or not isinstance(other, Failed) or other.run is None:
         return False
     return one.kind == other.kind and one.run.exact.keys() == other.run.exact.keys()

@@ -1,4 +1,4 @@
-"""The privacy claims of four papers: what each says, what it really costs, and who is right.
+"""The privacy claims of four papers: the statement, the true cost, and the verdict of each.
 
 >>> from audits import papers
 >>> found = papers.claim("dubey-lemma2", {"alpha": 10, "B": 20})
@@ -39,7 +39,7 @@ def parameters(name: str) -> dict[str, Fraction | str]:
 
 
 def about(name: str) -> dict[str, str]:
-    """Return where a claim is made and what it says."""
+    """Return a claim's source and statement."""
     entry = find(name)
     return {"source": entry.source, "says": entry.says}
 

@@ -112,7 +112,7 @@ def count(default: int, least: int = 1, most: int | None = None) -> Exact:
 
 @dataclass(frozen=True)
 class Scales:
-    """The scale that was published and the least that meets the claim; None where there is none."""
+    """The scale that was published and the least that meets the claim; None if there is none."""
 
     published: Enclosure | None
     needed: Enclosure | None
@@ -185,7 +185,7 @@ Run = Callable[[dict[str, Any], int], dict[str, Any]]
 
 @dataclass(frozen=True)
 class PaperClaim:
-    """A named claim: its source, what it says, its parameters and how it is checked.
+    """A named claim: its source, statement, parameters and check.
 
     `check` takes the parameters (exact numbers and words) and returns what it really costs.  `run`, where
     there is one, simulates the published algorithm at them with a seed, attacks it at the witness pair and

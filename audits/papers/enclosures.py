@@ -46,7 +46,7 @@ def root(square: Enclosure) -> Enclosure:
 
 
 def ratio(over: Enclosure, under: Enclosure) -> Enclosure | None:
-    """Return over/under; None where the denominator may vanish."""
+    """Return over/under; None if the denominator may vanish."""
     return None if not under.lower else enclose(lambda: of(over) / of(under))
 
 
@@ -70,7 +70,7 @@ def gaussian_delta(mu2: Enclosure, epsilon: Fraction) -> Enclosure:
 
 
 def _huge_epsilon(mu2: Enclosure, delta: Fraction) -> Enclosure:
-    """Return μ²/2 ± μt, sure enough and narrow where μ is huge.
+    """Return μ²/2 ± μt, accurate also for very large μ.
 
     At ε = μ²/2 − μt both P(L ≤ ε) and e^ε Q(L > ε) are at most e^{−t²/2}, so δ(ε) ≥ 1 − 2e^{−t²/2}; at
     ε = μ²/2 + μt it is at most e^{−t²/2}.

@@ -1,4 +1,4 @@
-"""Replay a refutation from what its answer says, without the code that found it.
+"""Replays a refutation from its answer, without the code that found it.
 
 The written derivation is inferred again by the stand-alone checker, and must end in the claimed (ε, δ).
 What it assumes is recomputed here in floating point, by other formulas than those that were used: the
@@ -21,7 +21,7 @@ CLOSE = 1e-6  #: relative agreement of recomputed probabilities
 
 
 def can_replay(answer: Mapping[str, Any]) -> bool:
-    """Say whether an answer is a refutation that carries what a replay needs."""
+    """Return whether an answer is a refutation that carries what a replay needs."""
     return answer["verdict"] == REFUTED and bool(answer["derivation"] or "step" in answer["witness"])
 
 

@@ -1,4 +1,4 @@
-"""The tables and figures of the papers, beside sound algorithms of ours: `dpaccount reproduce`.
+"""The tables and figures of the papers, compared with our sound algorithms: `dpaccount reproduce`.
 
 Every private cell carries a derivation that the independent checker has inferred again.  Noise is the
 seeded rehearsal's and data are made up, so nothing from here is releasable.

@@ -70,7 +70,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Sentence:
-    """What a paper says of its table or figure, whether these rows say so too, and by which numbers."""
+    """A paper's statement on a table or figure, whether these rows confirm it, and the numbers."""
 
     said: str
     where: str

@@ -1,4 +1,4 @@
-"""What systems that run checks read beside JUnit: SARIF, and annotations of GitHub."""
+"""Output for CI systems other than JUnit: SARIF, and annotations of GitHub."""
 
 import json
 from typing import Any

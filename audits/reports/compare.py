@@ -17,7 +17,7 @@ from dpaccount.exact import as_exact
 
 
 def read_certificate(path: Path) -> tuple[dict[str, Any], str]:
-    """Return a certificate and what the checker says of it; raises `InputError` for what is none."""
+    """Return a certificate and the checker's verdict; raises `InputError` for other documents."""
     raw = read_bytes(path)
     try:
         _, said = checker.judged(raw)
@@ -56,7 +56,7 @@ def unbroken(path: Path, checked: str) -> Iterator[None]:
 
 
 def differences(old: CertifyResult, new: CertifyResult) -> list[str]:
-    """Return what is otherwise in the second certificate, a sentence each; nothing where all is alike."""
+    """Return the differences of the second certificate, one sentence each; empty if none."""
     found = [_verdict(old, new)] if old["verdict"] != new["verdict"] else []
     pairs = {
         "who is protected": (old["guarantee"]["unit"], new["guarantee"]["unit"]),

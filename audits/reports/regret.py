@@ -32,7 +32,7 @@ class Curve:
 
     @property
     def last(self) -> tuple[str, str, str]:
-        """Return the name, the last round, and what stands there."""
+        """Return the name, the last round, and the value there."""
         return self.name, str(self.rounds[-1]), f"{self.means[-1]:.4g} ± {2 * self.errors[-1]:.2g}"
 
 
@@ -87,6 +87,6 @@ def picture(curves: Sequence[Curve]) -> str:
 
 
 def _dots(curve: Curve, errors: float) -> list[Dot]:
-    """Return the curve so many standard errors above its means."""
+    """Return the curve at this many standard errors above its means."""
     points = zip(curve.rounds, curve.means, curve.errors, strict=True)
     return [(float(at), mean + errors * error) for at, mean, error in points]

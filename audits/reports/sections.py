@@ -36,7 +36,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, its anchor, and what stands under it."""
+    """A heading, its anchor, and its content."""
 
     title: str
     anchor: str

@@ -1,4 +1,4 @@
-"""What a certificate says, in plain words: what is promised, to whom, what not, and what the numbers mean.
+"""A certificate in plain words: the promise, to whom, its limits, and the meaning of the numbers.
 
 Every rounded number is rounded to the side of the attacker.
 """
@@ -123,7 +123,7 @@ def _crowd(delta: Fraction) -> list[str]:
 
 
 def rule_says(name: str) -> str:
-    """Return the first sentence of what a rule of the kernel says, without its sources."""
+    """Return the first sentence of a kernel rule's docstring, without its sources."""
     made = getattr(proof, name, None)
     text = " ".join((inspect.getdoc(made) or "").split()) if inspect.isfunction(made) else ""
     sentence = CITED.sub("", text).partition(". ")[0].rstrip(".")
@@ -148,7 +148,7 @@ def by_machine(rules: Iterable[str]) -> str:
 
 
 def assumption(entry: Mapping[str, Any], claim: Mapping[str, Any]) -> str:
-    """Return an assumption of the proof as sentences: what it says, of what, and what was done about it."""
+    """Return an assumption of the proof as sentences: its statement, its subject, and its test."""
     says = f"{rule_says(entry['rule'])} Here: {entry['query']}, declared {entry['value']}."
     accepted = claim.get("assume", {}).get(f"{entry['rule']} {entry['query']}")
     done = {

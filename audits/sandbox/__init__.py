@@ -1,1 +1,1 @@
-"""Code of others, run in processes of its own."""
+"""Sandbox: runs untrusted code in separate processes."""

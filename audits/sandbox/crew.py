@@ -1,4 +1,4 @@
-"""Code of others runs in processes of their own, under a wall limit and a memory limit.
+"""Worker processes for untrusted code, with a wall-clock timeout and a memory limit.
 
 What such code does to its process (an exit, a crash, a hang) reaches this program as an `Outcome`.
 """
@@ -45,7 +45,7 @@ class TimeUp(Exception):  # noqa: N818
 
 
 class Gone(Exception):  # noqa: N818
-    """The process died or was killed; the text says how."""
+    """The process died or was killed; the text describes how."""
 
 
 class Process:
@@ -61,7 +61,7 @@ class Process:
     def start(self) -> str:
         """Start and import; return ``function``, ``class`` or another type's name.
 
-        Raises `InputError` where that fails.
+        Raises `InputError` if that fails.
         """
         if not hasattr(os, "fork"):  # nor can a pipe be waited for with a limit
             raise InputError(POSIX_ONLY.format("processes"))
@@ -146,7 +146,7 @@ class Process:
 
     @property
     def alive(self) -> bool:
-        """Say whether the process was started and not killed."""
+        """Return whether the process was started and not killed."""
         return self._popen is not None
 
 
@@ -182,7 +182,7 @@ class Tally:
 
     @property
     def empty(self) -> bool:
-        """Say whether no run gave anything that can be compared, though some did end."""
+        """Return whether no run gave anything that can be compared, though some did end."""
         return self.void == self.runs > self.silent
 
 

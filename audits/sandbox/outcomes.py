@@ -38,7 +38,7 @@ VOID = re.compile(r"(?:^| )(?:None|NAType|object \S)")  #: in a structure: a mem
 
 @dataclass(frozen=True)
 class Outcome:
-    """One run's result; `failed` where there is no value (structure then says why)."""
+    """One run's result; `failed` if there is no value (structure then has the reason)."""
 
     structure: str
     labels: tuple[str, ...]
@@ -51,7 +51,7 @@ class Outcome:
 
     @property
     def void(self) -> bool:
-        """Say whether there is nothing to compare: no value, or None, NaN and objects alone.
+        """Return whether there is nothing to compare: no value, or None, NaN and objects alone.
 
         Something empty (a list without members) is a result.
         """
@@ -63,7 +63,7 @@ class Outcome:
 
     @property
     def silent(self) -> bool:
-        """Say whether the run was given up because it did not end."""
+        """Return whether the run was given up because it did not end."""
         return self.failed and SILENT in self.structure
 
     def key(self) -> tuple[str, tuple[str, ...], bytes]:
@@ -133,9 +133,10 @@ def played(function: Callable[..., Any], data: Given, seed: list[int] | None) ->
 
 
 def takes_generator(function: Callable[..., Any]) -> bool:
-    """Say whether a function takes a generator beside the data: f(data, rng), and not f(data) alone.
+    """Return whether a function takes a generator: f(data, rng), and not f(data) alone.
 
-    One that requires a single argument draws its own noise, unless it has a parameter called ``rng``.
+    One that requires a single argument draws its own noise, unless it has a parameter called
+    ``rng``.
     """
     try:
         return _takes_generator(function)
@@ -208,7 +209,7 @@ class _Parts:
         return members
 
     def under(self, members: Iterable[tuple[Any, Any]], depth: int) -> None:
-        """Add keys and what stands under each."""
+        """Add keys and their values."""
         above, self.keyed = self.at, True
         for key, member in members:
             self.name(key, depth)
@@ -231,7 +232,7 @@ class _Parts:
         self.spans.append((self.at, len(numbers)))
 
     def label(self, text: str) -> None:
-        """Add a text that stands here."""
+        """Add a text at this position."""
         self.labels.append(text)
         self.stands.append((self.at, 1))
 
@@ -296,7 +297,7 @@ class _Parts:
                 self.walk(member, depth + 1)
 
     def masked(self, value: Any, depth: int) -> None:
-        """Add the mask, what stands under it, and what would fill it."""
+        """Add the mask, the masked values, and the fill value."""
         self.parts.append("masked")
         self.label("masked array")
         held = (np.ma.getmaskarray(value), value.data, np.asarray(value.fill_value), value._optinfo)
@@ -304,7 +305,7 @@ class _Parts:
             self.walk(part, depth + 1)
 
     def real(self, array: NDArray[Any]) -> None:
-        """Add real numbers as doubles; where these are not exact, also what is left of each."""
+        """Add real numbers as doubles; if these are not exact, also the remainders."""
         with np.errstate(all="ignore"):
             heads = array.astype(np.float64)
         self.add(heads.ravel())

@@ -21,7 +21,7 @@ class Opened:
 
 
 def is_table(value: object) -> bool:
-    """Say whether a value is an object of pandas or Polars."""
+    """Return whether a value is an object of pandas or Polars."""
     return type(value).__module__.partition(".")[0] in ("pandas", "polars")
 
 
@@ -56,7 +56,7 @@ def _opened(kind: str, dtype: str, about: list[Any], members: Iterable[tuple[Any
 
 
 def _more(value: Any) -> str:
-    """Return what a table holds beside its cells."""
+    """Return a table's attributes other than its cells."""
     return repr((value.attrs, value.flags.allows_duplicate_labels))
 
 
@@ -66,7 +66,7 @@ def _labels(index: Any) -> list[Any]:
 
 
 def _index_about(index: Any) -> list[Any]:
-    """Return what an index holds beside its labels: names, and levels that no label may have."""
+    """Return an index's attributes other than labels: names, and possibly unused levels."""
     levels = [repr(level.tolist()) for level in getattr(index, "levels", ())]
     freq = repr(getattr(index, "freq", None))
     return [type(index).__name__, _dtype_about(index), repr(list(index.names)), levels, freq]
@@ -80,7 +80,7 @@ def _dtype_about(series: Any) -> str:
 
 
 def _values(series: Any) -> list[Any] | None:
-    """Return the cells of a series or the labels of an index as Python values; None where not known."""
+    """Return the cells of a series or the labels of an index as Python values, if known."""
     if type(series).__name__ == "MultiIndex":
         labels: list[Any] = series.tolist()
         return labels

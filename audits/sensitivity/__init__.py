@@ -1,1 +1,1 @@
-"""Sensitivities of one's own queries: searched, or proved by branch and bound."""
+"""Sensitivities of user queries: search for counterexamples, proof by branch and bound."""

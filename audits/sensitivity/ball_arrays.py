@@ -1,4 +1,4 @@
-"""Balls as NumPy and Python's own functions take them: what a query may do with its data in a proof.
+"""Arrays of balls for NumPy and Python functions: the operations that a query in a proof may use.
 
 Arithmetic, comparisons that a ball decides, the functions of `balls.FUNCTIONS`, sums, means,
 variances, minima, maxima, sorting, medians, norms and products of matrices.  Importing this file teaches

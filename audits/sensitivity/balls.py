@@ -28,7 +28,7 @@ class Undecided(Exception):  # noqa: N818
 
 
 class Unsupported(Exception):  # noqa: N818
-    """The query does what is not defined on balls; the text says what."""
+    """The query uses an operation that is not defined on balls; the text names it."""
 
 
 def _both_ways(apply: Callable[["Ball", "Ball"], "Ball"]) -> tuple[Callable[["Ball", Any], Any], ...]:
@@ -105,31 +105,31 @@ class Ball:
     # ------------------------------------------------------------------ what must be decided
 
     def __lt__(self, other: Any) -> bool:
-        """Say whether all of it is below."""
+        """Return whether all of it is below."""
         return _decided(self, other, operator.lt, operator.ge)
 
     def __le__(self, other: Any) -> bool:
-        """Say whether all of it is at most that."""
+        """Return whether all of it is at most that."""
         return _decided(self, other, operator.le, operator.gt)
 
     def __gt__(self, other: Any) -> bool:
-        """Say whether all of it is above."""
+        """Return whether all of it is above."""
         return _decided(self, other, operator.gt, operator.le)
 
     def __ge__(self, other: Any) -> bool:
-        """Say whether all of it is at least that."""
+        """Return whether all of it is at least that."""
         return _decided(self, other, operator.ge, operator.lt)
 
     def __eq__(self, other: object) -> bool:
-        """Say whether both are one and the same number."""
+        """Return whether both are one and the same number."""
         return _decided(self, other, operator.eq, operator.ne)
 
     def __ne__(self, other: object) -> bool:
-        """Say whether they differ everywhere."""
+        """Return whether they differ everywhere."""
         return not self == other
 
     def __bool__(self) -> bool:
-        """Say whether it is not 0."""
+        """Return whether it is not 0."""
         return self != 0
 
     __hash__ = None  # type: ignore[assignment]  # equality may be undecided

@@ -176,7 +176,7 @@ class Movement:
         return [_with(part, place, (low, cut)), _with(part, place, (after, high))]
 
     def bounded(self, part: PairBox) -> BoundedPart | None:
-        """Return the bound of a part; None where no two neighbours are in it."""
+        """Return the bound of a part; None if no two neighbours are in it."""
         if self._apart(part):
             return None
         unknown = (balls.UNKNOWN,) * len(part.box)
@@ -284,7 +284,7 @@ class Movement:
         return balls.lifted(sum(terms[1:], terms[0]) if terms else 0)
 
     def _whole(self, part: PairBox, value: arb) -> arb:
-        """Return the movement that `_size` stands for."""
+        """Return the movement that corresponds to `_size`."""
         return value.nonnegative_part().sqrt() if part.entry is None and self.norm == "l2" else value
 
     def _farthest(self, part: PairBox) -> float:
@@ -369,7 +369,7 @@ class Movement:
         return replace(part, box=tuple(box))
 
     def _apart(self, part: PairBox) -> bool:
-        """Say whether the changed record moves by more than the radius everywhere in the box."""
+        """Return whether the changed record moves by more than the radius everywhere in the box."""
         if self.shape.radius is None:
             return False
         d = self.width
@@ -403,7 +403,7 @@ def _ball(ends: Ends) -> arb:
 
 
 def _meet(a: arb, b: arb) -> arb:
-    """Return what is in both enclosures; one that says nothing is left out."""
+    """Return the intersection of both enclosures; an uninformative one is ignored."""
     if not (a.is_finite() and b.is_finite()):
         return b if b.is_finite() else a
     if a.is_exact() or b.is_exact():

@@ -1,4 +1,4 @@
-"""Property test of a declared sensitivity of a query of a user's own.
+"""Property test of a declared sensitivity of a user's query.
 
 Three searches, each starting from what the one before found: named pairs (corners, ties, one outlier,
 nearly empty), Hypothesis drawn towards movement, and ascent entry by entry over corners and
@@ -70,7 +70,7 @@ class Search:
 
     @property
     def refuted(self) -> bool:
-        """Say whether a counterexample was found."""
+        """Return whether a counterexample was found."""
         return self.worst > self.declared.most
 
 

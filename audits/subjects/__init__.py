@@ -1,1 +1,1 @@
-"""What a claim can be about: the catalogue, one's own code and its files, functions known to be broken."""
+"""Mechanisms under test: the catalogue, user code and its files, known broken functions."""

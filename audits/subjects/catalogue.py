@@ -208,8 +208,9 @@ def make(
 ) -> Subject:
     """Return the subject with parameters read exactly; unknown ones and wrong types are `InputError`.
 
-    With `examples` the parameters that have no default take their example values: for made-up data.
-    What is `given` by a table is not said again, but for bounds, and keys about the table are left out.
+    With `examples` the parameters that have no default take their example values: for synthetic
+    data.  What is `given` by a table is not said again, but for bounds, and keys about the table
+    are left out.
     """
     _frozen(made_by)
     fields = {field.name: hint for field, hint in _fields(made_by)}
@@ -316,5 +317,5 @@ def values_of(subject: Subject) -> dict[str, object]:
 
 
 def name_of(made_by: type) -> str:
-    """Return the name of the file that a subject's class stands in, with hyphens."""
+    """Return the name of the file that defines a subject's class, with hyphens."""
     return made_by.__module__.rpartition(".")[2].replace("_", "-")

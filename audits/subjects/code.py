@@ -1,4 +1,4 @@
-"""Code of a user's own: where ``package.module:name`` stands, and its import in the process that runs it."""
+"""User code: locates ``package.module:name``, and imports it in the process that runs it."""
 
 import contextlib
 import importlib
@@ -36,7 +36,7 @@ class Code:
         return self._found([*sys.path, *self.folders])
 
     def meant(self) -> str | None:
-        """Return the file that the name must stand for: one in the folders goes before others of its name."""
+        """Return the file to which the name must refer: files in the folders take precedence."""
         found = self._found(list(self.folders)) or self.file()
         return str(found) if found is not None and found.is_file() else None
 
@@ -53,9 +53,9 @@ class Code:
 
 
 def code_of(use: str, folder: Path, *, allow_code: bool) -> Code:
-    """Return the code that ``package.module:name`` stands for, having said on standard error that it runs.
+    """Return the code of ``package.module:name``, after a notice on standard error that it runs.
 
-    `folder` (the claim's) and the working directory are searched last.  Raises `InputError` where
+    `folder` (the claim's) and the working directory are searched last.  Raises `InputError` if
     the name is malformed or code is not allowed.
     """
     module_name, _, attribute = use.partition(":")
@@ -98,7 +98,7 @@ def stay_on_path(folders: Sequence[str]) -> None:
 
 
 def check_imports() -> None:
-    """Raise `InputError` where code fell back from a file of its project that could not be imported."""
+    """Raise `InputError` if code fell back since a file of its project was not importable."""
     for name in _SEEKER.names:
         places = [Path(*name.split(".")), Path("src", *name.split("."))]
         files = [folder / f"{place}{end}" for folder in _SEEKER.folders for place in places for end in ENDS]
@@ -129,7 +129,7 @@ _SEEKER = _Seeker()
 
 
 def same_file(module_name: str, file: str | None) -> None:
-    """Raise `ImportError` where the module that was imported is not the one of `file`."""
+    """Raise `ImportError` if the module that was imported is not the one of `file`."""
     got = getattr(sys.modules[module_name], "__file__", None)
     if file is None or (got is not None and Path(got).samefile(file)):
         return

@@ -135,7 +135,7 @@ def _globals(file: Path) -> Iterator[float]:
 
 
 def _sibling(made: ast.ClassDef, own: frozenset[str]) -> bool:
-    """Say whether a class that is none of `own` is another subject, or extends one of `own`."""
+    """Return whether a class that is none of `own` is another subject, or extends one of `own`."""
     methods = {each.name for each in made.body if isinstance(each, ast.FunctionDef)}
     extends = {ast.unparse(base).rpartition(".")[2] for base in made.bases}
     return bool(methods & {"play", "proof"} or extends & own)

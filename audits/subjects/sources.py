@@ -18,7 +18,7 @@ UNDERNEATH = ("numpy", "scipy", "opendp", "python-flint")
 
 
 def source_file(made_by: type) -> Path:
-    """Return the file that a class stands in; raises `InputError` where there is none."""
+    """Return the file that defines a class; raises `InputError` if there is none."""
     try:
         file = Path(inspect.getfile(made_by))
     except (TypeError, OSError):
@@ -52,9 +52,9 @@ def modules_of(made_by: type) -> list[Path]:
 
 
 def digest_of_code(made_by: type) -> str:
-    """Return one digest over the code that a run rests on: own modules, four packages, versions underneath.
+    """Return one digest over the code of a run: own modules, four packages, dependency versions.
 
-    Names count as well as contents.  Raises `InputError` where a file or a package is missing.
+    Names count as well as contents.  Raises `InputError` if a file or a package is missing.
     """
     total = hashlib.sha256()
     root = _root(made_by)
@@ -70,7 +70,7 @@ def digest_of_code(made_by: type) -> str:
 
 
 def uncovered(made_by: type) -> tuple[str, ...]:
-    """Say which code is loaded that the digest does not cover, in a sentence; none where all is covered.
+    """Return a sentence on loaded code that the digest does not cover; none if all is covered.
 
     That is other files of the class's folder, found under computed names, and installed packages.
     """
@@ -96,7 +96,7 @@ def _ours() -> Iterator[tuple[str, Path]]:
 
 
 def content_of(file: Path) -> bytes:
-    """Return what is in a file; raises `InputError` where it cannot be read."""
+    """Return what is in a file; raises `InputError` if it cannot be read."""
     try:
         return file.read_bytes()
     except OSError as error:
@@ -112,13 +112,13 @@ def _has_source(made_by: type) -> bool:
 
 
 def _root(made_by: type) -> Path:
-    """Return the folder that a class's top module or package stands in."""
+    """Return the folder of a class's top-level module or package."""
     file = source_file(made_by)
     return file.parents[made_by.__module__.count(".") + (file.name == "__init__.py")]
 
 
 def _below(root: Path, file: Path) -> bool:
-    """Say whether a file is the author's: in the folder, and no installed package of it."""
+    """Return whether a file is the author's: in the folder, and no installed package of it."""
     installed = INSTALLED & set(file.parts)
     return file.is_relative_to(root) and (not installed or bool(installed & set(root.parts)))
 

@@ -1,8 +1,8 @@
-"""People in public slots, batch by batch: a dataset is replayed and arrivals are served by the same course.
+"""People in public slots, batch by batch: replay of a dataset and live arrivals share one course.
 
-A batch is a range of slots whose people are all shown what was learned from the batches before it.  When it
-is closed, what its people told is added up exactly and released; a slot that nobody came to, or whose
-person did not answer, adds zero.  Which slots a batch has is public, from a bandit's parameters alone.
+A batch is a range of slots whose people are all shown what was learned from earlier batches.  When
+it is closed, its answers are summed exactly and released; an empty slot, or one without an answer,
+adds zero.  The slots of a batch are public, from a bandit's parameters alone.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,10 +18,10 @@ from mechanisms.subject import Domain, Rows, Subject, View
 
 Floats = NDArray[np.float64]
 Actions = NDArray[np.int64]
-Shown = NDArray[Any]  #: an action, or what a person's own device chooses by
-Answered = NDArray[np.bool_]  #: by slot of a batch: whether its person told something
+Shown = NDArray[Any]  #: an action, or a device's parameters for choosing it
+Answered = NDArray[np.bool_]  #: by slot of a batch: whether its person answered
 
-#: any reward, as it is told: a bandit that clips rewards by what it has learned does so when it adds them up
+#: any reward, before clipping: a bandit with learned clips applies them when it sums rewards
 TOLD = Domain(1, (-(2.0**20),), (2.0**20,), (False,))
 
 
@@ -34,40 +34,40 @@ class Course(Protocol):
 
     @property
     def context(self) -> Domain | None:
-        """Return what a person brings, as one row; None where everybody is offered the same."""
+        """Return the domain of a context, as one row; None if all are offered the same."""
 
     @property
     def candidates(self) -> int:
-        """Return how many candidates a person brings, each with as many coordinates; 0 where none."""
+        """Return the number of a person's candidates, of equal dimension; 0 if none."""
 
     @property
     def reward(self) -> Domain:
-        """Return what a person tells, as one row: a reward, or the numbers of a message."""
+        """Return the domain of an answer, as one row: a reward, or the numbers of a message."""
 
     @property
     def last_is_read(self) -> bool:
-        """Say whether the last batch's sum is shown; else nobody acts on it, and it is not made."""
+        """Return whether the last batch's sum is shown; else it is not computed."""
 
     def ask(self, context: Floats | None) -> Shown:
         """Return what the person of the next slot is shown: the index of a candidate, or of a point."""
 
     def close(self, rewards: Floats, answered: Answered) -> None:
-        """Learn from the batch under way: a reward, or row, for every slot, read where it was told."""
+        """Learn from the current batch: a reward, or row, for every slot, used if `answered`."""
 
     def view(self) -> View:
-        """Return what was shown so far, a row of `own` for each slot that was asked for."""
+        """Return the output so far, a row of `own` for each slot that was taken."""
 
 
 @runtime_checkable
 class Checked(Protocol):
-    """A course whose people tell messages that their devices made."""
+    """A course whose people answer with messages from their devices."""
 
     def check(self, message: float) -> None:
-        """Refuse what no device sends, before it is noted; raises `InputError`."""
+        """Raise `InputError` for a value that no device sends, before it is recorded."""
 
 
 class Live(Subject, Protocol):
-    """A bandit that people may come to one by one; `play` is the same course over a whole dataset."""
+    """A bandit that serves people one by one; `play` is the same course over a whole dataset."""
 
     @property
     def delta(self) -> Fraction:
@@ -82,7 +82,7 @@ Pays = Callable[[int, list[Any]], Floats]
 
 
 def replay(course: Course, contexts: Rows | None, pays: Pays) -> View:
-    """Serve everybody of a dataset, in order, each of whom answers; return what is shown."""
+    """Serve everyone of a dataset, in order, each of whom answers; return what is shown."""
     for first, last in course.batches:
         slots = range(first - 1, last)
         shown = [course.ask(None if contexts is None else contexts[t]) for t in slots]

@@ -94,7 +94,7 @@ class Contextual:
         return domain(self.rounds, self.candidates, self.dimension)
 
     def feature_map(self, lengthscale: Fraction) -> Features:
-        """Return the public feature map of this length scale; raises `InputError` where there is none."""
+        """Return the public feature map of this length scale; raises `InputError` if none."""
         if self.nodes not in NODES:
             raise InputError(f"nodes is {self.nodes[:40]!r}", f"known: {', '.join(NODES)}")
         per_axis = self.nodes_per_axis
@@ -122,7 +122,7 @@ def together(rounds: int, size: int, growth: Fraction = Fraction(0)) -> list[Cov
 class ContextualCourse:
     """A run over such people: what was played is for a person's own eyes.
 
-    `public` is what everybody is shown of the learner.  Nobody acts on the last batch's answers.
+    `public` is what everyone is shown of the learner.  Nobody acts on the last batch's answers.
     """
 
     last_is_read = False
@@ -160,7 +160,7 @@ class ContextualCourse:
         self._played = []
 
     def view(self) -> View:
-        """Return everybody's own action, and what all are shown."""
+        """Return everyone's own action, and what all are shown."""
         return View(own={"action": np.array(self._actions, dtype=np.int64)}, public=self._public())
 
 

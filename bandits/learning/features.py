@@ -221,10 +221,10 @@ def feature_map(
 ) -> Features:
     """Return features of a kernel of `KERNELS` by a basis of `BASES`.
 
-    There are about `per_axis`^d, or d·`per_axis` of an additive kernel.
-    `dictionary` gives so many public points [n, d], for Nyström's.  ``chosen``: quadrature where frequencies
-    are normal, all monomials of a polynomial, Nyström's for Matérn kernels.  Raises `InputError` where a
-    kernel has no such features, or for parameters that make no sense.
+    There are about `per_axis`^d, or d·`per_axis` of an additive kernel.  `dictionary` gives so many
+    public points [n, d], for Nyström's.  ``chosen``: quadrature where frequencies are normal, all
+    monomials of a polynomial, Nyström's for Matérn kernels.  Raises `InputError` if a kernel has no
+    such features, or for parameters that make no sense.
     """
     exact, dimension = kernel_of(kernel, lengthscale), dictionary(1).shape[1]
     if basis not in BASES:

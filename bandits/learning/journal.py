@@ -56,7 +56,7 @@ class Journal:
         return self._digests[-1]
 
     def holds(self, digests: Iterable[str]) -> bool:
-        """Say whether all these are digests of lines of this file."""
+        """Return whether all these are digests of lines of this file."""
         return set(digests) <= set(self._digests)
 
     def close(self) -> None:

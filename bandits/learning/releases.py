@@ -40,7 +40,7 @@ def charged(journal: Journal, theorem: Theorem, ledger: Ledger, scope: str | Non
 
     It must fit `scope`, too, which a run keeps (`LedgerError` for another).  A ledger in zero-concentrated
     DP is charged what the same noise costs there.  Raises `InputError`, before any charge, where the run was
-    charged to another ledger, and as `Ledger.charge` does: `RefusedError` where no budget is left,
+    charged to another ledger, and as `Ledger.charge` does: `RefusedError` if no budget is left,
     `InputError` for another relation or an unknown scope.  `InputError` too where the ledger keeps
     releases that do not follow from this state file: of two histories under one charge, whose slots are not
     the same people, a person could be in both.

@@ -21,7 +21,7 @@ def play(
     `data` has every person's record, those of earlier rounds unchanged.  The whole run's proof is charged
     before its first release, and must fit the ledger's `scope`, too.  Raises `InputError`, before any charge,
     for data of a wrong shape and for a state file that is damaged, of another version, of another bandit,
-    parameter, coin or ledger; `RefusedError` where the ledger has no room.
+    parameter, coin or ledger; `RefusedError` if the ledger has no room.
     """
     domain = subject.domain()
     domain.admit(data, subject.relation)

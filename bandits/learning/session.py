@@ -1,4 +1,4 @@
-"""People who arrive one by one: ask what to show the next, tell what they answered, stop and go on anywhere.
+"""Sessions for people who arrive one by one: `ask`, `tell`, stop and resume at any point.
 
 >>> from pathlib import Path
 >>> from tempfile import TemporaryDirectory
@@ -15,16 +15,16 @@ True
 False
 (3, [3])
 
-Everybody has a public slot, in the order of asking.  A batch of slots is shown what was learned from the
-batches before it; it is released when the first person of the next one asks, whoever has answered by then.
-So neither an answer nor its lack is seen in when or whether anything is released.
+Everyone has a public slot, in the order of arrival.  A batch of slots is shown what was learned
+from earlier batches; it is released when the first person of the next batch asks, whoever has
+answered by then.  So the timing and number of releases do not depend on answers or missing answers.
 
-The state file is on the disk before a ticket is given or an answer is taken: contexts, what was shown,
-rewards, public coins, which batches are closed, how many releases were made.  A batch is closed there before
-its sum is drawn, the sum is kept in the ledger before anybody reads it, and then noted.  So a session that is
-killed anywhere goes on where it was, and every release is made once.
+The state file is durable on disk before a ticket is issued or an answer accepted: contexts,
+actions, rewards, public coins, closed batches, number of releases.  A batch is closed there before
+its sum is drawn, the sum is stored in the ledger before anyone reads it, and then recorded.  So a
+session that is killed at any point can resume, and every release is made once.
 
-Names are those of Optuna (`ask`, `tell`, `number`, pending trials) where they fit.
+Names follow Optuna (`ask`, `tell`, `number`, pending trials) where they fit.
 """
 
 import math
@@ -90,7 +90,7 @@ class Session:
     def __init__(self, subject: Live, journal: Journal, noise: Kept | Rehearsed, coins: int) -> None:
         self.releasable = noise.releasable
         self._journal, self._process = journal, process.this()
-        self._gate = threading.RLock()  # again by its own thread: a step that fails closes the session
+        self._gate = threading.RLock()  # reentrant: a step that fails closes the session
         self._course: Course = subject.course(noise, coins)
         self._tickets: list[Ticket] = []
         self._rewards: dict[int, float | list[float]] = {}
@@ -111,13 +111,14 @@ class Session:
         *,
         scope: str | None = None,
     ) -> "Session":
-        """Begin the session that `file` names, or take it up again, with secure noise paid by `ledger`.
+        """Start or resume the session of the state file `file`, with secure noise paid by `ledger`.
 
-        The whole session's proof at `delta` (or the bandit's own) is charged before anybody is served, and
-        must fit the ledger's `scope`, too; public coins are seeded by `coins`.  Raises `InputError`, before
-        any charge, for a bandit that serves no people one by one and for a state file that is damaged, open
-        elsewhere, readable by others, of another version, bandit, parameter, coin or ledger; `LedgerError`
-        for a session that was begun in another scope; `RefusedError` where the ledger has no room.
+        The whole session's proof at `delta` (by default the bandit's own) is charged before anyone
+        is served, and must also fit into the ledger's `scope`; `coins` seeds the public coins.
+        Raises `InputError`, before any charge, for a bandit that does not serve people one by one,
+        and for a state file that is damaged, open elsewhere, readable by others, or of another
+        version, bandit, parameter, coin or ledger; `LedgerError` for a session that was started in
+        another scope; `RefusedError` if the ledger has no room.
         """
         journal, theorem = _begun(subject, file, coins, SECURE, delta)
         with _or_closed(journal):
@@ -125,7 +126,7 @@ class Session:
 
     @classmethod
     def rehearse(cls, subject: Live, file: Path, seed: int, coins: int = 0) -> "Session":
-        """Begin or take up a session of made-up people, with rehearsal noise: never to be released."""
+        """Start or resume a session of synthetic people, with rehearsal noise: not releasable."""
         journal, theorem = _begun(subject, file, coins, f"rehearsal {seed}")
         with _or_closed(journal):
             return cls(subject, journal, Rehearsed(theorem, seed), coins)
@@ -139,8 +140,8 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Let go of the state file; the session can be opened again, by any process."""
-        if self._process != process.this():  # a fork lets go of its own copy of the file only
+        """Release the state file; the session can be opened again, by any process."""
+        if self._process != process.this():  # a fork closes its own copy of the file only
             self._journal.close()
             return
         with self._gate:  # not between the lines of another thread's step
@@ -151,7 +152,7 @@ class Session:
 
     @property
     def slots(self) -> int:
-        """Return how many people there are at most: public."""
+        """Return the maximum number of people: public."""
         return self._course.batches[-1][1]
 
     @property
@@ -161,25 +162,25 @@ class Session:
 
     @property
     def pending(self) -> list[int]:
-        """Return the tickets whose answers still count and are not there: for the operator's eyes only."""
+        """Return the tickets whose missing answers would still count: for the operator only."""
         if self._ended:
             return []
         first = self._course.batches[self._closed][0]
         return [number for number in range(first, self.asked + 1) if number not in self._rewards]
 
     def ticket(self, number: int) -> Ticket:
-        """Return a ticket again, for a person who lost it; raises `InputError` where it was never given."""
+        """Return a lost ticket again; raises `InputError` if it was never issued."""
         if type(number) is not int or not 1 <= number <= self.asked:
             raise InputError(f"ticket {number!r} was never given", f"{self.asked} were, numbered from 1")
         return self._tickets[number - 1]
 
     @_alone
     def ask(self, context: ArrayLike | None = None) -> Ticket:
-        """Give the next slot to a person, with what they are shown.
+        """Issue the ticket of the next slot: its number, and what the person is shown.
 
-        `context` is what they bring: a row of coordinates for each candidate; None where all are offered the
-        same.  Coordinates out of range are clamped, as the bandit's domain says.  Raises `InputError`
-        where no slot is left and for a context of a wrong shape: then no slot is taken.
+        `context` is a row of coordinates for each candidate of the person; None if all are offered
+        the same.  Coordinates out of range are clamped to the bandit's domain.  Raises `InputError`
+        if no slot is left, or for a context of the wrong shape: then no slot is taken.
         """
         number = self.asked + 1
         if self._ended:
@@ -198,13 +199,13 @@ class Session:
 
     @_alone
     def tell(self, ticket: Ticket | int, reward: ArrayLike) -> bool:
-        """Take a person's answer; say whether it counts.
+        """Record a person's answer; return whether it counts.
 
-        It is a number; where the bandit is local, the numbers of a message.  One that comes when its batch is
-        released is late: noted, and not counted.  Rewards out of range are clamped and NaN counts as the
-        bandit's domain says.  Raises `InputError` for a ticket that was never given or has its answer, and
-        for what is no number, or not so many; and, where people answer through a local channel, for what is
-        none of its messages.
+        `reward` is a number; for a local bandit, the numbers of a message.  An answer after its
+        batch was released is late: recorded, but not counted.  Rewards out of range are clamped,
+        and NaN becomes the domain's `missing`.  Raises `InputError` for a ticket that was never
+        issued or already has an answer, for anything but the right number of numbers, and, for a
+        local channel, for a value that the channel cannot send.
         """
         number = self.ticket(ticket.number if isinstance(ticket, Ticket) else ticket).number
         if number in self._rewards or number in self._late:
@@ -240,7 +241,7 @@ class Session:
     # -------------------------------------------------------------- batches
 
     def _due(self) -> bool:
-        """Say whether an ended session still has a batch to release."""
+        """Return whether an ended session still has a batch to release."""
         if self._closed == len(self._course.batches):
             return False
         first, last = self._course.batches[self._closed]

@@ -29,7 +29,8 @@ class RewardLearner(Protocol):
     def tell(self, point: int, value: float, variance: float | None) -> None:
         """Learn from what is told of a point.
 
-        Over the channel's noise `value` has the mean of the reward, clipped.  `variance` is the largest that
-        the channel gives it, None where there is no channel.  The reward's own noise comes on top; but an
-        answer of one bit (Duchi's) has this variance, less the square of its mean, in all.
+        Over the channel's noise `value` has the mean of the reward, clipped.  `variance` is the
+        largest that the channel gives it, None if there is no channel.  The reward's own noise
+        comes on top; but an answer of one bit (Duchi's) has this variance, less the square of its
+        mean, in all.
         """

@@ -27,7 +27,7 @@ class PublishedGpUcb(LocalRewards):
     noise_moment: Fraction | None = None
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         super().__post_init__()
         if self.constants not in CONSTANTS:
             raise InputError(f"constants is {self.constants[:40]!r}", f"known: {', '.join(CONSTANTS)}")

@@ -1,9 +1,9 @@
 """Bandits whose people keep their rewards: the server chooses a point, the person answers by one message.
 
-What the server shows is a function of earlier messages and of coins.  A person's device plays the point and
-sends one message of the reward, by a channel of `mechanisms.local.channels`: ε-DP of that person against
-everybody, the server too.  One proof is charged for the whole horizon, and every message is a release of
-its own: nothing adds up over people.
+What the server shows is a function of earlier messages and of coins.  A person's device plays the
+point and sends one message of the reward, by a channel of `mechanisms.local.channels`: ε-DP of that
+person against everyone, the server too.  One proof is charged for the whole horizon, and every
+message is a release of its own: nothing adds up over people.
 """
 
 from dataclasses import dataclass, field
@@ -58,7 +58,7 @@ class LocalRewards:
     noise_bound: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(1)})
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         if self.privacy not in PRIVACY:
             raise InputError(f"privacy is {self.privacy[:40]!r}", f"known: {', '.join(PRIVACY)}")
         if self.channel not in self.channels:
@@ -71,7 +71,7 @@ class LocalRewards:
 
     @cached_property
     def space(self) -> Points:
-        """Return the public points and their kernel; raises `InputError` where there are other points."""
+        """Return the public points and their kernel; raises `InputError` for other points."""
         if self.kernel not in FILES:
             return grid(self.kernel, float(self.lengthscale), self.points)
         if self.lengthscale != LENGTHSCALE:
@@ -112,7 +112,7 @@ class LocalRewards:
         return wide(self.rounds, len(self.space), 2 * self.reach if self.privacy == "local" else TOLD.high[0])
 
     def proof(self, delta: Fraction) -> Theorem:
-        """One message a person, and what everybody sees is a function of messages: local DP."""
+        """One message a person, and what everyone sees is a function of messages: local DP."""
         if self.privacy == "none":
             raise InputError("privacy is 'none': rewards are told as they are", "nothing is proved of that")
         return self._messages(delta)
@@ -121,7 +121,7 @@ class LocalRewards:
         return self.by.proof(name_of(self), self.rounds, delta, self.constants_from)
 
     def row(self, slot: int) -> int:
-        """Return whose row of the data answers a slot (both from 0): everybody answers once."""
+        """Return whose row of the data answers a slot (both from 0): everyone answers once."""
         return slot
 
     def learner(self, coins: int) -> RewardLearner:

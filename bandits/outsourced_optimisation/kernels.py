@@ -30,7 +30,7 @@ class RowKernel:
     spread: float | tuple[float, ...] = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         if not self.length > 0 or not self.scale > 0 or not (np.asarray(self.spread) >= 0).all():
             raise out_of_range("length > 0, scale > 0 and noise variance >= 0")
 

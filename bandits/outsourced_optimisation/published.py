@@ -1,4 +1,4 @@
-"""Algorithm 1 of PO-GP-UCB (Kharkovskii, Dai & Low 2020) as published.  It protects nobody.
+"""Algorithm 1 of PO-GP-UCB (Kharkovskii, Dai & Low 2020) as published.  It provides no privacy.
 
 With at least two rows more than columns, Z lies in the column space of the centred data, which a neighbour
 moves: whoever holds Z tells the two apart for certain (`dpaccount claims kharkovskii-theorem1`).

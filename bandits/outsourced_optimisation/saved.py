@@ -70,7 +70,7 @@ class SavedModeler:
 
 
 def is_modeler(state: Path) -> bool:
-    """Say whether a file is a modeler's state, by its first line."""
+    """Return whether a file is a modeler's state, by its first line."""
     try:
         with state.open("rb") as file:
             head = json.loads(file.readline(1 << 16))
@@ -184,5 +184,5 @@ def _read(table: Path) -> tuple[bytes, Floats, dict[str, Any]]:
 
 
 def _size(value: object) -> bool:
-    """Say whether a fact is null or a finite number of at least 0."""
+    """Return whether a fact is null or a finite number of at least 0."""
     return value is None or (type(value) in (int, float) and 0 <= float(str(value)) < math.inf)

@@ -100,7 +100,7 @@ class FunctionLearner:
 
     @property
     def _scarce(self) -> bool:
-        """Say whether more numbers mean more noise in each."""
+        """Return whether more numbers mean more noise in each."""
         return self._noise(2) > self._noise(1)
 
     # ------------------------------------------------------------------ a phase's people

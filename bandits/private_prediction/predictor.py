@@ -70,7 +70,7 @@ class Predictor:
     delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, before any charge."""
+        """Validate the parameters, before any charge."""
         if not 2 <= self.rounds <= 10**6:
             raise InputError(f"rounds is {self.rounds}", "it lies in 2 ... 1000000")
         if not 1 <= self.predictions <= MAX_PREDICTIONS:

@@ -41,8 +41,9 @@ _SEAL = object()
 class Supremum:
     """What is known of sup σ̄², over what, how it was bounded in between, and at how many evaluations.
 
-    `metric` names what bounds it between evaluated points; None where nothing does.  Only the searches of
-    this file make one: an enclosure written by hand, or changed by `replace`, is a scale that nobody found.
+    `metric` names what bounds it between evaluated points; None if nothing does.  Only the searches
+    of this file make one: an enclosure written by hand, or changed by `replace`, is a scale that
+    nobody found.
     """
 
     enclosure: Enclosure
@@ -68,7 +69,7 @@ class Supremum:
 
     @property
     def scale(self) -> Fraction:
-        """Return a number that sup σ̄² is proved not to exceed; raises `InputError` where none is known."""
+        """Return a proved upper bound on sup σ̄²; raises `InputError` if none is known."""
         if self.over != FINITE and self.metric is None:
             raise InputError(
                 "a maximum over a grid does not bound a supremum over the box",

@@ -111,7 +111,7 @@ def race(runners: Sequence[Runner]) -> Selection:
 
 
 def _behind(differences: Floats) -> bool:
-    """Say whether paired regrets are above the leader's by more than three standard errors."""
+    """Return whether paired regrets are above the leader's by more than three standard errors."""
     error = float(np.std(differences, ddof=1)) / sqrt(len(differences))
     return float(np.mean(differences)) > 3 * error
 

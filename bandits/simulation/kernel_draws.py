@@ -1,4 +1,4 @@
-"""Made-up contextual worlds on [0, 1]²: functions of a kernel's space, and of its Gaussian process.
+"""Synthetic contextual worlds on [0, 1]²: functions from an RKHS, and from its Gaussian process.
 
 Scaled to max |f| = 1.  Rewards are f(x, c) plus normal noise; contexts are uniform on a fine grid.
 """

@@ -21,7 +21,7 @@ def least_sigma(prove: Callable[[Fraction], Theorem], epsilon: Fraction, delta: 
     """Return a dyadic σ with `prove(σ)` at most (ε, δ) that is within a part in 2^10 of the least such.
 
     `prove` makes the theorem at `delta` for a noise scale; its ε falls as the scale grows.  Raises
-    `InputError` where ε or δ is out of range or no scale up to 2^40 is enough.
+    `InputError` if ε or δ is out of range or no scale up to 2^40 is enough.
     """
     if epsilon <= 0 or not 0 <= delta < 1:
         raise out_of_range("epsilon > 0 and 0 <= delta < 1")

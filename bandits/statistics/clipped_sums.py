@@ -65,7 +65,7 @@ def contributions(
     """Return the exact sum of g·clip(residual, ±C)/C in grid units; each person's has norm at most 1.
 
     A reward that is no number has the residual of 0.  Who did not answer adds zero; without `answered`
-    everybody did.
+    everyone did.
     """
     within = np.clip(residual / bound, -1, 1)
     if answered is not None:

@@ -1,7 +1,7 @@
-"""Continual release by factorisation: rows of C·x in, prefix sums A·C⁻¹ of what was released out.
+"""Continual release by factorisation: releases rows of C·x, estimates prefix sums by A·C⁻¹.
 
 `add` takes a round's value, releases one row and returns the estimate of the prefix sum; `release`
-returns the latest estimate again, as often as one likes.  The same recursion that forms a row of C·x
+returns the latest estimate again, any number of times.  The same recursion that forms a row of C·x
 from past values, exactly in integers, recovers values from released rows, in floating point: what
 comes after the release reads released rows only.
 """
@@ -33,7 +33,7 @@ class Sums(Protocol):
 
 
 class History(Protocol):
-    """Past values in as much memory as a factor's next row needs."""
+    """The past values that a factor's next row needs."""
 
     def past(self) -> Values:
         """Return the past's part of the next row: Σ over earlier rounds s of C[t, s]·value[s]."""
@@ -80,7 +80,7 @@ class Window:
     def __init__(self, weights: Integers, width: int, kind: type) -> None:
         self._own = int(weights[0])
         self._last: Values = np.zeros((max(len(weights) - 1, 0), width), dtype=kind)
-        # twice over, so that any rotation is a slice: the newest value has age 1
+        # stored twice, so that any rotation is a slice: the newest value has age 1
         self._weights: Values = np.concatenate([weights[1:], weights[1:]]).astype(kind)
         self._next = 0
 
@@ -124,7 +124,7 @@ class Buffers:
     def push(self, value: Values) -> None:
         """Let the sums decay, and add the value to each."""
         if self._exact:
-            high, low = self._sums >> 32, self._sums & 0xFFFFFFFF  # the whole product would not fit
+            high, low = self._sums >> 32, self._sums & 0xFFFFFFFF  # the product would overflow
             self._sums = high * self._decays * 2 ** (32 - DECAY) + (low * self._decays >> DECAY)
         else:
             self._sums = self._sums * (self._decays / 2.0**DECAY)
@@ -173,7 +173,7 @@ class Restarting:
         self.rounds = 0
 
     def add(self, value: Integers) -> Values:
-        """Add the next round's value, beginning a new epoch where the last one is full."""
+        """Add the next round's value; start a new epoch if the last one is full."""
         if self._sums.rounds == 2**self._epoch:
             self._finished = self.release()
             self._epoch += 1

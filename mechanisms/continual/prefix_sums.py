@@ -1,4 +1,4 @@
-"""What mechanisms for prefix sums have in common: settings, and the proofs and runs of trees and factors."""
+"""Base of the mechanisms for prefix sums: settings, proofs and runs of trees and factorisations."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,8 +31,8 @@ class PrefixSums:
 
     relation: ClassVar[str] = REPLACE_ONE
     reads: ClassVar[str] = "numbers"
-    most: ClassVar[int] = 2**16  #: rounds of one proof, which may hold a number a round
-    finer: ClassVar[int] = factors.WEIGHT_BITS  #: bits that the weights of rows take, of factors
+    most: ClassVar[int] = 2**16  #: maximum rounds of one proof, which may have one number per round
+    finer: ClassVar[int] = factors.WEIGHT_BITS  #: bits for the weights of a factor's rows
 
     sigma: Fraction = Fraction(8)
     radius: Fraction = Fraction(1)
@@ -41,7 +41,7 @@ class PrefixSums:
     bits: int = 16
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense, or whose sums would outgrow 64 bits."""
+        """Refuse invalid parameters, and those whose sums would overflow 64 bits."""
         if min(self.sigma, self.radius) <= 0 or min(self.rounds, self.columns) < 1:
             raise out_of_range("sigma > 0, radius > 0, rounds >= 1 and columns >= 1")
         if self.rounds > self.most:
@@ -52,7 +52,7 @@ class PrefixSums:
         grid.room((self.reach() + 200 * self.sigma) * 2**self.finer, self.bits)
 
     def reach(self) -> Fraction:
-        """Return what no exact row exceeds, in the data's units."""
+        """Return an upper bound on an exact row, in the data's units."""
         return self.rounds * self.radius
 
     def domain(self) -> Domain:
@@ -73,7 +73,7 @@ class PrefixSums:
         return grid.step(self.bits + self.finer)
 
     def scale(self, sigma: Fraction) -> float:
-        """Return the standard deviation that is drawn for `sigma`, in steps."""
+        """Return the standard deviation of the noise drawn for `sigma`, in steps."""
         return root_up((sigma / self.step()) ** 2)
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
@@ -85,14 +85,14 @@ class PrefixSums:
 
 
 def proof(name: str, matrix: Sequence[Sequence[int]], subject: PrefixSums, delta: Fraction) -> Theorem:
-    """Prove from a ball: the factor stretches a round's vector by its longest column at most."""
+    """Prove from a ball: the factor stretches a vector by at most its largest column norm."""
     return row_proof(
         name, subject, delta, lambda v: factorised(v, subject.rounds, matrix, factors.WEIGHT_BITS)
     )
 
 
 def row_proof(name: str, subject: PrefixSums, delta: Fraction, rows: Callable[[Theorem], Theorem]) -> Theorem:
-    """Prove noisy rows that `rows` makes of a stream of vectors in a ball."""
+    """Prove the noisy rows that `rows` derives from a stream of vectors in a ball."""
     stream = rows(linear(assume_ball("stream", subject.radius, REPLACE_ONE, "movement")))
     step, numbers = grid.step(subject.bits + subject.finer), subject.rounds * subject.columns
     return shown(gaussian(stream, subject.sigma, step, numbers, "row", delta, unchanged), name)

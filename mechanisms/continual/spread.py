@@ -1,4 +1,4 @@
-"""How far estimates of prefix sums may be off, by what noise they are made of."""
+"""Error bounds of prefix-sum estimates, from the noise draws they combine."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Spread:
     floors: float = 0.0
 
     def reach(self, columns: int, alpha: Fraction) -> Floats:
-        """Return how far each round's numbers may be off, all at once but with probability `alpha`."""
+        """Return simultaneous error bounds for all rounds, with failure probability `alpha`."""
         numbers = len(self.variances) * columns
         by_root, by_weight = confidence.combined(self.draws, numbers, alpha)
         sums: Floats = by_root * np.sqrt(self.variances) + (by_weight + self.floors) * self.weights
@@ -39,7 +39,7 @@ class Spread:
 
 
 def tree_terms(rounds: int, depth: int) -> Floats:
-    """Return of how many noisy nodes each prefix is the sum, for a tree of `depth` levels."""
+    """Return the number of noisy nodes summed in each prefix, for a tree of `depth` levels."""
     top = depth - 1
     return np.array(
         [(t & (1 << top) - 1).bit_count() + (t >> top) for t in range(1, rounds + 1)], dtype=float

@@ -14,7 +14,7 @@ Release = Callable[[tuple[int, int], Integers], Integers]
 
 
 def levels(rounds: int) -> int:
-    """Return how many levels of a tree over so many rounds are worth their noise: all but a lone root.
+    """Return how many levels of a tree over `rounds` are worth their noise: all but a lone root.
 
     The root of 2^k rounds serves one prefix, the last, at the price of a level for everyone.
     """
@@ -59,7 +59,7 @@ class TreeSums:
         return total
 
     def terms(self) -> int:
-        """Return how many noisy nodes the present prefix is made of: the ones of the round's number.
+        """Return the number of noisy nodes in the prefix: the ones in the round's binary number.
 
         Nodes of the highest level count as often as there are.
         """
@@ -76,7 +76,7 @@ class HonakerSums:
 
     def __init__(self, release: Release, depth: int = 64) -> None:
         self._release, self._top = release, depth - 1
-        self._waiting: dict[int, tuple[Integers, Floats]] = {}  # by level: a node without its other half
+        self._waiting: dict[int, tuple[Integers, Floats]] = {}  # by level: unpaired nodes
         self.rounds = 0
 
     def add(self, value: Integers) -> Floats:

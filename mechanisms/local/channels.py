@@ -1,9 +1,10 @@
 """Channels of the local model: how one person's bounded number becomes one private message.
 
-A number in [−1, 1] is clipped, put on one of finitely many places and answered by a randomiser; what comes
-back is unbiased for the place.  With a coin the place is unbiased for the number too: of the two places
-around it the upper one is taken where the coin says so.  Privacy needs nothing of the coin, which may be
-public, and nothing of what the number is relative to: whatever it is, its place is one of the table's.
+A number in [−1, 1] is clipped, put on one of finitely many places and answered by a randomiser;
+what comes back is unbiased for the place.  With a coin the place is unbiased for the number too: of
+the two places around it the upper one is taken where the coin says so.  Privacy does not depend on
+the coin, which may be public, and nothing of what the number is relative to: whatever it is, its
+place is one of the table's.
 """
 
 from dataclasses import dataclass
@@ -52,7 +53,8 @@ class Channel(Protocol):
     ) -> Theorem:
         """Return local DP at (ε·`each`, `delta`) of `messages` shown to everyone, `each` of them a person.
 
-        `source` says whence what the number is relative to is known: ``dp-output`` of earlier messages.
+        `source` says where the number's reference value comes from: ``dp-output`` of earlier
+        messages.
         """
 
     def send(self, noise: Noise, slot: int, unit: float, coin: float = 0.5) -> float:
@@ -66,11 +68,11 @@ class Channel(Protocol):
         """Return the variance of a message of `unit`, over coins and noise."""
 
     def sends(self, message: float) -> bool:
-        """Say whether a message can be one of this channel's; a reward itself seldom is."""
+        """Return whether this channel can send the message; a raw reward seldom qualifies."""
 
 
 def channel(name: str, epsilon: Fraction, steps: int = 8) -> "TableChannel | LaplaceChannel":
-    """Return the channel of this name; raises `InputError` where there is none, or ε is out of range."""
+    """Return the named channel; raises `InputError` if it is unknown, or ε is out of range."""
     if name not in CHANNELS:
         raise InputError(f"channel is {name[:40]!r}", f"known: {', '.join(CHANNELS)}")
     if not 0 < epsilon <= 30:
@@ -97,7 +99,7 @@ class TableChannel:
 
     @cached_property
     def parts(self) -> tuple[tables.Table, tuple[Fraction, ...]]:
-        """Return (table, values): the chances of every outcome, and the numbers that outcomes stand for."""
+        """Return (table, values): the outcome probabilities, and the number of every outcome."""
         if self.name == "duchi" or (self.name == "hybrid" and self.epsilon <= Fraction(61, 100)):
             return self._duchi()
         table, values = self._piecewise()
@@ -136,7 +138,7 @@ class TableChannel:
 
     @cached_property
     def values(self) -> Floats:
-        """Return the numbers that outcomes stand for, as doubles."""
+        """Return the number of every outcome, as doubles."""
         return np.array([float(value) for value in self.parts[1]])
 
     @property
@@ -162,7 +164,7 @@ class TableChannel:
         return float(self.values[noise.noisy(KEY, slot, place)[0]])
 
     def sends(self, message: float) -> bool:
-        """Say whether it is what an outcome stands for, up to rounding."""
+        """Return whether the message is the number of an outcome, up to rounding."""
         return bool(np.isclose(self.values, message, rtol=1e-9, atol=0).any())
 
     @cached_property
@@ -214,7 +216,7 @@ class LaplaceChannel:
         return np.full(np.shape(unit), noise)
 
     def sends(self, message: float) -> bool:
-        """Say whether it is a multiple of 2^−20: a reward that is one too cannot be told from a message."""
+        """Return whether it is a multiple of 2^−20; a raw reward on this grid is not detected."""
         return (message * 2.0**LAPLACE_GRID_BITS).is_integer()
 
 
@@ -227,9 +229,9 @@ def laplace_proof(
     source: str = "public",
     each: int = 1,
 ) -> Theorem:
-    """Return what Laplace noise of `scale` on numbers in [−1, 1] proves: ε = 2/`scale` a message.
+    """Return the theorem for Laplace noise on numbers in [−1, 1]: ε = 2/`scale` a message.
 
-    `query` is what the certificate calls the number, `name` what it calls the view.
+    `query` is the certificate's name of the number, `name` that of the view.
     """
     number = assume_clipped(query, Fraction(-1), Fraction(1), REPLACE_ONE, "movement", source)
     own = assume_covers(query, tables.one_by_one(messages, each), "movement")
@@ -241,6 +243,6 @@ def laplace_answer(noise: Noise, slot: int, number: float, coin: float) -> float
     """Return a number, on the grid by a coin, plus the noise of `laplace_proof`."""
     scaled = number * 2.0**LAPLACE_GRID_BITS
     whole = floor(scaled)
-    # `scaled + coin` would be rounded, and 1 lie a step above 1 for coins near 1
+    # `scaled + coin` would be rounded, so that 1 became 1 + step for coins near 1
     at = np.array([whole + (scaled - whole + coin >= 1 and scaled > whole)], dtype=np.int64)
     return float(noise.noisy(KEY, slot, at)[0]) / 2.0**LAPLACE_GRID_BITS

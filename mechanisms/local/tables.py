@@ -1,7 +1,7 @@
-"""Local randomisers with finitely many symbols and outcomes: their tables, and what a proof makes of them.
+"""Local randomisers with finitely many symbols and outcomes: their tables and their proofs.
 
 A table gives every symbol's row of outcome probabilities, exact fractions; ratios within a column are
-at most e^ε.  Nobody but the person sees the symbol: each person's message is a release of its own.
+at most e^ε.  Only the person sees the symbol: each person's message is a separate release.
 """
 
 import math
@@ -28,7 +28,7 @@ from dpaccount.proof.search import approximate
 Table = tuple[tuple[Fraction, ...], ...]
 
 
-MIN_EPSILON = Fraction(1, 10**9)  #: ε of a table, whose ratios are of multiples of 2^−30
+MIN_EPSILON = Fraction(1, 10**9)  #: maximum ε of a table, whose entries are multiples of 2^−30
 
 
 def ratio(epsilon: Fraction) -> Fraction:
@@ -65,8 +65,8 @@ def proof(
 ) -> Theorem:
     """Every message comes from the row of the person's own symbol: local DP, shown to everyone.
 
-    `source` says whence the constants are that make a symbol of what a person holds; a person sends `each`
-    messages, one after another.
+    `source` is the origin of the constants that map a person's value to a symbol; a person sends
+    `each` messages, one after another.
     """
     points = [(symbol,) for symbol in range(len(table))]
     symbol = assume_points(name, points, REPLACE_ONE, "movement", source)

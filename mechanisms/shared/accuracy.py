@@ -1,6 +1,6 @@
-"""Intervals around what is released, for the noise alone: what `accuracy` of a mechanism returns.
+"""Confidence intervals for the noise alone, as returned by `accuracy` of a mechanism.
 
-An interval contains the value that would be shown without noise (after clipping and the grid), for all
+An interval contains the value without noise (after clipping and rounding to the grid), for all
 numbers of a release at once, with probability `level` at least.  It says nothing about sampling people.
 """
 
@@ -19,14 +19,18 @@ Interval = dict[str, object]
 
 
 def interval(low: Array, high: Array, level: Fraction, of: str) -> Interval:
-    """Return an interval as plain values: ends in the shape of what is released, and what it is of."""
+    """Return an interval as plain values.
+
+    `low` and `high` have the shape of the released array; `level` is the probability that all
+    intervals hold; `of` says in words what they estimate.
+    """
     return {"low": low.tolist(), "high": high.tolist(), "level": float(level), "of": of}
 
 
 def around(shown: Array, reach: Array | float, level: Fraction, of: str) -> Interval:
-    """Return `shown` ± `reach`; of integers exactly, else rounded outwards.
+    """Return `shown` ± `reach`: exact for integers, else rounded outwards.
 
-    2^−45 of the numbers covers what floating point did to what is shown.
+    A margin of 2^−45 of the numbers covers floating-point rounding of `shown`.
     """
     if shown.dtype.kind in "iu" and np.asarray(reach).dtype.kind in "iu":
         return interval(shown - reach, shown + reach, level, of)
@@ -37,7 +41,8 @@ def around(shown: Array, reach: Array | float, level: Fraction, of: str) -> Inte
 def outwards(low: Array, high: Array, level: Fraction, of: str, least: float = -np.inf) -> Interval:
     """Return an interval whose ends were computed in floating point, widened by 2^−40 of their size.
 
-    Nothing that it is of is below `least`.
+    `least` is a known lower limit of the estimated values; the other arguments are those of
+    `interval`.
     """
     wide = (np.abs(low) + np.abs(high)) * 2.0**-40
     return interval(np.maximum(low - wide, least), high + wide, level, of)

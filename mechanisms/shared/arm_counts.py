@@ -34,12 +34,12 @@ from mechanisms.shared import gaussian_noise
 
 Floats = NDArray[np.float64]
 
-MOST_CELLS: Final = 64  #: arms times cells, whose shifts a proof lists
+MOST_CELLS: Final = 64  #: maximum of arms times cells, whose shifts a proof lists
 MOST_STEPS, ROOM = 16, 128  #: of a reward that is a number; times arms times cells
 GRID_PER_STEP: Final = 2**16  #: grid steps in a step of such a reward
 SIGMA_BITS: Final = 5  #: scales are multiples of 1/32, which samplers take exactly
-LEAST_SIGMA, MOST_SIGMA = Fraction(1), 2**20  #: less noise than 1 is not taken, however large ε
-LARGE_EPSILON: Final = 150  #: beyond, the exact curve of noise on the integers is long to check
+LEAST_SIGMA, MOST_SIGMA = Fraction(1), 2**20  #: minimum noise, for any ε
+LARGE_EPSILON: Final = 150  #: above this, checking the exact curve of integer noise takes long
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class ArmCounts:
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Refuse what has no proof of bearable length."""
+        """Refuse parameters whose proof would be too long."""
         if min(self.arms, self.cells, self.steps) < 1:
             raise out_of_range("at least one arm, one cell and one step")
         if self.places > MOST_CELLS:
@@ -77,7 +77,7 @@ class ArmCounts:
 
     @property
     def unit(self) -> int:
-        """Return how many integer units 1 has in what is released."""
+        """Return the number of integer units in 1 of the released statistic."""
         return 1 if self.steps == 1 else self.steps * GRID_PER_STEP
 
     @property
@@ -88,7 +88,7 @@ class ArmCounts:
     # ------------------------------------------------------------------ proof
 
     def points(self) -> list[tuple[int, ...]]:
-        """Return every vector that a record may add, in integer units."""
+        """Return every possible contribution of a record, in integer units."""
         found, size, unit = [(0,) * self.size], self.places, self.unit
         for place in range(size):
             for step in range(self.steps + 1):
@@ -105,7 +105,7 @@ class ArmCounts:
     def least_sigma(self, epsilon: Fraction, delta: Fraction) -> Fraction:
         """Return the least multiple of 1/32, from 1 on, whose proof meets (`epsilon`, `delta`).
 
-        Raises `InputError` where no scale is proved to.
+        Raises `InputError` if no scale is proved to meet it.
         """
         return _least_sigma(self, epsilon, delta)
 
@@ -155,7 +155,7 @@ class ArmCounts:
 
 
 def most_steps(places: int) -> int:
-    """Return how many steps a reward that is a number has: fewer where arms and cells are many."""
+    """Return the number of steps of a numeric reward: fewer for many arms and cells."""
     power = (ROOM // places).bit_length() - 1
     return max(2, min(MOST_STEPS, 1 << max(power, 0)))
 
@@ -204,7 +204,7 @@ def _least_sigma(counts: ArmCounts, epsilon: Fraction, delta: Fraction) -> Fract
 
 
 def _continuous(epsilon: float, delta: float) -> float:
-    """Return about the deviation of continuous noise on a move of 2, where the search begins.
+    """Return the approximate deviation of continuous noise for sensitivity 2, to start the search.
 
     δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), μ = 2/σ (Balle & Wang 2018).
     """
@@ -222,7 +222,7 @@ def _continuous(epsilon: float, delta: float) -> float:
 
 
 def _meets(leaf: Theorem, epsilon: Fraction, delta: Fraction, *, exactly: bool) -> bool:
-    """Say whether the proof that will be written meets (ε, δ): a noise's exact curve, or one that is quick.
+    """Return whether the final proof meets (ε, δ), by the exact curve or a quicker bound.
 
     Quick are nearly Gaussian curves, and zCDP in place of a long exact one: it proves no less in the end.
     """

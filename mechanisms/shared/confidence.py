@@ -1,7 +1,7 @@
-"""How far noise reaches, as the laws that are drawn have it: bounds that hold, in grid steps.
+"""Tail bounds for confidence intervals: how far noise of each distribution reaches, in grid steps.
 
-`alpha` is the probability that noise reaches further; all reaches are rounded away from zero.  Python-flint
-balls decide, so that no rounding makes a reach too short.
+`alpha` is the probability that noise reaches further; bounds are rounded away from zero.
+Comparisons use python-flint balls, so that rounding never makes a bound too small.
 """
 
 import math
@@ -20,7 +20,7 @@ SUMMED = 1024  #: standard deviations up to which discrete Gaussian tails are su
 
 
 def missed(level: Fraction) -> Fraction:
-    """Return 1 − `level`, the probability that an interval misses; raises `InputError` beyond (0, 1)."""
+    """Return 1 − `level`, the failure probability; raises `InputError` outside of (0, 1)."""
     if not 0 < level < 1:
         raise InputError(f"level is {float(level):g}", "needed one between 0 and 1, such as 19/20")
     return 1 - Fraction(level)
@@ -73,7 +73,7 @@ def gaussian(scale: float, alpha: Fraction) -> int:
 
 
 def _summed(scale: float, alpha: Fraction) -> int:
-    """Return the least r whose tail, summed from afar, is at most `alpha` of the whole."""
+    """Return the least r whose tail, summed from the far end, is at most `alpha` of the whole."""
     twice = 2 * ball(scale) ** 2
     last = math.ceil(scale * math.sqrt(2 * _rarity(alpha) + 40)) + 2
     weights = [(-ball(x * x) / twice).exp() for x in range(last + 1)]
@@ -101,7 +101,7 @@ def _normal(alpha: Fraction) -> float:
 
 
 def _rarity(alpha: Fraction) -> float:
-    """Return log(1/`alpha`) or so, of a number that may be less than any double; where a search begins."""
+    """Return approximately log(1/`alpha`), to start a search; `alpha` may be below any double."""
     return math.log(alpha.denominator) - math.log(alpha.numerator)
 
 
@@ -118,7 +118,7 @@ def least_double(enough: Callable[[float], bool], high: float) -> float:
 
 @lru_cache(maxsize=256)
 def combined(draws: tuple[tuple[float, int], ...], outputs: int, alpha: Fraction) -> tuple[float, float]:
-    """Return (a, b) such that no one of so many `outputs`, each a sum Σw·X, passes a·√(Σw²s²) + b·Σ|w|.
+    """Return (a, b) such that none of `outputs` sums Σw·X exceeds a·√(Σw²s²) + b·Σ|w|.
 
     That is with probability 1 − `alpha`, in grid steps; X are independent discrete Gaussians, and `draws`
     lists their standard deviations s and how many there are of each.  Either since X is subgaussian

@@ -1,4 +1,4 @@
-"""Counts with noise on the integers, by either of two laws: what the counting mechanisms have in common."""
+"""Counts with integer noise from either of two distributions: base of the counting mechanisms."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -44,7 +44,7 @@ class NoisyCounts:
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         known_relation(self.relation)
         if self.law not in LAWS:
             raise InputError(f"law is {self.law!r}", f"known: {', '.join(LAWS)}")
@@ -58,7 +58,7 @@ class NoisyCounts:
         raise NotImplementedError
 
     def noisy_counts(self, name: str, row: Theorem, delta: Fraction) -> Theorem:
-        """Return what is proved of noise on counts to which a row contributes so."""
+        """Return the theorem for noise on counts, given a row's contribution."""
         if self.law == "laplace":
             noisy = laplace(linear(row), self.scale, Fraction(1), "counts")
         else:

@@ -18,7 +18,7 @@ Wrap = Callable[[Theorem], Theorem]
 
 
 def least(ways: list[Callable[[], Theorem]], delta: Fraction) -> Theorem:
-    """Return the way that proves the least ε at `delta`; raises `RuleError` where none proves any."""
+    """Return the way that proves the least ε at `delta`; raises `RuleError` if none proves any."""
     found, refused = [], None
     for way in ways:
         try:
@@ -40,11 +40,13 @@ def gaussian(
     wrap: Wrap,
     like: Theorem | None = None,
 ) -> Theorem:
-    """Return `wrap` of Gaussian noise on a query of so many coordinates, at (ε, `delta`).
+    """Return the theorem `wrap` of Gaussian noise on a query, at (ε, `delta`), by the better rule.
 
-    The query is ℓ2-stable, or symmetric and stable in Frobenius norm; then its coordinates are those of
-    the upper triangle, and the noise is symmetric.  `like`, another way in which the query
-    moves, chooses the rule: what stands in one certificate is of one law, though it prove nothing here.
+    The `query` is ℓ2-stable, or symmetric and stable in Frobenius norm; then its `coordinates` are
+    those of the upper triangle, and the noise is symmetric.  `sigma` is the standard deviation and
+    `grid` the step of the noise, both in the query's units; `key` names the draw.  `like`, another
+    stability statement about the query, selects the rule instead, so that one certificate has one
+    distribution, even if that rule proves nothing for `query`.
     """
     far = distance(sigma, grid, coordinates)
     rules: list[Wrap] = [lambda moved: wrap(discrete_gaussian(moved, sigma**2, grid, key))]
@@ -56,7 +58,7 @@ def gaussian(
 
 
 def _cost(rule: Wrap, query: Theorem, delta: Fraction) -> tuple[bool, Fraction]:
-    """Return what a rule proves, for comparison: nothing is dearer than anything."""
+    """Return the ε that a rule proves, for comparison; infinite if it proves none."""
     try:
         return False, point(approximate(rule(query), delta))[0]
     except RuleError:
@@ -64,7 +66,7 @@ def _cost(rule: Wrap, query: Theorem, delta: Fraction) -> tuple[bool, Fraction]:
 
 
 def distance(sigma: Fraction, grid: Fraction, coordinates: int) -> Fraction:
-    """Return what `fine_gaussian` takes for the total variation from rounded Gaussian noise."""
+    """Return the total variation distance from rounded Gaussian noise that `fine_gaussian` uses."""
     square = sigma**2 / grid**2
     low = Fraction(max(math.isqrt(math.floor(square * 10**18)), 1), 10**9)
     return coordinates * (Fraction(201643, 10**7) + Fraction(1573, 10**5) / low) / square

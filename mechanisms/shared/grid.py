@@ -1,4 +1,4 @@
-"""Putting real numbers on a grid so that a declared sensitivity is true of the code, bit for bit.
+"""Rounds real numbers to a grid, so that the declared sensitivity holds for the code, bit for bit.
 
 A grid step is a power of two, so scaling by it is exact.  Truncation toward zero never lengthens a
 vector.  NaN becomes 0 and infinities the nearest bound before anything else: a public constant each.
@@ -24,7 +24,7 @@ def step(bits: int) -> Fraction:
 
 
 def room(total: Fraction, bits: int) -> None:
-    """Refuse settings whose largest sum, `total` in the data's units, outgrows 64-bit grid units.
+    """Refuse settings whose largest sum, `total` in the data's units, overflows 64-bit grid units.
 
     Also checks that `bits` lies in 0 … 40.  Half of the room is left for noise.
     """
@@ -40,7 +40,7 @@ def room(total: Fraction, bits: int) -> None:
 def spanned(low: Fraction, high: Fraction) -> None:
     """Refuse an interval whose ends are the same doubles, or whose ends or width are beyond 2^±1000.
 
-    Such ends divide by zero or overflow, which must not wait until there are private rows.
+    Such ends would divide by zero or overflow later, when an error could depend on private rows.
     """
     try:
         ends = float(low), float(high)
@@ -52,7 +52,7 @@ def spanned(low: Fraction, high: Fraction) -> None:
 
 
 def clipped(values: Floats, low: Fraction, high: Fraction, bits: int) -> Integers:
-    """Return every value clipped to [low, high] and truncated to the grid, in grid units.
+    """Return every value clipped to [low, high] and truncated to steps of 2^−`bits`, in grid units.
 
     The result lies in [low, high] exactly, whatever the input: integer bounds are applied last.
     Raises `InputError` if no grid point lies within.

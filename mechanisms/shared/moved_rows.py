@@ -1,4 +1,4 @@
-"""Rows released one by one: how each follows a person's own row, on a grid, and so who is a neighbour.
+"""Rows released one by one: how each depends on one person's row, on a grid, and the neighbours.
 
 Under ``bounded-row`` one row moves by at most a unit in ℓ2, which is a distance in the data's own
 coordinates; a unit of 0 says that it is replaced by any other.
@@ -61,19 +61,19 @@ def follows(
 
 
 def bound_on(points: Theorem, unit: Fraction | None) -> tuple[Theorem, Fraction]:
-    """Return how far a query moves with a row that moves by `unit` (None: is replaced), and the root."""
+    """Return the sensitivity to a row that moves by `unit` (None: is replaced), and its root."""
     query, fact = moved(points, unit), points.witness
     factor, more, reach = (Fraction(fact[name]) for name in ("factor", "slack", "reach"))
     return query, reach if unit is None else min(factor * unit + more, reach)
 
 
 def of_neighbours(points: Theorem, unit: Fraction) -> Theorem | None:
-    """Return how a query moves with a row that moves by `unit`; None for 0, where it is replaced."""
+    """Return the stability for a row that moves by `unit`; None for 0, where it is replaced."""
     return moved(points, unit) if unit else None
 
 
 def each(leaf: Theorem, rows: int) -> Theorem:
-    """Return what a release of every row by itself gives, of what one row's release does.
+    """Return the theorem for releasing every row separately, from that for one row's release.
 
     The covers are a tree's of one level, its leaves: release (0, i) reads row i + 1 alone.
     """
@@ -82,12 +82,12 @@ def each(leaf: Theorem, rows: int) -> Theorem:
 
 
 def released(rows: Integers, noise: Noise) -> Integers:
-    """Return every row with noise of its own."""
+    """Return every row with independent noise."""
     return np.array([noise.noisy(KEY, (0, i), row) for i, row in enumerate(rows)]).reshape(rows.shape)
 
 
 class ClippedRows:
-    """What mechanisms that release every row by itself share; a subclass is a dataclass with these fields.
+    """Base of mechanisms that release every row separately; subclasses are dataclasses.
 
     Rows are clipped to ℓ2 norm `radius`; `unit` says how far a neighbour's row moves.
     """
@@ -112,7 +112,7 @@ class ClippedRows:
         return grid.in_ball(data, self.radius, self.bits)
 
     def proof(self, delta: Fraction) -> Theorem:
-        """Every row is a release of its own, which follows its row."""
+        """Every row is a separate release, which depends on that row alone."""
         return self.proof_at(self.unit or None, delta)
 
     def replaced(self, delta: Fraction) -> Theorem:
@@ -155,7 +155,7 @@ def _least_of(enough: Callable[[Fraction], bool], start: Fraction) -> Fraction:
 
 
 def _definite(gram: list[list[Fraction]], square: Fraction) -> bool:
-    """Say whether square·1 − gram is positive definite, by elimination."""
+    """Return whether square·1 − gram is positive definite, by elimination."""
     rows = [[(square if i == j else 0) - x for j, x in enumerate(row)] for i, row in enumerate(gram)]
     for i, pivot in enumerate(rows):
         if pivot[i] <= 0:

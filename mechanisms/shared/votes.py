@@ -1,4 +1,4 @@
-"""A choice among public candidates by how rows vote: what the choosing mechanisms have in common."""
+"""Selection among public candidates by the rows' votes: base of the selection mechanisms."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,7 +31,7 @@ class ChoiceByVotes:
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Validate the parameters."""
         known_relation(self.relation)
         if self.rate <= 0 or min(self.limit, self.rows) < 1:
             raise out_of_range("rate > 0, limit >= 1 and rows >= 1")
@@ -48,9 +48,10 @@ class ChoiceByVotes:
         return votes(data, self.limit)
 
     def totals(self) -> Theorem:
-        """Return how totals move: a row moves each upwards, by 0 … limit, so the range is at most `limit`.
+        """Return the change of totals: a row adds 0 … limit to each, a range of at most `limit`.
 
-        Replacing one is a difference of two such moves (Durfee & Rogers 2019, on monotonic scores).
+        Replacing a row is the difference of two such changes (Durfee & Rogers 2019, on monotonic
+        scores).
         """
         width = 2 * self.limit if self.relation == REPLACE_ONE else self.limit
         return assume_range("totals", Fraction(width), self.relation, "movement")

@@ -1,4 +1,4 @@
-"""What every mechanism and bandit declares of itself, and how it is run."""
+"""Base protocols of mechanisms and bandits, private values, and isolated runs."""
 
 from mechanisms.subject.declaration import (
     EXAMPLE,

@@ -1,7 +1,7 @@
-"""What a catalogued mechanism or bandit offers to those who prove, run and attack it.
+"""The interface of a mechanism or bandit, used to prove, run and attack it.
 
 A subject is one public frozen dataclass per file; its name is the file's name with hyphens.  Its
-fields are its parameters.  Nothing is registered: `audits.subjects.catalogue` finds the files.
+fields are its parameters.  There is no registry: `audits.subjects.catalogue` discovers the files.
 """
 
 from collections.abc import Mapping
@@ -26,11 +26,11 @@ EXAMPLE: Final = "example"
 
 @dataclass(frozen=True)
 class Domain:
-    """What a dataset may be: `rows` records (one unit each), every column within [low, high].
+    """The possible datasets: `rows` records (one unit each), every column within [low, high].
 
-    The bounds are public and hold for any data that could occur, not for the data that was seen.
-    Under add-remove any number of rows up to `rows` may occur.  `missing` is what NaN counts as in each
-    column: public too, by default 0, and clamped like any other value.
+    The bounds are public and hold for all possible data, not only for the observed data.
+    Under add-remove any number of rows up to `rows` may occur.  `missing` replaces NaN in each
+    column: it is public too, 0 by default, and clamped like any other value.
     """
 
     rows: int
@@ -40,7 +40,7 @@ class Domain:
     missing: tuple[float, ...] = ()
 
     def contains(self, data: Rows) -> bool:
-        """Say whether `data` has the right columns, all finite and within bounds."""
+        """Return whether `data` has the right columns, all finite and within bounds."""
         if data.ndim != 2 or data.shape[1] != len(self.low) or not np.isfinite(data).all():
             return False
         whole = data[:, np.array(self.integer, dtype=bool)]
@@ -49,13 +49,13 @@ class Domain:
 
     @property
     def nothing(self) -> tuple[float, ...]:
-        """Return what NaN counts as in each column: a row with nothing in it."""
+        """Return the replacement of NaN in each column: an empty row."""
         return self.missing or (0.0,) * len(self.low)
 
     def clamped(self, data: Rows) -> Rows:
-        """Return every value within its column's bounds, whole where it must be; NaN counts as `missing`.
+        """Return values clamped to their columns' bounds, whole if required; NaN is `missing`.
 
-        Each row by itself: neighbours stay neighbours.  No rows at all have the right columns.
+        Rows are processed independently, so neighbours stay neighbours.  An empty dataset is valid.
         """
         if not len(data):
             return np.zeros((0, len(self.low)))
@@ -64,12 +64,12 @@ class Domain:
         return np.where(np.array(self.integer, dtype=bool), np.floor(inside), inside)
 
     def admit(self, data: Rows, relation: str) -> None:
-        """Refuse data of a wrong shape, before anything is charged; values are clamped, not judged.
+        """Validate the shape of data, before any charge; values are clamped, never rejected.
 
-        Where rows are replaced, or move, their number is public and must be `rows`; under add-remove it is
-        private and may be anything from 0 to `rows`, a limit that no data may exceed: that they do is
-        told, since leaving rows out would let one row bring another in.  No rows at all may have any
-        columns.  Raises `InputError`.
+        If rows are replaced, or move, their number is public and must be `rows`.  Under add-remove
+        it is private and may be anything from 0 to `rows`; exceeding this limit is an error, which
+        reveals that it was exceeded, since dropping rows would let one row bring another in.  An
+        empty dataset may have any columns.  Raises `InputError`.
         """
         if data.ndim != 2 or (len(data) and data.shape[1] != len(self.low)):
             found = " × ".join(map(str, data.shape[1:])) or "no"
@@ -81,7 +81,7 @@ class Domain:
 
 
 def known_relation(relation: str) -> None:
-    """Refuse a relation that no mechanism is proved for; raises `InputError`."""
+    """Raise `InputError` for an adjacency relation for which no mechanism is proved."""
     if relation not in RELATIONS:
         raise InputError(f"relation is {relation!r}", f"known: {', '.join(RELATIONS)}")
 
@@ -103,19 +103,19 @@ def shown(theorem: Theorem, name: str) -> Theorem:
 
 @dataclass(frozen=True)
 class View:
-    """What a run shows: `own` has arrays with one row per unit, for that unit's eyes; `public` is for all."""
+    """A run's output: `own` arrays have a row per unit, for its eyes only; `public` is for all."""
 
     own: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
     public: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
 
 
 def released(view: View) -> dict[str, object]:
-    """Return what everyone is shown, each array by its name as plain lists: a report without data."""
+    """Return the public output, each array by its name as plain lists: a report without data."""
     return {name: shown.tolist() for name, shown in view.public.items()}
 
 
 class Subject(Protocol):
-    """The shape of every catalogued mechanism and bandit."""
+    """The protocol of every catalogued mechanism and bandit."""
 
     source: ClassVar[str]  #: paper and theorem
     status: ClassVar[str]  #: sound, published or broken
@@ -124,9 +124,9 @@ class Subject(Protocol):
     def relation(self) -> str:
         """Return which datasets are neighbours: ``replace-one``, ``add-remove``, or rows moved by a radius.
 
-        Of the last, as `dpaccount.relation.bounded_row` writes it, a subject may say by ``replaced(delta)``
-        what it proves of replaced rows, from the same hypotheses and for the same noise.  What its
-        certificate should warn of besides, it may list as ``warnings``.
+        For the last, written by `dpaccount.relation.bounded_row`, a subject may define
+        ``replaced(delta)``:  its theorem for replaced rows, from the same hypotheses and for the
+        same noise.  It may list additional warnings for its certificate as ``warnings``.
         """
 
     def domain(self) -> Domain:
@@ -136,7 +136,7 @@ class Subject(Protocol):
         """Return the theorem about this subject at (ε, `delta`), with the least ε that is proved."""
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
-        """Run on `data`, releasing through `noise`; public coins are seeded by `coins`."""
+        """Run on `data`, drawing all noise through `noise`; `coins` seeds the public coins."""
 
 
 #: What a mechanism reads of a table, as its `reads` says.
@@ -150,20 +150,21 @@ READS: Final = {
 
 
 class Tabular(Subject, Protocol):
-    """A mechanism that can be run on a table: one that says what it reads, and how accurate it is.
+    """A mechanism that can be run on a table: it declares what it reads and how accurate it is.
 
-    Rows are units, in any order; a stream (one with `rounds`) reads them in the order of its rounds.  A
-    subject without `reads` cannot be run on a table.  One for which a row with nothing in it is a row
-    all the same (since it divides by their public number, or everyone answers) says so by a true `per_row`.
+    Rows are units, in any order; a stream (with `rounds`) reads them in the order of its rounds.  A
+    subject without `reads` cannot be run on a table.  `per_row` is true if an empty row still
+    counts (since the mechanism divides by the public number of rows, or everyone answers).
     """
 
     reads: ClassVar[str]  #: one of `READS`
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
-        """Return intervals for the noise alone, under the names of the parts of the view that they are about.
+        """Return intervals that cover the noise alone, under the names of the parts of the view.
 
-        Each is {"low": …, "high": …, "level": …, "of": …}, with ends in the shape of the part.  With
-        probability `level` at least, over the noise, all of them contain what `of` names: mostly what would
-        be shown without noise, after clipping and the grid.  Parts that estimate nothing have none.
-        It reads the view and public parameters only.  Raises `InputError` for a level beyond (0, 1).
+        Each is {"low": …, "high": …, "level": …, "of": …}, with ends in the shape of the part.
+        With probability at least `level` over the noise, all of them contain what `of` names:
+        usually the output without noise, after clipping and rounding to the grid.  Parts that
+        estimate nothing have none.  Reads the view and public parameters only.  Raises `InputError`
+        for a level outside of (0, 1).
         """

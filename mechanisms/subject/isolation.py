@@ -1,7 +1,7 @@
-"""How a subject is run: what it is handed, and what of its answer is shown.
+"""Isolated runs of a subject: what it receives, and which part of its result is output.
 
-Rehearsal, replay and the real run go through `played`, so that code cannot tell one from the other:
-it gets a copy of the data and noise that answers and nothing else.  What it gives back leaves as
+Rehearsal, replay and the real run all go through `played`, so that code cannot distinguish them:
+it receives a copy of the data and a noise object with its methods only.  Its result is converted to
 plain arrays, in which nothing can be hidden.
 """
 
@@ -28,14 +28,14 @@ ANSWERS = ("noisy", "noisy_symmetric", "noisy_cells")
 
 
 class NotPlain(InputError):  # noqa: N818
-    """What is shown cannot be compared, so nobody can say what it tells."""
+    """The output cannot be compared, so it is unknown what it reveals."""
 
 
 class Handed:
-    """The noise that a subject gets: it answers, and has no attribute that tells a rehearsal from a release.
+    """The noise that a subject receives; no attribute tells a rehearsal from a release.
 
-    `asked` collects the names of other attributes that the code looked for; they are missing.
-    `failed` collects what the inner source raised, which the code may have caught.
+    `asked` collects the names of other attributes that the code accessed; they do not exist.
+    `failed` collects exceptions of the inner source, which the code may have caught.
     """
 
     __slots__ = ("_asked", "_failed", "_inner")
@@ -56,7 +56,7 @@ class Handed:
         return _answer(self, "noisy_cells", key, part, cells)
 
     def __getattribute__(self, name: str) -> Any:
-        """Return one of the answers; note any other name and say that there is none."""
+        """Return one of the methods; record any other name and raise `AttributeError`."""
         if name in ANSWERS:
             return object.__getattribute__(self, name)
         object.__getattribute__(self, "_asked").append(name)
@@ -75,9 +75,9 @@ def _answer(handed: Handed, how: str, key: str, part: Hashable, values: Integers
 
 @dataclass(frozen=True)
 class Played:
-    """A run: what is shown, what hid in the arrays, which attributes of the noise the code looked for.
+    """A run: its output, data hidden in the arrays, attributes of the noise that the code accessed.
 
-    `changed` says that it wrote to its copy of the data.
+    `changed`: the code wrote to its copy of the data.
     """
 
     view: View
@@ -87,15 +87,15 @@ class Played:
 
 
 def played(subject: Subject, data: Rows, noise: Noise, coins: int) -> View:
-    """Run a subject and return what it shows, in plain arrays; raises `NotPlain` where that cannot be."""
+    """Run a subject and return its output as plain arrays; raises `NotPlain` for others."""
     return watched(subject, data, noise, coins).view
 
 
 def watched(subject: Subject, data: Rows, noise: Noise, coins: int) -> Played:
-    """Run a subject as `played` does, and say what else it did.
+    """Run a subject as `played` does, and also return what else it did.
 
-    Where its noise failed, that is raised, whatever the code made of it: it may show what it holds
-    without the noise.
+    An exception of its noise is raised again, even if the code caught it: the output might be exact
+    data without noise.
     """
     asked: list[str] = []
     failed: list[BaseException] = []
@@ -115,13 +115,13 @@ def _unchanged(given: Rows, data: Rows) -> bool:
 
 
 def fresh(subject: Subject) -> Subject:
-    """Return another instance of the same parameters: what one run keeps in it, the next must not see."""
+    """Return a new instance with the same parameters: runs must not share state."""
     made: Subject = dataclasses.replace(subject)  # type: ignore[type-var]  # subjects are dataclasses
     return made
 
 
 def reported(subject: Any, view: View) -> Any:
-    """Return what a fresh instance reports on a view, in plain values; raises `NotPlain` for others."""
+    """Return a fresh instance's report on a view, as plain values; raises `NotPlain` for others."""
     reporter: Any = fresh(subject)
     return plain(reporter.report(kept(view)), "the report")
 
@@ -130,9 +130,9 @@ def reported(subject: Any, view: View) -> Any:
 
 
 def kept(view: View) -> View:
-    """Return what is shown in plain arrays of their own, in its order: what everybody gets to see.
+    """Return a view's output as freshly copied plain arrays, in its order.
 
-    Masks, attributes, memory behind an array and metadata of types stay behind.  Raises `NotPlain`.
+    Masks, attributes, memory behind an array and metadata of types are dropped.  Raises `NotPlain`.
     """
     if not isinstance(view, View):
         raise NotPlain(f"play returns {type(view).__name__}; it must return a View")
@@ -146,7 +146,7 @@ def _plain_part(part: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def plain_array(shown: object, name: str) -> Array:
-    """Return a copy of an array as bare numbers or text; a mask is filled, a subclass forgotten."""
+    """Return a copy of an array as plain numbers or text; masks are filled, subclasses dropped."""
     if isinstance(shown, np.ma.MaskedArray):
         shown = shown.filled()
     if not isinstance(shown, SHOWN):
@@ -187,9 +187,9 @@ def plain(value: object, name: str) -> Any:
 
 
 def hidden(view: View) -> dict[str, Array]:
-    """Return what a view carries beside what it shows: behind masks, in attributes, in memory around arrays.
+    """Return data hidden in a view: behind masks, in attributes, in memory around arrays.
 
-    It stays behind in `kept`; who calls `play` by hand could read it.
+    `kept` drops it; a direct caller of `play` could read it.
     """
     found = _carried("the view", view, VIEW_PARTS)
     for title, part in (("own", view.own), ("public", view.public)):
@@ -220,7 +220,7 @@ def _around(name: str, shown: Array) -> dict[str, Array]:
 
 
 def _carried(name: str, holder: object, known: frozenset[str]) -> dict[str, Array]:
-    """Return the attributes that an object was given, but for those that are `known`."""
+    """Return the attributes that were added to an object, except the `known` ones."""
     given = getattr(holder, "__dict__", {})
     if type(given) is dict and given.keys() <= known:
         return {}
@@ -237,7 +237,7 @@ def _plain_of(name: str, attributes: Mapping[str, object]) -> dict[str, Array]:
 
 
 def identical(a: Array | np.generic, b: Array | np.generic) -> bool:
-    """Say whether arrays agree bit for bit, with type and shape: a sign of zero is seen too."""
+    """Return whether arrays agree bit for bit, with type and shape, including signs of zero."""
     if (a.shape, a.dtype) != (b.shape, b.dtype):
         return False
     if a.dtype.kind != "O":

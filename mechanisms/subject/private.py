@@ -24,7 +24,7 @@ from mechanisms.subject.isolation import played
 
 Change = Callable[[NDArray[np.float64]], ArrayLike]  #: a function of one row
 
-TRIED: Final = (0.0, 1.0, 0.5)  #: made-up rows that a row-wise function is tried on
+TRIED: Final = (0.0, 1.0, 0.5)  #: synthetic rows on which a row-wise function is tried
 
 _WAY_OUT: Final = "use release(mechanism, value, ledger, purpose)"
 
@@ -32,8 +32,8 @@ _WAY_OUT: Final = "use release(mechanism, value, ledger, purpose)"
 class Private:
     """Rows of private numbers, one unit each; wraps a whole batch at once.
 
-    A vector of numbers counts as one column.  The rows are copied, so that nobody else changes them.
-    Raises `InputError` for what is not a table of numbers.
+    A vector of numbers counts as one column.  The rows are copied, so that no other code changes
+    them.  Raises `InputError` for anything but a table of numbers.
     """
 
     __slots__ = ("_bounds", "_rows")
@@ -60,13 +60,14 @@ class Private:
         columns: int | None = None,
         missing: Fraction | int = 0,
     ) -> "Private":
-        """Return the rows after `change`, each seen by itself and clipped to the public [low, high].
+        """Return the rows after `change`, one by one, clipped to the public [low, high].
 
-        Units stay units: `change` gets a copy of one row and returns `columns` numbers (default: as many
-        as it gets), so that no rows at all are like any other.  Where it fails or returns another number
-        of them the row becomes `missing`, and so does NaN: nothing tells on what row.  The bounds must be
-        those of the mechanism that is released with.  Raises `InputError` where it fails on rows that are
-        made up to try it, whatever the private ones are.
+        This preserves the privacy unit.  `change` receives a copy of one row and returns `columns`
+        numbers (default: as many as it receives), so that an empty dataset is handled like any
+        other.  If it fails or returns a different number of them, the row becomes the public
+        `missing` (0 by default); so does NaN.  An exception would reveal the row.  `low` and `high`
+        must be the bounds of the mechanism used for the release.  Raises `InputError` if `change`
+        fails on synthetic rows on which it is tried, independently of the private ones.
         """
         least, most = _public("low", low), _public("high", high)
         if least > most:
@@ -83,7 +84,7 @@ class Private:
 
 
 def _public(name: str, value: Fraction | int) -> float:
-    """Return a public constant as a double; raises `InputError` for what is no finite number."""
+    """Return a public constant as a double; raises `InputError` if it is not a finite number."""
     try:
         found = float(value) if isinstance(value, Fraction | int | float | np.number) else math.nan
     except OverflowError:
@@ -94,7 +95,7 @@ def _public(name: str, value: Fraction | int) -> float:
 
 
 def _tried(change: Change, width: int, columns: int) -> None:
-    """Refuse a row-wise function that fails on all made-up rows, or does not return `columns` numbers."""
+    """Refuse a function that fails on all synthetic rows, or does not return `columns` numbers."""
     lengths, why = set(), ""
     for value in TRIED:
         try:
@@ -116,7 +117,7 @@ def _tried(change: Change, width: int, columns: int) -> None:
 def _or_default(change: Change, row: NDArray[np.float64], default: NDArray[np.float64]) -> Rows:
     try:
         found = np.array(change(row.copy()), dtype=np.float64).ravel()
-    except (Exception, SystemExit):  # an error would tell that this row is here
+    except (Exception, SystemExit):  # an exception would reveal the row
         return default
     return found if found.shape == default.shape else default
 
@@ -124,8 +125,8 @@ def _or_default(change: Change, row: NDArray[np.float64], default: NDArray[np.fl
 def _same_bounds(value: Private, mechanism: Subject) -> None:
     """Refuse rows that were clipped to other bounds than the mechanism's: it would clip them again.
 
-    Bounds are public, so that this tells nothing.  A mechanism without `low` and `high` takes rows from
-    anywhere within its domain.
+    Bounds are public, so this reveals nothing.  A mechanism without `low` and `high` accepts rows
+    from its whole domain.
     """
     if value._bounds is None:
         return
@@ -141,7 +142,7 @@ def _same_bounds(value: Private, mechanism: Subject) -> None:
 
 
 def _interval(mechanism: Subject) -> tuple[float, float] | None:
-    """Return the interval that a mechanism clips numbers to, where it has one."""
+    """Return the interval to which a mechanism clips numbers, if it has one."""
     own = [getattr(mechanism, name, None) for name in ("low", "high")]
     bounds = [float(bound) for bound in own if isinstance(bound, int | float | Fraction)]
     return (bounds[0], bounds[1]) if len(bounds) == len(own) else None
@@ -158,12 +159,14 @@ def release(
     key: str | None = None,
     coins: int = 0,
 ) -> View:
-    """Check the shape, charge the mechanism's proof at `delta`, run it on the rows; return what it shows.
+    """Validate the shape, charge the mechanism's proof at `delta`, run it; return its output.
 
-    The `cover` are the rows' units: at least as many as the mechanism's public number of rows, which under
-    add-remove is its limit, whatever the private number is; without one all units pay.
-    Raises `InputError` (nothing charged) for data of a wrong shape, and what `Ledger.charge` raises.
-    Values out of range are no error: rows are clamped to the mechanism's domain, one by one.
+    `purpose` is the text of the ledger's entry, and `key` makes the charge idempotent.  `cover` is
+    the range (first, last) of the rows' units: at least as many as the mechanism's public number of
+    rows, which under add-remove is its limit, whatever the private number is; without a cover all
+    units pay.  `coins` seeds the mechanism's public coins.  Raises `InputError` (nothing charged)
+    for data of a wrong shape, and what `Ledger.charge` raises.  Values out of range are not an
+    error: rows are clamped to the mechanism's domain, one by one.
     """
     if not isinstance(value, Private):
         raise InputError(f"release takes a Private value, found {type(value).__name__}", "wrap it first")
@@ -171,7 +174,7 @@ def release(
     _same_bounds(value, mechanism)
     domain = mechanism.domain()
     domain.admit(rows, mechanism.relation)
-    rows = domain.clamped(rows)  # what a mechanism was never tested on does not reach it
+    rows = domain.clamped(rows)  # the mechanism never receives data outside of its tested domain
     theorem = mechanism.proof(Fraction(delta))
     receipt = ledger.charge(theorem, purpose, cover, key, reads=domain.rows)
     return played(mechanism, rows, receipt, coins)

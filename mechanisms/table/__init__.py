@@ -1,7 +1,8 @@
-"""Tables: columns declared in public, cells read one by one, several rows of one person bounded.
+"""Tables: public declarations of columns, cells read one by one, contribution bounding per person.
 
-Everything declared is public and nothing read is: a cell that is missing, of another type or out of range
-takes its declared default or bound, so that reading is a function of one row and neighbours stay neighbours.
+All declarations are public, all cell values private: a cell that is missing, of another type or out
+of range takes its declared default or bound, so each row is read independently and neighbours stay
+neighbours.
 """
 
 from mechanisms.table.columns import COLUMN_KINDS, Column

@@ -1,7 +1,7 @@
-"""How a mechanism is put on a table by a claim's parameters: which columns it reads, and what follows.
+"""Binds a mechanism to a table by a claim's parameters: its columns, and derived parameters.
 
-A mechanism says by `reads` what kind of rows it takes.  From the declared columns follow its number of
-rows, cells or columns and its bounds; noise and the rest are parameters of its own.
+A mechanism says by `reads` what kind of rows it takes.  From the declared columns follow its number
+of rows, cells or columns and its bounds; noise and the rest are parameters of its own.
 """
 
 from collections.abc import Callable
@@ -47,11 +47,13 @@ class Cells:
 
 
 def bind(made_by: Any, place: Place, table: Table, rows: int, relation: str) -> tuple[Given, Reading]:
-    """Return what follows from a table for the parameters of `made_by`, and how it reads the table.
+    """Return the parameters of `made_by` that a table determines, and how it reads the table.
 
-    `place` holds the claim's parameters; the mechanism gets `rows` rows, of neighbours under `relation`.
+    `made_by` is the mechanism's class, `place` has the claim's parameters, and `table` is the
+    declared table.  The mechanism gets `rows` rows (under add-remove at most), of neighbours under
+    `relation`.
 
-    Raises `InputError` for a mechanism that reads no table, and for columns of another kind than it takes.
+    Raises `InputError` for a mechanism that reads no table, and for columns of the wrong kind.
     """
     said = {key: place.child(key) for key in KEYS if key in place.value}
     kind = getattr(made_by, "reads", None)

@@ -1,4 +1,4 @@
-"""Columns of a table: what a cell may be, all of it public, and the number that stands for a cell.
+"""Columns of a table: their public domains, and the numeric code of a cell.
 
 A cell is text (of a CSV file) or a value (of Parquet, Arrow or Python).  Whatever it is, it has a code,
 a finite number: for numbers the value within its bounds, for categories the place among the declared
@@ -110,7 +110,7 @@ class Column:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Return what the codes 0, 1, … of a category or boolean stand for; empty for other columns."""
+        """Return the values of codes 0, 1, … of a category or boolean; else nothing."""
         if self.kind == "boolean":
             return ("false", "true")
         return (*self.values, OTHER) if self.other else self.values
@@ -143,7 +143,7 @@ class Column:
         return float(self.labels.index(str(given)))
 
     def codes(self, cells: Iterable[object]) -> Floats:
-        """Return the code of every cell, of text a row of them; each by itself.  Never fails on a cell."""
+        """Return each cell's code (of text, a row of codes), independently; never fails."""
         if self.kind in NUMERIC_KINDS:
             if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
                 return self.bounded(cells.astype(np.float64, copy=False))

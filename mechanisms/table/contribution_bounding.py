@@ -1,8 +1,8 @@
 """Contribution bounding: which of a person's rows count, and in which slot.
 
-A person's first `max_rows` rows in the file count, whoever else is in it: that is decided by this
-person's rows alone.  Slots are in the order of the identities, which under replace-one are public: a
-person whose rows are replaced keeps the slot, and nobody else's moves.
+A person's first `max_rows` rows in the file count; this depends on that person's rows alone.  Slots
+are in the order of the identities, which under replace-one are public: a person whose rows are
+replaced keeps the slot, and no other slot changes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,10 +16,10 @@ Floats = NDArray[np.float64]
 def bounded(
     batches: Iterable[tuple[Sequence[str], Floats]], max_rows: int, default: Sequence[float]
 ) -> tuple[list[str], Floats]:
-    """Return the identities in order, and a row for each: how many of their rows count, then these rows.
+    """Return the identities in order, and a wide row for each: the number of rows, then the rows.
 
-    `batches` hold whose each row is and its codes, in the file's order.  A person with fewer rows has
-    `default` in the places of the others.
+    `batches` have the identity and the codes of each row, in the file's order.  A person with fewer
+    rows is padded with `default`.
     """
     kept: dict[str, list[Floats]] = {}
     for owners, codes in batches:

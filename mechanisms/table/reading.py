@@ -40,7 +40,7 @@ def batches(path: Path, names: Sequence[str], declared: Sequence[str] = ()) -> I
 
 
 def _lines(path: Path, names: Sequence[str], declared: Sequence[str]) -> Iterator[Batch]:
-    csv.field_size_limit(MAX_CELL_LENGTH)  # a long cell is no error: that would tell
+    csv.field_size_limit(MAX_CELL_LENGTH)  # a long cell is no error: that would reveal it
     try:
         with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
             header = _cells(file.readline())
@@ -122,7 +122,7 @@ def _column(cells: Any) -> Sequence[object]:
         return found
     try:
         listed: list[object] = cells.to_pylist()
-    except Exception:  # a date beyond the calendar, text that is no Unicode: what it says would tell
+    except Exception:  # bad date or Unicode: the text would reveal the cell
         listed = [_value(cell) for cell in cells]
     return listed
 
@@ -131,7 +131,7 @@ def _value(cell: Any) -> object:
     """Return what Python makes of a cell; nothing where it cannot hold it."""
     try:
         found: object = cell.as_py()
-    except Exception:  # pyarrow and what it asks raise errors of many kinds
+    except Exception:  # pyarrow and its callbacks raise many kinds of exceptions
         return None
     return found
 

@@ -1,8 +1,8 @@
-"""A mechanism on the rows of persons, of whom several rows count: bounded, and proved for groups of rows.
+"""User-level privacy: contribution bounding, and a proof by group privacy over a person's rows.
 
-A person is a row here: how many of the person's rows count, then these.  The mechanism gets the rows that
-are there, of everybody; replacing a person moves at most so many of them, so that what protects a group
-of so many rows protects a person.
+Each person is one wide row: the number of contributing rows, then the rows.  The mechanism receives
+the contributing rows of all persons.  Replacing a person changes at most `steps` of them, so a
+guarantee for a group of that many rows protects a person.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from mechanisms.table.contribution_bounding import unfolded
 from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
 
-HALVINGS = 12  #: of the interval of δ that a group of rows may have
+HALVINGS = 12  #: precision of the search for δ of a group of rows
 LINEAR = ("cells", "numbers", "votes")  #: kinds of rows of which one has nothing in it
 
 Make = Callable[..., Subject]
@@ -47,7 +47,7 @@ class ByPerson:
 
     @property
     def steps(self) -> int:
-        """Return how many neighbouring tables of rows lie between two of persons."""
+        """Return the number of row-level steps between two person-level neighbours."""
         both = self.relation == REPLACE_ONE and self.mechanism.relation == ADD_REMOVE
         return self.max_rows * (2 if both else 1)
 
@@ -64,7 +64,7 @@ class ByPerson:
         )
 
     def table(self, data: Rows) -> Rows:
-        """Return the rows that the mechanism gets, of everybody's that count."""
+        """Return the contributing rows of all persons, which the mechanism receives."""
         there, rows = unfolded(data, self.max_rows)
         if self.mechanism.relation == ADD_REMOVE:
             return rows[there]
@@ -90,22 +90,23 @@ class ByPerson:
         return found
 
     def accuracy(self, view: View) -> dict[str, object]:
-        """Return how far the noise may have moved what is released; the rows that do not count are apart."""
+        """Return the mechanism's intervals for the noise; non-contributing rows are not covered."""
         known: Callable[[View], dict[str, object]] | None = getattr(self.mechanism, "accuracy", None)
         return {} if known is None else known(view)
 
 
 def named(subject: Subject) -> Subject:
-    """Return the subject that a claim names: of a mechanism for persons, the mechanism."""
+    """Return the subject that a claim names: the wrapped mechanism, if there is one."""
     found: Subject = subject.mechanism if isinstance(subject, ByPerson) else subject
     return found
 
 
 def for_groups(mechanism: Subject, steps: int, delta: Fraction) -> Theorem:
-    """Return what is proved at `delta` of groups of `steps` rows.
+    """Return the theorem at `delta` for groups of `steps` rows (group privacy).
 
-    The group's δ is δ(e^kε − 1)/(e^ε − 1) with the ε that is proved at δ (Dwork & Roth 2014), which falls
-    with δ: the search is for a large one that keeps it below `delta`.  Raises `RuleError` where none does.
+    The group's δ is δ(e^kε − 1)/(e^ε − 1) with the ε that is proved at δ (Dwork & Roth 2014), which
+    falls with δ: the search is for a large one that keeps it below `delta`.  Raises `RuleError` if
+    none does.
     """
     if delta == 0:
         return group(mechanism.proof(delta), steps, delta)
@@ -145,7 +146,7 @@ def by_person(
 
 
 def _counted(reading: Reading) -> Reading:
-    """Return a reading whose rows say that they are one row of a person."""
+    """Return a reading whose rows are marked as one row of a person each."""
 
     def encode(codes: Rows) -> Rows:
         rows = reading.encode(codes)
@@ -155,7 +156,7 @@ def _counted(reading: Reading) -> Reading:
 
 
 def _nothing_counts_nothing(mechanism: Any) -> bool:
-    """Say whether rows that are not there can be told to a sum by rows with nothing in them.
+    """Return whether rows that are not there can be told to a sum by rows with nothing in them.
 
     Such a row must be one of the mechanism's domain: about others nothing is assumed, and nothing tested.
     """
@@ -166,13 +167,13 @@ def _nothing_counts_nothing(mechanism: Any) -> bool:
     nothing = np.tile(np.array(of.nothing), (mechanism.rows, 1))
     try:
         return of.contains(nothing[:1]) and not np.any(mechanism.query(nothing))
-    except Exception:  # a class of a user's own may raise anything
+    except Exception:  # a user's class may raise anything
         return False
 
 
 def relations_of(made_by: Any) -> tuple[str, ...]:
     """Return the relations that a class of mechanisms knows."""
     known = {each.name for each in fields(made_by)}
-    if "unit" in known:  # how far a row moves; 0 says that it is replaced
+    if "unit" in known:  # how far a row moves; 0 means that it is replaced
         return (REPLACE_ONE,)
     return (REPLACE_ONE, ADD_REMOVE) if "relation" in known else (made_by.relation,)

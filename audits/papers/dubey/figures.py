@@ -78,7 +78,7 @@ def _chosen(because: str, *_: Any) -> dict[str, Any]:
 
 
 def _as_published(rounds: int, alpha: Fraction, delta: Fraction) -> list[Cell]:
-    """Algorithms 1 and 2 with Lemma 2's noise and Lemma 3's shift, beside what is said of them."""
+    """Algorithms 1 and 2 with Lemma 2's noise and Lemma 3's shift, with remarks on both."""
     plain = JdpGpUcb(rounds=rounds, candidates=CANDIDATES, calibration="published", growth=Fraction(0))
     subject = frozen(replace(plain, epsilon=alpha, delta=delta))
     row, play = _row("jdp-gp-ucb published", alpha, delta), partial(regret.contextual, subject)
@@ -166,7 +166,7 @@ def _beside(rounds: int, function: str) -> list[Cell]:
 
 
 def _posterior(rounds: int, function: str, alpha: Fraction, delta: Fraction) -> Cell:
-    """Ours; the paper's number stands beside it at the δ that is taken for the paper's β."""
+    """Our rows, with the paper's number at the δ that is taken for the paper's β."""
     subject = frozen(PhasedPosterior(surface=function, rounds=rounds, epsilon=alpha, delta=delta))
     printed = _printed(rounds, function, alpha) if delta == TENTH else None
     row = _row("phased-posterior", alpha, delta, function=function)

@@ -79,7 +79,7 @@ def at_pair(y: Fraction, other: Fraction) -> Enclosure:
 
 
 def _opposite(b2: Enclosure) -> Enclosure:
-    """Return 8B², joined with 2(1+B²)² where B² cannot be told from 1."""
+    """Return 8B², joined with 2(1+B²)² if B² may be on either side of 1."""
     found = enclose(lambda: 8 * of(b2))
     return found if b2.lower is not None and b2.lower >= 1 else _larger(found, ball_bound(b2))
 
@@ -88,7 +88,7 @@ def _inner(b2: Enclosure) -> tuple[Enclosure, Fraction] | None:
     """Return h at the smaller positive root of b³ + (1−B²)b + B, and an exact point near the root.
 
     The root lies between a point where the cubic is proved positive and, right of it, one where it is
-    proved negative; h over that interval is an enclosure of the maximum there.  None where the cubic
+    proved negative; h over that interval is an enclosure of the maximum there.  None if the cubic
     has no sure sign change (for B near 2 the other candidate is larger anyway: h is then within the
     balls of its values, all below 8B²; they cross at B = 2.3548).
     """

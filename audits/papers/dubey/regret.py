@@ -1,4 +1,4 @@
-"""Regret of bandits on made-up people, with rehearsal noise: nothing from here may be released."""
+"""Regret of bandits on synthetic people, with rehearsal noise: nothing here is releasable."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -97,7 +97,7 @@ class Published:
 
 
 class _Shown(Learner):
-    """A learner without noise that is told only those rewards whose coin came up."""
+    """A learner without noise that receives each reward only if its coin succeeds."""
 
     chance = 1.0
 

@@ -35,7 +35,7 @@ def doubled_variance(epsilon: Fraction, samples: int) -> arb:
 
 
 def telling_edge(epsilon: Fraction, samples: int) -> Fraction:
-    """Return x near 4(ε + (k/2) ln 2): the edge that tells variance 2 from 1 best at ε; any is right."""
+    """Return x near 4(ε + (k/2) ln 2): the best threshold, variance 2 against 1; any is valid."""
     return Fraction(4 * (float(epsilon) + samples / 2 * math.log(2))).limit_denominator(10**9)
 
 

@@ -24,7 +24,7 @@ CONSTANT = Acquisition(NOISE_AWARE.width)  #: a constant width, with nothing els
 
 @dataclass(frozen=True)
 class Experiment:
-    """A function of the paper's, or what stands in for it; `length` only where there is a choice.
+    """A function of the paper, or a substitute; `length` only if there is a choice.
 
     `size` and `features` are n and d; a stand-in has no like-for-like ratio to the paper's numbers.
     """
@@ -97,7 +97,7 @@ def published(
 
 @lru_cache(maxsize=256)  # tables 1-9 have the same six times
 def ours(experiment: Experiment, subject: Any, rounds: int, seed: int) -> Floats:
-    """Play the noise-aware modeler on rows that `subject` releases, with simulated noise of its own law."""
+    """Play the noise-aware modeler on rows released by `subject`, with simulated noise."""
     made = experiment.made(seed)
     rows = subject.simulated(made.points, np.random.default_rng([21, seed]))
     kernel = experiment.kernel(made, subject.spread)
@@ -123,5 +123,5 @@ def _without(experiment: Experiment, rule: Acquisition, rounds: int, seeds: tupl
 def beside(
     experiment: Experiment, rule: Acquisition, rounds: int
 ) -> Callable[[Sequence[int], Floats], dict[str, Any]]:
-    """Return what a cell says beside its value: the excess over the same rule without privacy."""
+    """Return a cell's additional entries: the excess over the same rule without privacy."""
     return partial(excess, experiment, rule, rounds)

@@ -1,8 +1,8 @@
-"""Kharkovskii, Dai & Low 2020: Figure 2, Branin–Hoo and Tables 1–9, beside ours and no privacy.
+"""Kharkovskii, Dai & Low 2020: Figure 2, Branin–Hoo and Tables 1–9, with ours and no privacy.
 
-The published transform is run as it stands, with the verdict on its theorem: it protects nobody, so its
-rows say what a release that hides nothing is worth.  `excess` is what is left beyond the same rule without
-privacy, which is what the text gives for Figure 2.
+The published transform is run as it stands, with the verdict on its theorem: it provides no
+privacy, so its rows say what a release that hides nothing is worth.  `excess` is what is left
+beyond the same rule without privacy, which is what the text gives for Figure 2.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Errors of predictors on made-up worlds, by Eq. (1) of Pavlovic et al. 2025: nothing releasable.
+"""Errors of predictors on synthetic worlds, by Eq. (1) of Pavlovic et al. 2025: nothing releasable.
 
 A run's rounds are contexts that are asked for, equally spaced, and each has the error of its prediction: the
 loss against the best action of the grid.  Of a mechanism that chooses an action the expected error is taken
@@ -32,7 +32,7 @@ INTEGRAL_POINTS = 400  #: of the integral over permute-and-flip's winning value
 
 @dataclass(frozen=True)
 class Draws:
-    """Made-up functions of one kernel and kind, learned from `rounds` people."""
+    """Synthetic functions of one kernel and kind, learned from `rounds` people."""
 
     grid: PublicGrid
     kind: str
@@ -65,7 +65,7 @@ def asked(errors: Floats, count: int) -> Floats:
 
 
 def beside(world: Draws, seeds: Sequence[int], played: Floats) -> dict[str, Any]:
-    """Return what a row says beside its mean: the error of chance, and the mean of worst contexts."""
+    """Return a row's additional entries: the error of chance, and the mean of worst contexts."""
     return {"chance": round(world.chance(seeds), 6), "worst": round(float(played.max(axis=1).mean()), 6)}
 
 

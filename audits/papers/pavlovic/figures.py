@@ -1,4 +1,4 @@
-"""Pavlovic, Salgia & Zhao 2025 measured: USCA as published beside ours.  The paper has no experiments.
+"""Pavlovic, Salgia & Zhao 2025 measured: USCA as published, and ours.  It has no experiments.
 
 All tables here are therefore ours, and so are their worlds: what a cell takes is said in `ASSUMED`.
 """

@@ -203,7 +203,7 @@ def _by_orders(epsilon: Fraction, times: int, delta: Fraction) -> dict[str, floa
 
 
 def _votes(epsilon: Fraction, times: int, delta: Fraction) -> LikelyEvent:
-    """Return an event that tells the rewards apart by how many messages lie beyond a threshold.
+    """Return an event that distinguishes the rewards by the number of messages beyond a threshold.
 
     At δ = 0 all of them beyond the first reward; else so many beyond the middle as tell most.
     """
@@ -245,7 +245,7 @@ def _gaussian_mu(epsilon: float) -> float:
 
 
 def replayed(p: dict[str, Any], seed: int, *, scale: float | None = None) -> dict[str, Any]:
-    """Ask one user as often as the claim says, with Laplace noise on a range of 1.
+    """Query one user as often as the claim states, with Laplace noise on a range of 1.
 
     The likelihood ratio of a message is e^{2·clip/scale}; clipping makes ties exact, where the same sum
     of absolute values would tell the worlds apart by its rounding.

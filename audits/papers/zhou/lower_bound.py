@@ -41,7 +41,7 @@ class Hard:
         return self.functions.rewards(np.linspace(0, 1, PANEL_POINTS), self.rounds, seed, moment=1.0)
 
     def cell(self, name: str, kind: type[LocalRewards], **more: Any) -> Cell:
-        """Return an algorithm that is told B = 2Δ and B + R, the size of a reward that is not 0."""
+        """Return an algorithm configured with B = 2Δ and B + R, the size of a non-zero reward."""
         peak, size = 2 * self.functions.gap, self.functions.size(1.0)
         subject = kind(
             rounds=self.rounds,

@@ -40,7 +40,7 @@ def rational(number: float) -> Fraction:
 
 @dataclass(frozen=True)
 class Panel:
-    """Data, the kernel of synthetic ones, and ε; None where nothing is private and tails are heavy."""
+    """Data, the kernel of synthetic ones, and ε; None if nothing is private and tails are heavy."""
 
     data: str
     kernel: str
@@ -48,7 +48,7 @@ class Panel:
 
     @property
     def row(self) -> dict[str, Any]:
-        """Return what every row of the panel says of it."""
+        """Return the fields that every row of the panel shares."""
         shown = None if self.epsilon is None else float(self.epsilon)
         return {"data": self.data, "kernel": self.kernel, "epsilon": shown}
 
@@ -100,11 +100,11 @@ def chance(panel: Panel, rounds: int, seed: int) -> float:
 
 
 def beside(panel: Panel, seeds: Sequence[int], runs: Floats) -> dict[str, Any]:
-    """Return what a row says besides: regret against uniform play, and what the clip touches.
+    """Return a row's additional entries: regret against uniform play, and the clipped share.
 
     `share` is regret over that of uniform play in the same trial; a row `learns` where its mean lies below 1
     by two standard errors.  `touched` is the share of rewards beyond the clip B + R, of public train rows or
-    of made-up ones.
+    of synthetic ones.
     """
     at_random = np.array([chance(panel, runs.shape[1], seed) for seed in seeds])
     shares = runs.sum(axis=1) / at_random
