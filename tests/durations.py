@@ -12,6 +12,7 @@ import math
 import re
 import sys
 from collections import defaultdict
+from functools import lru_cache
 from pathlib import Path
 
 TESTS = Path(__file__).parent
@@ -33,6 +34,7 @@ def listed() -> dict[str, int]:
     return entries
 
 
+@lru_cache
 def tests_of(file: Path) -> set[str]:
     """Return the names of a file's functions, and of its classes of tests."""
     names = set()

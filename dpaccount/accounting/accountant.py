@@ -93,7 +93,9 @@ class Accountant:
         relation: Relation | str = Relation.REPLACE_ONE,
     ) -> None:
         if type(group) is not int or group < 1:
-            raise InputError(f"a group of {group!r} is out of range; it must be a whole number of at least 1")
+            raise InputError(
+                f"a group of {group!r} is out of range", "it must be a whole number of at least 1"
+            )
         self.plan = plan if isinstance(plan, Plan) else Plan(relation, plan)
         self.group = group
 
@@ -131,7 +133,7 @@ class Accountant:
         """Return ε(delta) with the unit that pays it and the method."""
         target, width = exact("delta", delta), _width(gap)
         if not 0 <= target <= 1:
-            raise InputError(f"delta {delta} is out of range; it must be in [0, 1]")
+            raise InputError(f"delta {delta} is out of range", "it must be in [0, 1]")
 
         def rough(total: Composition) -> Answer:
             return account.epsilon(total, target / self.group, Fraction(1))
@@ -159,7 +161,7 @@ class Accountant:
         """Return δ(epsilon) with the unit that pays it and the method."""
         at, width = exact("epsilon", epsilon), _width(gap)
         if at < 0:
-            raise InputError(f"epsilon {epsilon} is out of range; it must be at least 0")
+            raise InputError(f"epsilon {epsilon} is out of range", "it must be at least 0")
 
         return self._grouped(
             _Asked(
@@ -269,5 +271,5 @@ def _lower(found: Worst, joint: list[Composition] | None, asked: _Asked) -> Wors
 def _width(gap: Exact) -> Fraction:
     width = exact("gap", gap)
     if width <= 0:
-        raise InputError(f"gap {gap} is out of range; it must be above 0")
+        raise InputError(f"gap {gap} is out of range", "it must be above 0")
     return width

@@ -37,7 +37,7 @@ def account_answer(
     width = _gap(gap)
     answer: dict[str, Any] = {"schema": ACCOUNT}
     if delta is not None and epsilon is not None:
-        raise InputError("--delta and --epsilon are both given; give one of them")
+        raise InputError("--delta and --epsilon are both given", "give one of them")
     if delta is not None:
         worst = accountant.worst_epsilon(_within("--delta", delta, 1), width)
         answer |= {"delta": shown(delta), "epsilon": worst.bounds.as_json(), **_whose(worst)}
@@ -140,7 +140,7 @@ def _root(square: Fraction) -> float | str:
 def _within(option: str, value: Fraction, most: int | None) -> Fraction:
     if value < 0 or (most is not None and value > most):
         bounds = "at least 0" if most is None else f"in [0, {most}]"
-        raise InputError(f"{option} {shown(value)} is out of range; it must be {bounds}")
+        raise InputError(f"{option} {shown(value)} is out of range", f"it must be {bounds}")
     return value
 
 
@@ -148,7 +148,7 @@ def _gap(gap: Fraction | None) -> Fraction:
     if gap is None:
         return GAP
     if gap <= 0:
-        raise InputError(f"--gap {shown(gap)} is out of range; it must be above 0")
+        raise InputError(f"--gap {shown(gap)} is out of range", "it must be above 0")
     return gap
 
 
@@ -156,5 +156,5 @@ def _group(group: int | None) -> int:
     if group is None:
         return 1
     if group < 1:
-        raise InputError(f"--group {shown(Fraction(group))} is out of range; it must be at least 1")
+        raise InputError(f"--group {shown(Fraction(group))} is out of range", "it must be at least 1")
     return group

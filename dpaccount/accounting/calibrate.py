@@ -83,12 +83,12 @@ def calibrate(
     Raises `InputError` where the event has no such parameter or no noise is enough.
     """
     if name not in PARAMETERS:
-        raise InputError(f"{name!r} cannot be calibrated; known here: {', '.join(PARAMETERS)}")
+        raise InputError(f"{name!r} cannot be calibrated", f"known here: {', '.join(PARAMETERS)}")
     parameter = PARAMETERS[name][0]
     if not 0 <= delta < 1:
-        raise InputError("the target delta is out of range; it must be at least 0 and below 1")
+        raise InputError("the target delta is out of range", "it must be at least 0 and below 1")
     if epsilon < 0:
-        raise InputError("the target epsilon is out of range; it must be at least 0")
+        raise InputError("the target epsilon is out of range", "it must be at least 0")
     if name not in CLOSED:
         _in_range("count", count)
     build = _builder(name, parameter, sensitivity, count, rounds)
@@ -109,7 +109,9 @@ def _calibrated(
         lower, upper = found.bounds.lower, found.bounds.upper
         if lower is None or upper - lower <= upper / 10**6 + FINE:
             return found
-    raise InputError(f"{name} cannot be calibrated closely at these magnitudes; ask for less extreme numbers")
+    raise InputError(
+        f"{name} cannot be calibrated closely at these magnitudes", "ask for less extreme numbers"
+    )
 
 
 def _at_width(
@@ -143,32 +145,32 @@ def _builder(
     fixed: dict[str, object] = {"count": count}
     if "sensitivity" in kind.__dataclass_fields__:
         if sensitivity == 0:
-            raise InputError("a sensitivity of 0 costs nothing; calibrate for one above 0")
+            raise InputError("a sensitivity of 0 costs nothing", "calibrate for one above 0")
         fixed["sensitivity"] = sensitivity
     elif sensitivity != 1:
-        raise InputError(f"{name} has no sensitivity; leave it out")
+        raise InputError(f"{name} has no sensitivity", "leave it out")
     if "rounds" in kind.__dataclass_fields__:
         if rounds is None:
-            raise InputError(f"{name} needs its number of rounds; give --rounds")
+            raise InputError(f"{name} needs its number of rounds", "give --rounds")
         _in_range("number of rounds", rounds)
         fixed["rounds"] = rounds
     elif rounds is not None:
-        raise InputError(f"{name} has no rounds; leave --rounds out")
+        raise InputError(f"{name} has no rounds", "leave --rounds out")
     return lambda value: kind(**{parameter: value, **fixed})  # type: ignore[arg-type]
 
 
 def _in_range(name: str, value: int) -> None:
     """Refuse at once what would only be refused after a long search."""
     if not 1 <= value <= MAX_COUNT:
-        raise InputError(f"the {name} is out of range; it must be from 1 to 2^63")
+        raise InputError(f"the {name} is out of range", "it must be from 1 to 2^63")
 
 
 def _worst(event: Event, evaluate: Callable[[Composition], Answer]) -> Enclosure:
     """Return the largest answer over the classes of units of one event; refuses when the time is over."""
     if exhausted():
         raise InputError(
-            f"{event.name} could not be calibrated within {granted(CALIBRATION):,.0f} steps of work; ask for"
-            " a smaller count or a larger delta"
+            f"{event.name} could not be calibrated within {granted(CALIBRATION):,.0f} steps of work",
+            "ask for a smaller count or a larger delta",
         )
     answers = [evaluate(composition_of(found.items)).bounds for found in classes([event])]
     return max(answers, key=lambda bounds: bounds.upper)
@@ -255,8 +257,8 @@ def _bracket(enough: Callable[[Fraction], bool], guess: Fraction) -> tuple[Fract
         step *= 2
         if step > 2 * MAX_POWERS:
             if sign < 0:
-                raise InputError("any noise meets this target; ask for a smaller epsilon or delta")
-            raise InputError("no noise meets this target; ask for a larger epsilon or a delta above 0")
+                raise InputError("any noise meets this target", "ask for a smaller epsilon or delta")
+            raise InputError("no noise meets this target", "ask for a larger epsilon or a delta above 0")
     low = step // 2
     while step - low > 1:
         middle = (low + step) // 2

@@ -158,15 +158,16 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction, group: int = 1)
     bound.
     """
     if not 0 <= delta < 1:
-        raise InputError("the target delta is out of range; it must be at least 0 and below 1")
+        raise InputError("the target delta is out of range", "it must be at least 0 and below 1")
     if epsilon < 0:
-        raise InputError("the target epsilon is out of range; it must be at least 0")
+        raise InputError("the target epsilon is out of range", "it must be at least 0")
 
     def cost(value: Fraction, gap: Fraction = FINE) -> Enclosure:
         if exhausted():
             raise InputError(
                 f"{unknown.at or 'it'} could not be calibrated within {granted(PLAN_CALIBRATION):,.0f} steps"
-                " of work; ask for a smaller plan or a larger delta"
+                " of work",
+                "ask for a smaller plan or a larger delta",
             )
         return Accountant(unknown.make(value), group).worst_epsilon(delta, gap).bounds
 
@@ -175,7 +176,8 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction, group: int = 1)
             return _whole(unknown, cost, epsilon) if unknown.whole else _real(unknown, cost, epsilon, delta)
     except OutOfReach:  # the search went on to numbers that nothing can be computed with
         raise InputError(
-            f"no {unknown.key} that can be computed with meets this target; ask for a larger epsilon or delta"
+            f"no {unknown.key} that can be computed with meets this target",
+            "ask for a larger epsilon or delta",
         ) from None
 
 
@@ -223,7 +225,7 @@ def _whole(unknown: Unknown, cost: Costing, epsilon: Fraction) -> Calibration:
         if unknown.falls:  # the least value that there is is enough
             return _found(unknown, Fraction(first), str(first), cost(Fraction(first), GAP))
         raise InputError(
-            f"not even {unknown.key} = {first} meets this target; ask for a larger epsilon or delta"
+            f"not even {unknown.key} = {first} meets this target", "ask for a larger epsilon or delta"
         )
     most = MAX_COUNT if unknown.most is None else int(unknown.most)
     low, step = first, 1
@@ -233,7 +235,7 @@ def _whole(unknown: Unknown, cost: Costing, epsilon: Fraction) -> Calibration:
             return _found(unknown, unknown.most, str(most), cost(unknown.most, GAP))
         if low == most:
             what = "any" if not unknown.falls else "no"
-            raise InputError(f"{what} {unknown.key} up to 2^63 meets this target; ask for another one")
+            raise InputError(f"{what} {unknown.key} up to 2^63 meets this target", "ask for another one")
     high = min(low + step, most)
     while high - low > 1:
         middle = (low + high) // 2

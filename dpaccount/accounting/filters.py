@@ -55,7 +55,7 @@ class Odometer:
             raise unknown(self.measure.name)
         self.first = exact("first", self.first)
         if not self.first > 0:
-            raise InputError(f"the first total {shown(self.first)} is out of range; it must be above 0")
+            raise InputError(f"the first total {shown(self.first)} is out of range", "it must be above 0")
 
     def charge(self, event: Event) -> Fraction:
         """Add an event and return the new total; raises `BudgetError` where the measure cannot take it."""

@@ -33,9 +33,9 @@ def check_batches(examples: int, batch: int, steps: int) -> None:
     """Refuse numbers that are those of no training run, with `InputError`."""
     for name, value in (("examples", examples), ("batch", batch), ("steps", steps)):
         if type(value) is not int or not 1 <= value < 1 << 63:
-            raise InputError(f"{name} is out of range; give a whole number from 1 to 2^63")
+            raise InputError(f"{name} is out of range", "give a whole number from 1 to 2^63")
     if batch > examples:
-        raise InputError("the batch exceeds the examples; a batch is some of them")
+        raise InputError("the batch exceeds the examples", "a batch is some of them")
 
 
 ADD_REMOVE: Any = Relation.ADD_REMOVE
@@ -63,9 +63,9 @@ class FtrlTraining:
         """Refuse what is no training run, and fill in what a fixed order says."""
         check_batches(self.examples, self.batch, self.steps)
         if self.mechanism not in MECHANISMS:
-            raise InputError(f"unknown mechanism {self.mechanism!r}; known here: {', '.join(MECHANISMS)}")
+            raise InputError(f"unknown mechanism {self.mechanism!r}", f"known here: {', '.join(MECHANISMS)}")
         if self.relation not in list(Relation):
-            raise InputError(f"unknown relation {self.relation!r}; known here: {', '.join(Relation)}")
+            raise InputError(f"unknown relation {self.relation!r}", f"known here: {', '.join(Relation)}")
         object.__setattr__(self, "relation", Relation(self.relation))
         object.__setattr__(self, "sigma", exact("sigma", self.sigma))
         object.__setattr__(self, "separation", self.separation or self.examples // self.batch)

@@ -56,13 +56,13 @@ class Measure:
             raise unknown(self.name)
         if (self.name == "rdp") != (self.order is not None) or (self.order is not None and self.order <= 1):
             raise InputError(
-                f"measure {self.name!r} with order {self.order}; rdp needs one order above 1, others none"
+                f"measure {self.name!r} with order {self.order}", "rdp needs one order above 1, others none"
             )
 
     @property
     def _kind(self) -> _Kind:
         if self.name not in _KINDS:
-            raise InputError(f"{self.name} at one order adds up in a filter or odometer only; use zcdp")
+            raise InputError(f"{self.name} at one order adds up in a filter or odometer only", "use zcdp")
         return _KINDS[self.name]
 
     @property
@@ -154,7 +154,7 @@ class Measure:
 
 def unknown(name: str) -> InputError:
     """Return the error to raise about a measure that filters do not have."""
-    return InputError(f"unknown measure {name!r}; known here: {', '.join(ADAPTIVE)}")
+    return InputError(f"unknown measure {name!r}", f"known here: {', '.join(ADAPTIVE)}")
 
 
 # ------------------------------------------------------------------ Rényi at one order

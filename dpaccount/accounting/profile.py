@@ -47,7 +47,7 @@ def profile_points(accountant: Costs, points: int = POINTS, smallest: Fraction =
     δ(ε) never rises: an upper bound at one ε holds at every larger one, whose own may be wider.
     """
     if points < 2:
-        raise InputError(f"{points} points are no profile; ask for at least 2")
+        raise InputError(f"{points} points are no profile", "ask for at least 2")
     top = accountant.epsilon(smallest).upper
     end = Fraction(10) if top == math.inf else Fraction(math.floor(top * 1000) + 1, 1000)
     steps = [end * j / (points - 1) for j in range(points)]
@@ -68,7 +68,9 @@ def trade_off(points: Sequence[Point], false_alarm: Fraction) -> Fraction:
     curve.
     """
     if not 0 <= false_alarm <= 1:
-        raise InputError(f"the false-alarm rate {float(false_alarm):g} is out of range; it must be in [0, 1]")
+        raise InputError(
+            f"the false-alarm rate {float(false_alarm):g} is out of range", "it must be in [0, 1]"
+        )
     best = Fraction(0)
     with precision(96):
         for point in points:
@@ -83,13 +85,17 @@ def write_profile(accountant: Costs, path: Path) -> None:
     """Write the profile as .csv (epsilon, lower, upper) or .svg, by a temporary file beside it."""
     writers = {".csv": _csv, ".svg": _svg}
     if path.suffix.lower() not in writers:
-        raise InputError(f"--profile {path}: unknown kind {path.suffix!r}; use a name ending in .csv or .svg")
+        raise InputError(
+            f"--profile {path}: unknown kind {path.suffix!r}", "use a name ending in .csv or .svg"
+        )
     with allowance(PROFILE):
         text = writers[path.suffix.lower()](profile_points(accountant))
     try:
         atomically(path, text)
     except OSError as error:
-        raise InputError(f"--profile {path}: {error.strerror}; give a path in a writable directory") from None
+        raise InputError(
+            f"--profile {path}: {error.strerror}", "give a path in a writable directory"
+        ) from None
 
 
 def _csv(points: Sequence[Point]) -> str:
@@ -121,7 +127,7 @@ def _svg(points: Sequence[Point]) -> str:
 def draw_profile(points: Sequence[Point], axes: Any) -> None:
     """Draw δ(ε) on a logarithmic scale; the band between the bounds is filled."""
     if points[-1].epsilon > DRAWN:
-        raise InputError(f"an ε beyond {DRAWN:.0e} cannot be drawn; ask for a .csv file")
+        raise InputError(f"an ε beyond {DRAWN:.0e} cannot be drawn", "ask for a .csv file")
     x = [float(point.epsilon) for point in points]
     upper = [max(float(point.delta.upper), 1e-300) for point in points]
     lower = [max(float(point.delta.lower or 0), 1e-300) for point in points]
@@ -152,7 +158,7 @@ def plotted(accountant: Costs, kind: str, axes: Any) -> Any:
     """
     drawers = {"profile": draw_profile, "trade-off": draw_trade_off}
     if kind not in drawers:
-        raise InputError(f"unknown picture {kind!r}; known here: {', '.join(drawers)}")
+        raise InputError(f"unknown picture {kind!r}", f"known here: {', '.join(drawers)}")
     if axes is None:
         from matplotlib import pyplot as plt
 

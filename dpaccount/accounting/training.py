@@ -45,9 +45,9 @@ def steps_of(epochs: Exact, examples: int, batch: int) -> int:
     """Return the steps that so many passes over the examples take, rounded up: ⌈epochs·examples/batch⌉."""
     passes = exact("epochs", epochs)
     if type(examples) is not int or type(batch) is not int or examples < 1 or batch < 1:
-        raise InputError("examples or batch are out of range; give whole numbers of at least 1")
+        raise InputError("examples or batch are out of range", "give whole numbers of at least 1")
     if passes <= 0:
-        raise InputError(f"{shown(passes)} epochs are out of range; there must be more than 0")
+        raise InputError(f"{shown(passes)} epochs are out of range", "there must be more than 0")
     return math.ceil(passes * examples / batch)
 
 
@@ -71,14 +71,16 @@ class Training:
         """Refuse what is no training run."""
         check_batches(self.examples, self.batch, self.steps)
         if self.sampling not in SAMPLINGS:
-            raise InputError(f"unknown sampling {self.sampling!r}; known here: {', '.join(SAMPLINGS)}")
+            raise InputError(f"unknown sampling {self.sampling!r}", f"known here: {', '.join(SAMPLINGS)}")
         object.__setattr__(self, "sigma", exact("sigma", self.sigma))
         usual = Relation.ADD_REMOVE if self.sampling == POISSON else Relation.REPLACE_ONE
         if self.relation not in ("", *Relation):
-            raise InputError(f"unknown relation {self.relation!r}; known here: {', '.join(Relation)}")
+            raise InputError(f"unknown relation {self.relation!r}", f"known here: {', '.join(Relation)}")
         object.__setattr__(self, "relation", Relation(self.relation or usual))
         if self.sampling == FIXED and self.relation != usual:
-            raise InputError("samples of fixed size are counted under replace-one; add-remove takes poisson")
+            raise InputError(
+                "samples of fixed size are counted under replace-one", "add-remove takes poisson"
+            )
 
     @property
     def rate(self) -> Fraction:
@@ -121,7 +123,7 @@ class Training:
         ε never falls with steps: an upper end holds for fewer steps too.
         """
         if points < 1:
-            raise InputError("a curve has at least one point; ask for more")
+            raise InputError("a curve has at least one point", "ask for more")
         counts = sorted({max(1, self.steps * j // points) for j in range(1, points + 1)})
         with allowance(PROFILE), shared():
             found = [Accountant(self.plan(count)).epsilon(delta) for count in counts]
@@ -185,7 +187,7 @@ def curve_svg(points: Sequence[tuple[int, Enclosure]], delta: Exact) -> str:
     from matplotlib import pyplot as plt
 
     if any(bounds.upper == math.inf for _, bounds in points):
-        raise InputError("an infinite epsilon cannot be drawn; ask for a .csv file")
+        raise InputError("an infinite epsilon cannot be drawn", "ask for a .csv file")
     figure, axes = plt.subplots(figsize=(6, 4))
     steps = [count for count, _ in points]
     upper = [bounds.upper_float for _, bounds in points]

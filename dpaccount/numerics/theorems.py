@@ -135,4 +135,4 @@ def shuffled(epsilon: Fraction, users: int, target: Fraction) -> Fraction:
 
 def _chance(name: str, value: Fraction) -> None:
     if not 0 < value <= 1:
-        raise InputError(f"{name} {float(value):g} is out of range; it must be above 0 and at most 1")
+        raise InputError(f"{name} {float(value):g} is out of range", "it must be above 0 and at most 1")

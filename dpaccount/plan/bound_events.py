@@ -57,9 +57,9 @@ class Rdp(Event):
     def _check(self) -> None:
         points = tuple((exact(self.name, a), exact(self.name, e)) for a, e in self.points)
         if not points:
-            raise InputError("rdp: no points; give at least one [order, epsilon]")
+            raise InputError("rdp: no points", "give at least one [order, epsilon]")
         if any(order <= 1 or epsilon < 0 for order, epsilon in points):
-            raise InputError("rdp: a point is out of range; orders exceed 1, epsilons are at least 0")
+            raise InputError("rdp: a point is out of range", "orders exceed 1, epsilons are at least 0")
         object.__setattr__(self, "points", points)
 
 
@@ -83,20 +83,21 @@ class DominatingPair(Event):
         for key in ("p", "q"):
             law = tuple(exact(self.name, each) for each in getattr(self, key))
             if min(law, default=0) < 0:
-                raise InputError(f"{self.name}: {key} holds {shown(min(law))}; a probability is at least 0")
+                raise InputError(f"{key} holds {shown(min(law))}", "a probability is at least 0", self.name)
             if sum(law) != 1:
                 raise InputError(
-                    f"{self.name}: {key} sums to {shown(sum(law, Fraction(0)))}, not to 1; write fractions as"
-                    ' text, such as "1/3", and a failure as an outcome of its own'
+                    f"{key} sums to {shown(sum(law, Fraction(0)))}, not to 1",
+                    'write fractions as text, such as "1/3", and a failure as an outcome of its own',
+                    self.name,
                 )
             object.__setattr__(self, key, law)
         if len(self.p) != len(self.q):
             raise InputError(
-                f"{self.name}: p has {len(self.p)} outcomes and q {len(self.q)}; give both laws of each"
+                f"p has {len(self.p)} outcomes and q {len(self.q)}", "give both laws of each", self.name
             )
         if len(self.p) > MOST_OUTCOMES:
             raise InputError(
-                f"{self.name}: {len(self.p)} outcomes are too many; give at most {MOST_OUTCOMES}"
+                f"{len(self.p)} outcomes are too many", f"give at most {MOST_OUTCOMES}", self.name
             )
 
     def assumption(self) -> str:

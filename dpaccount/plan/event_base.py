@@ -86,7 +86,7 @@ class Event:
     def __mul__(self, times: int) -> Self:
         """Return the event, released `times` as often."""
         if type(times) is not int or times < 1:
-            raise InputError(f"{self.name} times {times!r}; multiply by a whole number of at least 1")
+            raise InputError(f"{self.name} times {times!r}", "multiply by a whole number of at least 1")
         return replace(self, count=self.count * times)
 
     __rmul__ = __mul__
@@ -197,7 +197,7 @@ def _written(value: Any) -> Any:
         return int(value)
     text = shown(value)
     if len(text) > MAX_CHARACTERS:
-        raise InputError(f"a number of {len(text)} characters cannot be written; use a shorter one")
+        raise InputError(f"a number of {len(text)} characters cannot be written", "use a shorter one")
     try:
         return float(text) if Fraction(repr(float(text))) == value else text
     except ValueError:
@@ -233,7 +233,7 @@ class OnSample(Event):
     def _check(self) -> None:
         inside(self.name, self.of)
         if any(part.assumption() for part in walk(self.of)):
-            raise InputError(f"{self.name}: a pair of laws stands in it; give the pair on the sample itself")
+            raise InputError("a pair of laws stands in it", "give the pair on the sample itself", self.name)
 
     def _pure(self) -> Amount:
         """Return ln(1 + q(e^ε − 1)), rounded up (Balle, Barthe & Gaboardi 2018)."""
@@ -282,7 +282,7 @@ class Stream(GaussianEvent):
 
     def _check(self) -> None:
         if self.cover is not None:
-            raise InputError(f"{self.name}: its rounds are its cover; leave cover out")
+            raise InputError("its rounds are its cover", "leave cover out", self.name)
 
     def _mu_squared(self) -> Fraction:
         return self.moved_by_group(1)[1]
@@ -335,7 +335,7 @@ def exact(name: str, value: Exact) -> Fraction:
     try:
         return as_exact(value)
     except InputError as error:
-        raise InputError(f"{name}: {error}") from None
+        raise error.inside(name) from None
 
 
 def _checked(name: str, key: str, value: Exact) -> Fraction | int:
@@ -345,9 +345,9 @@ def _checked(name: str, key: str, value: Exact) -> Fraction | int:
         bounds = (
             "above 0" if least is None else f"at least {least}" if most is None else f"in [{least}, {most}]"
         )
-        raise InputError(f"{name}: {key} = {shown(number)} is out of range; it must be {bounds}")
+        raise InputError(f"{key} = {shown(number)} is out of range", f"it must be {bounds}", name)
     if whole and number.denominator != 1:
-        raise InputError(f"{name}: {key} = {shown(number)} is not whole; an integer belongs here")
+        raise InputError(f"{key} = {shown(number)} is not whole", "an integer belongs here", name)
     return int(number) if whole else number
 
 
@@ -355,7 +355,7 @@ def whole(name: str, sensitivity: Fraction) -> None:
     """Refuse a sensitivity that is no integer."""
     if sensitivity.denominator != 1:
         raise InputError(
-            f"{name}: sensitivity {shown(sensitivity)} is not whole; the noise lives on integers"
+            f"sensitivity {shown(sensitivity)} is not whole", "the noise lives on integers", name
         )
 
 
@@ -364,7 +364,7 @@ def _range(name: str, cover: Any) -> tuple[int, int]:
     ends = tuple(cover) if isinstance(cover, tuple | list) else ()
     if len(ends) != 2 or any(type(end) is not int for end in ends) or not 1 <= ends[0] <= ends[1]:
         raise InputError(
-            f"{name}: cover {cover!r} is no range; use integers (first, last), 1 <= first <= last"
+            f"cover {cover!r} is no range", "use integers (first, last), 1 <= first <= last", name
         )
     return ends
 
@@ -372,8 +372,8 @@ def _range(name: str, cover: Any) -> tuple[int, int]:
 def inside(name: str, part: Event) -> None:
     """Refuse what may not stand inside another event."""
     if not isinstance(part, Event):
-        raise InputError(f"{name}: {part!r} is no event; give one of dpaccount.events")
+        raise InputError(f"{part!r} is no event", "give one of dpaccount.events", name)
     if isinstance(part, Stream):
-        raise InputError(f"{name}: {part.name} stands inside another event; it belongs at the top level")
+        raise InputError(f"{part.name} stands inside another event", "it belongs at the top level", name)
     if part.cover is not None:
-        raise InputError(f"{name}: a cover stands inside another event; it belongs at the top level")
+        raise InputError("a cover stands inside another event", "it belongs at the top level", name)

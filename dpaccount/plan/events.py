@@ -321,22 +321,22 @@ class Plan:
     def __post_init__(self) -> None:
         """Refuse events that have no meaning under the relation."""
         if self.relation not in list(Relation):
-            raise InputError(f"unknown relation {self.relation!r}; known here: {', '.join(Relation)}")
+            raise InputError(f"unknown relation {self.relation!r}", f"known here: {', '.join(Relation)}")
         object.__setattr__(self, "relation", Relation(self.relation))
         held: Any = self.events
         object.__setattr__(self, "events", (held,) if isinstance(held, Event) else tuple(held))
         if not all(isinstance(event, Event) for event in self.events):
-            raise InputError("a plan holds something that is no event; give events of dpaccount.events")
+            raise InputError("a plan holds something that is no event", "give events of dpaccount.events")
         for kind in {id(bare): bare for bare in map(Event.bare, self.events)}.values():
             refused = next((e.name for e in walk(kind) if not allowed(e.name, self.relation)), None)
             if refused is not None:
-                raise InputError(f"{refused} has no meaning under {self.relation}; {ELSEWHERE[refused]}")
+                raise InputError(f"{refused} has no meaning under {self.relation}", ELSEWHERE[refused])
 
     def __add__(self, more: "Plan | Event | Iterable[Event]") -> "Plan":
         """Return the plan with further events, or with those of a plan of the same relation."""
         if isinstance(more, Plan) and more.relation != self.relation:
             raise InputError(
-                f"plans under {self.relation} and {more.relation} do not add up; count both under one"
+                f"plans under {self.relation} and {more.relation} do not add up", "count both under one"
             )
         events = more.events if isinstance(more, Plan) else (more,) if isinstance(more, Event) else more
         return Plan(self.relation, (*self.events, *events))

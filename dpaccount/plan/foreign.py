@@ -176,7 +176,9 @@ def to_dp_event(plan: Plan) -> dict[str, Any]:
     """
     covered = next((event.name for event in plan.events if event.cover is not None), None)
     if covered is not None:
-        raise InputError(f"{covered} has a cover, which a DpEvent cannot say; write the worst unit's events")
+        raise InputError(
+            f"{covered} has a cover, which a DpEvent cannot say", "write the worst unit's events"
+        )
     event = _composed([_out(event) for event in plan.events])
     return {"schema": TREE, "relation": plan.relation.value, "event": event}
 
@@ -188,7 +190,7 @@ def _composed(found: list[dict[str, Any]]) -> dict[str, Any]:
 def _out(event: Event) -> dict[str, Any]:
     if type(event) not in _OUT:
         known = ", ".join(kind.name for kind in _OUT)
-        raise InputError(f"{event.name} is no DpEvent; written are {known}")
+        raise InputError(f"{event.name} is no DpEvent", f"written are {known}")
     once = _OUT[type(event)](event)
     return once if event.count == 1 else {"type": "SelfComposedDpEvent", "event": once, "count": event.count}
 
@@ -225,17 +227,17 @@ _OUT: dict[type[Event], Callable[[Any], dict[str, Any]]] = {
 
 def _ratio(noise: Fraction, sensitivity: Fraction) -> float:
     if sensitivity == 0:
-        raise InputError("an event of sensitivity 0 costs nothing; leave it out")
+        raise InputError("an event of sensitivity 0 costs nothing", "leave it out")
     found = _double(noise / sensitivity, up=False)
     if found == 0:
-        raise InputError("a noise multiplier below every double cannot be written; it hides nothing")
+        raise InputError("a noise multiplier below every double cannot be written", "it hides nothing")
     return found
 
 
 def _double(value: Fraction, *, up: bool) -> float:
     found = rounded(value, up=up)
     if math.isinf(found):
-        raise InputError("a number beyond every double cannot be written as a DpEvent; use a smaller one")
+        raise InputError("a number beyond every double cannot be written as a DpEvent", "use a smaller one")
     said = Fraction(repr(found))  # readers may take the text or the double
     if said < value if up else said > value:
         found = math.nextafter(found, math.inf if up else 0.0)

@@ -67,7 +67,7 @@ class MatrixFactorisation(Stream):
     def _check(self) -> None:
         super()._check()
         if self.kind != "sqrt-toeplitz":
-            raise InputError(f"{self.name}: unknown kind {self.kind!r}; known here: sqrt-toeplitz")
+            raise InputError(f"unknown kind {self.kind!r}", "known here: sqrt-toeplitz", self.name)
 
     def squares(self, k: int) -> tuple[Fraction, Fraction]:
         """Return bounds on the squared norm of k columns together."""
@@ -149,7 +149,7 @@ class DpFtrl(GaussianEvent):
     def _check(self) -> None:
         if self.mechanism not in FACTORS:
             raise InputError(
-                f"{self.name}: unknown mechanism {self.mechanism!r}; known here: {', '.join(FACTORS)}"
+                f"unknown mechanism {self.mechanism!r}", f"known here: {', '.join(FACTORS)}", self.name
             )
         given = tuple(exact(self.name, each) for each in self.coefficients)
         object.__setattr__(self, "coefficients", given)
@@ -158,13 +158,13 @@ class DpFtrl(GaussianEvent):
                 f"{self.name}: coefficients belong to the mechanism toeplitz, which has at least one"
             )
         if self.bands != 1 and self.mechanism != "banded-toeplitz":
-            raise InputError(f"{self.name}: bands belong to the mechanism banded-toeplitz; leave them out")
+            raise InputError("bands belong to the mechanism banded-toeplitz", "leave them out", self.name)
         met = toeplitz.rounds_met(self.rounds, self.participations, self.separation)
         size, most = (
             (met, toeplitz.MOST_MET) if self.mechanism == "tree" else (self.rounds, toeplitz.MOST_ROUNDS)
         )
         if size > most or len(given) > toeplitz.MOST_COEFFICIENTS:
-            raise InputError(f"{self.name}: too many steps or coefficients; at most {most} are bounded")
+            raise InputError("too many steps or coefficients", f"at most {most} are bounded", self.name)
 
     def _mu_squared(self) -> Fraction:
         return self.movement()[1]

@@ -45,12 +45,13 @@ class PoissonReplaced(OnSample):
         if not all(part.name in BELOW for part in parts):
             refused = next(part.name for part in parts if part.name not in BELOW)
             raise InputError(
-                f"{self.name}: no bound is known for {refused} in it; known are {', '.join(BELOW)}"
+                f"no bound is known for {refused} in it", f"known are {', '.join(BELOW)}", self.name
             )
         if (len(parts) > 1 or self.of.count > 1) and not all(part.gaussian for part in parts):
             raise InputError(
-                f"{self.name}: several releases on one sample are known for Gaussian noise only; release each"
-                " on a sample of its own"
+                "several releases on one sample are known for Gaussian noise only",
+                "release each on a sample of its own",
+                self.name,
             )
 
     @property
@@ -89,9 +90,9 @@ class SampledWithoutReplacement(OnSample):
 
     def _check(self) -> None:
         if self.size > self.population:
-            raise InputError(f"{self.name}: size exceeds population; use 1 <= size <= population")
+            raise InputError("size exceeds population", "use 1 <= size <= population", self.name)
         if self.cover is not None and self.cover[1] - self.cover[0] + 1 < self.population:
-            raise InputError(f"{self.name}: the cover holds fewer units than the population; {HOLD}")
+            raise InputError("the cover holds fewer units than the population", HOLD, self.name)
         super()._check()
 
     def covering(self, first: int, last: int) -> "Event":
