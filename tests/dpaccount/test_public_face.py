@@ -74,7 +74,7 @@ def test_files_and_claims_are_asked_from_python(tmp_path, root):
         dpaccount.check(tmp_path / "plan.json")
     found = dpaccount.audit("svt-5", 1, trials=2000, seed=1)
     assert found["verdict"] == "REFUTED"
-    with pytest.raises(dpaccount.DpaccountError, match="no option 'trails'"):
+    with pytest.raises(dpaccount.DpaccountError, match="no argument 'trails'"):
         dpaccount.audit("svt-5", 1, trails=3)
 
 
