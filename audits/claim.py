@@ -10,14 +10,14 @@ from typing import Any
 from dpaccount.documents import Place, parse_toml, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import read_exact, shown
-from dpaccount.relation import BOUNDED_ROW, Observer, Relation, bounded_row
+from dpaccount.relation import RELATION_CLASSES, Observer, check_radius, stated
 from mechanisms.table.declaration import KEYS as TABLE_KEYS
 from mechanisms.table.declaration import Table, read_table
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
 OPEN = "row-noise"  #: the subject of a claim that leaves the choice of row noise open
 MODELS = tuple(Observer)
-RELATIONS = (*Relation, BOUNDED_ROW)
+RELATIONS = tuple(RELATION_CLASSES)
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Guarantee:
     @property
     def neighbours(self) -> str:
         """Return the adjacency relation as proofs write it, with its radius if it has one."""
-        return self.relation if self.radius is None else bounded_row(self.radius)
+        return str(stated(self.relation, self.radius))
 
 
 @dataclass(frozen=True)
@@ -147,8 +147,10 @@ def claim_at(place: Place, path: Path) -> Claim:
 def _guarantee(place: Place) -> Guarantee:
     table = place.table(("model", "unit", "relation", "epsilon"), ("delta", "radius"))
     relation = table["relation"].text(*RELATIONS)
-    if (relation == BOUNDED_ROW) != ("radius" in table):
-        raise place.wrong("a radius goes with the relation bounded-row", "give both or neither")
+    try:
+        check_radius(relation, given="radius" in table)
+    except InputError as error:
+        raise place.placed(error) from None
     return Guarantee(
         model=table["model"].text(*MODELS),
         unit=table["unit"].text(),

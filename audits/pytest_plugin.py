@@ -13,7 +13,15 @@ from typing import Any, Protocol
 import pytest
 from msgspec.structs import replace as changed
 
-from audits.api.arguments import DATA, AuditArguments, declared_sensitivity, described, terms_of
+from audits.api.arguments import (
+    DATA,
+    MAX_SECONDS,
+    MAX_TRIALS,
+    AuditArguments,
+    declared_sensitivity,
+    described,
+    terms_of,
+)
 from audits.api.on_code import audit_function, described_by
 from audits.api.requests import Audit
 from audits.attack.runs import silent
@@ -21,9 +29,8 @@ from audits.cli.options import differing, short
 from audits.sandbox.crew import Crew
 from audits.sensitivity.search import NORMS, answer, runnable, test_sensitivity
 from audits.subjects.code import Code
-from dpaccount.documents import Place, parse_toml, read_bytes
 from dpaccount.errors import DpaccountError, InputError  # noqa: F401  # pytest_dpaccount catches the first
-from dpaccount.exact import as_exact, to_digits
+from dpaccount.exact import exact_argument, to_digits, whole_argument
 
 
 class RiskBudget(Protocol):
@@ -55,11 +62,11 @@ def private(
 ) -> dict[str, Any]:
     """Audit a function at the risk that is next in the budget; see the fixture `dp_private`."""
     __tracebackhide__ = True
-    seconds = _seconds(terms)
-    name = _name(function)
+    seconds, name, trials = _seconds(terms), _name(function), Fraction(effort.trials)
+    whole_argument("--dp-trials", trials, 10, MAX_TRIALS)  # named as the session's option
     asked = AuditArguments(
         **_arguments(terms),
-        trials=Fraction(_trials(effort.trials)),
+        trials=trials,
         seed=Fraction(effort.seed),
         early=True,
     ).request(name)
@@ -89,7 +96,7 @@ def query(
         raise InputError(f"norm is one of {', '.join(NORMS)}, and bound is a number")
     name, arguments = _name(function), _arguments(terms)
     data = described(arguments["terms"], arguments.get("relation"), arguments.get("radius"))
-    declared = declared_sensitivity(norm, _number(bound, "bound"), described_by(name, data))
+    declared = declared_sensitivity(norm, exact_argument("bound", bound), described_by(name, data))
     with _crew(function, seconds) as crew:
         found = test_sensitivity(crew, declared, effort.seed)
     if found.refuted:
@@ -119,40 +126,21 @@ def _arguments(terms: dict[str, Any]) -> dict[str, Any]:
             raise InputError(
                 f"unknown term {key!r}", f"known: {', '.join((*NUMERIC_TERMS, 'relation', *DATA))}"
             )
-    arguments = {key: _number(terms[key], key) for key in NUMERIC_TERMS if key in terms}
+    arguments = {key: exact_argument(key, terms[key]) for key in NUMERIC_TERMS if key in terms}
     relation = {"relation": str(terms["relation"])} if "relation" in terms else {}
     data = {key: terms[key] for key in DATA if key in terms}
     if isinstance(data.get("columns"), dict):  # as in [subject.data] of a claim
         data["columns"] = {key.rstrip("_"): terms[key] for key in ("columns", *TABLE) if key in terms}
-        return {**arguments, **relation, "terms": terms_of(data)}
-    if "columns" in data:
-        path = Path(data.pop("columns"))
-        return {**arguments, **relation, "terms": {**terms_of(data), "columns": _file_of_columns(path)}}
     return {**arguments, **relation, "terms": terms_of(data)}
-
-
-def _file_of_columns(path: Path) -> Place:
-    return parse_toml(read_bytes(path), str(path))
-
-
-def _number(value: Any, name: str) -> Fraction:
-    try:
-        return as_exact(value)
-    except InputError as error:
-        raise error.inside(name) from None
 
 
 def _seconds(terms: dict[str, Any]) -> float:
     seconds = terms.pop("seconds", 60.0)
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= 10**7:
-        raise InputError(f"seconds is {seconds!r}", "a number above 0 and at most 10000000 belongs here")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= MAX_SECONDS:
+        raise InputError(
+            f"seconds is {seconds!r}", f"a number above 0 and at most {MAX_SECONDS} belongs here"
+        )
     return float(seconds)
-
-
-def _trials(trials: int) -> int:
-    if not 10 <= trials <= 10**7:
-        raise InputError(f"--dp-trials is {trials}", "a whole number from 10 to 10000000 belongs here")
-    return trials
 
 
 def _crew(function: Callable[..., Any], seconds: float) -> Crew:

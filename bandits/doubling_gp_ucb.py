@@ -14,41 +14,27 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandits.learning import contextual
-from bandits.learning.features import Features
-from bandits.learning.gp_ucb import raised, upper_bounds
+from bandits.learning.gp_ucb import SecondMomentBelief
 from bandits.statistics import continual_sums
-from bandits.statistics.calibration import target
-from bandits.statistics.second_moments import centred, contribution
+from bandits.statistics.arrays import Integers
+from bandits.statistics.calibration import one_of
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers
-from dpaccount.proof import (
-    REPLACE_ONE,
-    Cover,
-    Theorem,
-    assume_covers,
-    assume_rank_one,
-    assume_view,
-    billboard,
-)
-from mechanisms.subject import Rows, View
+from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_covers, assume_rank_one
 from mechanisms.symmetric_gaussian import FEATURE_BITS
 
-Floats = NDArray[np.float64]
 REWARD_CENTRE = Fraction(1, 2)
 MODES = ("restart", "carry")
 
 
 @dataclass(frozen=True)
-class DoublingGpUcb(contextual.Calibrated, contextual.Contextual):
+class DoublingGpUcb(contextual.Contextual):
     """`jdp-gp-ucb` that never reads `rounds` while it learns: only its proof and its budget do."""
 
     source: ClassVar[str] = "Dubey 2021, Remark 5, in both readings; exact calibration is ours"
 
-    lengthscale: Fraction = Fraction(1)
     mode: str = "restart"
     epsilon: Fraction = Fraction(8)
     delta: Fraction = Fraction(1, 10**6)
@@ -58,32 +44,19 @@ class DoublingGpUcb(contextual.Calibrated, contextual.Contextual):
 
     def __post_init__(self) -> None:
         """Validate the parameters, before any charge."""
-        contextual.domain(self.rounds, self.candidates, self.dimension)
-        if self.mode not in MODES:
-            raise InputError(f"mode is {self.mode[:40]!r}", f"known: {', '.join(MODES)}")
+        super().__post_init__()
+        one_of("mode", self.mode, MODES)
         if self.rounds > 2**14:
             raise InputError(f"rounds is {self.rounds}", "the proof lists every node, at most 16384 rounds")
-        target(self.epsilon, self.delta)
-        if (self.sigma is not None and self.sigma <= 0) or min(self.shift, self.width) < 0:
-            raise out_of_range("sigma > 0, shift >= 0 and width >= 0")
+        if min(self.shift, self.width) < 0:
+            raise out_of_range("shift >= 0 and width >= 0")
         if self.features.size > 400:
             raise InputError(f"{self.features.size} features are too many", "at most 400")
-
-    @cached_property
-    def features(self) -> Features:
-        """Return the public feature map."""
-        return self.feature_map(self.lengthscale)
 
     @cached_property
     def releases(self) -> list[Cover]:
         """Return the rounds that each release sums, in the order in which they are made."""
         return [cover for t in range(1, self.rounds) for cover in ended(t, self.mode)]
-
-    def proof(self, delta: Fraction) -> Theorem:
-        """Rank-one sensitivity, symmetric noise per node, the nodes of all epochs, billboard."""
-        return billboard(
-            self._sums(self.noise_scale, delta), assume_view("doubling-gp-ucb", "others", "replay")
-        )
 
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person = assume_rank_one("statistics", REWARD_CENTRE, REPLACE_ONE, "movement")
@@ -92,16 +65,15 @@ class DoublingGpUcb(contextual.Calibrated, contextual.Contextual):
             person, sigma, covers, self.features.size + 1, 2 * FEATURE_BITS, delta
         )
 
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
-        """Serve every person once, in order; a person sees their own action only."""
-        return contextual.served(self.course(noise, coins), data, self.candidates)
+    def learner(self, noise: Noise) -> contextual.Learner:
+        """Return the learner: every person is a round of the epochs' trees."""
+        sums, size, people = EpochSums(self.mode, noise), self.features.size, range(1, self.rounds + 1)
 
-    def course(self, noise: Noise, coins: int) -> contextual.ContextualCourse:
-        """Return a run for people who come one by one, each of whom is a batch."""
-        learner, batches = Learner(self, noise), contextual.together(self.rounds, 1)
-        return contextual.ContextualCourse(
-            self.domain(), self.candidates, self.features, learner, coins, batches
-        )
+        def shift(_: int) -> float:  # a multiple of the spectral edge of the nodes' noise
+            return float(self.shift) * 2 * float(self.noise_scale) * float(np.sqrt(size * sums.terms()))
+
+        belief = SecondMomentBelief(size, float(self.width), shift, people, centred=True)
+        return contextual.Learner(belief, sums.add, people)
 
 
 def ended(t: int, mode: str) -> list[Cover]:
@@ -119,33 +91,26 @@ def ended(t: int, mode: str) -> list[Cover]:
     return [(t - (within & -within) + 1, t)]
 
 
-class Learner:
-    """Scores and learning over epochs."""
+class EpochSums:
+    """Prefix sums of symmetric integer matrices by the nodes of all epochs."""
 
-    def __init__(self, subject: DoublingGpUcb, noise: Noise) -> None:
-        size = subject.features.size
-        self._subject, self._noise = subject, noise
+    def __init__(self, mode: str, noise: Noise) -> None:
+        self._mode, self._noise, self._released = mode, noise, 0
         self._values: list[Integers] = []  # all statistics: epochs' exact sums need them
         self._kept: list[tuple[Cover, Integers]] = []  # the released nodes that make up the present prefix
-        self._next = 0
-        self._gram, self._moment = np.eye(size), np.zeros(size)
 
-    def scores(self, candidates: Floats) -> Floats:
-        """Return upper confidence bounds of rows of features."""
-        return upper_bounds(candidates, self._gram, self._moment, float(self._subject.width))
-
-    def tell(self, features: Floats, reward: float | None) -> None:
-        """Add one person's statistics, release the node that ends here, take the new prefix."""
-        known = None if reward is None else centred(reward)
-        self._values.append(contribution(features, known, REWARD_CENTRE, corner=False))
-        for first, last in ended(len(self._values), self._subject.mode):
+    def add(self, value: Integers) -> Integers:
+        """Add one person's statistics, release the node that ends here, return the new prefix."""
+        self._values.append(value)
+        for first, last in ended(len(self._values), self._mode):
             exact: Integers = np.sum(self._values[first - 1 : last], axis=0)
-            released = self._noise.noisy_symmetric("sums", self._next, exact)
-            self._next += 1
+            released = self._noise.noisy_symmetric("sums", self._released, exact)
+            self._released += 1
             self._kept = [(cover, node) for cover, node in self._kept if cover[0] < first]
             self._kept.append(((first, last), released))
-        total = np.sum([node for _, node in self._kept], axis=0) / 2.0 ** (2 * FEATURE_BITS)
-        size = len(total) - 1
-        edge = 2 * float(self._subject.noise_scale) * np.sqrt(size * len(self._kept))
-        self._gram = raised(total[:size, :size], float(self._subject.shift) * edge)
-        self._moment = total[:size, size]
+        total: Integers = np.sum([node for _, node in self._kept], axis=0)
+        return total
+
+    def terms(self) -> int:
+        """Return the number of noisy nodes in the prefix."""
+        return len(self._kept)

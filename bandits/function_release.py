@@ -18,9 +18,8 @@ from math import sqrt
 from typing import ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bandits.learning.arrivals import Actions, Answered, replay
+from bandits.learning.arrivals import Actions, Answered, Course, replay
 from bandits.learning.contextual import Calibrated
 from bandits.private_prediction.function_learner import (
     FIRST_SHARES,
@@ -31,7 +30,8 @@ from bandits.private_prediction.function_learner import (
 )
 from bandits.private_prediction.public_grid import Eigenfeatures, PublicGrid
 from bandits.statistics import kernels
-from bandits.statistics.calibration import target
+from bandits.statistics.arrays import Floats, Integers
+from bandits.statistics.calibration import one_of, target
 from bandits.statistics.clipped_sums import CONTRIBUTION_BITS
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
@@ -51,8 +51,6 @@ from dpaccount.proof.search import approximate
 from mechanisms.shared import grid
 from mechanisms.shared.gaussian_noise import gaussian
 from mechanisms.subject import Domain, Rows, View
-
-Floats = NDArray[np.float64]
 
 LAWS: Final = ("gaussian", "k-norm")
 
@@ -94,8 +92,7 @@ class FunctionRelease(Calibrated):
                 f"{self.phases} phases need rounds from {least} to 1000000, and served from 0 to 1000000"
             )
         kernels.moderate("the bound of rewards", self.bound)
-        if self.law not in LAWS:
-            raise InputError(f"law is {self.law[:40]!r}", f"known: {', '.join(LAWS)}")
+        one_of("law", self.law, LAWS)
         if self.sigma is not None and (self.sigma <= 0 or self.law == "k-norm"):
             raise InputError(
                 "sigma is the deviation of Gaussian noise, above 0", "K-norm noise follows epsilon"
@@ -142,10 +139,8 @@ class FunctionRelease(Calibrated):
     # -------------------------------------------------------------- data and proof
 
     def domain(self) -> Domain:
-        """Return rows of a context and a reward for each action, both well beyond what is clipped."""
-        reach = 4 * float(self.bound)
-        low, high = (-0.5,) + (-reach,) * self.actions, (1.5,) + (reach,) * self.actions
-        return Domain(self.rounds + self.served, low, high, (False,) * len(low))
+        """Return rows of a context and a reward for each action."""
+        return self.grid.people(self.rounds + self.served, self.bound)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Vectors of norm at most 1, each learner's in one sum; own actions read the sums: billboard."""
@@ -195,7 +190,7 @@ class FunctionRelease(Calibrated):
         }
 
 
-class FunctionCourse:
+class FunctionCourse(Course):
     """A run over people with a context each; their actions are shown to them alone."""
 
     candidates = 1
@@ -213,7 +208,7 @@ class FunctionCourse:
         self._phases = subject.covers()
         self._actions: list[int] = []
         self._places: list[int] = []  #: of the phase under way
-        self._sums: list[NDArray[np.int64]] = []
+        self._sums: list[Integers] = []
         self._learner.begin(self._phases[0][1])
 
     def learner(self, subject: FunctionRelease) -> FunctionLearner:

@@ -11,9 +11,10 @@ from fractions import Fraction
 from math import isnan
 from typing import ClassVar
 
-from bandits.learning.arrivals import Floats
-from bandits.local_privacy.gp_ucb import PointGpUcb, prior_of
-from bandits.local_privacy.subject import LocalRewards, name_of
+from bandits.ldp_gp_ucb import PointGpUcb, prior_of
+from bandits.learning.arrivals import name_of
+from bandits.local_privacy.subject import LocalRewards
+from bandits.statistics.arrays import Floats
 from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import Theorem

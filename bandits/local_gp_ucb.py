@@ -15,14 +15,13 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandits.learning import contextual
-from bandits.learning.arrivals import Answered, replay
-from bandits.learning.features import Features
-from bandits.learning.gp_ucb import raised, upper_bounds
+from bandits.learning.arrivals import Answered, Course, replay
+from bandits.learning.gp_ucb import SolvedPosterior, raised
 from bandits.statistics import published_noise
-from bandits.statistics.calibration import least_sigma, target
+from bandits.statistics.arrays import Floats
+from bandits.statistics.calibration import least_sigma, one_of
 from bandits.statistics.second_moments import centred, contribution
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
@@ -45,7 +44,6 @@ from mechanisms.shared.gaussian_noise import distance, gaussian, least
 from mechanisms.subject import Domain, Rows, View
 from mechanisms.symmetric_gaussian import FEATURE_BITS, STEP
 
-Floats = NDArray[np.float64]
 HALF = Fraction(1, 2)
 ZETA = 0.1  #: failure probability in the published shift
 MESSAGE_BITS = 20  #: published messages lie on multiples of 2^−20
@@ -62,7 +60,6 @@ class LocalGpUcb(contextual.Contextual):
 
     source: ClassVar[str] = "Dubey 2021, Algorithm 3 and Lemmas 5-6; exact calibration is ours"
 
-    lengthscale: Fraction = Fraction(1)
     calibration: str = "exact"
     epsilon: Fraction = Fraction(4)
     delta: Fraction = Fraction(1, 10**6)
@@ -73,24 +70,17 @@ class LocalGpUcb(contextual.Contextual):
 
     def __post_init__(self) -> None:
         """Validate the parameters, before any charge."""
-        contextual.domain(self.rounds, self.candidates, self.dimension)
-        if self.calibration not in ("exact", "published"):
-            raise InputError(f"calibration is {self.calibration[:40]!r}", "known: exact, published")
-        target(self.epsilon, self.delta)
+        super().__post_init__()
+        one_of("calibration", self.calibration, ("exact", "published"))
         if min(self.nodes_per_axis, self.refresh) < 1:
             raise out_of_range("nodes_per_axis >= 1 and refresh >= 1")
-        if (self.sigma is not None and self.sigma <= 0) or min(self.shift, self.width) < 0:
-            raise out_of_range("sigma > 0, shift >= 0 and width >= 0")
+        if min(self.shift, self.width) < 0:
+            raise out_of_range("shift >= 0 and width >= 0")
         if self.features.size > 400:
             raise InputError(f"{self.features.size} features are too many", "at most 400")
 
     @cached_property
-    def features(self) -> Features:
-        """Return the public feature map."""
-        return self.feature_map(self.lengthscale)
-
-    @cached_property
-    def noise_scale(self) -> tuple[Fraction, Fraction]:
+    def noise_scales(self) -> tuple[Fraction, Fraction]:
         """Return the noise of an entry of φφᵀ off the diagonal, and of φy."""
         if self.calibration == "published":
             return published_noise.lemma5_sigmas(self.epsilon, self.delta, Fraction(1))
@@ -100,7 +90,7 @@ class LocalGpUcb(contextual.Contextual):
     def proof(self, delta: Fraction) -> Theorem:
         """One message a person, in one release; what others see is a function of messages."""
         whole = (
-            self._joint(self.noise_scale[0], delta) if self.calibration == "exact" else self._separate(delta)
+            self._joint(self.noise_scales[0], delta) if self.calibration == "exact" else self._separate(delta)
         )
         return local_view(whole, assume_view("local-gp-ucb", "others", "replay"))
 
@@ -121,7 +111,7 @@ class LocalGpUcb(contextual.Contextual):
 
         def parts(kind: str) -> list[Theorem]:
             found = []
-            for (name, count), sigma in zip(counts.items(), self.noise_scale, strict=True):
+            for (name, count), sigma in zip(counts.items(), self.noise_scales, strict=True):
                 query = linear(assume_ball(name, Fraction(1), REPLACE_ONE, "movement"))
                 far = distance(sigma, step, count)
                 one = (
@@ -172,7 +162,8 @@ class Client:
         """Return the index of the candidate with the largest bound, by the server's parameters."""
         size = candidates.shape[1]
         gram, moment = sent[:-size].reshape(size, size), sent[-size:]
-        return contextual.pick(upper_bounds(candidates, gram, moment, float(self._subject.width)), ties)
+        width = float(self._subject.width)
+        return contextual.pick(SolvedPosterior(gram, moment).upper_bounds(candidates, width), ties)
 
     def message(self, features: Floats, reward: float) -> Floats:
         """Return noisy φφᵀ and φy, the only things that leave: whole numbers of grid steps, in a row."""
@@ -190,25 +181,43 @@ class Client:
         return np.concatenate(parts).astype(np.float64)
 
 
-class Aggregator:
-    """The server: sums messages, and sends every client its learned parameters."""
+def _symmetric(upper: Floats, size: int) -> Floats:
+    """Return the symmetric matrix of this upper triangle, row by row."""
+    square = np.zeros((size, size))
+    square[np.triu_indices(size)] = upper
+    found: Floats = square + np.triu(square, 1).T
+    return found
+
+
+class LocalCourse(Course):
+    """The server: a person is shown (G, u) in a row and answers with a message, which is summed."""
+
+    last_is_read = False
 
     def __init__(self, subject: LocalGpUcb) -> None:
+        self.batches = contextual.together(subject.rounds, subject.refresh)
         size = subject.features.size
+        numbers = (size + 1) * (size + 2) // 2 if subject.calibration == "exact" else size * (size + 3) // 2
+        self.reward = Domain(1, (-MAX_MESSAGE,) * numbers, (MAX_MESSAGE,) * numbers, (True,) * numbers)
         self._subject, self._rounds = subject, 0
         self._matrix, self._vector = np.zeros((size, size)), np.zeros(size)
-        self.gram, self.moment = np.eye(size), np.zeros(size)
+        self._gram, self._moment = np.eye(size), np.zeros(size)
 
-    def receive(self, message: Floats | None) -> None:
-        """Add a message, or none; refresh the parameters: shifted to eigenvalues of at least 1."""
-        if message is not None:
+    def ask(self, context: Floats | None = None) -> Floats:
+        """Return the parameters by which a client scores its own candidates."""
+        return np.concatenate([self._gram.ravel(), self._moment])
+
+    def close(self, rewards: Floats, answered: Answered) -> None:
+        """Add the messages of the batch under way, and refresh the parameters: eigenvalues of at least 1."""
+        for message in rewards[answered]:
             matrix, vector = self._parts(message)
             self._matrix, self._vector = self._matrix + matrix, self._vector + vector
-        self._rounds += 1
-        if self._rounds % self._subject.refresh:
-            return
-        self.gram = raised(self._matrix, self._shift())
-        self.moment = self._vector
+        self._rounds += len(rewards)
+        self._gram, self._moment = raised(self._matrix, self._shift()), self._vector
+
+    def view(self) -> View:
+        """Return the learned parameters; the server knows no actions."""
+        return View(public={"gram": self._gram, "moment": self._moment})
 
     def _parts(self, message: Floats) -> tuple[Floats, Floats]:
         size = len(self._vector)
@@ -219,43 +228,8 @@ class Aggregator:
         return _symmetric(message[:-size], size), message[-size:]
 
     def _shift(self) -> float:
-        subject, (sigma, other), size = self._subject, self._subject.noise_scale, len(self._vector)
+        subject, (sigma, other), size = self._subject, self._subject.noise_scales, len(self._vector)
         if subject.calibration == "published":
             spectrum = published_noise.lemma6_spectrum(float(sigma), float(other), subject.rounds, size, ZETA)
-            return 2 * spectrum[0]
+            return 2 * spectrum.least
         return float(subject.shift) * 2 * float(sigma) * float(np.sqrt(size * self._rounds))
-
-
-def _symmetric(upper: Floats, size: int) -> Floats:
-    """Return the symmetric matrix of this upper triangle, row by row."""
-    square = np.zeros((size, size))
-    square[np.triu_indices(size)] = upper
-    found: Floats = square + np.triu(square, 1).T
-    return found
-
-
-class LocalCourse:
-    """The server's run: a person is shown (G, u) in a row, and answers with a message."""
-
-    last_is_read = False
-    context, candidates = None, 0
-
-    def __init__(self, subject: LocalGpUcb) -> None:
-        self.batches = contextual.together(subject.rounds, subject.refresh)
-        size = subject.features.size
-        numbers = (size + 1) * (size + 2) // 2 if subject.calibration == "exact" else size * (size + 3) // 2
-        self.reward = Domain(1, (-MAX_MESSAGE,) * numbers, (MAX_MESSAGE,) * numbers, (True,) * numbers)
-        self._server = Aggregator(subject)
-
-    def ask(self, context: Floats | None = None) -> Floats:
-        """Return the parameters by which a client scores its own candidates."""
-        return np.concatenate([self._server.gram.ravel(), self._server.moment])
-
-    def close(self, rewards: Floats, answered: Answered) -> None:
-        """Add the messages of the batch under way."""
-        for message, known in zip(rewards, answered.tolist(), strict=True):
-            self._server.receive(message if known else None)
-
-    def view(self) -> View:
-        """Return the learned parameters; the server knows no actions."""
-        return View(public={"gram": self._server.gram, "moment": self._server.moment})

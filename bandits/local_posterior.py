@@ -1,18 +1,81 @@
 """Local optimisation from residuals: people report their reward's deviation from a prediction.
 
 With the point the server shows a person μ(x), the posterior mean there, and a clip C: functions of
-earlier messages and of coins.  Their device answers by the channel for clip(y − μ, ±C)/C, by
-default in one bit.  Whatever μ and C are, the answer is drawn from one and the same table, so it is
-ε-DP for every history; C does not enter the privacy, only the noise, which is in units of C.
+earlier messages and of coins.  Their device answers by the channel for clip(y − μ, ±C)/C, by default in
+one bit.  For all μ and C the answer is drawn from the same table, so it is ε-DP for every
+history; C does not enter the privacy, only the noise, which is in units of C = min(B + R, R + k·sd(x)):
+the clip shrinks with what is not yet known, from B + R to about R.
+
+The posterior takes an answer a for what it is: of y − μ = f − μ + η the clip keeps a share
+κ = P(|f − μ| ≤ C − R) = erf((C − R)/(sd·√2)) at least, as |η| ≤ R, and by Stein's lemma E[a(f − μ)] = κ·var f
+for the linear update.  Points are drawn from the posterior (Thompson 1933), with a spread that fades.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import erf, sqrt
 from typing import ClassVar
 
-from bandits.local_privacy.posterior import ResidualPosterior
+import numpy as np
+
+from bandits.local_privacy.learner import Question
 from bandits.local_privacy.subject import LocalRewards
+from bandits.statistics.arrays import Floats
 from dpaccount.errors import out_of_range
+
+MIN_CLIP = 1e-3  #: of B + R: no clip is less, so that no reward is divided by nothing
+TINY = 1e-12
+
+
+class ResidualPosterior:
+    """Gaussian posterior of f on n points as mean [n] and root A [n, m] with AAᵀ its covariance.
+
+    A root follows an observation by rank one, in O(nm): no refit, and a draw is μ + A·ξ.  `bound` is B,
+    `noise_bound` R, `explore` the spread of the first draws in posterior deviations, which falls to none at
+    `rounds`; `keep` is k.  With `one_bit` an answer's variance is all there is to it.
+    """
+
+    def __init__(
+        self,
+        features: Floats,
+        bounds: tuple[float, float],
+        rounds: int,
+        spread: tuple[float, float],
+        coins: int,
+        *,
+        one_bit: bool,
+    ) -> None:
+        (self._bound, self._noise), (self._explore, self._keep) = bounds, spread
+        self._rounds, self._told, self._one_bit = rounds, 0, one_bit
+        self._rng = np.random.default_rng((coins, 0))
+        self.root = features * max(self._bound / 2, TINY)
+        self.mean = np.zeros(len(features))
+        self._share = 1.0
+
+    def ask(self) -> Question:
+        """Return the best point of a draw, what is expected there and the clip."""
+        fading = self._explore * max(1 - self._told / self._rounds, 0.0)
+        drawn = self.mean + fading * (self.root @ self._rng.standard_normal(self.root.shape[1]))
+        point = int(np.argmax(drawn))
+        deviation = max(sqrt(float(self.root[point] @ self.root[point])), TINY)
+        whole = self._bound + self._noise
+        clip = max(min(whole, self._noise + self._keep * deviation), MIN_CLIP * whole)
+        self._share = erf(max(clip - self._noise, 0.0) / (deviation * sqrt(2)))
+        return Question(point, float(self.mean[point]), clip)
+
+    def tell(self, point: int, value: float, variance: float | None) -> None:
+        """Learn from one message about a point, which without a channel is the reward itself."""
+        row = self.root[point].copy()
+        unsure, share = float(row @ row), 1.0 if variance is None else self._share
+        whole = variance or 0.0
+        if variance is None or not self._one_bit:  # the reward's own, uniform noise's at most R
+            whole += share**2 * unsure + self._noise**2 / 3 + TINY
+        explained = min(share**2 * unsure / whole, 1 - MIN_CLIP)
+        along = self.root @ row
+        self.mean += along * (share * (value - self.mean[point]) / whole)
+        if unsure > TINY**2:
+            self.root -= np.outer(along, row * ((1 - sqrt(1 - explained)) / unsure))
+        self._told += 1
 
 
 @dataclass(frozen=True)

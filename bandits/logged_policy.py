@@ -18,10 +18,10 @@ from math import sqrt
 from typing import ClassVar, Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandits.learning.arm_posterior import ArmPosterior, ArmPrior, posterior
 from bandits.simulation.replay import Offer, Offers, Replay
+from bandits.statistics.arrays import Floats, Integers
 from dpaccount.documents import Place
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise, NoNoise, rehearse
@@ -35,8 +35,6 @@ from mechanisms.subject import Domain, Rows, View
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
-
-Floats = NDArray[np.float64]
 
 MAX_SLOTS, MAX_BATCHES = 10_000_000, 512
 BATCHES, SHARE = 7, 10  #: batches before the last, and one's part of the slots: a tenth
@@ -202,7 +200,7 @@ class LoggedPolicy:
             public={"policies": np.array(policies), "values": values, "arm-sums": np.array(released)},
         )
 
-    def _belief(self, released: NDArray[np.int64]) -> ArmPosterior:
+    def _belief(self, released: Integers) -> ArmPosterior:
         """Return the posterior of the arms' means, from releases alone."""
         positions = tuple(map(float, self.positions)) if self.prior == "positions" else ()
         prior = ArmPrior(len(self.arms), len(self.contexts), positions)
@@ -273,7 +271,7 @@ class LoggedPolicy:
         known = "contexts help" if gain > reach else "contexts harm" if gain < -reach else "nothing is seen"
         return {**found, "over": self._order(overall), "says": known}
 
-    def _sure(self, released: NDArray[np.int64], weights: Floats) -> float:
+    def _sure(self, released: Integers, weights: Floats) -> float:
         """Return the probability that the first arm is best, by the final policy's posterior."""
         belief = self._belief(released)
         drawn = belief.draws(DRAWS, 1.0, np.random.default_rng(0))
@@ -284,7 +282,7 @@ class LoggedPolicy:
     def _order(self, values: Floats) -> list[str]:
         return [self.arms[a] for a in np.argsort(-values, kind="stable")]
 
-    def _warning(self, released: NDArray[np.int64]) -> str | None:
+    def _warning(self, released: Integers) -> str | None:
         """Compare the counts of all records, kept or skipped, with the declared shares."""
         _, counts, passed = self.counts.parts(released)
         logged = counts.sum(axis=(0, 1)) + passed[:-1].sum(axis=0)  # the last batch skips no record

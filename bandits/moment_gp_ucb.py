@@ -12,19 +12,17 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandits.learning import contextual
-from bandits.learning.public_moments import MomentBandit
+from bandits.learning.contextual import Learner, MomentBandit
 from bandits.statistics import continual_sums
-from bandits.statistics.calibration import target
+from bandits.statistics.arrays import Floats, Integers
+from bandits.statistics.calibration import one_of
 from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF, contribution
-from dpaccount.errors import InputError, out_of_range
+from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
-from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball, assume_view, billboard
-from mechanisms.subject import Rows, View
+from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball
 
-Floats = NDArray[np.float64]
 PRECISION = 4.0  #: of every weight before anything is learned, where it is assumed
 PRECISIONS = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0)  #: of which the likeliest is taken, where it is estimated
 PRIORS = ("assumed", "estimated")
@@ -56,63 +54,39 @@ class MomentGpUcb(MomentBandit):
     def __post_init__(self) -> None:
         """Validate the parameters, before any charge."""
         continual_sums.known_stream(self.stream)
-        contextual.domain(self.rounds, self.candidates, self.dimension)
-        if self.prior not in PRIORS:
-            raise InputError(f"prior is {self.prior[:40]!r}", f"known: {', '.join(PRIORS)}")
+        super().__post_init__()
+        one_of("prior", self.prior, PRIORS)
         if min(self.size, self.refresh) < 1 or min(self.width, self.growth) < 0 or self.growth > 1:
             raise out_of_range("size >= 1, refresh >= 1, width >= 0 and growth in [0, 1]")
-        if self.sigma is not None and self.sigma <= 0:
-            raise InputError(f"sigma is {float(self.sigma)}", "it must be above 0")
         largest = max(self.refresh, int(self.growth * self.rounds))
         rows = len(self.ends) if self.growth else -(-self.rounds // self.refresh)
         continual_sums.stays_exact(self.stream, rows, largest, CONTRIBUTION_BITS)
-        target(self.epsilon, self.delta)
-        self.feature_map(self.lengthscale)
+        self.kernel_features  # noqa: B018  # refuses a kernel without such features
 
     @cached_property
     def batches(self) -> list[Cover]:
         """Return the people of every batch."""
         return contextual.together(self.rounds, self.refresh, self.growth)
 
-    @property
-    def ends(self) -> list[int]:
-        """Return the last person of every batch that is summed: of all but the last, on which nobody acts."""
-        return [last for _, last in self.batches[:-1] or self.batches]
-
-    def proof(self, delta: Fraction) -> Theorem:
-        """Moments in the ball of radius ½, a stream of prefix sums of batches, billboard."""
-        return billboard(
-            self._sums(self.noise_scale, delta), assume_view("moment-gp-ucb", "others", "replay")
-        )
-
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person = assume_ball("moments", HALF, REPLACE_ONE, "movement")
         return continual_sums.vector_proof(
-            self.stream, person, sigma, self.ends, self.features.phi.size, CONTRIBUTION_BITS, delta
+            self.stream, person, sigma, self.ends, self.features.size, CONTRIBUTION_BITS, delta
         )
 
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
-        """Serve every person once, in order; a person sees their own action only."""
-        return contextual.served(self.course(noise, coins), data, self.candidates)
-
-    def course(self, noise: Noise, coins: int) -> contextual.ContextualCourse:
-        """Return a run for people who come one by one: `refresh` of them share a posterior, and a batch."""
-        learner = Learner(self, noise)
-        return contextual.ContextualCourse(
-            self.domain(), self.candidates, self.features.phi, learner, coins, self.batches
-        )
+    def learner(self, noise: Noise) -> Learner:
+        """Return the learner: a batch is a round of the stream."""
+        sums = continual_sums.vector_sums(self.stream, noise, self.ends, self.features.size)
+        return Learner(MomentBelief(self), sums.add, self.ends)
 
 
-class Learner:
-    """Scores and learning; all that is learned passes through the noisy stream."""
+class MomentBelief:
+    """Independent normal weights, one for each feature; the policy is an upper confidence bound."""
 
-    def __init__(self, subject: MomentGpUcb, noise: Noise) -> None:
+    def __init__(self, subject: MomentGpUcb) -> None:
         self._subject, self._eigenvalues = subject, subject.features.eigenvalues
         size = len(self._eigenvalues)
-        self._ends = frozenset(subject.ends)
-        self._sums = continual_sums.vector_sums(subject.stream, noise, subject.ends, size)
-        self._batch, self._people = np.zeros(size, dtype=np.int64), 0
-        self._mean = np.zeros(size)
+        self._mean, self._rounds = np.zeros(size), 0
         self._precision = PRECISION if subject.prior == "assumed" else PRECISIONS[0]
         self._variance = np.full(size, 1 / self._precision)
 
@@ -123,33 +97,24 @@ class Learner:
             found = found + float(self._subject.width) * np.sqrt(candidates**2 @ self._variance)
         return found
 
-    def tell(self, features: Floats, reward: float | None) -> None:
-        """Add one person's moment, and release the batch's when it is complete.
+    def contribution(self, features: Floats, reward: float | None) -> Integers:
+        """Return φ(y − ½)."""
+        return contribution(features, reward)
 
-        Rewards outside [0, 1] are clipped, NaN counts as ½.
-        """
-        self._batch = self._batch + contribution(features, reward)
-        self._people += 1
-        if self._people in self._ends:
-            released = self._sums.add(self._batch)
-            self._batch = np.zeros_like(self._batch)
-            self._settle(released / 2.0**CONTRIBUTION_BITS, self._people)
-
-    def _deviation(self) -> float:
-        """Return the standard deviation of the latest prefix's noise, for released noise of 1."""
-        return continual_sums.deviation(self._subject.stream, self._sums.rounds, len(self._ends))
-
-    def _settle(self, moment: Floats, t: int) -> None:
+    def learn(self, released: Floats, people: int) -> None:
         """Take u = Hθ + noise with H = t·Σ_pub: diagonal in the public domain's principal directions.
 
         The noise is the stream's s², the rewards' .22H, and what Σφφᵀ − tΣ_pub does to θ: with independent
         entries of variance t²Σ_iiΣ_jj it adds t²Σ_ii·Σ_j Σ_jj q_j, q the present guess of θ².
         """
-        known = t * self._eigenvalues
+        subject, moment = self._subject, released / 2.0**CONTRIBUTION_BITS
+        self._rounds += 1
+        deviation = continual_sums.deviation(subject.stream, self._rounds, len(subject.ends))
+        known = people * self._eigenvalues
         guess = np.minimum(self._mean**2 + self._variance, 0.25)
-        noise = (float(self._subject.noise_scale) * self._deviation()) ** 2
-        error = noise + t * known * float(self._eigenvalues @ guess) + REWARD_NOISE * known
-        if self._subject.prior == "estimated":
+        noise = (float(subject.noise_scale) * deviation) ** 2
+        error = noise + people * known * float(self._eigenvalues @ guess) + REWARD_NOISE * known
+        if subject.prior == "estimated":
             self._precision = max(PRECISIONS, key=lambda one: _likelihood(moment, known**2 / one + error))
         self._variance = 1 / (self._precision + known**2 / error)
         self._mean = self._variance * known * moment / error

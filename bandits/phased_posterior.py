@@ -17,23 +17,24 @@ actions included.  It holds for public contexts only: a private context would mo
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import ceil, sqrt
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from bandits.learning.arrivals import TOLD, Actions, Answered, replay
-from bandits.simulation.surfaces import Indices, Surface, surface
+from bandits.learning.arrivals import Answered
+from bandits.simulation.surfaces import Indices, SurfaceBandit, SurfaceCourse, surface
 from bandits.statistics import clipped_sums, kernels
 from bandits.statistics.additive_model import SCALES, AdditiveModel
-from bandits.statistics.calibration import least_sigma, target
+from bandits.statistics.arrays import Floats, Integers
+from bandits.statistics.calibration import one_of, target
 from bandits.statistics.clipped_sums import CONTRIBUTION_BITS, RewardNoise
+from bandits.statistics.continual_sums import FactorRows
+from bandits.statistics.linear_posterior import LinearPosterior, evidence
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers
 from dpaccount.proof import (
     REPLACE_ONE,
     Cover,
@@ -48,9 +49,7 @@ from dpaccount.proof import (
 from mechanisms.continual import factors
 from mechanisms.shared import grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
-from mechanisms.subject import Domain, Rows, View, shown, wide
-
-Floats = NDArray[np.float64]
+from mechanisms.subject import shown
 
 FIRST, GROWTH, LEAST = 60, 1.3, 30  #: batches after the first: 60, 78, 101, …; the first at least 30
 CROWD = 0.07  #: or so many people for σ² and feature, if more: fewer would drown in a batch's noise
@@ -68,22 +67,17 @@ EXPLORE = 0.8  #: Thompson draws spread by this much of the posterior's width, f
 
 
 @dataclass(frozen=True)
-class PhasedPosterior:
-    """Play `rounds` points of a known domain for an unknown `surface`; a person's reward is private.
+class PhasedPosterior(SurfaceBandit):
+    """Play points of a known domain; a person's reward is private.
 
-    A record is what a person's reward has beyond the surface, so any reward can be any other's
-    neighbour.  `sigma` is the noise in units of 2C; left out, the least that is proved to meet
+    `sigma` is the noise in units of 2C; left out, the least that is proved to meet
     (`epsilon`, `delta`).  `stream` says whether the noise of batches is ``separate`` or ``correlated``; it is
     ``chosen`` by σ and the number of features.  `kernel`: the prior's, squared-exponential or Matérn's.
     `reward_noise`: a reward's deviation about its mean is ``assumed``, .1, or ``estimated`` from releases.
     """
 
     source: ClassVar[str] = "ours; Thompson sampling over noisy batch sums, noise-aware linear posterior"
-    status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
 
-    surface: str = "camelback"
-    rounds: int = 10_000
     epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(1, 10**6)
     sigma: Fraction | None = None
@@ -93,11 +87,8 @@ class PhasedPosterior:
 
     def __post_init__(self) -> None:
         """Validate the parameters, before any charge."""
-        if self.stream not in STREAMS:
-            raise InputError(f"stream is {self.stream[:40]!r}", f"known: {', '.join(STREAMS)}")
-        if self.reward_noise not in REWARD_NOISES:
-            known = ", ".join(REWARD_NOISES)
-            raise InputError(f"reward_noise is {self.reward_noise[:40]!r}", f"known: {known}")
+        one_of("stream", self.stream, STREAMS)
+        one_of("reward_noise", self.reward_noise, REWARD_NOISES)
         if self.rounds < 2 or self.rounds > 10**6:
             raise InputError(f"rounds is {self.rounds}", "it lies in 2 ... 1000000")
         if self.sigma is not None and not Fraction(1, 1000) <= self.sigma <= 10**6:
@@ -106,22 +97,10 @@ class PhasedPosterior:
         kernels.known(self.kernel, Fraction(1))
         surface(self.surface)
 
-    @cached_property
-    def world(self) -> Surface:
-        """Return the surface; the learner reads its points, never its values."""
-        return surface(self.surface)
-
     @property
     def model(self) -> AdditiveModel:
         """Return the public features and priors."""
         return model_of(self.surface, self.kernel)
-
-    @cached_property
-    def noise_scale(self) -> Fraction:
-        """Return σ: as given, or calibrated."""
-        if self.sigma is not None:
-            return self.sigma
-        return least_sigma(lambda sigma: self._batches(sigma, self.delta), self.epsilon, self.delta)
 
     @property
     def crowd(self) -> float:
@@ -159,10 +138,6 @@ class PhasedPosterior:
         )
         return found
 
-    def domain(self) -> Domain:
-        """Return one number a person, well beyond what is clipped."""
-        return wide(self.rounds, 1, 4.0)
-
     def proof(self, delta: Fraction) -> Theorem:
         """One vector of norm at most 1 a person, in one batch: Gaussian noise of 2σ on sums, or on rows."""
         whole = (
@@ -179,51 +154,39 @@ class PhasedPosterior:
         step, numbers = grid.step(CONTRIBUTION_BITS + WEIGHTS), len(covers) * (1 + self.model.size)
         return gaussian(rows, 2 * self.noise_scale, step, numbers, "batch", delta, unchanged)
 
-    def _batches(self, sigma: Fraction, delta: Fraction, covers: list[Cover] | None = None) -> Theorem:
+    def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
+        return self._batches(sigma, delta, [(1, self.rounds)])  # no batch costs more than one of everybody
+
+    def _batches(self, sigma: Fraction, delta: Fraction, covers: list[Cover]) -> Theorem:
         inside = assume_ball("batch", Fraction(1), REPLACE_ONE, "movement", source="dp-output")
-        batches = assume_covers("batch", covers or [(1, self.rounds)], "movement")
+        batches = assume_covers("batch", covers, "movement")
         step, numbers = grid.step(CONTRIBUTION_BITS), 1 + self.model.size
         return gaussian(
             linear(inside), 2 * sigma, step, numbers, "batch", delta, lambda one: nodes(one, batches)
         )
-
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
-        """Serve every person once; everyone sees the points played and the sums released."""
-
-        def pays(first: int, shown: list[Actions]) -> Floats:
-            return self.world.value(np.array(shown)) + data[first : first + len(shown), 0]
-
-        return replay(self.course(noise, coins), None, pays)
 
     def course(self, noise: Noise, coins: int) -> "PosteriorCourse":
         """Return a run for people who come one by one."""
         return PosteriorCourse(self, noise, coins)
 
 
-class PosteriorCourse:
-    """A run over people to whom all points are offered; everyone sees the points and the sums."""
-
-    last_is_read = True
-    context, candidates = None, 0
-    reward = TOLD
+class PosteriorCourse(SurfaceCourse):
+    """A run of batches, each of which ends a noisy row."""
 
     def __init__(self, subject: PhasedPosterior, noise: Noise, coins: int) -> None:
-        self.batches = subject.covers()
-        self._noise, self._groups = noise, len(subject.model.groups)
-        self._weights, self._bits = subject.weights(), WEIGHTS if subject.correlated else 0
+        super().__init__(subject.covers(), len(subject.model.groups))
+        weights, self._bits = subject.weights(), WEIGHTS if subject.correlated else 0
+        self._rows = FactorRows(weights, lambda number, row: noise.noisy("batch", number, row))
         self._learner = Learner(
             *(subject.model, float(subject.noise_scale), subject.rounds, coins),
-            self._weights / 2.0**self._bits,
+            weights / 2.0**self._bits,
             None if subject.reward_noise == "estimated" else OWN_NOISE,
         )
-        self._exact: list[Integers] = []  #: every batch's sum, of which rows are made
         self._offered: list[Indices] = []  #: the points of the batch under way that nobody was shown yet
-        self._shown: list[Indices] = []
-        self._sums: list[Integers] = []
 
     def ask(self, context: Floats | None = None) -> Indices:
         """Return the point that this person is shown: its place in the grid of every group."""
-        if len(self._shown) == self.batches[len(self._sums)][0] - 1:
+        if self._begins:
             first, last = self.batches[len(self._sums)]
             final = len(self._sums) == len(self.batches) - 1
             self._offered = list(self._learner.ask(first - 1, last, final=final))[::-1]
@@ -232,18 +195,8 @@ class PosteriorCourse:
 
     def close(self, rewards: Floats, answered: Answered) -> None:
         """Release the row that ends with the batch under way, and learn from it."""
-        number = len(self._sums)
-        self._exact.append(self._learner.contributions(rewards, answered))
-        kept = range(number + 1) if self._bits else [number]
-        row = np.sum([self._weights[number, b] * self._exact[b] for b in kept], axis=0)
-        self._sums.append(self._noise.noisy("batch", number, row))
+        self._sums.append(self._rows.add(self._learner.contributions(rewards, answered)))
         self._learner.tell(self._sums[-1] / 2.0 ** (CONTRIBUTION_BITS + self._bits))
-
-    def view(self) -> View:
-        """Return the points played, and the sums one after another."""
-        points = np.array(self._shown, dtype=np.int64).reshape(-1, self._groups)
-        sums = np.array(self._sums, dtype=np.int64).reshape(-1)
-        return View(public={"points": points, "sums": sums})
 
 
 @lru_cache(maxsize=4)
@@ -275,8 +228,7 @@ class Learner:
         self._past: list[tuple[Floats, float]] = []  #: H beside H·θ̂, and rewards' noise, of batches in rows
         self._rng = np.random.default_rng(coins)  # apart from the noise
         (self._scale, self._length), self._told, self._own = START, 0, RewardNoise(own)
-        self._information = np.zeros((model.size, model.size))
-        self._moment = np.zeros(model.size)
+        self._observed = LinearPosterior(model.size)
         self._settle()
 
     # ------------------------------------------------------------------ a batch
@@ -356,7 +308,7 @@ class Learner:
         self._clip, self._slope, self._unsure = clip.bound, clip.slope, unsure
         self._spread = clip.rest(unsure)
 
-    def contributions(self, rewards: Floats, answered: Answered | None = None) -> NDArray[np.int64]:
+    def contributions(self, rewards: Floats, answered: Answered | None = None) -> Integers:
         """Return the exact sum of g·clip(y − φᵀθ̂, ±C)/C in grid units; each person's has norm at most 1.
 
         Who did not answer adds zero; without `answered` everyone did.
@@ -386,9 +338,7 @@ class Learner:
         observed = self._inward(released) + known
         if self._own.estimated and self._told:
             self._weigh(shape, noise, observed)
-        information, moment = clipped_sums.learned(shape, noise, observed)
-        self._information += information
-        self._moment += moment
+        self._observed.learn(shape, noise, observed)
         self._told += 1
         if self._told >= CHOOSING:
             self._choose_prior()
@@ -422,8 +372,9 @@ class Learner:
     def _settle(self) -> None:
         """Compute mean θ̂ and the parts of the covariance P = L(I + LᵀJL)⁻¹Lᵀ."""
         prior = self._prior = self._model.prior_root(self._scale, self._length)
-        self._factor = cholesky(prior.around(self._information), lower=True, overwrite_a=True)
-        self._mean = prior.times(cho_solve((self._factor, True), prior.transposed_times(self._moment)))
+        inner, moment = prior.around(self._observed.information), self._observed.moment
+        self._factor = cholesky(inner, lower=True, overwrite_a=True)
+        self._mean = prior.times(cho_solve((self._factor, True), prior.transposed_times(moment)))
 
     def _choose_prior(self) -> None:
         """Move to the scale and length of largest marginal likelihood of the releases; at first among all."""
@@ -437,9 +388,8 @@ class Learner:
         self._scale, self._length = max(known, key=lambda option: self._evidence(*option))
 
     def _evidence(self, scale: int, length: int) -> float:
-        """Return ln p(releases) up to a constant, −½ ln det(I + ΛJ) + ½ hᵀ(Λ⁻¹ + J)⁻¹h, plus the prior's."""
+        """Return ln p(releases) up to a constant, plus the prior's of scale and length."""
         prior = self._model.prior_root(scale, length)
-        factor = cholesky(prior.around(self._information), lower=True, overwrite_a=True)
-        fitted = solve_triangular(factor, prior.transposed_times(self._moment), lower=True)
         away = (scale - START[0]) ** 2 + (length - START[1]) ** 2
-        return float(fitted @ fitted / 2 - np.log(np.diag(factor)).sum()) - away / 2
+        known = prior.around(self._observed.information), prior.transposed_times(self._observed.moment)
+        return evidence(*known) - away / 2

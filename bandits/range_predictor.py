@@ -9,13 +9,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandits.private_prediction import covariance
 from bandits.private_prediction.predictor import REACH, Predictor
-from dpaccount.noise.samplers import Integers
-
-Floats = NDArray[np.float64]
+from bandits.statistics.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)

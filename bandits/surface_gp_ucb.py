@@ -15,25 +15,23 @@ from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from bandits.learning.arrivals import TOLD, Actions, Answered, replay
+from bandits.learning.arrivals import Actions, Answered
 from bandits.learning.contextual import pick
 from bandits.learning.features import eigenfeatures, quadrature_features
-from bandits.simulation.surfaces import Surface, surface
+from bandits.learning.gp_ucb import SolvedPosterior, raised
+from bandits.simulation.surfaces import SurfaceBandit, SurfaceCourse, surface
 from bandits.statistics import continual_sums, kernels, published_noise
-from bandits.statistics.calibration import least_sigma, target
+from bandits.statistics.arrays import Floats, Integers
+from bandits.statistics.calibration import one_of, target
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_covers, assume_rank_one
 from mechanisms.continual.tree_sums import TreeSums
 from mechanisms.shared import grid
-from mechanisms.subject import Domain, Rows, View, shown, wide
+from mechanisms.subject import shown
 from mechanisms.symmetric_gaussian import FEATURE_BITS
 
-Floats = NDArray[np.float64]
 REWARD_BOUND = Fraction(1)  #: rewards are clipped to [−1, 1]
 CALIBRATIONS = ("exact", "published")
 ZETA = 0.1  #: failure probability in the published shift; the paper's experiments do not say theirs
@@ -43,10 +41,10 @@ BASES = ("eigen", "quadrature")
 
 
 @dataclass(frozen=True)
-class SurfaceGpUcb:
-    """Play `rounds` points of a known domain for an unknown `surface`, `batch` people a point (at most half).
+class SurfaceGpUcb(SurfaceBandit):
+    """Play points of a known domain, `batch` people a point (at most half of all people).
 
-    A record is what a person's reward has beyond the surface.  `calibration`: ``published`` has the noise of
+    `calibration`: ``published`` has the noise of
     Lemma 2 as its proof reads, for |y| ≤ 1, and the shift of Lemma 3; ``exact`` the least noise that is
     proved, without the corner y².  `width` is the confidence width.
 
@@ -58,11 +56,7 @@ class SurfaceGpUcb:
     source: ClassVar[str] = (
         "Dubey 2021, Algorithms 1-2, Lemmas 2-3 and section 6.2; exact calibration is ours"
     )
-    status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
 
-    surface: str = "camelback"
-    rounds: int = 10_000
     batch: int = 25
     kernel: str = "squared-exponential"
     basis: str = "eigen"
@@ -78,15 +72,12 @@ class SurfaceGpUcb:
         """Validate the parameters, before any charge."""
         if not 1 <= self.batch <= 1000 or not 2 <= self.rounds <= 1000 * self.batch:
             raise out_of_range("a batch of 1 ... 1000 people, at least 2 rounds and at most 1000 batches")
-        if self.calibration not in CALIBRATIONS:
-            raise InputError(f"calibration is {self.calibration[:40]!r}", f"known: {', '.join(CALIBRATIONS)}")
+        one_of("calibration", self.calibration, CALIBRATIONS)
         kernels.known(self.kernel, REWARD_BOUND)
-        if self.basis not in BASES:
-            raise InputError(f"basis is {self.basis[:40]!r}", f"known: {', '.join(BASES)}")
+        one_of("basis", self.basis, BASES)
         if not 1 <= self.nodes_per_axis <= 16 or self.width < 0 or not 0 < self.error < 1:
             raise out_of_range("1 ... 16 nodes_per_axis, width >= 0 and error in (0, 1)")
-        if self.sigma is not None and self.sigma <= 0:
-            raise InputError(f"sigma is {float(self.sigma)}", "it must be above 0")
+        self.check_sigma()
         target(self.epsilon, self.delta)
         surface(self.surface)
         self._check_error()
@@ -106,11 +97,6 @@ class SurfaceGpUcb:
                 )
 
     @cached_property
-    def world(self) -> Surface:
-        """Return the surface; the learner reads its points, never its values."""
-        return surface(self.surface)
-
-    @cached_property
     def features(self) -> tuple[Floats, ...]:
         """Return the features of every group's grid points; a point's are the groups' side by side.
 
@@ -126,11 +112,9 @@ class SurfaceGpUcb:
     @cached_property
     def noise_scale(self) -> Fraction:
         """Return σ: as given, by Lemma 2, or the least that is proved to be enough."""
-        if self.sigma is not None:
-            return self.sigma
-        if self.calibration == "published":
+        if self.sigma is None and self.calibration == "published":
             return published_noise.lemma2_sigma(self.epsilon, self.delta, self.rounds, REWARD_BOUND)
-        return least_sigma(lambda sigma: self._sums(sigma, self.delta), self.epsilon, self.delta)
+        return super().noise_scale
 
     @property
     def together(self) -> int:
@@ -150,10 +134,6 @@ class SurfaceGpUcb:
             (self.together * (b - (b & -b)) + 1, self.together * b) for b in range(1, len(self.batches()))
         ]
 
-    def domain(self) -> Domain:
-        """Return one number a person, well beyond what is clipped."""
-        return wide(self.rounds, 1, 4.0)
-
     def proof(self, delta: Fraction) -> Theorem:
         """Rank-one sensitivity, symmetric noise per node, each person in the nodes of the tree over them."""
         return shown(self._sums(self.noise_scale, delta), "surface-gp-ucb")
@@ -166,17 +146,9 @@ class SurfaceGpUcb:
         covers = assume_covers("statistics", self.covers(), "movement")
         return continual_sums.matrix_proof(person, sigma, covers, self.size + 1, 2 * FEATURE_BITS, delta)
 
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
-        """Serve every person once; everyone sees the points played and the sums released."""
-
-        def pays(first: int, shown: list[Actions]) -> Floats:
-            return self.world.value(shown[0]) + data[first : first + len(shown), 0]
-
-        return replay(self.course(noise, coins), None, pays)
-
-    def course(self, noise: Noise, coins: int) -> "SurfaceCourse":
+    def course(self, noise: Noise, coins: int) -> "TreeCourse":
         """Return a run for people who come one by one: `batch` of them are shown one point."""
-        return SurfaceCourse(self, noise, coins)
+        return TreeCourse(self, noise, coins)
 
 
 @lru_cache(maxsize=8)  # public, and the same in every run of a subject
@@ -196,22 +168,15 @@ def _features(name: str, kernel: str, basis: str, error: Fraction, per_axis: int
     return tuple(made[id(points)] for points in world.points)
 
 
-class SurfaceCourse:
-    """A run over people to whom all points are offered; everyone sees the points and the sums.
-
-    Nobody acts on the last batch's rewards.
-    """
+class TreeCourse(SurfaceCourse):
+    """A run of batches whose sums enter a tree; no action uses the last batch's rewards."""
 
     last_is_read = False
-    context, candidates = None, 0
-    reward = TOLD
 
     def __init__(self, subject: SurfaceGpUcb, noise: Noise, coins: int) -> None:
-        self.batches = subject.batches()
+        super().__init__(subject.batches(), len(subject.features))
         self._coins = np.random.default_rng(coins)  # ties only; apart from the noise
-        self._learner, self._size, self._groups = Learner(subject), subject.size + 1, len(subject.features)
-        self._shown: list[Actions] = []
-        self._sums: list[Integers] = []
+        self._learner, self._size = Learner(subject), subject.size + 1
 
         def release(node: tuple[int, int], exact: Integers) -> Integers:
             level, index = node
@@ -221,8 +186,7 @@ class SurfaceCourse:
 
     def ask(self, context: Floats | None = None) -> Actions:
         """Return the point that this person is shown: its place in the grid of every group."""
-        begins = len(self._shown) == self.batches[len(self._sums)][0] - 1
-        self._shown.append(self._learner.ask(self._coins) if begins else self._shown[-1])
+        self._shown.append(self._learner.ask(self._coins) if self._begins else self._shown[-1])
         return self._shown[-1]
 
     def close(self, rewards: Floats, answered: Answered) -> None:
@@ -231,11 +195,8 @@ class SurfaceCourse:
         self._sums.append(self._tree.add(exact))
         self._learner.tell(self._sums[-1] / 2.0 ** (2 * FEATURE_BITS))
 
-    def view(self) -> View:
-        """Return the points played, and the prefix sums."""
-        points = np.array(self._shown, dtype=np.int64).reshape(-1, self._groups)
-        sums = np.array(self._sums, dtype=np.int64).reshape(-1, self._size, self._size)
-        return View(public={"points": points, "sums": sums})
+    def _released(self) -> Integers:
+        return np.array(self._sums, dtype=np.int64).reshape(-1, self._size, self._size)
 
 
 class Learner:
@@ -245,36 +206,35 @@ class Learner:
         self._subject, self._features = subject, subject.features
         edges = np.cumsum([0, *(features.shape[1] for features in self._features)])
         self._slices = [slice(a, b) for a, b in pairwise(edges.tolist())]
-        self._mean, self._inverse = np.zeros(subject.size), np.eye(subject.size)
+        self._posterior = SolvedPosterior(np.eye(subject.size), np.zeros(subject.size))
         self._width = float(subject.width)
 
-    def ask(self, rng: np.random.Generator) -> NDArray[np.int64]:
+    def ask(self, rng: np.random.Generator) -> Integers:
         """Return a point of large φᵀθ + width·√(φᵀV⁻¹φ); ties fall by a coin.
 
         From the point of the largest mean, group by group: the best point of one, the others held.
         """
         pairs = list(zip(self._slices, self._features, strict=True))
-        chosen = [pick(f @ self._mean[part], rng.random(len(f))) for part, f in pairs]
-        along = self._inverse @ self._of(chosen)
+        mean, inverse = self._posterior.mean, self._posterior.inverse
+        chosen = [pick(f @ mean[part], rng.random(len(f))) for part, f in pairs]
+        along = inverse @ self._of(chosen)
         square = float(self._of(chosen) @ along)
         for g, (part, features) in [*enumerate(pairs)] * SWEEPS:
             away = features - features[chosen[g]]
-            squares = (
-                square + 2 * away @ along[part] + ((away @ self._inverse[part, part]) * away).sum(axis=1)
-            )
-            bounds = features @ self._mean[part] + self._width * np.sqrt(np.maximum(squares, 0.0))
+            squares = square + 2 * away @ along[part] + ((away @ inverse[part, part]) * away).sum(axis=1)
+            bounds = features @ mean[part] + self._width * np.sqrt(np.maximum(squares, 0.0))
             chosen[g] = pick(bounds, rng.random(len(bounds)))
-            along = along + self._inverse[:, part] @ away[chosen[g]]
+            along = along + inverse[:, part] @ away[chosen[g]]
             square = float(squares[chosen[g]])
         return np.array(chosen)
 
-    def _of(self, point: Sequence[int] | NDArray[np.int64]) -> Floats:
+    def _of(self, point: Sequence[int] | Integers) -> Floats:
         """Return the features φ of a point."""
         return np.concatenate([f[i] for f, i in zip(self._features, point, strict=True)])
 
     def contributions(
         self,
-        point: Sequence[int] | NDArray[np.int64],
+        point: Sequence[int] | Integers,
         rewards: Floats,
         answered: Answered | None = None,
     ) -> Integers:
@@ -296,18 +256,12 @@ class Learner:
     def tell(self, released: Floats) -> None:
         """Take (G, u) from a noisy prefix: V = G + I + shift, positive definite, θ = V⁻¹u."""
         gram, moment = released[:-1, :-1], released[:-1, -1]
-        whole = gram + (1 + self._shift()) * np.eye(len(gram))
-        try:
-            self._inverse = cho_solve(cho_factor(whole), np.eye(len(gram)))
-        except LinAlgError:  # noise beyond the shift: eigenvalues below 1 are raised to 1
-            values, vectors = np.linalg.eigh(whole)
-            self._inverse = (vectors / np.maximum(values, 1.0)) @ vectors.T
-        self._mean = self._inverse @ moment
+        self._posterior = SolvedPosterior(raised(gram, self._shift()), moment)
 
     def _shift(self) -> float:
         """Return 2Λ of Lemma 3, or twice the spectral edge 2σ√m of as many nodes as a prefix may have."""
         subject, sigma = self._subject, float(self._subject.noise_scale)
         if subject.calibration == "published":
-            return 2 * published_noise.lemma3_spectrum(sigma, subject.rounds, subject.size, ZETA)[0]
+            return 2 * published_noise.lemma3_spectrum(sigma, subject.rounds, subject.size, ZETA).least
         nodes = len(subject.covers()).bit_length()
         return float(4 * sigma * np.sqrt(subject.size * nodes))

@@ -13,7 +13,6 @@ from math import ceil, floor
 from typing import ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandits.private_prediction import covariance
 from bandits.private_prediction.predictor import REACH, Predictor
@@ -31,12 +30,11 @@ from bandits.simulation.information_gain import (
     greedy_gain,
     spectral_upper_bound,
 )
+from bandits.statistics.arrays import Floats, Integers
+from bandits.statistics.calibration import one_of
 from dpaccount.errors import InputError
-from dpaccount.noise.samplers import Integers
 from dpaccount.numerics.intervals import precision
 from mechanisms.subject import View
-
-Floats = NDArray[np.float64]
 
 RIDGES: Final = ("noise-variance", "public")
 ENCLOSED: Final = 256  #: places of a grid on which the supremum is evaluated in balls, at most
@@ -74,8 +72,7 @@ class Usca(Predictor):
     def __post_init__(self) -> None:
         """Validate the parameters, before any charge."""
         super().__post_init__()
-        if self.tau not in RIDGES:
-            raise InputError(f"tau is {self.tau[:40]!r}", f"known: {', '.join(RIDGES)}")
+        one_of("tau", self.tau, RIDGES)
         if not self.noise_variance > 0:
             raise InputError(f"tau is the noise variance, {float(self.noise_variance):g}", "it is above 0")
         if self.gamma is not None and self.gamma < (least := gained(self.grid, self.rounds, self.ridge)):

@@ -129,7 +129,7 @@ def whole(name: str, rounds: int, *, secure: bool) -> str:
         subject = MomentGpUcb(
             rounds=rounds, candidates=4, nodes_per_axis=8, size=64, stream="buffered-toeplitz", refresh=16
         )
-        size = subject.features.phi.size
+        size = subject.features.size
         rng = np.random.default_rng(1)
         points = rng.uniform(-1, 1, (rounds, 8))
         mean = np.exp(-((points.reshape(rounds, 4, 2) - 0.3) ** 2).sum(axis=2))

@@ -16,11 +16,11 @@ import time
 
 import numpy as np
 
+from bandits.ldp_ata_gp_ucb import AdaptivelyTruncatedGpUcb
+from bandits.ldp_moma_gp_ucb import MedianOfMeansGpUcb, median_choice
+from bandits.ldp_tgp_ucb import TruncatedGpUcb
 from bandits.learning.nystrom import embedding
-from bandits.local_privacy.ata import AdaptivelyTruncatedGpUcb
-from bandits.local_privacy.moma import MedianOfMeansGpUcb, median_choice
 from bandits.local_privacy.payoffs import Payoffs
-from bandits.local_privacy.tgp import TruncatedGpUcb
 from bandits.simulation.points import grid
 
 POINTS, CLIP = 100, 5.0

@@ -80,6 +80,34 @@ def as_exact(value: "Exact") -> Fraction:
         raise InputError(f"{value!r} is no finite number", "give one such as 1.1, '1/3' or 2") from None
 
 
+def exact_argument(name: str, value: "Exact") -> Fraction:
+    """Return the number that an argument means, by `as_exact`; raises `InputError` naming it."""
+    try:
+        return as_exact(value)
+    except InputError as error:
+        raise error.inside(name) from None
+
+
+def whole_argument(
+    name: str,
+    value: Fraction | None,
+    least: int = 1,
+    most: int | None = None,
+    written: str | None = None,
+) -> int | None:
+    """Return an argument that is a whole number from `least` to `most`; None where it is not given.
+
+    Raises `InputError` with the argument's name and the number, as it was `written` if that is known.
+    """
+    if value is None:
+        return None
+    if value.denominator != 1 or value < least or (most is not None and value > most):
+        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+        number = shown(value) if written is None else written
+        raise InputError(f"{name} is {number}", f"a whole number {limits} belongs here")
+    return int(value)
+
+
 @dataclass(frozen=True, repr=False)
 class Enclosure:
     """A number known to lie in [lower, upper]; `lower` is None where only the upper side is known.

@@ -10,7 +10,8 @@ from dpaccount.errors import out_of_range
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
-from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, Theorem, assume_clipped, compose, laplace, linear
+from dpaccount.proof import REPLACE_ONE, Theorem, assume_clipped, compose, laplace, linear
+from dpaccount.relation import adjacency
 from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown_to_all
 
@@ -66,7 +67,7 @@ class ClippedMean:
         """Clipped contributions and Laplace noise; under add-remove composed with a noisy count."""
         centred = assume_clipped("centred-sum", -self._half, self._half, self.relation, "movement")
         total = laplace(linear(centred), self.scale, grid.step(self.bits), "sum")
-        if self.relation == ADD_REMOVE:
+        if adjacency(self.relation).rows_vary:
             one = assume_clipped("count", Fraction(1), Fraction(1), self.relation, "movement")
             total = compose(total, laplace(linear(one), self.count_scale, grid.step(COUNT_BITS), "count"))
         return shown_to_all(total, "clipped-mean", delta)
@@ -75,7 +76,7 @@ class ClippedMean:
         """Release the mean, in the data's own units, clipped to the interval."""
         total = noise.noisy("sum", 0, self.query(data)) * float(grid.step(self.bits))
         count = np.array([self.rows])
-        if self.relation == ADD_REMOVE:
+        if adjacency(self.relation).rows_vary:
             count = noise.noisy("count", 0, np.array([len(data)]))
         mean = float(self.low + self._half) + total / np.maximum(count, 1)
         return View(public={"mean": np.clip(mean, float(self.low), float(self.high)), "count": count})
@@ -83,7 +84,7 @@ class ClippedMean:
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the interval of the mean of clipped numbers, and under add-remove of how many there are."""
         alpha = confidence.missed(level)
-        private = self.relation == ADD_REMOVE
+        private = adjacency(self.relation).rows_vary
         if private:
             alpha /= 2
         reach = confidence.laplace(double_up(self.scale * 2**self.bits), alpha)

@@ -14,7 +14,8 @@ from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
-from dpaccount.proof import REPLACE_ONE, Theorem, assume_cell
+from dpaccount.proof import Theorem, assume_cell
+from dpaccount.relation import adjacency
 from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.counts import NoisyCounts
 from mechanisms.subject import EXAMPLE, Domain, Rows, View
@@ -117,7 +118,7 @@ class Quantiles(NoisyCounts):
         return np.array([float(self.low + k * width) for k in range(self.cells + 1)])
 
     def _total(self, below: Integers) -> int:
-        return self.rows if self.relation == REPLACE_ONE else int(below[-1])
+        return int(below[-1]) if adjacency(self.relation).rows_vary else self.rows
 
     def _terms(self) -> Integers:
         """Return the number of counts summed for each boundary: the sum of its digits."""
@@ -132,7 +133,7 @@ class Quantiles(NoisyCounts):
         below = view.public["ranks"].astype(np.int64)
         least = np.maximum.accumulate(np.maximum(below - reach, 0))
         most = np.minimum.accumulate((below + reach)[::-1])[::-1]
-        known = self.relation == REPLACE_ONE
+        known = not adjacency(self.relation).rows_vary
         fewest, many = (self.rows, self.rows) if known else (int(least[-1]), int(most[-1]))
         first = [self._first(most, rank * fewest) for rank in self.wanted]
         last = [self._first(least, rank * many) for rank in self.wanted]

@@ -12,7 +12,8 @@ from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
-from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, Theorem, assume_ball, assume_rank_one, joint, linear
+from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, assume_rank_one, joint, linear
+from dpaccount.relation import adjacency
 from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown
@@ -84,7 +85,7 @@ class SecondMoments:
 
     @property
     def _numbers(self) -> int:
-        return self.columns * (self.columns + 3) // 2 + (self.relation == ADD_REMOVE)
+        return self.columns * (self.columns + 3) // 2 + (adjacency(self.relation).rows_vary)
 
     def domain(self) -> Domain:
         """Return columns that reach beyond their intervals, so that clipping is exercised."""
@@ -102,7 +103,7 @@ class SecondMoments:
         z = np.clip((limited - middle) / half, -1, 1)
         phi = grid.in_ball(z / np.sqrt(self.columns), Fraction(1), FEATURE_BITS)
         upper = (phi.T @ phi)[np.triu_indices(self.columns)]
-        count = [len(data) << 2 * FEATURE_BITS - 1] * (self.relation == ADD_REMOVE)
+        count = [len(data) << 2 * FEATURE_BITS - 1] * (adjacency(self.relation).rows_vary)
         return np.concatenate([upper, phi.sum(axis=0) << FEATURE_BITS, np.array(count, dtype=np.int64)])
 
     def proof(self, delta: Fraction) -> Theorem:
@@ -119,7 +120,7 @@ class SecondMoments:
         """Release the noisy moments; show what they are a row, and what follows, in the data's own units."""
         sums = noise.noisy("moments", 0, self.query(data)) * float(STEP)
         size, corner = self.columns, self.columns * (self.columns + 1) // 2
-        count = max(2 * sums[-1], 1.0) if self.relation == ADD_REMOVE else float(self.rows)
+        count = max(2 * sums[-1], 1.0) if adjacency(self.relation).rows_vary else float(self.rows)
         upper = np.zeros((size, size))
         upper[np.triu_indices(size)] = sums[:corner] * size / count
         squares, z = upper + np.triu(upper, 1).T, sums[corner : corner + size] * np.sqrt(size) / count
@@ -149,7 +150,7 @@ class SecondMoments:
         alpha, size, half = confidence.missed(level) / self._numbers, self.columns, self._half
         steps = confidence.gaussian(root_up((self.sigma / STEP) ** 2), alpha)
         each, count = double_up(steps * STEP) * (1 + 2.0**-40), float(view.public["count"][0])
-        off = 2 * each if self.relation == ADD_REMOVE else 0.0
+        off = 2 * each if adjacency(self.relation).rows_vary else 0.0
         counts = max(count - off, 1.0), max(count + off, 1.0)
         squares = _quotient(view.public["squares"].astype(float) * count, each * size, counts)
         z = (view.public["means"].astype(float) - self._middle) / half

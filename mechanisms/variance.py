@@ -12,7 +12,8 @@ from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
-from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, Theorem, assume_points, linear
+from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, linear
+from dpaccount.relation import adjacency
 from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown
@@ -89,7 +90,7 @@ class Variance:
     @property
     def numbers(self) -> int:
         """Return how many numbers get noise, including the count if it is private."""
-        return 3 if self.relation == ADD_REMOVE else 2
+        return 3 if adjacency(self.relation).rows_vary else 2
 
     def query(self, data: Rows) -> Integers:
         """Return the exact sums."""

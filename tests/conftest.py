@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.durations import listed
+
 ROOT = Path(__file__).parent.parent
 
 settings.register_profile(
@@ -20,13 +22,6 @@ settings.register_profile("deep", max_examples=5000, deadline=None, suppress_hea
 settings.load_profile("dev")
 
 
-def _slow_tests() -> dict[str, int]:
-    """Return the tests of slow_tests.txt: of how many cases one stays in the default run (0: none)."""
-    lines = (ROOT / "tests" / "slow_tests.txt").read_text().splitlines()
-    words = (line.partition(" ") for line in lines if line and not line.startswith("#"))
-    return {name: int(share or 0) for name, _, share in words}
-
-
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of slow_tests.txt slow.
@@ -34,20 +29,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     Every nth case of a test marked `slow(one_in=n)` stays slow; the other ones are nightly.
     """
     seen: Counter[str] = Counter()
-    slow = _slow_tests()
+    slow = listed()
     for item in items:
-        share = slow.get(item.nodeid.partition("[")[0])
-        if share is not None and (share == 0 or seen[item.nodeid.partition("[")[0]] % share):
-            item.add_marker("slow")
-            seen[item.nodeid.partition("[")[0]] += 1
-            continue
-        mark = item.get_closest_marker("slow")
-        share = mark.kwargs.get("one_in", 1) if mark else 1
         test = item.nodeid.partition("[")[0]
-        if share > 1 and seen[test] % share:
+        case, mark = seen[test], item.get_closest_marker("slow")
+        seen[test] += 1
+        if test in slow:
+            if slow[test] == 0 or case % slow[test]:
+                item.add_marker("slow")
+        elif mark is not None and case % mark.kwargs.get("one_in", 1):
             item.own_markers = [own for own in item.own_markers if own.name != "slow"]
             item.add_marker("nightly")
-        seen[test] += 1
 
 
 @pytest.fixture

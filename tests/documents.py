@@ -7,7 +7,13 @@ import jsonschema
 
 from dpaccount.schemas import schemas
 
-LEDGER = {"init": "ledger", "show": "ledger", "charge": "ledger-charge", "verify": "ledger-verify"}
+LEDGER = {
+    "init": "ledger",
+    "show": "ledger",
+    "charge": "ledger-charge",
+    "verify": "ledger-verify",
+    "repair": "ledger-repair",
+}
 LEDGER |= {"log": "ledger-log", "import": "ledger"}
 
 

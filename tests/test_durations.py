@@ -5,23 +5,17 @@ import sys
 
 import pytest
 
-
-@pytest.fixture
-def durations(root, monkeypatch):
-    monkeypatch.setattr(sys, "path", [str(root / "tests"), *sys.path])
-    import durations as module
-
-    return module
+from tests import durations
 
 
-def test_every_line_names_a_test_that_is_not_kept(durations):
+def test_every_line_names_a_test_that_is_not_kept():
     for name, share in durations.listed().items():
         assert durations.exists(name), f"{name} is gone; take its line out of slow_tests.txt"
         assert share != 1, f"{name}: one of one case stays, so the line does nothing"
         assert not name.startswith(durations.KEPT), f"{name} is of the kernel or checker, whose tests stay"
 
 
-def test_what_is_slow_is_found(durations):
+def test_what_is_slow_is_found():
     assert durations.too_slow([0.1, 0.2], 0.5) is None
     assert durations.too_slow([0.7], 0.5) == 0
     assert durations.too_slow([0.1] * 100, 0.5) == 5
@@ -30,7 +24,7 @@ def test_what_is_slow_is_found(durations):
     ) == {"tests/a/test_b.py::test_c": [pytest.approx(0.3)]}
 
 
-def test_listed_tests_are_slow(root, durations):
+def test_listed_tests_are_slow(root):
     file = "tests/mechanisms/test_moved_rows.py"
     listed = {name for name, share in durations.listed().items() if name.startswith(file) and share == 0}
 

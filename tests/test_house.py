@@ -1,6 +1,6 @@
 """The house stays one that can be read: rooms by meaning, no circle, one meaning for each class name, short functions.
 
-docs/house.md is the map; which room may import which is written in pyproject.toml and held by `make lint`.
+docs/architecture.md describes the layout; pyproject.toml says what may import what, and `make lint` checks it.
 """
 
 import ast
@@ -16,6 +16,7 @@ ROOT = Path(__file__).parent.parent
 TOPS = ("dpaccount", "mechanisms", "bandits", "audits")
 CATALOGUES = (ROOT / "mechanisms", ROOT / "bandits")
 CHECKER = ROOT / "dpaccount" / "checker"
+PAIRS = ROOT / "dpaccount" / "pairs"
 PROOF = ROOT / "dpaccount" / "proof"
 
 #: class names with two meanings on purpose, each with its reason
@@ -74,7 +75,8 @@ def test_imports_run_in_no_circle():
 def test_folders_and_files_can_be_taken_in():
     for folder in {file.parent for file in FILES} - set(CATALOGUES):
         beside_the_door = [file for file in folder.glob("*.py") if file.name != "__init__.py"]
-        assert len(beside_the_door) <= (14 if folder == CHECKER else 12), folder
+        # one file a distribution in pairs, one a family of rules in the checker
+        assert len(beside_the_door) <= (16 if folder == PAIRS else 14 if folder == CHECKER else 12), folder
     for file in FILES:
         lines = len(file.read_text().splitlines())
         assert lines <= (250 if CHECKER in file.parents else 450), (file, lines)

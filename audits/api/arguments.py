@@ -1,7 +1,7 @@
 """Validate typed arguments and build requests, for the command line, Python and the pytest plugin.
 
 Numbers are exact, data are documents (`Place`).  `named` writes an argument's name as the caller
-does:  ``trials`` in Python, ``--trials`` on the command line.
+does: ``trials`` in Python, ``--trials`` on the command line.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,9 +20,9 @@ from audits.datasets.bases import Pair
 from audits.datasets.described import paired, read_data
 from audits.datasets.shape import ARRAY, Described, array_shape
 from audits.sensitivity.search import NORMS, DeclaredSensitivity
-from dpaccount.documents import Place
+from dpaccount.documents import Place, parse_toml, read_bytes
 from dpaccount.errors import InputError
-from dpaccount.exact import as_exact, shown
+from dpaccount.exact import as_exact, shown, whole_argument
 
 Named = Callable[[str], str]
 Terms = Mapping[str, Place]  #: shape, low, high, dtype, or columns; and a pair left, right
@@ -68,12 +68,12 @@ class AuditArguments:
         _check_range(self.delta, named("delta"), "at least 0 and at most 1", lambda value: 0 <= value <= 1)
         _check_range(self.confidence, named("confidence"), "above 0 and below 1", lambda value: 0 < value < 1)
         effort = _given(
-            trials=whole_number(self.trials, named("trials"), 10, MAX_TRIALS),
+            trials=whole_argument(named("trials"), self.trials, 10, MAX_TRIALS),
             confidence=self.confidence,
             seconds=time_limit(self.seconds, named),
-            seed=whole_number(self.seed, named("seed"), 0),
+            seed=whole_argument(named("seed"), self.seed, 0),
         )
-        jobs = whole_number(self.jobs, named("jobs")) or cores()
+        jobs = whole_argument(named("jobs"), self.jobs) or cores()
         request = self._of_claim() if subject is None else self._of_subject(subject)
         return changed(
             request,
@@ -134,7 +134,7 @@ class SensitivityArguments:
         """
         named = self.named
         effort = _given(
-            seed=whole_number(self.seed, named("seed"), 0), seconds=time_limit(self.seconds, named)
+            seed=whole_argument(named("seed"), self.seed, 0), seconds=time_limit(self.seconds, named)
         )
         request = Sensitivity(target, prove=self.prove, allow_code=self.allow_code, **effort)
         scalars = (self.norm, self.bound, self.relation, self.radius)
@@ -142,7 +142,7 @@ class SensitivityArguments:
         if ":" in target and declares:
             data = described(self.terms, self.relation, self.radius, named)
             declared = declared_sensitivity(self.norm, self.bound, data, named)
-            return changed(request, declared=declared, jobs=whole_number(self.jobs, named("jobs")) or 1)
+            return changed(request, declared=declared, jobs=whole_argument(named("jobs"), self.jobs) or 1)
         if self.prove or declares:
             names = f"{named('norm')}, {named('bound')}, … {named('prove')}"
             raise InputError(f"{target[:70]} declares its bounds itself", f"leave {names} out")
@@ -195,8 +195,17 @@ def described(
 
 
 def terms_of(values: Mapping[str, object], named: Named = str) -> dict[str, Place]:
-    """Convert Python values that describe data to documents; a number as `shape` to a list."""
-    terms = {key: Place(document_of(value), named(key)) for key, value in values.items()}
+    """Convert Python values that describe data to documents; a number as `shape` to a list.
+
+    `columns` is a document, as in a claim's ``[subject.data]``, or the path of a TOML file with it.
+    """
+    plain = {key: value for key, value in values.items() if key != "columns"}
+    terms = {key: Place(document_of(value), named(key)) for key, value in plain.items()}
+    columns = values.get("columns")
+    if isinstance(columns, str | Path):
+        terms["columns"] = parse_toml(read_bytes(Path(columns)), str(columns))
+    elif columns is not None:
+        terms["columns"] = Place(document_of(columns), named("columns"))
     shape = terms.get("shape")
     if shape is not None and not isinstance(shape.value, list):
         terms["shape"] = replace(shape, value=[shape.value])
@@ -215,16 +224,6 @@ def document_of(value: Any) -> Any:
 
 
 # ------------------------------------------------------------------ numbers
-
-
-def whole_number(value: Fraction | None, name: str, least: int = 1, most: int | None = None) -> int | None:
-    """Return a whole number within its limits; raises `InputError` naming the argument."""
-    if value is None:
-        return None
-    if value.denominator != 1 or value < least or (most is not None and value > most):
-        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise InputError(f"{name} is {shown(value)}", f"a whole number {limits} belongs here")
-    return int(value)
 
 
 def time_limit(seconds: Fraction | None, named: Named = str) -> Fraction | None:

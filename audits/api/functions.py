@@ -16,9 +16,9 @@ from audits.api.arguments import DATA, AuditArguments, terms_of
 from audits.api.cores import cores
 from audits.api.requests import Certify
 from dpaccount import checker
-from dpaccount.documents import parse_toml, read_bytes
+from dpaccount.documents import read_bytes
 from dpaccount.errors import InputError
-from dpaccount.exact import Exact, as_exact
+from dpaccount.exact import Exact, exact_argument
 
 
 def _quiet(what: str) -> None:
@@ -84,37 +84,26 @@ def audit(  # noqa: PLR0913  # keywords, each documented
     for key in data.keys() - set(DATA):
         known = sorted({*inspect.signature(audit).parameters, *DATA} - {"data"})
         raise InputError(f"audit has no argument {key!r}", f"known: {', '.join(known)}")
-    columns = data.get("columns")
-    if isinstance(columns, str | Path):
-        path = Path(str(data.pop("columns")))
-        terms = {**terms_of(data), "columns": parse_toml(read_bytes(path), str(path))}
-    else:
-        terms = terms_of(data)
     name = subject if isinstance(subject, str) else f"{subject.__module__}:{subject.__qualname__}"
     arguments = AuditArguments(
-        epsilon=as_exact(epsilon),
-        delta=as_exact(delta),
-        trials=_exact(trials, "trials"),
-        confidence=_exact(confidence, "confidence"),
-        seed=_exact(seed, "seed"),
-        seconds=_exact(seconds, "seconds"),
-        jobs=_exact(jobs, "jobs"),
+        epsilon=exact_argument("epsilon", epsilon),
+        delta=exact_argument("delta", delta),
+        trials=_exact("trials", trials),
+        confidence=_exact("confidence", confidence),
+        seed=_exact("seed", seed),
+        seconds=_exact("seconds", seconds),
+        jobs=_exact("jobs", jobs),
         relation=relation,
-        radius=_exact(radius, "radius"),
-        terms=terms,
+        radius=_exact("radius", radius),
+        terms=terms_of(data),
         early=early,
         allow_code=allow_code,
     )
     return dispatch.audit(arguments.request(name), _quiet)
 
 
-def _exact(value: Exact | None, name: str) -> Fraction | None:
-    if value is None:
-        return None
-    try:
-        return as_exact(value)
-    except InputError as error:
-        raise error.inside(name) from None
+def _exact(name: str, value: Exact | None) -> Fraction | None:
+    return None if value is None else exact_argument(name, value)
 
 
 def check(certificate: str | Path, *, at: date | None = None) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from dpaccount.noise.samplers import Integers
 
 Floats = NDArray[np.float64]
 Ratio = Callable[[dict[Part, Integers]], float]  #: the score of any releases, from replays on both sides
-ONE = np.ones(1)  #: the feature whose weight is the constant of a map
+CONSTANT_FEATURE = np.ones(1)  #: the feature whose weight is the constant of a map
 FITTED = 2  #: runs per output number, to fit a map
 MAX_FITTED = 1500  #: maximum number of output numbers for which a map is fitted
 
@@ -61,14 +61,14 @@ class ShownScore:
             return ratio if same else again(decoded)
         if self.slope is not None:
             fits = numbers is not None and len(numbers) + 1 == len(self.slope)
-            return float(np.concatenate([numbers, ONE]) @ self.slope) if fits else 0.0
+            return float(np.concatenate([numbers, CONSTANT_FEATURE]) @ self.slope) if fits else 0.0
         return self.means.get(bytes_of(run, unit), 0.0)
 
     def decode(self, numbers: Floats | None) -> dict[Part, Integers] | None:
         """Return the releases that the output numbers determine, or None if their form differs."""
         if numbers is None or self.weights is None or len(numbers) + 1 != len(self.weights):
             return None
-        flat = np.rint(np.concatenate([numbers, ONE]) @ self.weights)
+        flat = np.rint(np.concatenate([numbers, CONSTANT_FEATURE]) @ self.weights)
         if not (np.abs(flat) < 2.0**62).all():
             return None
         found, start = {}, 0

@@ -22,8 +22,8 @@ from audits.certificate.document import Certificate, seal
 from audits.certificate.files import standing, write_all
 from audits.claim import Claim, read_claim
 from audits.subjects import catalogue
-from bandits.outsourced_optimisation.po_curator import PoCurator
-from bandits.outsourced_optimisation.published import lifted, width
+from bandits.papers.kharkovskii.po_curator import PoCurator
+from bandits.papers.kharkovskii.published import lifted, width
 from dpaccount import checker
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved

@@ -20,7 +20,6 @@ from dpaccount.documents import canonical
 from dpaccount.exact import Enclosure, shown
 from dpaccount.noise.proved import Proved
 from dpaccount.proof.search import lower_end
-from dpaccount.relation import BOUNDED_ROW
 from mechanisms.subject import Subject
 from mechanisms.table.user_level import named
 
@@ -130,7 +129,7 @@ def describe_proof(proved: Proved | None, reason: str | None) -> dict[str, Any]:
 
 def describe_replaced(claim: Claim, proved: Proved | None, replaced: Proved | None) -> dict[str, Any]:
     """Return what is proved of a replaced row, beside what is proved of one that moves by a radius."""
-    if claim.guarantee.relation != BOUNDED_ROW or proved is None:
+    if claim.guarantee.radius is None or proved is None:
         return {}
     return {"replace_one": None if replaced is None else _point(replaced)}
 

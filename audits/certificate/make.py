@@ -17,7 +17,7 @@ from audits.subjects import catalogue, sources
 from dpaccount.errors import InputError, RuleError
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import Theorem, View
-from dpaccount.relation import BOUNDED_ROW, radius_of
+from dpaccount.relation import radius_of
 from mechanisms.subject import Rows, Subject
 from mechanisms.table.user_level import named
 
@@ -114,7 +114,7 @@ def _proof(claim: Claim, subject: Subject) -> Proved | str:
 def _replaced(claim: Claim, subject: Subject) -> Proved | None:
     """Return the subject's theorem for a replaced row, for a claim with a radius."""
     prove = getattr(subject, "replaced", None)
-    if claim.guarantee.relation != BOUNDED_ROW or prove is None:
+    if claim.guarantee.radius is None or prove is None:
         return None
     try:
         proved = Proved(prove(claim.guarantee.delta))

@@ -13,11 +13,10 @@ from audits.attack.thresholds import CountedBound, clopper_pearson
 from audits.attack.white_box import Target
 from audits.certificate.document import AuditReport, Certificate, describe_proof, describe_subject
 from audits.claim import Claim
-from bandits.outsourced_optimisation.po_curator import PoCurator
-from bandits.outsourced_optimisation.published import lifted, width
+from bandits.papers.kharkovskii.po_curator import PoCurator
+from bandits.papers.kharkovskii.published import lifted, width
 from dpaccount.proof import assume_event, refute
 from dpaccount.proof.derivation import write
-from dpaccount.relation import bounded_row
 
 Floats = NDArray[np.float64]
 RUNS = 500  #: on either side: ε is at least 4.9 then, if all are told apart
@@ -68,8 +67,7 @@ def _refutation(claim: Claim, bound: CountedBound) -> dict[str, object]:
     if (bound.hits, bound.alarms) != (bound.runs, 0):
         return {}
     promise = claim.guarantee
-    relation = promise.relation if promise.radius is None else bounded_row(promise.radius)
-    event = assume_event("po-curator", Fraction(1), Fraction(0), relation, EVENT, promise.model)
+    event = assume_event("po-curator", Fraction(1), Fraction(0), promise.neighbours, EVENT, promise.model)
     return {"refutation": write(refute(event, promise.epsilon, promise.delta))}
 
 

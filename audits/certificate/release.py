@@ -28,12 +28,12 @@ from audits.subjects.sources import digest_of_code
 from dpaccount import checker
 from dpaccount.documents import canonical
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
-from dpaccount.ledger.entries import RunState
+from dpaccount.ledger.journal.entries import RunState
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import ADD_REMOVE
+from dpaccount.relation import adjacency
 from mechanisms.subject import Rows, Subject, View, released
 from mechanisms.table.rows import read_rows
 from mechanisms.table.user_level import named
@@ -175,7 +175,7 @@ def rows_of(claim: Claim, made_by: type, path: Path) -> Rows:
     try:
         domain.admit(rows, subject.relation)
     except InputError:  # which number `read` returned may be private: it may have left out what lacks a cell
-        atmost = "at most " if subject.relation == ADD_REMOVE else ""
+        atmost = "at most " if adjacency(subject.relation).rows_vary else ""
         raise InputError(
             f"{claim.use} reads no table of {atmost}{domain.rows} rows of {len(domain.low)} numbers",
             "give a file of that size, and return a row for every record, NaN for what lacks",
@@ -324,7 +324,7 @@ def rehearsed(due: Release, proved: Proved, certificate: Certificate) -> None:
     why = refused_by_checker(replace(certificate, release=made, releasable=True).as_json())
     if why is not None:
         raise InputError(f"the checker would refuse it ({why})", "nothing is charged", due.claim.path)
-    if due.subject().relation == ADD_REMOVE:
+    if adjacency(due.subject().relation).rows_vary:
         _shown(due, data[:0], rehearse(proved, Rehearsal(coins)))
 
 

@@ -316,6 +316,24 @@ def forfeit(
     return answered(answers.forfeit(url, lost, reason, by=by, say=say), json_)
 
 
+def repair(url: Url, *, head: Digest | None = None, json_: Json = False) -> int:
+    """Rebuild the balances and the note of the last entry from the entries, which never change.
+
+    Example: `dpaccount ledger repair sqlite:///team.db`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    head
+        The digest of the last entry, if you know that none after it was lost; asked for where needed.
+    """
+    from dpaccount.ledger import answers
+
+    show(answers.repair(url, head), json_, lines)
+    return 0
+
+
 def checkpoint(url: Url, *, key: File) -> int:
     """Print where a ledger stands, signed with an Ed25519 private --key (PEM): to be kept elsewhere.
 

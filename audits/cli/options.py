@@ -15,7 +15,7 @@ from cyclopts import Parameter
 
 from dpaccount.documents import MAX_BYTES, read_bytes
 from dpaccount.errors import InputError
-from dpaccount.exact import read_exact
+from dpaccount.exact import exact_argument, whole_argument
 
 #: What help shows of an option, besides what it says: its kind, and what it may be where that is a list.
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
@@ -44,12 +44,7 @@ def one_of(*allowed: str) -> Parameter:
 
 def number(text: str | None, option: str) -> Fraction | None:
     """Return the exact number that an option gives; raises `InputError` naming the option."""
-    if text is None:
-        return None
-    try:
-        return read_exact(text.strip())
-    except InputError as error:
-        raise error.inside(option) from None
+    return None if text is None else exact_argument(option, text)
 
 
 def required(text: str | None, option: str) -> Fraction:
@@ -62,13 +57,7 @@ def required(text: str | None, option: str) -> Fraction:
 
 def whole(text: str | None, option: str, least: int = 1, most: int | None = None) -> int | None:
     """Return the whole number that an option gives, within its limits."""
-    value = number(text, option)
-    if value is None:
-        return None
-    if value.denominator != 1 or value < least or (most is not None and value > most):
-        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise InputError(f"{option} is {text}", f"a whole number {limits} belongs here")
-    return int(value)
+    return whole_argument(option, number(text, option), least, most, text)
 
 
 def show(answer: Any, as_json: bool, person: Callable[[Any], str]) -> None:  # noqa: FBT001

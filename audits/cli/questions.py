@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from audits.cli.options import CatalogueOnly, File, Flag, Number, Numbers, Whole, number, one_of
-from dpaccount.documents import Place, parse_json, parse_toml, read_bytes
-from dpaccount.errors import InputError
-from dpaccount.exact import read_exact
+from dpaccount.documents import Place, parse_json, read_bytes
+from dpaccount.exact import exact_argument
+from dpaccount.relation import RELATION_CLASSES
 
 if TYPE_CHECKING:
     from audits.api.requests import Audit, Sensitivity
 
-RELATION_CHOICES = one_of("replace-one", "add-remove", "bounded-row")
+RELATION_CHOICES = one_of(*RELATION_CLASSES)
 DTYPES = one_of("float", "int")
 Shape = Annotated[str, Parameter(metavar="ROWS[,COLUMNS]")]
 Data = Annotated[str, Parameter(allow_leading_hyphen=True, metavar="JSON|FILE")]
@@ -116,14 +116,16 @@ def option(name: str) -> str:
 
 
 def terms_of(options: "AuditOptions | SensitivityOptions") -> dict[str, Place]:
-    """Return what the options say of the data, as documents; raises `InputError` for what cannot be read."""
-    values: dict[str, Any] = {"shape": _numbers(options.shape, "--shape"), "dtype": options.dtype}
+    """Return the data that the options describe, as documents; raises `InputError` if unreadable."""
+    from audits.api import arguments
+
+    values: dict[str, Any] = {"dtype": options.dtype, "columns": options.columns}
+    values["shape"] = _numbers(options.shape, "--shape")
     for name, text in (("low", options.low), ("high", options.high)):
         ends = _numbers(text, option(name))
         values[name] = ends if ends is None or len(ends) > 1 else ends[0]
-    terms = {name: Place(value, option(name)) for name, value in values.items() if value is not None}
-    if options.columns is not None:
-        terms["columns"] = parse_toml(read_bytes(options.columns), str(options.columns))
+    given = {name: value for name, value in values.items() if value is not None}
+    terms = arguments.terms_of(given, option)
     for name, text in (("left", options.left), ("right", options.right)):
         if text is not None:
             terms[name] = _json_or_file(text, option(name))
@@ -132,12 +134,7 @@ def terms_of(options: "AuditOptions | SensitivityOptions") -> dict[str, Place]:
 
 def _numbers(text: str | None, name: str) -> list[Fraction] | None:
     """Return numbers with commas between."""
-    if text is None:
-        return None
-    try:
-        return [read_exact(part.strip()) for part in text.split(",")]
-    except InputError as error:
-        raise error.inside(name) from None
+    return None if text is None else [exact_argument(name, part) for part in text.split(",")]
 
 
 def _json_or_file(text: str, name: str) -> Place:

@@ -143,7 +143,7 @@ def ledger_report(
         Recompute totals, too, where the ledger has more than 200,000 entries.
     """
     from audits.reports import of_ledger
-    from dpaccount.ledger.carried.reported import report as reported
+    from dpaccount.ledger.review import report as reported
 
     kind = "json" if json_ else format_
     if kind not in OF_LEDGERS:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.datasets.shape import Data, Shape
-from dpaccount.relation import radius_of
+from dpaccount.relation import radius_of, squared_distance
 from mechanisms.subject import Domain, Rows
 
 SHAPES = (0.05, 0.3, 1.0, 3.0, 8.0)  #: of beta laws
@@ -42,7 +42,7 @@ class Pair:
         if len(self.left) != len(self.right) or not self.unit:
             return None
         here, there = (side[self.unit - 1].tolist() for side in (self.left, self.right))
-        return sum(((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(here, there, strict=True)), Fraction(0))
+        return squared_distance(here, there)
 
     def neighbours(self, relation: str) -> bool:
         """Return whether the record moves within the relation's radius, if it has one."""

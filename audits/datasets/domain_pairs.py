@@ -10,8 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from audits.datasets.bases import BACKGROUNDS, BASES, DRAWN, Pair, crowd, dataset
-from dpaccount.proof import ADD_REMOVE
-from dpaccount.relation import radius_of
+from dpaccount.relation import adjacency
 from mechanisms.subject import Domain, Rows
 
 SHARES = (1.0, 1.0, 0.5, 0.01, 1e-6)  #: of a radius by which a record moves
@@ -21,15 +20,15 @@ SHARED_COUNTS = (1, 2, 3, 5)  #: records that share a value, as often as not
 
 
 def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.SearchStrategy[Pair]:
-    """Return a strategy for neighbouring pairs under ``replace-one``, ``add-remove`` or a radius.
+    """Return a strategy for neighbouring pairs under a relation, as derivations write it.
 
     `marks` are numbers that the code asks for: records take them, and several records one of them.
     """
-    places = marked_columns(domain, (*marks, *domain.low, *domain.high))
+    places, near = marked_columns(domain, (*marks, *domain.low, *domain.high)), adjacency(relation)
 
     @st.composite
     def draw_pair(draw: st.DrawFn) -> Pair:
-        rows = draw(sizes(domain.rows)) if relation == ADD_REMOVE else domain.rows
+        rows = draw(sizes(domain.rows)) if near.rows_vary else domain.rows
         base = draw(st.sampled_from((*BASES, "crowd")))
         if base == "crowd":
             column, mark = draw(st.sampled_from(places))
@@ -41,13 +40,12 @@ def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.Se
         unit = draw(st.one_of(st.sampled_from([1, rows]), st.integers(1, rows)))
         here = np.array(draw(records(domain, marks)))
         left[unit - 1] = here
-        right = left.copy()
-        if relation == ADD_REMOVE:
-            return Pair(left, np.delete(right, unit - 1, axis=0), base, seed, unit)
+        if near.rows_vary:
+            return Pair(left, near.neighbour(left, unit - 1, here), base, seed, unit)
         other = _other(domain, here, draw(st.sampled_from(OTHERS)), draw(records(domain, marks)))
-        if radius_of(relation) is not None:
-            other = here + draw(st.sampled_from(SHARES)) * (near(here, other, relation) - here)
-        right[unit - 1] = near(here, np.clip(other, domain.low, domain.high), relation)
+        if near.radius is not None:
+            other = here + draw(st.sampled_from(SHARES)) * (near.nearest(here, other) - here)
+        right = near.neighbour(left, unit - 1, np.clip(other, domain.low, domain.high))
         return Pair(left, right, base, seed, unit)
 
     return draw_pair()
@@ -63,24 +61,10 @@ def stepping(domain: Domain, relation: str) -> list[Pair]:
         left, unit = dataset(domain, "uniform", number), 1 + number % domain.rows
         signs = np.where(np.arange(len(domain.low)) % 2 * (number % 2), -1.0, 1.0)
         here = np.clip(signs * 2.0 ** -(number // 2), domain.low, domain.high)
-        left[unit - 1], right = here, left.copy()
-        right[unit - 1] = near(here, here * (1 - 2.0**-40), relation)
+        left[unit - 1] = here
+        right = adjacency(relation).neighbour(left, unit - 1, here * (1 - 2.0**-40))
         found.append(Pair(left, right, "uniform", number, unit))
     return found
-
-
-def near(here: Rows, other: Rows, relation: str) -> Rows:
-    """Return `other`, pulled straight towards `here` until the relation's radius allows it, if it has one."""
-    radius = radius_of(relation)
-    if radius is None:
-        return other
-    far = float(np.linalg.norm(other - here))
-    pulled = other if far <= radius else here + (other - here) * (float(radius) / far)
-    for _ in range(60):
-        if Pair(here[None], pulled[None], "", unit=1).neighbours(relation):
-            return pulled
-        pulled = here + (pulled - here) * (1 - 2.0**-40)
-    return here
 
 
 def marked_columns(domain: Domain, marks: tuple[float, ...]) -> list[tuple[int, float]]:

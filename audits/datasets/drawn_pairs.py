@@ -12,7 +12,7 @@ SMALL = 64  #: numbers; every entry of a dataset this small is drawn by itself
 
 def neighbouring(shape: Shape) -> st.SearchStrategy[Pair]:
     """Return a strategy for pairs of neighbours under the shape's relation."""
-    added = shape.relation == "add-remove"
+    added = shape.adjacency.rows_vary
 
     @st.composite
     def draw_pair(draw: st.DrawFn) -> Pair:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from audits.datasets.forms import FORMS, MISSING, NUMERIC, CodedColumn, Layout, Matrix
 from audits.datasets.shape import MAX_NUMBERS
 from dpaccount.errors import InputError
-from dpaccount.relation import ADD_REMOVE, BOUNDED_ROW
+from dpaccount.relation import adjacency, kind_of
 from mechanisms.table import Column, Table
 
 TEXTS = ("somewhere else", "another, with a comma", "Zürich")  #: what other cells and texts hold
@@ -44,8 +44,9 @@ class Frame:
         """Refuse what describes no dataset of this form."""
         if self.form not in FORMS:
             raise InputError(f"as is {self.form[:60]!r}", f"known: {', '.join(FORMS)}")
-        if self.relation == BOUNDED_ROW:
-            raise InputError("columns and bounded-row do not go together", "describe an array by shape")
+        if kind_of(self.relation).has_radius:
+            what = f"columns and {self.relation} do not go together"
+            raise InputError(what, "describe an array by shape")
         if self.rows * self.width > MAX_NUMBERS:
             raise InputError(f"a table of more than {MAX_NUMBERS} cells", "describe a smaller one")
         texts = [each.name for each in self.table.columns if each.kind == "text"]
@@ -113,21 +114,13 @@ class Frame:
     def neighbours(self, left: Matrix, right: Matrix) -> bool:
         """Return whether all rows of one person differ, and no others."""
         if self.table.identity is None:
-            return self._one_row(left, right)
+            return adjacency(self.relation).adjacent(left, right)
         a, b = set(left[:, 0]), set(right[:, 0])
         changed = self._changed(left, right)
-        if len(changed) > 1 or (a != b) != (self.relation == ADD_REMOVE):
+        if len(changed) > 1 or (a != b) != adjacency(self.relation).rows_vary:
             return False
         one, two = (side[~np.isin(side[:, 0], list(changed))] for side in (left, right))
         return np.array_equal(one, two)
-
-    def _one_row(self, left: Matrix, right: Matrix) -> bool:
-        longer, shorter = (left, right) if len(left) >= len(right) else (right, left)
-        if self.relation != ADD_REMOVE:
-            return len(left) == len(right) and int((left != right).any(axis=1).sum()) <= 1
-        if len(longer) != len(shorter) + 1:
-            return False
-        return np.array_equal(np.delete(longer, self._removed(longer, shorter), axis=0), shorter)
 
     def _removed(self, longer: Matrix, shorter: Matrix) -> int:
         """Return the first row in which the longer of two tables differs from the shorter."""

@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from audits.datasets.bases import Pair
 from audits.datasets.forms import MISSING
 from audits.datasets.frame import Frame, first_to_last
-from dpaccount.relation import ADD_REMOVE
+from audits.datasets.named_pairs import different
+from dpaccount.relation import adjacency
 
-MAX_NUMBERS = 20_000_000  #: in all pairs together
-FEWEST = 12  #: pairs, however large
 MOST_BASES = 150
 
 Floats = NDArray[np.float64]
@@ -99,16 +98,8 @@ CELL_FILLS: dict[str, Callable[[_Ends, Sizes, np.random.Generator], Floats]] = {
 
 def candidates(frame: Frame, seed: int, most: int = 800) -> list[Pair]:
     """Return up to `most` different pairs (fewer where tables are large), every base in turn."""
-    room = min(most, max(MAX_NUMBERS // (2 * frame.rows * frame.width), FEWEST))
-    found: dict[tuple[int, int], Pair] = {}
     makers = [_of_base(frame, base, number, seed) for number, base in enumerate(bases(frame))]
-    for pair in itertools.chain.from_iterable(itertools.zip_longest(*makers)):
-        if pair is not None:
-            sides = sorted((hash(pair.left.tobytes()), hash(pair.right.tobytes())))
-            found.setdefault((sides[0], sides[1]), pair)
-        if len(found) >= room:
-            break
-    return list(found.values())
+    return different(makers, frame.rows * frame.width, most)
 
 
 def bases(frame: Frame) -> list[Base]:
@@ -117,7 +108,7 @@ def bases(frame: Frame) -> list[Base]:
     names = [frame.table.columns[k].name for k in missing]
     gaps = ["none", "a third", "all but one", *(f"column {name}" for name in names[:3]), "all"]
     rows = [str(frame.table.max_rows), "1 or more", "one"] if frame.table.max_rows > 1 else ["one"]
-    added = frame.relation == ADD_REMOVE
+    added = adjacency(frame.relation).rows_vary
     others = list(dict.fromkeys(n for n in (frame.rows - 1, 1, 0, frame.rows // 2) if 0 <= n < frame.rows))
     sizes = others if added else others[:1]
     choices: tuple[list[Any], ...] = (list(CELL_FILLS), gaps if missing else gaps[:1], rows, sizes)
@@ -192,7 +183,7 @@ def _of_base(frame: Frame, base: Base, number: int, seed: int) -> Iterator[Pair]
     """Yield pairs over one base, from another start in each."""
     known = persons(frame)
     rng = np.random.default_rng([seed, 7, number])
-    added = frame.relation == ADD_REMOVE
+    added = adjacency(frame.relation).rows_vary
     first: list[tuple[str, ...]] = [(name,) for name in ALONE] if added else list(FIRST_PAIRS)
     every: list[tuple[str, ...]] = (
         [(name,) for name in known] if added else list(itertools.combinations(known, 2))
@@ -235,7 +226,7 @@ def random_pairs(frame: Frame, seed: int, count: int) -> list[Pair]:
     for number in range(count):
         sides = [
             known[rng.integers(len(known))] if rng.random() < 0.5 else _any_person(frame, ends, rng)
-            for _ in range(1 if frame.relation == ADD_REMOVE else 2)
+            for _ in range(adjacency(frame.relation).contributions)
         ]
         base = every[rng.integers(len(every))]
         made = pair(frame, base, int(rng.integers(frame.rows)), sides, seed + number)
@@ -259,7 +250,7 @@ def neighbouring(frame: Frame) -> st.SearchStrategy[Pair]:
         st.sampled_from(sorted(known)).map(known.__getitem__),
         st.lists(row, min_size=1, max_size=frame.table.max_rows).map(np.array),
     )
-    both = 1 if frame.relation == ADD_REMOVE else 2
+    both = adjacency(frame.relation).contributions
 
     @st.composite
     def draw_pair(draw: st.DrawFn) -> Pair:

@@ -5,7 +5,7 @@ empty and nearly empty datasets.  Where sensitivities and branches go wrong, one
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -13,22 +13,26 @@ from audits.datasets.bases import Pair, named_datasets
 from audits.datasets.shape import Shape
 from mechanisms.subject import Rows
 
-MAX_NUMBERS = 20_000_000  #: in all pairs together
+MAX_PAIR_NUMBERS = 20_000_000  #: in all pairs together
 FEWEST = 12  #: pairs, however large
 VALUES = 20  #: of one record, between its bounds
 
 
 def candidates(shape: Shape, seed: int, most: int = 800) -> list[Pair]:
     """Return up to `most` different pairs (fewer where they are large), every base in turn."""
-    room = min(most, max(MAX_NUMBERS // (2 * shape.rows * shape.width), FEWEST))
+    return different(_by_base(shape, seed), shape.rows * shape.width, most)
+
+
+def different(makers: Iterable[Iterator[Pair]], numbers: int, most: int) -> list[Pair]:
+    """Return up to `most` pairs, from every maker in turn; a dataset has `numbers` numbers."""
+    room = min(most, max(MAX_PAIR_NUMBERS // (2 * numbers), FEWEST))
     found: dict[tuple[int, int], Pair] = {}
-    for layer in itertools.zip_longest(*_by_base(shape, seed)):
-        for candidate in layer:
-            if candidate is not None:
-                sides = sorted((hash(candidate.left.tobytes()), hash(candidate.right.tobytes())))
-                found.setdefault((sides[0], sides[1]), candidate)
-            if len(found) >= room:
-                return list(found.values())
+    for pair in itertools.chain.from_iterable(itertools.zip_longest(*makers)):
+        if pair is not None:
+            sides = sorted((hash(pair.left.tobytes()), hash(pair.right.tobytes())))
+            found.setdefault((sides[0], sides[1]), pair)
+        if len(found) >= room:
+            break
     return list(found.values())
 
 
@@ -51,7 +55,7 @@ def random_pairs(shape: Shape, seed: int, count: int) -> list[Pair]:
 
     found = []
     for _ in range(count):
-        if shape.relation == "add-remove":
+        if shape.adjacency.rows_vary:
             sizes = (1, 2, shape.rows, shape.rows + 1, int(rng.integers(1, shape.rows + 2)))
             size = min(sizes[rng.integers(len(sizes))], shape.rows + 1)
             rows, unit = drawn(size), int(rng.integers(size))
@@ -66,7 +70,7 @@ def random_pairs(shape: Shape, seed: int, count: int) -> list[Pair]:
 
 def _by_base(shape: Shape, seed: int) -> list[Iterator[Pair]]:
     rng = np.random.default_rng([seed, 7])
-    if shape.relation != "add-remove":
+    if not shape.adjacency.rows_vary:
         known = named_datasets(shape, shape.rows, rng)
         return [*(_replaced(shape, rows, name) for name, rows in known), _everywhere(shape, known)]
     sizes = dict.fromkeys((shape.rows, 0, 1, shape.rows - 1))  # the smaller side of a pair
@@ -128,7 +132,7 @@ def _everywhere(shape: Shape, known: list[tuple[str, Rows]]) -> Iterator[Pair]:
 
 
 def _within(shape: Shape, here: Rows, other: Rows) -> Rows:
-    """Return `other`, pulled towards `here` until bounded-row allows it."""
+    """Return `other`, pulled towards `here` until it is within the radius, if there is one."""
     if shape.radius is None:
         return other
     far = float(np.linalg.norm(other - here))

@@ -12,7 +12,7 @@ from audits.claim import RELATIONS
 from audits.datasets.forms import Layout
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from dpaccount.relation import ADD_REMOVE, BOUNDED_ROW
+from dpaccount.relation import Adjacency, check_radius, stated
 from mechanisms.subject import Domain
 
 Data = NDArray[Any]  #: (rows,) or (rows, columns), float64 or int64
@@ -26,7 +26,7 @@ class Neighbourhood(Protocol):
 
     @property
     def rows(self) -> int:
-        """Return the number of records, under add-remove the most there are or about that many."""
+        """Return the number of records; where it varies the most there are, or about that many."""
 
     @property
     def width(self) -> int:
@@ -67,9 +67,8 @@ class Neighbourhood(Protocol):
 class Shape:
     """Datasets of `rows` records: a vector where `columns` is None, else a matrix.
 
-    Every entry of column j lies in [low[j], high[j]].  Under add-remove the number of rows varies
-    by one around `rows`, and any smaller number may occur.  Under bounded-row one record moves by
-    at most `radius` in the ℓ2 norm.
+    Every entry of column j lies in [low[j], high[j]].  A number of rows that varies does so by one
+    around `rows`, and any smaller one may occur.  `radius` is the relation's, in ℓ2.
     """
 
     rows: int
@@ -93,13 +92,17 @@ class Shape:
                 raise InputError(f"no integer lies between {low} and {high}", "widen the bounds")
         if self.relation not in RELATIONS:
             raise InputError(f"unknown relation {self.relation!r}", f"known: {', '.join(RELATIONS)}")
-        if (self.relation == BOUNDED_ROW) != (self.radius is not None):
-            raise InputError("a radius goes with the relation bounded-row", "give both or neither")
+        check_radius(self.relation, given=self.radius is not None)
 
     @property
     def width(self) -> int:
         """Return the numbers in one record."""
         return self.columns or 1
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """Return the neighbouring relation's class, with the radius as a double."""
+        return stated(self.relation, None if self.radius is None else Fraction(self.radius))
 
     def domain(self, rows: int | None = None) -> Domain:
         """Return the domain of the search for neighbours, with another number of rows if given."""
@@ -145,18 +148,7 @@ class Shape:
 
     def neighbours(self, left: Data, right: Data) -> bool:
         """Return whether two datasets are neighbours under the relation."""
-        a, b = self.records(left), self.records(right)
-        if self.relation == ADD_REMOVE:
-            longer, shorter = (a, b) if len(a) > len(b) else (b, a)
-            if len(longer) != len(shorter) + 1:
-                return False
-            return any(np.array_equal(np.delete(longer, i, axis=0), shorter) for i in range(len(longer)))
-        if a.shape != b.shape:
-            return False
-        changed = np.flatnonzero((a != b).any(axis=1))
-        if self.radius is not None and len(changed) == 1:
-            return bool(np.linalg.norm(a[changed[0]] - b[changed[0]]) <= self.radius)
-        return len(changed) <= 1
+        return self.adjacency.adjacent(self.records(left), self.records(right))
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from audits.datasets.bases import MADE, Exemplified, Pair, crowd, dataset
-from audits.datasets.domain_pairs import counts, marked_columns, near
+from audits.datasets.domain_pairs import counts, marked_columns
 from audits.datasets.records import TOTALS, sums, thin
-from dpaccount.proof import ADD_REMOVE
-from dpaccount.relation import radius_of
+from dpaccount.relation import adjacency
 from mechanisms.subject import Domain, Rows
 
 SEED = 1  #: of datasets that are drawn
@@ -27,7 +26,7 @@ def star(domain: Domain, relation: str, base: str, unit: int, records: Rows) -> 
     """Yield pairs in which one row of a dataset, at its low end, is replaced by each record, or goes."""
     left, low, high = dataset(domain, base, SEED), np.array(domain.low), np.array(domain.high)
     for record in records:
-        moves = radius_of(relation) is not None  # then from the record, not to it
+        moves = adjacency(relation).radius is not None  # then from the record, not to it
         yield _changed(
             left, relation, base, unit, *((record, low + high - record) if moves else (low, record))
         )
@@ -47,12 +46,10 @@ def by_unit(domain: Domain, relation: str, base: str, units: list[int]) -> Itera
 
 
 def _changed(rows: Rows, relation: str, base: str, unit: int, here: Rows, there: Rows) -> Pair:
-    """Return the pair of a dataset in which a row is here or there; under add-remove there, or gone."""
-    left, right = rows.copy(), rows.copy()
-    left[unit - 1], right[unit - 1] = here, near(here, there, relation)
-    if relation == ADD_REMOVE:
-        return Pair(right, np.delete(rows, unit - 1, axis=0), base, SEED, unit)
-    return Pair(left, right, base, SEED, unit)
+    """Return the pair of datasets in which a row is here or there, or, where rows vary, there or gone."""
+    left, near = rows.copy(), adjacency(relation)
+    left[unit - 1] = there if near.rows_vary else here
+    return Pair(left, near.neighbour(left, unit - 1, there), base, SEED, unit)
 
 
 def units(domain: Domain, more: set[int]) -> list[int]:
@@ -87,12 +84,14 @@ class Walk:
         return dataset(replace(self.domain, rows=rows), self.base.format(k), SEED)
 
     def step(self, k: int) -> list[Pair]:
-        """Return the neighbours between dataset k − 1 and dataset k: under add-remove both lose that row."""
+        """Return the neighbours between dataset k − 1 and k: where rows vary, both lose that row."""
         (before, base), (after, then) = ((self.table(at), self.base.format(at)) for at in (k - 1, k))
-        if self.leaving or self.relation != ADD_REMOVE:
+        near = adjacency(self.relation)
+        if self.leaving or not near.rows_vary:
             return [Pair(before, after, base, SEED, 1 if self.leaving else k)]
         sides = ((before, base), (after, then))
-        return [Pair(rows, np.delete(rows, k - 1, axis=0), name, SEED, k) for rows, name in sides]
+        rest = [near.neighbour(rows, k - 1, rows[k - 1]) for rows, _ in sides]
+        return [Pair(side, less, name, SEED, k) for (side, name), less in zip(sides, rest, strict=True)]
 
 
 def walks(domain: Domain, relation: str, marks: tuple[float, ...]) -> Iterator[Walk]:
@@ -101,7 +100,7 @@ def walks(domain: Domain, relation: str, marks: tuple[float, ...]) -> Iterator[W
     for number, base in enumerate(("uniform", "rising 0 corners", "high", *given)):
         whole = range(rows if rows <= UNITS and not number else 0)
         fewer = (*whole, *(rows - count for count in asked))
-        if relation == ADD_REMOVE:
+        if adjacency(relation).rows_vary:
             yield Walk(domain, relation, f"last of {rows} {base}", rows, fewer, leaving=True)
     some, every = range(min(len(domain.low), 4) if len(domain.low) > 1 else 0), (1 << len(domain.low)) - 1
     ends = [(start, example) for example in given for start in ("low", "high", "uniform")]

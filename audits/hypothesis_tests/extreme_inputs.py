@@ -19,7 +19,7 @@ from dpaccount.noise.laws import Law
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Integers, Rehearsal
-from dpaccount.proof import ADD_REMOVE
+from dpaccount.relation import adjacency
 from mechanisms.subject import Domain, Rows, Subject
 
 #: bases of a run
@@ -157,7 +157,8 @@ def _others(
     bases = [("skewed", number * SKEWED + k) for k in range(SKEWED)]
     bases = bases[:SOME] if way.steps is not None else [*((base, number) for base in more), *bases]
     for place, (base, seed) in enumerate(bases):
-        rows = domain.rows if place % 3 or subject.relation != ADD_REMOVE else -(-domain.rows // 2)
+        fewer = not place % 3 and adjacency(subject.relation).rows_vary
+        rows = -(-domain.rows // 2) if fewer else domain.rows
         other: Rows = dataset(replace(domain, rows=rows), base, seed)
         what = f"on unrelated data (base {base}, seed {seed}, {rows} rows), to which neighbours lead"
         found.append((what, replace(here, right=other), None))
@@ -166,7 +167,7 @@ def _others(
 
 def _neighbour(subject: Subject, domain: Domain, here: Pair) -> Pair:
     """Return the pair in which the first record is mirrored, or missing on the right."""
-    if subject.relation == ADD_REMOVE:
+    if adjacency(subject.relation).rows_vary:
         return replace(here, right=here.left[1:])
     right = here.left.copy()
     right[0] = np.array(domain.low) + np.array(domain.high) - right[0]

@@ -21,12 +21,12 @@ from audits.hypothesis_tests import search
 from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.evidence import Evidence, WorstPair, describe
 from audits.hypothesis_tests.search import Counterexample, digest_of_files, searching
-from audits.hypothesis_tests.smoke_test import MAX_NUMBERS
+from audits.hypothesis_tests.smoke_test import MAX_DATASET_NUMBERS
 from audits.subjects.code import check_imports
 from audits.subjects.code_constants import landmarks
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
-from dpaccount.relation import ADD_REMOVE
+from dpaccount.relation import adjacency
 from mechanisms.subject import Rows, Subject
 from mechanisms.table.contribution_bounding import bounded
 from mechanisms.table.user_level import ByPerson
@@ -86,7 +86,7 @@ def _table(subject: Subject, rows: object) -> Rows:
         table = np.array(rows, dtype=np.float64)
     except (TypeError, ValueError):
         table = np.zeros(0)
-    if table.ndim != 2 or table.shape[1] != len(domain.low) or not 0 < table.size <= MAX_NUMBERS:
+    if table.ndim != 2 or table.shape[1] != len(domain.low) or not 0 < table.size <= MAX_DATASET_NUMBERS:
         raise InputError(
             f"an example table is no rows of {len(domain.low)} numbers", "give such, at least one"
         )
@@ -107,7 +107,8 @@ def bounding(
         nonlocal tried, worst, failing
         tried += 1
         tables = [subject.table(side) for side in (pair.left, pair.right)]
-        steps = steps_between(*tables, coming_and_going=subject.mechanism.relation == ADD_REMOVE)
+        rows_vary = adjacency(subject.mechanism.relation).rows_vary
+        steps = steps_between(*tables, coming_and_going=rows_vary)
         worst = max(worst, steps)
         wrong = moved(subject, pair, bound)
         if steps > subject.steps:
@@ -152,7 +153,7 @@ def moved(subject: ByPerson, pair: Pair, bound: Bound) -> str | None:
     if len(pair.right) == len(pair.left):
         records.append(pair.right[here])
     tables = [(np.where(others[:, None], crowd, record), whole) for record in records]
-    if subject.relation == ADD_REMOVE:
+    if adjacency(subject.relation).rows_vary:
         tables.append((crowd[others], [name for name in whole if name != here]))
     first, *rest = (_slots(subject, data, names, bound) for data, names in tables)
     return next(filter(None, (_unlike(subject, first, each) for each in rest)), None)

@@ -23,13 +23,13 @@ from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import ADD_REMOVE
+from dpaccount.relation import adjacency
 from mechanisms.subject import Rows, Subject
 from mechanisms.subject.isolation import fresh
 from mechanisms.table.user_level import named
 
 FRAMES = 2000  #: of which the variables are read
-MAX_NUMBERS = 4096  #: numbers of one array or list
+MAX_ARRAY_NUMBERS = 4096  #: numbers of one array or list
 CELLS_PER_CALL = 3  #: of data, that take as long as a call
 
 
@@ -62,17 +62,17 @@ def _plain(value: Any) -> Any:
 def _note(values: list[Any]) -> None:
     for value in values:
         if isinstance(value, tuple | list):
-            _note(list(value[:MAX_NUMBERS]))
+            _note(list(value[:MAX_ARRAY_NUMBERS]))
         elif not isinstance(value, Meeting):
             Meeting.notes.update(
-                numbers_in(value.ravel()[:MAX_NUMBERS] if isinstance(value, np.ndarray) else value)
+                numbers_in(value.ravel()[:MAX_ARRAY_NUMBERS] if isinstance(value, np.ndarray) else value)
             )
 
 
 def observed(subject: Subject, proved: Proved, seed: int) -> Landmarks:
     """Return the numbers that code asks for, those that it builds, and how much work a run is."""
     domain, notes, work = subject.domain(), list[set[float]](), 0
-    fewer = -(-domain.rows // 2) if subject.relation == ADD_REMOVE else domain.rows
+    fewer = -(-domain.rows // 2) if adjacency(subject.relation).rows_vary else domain.rows
     for number, rows in enumerate((domain.rows, fewer)):
         data = dataset(replace(domain, rows=rows), "uniform", seed + number)
         calls, noted = 0, []

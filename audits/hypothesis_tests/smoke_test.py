@@ -17,7 +17,7 @@ from dpaccount.noise.samplers import Rehearsal
 from mechanisms.subject import Subject, View
 from mechanisms.subject.isolation import fresh
 
-MAX_NUMBERS = 5_000_000  #: of one synthetic dataset
+MAX_DATASET_NUMBERS = 5_000_000  #: of one synthetic dataset
 SEEDS = 3  #: runs on each synthetic dataset
 NO_VALUE = "shows no value, but for NaN or None"
 
@@ -28,7 +28,7 @@ def check_size(subject: Subject) -> None:
         domain = subject.domain()
     except (Exception, SystemExit) as error:
         raise InputError(f"the subject's domain raises {type(error).__name__}: {error}", "mend it") from None
-    if domain.rows * len(domain.low) > MAX_NUMBERS:
+    if domain.rows * len(domain.low) > MAX_DATASET_NUMBERS:
         raise InputError(f"{domain.rows} rows of {len(domain.low)} numbers are too many to test", "use fewer")
 
 

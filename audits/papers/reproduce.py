@@ -8,15 +8,18 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from audits import papers
 from audits.attack.runs import Progress, counted, silent
-from audits.papers.reproduction import CUMULATIVE_REGRET, Cell, Floats, Reproduction
+from audits.papers.claim_check import Value
+from bandits.papers.reproduction import CUMULATIVE_REGRET, Cell, Reproduction
+from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded
 
@@ -26,10 +29,10 @@ FAR = 200  #: where last values are further apart than this, a figure has a loga
 
 def reproductions() -> list[Reproduction]:
     """Return all that can be reproduced."""
-    from audits.papers.dubey import figures as dubey
-    from audits.papers.kharkovskii import figures as kharkovskii
-    from audits.papers.pavlovic import figures as pavlovic
-    from audits.papers.zhou import figures as zhou
+    from bandits.papers.dubey import figures as dubey
+    from bandits.papers.kharkovskii import figures as kharkovskii
+    from bandits.papers.pavlovic import figures as pavlovic
+    from bandits.papers.zhou import figures as zhou
 
     named = (dubey, zhou, kharkovskii, pavlovic)
     return [each for paper in named for each in paper.REPRODUCTIONS]
@@ -66,7 +69,7 @@ def reproduce(
     for index, cell in enumerate(cells):
         played = np.array(runs[index * count : (index + 1) * count])
         curve = curves[_label(cell.row)] = cell.summary.curves(played)
-        said = {} if cell.beside is None else cell.beside(seeds, played)
+        said = {} if cell.details is None else cell.details(seeds, played)
         rows.append({**_row(cell, curve[:, -1], carried[index]), **said})
         took.append(sum(seconds[index * count : (index + 1) * count]) / count)
     answer = {
@@ -135,6 +138,13 @@ def certificate(subject: Any) -> dict[str, Any]:
     }
 
 
+@cache
+def verdict(name: str, *settings: tuple[str, Value]) -> dict[str, Any]:
+    """Return what checking a paper's claim finds, in short."""
+    found = papers.find(name).checked(dict(settings)).as_json()
+    return {"claim": name, "verdict": found["verdict"], "factor": found["factor"]}
+
+
 def _row(cell: Cell, final: Floats, carried: dict[str, Any] | None) -> dict[str, Any]:
     mean, decimals = float(final.mean()), cell.summary.decimals
     value = round(mean, decimals)
@@ -147,7 +157,7 @@ def _row(cell: Cell, final: Floats, carried: dict[str, Any] | None) -> dict[str,
         "standard_error": round(float(final.std(ddof=1)) / math.sqrt(len(final)), decimals),
         "ratio_to_published": round(mean / cell.published, 3) if cell.published and cell.like else None,
         "proved": carried,
-        "verdict": cell.verdict,
+        "verdict": None if cell.claim is None else verdict(cell.claim[0], *cell.claim[1].items()),
     }
 
 

@@ -4,12 +4,9 @@ import math
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from audits.attack.thresholds import choose_threshold, clopper_pearson
+from bandits.statistics.arrays import Floats
 
-Floats = NDArray[np.float64]
 RISK = Fraction(1, 100)
 TRIALS = 20_000
 MAX_RUNS = 1_000_000  #: runs per world where a large ε has to be seen

@@ -15,6 +15,7 @@ from typing import Any
 
 from dpaccount import proof
 from dpaccount.exact import as_exact, to_digits
+from dpaccount.relation import kind_of
 
 CertifyResult = Mapping[str, Any]  #: a certificate as read from JSON
 
@@ -32,15 +33,6 @@ OBSERVERS = {
     "local": "The collector is not trusted either: what leaves {unit} is noisy already.",
 }
 
-RELATION_WORDS = {
-    "replace-one": "Two datasets are neighbours where the data of {unit} are replaced by any other; how many"
-    " there are is public.",
-    "add-remove": "Two datasets are neighbours where one has the data of {unit} and the other has not; taking"
-    " part is hidden too.",
-    "bounded-row": "Two datasets are neighbours where one row moves by at most {radius} in ℓ2; a row that is"
-    " replaced by any other is not covered by this ε.",
-}
-
 CITED = re.compile(r" ?\((?:[^()]*\b(?:19|20)\d\d\b[^()]*|R\d[^()]*|docs/[^()]*)\)")
 MAX_ODDS_EPSILON = 690  #: an ε whose odds are not worth a number
 ALARM = Fraction(1, 1000)  #: the false-alarm rate of the attack that is described
@@ -50,7 +42,8 @@ def promise(certificate: CertifyResult) -> list[str]:
     """Return the first paragraph's sentences: what this kind of privacy promises, to whom, and what not."""
     said = certificate["guarantee"]
     unit = said["unit"]
-    relation = RELATION_WORDS[said["relation"]].format(unit=unit, radius=said.get("radius"))
+    meaning = kind_of(said["relation"]).meaning
+    relation = meaning.format(unit=unit, radius=said.get("radius"))
     return [
         f"The promise is differential privacy for {unit}: what is released would have looked almost the same"
         f" with other data of {unit}.",

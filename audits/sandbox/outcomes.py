@@ -29,7 +29,7 @@ MAX_KEY = 200
 MAX_NAMES = 200  #: numbers, and labels, that are called by their keys
 MAX_PARTS = 256  #: beyond so many parts, equal ones that follow each other are counted
 MAX_STRUCTURE = 2**14
-MAX_DEPTH = 100
+MAX_NESTING = 100
 EXACT = 2**53  #: whole numbers up to here are doubles
 UNMEANT = "unmeant:"  #: how the structure of a run begins that was of other code than the project's
 SILENT = "no answer"  #: how the structure of a run that did not end begins, after a verb
@@ -177,12 +177,12 @@ class _Parts:
         """Add a value and all that is in it."""
         if self.opaque:
             return
-        if is_table(value) and depth <= MAX_DEPTH:
+        if is_table(value) and depth <= MAX_NESTING:
             self.table(value, depth)
             return
         plain = isinstance(value, np.ma.MaskedArray | Enum) or not getattr(value, "__dict__", None)
-        if depth > MAX_DEPTH or not plain or isinstance(value, type):
-            self.hide(f"{type(value).__name__}{' that is nested too deep' * (depth > MAX_DEPTH)}")
+        if depth > MAX_NESTING or not plain or isinstance(value, type):
+            self.hide(f"{type(value).__name__}{' that is nested too deep' * (depth > MAX_NESTING)}")
         elif isinstance(value, Enum):
             self.parts.append(f"{type(value).__name__}.{value.name}")
             self.walk(value.value, depth + 1)

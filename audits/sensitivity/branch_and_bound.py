@@ -145,7 +145,7 @@ class Movement:
 
     def parts(self) -> Iterator[PairBox]:
         """Return the boxes that hold all pairs, for everything that is to be bounded."""
-        removed = self.shape.relation == "add-remove"
+        removed = self.shape.adjacency.rows_vary
         for rows in range(1, self.shape.rows + 2) if removed else (self.shape.rows,):
             box = self.ends * (rows if removed else rows + 1)
             count = len(self._plain(self.middle_pair(PairBox(rows, 0, removed, None, 1, box))[0]))
@@ -360,7 +360,7 @@ class Movement:
     def _at_ends(self, part: PairBox, slopes: Sequence[arb]) -> PairBox:
         """Return the part with every number at one end along which what is bounded only grows."""
         box = list(part.box)
-        # under bounded-row an end may be no neighbour: what it would stand for is not in the box
+        # with a radius an end may be no neighbour: what it would stand for is not in the box
         free = 2 * self.width if self.shape.radius is not None else 0
         for k, slope in enumerate(slopes):
             low, high = box[k]

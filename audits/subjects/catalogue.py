@@ -72,7 +72,7 @@ def _entry(layer: str, module_name: str) -> CatalogueEntry | None:
 
 
 def _unsound() -> CatalogueEntry:
-    from bandits.outsourced_optimisation.po_curator import PoCurator
+    from bandits.papers.kharkovskii.po_curator import PoCurator
 
     return CatalogueEntry(UNSOUND, "bandits", PoCurator)
 
@@ -188,7 +188,7 @@ def _measured(claim: Claim, table: Table, reading: Reading) -> None:
         if (kind := table.column(name).kind) != "number":
             raise InputError(
                 f"{name} is of type {kind}, which does not move by a distance",
-                "bounded-row reads columns of type number",
+                f"{claim.guarantee.relation} reads columns of type number",
                 claim.path,
             )
 

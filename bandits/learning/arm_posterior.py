@@ -12,11 +12,9 @@ from itertools import product
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandits.statistics.arrays import Floats
 from bandits.statistics.axes import symmetric_root
-
-Floats = NDArray[np.float64]
 
 SPREADS: Final = (0.04, 0.08, 0.16, 0.32, 0.64)  #: of the arms' means, in deviations of one reward
 LEVEL: Final = 0.5  #: of their common part, in the same unit
@@ -88,7 +86,8 @@ class ArmPosterior:
 
 def posterior(prior: ArmPrior, sums: Floats, counts: Floats, sigma: float) -> ArmPosterior:
     """Return what releases say, [releases, contexts, arms] each; all have noise of deviation `sigma`."""
-    return _posterior(prior, sums.tobytes(), counts.tobytes(), sigma)
+    doubles = (np.asarray(part, dtype=np.float64).tobytes() for part in (sums, counts))
+    return _posterior(prior, *doubles, sigma)
 
 
 # An attack replays the same releases on the neighbouring dataset: one computation for both runs.

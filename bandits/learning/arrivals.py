@@ -12,11 +12,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.statistics.arrays import Floats
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import Cover
 from mechanisms.subject import Domain, Rows, Subject, View
 
-Floats = NDArray[np.float64]
 Actions = NDArray[np.int64]
 Shown = NDArray[Any]  #: an action, or a device's parameters for choosing it
 Answered = NDArray[np.bool_]  #: by slot of a batch: whether its person answered
@@ -28,25 +28,11 @@ TOLD = Domain(1, (-(2.0**20),), (2.0**20,), (False,))
 class Course(Protocol):
     """One run of a bandit over people in order; all that it learns passes through its noise."""
 
-    @property
-    def batches(self) -> Sequence[Cover]:
-        """Return the slots [first, last] of every batch, all slots in order."""
-
-    @property
-    def context(self) -> Domain | None:
-        """Return the domain of a context, as one row; None if all are offered the same."""
-
-    @property
-    def candidates(self) -> int:
-        """Return the number of a person's candidates, of equal dimension; 0 if none."""
-
-    @property
-    def reward(self) -> Domain:
-        """Return the domain of an answer, as one row: a reward, or the numbers of a message."""
-
-    @property
-    def last_is_read(self) -> bool:
-        """Return whether the last batch's sum is shown; else it is not computed."""
+    batches: Sequence[Cover]  #: slots [first, last] of every batch, all slots in order
+    context: Domain | None = None  #: of a context, as one row; None if all are offered the same
+    candidates: int = 0  #: of a person, of equal dimension; 0 if none are brought
+    reward: Domain = TOLD  #: of an answer, as one row: a reward, or the numbers of a message
+    last_is_read: bool = True  #: whether the last batch's sum is shown; else it is not computed
 
     def ask(self, context: Floats | None) -> Shown:
         """Return what the person of the next slot is shown: the index of a candidate, or of a point."""
@@ -75,6 +61,11 @@ class Live(Subject, Protocol):
 
     def course(self, noise: Noise, coins: int) -> Course:
         """Return a run that has served nobody; public coins are seeded by `coins`."""
+
+
+def name_of(subject: object) -> str:
+    """Return a subject's name: its file's, with hyphens, as a certificate has it."""
+    return type(subject).__module__.rpartition(".")[2].replace("_", "-")
 
 
 #: the first slot of a batch (from 0), and what its people were shown ↦ what they tell

@@ -5,38 +5,71 @@ shown scores of their own candidates under what was released before, and ties fa
 own slot: no coin of one slot depends on another person's data.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits.learning.arrivals import Actions, Answered, replay
-from bandits.learning.features import RADIUS, Features, feature_map
+from bandits.learning.arrivals import Actions, Answered, Course, name_of, replay
+from bandits.learning.features import RADIUS, Features, PrincipalFeatures, feature_map, principal
 from bandits.statistics import published_noise
-from bandits.statistics.calibration import least_sigma
+from bandits.statistics.arrays import Floats, Integers
+from bandits.statistics.calibration import least_sigma, one_of, target
 from dpaccount.errors import InputError, out_of_range
-from dpaccount.proof import REPLACE_ONE, Cover, Theorem
+from dpaccount.noise.receipt import Noise
+from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_view, billboard
 from mechanisms.subject import Domain, Rows, View
 
-Floats = NDArray[np.float64]
 TIE = 1e-12  #: scores so near the best one share it
 
 PUBLIC_COINS = 2021  #: seed of the public points of dictionaries
 NODES = ("given", "corollary-1", "remark-3")
 
 
-class Learner(Protocol):
-    """What serves people: scores before a round, learning after it."""
+class Belief(Protocol):
+    """What a bandit knows of the reward function from released sums, and what follows from it."""
 
     def scores(self, candidates: Floats) -> Floats:
         """Return one score for each row of features; the highest is played."""
 
+    def contribution(self, features: Floats, reward: float | None) -> Integers:
+        """Return what a person adds to the sum, by what was played and paid; None adds zero."""
+
+    def learn(self, released: NDArray[Any], people: int) -> None:
+        """Learn from the noisy sum over the first `people` people."""
+
+
+class Learner:
+    """Sums contributions exactly and updates the belief by the sums to which `stream` added noise.
+
+    After each of the people `ends` the sum enters the stream as its next round.
+    """
+
+    def __init__(
+        self, belief: Belief, stream: Callable[[Integers], NDArray[Any]], ends: Iterable[int]
+    ) -> None:
+        self.belief, self._stream, self._ends = belief, stream, frozenset(ends)
+        self._people = 0
+        self._sum: Integers = np.zeros((), dtype=np.int64)
+
+    def scores(self, candidates: Floats) -> Floats:
+        """Return one score for each row of features."""
+        return self.belief.scores(candidates)
+
     def tell(self, features: Floats, reward: float | None) -> None:
-        """Learn from what was played and what it paid; None, of who did not say, adds zero in their round."""
+        """Add one person's contribution; at the end of a round release the sum, and learn from it.
+
+        Rewards outside [0, 1] are clipped, NaN counts as ½.
+        """
+        self._people += 1
+        self._sum = self._sum + self.belief.contribution(features, reward)
+        if self._people in self._ends:
+            exact, self._sum = self._sum, np.zeros((), dtype=np.int64)
+            self.belief.learn(self._stream(exact), self._people)
 
 
 def domain(rounds: int, candidates: int, dimension: int) -> Domain:
@@ -65,14 +98,19 @@ class Calibrated:
             return self.sigma
         return least_sigma(lambda sigma: self._sums(sigma, self.delta), self.epsilon, self.delta)
 
+    def check_sigma(self) -> None:
+        """Raise `InputError` for a given noise that is not above 0."""
+        if self.sigma is not None and self.sigma <= 0:
+            raise InputError(f"sigma is {float(self.sigma)}", "it must be above 0")
+
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         """Return the theorem at `delta` about all sums that are released with this noise."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Contextual:
-    """What bandits for `rounds` such people with `candidates` points each have in common.
+class Contextual(Calibrated):
+    """Bandits for `rounds` such people with `candidates` points each; a class says its learner.
 
     `kernel` and `basis` say what features there are (`bandits.learning.features.feature_map`), of so many
     `nodes_per_axis`; `nodes`: as ``given``, or those of Dubey 2021, Corollary 1 or Remark 3, 6 or 3 ln T.
@@ -88,22 +126,79 @@ class Contextual:
     basis: str = "chosen"
     nodes: str = "given"
     nodes_per_axis: int = 4
+    lengthscale: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        """Validate the parameters that all have, before any charge."""
+        self.domain()
+        target(self.epsilon, self.delta)
+        self.check_sigma()
 
     def domain(self) -> Domain:
         """Return one row per person: the candidates' coordinates, then what each would pay."""
         return domain(self.rounds, self.candidates, self.dimension)
 
-    def feature_map(self, lengthscale: Fraction) -> Features:
-        """Return the public feature map of this length scale; raises `InputError` if none."""
-        if self.nodes not in NODES:
-            raise InputError(f"nodes is {self.nodes[:40]!r}", f"known: {', '.join(NODES)}")
+    @property
+    def features(self) -> Features:
+        """Return the public feature map that the belief is about."""
+        return self.kernel_features
+
+    @cached_property
+    def kernel_features(self) -> Features:
+        """Return the public feature map of the kernel; raises `InputError` if there is none."""
+        one_of("nodes", self.nodes, NODES)
         per_axis = self.nodes_per_axis
         if self.nodes != "given":
             per_axis = published_noise.nodes_per_axis(self.rounds, remark3=self.nodes == "remark-3")
-        return feature_map(self.kernel, self.basis, per_axis, float(lengthscale), self._public_points)
+        return feature_map(self.kernel, self.basis, per_axis, float(self.lengthscale), self._public_points)
 
     def _public_points(self, count: int) -> Floats:
         return in_ball(np.random.default_rng([PUBLIC_COINS, 1]), count, self.dimension)
+
+    @cached_property
+    def batches(self) -> list[Cover]:
+        """Return the people of every batch, who share a belief: public."""
+        return together(self.rounds, 1)
+
+    @property
+    def ends(self) -> list[int]:
+        """Return the last person of every batch but the last, whose sum no action would use."""
+        return [last for _, last in self.batches[:-1] or self.batches]
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Released sums, and actions that read these and own decision sets only: billboard."""
+        return billboard(self._sums(self.noise_scale, delta), assume_view(name_of(self), "others", "replay"))
+
+    def learner(self, noise: Noise) -> Learner:
+        """Return a learner without observations."""
+        raise NotImplementedError
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Serve every person once, in order; a person sees their own action only."""
+        rewards = data[:, -self.candidates :]
+
+        def pays(first: int, shown: list[Actions]) -> Floats:
+            return rewards[np.arange(first, first + len(shown)), np.array(shown)]
+
+        return replay(self.course(noise, coins), data[:, : -self.candidates], pays)
+
+    def course(self, noise: Noise, coins: int) -> Course:
+        """Return a run that serves people one by one."""
+        return ContextualCourse(self, self.learner(noise), coins)
+
+
+@dataclass(frozen=True)
+class MomentBandit(Contextual):
+    """A contextual bandit that releases first moments of `size` features, those that lead its map."""
+
+    nodes_per_axis: int = 8
+    size: int = 20
+
+    @cached_property
+    def features(self) -> PrincipalFeatures:
+        """Return the leading features over the public ball; never over observed decision sets."""
+        sample = in_ball(np.random.default_rng(PUBLIC_COINS), 4000, self.dimension)
+        return principal(self.kernel_features, sample, self.size)
 
 
 def together(rounds: int, size: int, growth: Fraction = Fraction(0)) -> list[Cover]:
@@ -119,29 +214,20 @@ def together(rounds: int, size: int, growth: Fraction = Fraction(0)) -> list[Cov
     return found
 
 
-class ContextualCourse:
+class ContextualCourse(Course):
     """A run over such people: what was played is for a person's own eyes.
 
-    `public` is what everyone is shown of the learner.  Nobody acts on the last batch's answers.
+    No action uses the last batch's answers.
     """
 
     last_is_read = False
 
-    def __init__(
-        self,
-        people: Domain,
-        candidates: int,
-        features: Callable[[Floats], Floats],
-        learner: Learner,
-        coins: int,
-        batches: Sequence[Cover],
-        public: Callable[[], Mapping[str, Floats]] = dict,
-    ) -> None:
-        self.batches = batches
-        self.context = _columns(people, slice(None, -candidates))
+    def __init__(self, subject: Contextual, learner: Learner, coins: int) -> None:
+        self.batches, self.candidates, people = subject.batches, subject.candidates, subject.domain()
+        self.context = _columns(people, slice(None, -self.candidates))
         self.reward = _columns(people, slice(-1, None))
-        self.candidates, self._features, self._public = candidates, features, public
-        self._learner, self._ties = learner, np.random.default_rng(coins)  # one row of coins a slot
+        self._features, self._learner = subject.features, learner
+        self._ties = np.random.default_rng(coins)  # one row of coins a slot
         self._actions: list[int] = []
         self._played: list[Floats] = []  #: the features that the batch under way played
 
@@ -160,33 +246,14 @@ class ContextualCourse:
         self._played = []
 
     def view(self) -> View:
-        """Return everyone's own action, and what all are shown."""
-        return View(own={"action": np.array(self._actions, dtype=np.int64)}, public=self._public())
+        """Return everyone's own action, and what the belief shows to all."""
+        parameters = getattr(self._learner.belief, "parameters", dict)
+        return View(own={"action": np.array(self._actions, dtype=np.int64)}, public=parameters())
 
 
 def _columns(people: Domain, part: slice) -> Domain:
     """Return some columns of what a person's row may be, for one row."""
     return Domain(1, people.low[part], people.high[part], people.integer[part], people.missing[part])
-
-
-def served(course: ContextualCourse, data: Rows, candidates: int) -> View:
-    """Serve every row's person once, in order."""
-    rewards = data[:, -candidates:]
-
-    def pays(first: int, shown: list[Actions]) -> Floats:
-        return rewards[np.arange(first, first + len(shown)), np.array(shown)]
-
-    return replay(course, data[:, :-candidates], pays)
-
-
-def serve(
-    data: Rows, candidates: int, features: Callable[[Floats], Floats], learner: Learner, coins: int
-) -> View:
-    """Serve every row's person once, a batch each."""
-    rounds, columns = data.shape
-    people, batches = domain(rounds, candidates, columns // candidates - 1), together(rounds, 1)
-    course = ContextualCourse(people, candidates, features, learner, coins, batches)
-    return served(course, data, candidates)
 
 
 def pick(scores: Floats, ties: Floats) -> int:

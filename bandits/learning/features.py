@@ -13,14 +13,14 @@ from math import factorial, pi, prod, sqrt
 from typing import Final, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandits.learning.nystrom import NystromFeatures
 from bandits.statistics import kernels
+from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.axes import settled_eigh
+from bandits.statistics.calibration import one_of
 from dpaccount.errors import InputError, out_of_range
 
-Floats = NDArray[np.float64]
 Kernel = Callable[[Floats, Floats], Floats]  #: points [n, d] and [m, d] ↦ [n, m]
 
 MAP_KERNELS: Final = (*kernels.KERNELS, "additive", "polynomial")
@@ -165,7 +165,7 @@ class PolynomialFeatures:
     degree: int = DEGREE
 
     @property
-    def _powers(self) -> NDArray[np.int64]:
+    def _powers(self) -> Integers:
         every = product(range(self.degree + 1), repeat=self.dimension)
         return np.array([each for each in every if sum(each) <= self.degree])
 
@@ -197,8 +197,7 @@ def kernel_of(kernel: str, lengthscale: float) -> Kernel:
 
     Raises `InputError` with the known names.
     """
-    if kernel not in MAP_KERNELS:
-        raise InputError(f"kernel is {kernel[:40]!r}", f"known: {', '.join(MAP_KERNELS)}")
+    one_of("kernel", kernel, MAP_KERNELS)
     if not lengthscale > 0:
         raise InputError(f"lengthscale is {lengthscale:g}", "it is above 0")
     if kernel == "polynomial":
@@ -227,8 +226,7 @@ def feature_map(
     such features, or for parameters that make no sense.
     """
     exact, dimension = kernel_of(kernel, lengthscale), dictionary(1).shape[1]
-    if basis not in BASES:
-        raise InputError(f"basis is {basis[:40]!r}", f"known: {', '.join(BASES)}")
+    one_of("basis", basis, BASES)
     if not 1 <= per_axis <= MAX_MAP_FEATURES:
         raise InputError(f"nodes_per_axis is {per_axis}", f"it lies in 1 ... {MAX_MAP_FEATURES}")
     if kernel == "polynomial" and basis == "chosen":
@@ -266,6 +264,7 @@ class PrincipalFeatures:
 
     inner: Features
     basis: Floats  #: [inner.size, size], orthonormal columns
+    eigenvalues: Floats  #: [size], of the second moment that the basis was made by
 
     def __call__(self, points: Floats) -> Floats:
         """Return features of shape [..., size]."""
@@ -278,12 +277,12 @@ class PrincipalFeatures:
         return int(self.basis.shape[1])
 
 
-def principal(inner: Features, points: Floats, size: int) -> tuple[PrincipalFeatures, Floats]:
-    """Return the `size` leading directions of Σ = mean φφᵀ over public points, and Σ's eigenvalues there."""
+def principal(inner: Features, points: Floats, size: int) -> PrincipalFeatures:
+    """Return features in the `size` leading directions of Σ = mean φφᵀ over public points [n, d]."""
     phi = inner(points)
     values, vectors = settled_eigh(phi.T @ phi / len(phi))
     kept = min(size, inner.size)
-    return PrincipalFeatures(inner, vectors[:, :kept]), np.maximum(values[:kept], 0.0)
+    return PrincipalFeatures(inner, vectors[:, :kept], np.maximum(values[:kept], 0.0))
 
 
 def eigenfeatures(kernel: Floats, error: float) -> Floats:

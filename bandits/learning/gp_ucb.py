@@ -1,6 +1,9 @@
-"""GP-UCB over finite features, in ask/tell: the non-private algorithm that the private ones follow."""
+"""GP-UCB over finite features: by noisy sums of second moments, and, not private, in ask/tell."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,22 +11,10 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsymm, dsymv, dsyr
 from scipy.linalg.lapack import dpotrf
 
+from bandits.statistics.arrays import Floats, Integers
+from bandits.statistics.second_moments import contribution, within
 from dpaccount.errors import InputError, out_of_range
-
-Floats = NDArray[np.float64]
-
-
-def upper_bounds(candidates: Floats, gram: Floats, moment: Floats, width: float) -> Floats:
-    """Return mean + width·deviation of every candidate (row of features).
-
-    mean = φᵀ G⁻¹ u and deviation = √(φᵀ G⁻¹ φ) with G = `gram` (positive definite), u = `moment`
-    (Srinivas et al. 2010; Dubey 2021, Algorithm 1, with a constant width).
-    """
-    solved = np.linalg.solve(gram, np.column_stack([moment, candidates.T]))
-    mean = candidates @ solved[:, 0]
-    deviation = np.sqrt(np.maximum((candidates * solved[:, 1:].T).sum(axis=1), 0.0))
-    bounds: Floats = mean + width * deviation
-    return bounds
+from mechanisms.symmetric_gaussian import FEATURE_BITS
 
 
 def raised(matrix: Floats, shift: float) -> Floats:
@@ -42,14 +33,55 @@ class SolvedPosterior:
 
     def __init__(self, gram: Floats, moment: Floats) -> None:
         self.gram, self.moment = gram, moment
-        self._inverse = cho_solve(cho_factor(gram), np.eye(len(gram)))
-        self._mean = self._inverse @ moment
+        self.inverse: Floats = cho_solve(cho_factor(gram), np.eye(len(gram)))
+        self.mean: Floats = self.inverse @ moment
 
     def upper_bounds(self, candidates: Floats, width: float) -> Floats:
-        """Return what `upper_bounds` does."""
-        deviation = np.sqrt(np.maximum(np.vecdot(candidates @ self._inverse, candidates), 0.0))
-        bounds: Floats = candidates @ self._mean + width * deviation
+        """Return mean + `width`·deviation of every candidate, a row of features.
+
+        The mean is φᵀG⁻¹u and the deviation √(φᵀG⁻¹φ) (Srinivas et al. 2010; Dubey 2021, Algorithm 1,
+        with a constant width).
+        """
+        deviation = np.sqrt(np.maximum(np.vecdot(candidates @ self.inverse, candidates), 0.0))
+        bounds: Floats = candidates @ self.mean + width * deviation
         return bounds
+
+
+class SecondMomentBelief:
+    """Weights by noisy sums [G, u; uᵀ, ·] of [φφᵀ, φy; yφᵀ, ·]; the policy is an upper bound.
+
+    Rewards in [0, 1] are `centred`, |y| ≤ ½, and the corner y², which nothing reads, is left out; or
+    neither.  `shift` says, by the people in a sum, how much it takes to be positive definite.  Sums that
+    do not end with one of `ends` are released for later ones, and not read.
+    """
+
+    def __init__(
+        self, size: int, width: float, shift: Callable[[int], float], ends: Iterable[int], *, centred: bool
+    ) -> None:
+        self.posterior, self.width = SolvedPosterior(np.eye(size), np.zeros(size)), width
+        self._size, self._shift, self._ends, self._centred = size, shift, frozenset(ends), centred
+
+    def scores(self, candidates: Floats) -> Floats:
+        """Return upper confidence bounds of rows of features."""
+        return self.posterior.upper_bounds(candidates, self.width)
+
+    def contribution(self, features: Floats, reward: float | None) -> Integers:
+        """Return a person's statistics; rewards outside [0, 1] are clipped."""
+        if features.shape != (self._size,):
+            raise InputError(f"features have shape {features.shape}", f"this learner takes ({self._size},)")
+        known = None if reward is None else within(reward) - (0.5 if self._centred else 0.0)
+        bound = Fraction(1, 2) if self._centred else Fraction(1)
+        return contribution(features, known, bound, corner=not self._centred)
+
+    def learn(self, released: NDArray[Any], people: int) -> None:
+        """Take (G, u) from a noisy prefix: symmetric, shifted to be positive definite.
+
+        The shift reads public numbers only; eigenvalues that are still below 1 are raised to 1.
+        """
+        if people in self._ends:
+            total, size = released / 2.0 ** (2 * FEATURE_BITS), self._size
+            gram = raised(total[:size, :size], self._shift(people))
+            self.posterior = SolvedPosterior(gram, total[:size, size].copy())
 
 
 @dataclass

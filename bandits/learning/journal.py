@@ -15,7 +15,7 @@ from typing import Any
 
 from dpaccount.documents import canonical, sync_folder
 from dpaccount.errors import InputError, posix_module
-from dpaccount.ledger.chain import digest
+from dpaccount.ledger.entry import digest
 
 SCHEMA = "dpaccount/bandit-state/2"
 OURS = 0o600  #: read and written by their owner only

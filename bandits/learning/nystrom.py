@@ -14,11 +14,9 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.axes import settled_eigh
 from dpaccount.errors import InputError, out_of_range
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 CUT = 1e-8  #: eigenvalues of K_D below this share of the largest count as 0 in its pseudo-inverse
 

@@ -1,7 +1,8 @@
 """What a run that may be stopped anywhere is released by: parts of one charge, or a rehearsal of them.
 
 The proof of the whole run is charged once, before anything is drawn, and every release is a part of that
-charge (`dpaccount.ledger.parts`): also rows of a factorisation, of which only all together have a proof.
+charge (`dpaccount.ledger.streamed_receipt`): also rows of a factorisation, of which only all together have
+a proof.
 """
 
 import hashlib
@@ -13,14 +14,15 @@ from typing import Any
 import numpy as np
 
 from bandits.learning.journal import Journal, Line
+from bandits.statistics.arrays import Integers
 from dpaccount.accounting.measures import Measure
 from dpaccount.documents import canonical
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
-from dpaccount.ledger.parts import KeptNoise
+from dpaccount.ledger.streamed_receipt import ResumableReceipt
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Receipt, rehearse
-from dpaccount.noise.samplers import Integers, Rehearsal
+from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import Private, Theorem, compose, discrete_gaussian, linear, local, nodes, parallel
 from dpaccount.proof.derivation import digest_of
 from mechanisms.subject import Subject
@@ -74,7 +76,7 @@ class Kept:
 
     releasable = True
 
-    def __init__(self, parts: KeptNoise, journal: Journal) -> None:
+    def __init__(self, parts: ResumableReceipt, journal: Journal) -> None:
         self._parts, self._journal, self._noted = parts, journal, len(parts)
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:

@@ -40,11 +40,12 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandits.learning.arrivals import Checked, Course, Floats, Live
+from bandits.learning.arrivals import Checked, Course, Live
 from bandits.learning.journal import Journal, Line
 from bandits.learning.releases import SECURE, Kept, Rehearsed, charged, configuration, proof_of, same_run
+from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError
-from dpaccount.ledger.chain import digest
+from dpaccount.ledger.entry import digest
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise import process
 from dpaccount.proof import Theorem

@@ -27,7 +27,7 @@ class RewardLearner(Protocol):
         """Return what the next person is asked."""
 
     def tell(self, point: int, value: float, variance: float | None) -> None:
-        """Learn from what is told of a point.
+        """Learn from one message about a point.
 
         Over the channel's noise `value` has the mean of the reward, clipped.  `variance` is the
         largest that the channel gives it, None if there is no channel.  The reward's own noise

@@ -8,11 +8,10 @@ constant number of s·σ̃ above the mean.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandits.statistics.arrays import Floats
+from bandits.statistics.calibration import one_of
 from dpaccount.errors import InputError, out_of_range
-
-Floats = NDArray[np.float64]
 
 CONSTANTS = ("theory", "practical")
 FAILURE = 0.01  #: δ of the regret bounds: k = 334 at T = 10³ and 389 at 10⁴ follow from it
@@ -62,8 +61,7 @@ class Payoffs:
 
     def ridge(self, constants: str) -> float:
         """Return λ: 1 in theory's constants, c/s² in practical ones (√ and α < 1: c in units of a square)."""
-        if constants not in CONSTANTS:
-            raise InputError(f"constants is {constants[:40]!r}", f"known: {', '.join(CONSTANTS)}")
+        one_of("constants", constants, CONSTANTS)
         if constants == "theory":
             return 1.0
         return max(float(self.noise_moment ** (2 / (1 + self.order))) / self.spread**2, 1e-6)

@@ -8,6 +8,7 @@ import numpy as np
 
 from bandits.local_privacy.payoffs import CONSTANTS, Payoffs
 from bandits.local_privacy.subject import LocalRewards
+from bandits.statistics.calibration import one_of
 from dpaccount.errors import InputError, out_of_range
 from mechanisms.local.channels import LaplaceChannel
 
@@ -29,8 +30,7 @@ class PublishedGpUcb(LocalRewards):
     def __post_init__(self) -> None:
         """Validate the parameters, before any charge."""
         super().__post_init__()
-        if self.constants not in CONSTANTS:
-            raise InputError(f"constants is {self.constants[:40]!r}", f"known: {', '.join(CONSTANTS)}")
+        one_of("constants", self.constants, CONSTANTS)
         if not 0 < self.order <= 1:
             raise InputError(f"the order alpha is {float(self.order):g}", "it lies in (0, 1]")
         if self.order < 1 and self.privacy == "local":

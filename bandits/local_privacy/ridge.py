@@ -7,10 +7,8 @@ for the moment b = Σyφ (Zhou & Tan 2020, Algorithms 1 and 3; (2) and (3) where
 from math import log1p
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from bandits.statistics.arrays import Floats, Integers
 
 FRESH = 256  #: updates after which V is inverted anew, so that rounding does not add up
 

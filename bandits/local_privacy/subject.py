@@ -13,19 +13,19 @@ from math import inf, isfinite
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bandits.learning.arrivals import TOLD, Answered, replay
+from bandits.learning.arrivals import TOLD, Answered, Course, name_of, replay
 from bandits.local_privacy.learner import Question, RewardLearner
 from bandits.simulation.delays import FILES, delays
 from bandits.simulation.points import Points, grid, of_matrix
+from bandits.statistics.arrays import Floats
+from bandits.statistics.calibration import one_of
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Theorem
 from mechanisms.local.channels import CHANNELS, Channel, channel
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, wide
 
-Floats = NDArray[np.float64]
 PRIVACY = ("local", "none")
 LENGTHSCALE = Fraction(1, 5)  #: unless said; kernels of data that is shipped have none
 MAX_MESSAGE = 2.0**53  #: a message without a bound of its own
@@ -59,8 +59,7 @@ class LocalRewards:
 
     def __post_init__(self) -> None:
         """Validate the parameters, before any charge."""
-        if self.privacy not in PRIVACY:
-            raise InputError(f"privacy is {self.privacy[:40]!r}", f"known: {', '.join(PRIVACY)}")
+        one_of("privacy", self.privacy, PRIVACY)
         if self.channel not in self.channels:
             raise InputError(f"channel is {self.channel[:40]!r}", f"known here: {', '.join(self.channels)}")
         if not 0 < self.epsilon <= 30 or self.rounds < 1:
@@ -169,16 +168,8 @@ def relative(reward: float, centre: float, clip: float) -> float:
     return (reward - centre) / clip
 
 
-def name_of(subject: object) -> str:
-    """Return a subject's name: its file's, with hyphens, as a certificate has it."""
-    return type(subject).__module__.rpartition(".")[2].replace("_", "-")
-
-
-class RewardCourse:
+class RewardCourse(Course):
     """The server's run: a person is shown (point, centre, clip) in a row, and tells a message."""
-
-    last_is_read = True
-    context, candidates = None, 0
 
     def __init__(self, subject: LocalRewards, learner: RewardLearner) -> None:
         self.batches = [(slot, slot) for slot in range(1, subject.rounds + 1)]

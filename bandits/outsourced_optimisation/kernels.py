@@ -9,11 +9,10 @@ Girard & Murray-Smith 2003); a row has σ_y² with itself.  Where s² differs by
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError, out_of_range
 
-Floats = NDArray[np.float64]
 MAX_KERNEL_NUMBER = 1e100  #: number of a modeler's, so that squares and their sums are doubles
 
 

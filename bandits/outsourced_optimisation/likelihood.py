@@ -7,13 +7,12 @@ this is post-processing.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky
 
 from bandits.outsourced_optimisation.kernels import RowKernel, squared_distances
+from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError, out_of_range
 
-Floats = NDArray[np.float64]
 LENGTHS = 40  #: that are tried, in equal ratios
 WEIGHT = 1.0  #: answers that the prior of the scale counts for
 

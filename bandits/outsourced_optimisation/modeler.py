@@ -7,14 +7,13 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandits.outsourced_optimisation.kernels import MAX_KERNEL_NUMBER, RowKernel, squared_distances
 from bandits.outsourced_optimisation.likelihood import fitted
 from bandits.outsourced_optimisation.posterior import RowPosterior
+from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError
 
-Floats = NDArray[np.float64]
 DELTA = 0.025  #: δ′ = δ_ucb/2 of section 4
 WIDTH = 3.0  #: deviations of the noise-aware modeler
 EARLY, LATE = 0.5, -1.0  #: that it adds to its width where the number of queries is known

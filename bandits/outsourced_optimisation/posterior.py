@@ -8,11 +8,10 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandits.outsourced_optimisation.kernels import RowKernel
+from bandits.statistics.arrays import Floats
 
-Floats = NDArray[np.float64]
 MIN_PIVOT_SHARE = 1e-10  #: share of the scale below which a pivot is rounding, not variance
 
 

@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandits.learning.journal import Journal
 from bandits.outsourced_optimisation.kernels import MAX_KERNEL_NUMBER, RowKernel, scaled
 from bandits.outsourced_optimisation.modeler import NOISE_AWARE, Modeler
+from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError
 
-Floats = NDArray[np.float64]
 ABOUT = "outsourced-table"
 
 

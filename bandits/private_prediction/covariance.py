@@ -8,12 +8,11 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandits.private_prediction.public_grid import Places, PublicGrid
+from bandits.statistics.arrays import Floats
 from dpaccount.errors import out_of_range
 
-Floats = NDArray[np.float64]
 MIN_EIGENVALUE_SHARE: Final = 1e-6  #: eigenvalues below this share of the first are left out
 SPREAD: Final = 0.3  #: mean square of f and of rewards, in units of the bound squared, as τ is chosen for
 GUMBEL: Final = 1.28  #: deviation of the Gumbel noise that an exponential mechanism is the maximum of

@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 
 from bandits.private_prediction.public_grid import Eigenfeatures, Places
 from bandits.statistics import clipped_sums
+from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.axes import settled_eigh
 from bandits.statistics.clipped_sums import CONTRIBUTION_BITS
+from bandits.statistics.linear_posterior import LinearPosterior, evidence
 
-Floats = NDArray[np.float64]
 Cover = tuple[int, int]
 Noise = Callable[[int], float]  #: numbers of a release ↦ deviation of each, in units of the clip
 
@@ -53,8 +54,7 @@ class FunctionLearner:
     def __init__(self, features: Eigenfeatures, noise: Noise, most: int, bound: float) -> None:
         self._phi, self._eigenvalues = features.phi, features.eigenvalues
         self._noise, self._most, self._bound = noise, most, bound
-        self._precision = np.zeros((features.size, features.size))
-        self._moment = np.zeros(features.size)
+        self._observed = LinearPosterior(features.size)
         self._prior, self._told = self._variances(*START), 0
         self._settle()
 
@@ -70,7 +70,7 @@ class FunctionLearner:
         self._aim(whitened)
         if self._told:
             gram = people * self._directions.T @ self._directions / len(self._phi)
-            typical = float((gram**2).sum() / np.trace(gram))  # Σλ²/Σλ
+            typical = clipped_sums.typical(gram)
             self._clip = clipped_sums.best_clip(width, self._noise(len(gram)), typical)
             self._aim(whitened)
 
@@ -107,7 +107,7 @@ class FunctionLearner:
 
     def contributions(
         self, places: Places, rewards: Floats, answered: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.int64]:
+    ) -> Integers:
         """Return the exact sum of g·clip(y − ŷ, ±C)/C in grid units; each person's has norm at most 1.
 
         Who did not answer adds zero, and so does a reward that is no number.
@@ -117,16 +117,14 @@ class FunctionLearner:
         residual = np.where(missing, 0.0, known - self.values()[places])
         return clipped_sums.contributions(self._directions[places], residual, self._clip.bound, answered)
 
-    def tell(self, units: NDArray[np.int64]) -> None:
+    def tell(self, units: Integers) -> None:
         """Learn from a phase's noisy sum, in grid units of the clip."""
         released = units / 2.0**CONTRIBUTION_BITS * self._clip.bound
         size, people = self._directions.shape[1], self._people
         shape = self._clip.slope * people * (self._directions.T @ self._phi) / len(self._phi)
         noise = people * self._clip.variance * (self._directions.T @ self._directions) / len(self._phi)
         noise[np.diag_indices_from(noise)] += (self._noise(size) * self._clip.bound) ** 2
-        precision, moment = clipped_sums.learned(shape, noise, released + shape @ self._mean)
-        self._precision += precision
-        self._moment += moment
+        self._observed.learn(shape, noise, released + shape @ self._mean)
         self._told += 1
         models = [(scale, power) for scale in SCALES for power in POWERS]
         self._prior = self._variances(*max(models, key=lambda model: self._evidence(*model)))
@@ -156,19 +154,14 @@ class FunctionLearner:
 
     def _settle(self) -> None:
         """Compute covariance P = (D⁻¹ + J)⁻¹ and mean P·h."""
-        root = np.sqrt(self._prior)
-        inner = np.eye(len(root)) + root[:, None] * self._precision * root
-        covariance = root[:, None] * np.linalg.inv(inner) * root
-        self._covariance = (covariance + covariance.T) / 2
-        self._mean: Floats = self._covariance @ self._moment
+        self._covariance = self._observed.covariance(self._prior)
+        self._mean: Floats = self._covariance @ self._observed.moment
 
     def _evidence(self, scale: float, power: float) -> float:
         """Return ln p(releases) up to a constant, plus the prior's of (s, p)."""
         root = np.sqrt(self._variances(scale, power))
-        factor = np.linalg.cholesky(np.eye(len(root)) + root[:, None] * self._precision * root)
-        fitted = np.linalg.solve(factor, root * self._moment)
         away = (log(scale / START[0]) / SPAN[0]) ** 2 + ((power - START[1]) / SPAN[1]) ** 2
-        return float(fitted @ fitted / 2 - np.log(np.diag(factor)).sum()) - away / 2
+        return evidence(self._observed.around(root), root * self._observed.moment) - away / 2
 
 
 def phase_covers(rounds: int, phases: int) -> list[Cover]:

@@ -15,14 +15,13 @@ from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandits.private_prediction.public_grid import Places, PublicGrid
 from bandits.statistics import kernels
-from bandits.statistics.calibration import least_sigma
+from bandits.statistics.arrays import Floats, Integers
+from bandits.statistics.calibration import least_sigma, one_of
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers
 from dpaccount.proof import (
     REPLACE_ONE,
     Theorem,
@@ -35,8 +34,6 @@ from dpaccount.proof import (
 )
 from mechanisms.shared.gaussian_noise import least
 from mechanisms.subject import Domain, Rows, View, shown
-
-Floats = NDArray[np.float64]
 
 RULES: Final = ("exponential", "permute-and-flip")
 BOUND_STEPS: Final = 2**10  #: of the bound, in a reward
@@ -79,8 +76,7 @@ class Predictor:
                 f"needed 1 to {MAX_PREDICTIONS}, and function-release for any number",
             )
         kernels.moderate("the bound of rewards", self.bound)
-        if self.rule not in RULES:
-            raise InputError(f"rule is {self.rule[:40]!r}", f"known: {', '.join(RULES)}")
+        one_of("rule", self.rule, RULES)
         if self.epsilon <= 0 or not 0 <= self.delta < 1:
             raise out_of_range("epsilon > 0 and 0 <= delta < 1")
         _ = self.grid
@@ -105,10 +101,8 @@ class Predictor:
     # -------------------------------------------------------------- data and proof
 
     def domain(self) -> Domain:
-        """Return rows of a context and a reward for each action, both well beyond what is clipped."""
-        reach = 4 * float(self.bound)
-        low, high = (-0.5,) + (-reach,) * self.actions, (1.5,) + (reach,) * self.actions
-        return Domain(self.rounds, low, high, (False,) * len(low))
+        """Return rows of a context and a reward for each action."""
+        return self.grid.people(self.rounds, self.bound)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Every prediction has scores of its own and reads all records; everyone may see them all."""

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.statistics import kernels
+from bandits.statistics.arrays import Floats
 from bandits.statistics.axes import settled_eigh
 from dpaccount.errors import InputError, out_of_range
+from mechanisms.subject import Domain
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 MAX_PLACES = 4096  #: places of one grid
 
@@ -73,6 +74,12 @@ class PublicGrid:
     def place_of(self, contexts: Floats, actions: Places) -> Places:
         """Return the place of contexts with actions."""
         return self.cell_of(contexts) * self.actions + actions
+
+    def people(self, count: int, bound: Fraction) -> Domain:
+        """Return rows of a context and a reward for each action, both well beyond what is clipped."""
+        reach = 4 * float(bound)
+        low, high = (-0.5,) + (-reach,) * self.actions, (1.5,) + (reach,) * self.actions
+        return Domain(count, low, high, (False,) * len(low))
 
     def gram(self) -> Floats:
         """Return the kernel matrix of all places."""

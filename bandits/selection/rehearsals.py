@@ -13,24 +13,23 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb
-from bandits.learning.selector import Selection, quietest
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
+from bandits.selection.forecasts import Selection, quietest
 from bandits.simulation.simulated_people import simulated_people
 from bandits.simulation.surfaces import Surface, surface
 from bandits.statistics.additive_model import SCALES
+from bandits.statistics.arrays import Floats
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import Theorem
 
-Floats = NDArray[np.float64]
 Play = Callable[[int], float]  #: number of a rehearsal ↦ its regret
 
 STAGES = (8, 32, 96)  #: rehearsals of each subject that is left, before the race is looked at

@@ -11,12 +11,11 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandits.simulation.potential_rewards import PotentialRewards
+from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError
 
-Floats = NDArray[np.float64]
 FOLDER = Path(__file__).parent / "data"
 #: file and number of columns before the first point
 FILES = {"sensors": ("delay_sensors.csv", 2), "stocks": ("delay_stocks.csv", 1)}

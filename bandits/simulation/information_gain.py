@@ -7,12 +7,10 @@ Definition 1).  Floating point throughout.
 from math import e, log
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandits.statistics.arrays import Floats
 from bandits.statistics.axes import settled_eigh
 from dpaccount.errors import InputError, out_of_range
-
-Floats = NDArray[np.float64]
 
 
 def gain(kernel: Floats, ridge: float) -> float:

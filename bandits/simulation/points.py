@@ -6,12 +6,10 @@ from math import sqrt
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bandits.statistics.axes import settled_eigh
+from bandits.statistics.arrays import Floats
+from bandits.statistics.axes import eigenfeatures
 from dpaccount.errors import InputError, out_of_range
-
-Floats = NDArray[np.float64]
 
 POINT_KERNELS: Final = ("squared-exponential", "matern-5/2")
 MAX_POINTS: Final = 2000  #: points, of which the kernel is kept in full
@@ -33,10 +31,7 @@ class Points:
     @cached_property
     def features(self) -> Floats:
         """Return F [n, m] with FFᵀ the kernel: eigenfeatures, those below 10⁻⁹ of the first left out."""
-        values, vectors = settled_eigh(self.kernel)
-        kept = values > 1e-9 * values[0]
-        found: Floats = vectors[:, kept] * np.sqrt(values[kept])
-        return found
+        return eigenfeatures(self.kernel, 1e-9)
 
 
 @lru_cache(maxsize=8)

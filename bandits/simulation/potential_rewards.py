@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError
 
-Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
@@ -38,11 +38,3 @@ class PotentialRewards:
     def at_random(self) -> float:
         """Return the regret that uniform choices are expected to have in all."""
         return float(len(self.rows) * (self.means.max() - self.means.mean()))
-
-    def beyond(self, clip: float) -> float:
-        """Return the share of all potential rewards that ±`clip` changes."""
-        return float((np.abs(self.rows) > clip).mean())
-
-    def permuted(self, order: Indices) -> "PotentialRewards":
-        """Return the same rewards with the points in another order."""
-        return PotentialRewards(self.means[order], self.rows[:, order], self.bound, self.noise_bound)

@@ -13,12 +13,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaccount.noise.samplers import Integers
+from bandits.statistics.arrays import Floats, Integers
 from mechanisms.shared.arm_counts import ArmCounts
 from mechanisms.shared.logged_trials import ARM, CELL, REWARD, taking_part
 from mechanisms.subject import Rows
 
-Floats = NDArray[np.float64]
 PURPOSES = ("part", "rounding", "partner", "kept", "drawn")  #: of coins
 Offer = tuple[int, int, Fraction]  #: two arms and the probability that this pair is offered
 

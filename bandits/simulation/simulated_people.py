@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandits.learning.contextual import in_ball
 from bandits.learning.features import squared_exponential
+from bandits.statistics.arrays import Floats, Integers
 from dpaccount.errors import out_of_range
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -29,24 +27,15 @@ class People:
         """Return one row per person: all coordinates, then all potential rewards."""
         return np.concatenate([self.points.reshape(len(self.points), -1), self.rewards], axis=1)
 
-    def regrets(self, chosen: NDArray[np.int64]) -> Floats:
+    def regrets(self, chosen: Integers) -> Floats:
         """Return best mean − chosen mean for one choice per person."""
         played = np.take_along_axis(self.means, chosen[:, None], axis=1)[:, 0]
         lost: Floats = self.means.max(axis=1) - played
         return lost
 
-    def regret(self, chosen: NDArray[np.int64]) -> float:
+    def regret(self, chosen: Integers) -> float:
         """Return Σ (best mean − chosen mean) of one choice per person."""
         return float(self.regrets(chosen).sum())
-
-    def permuted(self, seed: int) -> "People":
-        """Return the same people with every person's candidates in another order."""
-        order = np.argsort(np.random.default_rng(seed).random(self.means.shape), axis=1)
-        return People(
-            np.take_along_axis(self.points, order[:, :, None], axis=1),
-            np.take_along_axis(self.means, order, axis=1),
-            np.take_along_axis(self.rewards, order, axis=1),
-        )
 
 
 def simulated_people(rounds: int, candidates: int, dimension: int, seed: int) -> People:

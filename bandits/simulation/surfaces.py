@@ -1,4 +1,4 @@
-"""Test functions on finite grids, as sums over groups of coordinates, and candidates of them.
+"""Test functions on finite grids, as sums over groups of coordinates, and bandits played on them.
 
 Maximised and scaled: camelback is divided by 5, the others by their maximum over the whole domain.  Domains
 and formulas are those of the package of Mutny & Krause that Dubey 2021 cites: Styblinski–Tang on [−4, 4],
@@ -6,16 +6,22 @@ and a Michalewicz function without the square inside its second sine, on [−π/
 (Jamil & Yang 2013), on [−5, 5] and with z² on [0, π], have names of their own.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaccount.errors import InputError
+from bandits.learning.arrivals import Actions, Course, replay
+from bandits.learning.contextual import Calibrated
+from bandits.statistics.arrays import Floats, Integers
+from bandits.statistics.calibration import one_of
+from dpaccount.noise.receipt import Noise
+from dpaccount.proof import REPLACE_ONE, Cover
+from mechanisms.subject import Domain, Rows, View, wide
 
-Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
@@ -50,16 +56,6 @@ class Surface:
     def regret(self, chosen: Indices) -> Floats:
         """Return max f − f of every choice."""
         return self.best - self.value(chosen)
-
-    def permuted(self, seed: int) -> "Surface":
-        """Return the same function with the grid points of every group in another order."""
-        rng = np.random.default_rng(seed)
-        orders = [rng.permutation(size) for size in self.sizes]
-        return replace(
-            self,
-            points=tuple(p[order] for p, order in zip(self.points, orders, strict=True)),
-            tables=tuple(t[order] for t, order in zip(self.tables, orders, strict=True)),
-        )
 
 
 def camelback(x: Floats, y: Floats) -> Floats:
@@ -123,6 +119,62 @@ SURFACES: dict[str, Callable[[], Surface]] = {
 
 def surface(name: str) -> Surface:
     """Return a catalogued surface; raises `InputError` with the known names."""
-    if name not in SURFACES:
-        raise InputError(f"surface is {name[:40]!r}", f"known: {', '.join(SURFACES)}")
+    one_of("surface", name, SURFACES)
     return SURFACES[name]()
+
+
+@dataclass(frozen=True)
+class SurfaceBandit(Calibrated):
+    """Play `rounds` points of a known domain for an unknown `surface`; all see the points and sums.
+
+    A record is what a person's reward has beyond the surface, so that it can be any other's neighbour.
+    """
+
+    status: ClassVar[str] = "sound"
+    relation: ClassVar[str] = REPLACE_ONE
+
+    surface: str = "camelback"
+    rounds: int = 10_000
+
+    @cached_property
+    def world(self) -> Surface:
+        """Return the surface; a learner reads its points, never its values."""
+        return surface(self.surface)
+
+    def domain(self) -> Domain:
+        """Return one number a person, well beyond what is clipped."""
+        return wide(self.rounds, 1, 4.0)
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Serve every person once; everyone sees the points played and the sums released."""
+
+        def pays(first: int, shown: list[Actions]) -> Floats:
+            return self.world.value(np.array(shown)) + data[first : first + len(shown), 0]
+
+        return replay(self.course(noise, coins), None, pays)
+
+    def course(self, noise: Noise, coins: int) -> "SurfaceCourse":
+        """Return a run for people who come one by one."""
+        raise NotImplementedError
+
+
+class SurfaceCourse(Course):
+    """A run over people to whom all points are offered; all see the points and the released sums."""
+
+    def __init__(self, batches: Sequence[Cover], groups: int) -> None:
+        self.batches, self._groups = batches, groups
+        self._shown: list[Indices] = []
+        self._sums: list[Integers] = []
+
+    @property
+    def _begins(self) -> bool:
+        """Return whether the next person is the first of a batch."""
+        return len(self._shown) == self.batches[len(self._sums)][0] - 1
+
+    def view(self) -> View:
+        """Return the points played, and the released sums, one after another."""
+        points = np.array(self._shown, dtype=np.int64).reshape(-1, self._groups)
+        return View(public={"points": points, "sums": self._released()})
+
+    def _released(self) -> Integers:
+        return np.array(self._sums, dtype=np.int64).reshape(-1)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.statistics import kernels
-from bandits.statistics.axes import settled_eigh
+from bandits.statistics.arrays import Floats
+from bandits.statistics.axes import eigenfeatures
 
-Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 SCALES = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8)  #: τ, of the sum's standard deviation
 FEATURE, WEIGHT = 1e-3, 1e-4  #: least eigenvalues, over the first, that make features and their priors
@@ -68,18 +68,16 @@ def _beside(parts: Sequence[Floats]) -> tuple[list[slice], int]:
 
 def _prior_roots(points: Floats, lengths: tuple[float, ...], kernel: str) -> tuple[Floats, list[Floats]]:
     """Return features of the smallest length and, for every length, a root of their weights' covariance."""
-    features = _eigenfeatures(kernels.matrix(kernel, points, points, lengths[0]), FEATURE)
+    features = _centred(kernels.matrix(kernel, points, points, lengths[0]), FEATURE)
     inverse = np.linalg.pinv(features)
     every = (kernels.matrix(kernel, points, points, length) for length in lengths)
-    return features, [inverse @ _eigenfeatures(each, WEIGHT) for each in every]
+    return features, [inverse @ _centred(each, WEIGHT) for each in every]
 
 
-def _eigenfeatures(kernel: Floats, least: float) -> Floats:
+def _centred(kernel: Floats, least: float) -> Floats:
     """Return eigenfeatures of the centred kernel, eigenvalues above `least` of the first, mean ‖F‖² = 1."""
     kernel = kernel - kernel.mean(axis=0) - kernel.mean(axis=1)[:, None] + kernel.mean()
-    values, vectors = settled_eigh(kernel)
-    kept = np.flatnonzero(values > least * values[0])[:60]
-    features: Floats = vectors[:, kept] * np.sqrt(values[kept])
+    features = eigenfeatures(kernel, least, 60)
     return features / sqrt(np.mean((features**2).sum(axis=1)))
 
 

@@ -10,11 +10,10 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError
 
-Floats = NDArray[np.float64]
 EQUAL: Final = 1e-12  #: of the eigenvalue that is largest in absolute value; nearer ones count as equal
 
 
@@ -35,6 +34,14 @@ def settled_eigh(matrix: Floats) -> tuple[Floats, Floats]:
         if end - first > 1:
             vectors[:, first:end] = _settled(vectors[:, first:end], fixed)
     return values, vectors
+
+
+def eigenfeatures(kernel: Floats, least: float, most: int | None = None) -> Floats:
+    """Return F with FFᵀ the kernel, but for eigenvalues up to `least` of the first, or beyond `most`."""
+    values, vectors = settled_eigh(kernel)
+    kept = np.flatnonzero(values > least * values[0])[:most]
+    found: Floats = vectors[:, kept] * np.sqrt(values[kept])
+    return found
 
 
 def symmetric_root(matrices: Floats) -> Floats:

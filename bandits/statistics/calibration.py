@@ -1,6 +1,6 @@
-"""The least noise that a subject's own proof shows to meet (ε, δ)."""
+"""The least noise that a subject's own proof shows to meet (ε, δ), and checks of parameters."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from dpaccount.errors import InputError, RuleError, out_of_range
@@ -15,6 +15,12 @@ def target(epsilon: Fraction, delta: Fraction) -> None:
     """Refuse (ε, δ) that a bandit is not calibrated to; raises `InputError`."""
     if epsilon <= 0 or not 0 < delta < 1:
         raise out_of_range("epsilon > 0 and 0 < delta < 1")
+
+
+def one_of(name: str, value: str, known: Iterable[str]) -> None:
+    """Refuse a word that is none of the `known` ones; raises `InputError` with these."""
+    if value not in known:
+        raise InputError(f"{name} is {value[:40]!r}", f"known: {', '.join(known)}")
 
 
 def least_sigma(prove: Callable[[Fraction], Theorem], epsilon: Fraction, delta: Fraction) -> Fraction:

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
+from bandits.statistics.arrays import Floats, Integers
 from mechanisms.shared import grid
-
-Floats = NDArray[np.float64]
 
 OPTIONS = (0.3, 0.03, 0.1, 1.0)  #: of a reward's deviation about its mean; the first one until more is known
 CONTRIBUTION_BITS = 24  #: contributions lie on multiples of 2^−24, in units of the clip C
@@ -61,7 +60,7 @@ def clipped_variance(c: float) -> float:
 
 def contributions(
     directions: Floats, residual: Floats, bound: float, answered: NDArray[np.bool_] | None = None
-) -> NDArray[np.int64]:
+) -> Integers:
     """Return the exact sum of g·clip(residual, ±C)/C in grid units; each person's has norm at most 1.
 
     A reward that is no number has the residual of 0.  Who did not answer adds zero; without `answered`
@@ -70,17 +69,8 @@ def contributions(
     within = np.clip(residual / bound, -1, 1)
     if answered is not None:
         within = np.where(answered, within, 0.0)
-    total: NDArray[np.int64] = grid.in_ball(directions * within[:, None], Fraction(1), CONTRIBUTION_BITS).sum(
-        0
-    )
+    total: Integers = grid.in_ball(directions * within[:, None], Fraction(1), CONTRIBUTION_BITS).sum(0)
     return total
-
-
-def learned(shape: Floats, noise: Floats, observed: Floats) -> tuple[Floats, Floats]:
-    """Return (HᵀR⁻¹H, HᵀR⁻¹r): what r = Hθ + N(0, R) says of θ, as precision and moment."""
-    factor = cholesky(noise, lower=True)
-    whitened = solve_triangular(factor, np.column_stack([shape, observed]), lower=True)
-    return whitened[:, :-1].T @ whitened[:, :-1], whitened[:, :-1].T @ whitened[:, -1]
 
 
 def typical(matrix: Floats) -> float:

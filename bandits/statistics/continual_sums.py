@@ -5,14 +5,14 @@ Vectors may use any stream; symmetric matrices the trees, whose every release is
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import accumulate
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandits.statistics.arrays import Floats, Integers
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import (
@@ -33,6 +33,24 @@ from mechanisms.shared.gaussian_noise import gaussian, unchanged
 STREAMS = ("tree", "honaker", "sqrt-toeplitz", "buffered-toeplitz")
 ROOM = 60  #: bits that the rows of a stream may take
 BUFFERS = 6  #: sums that decay: with so many a stream errs less than with √Toeplitz rows
+
+
+class FactorRows:
+    """Noisy rows of C·x, for a posterior that takes them as they are; `weights` is C [n, n].
+
+    C is lower triangular, in integers; x are the exact sums of the rounds.
+    """
+
+    def __init__(self, weights: Integers, release: Callable[[int, Integers], Integers]) -> None:
+        self.weights, self._release = weights, release
+        self._sums: list[Integers] = []
+
+    def add(self, exact: Integers) -> Integers:
+        """Add the next round's sum, and return the noisy row that ends with it."""
+        number = len(self._sums)
+        self._sums.append(exact)
+        row = np.tensordot(self.weights[number, : number + 1], np.array(self._sums), axes=1)
+        return self._release(number, row)
 
 
 def known_stream(stream: str, allowed: tuple[str, ...] = STREAMS) -> None:
@@ -126,7 +144,7 @@ def vector_sums(stream: str, noise: Noise, ends: Sequence[int], numbers: int) ->
     firsts = list(accumulate((rounds >> level for level in range(rounds.bit_length())), initial=0))
     batches = ends[-1] != rounds  # whose nodes are named by their place among the covers
 
-    def released(node: tuple[int, int], sums: NDArray[np.int64]) -> NDArray[np.int64]:
+    def released(node: tuple[int, int], sums: Integers) -> Integers:
         return noise.noisy("sums", firsts[node[0]] + node[1] if batches else node, sums)
 
     return (TreeSums if stream == "tree" else HonakerSums)(released)
@@ -172,14 +190,14 @@ def deviation(stream: str, t: int, rounds: int) -> float:
 
 
 @lru_cache(maxsize=32)
-def _toeplitz_deviations(rounds: int) -> NDArray[np.float64]:
+def _toeplitz_deviations(rounds: int) -> Floats:
     weights = factors.sqrt_toeplitz(rounds) / 2.0**factors.WEIGHT_BITS
-    found: NDArray[np.float64] = np.sqrt(np.cumsum(weights**2))
+    found: Floats = np.sqrt(np.cumsum(weights**2))
     return found
 
 
 @lru_cache(maxsize=8)
-def _buffered_deviations(rounds: int) -> NDArray[np.float64]:
+def _buffered_deviations(rounds: int) -> Floats:
     history = partial(Buffers, factors.buffers(rounds, BUFFERS))
     return np.sqrt(spread.toeplitz(history, rounds, 1.0, 1, bits=factors.DECAY).variances)
 

@@ -10,12 +10,11 @@ from typing import Final
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
+from bandits.statistics.arrays import Floats
+from bandits.statistics.calibration import one_of
 from dpaccount.errors import InputError
 from dpaccount.numerics.intervals import ball
-
-Floats = NDArray[np.float64]
 
 MAX_LENGTH: Final = Fraction(10**15)  #: as claims take: doubles hold the squares of such lengths and bounds
 KERNELS: Final = ("squared-exponential", "matern-1/2", "matern-3/2", "matern-5/2")
@@ -23,8 +22,7 @@ KERNELS: Final = ("squared-exponential", "matern-1/2", "matern-3/2", "matern-5/2
 
 def known(kernel: str, lengthscale: Fraction) -> None:
     """Refuse a kernel or a length scale that there is not; raises `InputError`."""
-    if kernel not in KERNELS:
-        raise InputError(f"kernel is {kernel[:40]!r}", f"known: {', '.join(KERNELS)}")
+    one_of("kernel", kernel, KERNELS)
     moderate("the length scale", lengthscale)
 
 

@@ -1,15 +1,24 @@
 """The noise, shifts and widths that Dubey 2021 prints, and their corrections.
 
-Lemmas 2, 3, 5 and 6 as functions.  They are floating-point readings of the paper's formulas, for running
-it as published; what they prove is decided by a subject's own proof.
+Lemmas 2, 3, 5 and 6 and Theorem 1 as functions.  They are floating-point readings of the paper's formulas,
+for running it as published; what they prove is decided by a subject's own proof.
 """
 
 from fractions import Fraction
 from math import ceil, log, log2, sqrt
+from typing import NamedTuple
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 
 SCALE_BITS = 10  #: published scales are rounded up to multiples of 2^−10
+
+
+class Spectrum(NamedTuple):
+    """Definition 3: λ_min ≤ H_t ≤ λ_max and ‖h_t‖ in H_t⁻¹ at most κ, but for probability ζ/(2T)."""
+
+    least: float
+    most: float
+    kappa: float
 
 
 def nodes_published(rounds: int) -> int:
@@ -40,17 +49,15 @@ def lemma2_sigma(
     return _up(square if literal else sqrt(square))
 
 
-def lemma3_spectrum(
-    sigma: float, rounds: int, size: int, zeta: float, nodes: int | None = None
-) -> tuple[float, float, float]:
-    """Return (λ_min, λ_max, κ) of Lemma 3 for `size` features: H_t shifted by 2Λ.
+def lemma3_spectrum(sigma: float, rounds: int, size: int, zeta: float, nodes: int | None = None) -> Spectrum:
+    """Return λ_min, λ_max and κ of Lemma 3 for `size` features: H_t shifted by 2Λ.
 
     Λ = σ√(2n)(4√m + 2 ln(2T/ζ)); κ = σ√(n/Λ)(√m + √(2 ln(2T/ζ))).  `nodes`: another n than published.
     """
     n = nodes_published(rounds) if nodes is None else nodes
     risk = log(2 * rounds / zeta)
     edge = sigma * sqrt(2 * n) * (4 * sqrt(size) + 2 * risk)
-    return edge, 3 * edge, sigma * sqrt(n / edge) * (sqrt(size) + sqrt(2 * risk))
+    return Spectrum(edge, 3 * edge, sigma * sqrt(n / edge) * (sqrt(size) + sqrt(2 * risk)))
 
 
 def lemma5_sigmas(alpha: Fraction, beta: Fraction, reward: Fraction) -> tuple[Fraction, Fraction]:
@@ -66,8 +73,8 @@ def lemma5_sigmas(alpha: Fraction, beta: Fraction, reward: Fraction) -> tuple[Fr
 
 def lemma6_spectrum(
     sigma_x: float, sigma_u: float, rounds: int, size: int, zeta: float, *, printed: bool = False
-) -> tuple[float, float, float]:
-    """Return (λ_min, λ_max, κ) of Lemma 6: H_t shifted by 2σ_XΛ, Λ = √T(4√m + 2 ln(2T/ζ)).
+) -> Spectrum:
+    """Return λ_min, λ_max and κ of Lemma 6: H_t shifted by 2σ_XΛ, Λ = √T(4√m + 2 ln(2T/ζ)).
 
     h_t has T·m entries of variance σ_u² at the last round and ‖h‖ ≤ σ_u√T(√m + √(2 ln(2T/ζ))) but for
     ζ/(2T), hence κ = that/√(σ_XΛ).  `printed`: κ = σ_u√(mT/Λ), which lacks σ_X and the deviation.
@@ -77,7 +84,24 @@ def lemma6_spectrum(
     kappa = sigma_u * sqrt(rounds / (sigma_x * edge)) * (sqrt(size) + sqrt(2 * risk))
     if printed:
         kappa = sigma_u * sqrt(size * rounds / edge)
-    return sigma_x * edge, 3 * sigma_x * edge, kappa
+    return Spectrum(sigma_x * edge, 3 * sigma_x * edge, kappa)
+
+
+def theorem1_width(
+    spectrum: Spectrum, t: int, log_det: float, *, norm: float, rho: float, error: float, zeta: float
+) -> float:
+    """Return β_t^½ of Theorem 1, the factor of ρ‖Φ‖ (Equation 8; Algorithm 1 prints β_t).
+
+    B√(λ_max/ρ² + 1) + tBε/(ρ√λ_min) + κ/ρ + √(ln det((Σ̃_t + λI)/(λ + λ_min)) + 2 ln(2/ζ)); `norm` is B,
+    `log_det` that log-determinant.
+    """
+    if not 0 < spectrum.least <= spectrum.most or not spectrum.kappa >= 0:
+        raise out_of_range("0 < least <= most and kappa >= 0")
+    if not 0 < zeta < 1 or not rho > 0 or min(norm, error) < 0:
+        raise out_of_range("0 < zeta < 1, rho > 0, norm >= 0 and error >= 0")
+    noise = norm * sqrt(spectrum.most / rho**2 + 1) + spectrum.kappa / rho
+    approximation = t * norm * error / (rho * sqrt(spectrum.least))
+    return noise + approximation + sqrt(max(log_det, 0.0) + 2 * log(2 / zeta))
 
 
 def size_published(rounds: int, dimension: int, *, remark3: bool = False) -> int:

@@ -4,14 +4,11 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpaccount.noise.samplers import Integers
+from bandits.statistics.arrays import Floats, Integers
 from mechanisms.shared import grid
 from mechanisms.symmetric_gaussian import FEATURE_BITS
 from mechanisms.symmetric_gaussian import contribution as without_corner
-
-Floats = NDArray[np.float64]
 
 
 def within(reward: float) -> float:

@@ -22,14 +22,14 @@ from dpaccount.accounting.profile import plotted
 from dpaccount.accounting.worst_unit import Scalar, Worst, delta_scalar, epsilon_scalar, worst
 from dpaccount.cached import cached_property
 from dpaccount.errors import BudgetError, InputError
-from dpaccount.exact import Enclosure, Exact, Number
+from dpaccount.exact import Enclosure, Exact, Number, exact_argument
 from dpaccount.numerics.closed.group_privacy import chain_delta, chain_epsilon
 from dpaccount.numerics.work_budget import ANSWER, allowance
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import group_compositions
 from dpaccount.plan import groups
 from dpaccount.plan.cover_partition import UnitClass, attained, classes
-from dpaccount.plan.event_base import Event, Stream, exact
+from dpaccount.plan.event_base import Event, Stream
 from dpaccount.plan.events import Plan
 from dpaccount.relation import Relation
 
@@ -131,7 +131,7 @@ class Accountant:
 
     def worst_epsilon(self, delta: Exact, gap: Exact = GAP) -> Worst:
         """Return ε(delta) with the unit that pays it and the method."""
-        target, width = exact("delta", delta), _width(gap)
+        target, width = exact_argument("delta", delta), _width(gap)
         if not 0 <= target <= 1:
             raise InputError(f"delta {delta} is out of range", "it must be in [0, 1]")
 
@@ -159,7 +159,7 @@ class Accountant:
 
     def worst_delta(self, epsilon: Exact, gap: Exact = GAP) -> Worst:
         """Return δ(epsilon) with the unit that pays it and the method."""
-        at, width = exact("epsilon", epsilon), _width(gap)
+        at, width = exact_argument("epsilon", epsilon), _width(gap)
         if at < 0:
             raise InputError(f"epsilon {epsilon} is out of range", "it must be at least 0")
 
@@ -269,7 +269,7 @@ def _lower(found: Worst, joint: list[Composition] | None, asked: _Asked) -> Wors
 
 
 def _width(gap: Exact) -> Fraction:
-    width = exact("gap", gap)
+    width = exact_argument("gap", gap)
     if width <= 0:
         raise InputError(f"gap {gap} is out of range", "it must be above 0")
     return width

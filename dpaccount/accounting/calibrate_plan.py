@@ -19,10 +19,10 @@ from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.calibrate import DIGITS, FINE, GAP, Calibration
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from dpaccount.exact import Enclosure, Exact
+from dpaccount.exact import Enclosure, Exact, exact_argument
 from dpaccount.numerics.fourier.contours import shared
 from dpaccount.numerics.work_budget import PLAN_CALIBRATION, OutOfReach, allowance, exhausted, granted
-from dpaccount.plan.event_base import RANGES, Event, exact
+from dpaccount.plan.event_base import RANGES, Event
 from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import read_plan
 from dpaccount.relation import Relation
@@ -71,9 +71,9 @@ def calibrate(
     then the largest is returned.  Or `of` names an event, whose `sensitivity`, `count` and `rounds` are
     given; its own noise is sought then, or its largest ε.  Raises `InputError` where there is none.
     """
-    target, share = exact("epsilon", epsilon), exact("delta", delta)
+    target, share = exact_argument("epsilon", epsilon), exact_argument("delta", delta)
     if isinstance(of, str):
-        moved = exact("sensitivity", sensitivity)
+        moved = exact_argument("sensitivity", sensitivity)
         return named.calibrate(of, target, share, sensitivity=moved, count=count, rounds=rounds)
     made = of  # for the function below, of a narrower type
 

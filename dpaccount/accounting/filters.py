@@ -23,12 +23,11 @@ from typing import Any, dataclass_transform
 
 from dpaccount.accounting.measures import ADAPTIVE, Measure, unknown
 from dpaccount.errors import BudgetError, InputError
-from dpaccount.exact import Exact, shown
+from dpaccount.exact import Exact, exact_argument, shown
 from dpaccount.plan import events as ev
-from dpaccount.plan.event_base import Event, Real, exact
+from dpaccount.plan.event_base import Event, Real
 from dpaccount.relation import Relation
 
-NOTHING = Fraction(0)
 FIRST: Any = Fraction(1, 1000)
 
 
@@ -47,13 +46,13 @@ class Odometer:
     measure: Measure
     relation: Relation = Relation.REPLACE_ONE
     first: Real = field(default=FIRST, kw_only=True)
-    spent: Fraction = field(default=NOTHING, init=False)
+    spent: Fraction = field(default=Fraction(0), init=False)
 
     def __post_init__(self) -> None:
         """Refuse a measure of two amounts, and a first step that is none."""
         if self.measure.name not in ADAPTIVE:
             raise unknown(self.measure.name)
-        self.first = exact("first", self.first)
+        self.first = exact_argument("first", self.first)
         if not self.first > 0:
             raise InputError(f"the first total {shown(self.first)} is out of range", "it must be above 0")
 
@@ -82,7 +81,7 @@ class Odometer:
         first of them that holds the total has not stopped (Feldman & Zrnic 2021; Lécuyer 2021). None where
         it is infinite.
         """
-        share = exact("delta", delta)
+        share = exact_argument("delta", delta)
         if self.measure.name == "pure" or self.spent == 0:
             return self.spent
         if share <= 0:
@@ -100,7 +99,7 @@ class Filter(Odometer):
     def __post_init__(self) -> None:
         """Read the budget as an exact number."""
         super().__post_init__()
-        self.budget = exact("budget", self.budget)
+        self.budget = exact_argument("budget", self.budget)
 
     def charge(self, event: Event) -> Fraction:
         """Add an event and return the new total; raises `BudgetError` where it does not fit."""
@@ -119,4 +118,4 @@ class Filter(Odometer):
 
         That is the ε of the budget: when choices depend on answers, so does the moment at which they stop.
         """
-        return self.measure.epsilon(self.budget, exact("delta", delta))
+        return self.measure.epsilon(self.budget, exact_argument("delta", delta))

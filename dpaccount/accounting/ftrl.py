@@ -15,10 +15,10 @@ from typing import Any, dataclass_transform
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
-from dpaccount.exact import Enclosure, Exact, as_exact, formatted, shown
-from dpaccount.plan.event_base import Real, Spelled, exact
+from dpaccount.exact import Enclosure, Exact, as_exact, exact_argument, formatted, shown
+from dpaccount.plan.event_base import Real, Spelled
 from dpaccount.plan.events import DpFtrl, Plan
-from dpaccount.relation import Relation
+from dpaccount.relation import Relation, adjacency
 
 MECHANISMS = ("tree", "sqrt-toeplitz", "banded-toeplitz")
 
@@ -67,7 +67,7 @@ class FtrlTraining:
         if self.relation not in list(Relation):
             raise InputError(f"unknown relation {self.relation!r}", f"known here: {', '.join(Relation)}")
         object.__setattr__(self, "relation", Relation(self.relation))
-        object.__setattr__(self, "sigma", exact("sigma", self.sigma))
+        object.__setattr__(self, "sigma", exact_argument("sigma", self.sigma))
         object.__setattr__(self, "separation", self.separation or self.examples // self.batch)
         most = -(-self.steps // self.separation) if self.separation > 0 else 1
         object.__setattr__(self, "participations", self.participations or most)
@@ -80,7 +80,7 @@ class FtrlTraining:
             sigma=self.sigma,
             participations=self.participations,
             separation=self.separation,
-            sensitivity=2 if self.relation == Relation.REPLACE_ONE else 1,
+            sensitivity=adjacency(self.relation).contributions,
             mechanism=self.mechanism,
             bands=self.bands,
         )

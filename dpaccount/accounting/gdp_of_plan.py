@@ -37,7 +37,7 @@ Own = Callable[[Event], Amount]  #: an event's own μ², or None
 MIN_LOSS, MAX_LOSS, MAX_RATIO = Fraction(1, 10**9), 20, 50  #: of losses that are composed, and their ratio
 WORK = 512  #: of a plan: a kind of pair is 1 on each segment of units, and 20 pairs are
 NODES = 24  #: of the narrowest pair on a lattice
-MAX_DEPTH = 400.0  #: −log of the smallest δ that a lattice is asked for
+MAX_LOG_DELTA = 400.0  #: −log of the smallest δ that a lattice is asked for
 RATES = np.exp(np.arange(-40, 200) * 0.06)  #: the s of Chernoff's bound, in units of 1/σ
 
 
@@ -124,7 +124,7 @@ def _curve(pairs: Exact) -> tuple[domination.Curve, Fraction]:
     """Return ε ↦ an upper bound on δ(ε) of the composition, and its largest loss."""
     end = sum((count * _largest(pair) for pair, count in pairs), Fraction(0))
     variance = float(sum(count * _largest(pair) ** 2 for pair, count in pairs))
-    depth = min(MAX_DEPTH, 30 + float(end) ** 2 / (2 * variance))
+    depth = min(MAX_LOG_DELTA, 30 + float(end) ** 2 / (2 * variance))
     lattice = _lattice(pairs, -depth / math.log(2))
     rates = [Fraction(float(rate)) for rate in RATES / math.sqrt(variance)]
     factors = [_log_factor(pairs, rate) for rate in rates]

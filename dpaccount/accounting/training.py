@@ -22,10 +22,10 @@ from dpaccount.accounting.calibrate import Calibration
 from dpaccount.accounting.calibrate_plan import Unknown, settle
 from dpaccount.accounting.ftrl import FtrlTraining, check_batches, record
 from dpaccount.errors import InputError
-from dpaccount.exact import Enclosure, Exact, as_exact, formatted, shown
+from dpaccount.exact import Enclosure, Exact, as_exact, exact_argument, formatted, shown
 from dpaccount.numerics.fourier.contours import shared
 from dpaccount.numerics.work_budget import PROFILE, allowance
-from dpaccount.plan.event_base import Real, Spelled, exact
+from dpaccount.plan.event_base import Real, Spelled
 from dpaccount.plan.events import (
     Gaussian,
     Plan,
@@ -43,7 +43,7 @@ POINTS = 60  #: of a curve over steps
 
 def steps_of(epochs: Exact, examples: int, batch: int) -> int:
     """Return the steps that so many passes over the examples take, rounded up: ⌈epochs·examples/batch⌉."""
-    passes = exact("epochs", epochs)
+    passes = exact_argument("epochs", epochs)
     if type(examples) is not int or type(batch) is not int or examples < 1 or batch < 1:
         raise InputError("examples or batch are out of range", "give whole numbers of at least 1")
     if passes <= 0:
@@ -72,7 +72,7 @@ class Training:
         check_batches(self.examples, self.batch, self.steps)
         if self.sampling not in SAMPLINGS:
             raise InputError(f"unknown sampling {self.sampling!r}", f"known here: {', '.join(SAMPLINGS)}")
-        object.__setattr__(self, "sigma", exact("sigma", self.sigma))
+        object.__setattr__(self, "sigma", exact_argument("sigma", self.sigma))
         usual = Relation.ADD_REMOVE if self.sampling == POISSON else Relation.REPLACE_ONE
         if self.relation not in ("", *Relation):
             raise InputError(f"unknown relation {self.relation!r}", f"known here: {', '.join(Relation)}")
@@ -164,7 +164,7 @@ def least_sigma(run: "Training | FtrlTraining", epsilon: Exact, delta: Exact) ->
         return replace(run, sigma=sigma).plan()
 
     unknown = Unknown("sigma", "sigma", plan, falls=True)
-    return settle(unknown, exact("epsilon", epsilon), exact("delta", delta))
+    return settle(unknown, exact_argument("epsilon", epsilon), exact_argument("delta", delta))
 
 
 def curve_csv(run: Training, points: Sequence[tuple[int, Enclosure]]) -> str:

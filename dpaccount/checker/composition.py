@@ -8,6 +8,7 @@ from .curves import BoundedRange, Curve, Lattice, Renyi, written
 from .documents import Rejected, ensure
 from .facts import ANYONE, Choice, Covered, Private, Split, View, rule
 from .intervals import added
+from .relation import ADDED, REPLACED
 
 MAX_SUBJECT = 10_000  # characters of the name of a composition
 
@@ -65,7 +66,7 @@ def local(message: Private, covered: Covered) -> Private:
     """A message reads one unit only, and its sender trusts nobody."""
     whole = nodes(message, covered)
     ensure(covered.widest == 1, "a message reads one unit only")
-    ensure(whole.relation == "replace-one", "a message has one record, which is replaced")
+    ensure(whole.relation == REPLACED, "a message has one record, which is replaced")
     return whole._replace(observer="local")
 
 
@@ -96,14 +97,17 @@ def mixture(choice: Choice, *parts: Private) -> Private:
     """One of the parts, which a public coin chooses."""
     whole = combined(parts, " or ", [max(column) for column in columns_of(parts)])
     ensure(choice.query == whole.subject, "the choice is not among these parts")
+    departs = any(part.units == ANYONE for part in parts)
+    shared = len(set().union(*choice.parts)) < sum(len(set(part)) for part in choice.parts)
+    ensure(not (departs and shared), "parts share noise, which may depart in one of them alone")
     return whole
 
 
 @rule(Split, Private, ...)
 def partition(split: Split, *cells: Private) -> Private:
     """Cells that a record's own value chooses: it stays in one, or leaves one and enters another."""
-    entering = [cell for cell in cells if cell.relation == "add-remove"]
-    inside = [cell for cell in cells if cell.relation == "replace-one"]
+    entering = [cell for cell in cells if cell.relation == ADDED]
+    inside = [cell for cell in cells if cell.relation == REPLACED]
     ordered = list(cells) == inside + entering
     ensure(ordered, "replace-one statements come first, then add-remove ones")
     anyone = any(cell.units == ANYONE for cell in cells)
@@ -114,7 +118,7 @@ def partition(split: Split, *cells: Private) -> Private:
     named = [cell.subject for cell in entering] == split.cells
     ensure(named, "the statements are not about the cells, in their order")
     worst = replacement_costs(split, inside, entering) if inside else map(max, columns_of(entering))
-    relation = "replace-one" if inside else "add-remove"
+    relation = REPLACED if inside else ADDED
     law = written(rebuilt(entering[0].curve, worst))
     return Private(split.query, law, relation, "central", hull(cells))
 
@@ -124,6 +128,7 @@ def replacement_costs(split: Split, inside: list[Private], entering: list[Privat
     measure, _, observer = common(inside)
     same = (measure, observer) == (entering[0].law[0], "central")
     ensure(same, "the two relations differ in measure or observer")
+    ensure(measure != "near-gdp", "two statements may compare with two ideal programs")
     common([cell._replace(relation="any") for cell in inside + entering])
     ensure([cell.subject for cell in inside] == split.cells, "a cell is missing for one relation")
     moved = [added(sorted(column, reverse=True)[:2]) for column in columns_of(entering)]

@@ -24,6 +24,7 @@ from .distributions import upper_tail
 from .documents import Rejected, ensure, items, several
 from .facts import ANYONE, Optional, Persons, Private, Rare, rule
 from .intervals import ZERO, Interval, Pair, at_most, number, positive
+from .relation import ADDED, GROUPS, REPLACED, moving, reach
 
 
 @rule(Private, epsilon=number, delta=number, order=Optional(number))
@@ -143,7 +144,7 @@ def group(part: Private, size: int, delta: Fraction | None = None) -> Private:
         grown = type(curve)(*(size**k * amount for k, amount in zip(powers, curve, strict=True)))
     else:
         raise Rejected(f"no group rule for {part.law[0]}")
-    return part._replace(law=written(grown), relation=f"{part.relation}, groups of {size}")
+    return part._replace(law=written(grown), relation=f"{part.relation}{GROUPS}{size}")
 
 
 def group_delta(i: Interval, point: Approximate, size: int) -> Pair:
@@ -159,18 +160,14 @@ def group_delta(i: Interval, point: Approximate, size: int) -> Pair:
 @rule(Private, radius=positive)
 def within(part: Private, radius: Fraction) -> Private:
     """What protects rows that move by r, in groups of k, protects one that moves by k·r, step by step."""
-    kind, _, rest = part.relation.partition(", radius ")
-    step, _, size = rest.partition(", groups of ")
-    plain = kind == "bounded-row" and (size == "" or size.isdecimal())
-    ensure(plain, f"needed rows that move by a radius, found {part.relation}")
-    ensure(radius <= number(step) * int(size or 1), f"{radius} is further than {part.relation} goes")
-    return part._replace(relation=f"bounded-row, radius {radius}")
+    ensure(radius <= reach(part.relation), f"{radius} is further than {part.relation} goes")
+    return part._replace(relation=moving(radius))
 
 
 @rule(Private, Persons)
 def persons(part: Private, bounding: Persons) -> Private:
     """A person's change is one of a group of rows."""
-    wanted = f"{bounding.rows}, groups of {bounding.most}"
+    wanted = f"{bounding.rows}{GROUPS}{bounding.most}"
     ensure(part.relation == wanted, f"needed {wanted}, found {part.relation}")
     ensure(part.subject == bounding.query, "the persons are not those of the release")
     ensure(part.observer == "central", "rows should be released centrally")
@@ -181,6 +178,6 @@ def persons(part: Private, bounding: Persons) -> Private:
 @rule(Private)
 def replace_one(part: Private) -> Private:
     """A replaced record is one removed and one added."""
-    pairs = part.relation == "add-remove, groups of 2"
+    pairs = part.relation == f"{ADDED}{GROUPS}2"
     ensure(pairs, f"needed add-remove for groups of 2, found {part.relation}")
-    return part._replace(relation="replace-one")
+    return part._replace(relation=REPLACED)

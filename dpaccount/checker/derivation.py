@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from . import composition, conversions, hypotheses, noise, refutations, sensitivity
+from . import composition, conversions, hypotheses, noise, refutations, relation, sensitivity
 from .documents import BROKEN, Rejected, Work, brief, canonical, check_members, digest, ensure, spend, text
 from .facts import RULES, Fact, apply, as_wire, fact_of
 
@@ -176,10 +176,11 @@ def reading_list(steps: list[Step], *start: str) -> dict[str, list[dict[str, Any
     """Return the rules that the last step rests on, each with its file and line, and the files of the core.
 
     Files are named from the checker's folder, in the order of their imports.  The core is this module,
-    the modules `start`, and all that these import from; what a rule calls stands beside it or in the core.
+    that on relations, the modules `start`, and all that these import from; what a rule calls stands beside
+    it or in the core.
     """
     sources = {name: RULES[name].source for name in sorted({s["rule"] for s in reachable(steps)})}
-    wanted, waiting = set[str](), {__name__, *start}
+    wanted, waiting = set[str](), {__name__, relation.__name__, *start}
     while waiting:
         wanted |= waiting
         held = [value for name in waiting for value in vars(sys.modules[name]).values()]

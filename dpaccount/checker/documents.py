@@ -96,12 +96,6 @@ def several(value: object) -> int:
     return integer(value, 2)
 
 
-def relation_of(value: object) -> str:
-    """Read a neighbouring relation that has no number of its own."""
-    ensure(value in ("replace-one", "add-remove"), f"unknown relation {brief(value)}")
-    return text(value)
-
-
 def source_of(value: object) -> str:
     """Read who chose the constants of a contribution; nothing is said where they are public."""
     ensure(value != "public", "a public source goes without saying")

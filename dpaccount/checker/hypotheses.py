@@ -17,7 +17,6 @@ from .documents import (
     integer_points,
     items,
     names_of,
-    relation_of,
     several,
     source_of,
     spend,
@@ -42,6 +41,7 @@ from .facts import (
     unit,
 )
 from .intervals import number
+from .relation import relation_of, replaced
 
 
 def hypothesis(**members: Any) -> Callable[[Inferring], Inferring]:
@@ -71,7 +71,7 @@ def assume_rank_one(
     query: str, reward: Fraction, kind: str, relation: str, source: str = "public"
 ) -> Contribution:
     """Each unit adds the symmetric matrix of features of norm ≤ 1 and a reward, or all but its corner."""
-    ensure(relation == "replace-one", "the closed form is for replace-one")
+    ensure(replaced(relation), "the closed form is for replace-one")
     ensure(reward >= 0, "the reward bound is negative")
     ensure(kind in ("rank-one", "outer"), "the kind is rank-one or outer")
     return Contribution(query, kind, "0", str(reward), [], relation, source)
@@ -229,7 +229,7 @@ def assume_split(query: str, cells: Any) -> Split:
 @hypothesis(relation=relation_of, rows=relation_of, most=several)
 def assume_persons(query: str, relation: str, rows: str, most: int) -> Persons:
     """One person's change is at most so many steps of rows; rows come and go where persons do."""
-    ensure(relation == "replace-one" or rows == "add-remove", "rows should come and go with persons")
+    ensure(replaced(relation) or not replaced(rows), "rows should come and go with persons")
     return Persons(query, relation, rows, most)
 
 

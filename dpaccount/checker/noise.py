@@ -8,6 +8,7 @@ from .curves import Approximate, BoundedRange, Curve, Gdp, Lattice, NearGdp, Pur
 from .documents import anything, brief, ensure, integer, items, several, spend, text
 from .facts import RULES, Contribution, Declaration, Numbers, Optional, Private, Shifts, Stable
 from .intervals import Interval, Pair, added, at_most, number, positive, power_of
+from .relation import ADDED, REPLACED
 
 Drawing = TypeVar("Drawing", bound=Callable[..., Curve])
 
@@ -126,7 +127,7 @@ def finite(person: Contribution, table: Any, epsilon: Fraction) -> Pure:
     ensure(short, "a probability has more than 200 characters")
     rows = [list(map(number, row)) for row in table]
     symbols = person.kind == "points" and person.points == [[k] for k in range(len(rows))]
-    ensure(symbols and person.relation == "replace-one", "a row for each symbol, which is replaced")
+    ensure(symbols and person.relation == REPLACED, "a row for each symbol, which is replaced")
     ensure(len({len(row) for row in rows}) == 1, "rows of one length are needed")
     for row in rows:
         spend(10 * len(row) ** 2)
@@ -146,7 +147,7 @@ def ratio_of(outcome: tuple[Fraction, ...]) -> Fraction:
 @noise(Contribution, scale=positive, threshold=several, delta=number)
 def stable_histogram(person: Contribution, scale: Fraction, threshold: int, delta: Fraction) -> Approximate:
     """Counts with discrete Laplace noise, of cells that reach a threshold."""
-    cells = person.kind == "cell" and person.relation == "add-remove"
+    cells = person.kind == "cell" and person.relation == ADDED
     ensure(cells, "needed single cells, a record added or removed")
 
     def shown(i: Interval) -> Pair:

@@ -5,10 +5,11 @@ from fractions import Fraction
 from typing import Any
 
 from .curves import gdp_delta
-from .documents import Rejected, anything, ensure, items, relation_of, spend, text
+from .documents import Rejected, anything, ensure, items, spend, text
 from .facts import Apart, Covered, Refuted, rule
 from .hypotheses import hypothesis
 from .intervals import ZERO, Interval, Pair, added, at_most, number, positive
+from .relation import neighbours_of, relation_of, replaced
 
 
 def observer_of(value: object) -> str:
@@ -29,14 +30,14 @@ def assume_neighbours(
     """Two neighbours between which a query moves so far."""
     ensure(0 < len(left) == len(right), "two vectors of one length are needed")
     spend(60 * len(left) ** 2)
-    ensure(relation == "replace-one" or not any(right), "the record that is absent contributes 0")
+    ensure(replaced(relation) or not any(right), "the record that is absent contributes 0")
     ensure(kind in ("vector", "rank-one", "outer"), "the kind is vector, rank-one or outer")
     moves = [a - b for a, b in zip(left, right, strict=True)]
     if kind == "vector" and len(moves) == 1:
         return Apart(query, "number", [str(abs(moves[0]))], relation, observer)
     if kind == "vector":
         return Apart(query, "vector", [str(added(x * x for x in moves))], relation, observer)
-    ensure(len(left) > 1 and relation == "replace-one", "features and a reward are replaced")
+    ensure(len(left) > 1 and replaced(relation), "features and a reward are replaced")
     square = matrices_apart(left, right, corner=kind == "outer")
     return Apart(query, "symmetric", [str(square)], relation, observer)
 
@@ -48,16 +49,6 @@ def matrices_apart(left: list[Fraction], right: list[Fraction], *, corner: bool)
         for k in range(last + 1 if corner or j < last else last):
             size = added([size, (left[j] * left[k] - right[j] * right[k]) ** 2])
     return size
-
-
-def neighbours_of(value: object) -> str:
-    """Read a relation, which rows that move by a radius may be too."""
-    kind, _, radius = text(value).partition(", radius ")
-    if kind != "bounded-row":
-        return relation_of(value)
-    plain = value == f"bounded-row, radius {positive(radius, 'radius')}"
-    ensure(plain, "a radius is written in lowest terms")
-    return text(value)
 
 
 @hypothesis(likely=number, rarely=number, relation=neighbours_of, observer=observer_of)

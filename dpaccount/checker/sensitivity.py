@@ -11,6 +11,7 @@ from .curves import lengths
 from .documents import Rejected, anything, brief, ensure, integer, natural, spend
 from .facts import ANYONE, Contribution, Lipschitz, Optional, Rounds, Shifts, Stable, rule, unit
 from .intervals import Interval, Pair, added, at_most, number, outer_supremum, positive, power_of
+from .relation import REPLACED, keeps_count, moving, replaced
 
 MAX_MOVES = 5_000_000  # coordinates of differences that are listed
 MAX_ROWS = 256  # of a matrix whose columns are compared in pairs
@@ -34,7 +35,7 @@ def linear(person: Contribution, bound_squared: Fraction | None = None) -> Stabl
 
 def furthest_sum(person: Contribution) -> tuple[str, Fraction]:
     """Return the norm in which a sum of such contributions is bounded, and its bound."""
-    a, b, replace = number(person.low), number(person.high), person.relation == "replace-one"
+    a, b, replace = number(person.low), number(person.high), replaced(person.relation)
     match person.kind:
         case "interval":
             return "l1", b - a if replace else max(abs(a), abs(b))
@@ -63,7 +64,7 @@ def differences(person: Contribution) -> Shifts:
 
 def moves_of(points: list[list[int]], relation: str) -> list[list[int]]:
     """Return all differences that a replaced (or added) record can make, up to order and signs."""
-    others = points if relation == "replace-one" else [[0] * len(points[0])]
+    others = points if replaced(relation) else [[0] * len(points[0])]
     size = len(points) * len(others) * len(points[0])
     spend(size // 3)
     ensure(size <= MAX_MOVES, "more differences than this checker lists")
@@ -79,10 +80,10 @@ def moved(rows: Lipschitz, radius: Fraction | None = None) -> Stable:
     """A query follows a row that moves by a radius; with one that is replaced it moves all it can."""
     reach = number(rows.reach)
     if radius is None:
-        return Stable(rows.query, "l2-squared", str(reach * reach), "replace-one", None)
+        return Stable(rows.query, "l2-squared", str(reach * reach), REPLACED, None)
     follows = number(rows.slack) + radius * number(rows.factor)
     bound = reach * reach if reach < follows else follows * follows
-    return Stable(rows.query, "l2-squared", str(bound), f"bounded-row, radius {radius}", None)
+    return Stable(rows.query, "l2-squared", str(bound), moving(radius), None)
 
 
 # ------------------------------------------------------------------ rows and rounds
@@ -107,7 +108,7 @@ def centred(vector: Stable, rows: Rounds) -> Stable:
     """Less the mean of its n rows, a replaced row moves a vector by √(1 − 1/n) of before."""
     before, one_each = untransformed(vector, rows), rows.last == rows.rounds
     one_round(rows)
-    stay = one_each and not vector.relation.startswith("add-remove")
+    stay = one_each and keeps_count(vector.relation)
     ensure(stay, "the number of rows must stay, and a unit be a row")
     bound = before * (1 - Fraction(1, rows.rounds))
     return Stable(vector.query, vector.norm, str(bound), vector.relation, [1, rows.rounds])
@@ -190,7 +191,7 @@ def each_addition(query: Stable, person: Contribution) -> Fraction:
     ensure(linear(person) == query, "the contribution is not what the query sums")
     ensure(person.kind in ("ball", "points"), f"needed a ball or points, found {person.kind}")
     length = number(person.high) if person.kind == "ball" else Fraction(max(lengths(person.points)))
-    return 4 * length if person.relation == "replace-one" else length
+    return 4 * length if replaced(person.relation) else length
 
 
 # ------------------------------------------------------------------ single ones

@@ -1,7 +1,8 @@
-"""The answers of `dpaccount ledger`, exactly as its commands print them.
+"""The results of the commands of `dpaccount ledger`, as dicts that are printed as JSON.
 
-`exit_code` says how a command ends on its answer: 1 for a refused charge and for a ledger that is not
-valid, 0 otherwise.  A wrong request raises (exit 2) and has no answer.
+`exit_code` maps a result to an exit code: 1 for a refused charge or an invalid ledger, else 0.
+An invalid request raises (exit 2).  `url` is a ledger's URL, `by` a name for the log (not
+authenticated), and `say` receives one sentence for standard error, such as a refusal's reason.
 """
 
 from collections.abc import Callable
@@ -13,12 +14,15 @@ from dpaccount.documents import Place
 from dpaccount.errors import BudgetError
 from dpaccount.exact import Exact
 from dpaccount.ledger import ledger as durable
-from dpaccount.ledger.carried import exported, heads, history
-from dpaccount.ledger.chain import Entry
+from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.charging import Charge, RefusedError
+from dpaccount.ledger.entry import Entry
+from dpaccount.ledger.journal import export as exported
+from dpaccount.ledger.journal import log as history
+from dpaccount.ledger.journal import repair as mended
+from dpaccount.ledger.journal import verify as heads
 from dpaccount.ledger.ledger import Ledger
-from dpaccount.ledger.state.intervals import Ranges
-from dpaccount.ledger.storage import store
+from dpaccount.ledger.stores import store
 from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import read_plan
 
@@ -27,16 +31,17 @@ Say = Callable[[str], object]
 
 
 def silent(_: str) -> None:
-    """Say nothing."""
+    """Discard a message."""
 
 
-#: make a ledger and return what `show` says of it; recompute one: ``{"valid", "first_bad"}``
+#: create a ledger and return `Ledger.show`; recompute one: ``{"valid", "first_bad"}``
 init, verify = durable.init, heads.verify
 standing = heads.standing  #: number, head and root of the last entry, and the digest of the first
-table, worded = history.table, history.worded  #: a log as CSV, and for a person
-log = history.log  #: every entry in its order, as far as it speaks of who charged what and why
-export, import_ = exported.lines, exported.made  #: a ledger's lines; a new ledger of them
-grant = store.grant  #: let a role of a server's database charge a ledger there, or only read it
+table, worded = history.table, history.worded  #: a log as CSV, and as text
+log = history.log  #: a line for every entry: who charged what, why, and why it was refused
+repair = mended.repair  #: rebuild balances and head from the entries
+export, import_ = exported.lines, exported.made  #: a ledger as JSON lines; a new ledger from them
+grant = store.grant  #: grant a role of a server the right to read, charge or arrange a ledger
 
 
 def charge(
@@ -53,14 +58,14 @@ def charge(
     """Charge the plan in `place`; ``{"accepted", "entry", "head", "epsilon", "already_charged", "reason"}``.
 
     `entry` is the number of the charge or of the recorded refusal, null for a dry run; `epsilon` is
-    what this charge alone costs at the ledger's δ, in the ledger's measure; `reason` says why it is refused.
-    `within` is the scope that it must fit and the cohort that it is charged to.
-    `say` is told why, or that the key had charged it before, one sentence for standard error.
+    what this charge alone costs at the ledger's δ; `reason` is null unless it is refused.  `key`
+    makes the charge idempotent, `purpose` is a line for the log, a `dry_run` writes nothing, and
+    `within` is (scope that must have room, cohort to charge).
     """
     plan, (scope, cohort) = read_plan(place), within
     with Ledger.open(url) as ledger:
-        told = partial(ledger.charge_plan, plan, purpose, key, by=by, dry_run=dry_run)
-        return _assuming(plan, _decided(partial(told, scope=scope, cohort=cohort), say))
+        call = partial(ledger.charge_plan, plan, purpose, key, by=by, dry_run=dry_run)
+        return _assuming(plan, _decided(partial(call, scope=scope, cohort=cohort), say))
 
 
 def reserve(
@@ -74,22 +79,25 @@ def reserve(
     scope: str | None = None,
     say: Say = silent,
 ) -> Answer:
-    """Charge the plan in `place`, `rounds` times or run by run, to be drawn in parts; as `charge` says."""
+    """Charge the plan in `place` as the reservation `key`, drawn in parts; returns as `charge`.
+
+    The parts are `rounds` (at least 1) times the plan, or by default each run of each event.
+    """
     plan = read_plan(place)
     with Ledger.open(url) as ledger:
-        told = partial(ledger.reserve_plan, plan, purpose, key, by=by)
-        return _assuming(plan, _decided(partial(told, rounds=rounds, scope=scope), say))
+        call = partial(ledger.reserve_plan, plan, purpose, key, by=by)
+        return _assuming(plan, _decided(partial(call, rounds=rounds, scope=scope), say))
 
 
 def _assuming(plan: Plan, answer: Answer) -> Answer:
-    """Return the answer with what the user answers for, where the plan says such a thing."""
+    """Add the plan's assumptions, for which the user is responsible, if it has any."""
     assumed = plan.assumptions()
     return {**answer, "assumptions": assumed} if assumed else answer
 
 
-def _decided(ask: Callable[[], Charge], say: Say) -> Answer:
+def _decided(call: Callable[[], Charge], say: Say) -> Answer:
     try:
-        done = ask()
+        done = call()
     except RefusedError as refused:
         done = refused.charge
         say(str(refused))
@@ -114,14 +122,17 @@ def draw(
     by: str | None = None,
     say: Say = silent,
 ) -> Answer:
-    """Mark parts of a reservation as drawn; ``{"accepted", "entry", "parts", "open", "reason"}``."""
+    """Mark parts of a reservation as drawn; ``{"accepted", "entry", "parts", "open", "reason"}``.
+
+    `parts` are ranges of part numbers, from 1; by default the first `count` open ones.
+    """
     return _taken(url, key, lambda ledger: ledger.draw_parts(key, parts, count=count, by=by), say)
 
 
 def release(
     url: str, key: str, parts: Ranges | None = None, *, by: str | None = None, say: Say = silent
 ) -> Answer:
-    """Return parts of a reservation that were never drawn, all of them if none are named; as `draw` says."""
+    """Refund open `parts` (by default all) of the reservation `key`; returns what `draw` does."""
     return _taken(url, key, lambda ledger: ledger.return_parts(key, parts, by=by), say)
 
 
@@ -141,24 +152,24 @@ def _taken(url: str, key: str, take: Callable[[Ledger], tuple[int | None, Ranges
 def scope(
     url: str, name: str, epsilon: Exact, delta: Exact | None, *, by: str | None = None, say: Say = silent
 ) -> Answer:
-    """Make a scope, or change its cap; ``{"accepted", "entry", "head", "reason"}``."""
+    """Create a scope or change its cap (ε, δ); ``{"accepted", "entry", "head", "reason"}``."""
     return _arranged(url, lambda ledger: ledger.set_scope(name, epsilon, delta, by), say)
 
 
 def cohort(url: str, name: str, units: Ranges, *, by: str | None = None, say: Say = silent) -> Answer:
-    """Name ranges of units; as `scope` says."""
+    """Define the cohort `name` as ranges of `units`; returns what `scope` does."""
     return _arranged(url, lambda ledger: ledger.name_cohort(name, units, by), say)
 
 
 def reset(url: str, reason: str, *, by: str | None = None, say: Say = silent) -> Answer:
-    """Begin a period in which nothing is spent; as `scope` says."""
+    """Begin a period, in which only open reservations are spent; returns what `scope` does."""
     return _arranged(url, lambda ledger: ledger.reset(reason, by), say)
 
 
 def forfeit(
     url: str, place: Place | None, reason: str, *, by: str | None = None, say: Say = silent
 ) -> Answer:
-    """Charge the events in `place` as the most that may have been lost, None: nothing; as `scope` says."""
+    """Charge the events in `place` (None: nothing) that may have been lost; returns as `scope`."""
     lost = None if place is None else read_plan(place)
     return _arranged(url, lambda ledger: ledger.forfeit(lost, reason, by), say)
 
@@ -166,15 +177,15 @@ def forfeit(
 def _arranged(url: str, arrange: Callable[[Ledger], Entry], say: Say) -> Answer:
     with Ledger.open(url) as ledger:
         try:
-            made = arrange(ledger)
+            entry = arrange(ledger)
         except BudgetError as refused:
             say(str(refused))
             return {"accepted": False, "entry": None, "head": None, "reason": str(refused)}
-    return {"accepted": True, "entry": made.number, "head": made.digest, "reason": None}
+    return {"accepted": True, "entry": entry.number, "head": entry.digest, "reason": None}
 
 
 def show(url: str) -> Answer:
-    """Return what `Ledger.show` says, and as ``explained`` how what is spent and what remains go together."""
+    """Return `Ledger.show`, and ``explained``: how ``spent`` and ``remaining`` relate, as text."""
     with Ledger.open(url) as ledger:
         shown = ledger.show()
         return {**shown, "explained": _explained(shown)}
@@ -190,18 +201,15 @@ def _explained(shown: Answer) -> str:
         "approximate": "ε and δ add up",
     }.get(measure, "ε adds up")
     more = f"one more charge of {room(shown['remaining'])} fits"
-    said = f"what was charged comes to ε {spent} of {limit}, and {more}: {sums}"
+    sentence = f"what was charged comes to ε {spent} of {limit}, and {more}: {sums}"
     if not shown["resets"]:
-        return said
+        return sentence
     life = _short(shown["life"]["epsilon"]["upper"], ROUND_CEILING)
-    return f"since the last reset {said}; over the ledger's life ε {life}, which is what is guaranteed"
+    return f"since the last reset {sentence}; over the ledger's life ε {life}, which is what is guaranteed"
 
 
 def room(remaining: Answer) -> str:
-    """Return in words what one more charge may cost and still fits every unit, rounded down.
-
-    In amounts where one ε does not say it: of two amounts both count, and of several measures each alone.
-    """
+    """Return as text what one more charge may cost and still fit every unit, rounded down."""
     left = {name: _short(amount, ROUND_FLOOR) for name, amount in remaining.items()}
     epsilon = _short(remaining["epsilon"]["lower"], ROUND_FLOOR)
     if "pure" in left:
@@ -216,5 +224,5 @@ def _short(value: object, rounding: str) -> str:
 
 
 def exit_code(answer: Answer) -> int:
-    """Return the exit code of a command that gave this answer."""
+    """Return the exit code of a command with this result."""
     return 0 if answer.get("accepted", True) and answer.get("valid", True) else 1

@@ -1,37 +1,47 @@
-"""Whether a charge fits, and what is answered of it."""
+"""Decides whether a charge fits the budget, and builds the result."""
 
-import json
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
+
+from msgspec import convert
 
 from dpaccount.accounting.measures import Amounts
 from dpaccount.cached import cached_property
 from dpaccount.errors import BudgetError
 from dpaccount.exact import Enclosure, printed, shown
-from dpaccount.ledger import spending
-from dpaccount.ledger.amounts import Request
-from dpaccount.ledger.budget import Budget
-from dpaccount.ledger.chain import CHARGE, RESERVATION
-from dpaccount.ledger.entries import KeyTakenError, accepted, refused, said, said_of, same_charge
-from dpaccount.ledger.state import changes
-from dpaccount.ledger.state.changes import Facts
-from dpaccount.ledger.state.state import State
-from dpaccount.ledger.storage.group import Job
-from dpaccount.ledger.storage.rows import Rows
-from dpaccount.ledger.totals import Totals
-from dpaccount.ledger.tree import Opened, marks_of, read_by, remember
+from dpaccount.ledger.balances import changes, step_functions
+from dpaccount.ledger.balances.bodies import Spending
+from dpaccount.ledger.balances.budget import Budget
+from dpaccount.ledger.balances.segment_tree import Opened, TooLargeError, marks_of, read_by, remember
+from dpaccount.ledger.balances.state import State
+from dpaccount.ledger.entry import CHARGE, RESERVATION
+from dpaccount.ledger.journal.entries import (
+    KeyTakenError,
+    accepted,
+    refused,
+    said,
+    said_of,
+    same_charge,
+)
+from dpaccount.ledger.journal.totals import Totals
+from dpaccount.ledger.requests import Request
+from dpaccount.ledger.stores.group_commit import Job
+from dpaccount.ledger.stores.rows import Rows
 
-SOUGHT = 4096  #: nodes of the tree that are looked at for a unit that cannot pay
+SOUGHT = 4096  #: most nodes searched for a unit that exceeds a limit
+SOUGHT_TOGETHER = 64  #: the same for charges that are tried together
 
 
 @dataclass(frozen=True)
 class Charge:
-    """A decided charge: its entry (None: a dry run), the head after it, and what it spends at the worst unit.
+    """A decided charge: its entry (None: a dry run), the head after it, and what it spends.
 
-    `spends` is None where the measure has no bound.  `reason` says why it is refused, and `known`
-    whether its key had charged it before.
+    `spends` holds the amounts at the worst unit, or None if the measure has no bound.  `reason` is
+    None unless it is refused; `known`: the key was charged before, and nothing is charged now.
     """
 
     entry: int | None
@@ -50,7 +60,7 @@ class Charge:
 
 
 class RefusedError(BudgetError):
-    """A charge was refused; `charge` holds the refusal's entry and what was asked for."""
+    """A charge was refused; `charge` holds the refusal's entry and the requested amounts."""
 
     def __init__(self, message: str, charge: Charge) -> None:
         super().__init__(message)
@@ -58,7 +68,7 @@ class RefusedError(BudgetError):
 
 
 class Batch:
-    """Charges decided one after another in one transaction; the state after the last is stored once."""
+    """Decides charges one after another in one transaction; stores balances once, at its end."""
 
     def __init__(self, rows: Rows, totals: Totals, budget: Budget) -> None:
         self.totals = totals
@@ -68,9 +78,9 @@ class Batch:
         self._opened: dict[int, Opened] = {}
 
     def decide(self, request: Request, key: str | None, *, dry_run: bool = False) -> Charge:
-        """Accept a request, refuse it with its reason, or find that its key has charged it before.
+        """Accept a request, refuse it with a reason, or return the charge that its key made before.
 
-        Raises `KeyTakenError` where the key belongs to a different charge.
+        Raises `KeyTakenError` if the key belongs to a different charge.
         """
         known = None if key is None else self._rows.keyed(key)
         if known is not None:
@@ -80,25 +90,78 @@ class Batch:
         if dry_run:
             return self._answer(request, None, reason)
         if reason is not None:
-            made = refused(self._rows, self.totals, facts, key, reason)
+            entry = refused(self._rows, self.totals, facts, key, reason)
         elif request.parts is None:
-            made = self._rows.append(CHARGE, accepted(facts, request), state.text, key=key)
+            entry = self._rows.append(CHARGE, accepted(facts, request), state.text, key=key)
         else:
             state, body = self.totals.state(self._node, self._opened), accepted(facts, request)
             self._reserve(state, body)
-            made = self._rows.append(RESERVATION, body, state.text, key=key)
+            entry = self._rows.append(RESERVATION, body, state.text, key=key)
         if reason is None:
             self._take(state)
-        self.totals = self.totals.next(made)
-        return self._answer(request, made.number, reason)
+        self.totals = self.totals.next(entry)
+        return self._answer(request, entry.number, reason)
 
-    def _tried(self, state: State, request: Request, facts: Facts) -> str | None:
-        """Let a request change the state as a charge does; return why it is refused, None where it fits."""
+    def decide_run(self, run: list[tuple[Request, str | None]]) -> list[Charge]:
+        """Decide charges whose keys are new, in order: as `decide` would, one by one.
+
+        Amounts are never negative.  So if several fit together, each fits after those before it, and they
+        are added to the balances in one pass.  If not, one is decided alone; two in a row that are accepted
+        double the number that is tried next, so that refusals cost little.
+        """
+        charges: list[Charge] = []
+        size, streak = len(run), 0
+        while len(charges) < len(run):
+            some = run[len(charges) : len(charges) + size]
+            decided = self._accepted_together(some) if len(some) > 1 else [self.decide(*some[0])]
+            if decided is None:
+                size, streak = 1, 0
+                continue
+            charges += decided
+            streak = streak + 1 if decided[-1].reason is None else 0
+            if streak > 1:
+                size, streak = 2 * size, 0
+        return charges
+
+    def _accepted_together(self, run: list[tuple[Request, str | None]]) -> list[Charge] | None:
+        """Accept charges of one scope and year if all fit together; only the last gets a root."""
+        state = self.totals.state(self._node, self._opened)
+        bodies = [said_of(request, self._rows.stamp) for request, _ in run]
+        where = [convert(facts, Spending) for facts in bodies]
+        if len({(one.scope, one.year) for one in where}) > 1:
+            return None
+        steps = [request.steps or [] for request, _ in run]
+        try:
+            changes.charged(state, where[0], steps, partial(said, self._rows))
+        except TooLargeError:
+            return None
+        if changes.over(state, self._budget, where[0].scope, SOUGHT_TOGETHER) is not None:
+            return None
+        charges = []
+        for place, ((request, key), facts) in enumerate(zip(run, bodies, strict=True), 1):
+            root = state.text if place == len(run) else None
+            entry = self._rows.append(CHARGE, accepted(facts, request), root, key=key)
+            self.totals = self.totals.next(entry)
+            charges.append(self._answer(request, entry.number))
+        self._take(state)
+        return charges
+
+    def is_plain(self, request: Request, key: str | None) -> bool:
+        """Return whether a request is a charge with a bound, no cohort, no parts and a new key."""
+        plain = request.steps is not None and request.parts is None and "cohort" not in request.facts
+        return plain and (key is None or self._rows.keyed(key) is None)
+
+    def _tried(self, state: State, request: Request, facts: dict[str, Any]) -> str | None:
+        """Add a request to `state`; return why it is refused, or None if it fits."""
         if request.steps is None:
             able = " or ".join(request.takers)
             right = f"a ledger in {able} takes it" if able else "prove it at one (ε, δ) and use approximate"
             return f"the charge has no bound in this ledger's measure, {self._budget.measure.name} ({right})"
-        changes.charged(state, facts, [request.steps], partial(said, self._rows))
+        try:
+            changes.charged(state, convert(facts, Spending), [request.steps], partial(said, self._rows))
+        except TooLargeError:
+            limit = shown(self._budget.epsilon)
+            return f"the charge would bring a unit beyond any budget, and the budget's ε is {limit}"
         return refusal(changes.over(state, self._budget, facts.get("scope"), SOUGHT))
 
     def _reserve(self, state: State, body: str) -> None:
@@ -107,21 +170,21 @@ class Batch:
         def bodies(which: int) -> str:
             return body if which == number else said(self._rows, which)
 
-        changes.apply(state, self._budget, RESERVATION, json.loads(body), number, bodies)
+        changes.apply(state, self._budget, RESERVATION, number, bodies)
 
     def _take(self, state: State) -> None:
-        """Take over what a state has changed."""
+        """Take over the nodes that `state` changed or dropped."""
         for low, high in state.gone:
             self._nodes = {place: text for place, text in self._nodes.items() if not low <= place <= high}
         self._gone += state.gone
         self._nodes.update(state.changed)
 
     def taken(self, request: Request, error: KeyTakenError) -> Charge:
-        """Return the answer where the key belongs to a different charge."""
+        """Return the result for a key that belongs to a different charge."""
         return self._answer(request, None, str(error))
 
     def store(self) -> Totals:
-        """Store the state after what was accepted; return the totals."""
+        """Store the balances after all accepted charges; return the totals."""
         for low, high in self._gone:
             self._rows.drop(low, high)
         self._rows.put(self._nodes)
@@ -138,15 +201,15 @@ class Batch:
         self, request: Request, number: int | None, reason: str | None = None, *, known: bool = False
     ) -> Charge:
         steps, head = request.steps, self.totals.at.digest
-        spends = None if steps is None else spending.most(steps, self._budget.width)
+        spends = None if steps is None else step_functions.most(steps, self._budget.width)
         return Charge(number, head, spends, self._budget, reason, known)
 
 
 @dataclass(eq=False)
 class ToCharge(Job):
-    """What one thread asks to charge, requests with their keys, and the answers.
+    """One thread's requests with their keys, and the results in `charges`.
 
-    A key of a different charge is an error where it `raises`, and an answer elsewhere.
+    A key of a different charge is an error if `raises` is true, else a result with a reason.
     """
 
     requests: list[tuple[Request, str | None]]
@@ -155,15 +218,19 @@ class ToCharge(Job):
 
     @property
     def asked(self) -> float:
-        """Return when the last of them was asked for: all were priced by then."""
+        """Return the time of the last request: the amounts of all were computed by then."""
         return max((request.asked for request, _ in self.requests), default=time.monotonic())
 
     def decide(self, batch: Batch, rows: Rows) -> None:
-        """Decide all in a transaction, unless one that was interrupted was committed with them."""
+        """Decide all requests, unless an interrupted transaction has committed them already."""
         if self._stands(rows):
             return
         self.charges, self.error = [], None
-        for request, key in self.requests:
+        for run in self._runs(batch):
+            if run[1:]:
+                self.charges += batch.decide_run(run)
+                continue
+            [(request, key)] = run
             try:
                 self.charges.append(batch.decide(request, key))
             except KeyTakenError as error:
@@ -172,23 +239,40 @@ class ToCharge(Job):
                 else:
                     self.charges.append(batch.taken(request, error))
 
+    def _runs(self, batch: Batch) -> Iterator[list[tuple[Request, str | None]]]:
+        """Yield the requests in order: plain ones with different keys in runs, others alone."""
+        run: list[tuple[Request, str | None]] = []
+        keys: set[str | None] = set()
+        for request, key in self.requests:
+            plain = batch.is_plain(request, key) and (key is None or key not in keys)
+            if run and not plain:
+                yield run
+                run = []
+            run.append((request, key))
+            keys.add(key)
+            if not plain:
+                yield run
+                run = []
+        if run:
+            yield run
+
     def nodes(self, before: Totals) -> set[int]:
-        """Return the nodes of the totals that deciding will read, as far as these totals tell."""
+        """Return the nodes that deciding will read, as predicted from the totals `before`."""
         wide, state = before.width, before.state(lambda _: None)
         marks = [mark for request, _ in self.requests for mark in marks_of(request.steps or [], wide)[1]]
         return read_by(marks, state.life.height)
 
     def _stands(self, rows: Rows) -> bool:
-        """Say whether what was made for it stands in the chain: a digest is salted, and nobody else's."""
-        made = [one for one in self.charges if one.entry is not None and not one.known]
-        if not made or made[-1].entry is None:
+        """Return whether the chain holds this job's last entry, by (salted) digest."""
+        written = [one for one in self.charges if one.entry is not None and not one.known]
+        if not written or written[-1].entry is None:
             return False
-        entry = rows.entry(made[-1].entry)
-        return entry is not None and entry.digest == made[-1].head
+        entry = rows.entry(written[-1].entry)
+        return entry is not None and entry.digest == written[-1].head
 
 
 def refusal(over: changes.Over | None) -> str | None:
-    """Return why a charge is refused after which this would be over its limits; None where nothing is."""
+    """Return why a charge that would exceed the limit `over` is refused; None if there is none."""
     if over is None:
         return None
     scope, budget, unit, total = over

@@ -1,4 +1,4 @@
-"""The durable ledger: what is charged is on the disk before anything is drawn.
+"""The durable ledger: a charge is on the disk before any noise is drawn.
 
 >>> from tempfile import TemporaryDirectory
 >>> from fractions import Fraction
@@ -23,14 +23,13 @@ from weakref import WeakValueDictionary
 
 from dpaccount.errors import InputError, LedgerError, damaged
 from dpaccount.exact import Exact
-from dpaccount.ledger import amounts as requests
-from dpaccount.ledger.amounts import Request
-from dpaccount.ledger.arranged.arrangements import Arrangements, for_units
-from dpaccount.ledger.arranged.standing import shown_at
-from dpaccount.ledger.budget import budget, one_line
-from dpaccount.ledger.chain import BUDGET, DRAWING, FORFEIT, ORIGIN, RELEASE, Entry, seal
+from dpaccount.ledger import requests
+from dpaccount.ledger.balances.budget import budget, one_line
+from dpaccount.ledger.balances.segment_tree import nothing
+from dpaccount.ledger.balances.step_functions import Cover
 from dpaccount.ledger.charging import Batch, Charge, RefusedError, ToCharge
-from dpaccount.ledger.entries import (
+from dpaccount.ledger.entry import BUDGET, DRAWING, FORFEIT, ORIGIN, RELEASE, Entry, seal
+from dpaccount.ledger.journal.entries import (
     RunState,
     as_written,
     budget_of,
@@ -45,16 +44,17 @@ from dpaccount.ledger.entries import (
     marked,
     unkept,
 )
-from dpaccount.ledger.parts import After, KeptNoise, nowhere
-from dpaccount.ledger.spending import Cover
-from dpaccount.ledger.storage.group import TOGETHER, Group, again
-from dpaccount.ledger.storage.place import address
-from dpaccount.ledger.storage.rows import Rows, Wants, begin
-from dpaccount.ledger.storage.store import Store, create
-from dpaccount.ledger.totals import Totals
-from dpaccount.ledger.totals import totals as read_totals
-from dpaccount.ledger.tree import nothing
-from dpaccount.ledger.verification import first_bad
+from dpaccount.ledger.journal.replay import first_bad
+from dpaccount.ledger.journal.totals import Totals
+from dpaccount.ledger.journal.totals import totals as read_totals
+from dpaccount.ledger.requests import Request
+from dpaccount.ledger.stores.file_checks import address
+from dpaccount.ledger.stores.group_commit import MAX_CHARGES, Group, again
+from dpaccount.ledger.stores.rows import Prefetch, Rows, begin
+from dpaccount.ledger.stores.store import Store, create
+from dpaccount.ledger.streamed_receipt import After, ResumableReceipt, nowhere
+from dpaccount.ledger.summary import shown_at
+from dpaccount.ledger.team import Arrangements, for_units
 from dpaccount.noise import process
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Receipt, issue, rehearse
@@ -63,9 +63,8 @@ from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import collector_paused
 from dpaccount.proof import Theorem
 
-AHEAD: Final = 8  #: after n draws, n/8 more are marked ahead: at most so many are spent by a crash
-_UNNAMED: Final = "unnamed "  #: begins the random key of a charge without one
-_UNREADABLE: Final = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+AHEAD: Final = 8  #: after n draws, n/8 more are marked ahead; a crash spends at most these
+_UNNAMED: Final = "unnamed "  #: prefix of the random key of a charge without a key
 
 
 def init(
@@ -77,14 +76,16 @@ def init(
     relation: str,
     measure: str = "gdp",
 ) -> dict[str, Any]:
-    """Make a new ledger and return what `Ledger.show` says of it.
+    """Create a ledger at `url` with a budget and return what `Ledger.show` returns.
 
-    Raises `LedgerError` where the file exists, `InputError` for a budget that makes no sense.
+    0 <= `epsilon` <= 10^300 (10^6 for "either"), 0 <= `delta` < 1; `unit` names what is protected
+    ("person"), `relation` the adjacency, `measure` (one of `MEASURES`) how charges add up.  Raises
+    `LedgerError` if the ledger exists, `InputError` for an invalid budget.
     """
-    made = budget(epsilon, delta, unit, relation, measure)
+    limits = budget(epsilon, delta, unit, relation, measure)
 
     def first(stamp: Mapping[str, str]) -> Entry:
-        body, root = as_written({**made.as_json(), **stamp}), nothing(made.width).text
+        body, root = as_written({**limits.as_json(), **stamp}), nothing(limits.width).text
         return Entry(0, BUDGET, None, None, body, root, seal(ORIGIN, 0, BUDGET, None, None, body, root))
 
     create(address(url), lambda connection, stamp: begin(connection, [first(stamp)]))
@@ -93,10 +94,10 @@ def init(
 
 
 def verify(url: str) -> dict[str, Any]:
-    """Recompute a ledger's hash chain and totals: ``{"valid", "first_bad"}``.
+    """Recompute a ledger's hash chain and balances: ``{"valid", "first_bad"}``.
 
-    `first_bad` is the number of the first entry that is changed or missing, or ``head``, ``totals``
-    or ``file`` (the database's own structure).
+    `first_bad` is the number of the first changed or missing entry, or ``head``, ``totals`` (the
+    balances) or ``file`` (the database's own structure); None if all is valid.
     """
     store = Store.open(url)
     try:
@@ -107,27 +108,27 @@ def verify(url: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Mark:
-    """A durable mark: its entry, and up to which draw of the charge, counted from 1, it reaches."""
+    """A durable mark: its entry, and the last draw of the charge (from 1) that it covers."""
 
     number: int
     upto: int
 
 
 class _Known:
-    """What one process knows of a ledger: its receipts, what they drew, the totals.  No fork shares it."""
+    """One process's cache of a ledger: receipts, marks, totals.  A forked child starts anew."""
 
     def __init__(self, commit: Callable[[list[ToCharge]], None], held: Callable[[], bool]) -> None:
         self.process = process.this()
         self.group = Group(commit, held)
         self.receipts: WeakValueDictionary[int, Receipt] = WeakValueDictionary()
         self.marks: dict[int, _Mark] = {}
-        self.seen: dict[int, int] = {}  #: up to which entry a charge was found undrawn
+        self.seen: dict[int, int] = {}  #: by charge: the last entry by which it was undrawn
         self.totals: Totals | None = None
-        self.gate = threading.Lock()  # threads of one process share receipts, one for every entry
+        self.gate = threading.Lock()  # threads share receipts, one per entry
 
 
 class Ledger(Arrangements):
-    """An open ledger; close it, or use it in a ``with`` block."""
+    """An open ledger; close it, or use it in a ``with`` block.  Threads may share it."""
 
     def __init__(self, store: Store, origin: Entry) -> None:
         self.budget = budget_of(origin)
@@ -136,7 +137,7 @@ class Ledger(Arrangements):
 
     @classmethod
     def open(cls, url: str) -> "Ledger":
-        """Open an existing ledger; raises `LedgerError` for a missing, foreign or damaged file."""
+        """Open an existing ledger; raises `LedgerError` if it is missing, damaged or no ledger."""
         return again(lambda: cls._opened(url))
 
     @classmethod
@@ -150,7 +151,7 @@ class Ledger(Arrangements):
             raise
 
     def __reduce_ex__(self, _: object) -> NoReturn:
-        """Refuse to be copied or pickled."""
+        """Raise: an open ledger cannot be copied or pickled."""
         raise LedgerError("an open ledger cannot be copied or pickled; open it again, by its URL")
 
     def __enter__(self) -> "Ledger":
@@ -162,7 +163,7 @@ class Ledger(Arrangements):
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the ledger's connections."""
         self._store.close()
 
     # -------------------------------------------------------------- charges
@@ -177,15 +178,15 @@ class Ledger(Arrangements):
         reads: int | None = None,
         scope: str | None = None,
     ) -> Receipt:
-        """Charge what `theorem` proves to the units of `cover`, durably; return the receipt for its noise.
+        """Charge what `theorem` proves, durably; return the receipt for its noise.
 
-        The cover is [first, last]; without one it is what the theorem reads, or else all units.  A theorem
-        that names no units takes any cover: the caller vouches that no other unit is read, and a cover of
-        fewer than `reads` units, the public number that may be, is refused.  It must fit `scope`, too.  With
-        a `key` the charge happens once: charging the same theorem under the same key again returns the
-        same entry, and only one run can draw.  Raises `RefusedError` (nothing was charged), `InputError`
-        for another relation or a wrong cover, `LedgerError` for a key in use, `ReceiptError` for noise
-        that cannot be drawn, or was.
+        `cover` is the range (first, last) of units that pay, from 1; by default those that the
+        theorem names, or else all.  If it names none, the caller vouches that no unit outside the
+        cover is read; fewer than `reads` units (a public number) are refused.  `purpose` is a line
+        for the log.  `key` makes the charge idempotent: the same theorem under the same key returns
+        the same entry, and only one run can draw.  `scope` must have room, too.  Raises
+        `RefusedError` (nothing was charged), `InputError` for another relation or a wrong cover,
+        `LedgerError` for a key in use, `ReceiptError` for noise that cannot be drawn, or was.
         """
         name = _UNNAMED + token_hex(16) if key is None else key
         return self._receipt(*self._paid(theorem, purpose, cover, name, reads, scope), fresh=key is None)
@@ -199,13 +200,13 @@ class Ledger(Arrangements):
         after: After = nowhere,
         *,
         scope: str | None = None,
-    ) -> KeptNoise:
-        """Charge as `charge` does; return noise that later processes, with the same key, go on drawing.
+    ) -> ResumableReceipt:
+        """Charge as `charge` does; later processes with the same key can go on drawing its noise.
 
-        Every part is kept when it is drawn, beside what `after` says then (`dpaccount.ledger.parts`).
+        Each part is kept when it is drawn, with what `after` returns then (see `ResumableReceipt`).
         """
         paid = self._paid(theorem, purpose, cover, key, None, scope)
-        return KeptNoise(self._store, self._totals, *paid, after)
+        return ResumableReceipt(self._store, self._totals, *paid, after)
 
     def _paid(
         self,
@@ -216,11 +217,11 @@ class Ledger(Arrangements):
         reads: int | None,
         scope: str | None = None,
     ) -> tuple[Proved, int]:
-        """Charge a theorem; return it as it is drawn from, and the entry."""
+        """Charge a theorem; return it prepared for drawing, and the entry's number."""
         request = requests.of_theorem(self.budget, theorem, purpose, cover, reads).within(scope)
         proved = Proved(theorem)
-        with process.unforked():  # a child must not inherit what is imported by half, here for the first time
-            rehearse(proved, Rehearsal(0))  # what cannot be drawn must not be charged
+        with process.unforked():  # this may import modules: a fork must not inherit half an import
+            rehearse(proved, Rehearsal(0))  # raises before the charge if noise cannot be drawn
         return proved, self._decide(request, key, dry_run=False).entry or 0
 
     def charge_plan(
@@ -234,10 +235,11 @@ class Ledger(Arrangements):
         cohort: str | None = None,
         dry_run: bool = False,
     ) -> Charge:
-        """Charge a plan fixed beforehand as one charge, durably; a dry run decides and writes nothing.
+        """Charge a plan fixed in advance as one charge, durably; a `dry_run` only decides.
 
-        `by` is who says to charge it, written down as it is said.  It must fit the `scope` and all above it;
-        events without a cover are charged to the `cohort`.  Raises as `charge` does.
+        `purpose` and `key` are those of `charge`, `by` is a name for the log (not authenticated).
+        `scope` and all scopes above it must have room; events without a cover are charged to
+        `cohort`.  Raises `RefusedError`, `InputError` and `LedgerError` as `charge` does.
         """
         units = None if cohort is None else self.units_of(cohort)
         plan = plan if units is None else for_units(plan, units)
@@ -247,64 +249,60 @@ class Ledger(Arrangements):
     def charge_many(
         self, asked: Sequence[tuple[Plan, str, str | None]], *, scope: str | None = None
     ) -> list[Charge]:
-        """Charge up to 1000 plans, each with its purpose and key, in one commit; return what became of each.
+        """Charge up to 1000 (plan, purpose, key) in `scope`, in one commit, as if one by one.
 
-        All must fit `scope`, too.
-        Each is accepted, refused (`Charge.reason` says why, also for a key of a different charge) or known by
-        itself, as if they had been charged one after another.  Nothing is raised for what is refused.
+        A refusal, or a key of a different charge, does not raise: `Charge.reason` has it.
         """
-        if len(asked) > TOGETHER:
-            raise InputError(f"{len(asked)} charges at once are too many; charge at most {TOGETHER}")
+        if len(asked) > MAX_CHARGES:
+            raise InputError(f"{len(asked)} charges at once are too many", f"charge at most {MAX_CHARGES}")
         with collector_paused():
-            wanted = [
+            pairs = [
                 (requests.of_plan(self.budget, plan, purpose).within(scope), key)
                 for plan, purpose, key in asked
             ]
-            return self._decide_all(wanted, raises=False)
+            return self._decide_all(pairs, raises=False)
 
     def _decide(self, request: Request, key: str | None, *, dry_run: bool) -> Charge:
-        """Accept or refuse under the write lock."""
+        """Decide one request under the write lock; raises `RefusedError`."""
         [charge] = self._decide_all([(request, key)], dry_run=dry_run)
         if charge.reason is not None:
             raise RefusedError(f"{charge.reason}; nothing was charged and no noise was drawn", charge)
         return charge
 
     def _decide_all(
-        self, asked: list[tuple[Request, str | None]], *, dry_run: bool = False, raises: bool = True
+        self, pairs: list[tuple[Request, str | None]], *, dry_run: bool = False, raises: bool = True
     ) -> list[Charge]:
-        for _, key in asked:
+        for _, key in pairs:
             if key is not None:
                 one_line("key", key)
         if not dry_run:
-            return self._own().group.ask(ToCharge(asked, raises, size=len(asked))).charges
+            return self._own().group.ask(ToCharge(pairs, raises, size=len(pairs))).charges
         with self._store.reading() as rows:
             batch = Batch(rows, self._totals(rows), self.budget)
             check_server(rows, batch.totals)
-            return [batch.decide(request, key, dry_run=True) for request, key in asked]
+            return [batch.decide(request, key, dry_run=True) for request, key in pairs]
 
     def _commit(self, jobs: list[ToCharge]) -> None:
-        """Decide what threads ask for, in one transaction."""
-        asked = min(job.asked for job in jobs)
-        with self._store.alone():  # until what is known has what was committed
-            with self._store.writing(self._wanted(jobs), asked) as rows:
+        """Decide the jobs of several threads in one transaction."""
+        oldest = min(job.asked for job in jobs)
+        with self._store.alone():  # until the cache is up to date with the commit
+            with self._store.writing(self._wanted(jobs), oldest) as rows:
                 batch = Batch(rows, self._totals(rows), self.budget)
                 for job in jobs:
                     job.decide(batch, rows)
                 totals = batch.store()
             self._own().totals = totals
 
-    def _wanted(self, jobs: list[ToCharge]) -> Wants:
-        """Return what deciding will read."""
+    def _wanted(self, jobs: list[ToCharge]) -> Prefetch:
+        """Return the rows that deciding will read, to be prefetched."""
         before, keys = self._own().totals, [key for job in jobs for _, key in job.requests if key is not None]
         if before is None:
-            return Wants(None, tuple(keys))
-        return Wants(before.at.number, tuple(keys), frozenset().union(*(job.nodes(before) for job in jobs)))
+            return Prefetch(None, tuple(keys))
+        nodes = frozenset().union(*(job.nodes(before) for job in jobs))
+        return Prefetch(before.at.number, tuple(keys), nodes)
 
     def _receipt(self, proved: Proved, entry: int, *, fresh: bool) -> Receipt:
-        """Return the receipt of a committed charge: one per entry, however often its key is charged.
-
-        Nobody else can have drawn for a `fresh` charge, whose key nobody knows.
-        """
+        """Return a charge's receipt, one per entry; a `fresh` key cannot have been drawn."""
         known = self._own()
         with known.gate:
             receipt = known.receipts.get(entry)
@@ -317,36 +315,34 @@ class Ledger(Arrangements):
             return receipt
 
     def _own(self) -> _Known:
-        """Return what this process knows; after a fork that is nothing."""
+        """Return this process's cache, which is new after a fork."""
         if self._known.process != process.this():
             self._known = _Known(self._commit, self._store.held)
         return self._known
 
     def _totals(self, rows: Rows, *, anywhere: bool = False) -> Totals:
-        """Return the totals at the end of the chain; raises `LedgerError` where chain or totals were changed.
+        """Return the totals at the end of the chain; raises `LedgerError` if they were changed.
 
-        `verify` looks at all of it.  Writers are refused on another server than the last, or go `anywhere`.
+        Checks only the entries since the last call.  A write on another server than the last one is
+        refused unless `anywhere`.
         """
         known = self._own()
-        try:
-            if rows.entry(0) != self._origin:
-                raise damaged("the ledger's budget was changed")
-            before = known.totals
-            found = read_totals(rows, self.budget.width) if before is None else before.followed(rows)
-            found.state(rows.node)
-        except _UNREADABLE:
-            raise damaged("the ledger has damaged entries or totals") from None
+        if rows.entry(0) != self._origin:
+            raise damaged("the ledger's budget was changed")
+        before = known.totals
+        current = read_totals(rows, self.budget.width) if before is None else before.followed(rows)
+        current.state(rows.node)
         if rows.writes and not anywhere:
-            check_server(rows, found)
-        known.totals = found
-        return found
+            check_server(rows, current)
+        known.totals = current
+        return current
 
     # -------------------------------------------------------------- releases
 
     def run_state(self, key: str) -> RunState:
-        """Return what is known of this key's run: kept, charged, being drawn, lost; seen in one moment.
+        """Return the state of this key's run (kept, charged, being drawn, lost) from one snapshot.
 
-        Raises `LedgerError` where an entry that says so was changed in the file.
+        Raises `LedgerError` if an entry of the run was changed in the file.
         """
         with self._store.reading() as rows:
             charge = rows.keyed(key)
@@ -363,24 +359,18 @@ class Ledger(Arrangements):
             return RunState(charged=True, lost=FORFEIT in check_linked(rows, charge.number)[1])
 
     def release(self, key: str) -> dict[str, Any] | None:
-        """Return the release kept for the charge of this key, to print it again; None where there is none.
-
-        Raises `LedgerError` where it was changed in the file.
-        """
+        """Return the kept release of this key's charge, or None; raises as `run_state` does."""
         return self.run_state(key).kept
 
     def lost(self, key: str) -> bool:
-        """Say whether drawing began for this key, by whatever process, and nothing is kept of it.
-
-        It needs a new key, unless `run_state` says that another process is drawing still.
-        """
+        """Return whether drawing began for this key, in any process, and no release is kept."""
         state = self.run_state(key)
         return state.drawing or state.lost
 
     def charged(self, charge: int | str) -> tuple[int, str]:
-        """Return a charge's entry, given it or its key, and the ledger's head right after it.
+        """Return the entry number of a charge, given that or its key, and the head after it.
 
-        Raises `LedgerError` where there is no such charge, or it was changed in the file.
+        Raises `LedgerError` if there is no such charge, or it was changed in the file.
         """
         with self._store.reading() as rows:
             entry = rows.entry(charge_number(rows, charge))
@@ -390,19 +380,18 @@ class Ledger(Arrangements):
             return entry.number, entry.digest
 
     def begin_release(self, entry: int) -> None:
-        """Mark durably that the noise of charge `entry` is being drawn; a receipt does so by itself.
+        """Mark durably that noise of charge `entry` is being drawn; a receipt does this by itself.
 
-        Raises `ReceiptError` where another run marked it: what that run drew, and perhaps showed, is
-        not known, so drawing again would be a second release.
+        Raises `ReceiptError` if another run marked it: that run may have shown its result, and
+        drawing again would be a second release.
         """
         self._mark(entry, 1, 1)
 
     def _mark(self, entry: int, draws: int, most: int) -> None:
-        """Mark durably that the first `draws` draws of charge `entry` are made, of `most` that it pays for.
+        """Mark durably the first `draws` draws of charge `entry`, which pays for `most`.
 
-        The first few are marked one by one; of many, some are marked ahead, and a crash spends them.
-        Each mark is about the one before, and only one can be: whoever comes second, be it with a copy
-        of this process's memory, draws nothing.
+        The first few are marked one by one, many ahead (a crash spends them).  Only one mark can
+        refer to the one before: a second process, or a copy of this one's memory, is refused.
         """
         known = self._own()
         with known.gate:
@@ -419,7 +408,10 @@ class Ledger(Arrangements):
             known.marks[entry] = _Mark(again(write).number, upto)
 
     def keep_release(self, charge: int | str, body: dict[str, Any]) -> None:
-        """Keep what a charge (its entry or key) paid for, durably, before anyone is shown it; once only."""
+        """Store the release `body` (JSON) of a charge, durably; call it before showing the release.
+
+        `charge` is an entry number or a key.  Raises `LedgerError` if it has a release already.
+        """
         text = as_written(body)
 
         def write() -> Entry:
@@ -431,16 +423,16 @@ class Ledger(Arrangements):
     # -------------------------------------------------------------- answers
 
     def show(self) -> dict[str, Any]:
-        """Return the budget, what the worst unit has spent, and what every unit can still spend.
+        """Return the budget, the most that any unit has spent, and what every unit can still spend.
 
-        ``spent`` and ``remaining`` hold ε at the budget's δ and the measure's amounts, rounded up in
-        what is spent and down in what remains.
+        ``spent`` (rounded up) and ``remaining`` (rounded down) hold ε at the budget's δ and the
+        measure's amounts.
         """
         with self._store.reading() as rows:
             return shown_at(rows, self._totals(rows), self.budget)
 
     def verify(self) -> dict[str, Any]:
-        """Recompute the hash chain and the totals, as the function `verify` does."""
+        """Recompute the hash chain and the balances, as the function `verify` does."""
         return _verified(self._store)
 
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpaccount.errors import InputError
-from dpaccount.exact import shown
+from dpaccount.exact import exact_argument, shown
 from dpaccount.numerics.closed.group_privacy import chained
 from dpaccount.numerics.intervals import ball, ceil_of, precision
-from dpaccount.plan.event_base import Amount, Event, Real, RealPairs, Reals, event_kind, exact
+from dpaccount.plan.event_base import Amount, Event, Real, RealPairs, Reals, event_kind
 
 
 @event_kind
@@ -55,7 +55,7 @@ class Rdp(Event):
     points: RealPairs
 
     def _check(self) -> None:
-        points = tuple((exact(self.name, a), exact(self.name, e)) for a, e in self.points)
+        points = tuple((exact_argument(self.name, a), exact_argument(self.name, e)) for a, e in self.points)
         if not points:
             raise InputError("rdp: no points", "give at least one [order, epsilon]")
         if any(order <= 1 or epsilon < 0 for order, epsilon in points):
@@ -81,7 +81,7 @@ class DominatingPair(Event):
 
     def _check(self) -> None:
         for key in ("p", "q"):
-            law = tuple(exact(self.name, each) for each in getattr(self, key))
+            law = tuple(exact_argument(self.name, each) for each in getattr(self, key))
             if min(law, default=0) < 0:
                 raise InputError(f"{key} holds {shown(min(law))}", "a probability is at least 0", self.name)
             if sum(law) != 1:

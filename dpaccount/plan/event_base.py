@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, dataclass_transform
 
 from dpaccount.errors import InputError
-from dpaccount.exact import MAX_CHARACTERS, Exact, as_exact, shown
+from dpaccount.exact import MAX_CHARACTERS, Exact, exact_argument, shown
 from dpaccount.numerics.closed.gdp_of_release import mu_squared
 from dpaccount.numerics.closed.sampling import sampled_loss
 
@@ -330,17 +330,9 @@ RANGES: dict[str, tuple[int | None, int | None, bool]] = {
 }
 
 
-def exact(name: str, value: Exact) -> Fraction:
-    """Return an exact number by the one rule of `as_exact`; raises `InputError` naming `name`."""
-    try:
-        return as_exact(value)
-    except InputError as error:
-        raise error.inside(name) from None
-
-
 def _checked(name: str, key: str, value: Exact) -> Fraction | int:
     least, most, whole = RANGES[key]
-    number = exact(name, value)
+    number = exact_argument(name, value)
     if number < (least or 0) or (least is None and number == 0) or (most is not None and number > most):
         bounds = (
             "above 0" if least is None else f"at least {least}" if most is None else f"in [{least}, {most}]"

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from dpaccount.errors import InputError
+from dpaccount.exact import exact_argument
 from dpaccount.numerics.closed import toeplitz
 from dpaccount.numerics.closed.toeplitz import group_squares, tree_squares
 from dpaccount.plan.event_base import (
@@ -18,7 +19,6 @@ from dpaccount.plan.event_base import (
     Reals,
     Stream,
     event_kind,
-    exact,
 )
 
 
@@ -151,7 +151,7 @@ class DpFtrl(GaussianEvent):
             raise InputError(
                 f"unknown mechanism {self.mechanism!r}", f"known here: {', '.join(FACTORS)}", self.name
             )
-        given = tuple(exact(self.name, each) for each in self.coefficients)
+        given = tuple(exact_argument(self.name, each) for each in self.coefficients)
         object.__setattr__(self, "coefficients", given)
         if (self.mechanism == "toeplitz") != bool(given):
             raise InputError(

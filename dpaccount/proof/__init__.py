@@ -88,10 +88,10 @@ from .composition import (
     compose,  # Private … → amounts add; one measure, relation and observer
     local,  # Private, Covered → local; every release reads one unit, which is replaced
     local_view,  # Private local, View → Private of the view; a view of just these releases
-    mixture,  # Choice, Private … → the worst; alike, and the choice names their keys
+    mixture,  # Choice, Private … → the worst; alike, keys as chosen, none shared that may depart
     nodes,  # Private, Covered → times what one unit meets; central, of the leaf's query, no units yet
     parallel,  # Private … → the worst; alike, of disjoint units
-    partition,  # Split, Private … → the worst cell, or two; every cell named, none may read anyone
+    partition,  # Split, Private … → the worst cell, or two; all cells named, none reads anyone
     post_process,  # Private central, View everyone → Private of the view; a view of just these releases
 )
 from .conversions import (

@@ -10,7 +10,7 @@ from dpaccount.relation import ADD_REMOVE, CENTRAL, JOINT, LOCAL, REPLACE_ONE
 
 from .decide import ANYONE, need
 from .hypotheses import assume_choice, assume_view
-from .judgements import BoundedRange, Choice, Covered, Curve, Lattice, Private, Renyi, Split, View
+from .judgements import BoundedRange, Choice, Covered, Curve, Lattice, NearGdp, Private, Renyi, Split, View
 from .theorem import Theorem, conclusion_of, draws, private, proved, releases
 
 
@@ -136,6 +136,7 @@ def partition(split: Theorem, *cells: Theorem) -> Theorem:
     curve = _worst(steps, rule)
     if swaps:
         _alike([replace(fact, relation=ADD_REMOVE) for fact in facts], rule)
+        need(not isinstance(steps[0].curve, NearGdp), rule, "near-Gaussian cells have two ideal programs")
         both = tuple(fact.subject for fact in swaps) == kind.cells
         need(both, rule, "every cell must be there for both relations, in one order")
         for name, swap, step in zip(kind.cells, cells, cells[len(swaps) :], strict=False):
@@ -159,6 +160,8 @@ def mixture(*parts: Theorem, choice: Theorem | None = None) -> Theorem:
     choice = choice or assume_choice(subject, keys, "one part")
     same = conclusion_of(choice, rule) == Choice(subject, keys)
     need(same, rule, f"the choice is among {keys} of {subject!r}, found {choice.conclusion}")
+    departs = ANYONE in [f.units for f in facts] and len(set().union(*keys)) < sum(map(len, map(set, keys)))
+    need(not departs, rule, "parts share noise, which may depart in one of them alone")
     out = replace(facts[0], subject=subject, curve=_worst(facts, rule), units=_hull(facts))
     return proved(rule, out, (choice, *parts))
 

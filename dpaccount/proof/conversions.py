@@ -9,7 +9,7 @@ from itertools import pairwise
 from flint import arb
 
 from dpaccount.errors import RuleError
-from dpaccount.relation import ADD_REMOVE, CENTRAL, REPLACE_ONE, bounded_row
+from dpaccount.relation import ADD_REMOVE, CENTRAL, REPLACE_ONE, bounded_row, radius_of
 
 from .decide import (
     ANYONE,
@@ -166,10 +166,10 @@ def within(part: Theorem, radius: Fraction) -> Theorem:
     Rows are of a convex set: k = ⌈radius/r⌉ steps of the straight way stay in it (docs/proofs.md).
     """
     fact, radius = private(part, rule := "within"), positive(radius, rule, "radius")
-    known = re.fullmatch(r"bounded-row, radius (\S+?)(?:, groups of (\d+))?", fact.relation)
-    if known is None:
+    known = re.fullmatch(r"(.+?)(?:, groups of (\d+))?", fact.relation)
+    if known is None or (step := radius_of(known[1])) is None:
         raise RuleError(f"{rule}: needed rows that move by a radius, found {fact.relation!r}")
-    far = Fraction(known[1]) * int(known[2] or 1)
+    far = step * int(known[2] or 1)
     need(radius <= far, rule, f"{radius} is further than {fact.relation} goes")
     return proved(rule, replace(fact, relation=bounded_row(radius)), (part,), radius=str(radius))
 

@@ -17,7 +17,7 @@ from flint import arb, fmpq, fmpz_poly
 
 from dpaccount.errors import RuleError
 from dpaccount.precision import precision
-from dpaccount.relation import RELATIONS
+from dpaccount.relation import ADD_REMOVE, REPLACE_ONE, Adjacency, adjacency
 
 from .judgements import Approximate, BoundedRange, Cover, Curve, Gdp, Lattice, NearGdp, Pure, Shift
 
@@ -79,9 +79,10 @@ def one_of(value: str, rule: str, name: str, known: Sequence[str]) -> None:
     need(value in known, rule, f"the {name} is one of {', '.join(known)}, found {value!r}")
 
 
-def neighbouring(relation: str, rule: str) -> None:
-    """Refuse an unknown relation."""
-    one_of(relation, rule, "relation", RELATIONS)
+def neighbouring(relation: str, rule: str) -> Adjacency:
+    """Return a relation that is proved for sums; refuse any other."""
+    one_of(relation, rule, "relation", (REPLACE_ONE, ADD_REMOVE))
+    return adjacency(relation)
 
 
 def compare(ball_at: Callable[[int], arb], limit: Fraction) -> bool | None:

@@ -8,7 +8,7 @@ from typing import Any
 from flint import arb
 
 from dpaccount.errors import RuleError
-from dpaccount.relation import CENTRAL, OBSERVERS, REPLACE_ONE, moves
+from dpaccount.relation import CENTRAL, OBSERVERS, REPLACE_ONE, radius_of
 
 from .decide import ball, brief, compare, gdp_delta, need, neighbouring, number, one_of, positive
 from .judgements import Apart, Covered, Refuted
@@ -52,7 +52,7 @@ def assume_event(
 ) -> Theorem:
     """Assume that for two neighbours one event has probability ≥ `likely` and ≤ `rarely`: `Apart` (R22)."""
     rule = "assume_event"
-    if not moves(relation):
+    if radius_of(relation) is None:
         neighbouring(relation, rule)
     numbers = number(likely, rule, "likely"), number(rarely, rule, "rarely")
     need(all(0 <= p <= 1 for p in numbers), rule, f"probabilities lie in [0, 1], found {likely}, {rarely}")

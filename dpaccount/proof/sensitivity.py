@@ -9,9 +9,9 @@ from flint import arb, fmpq, fmpq_poly
 
 from dpaccount.errors import RuleError
 from dpaccount.precision import certified
-from dpaccount.relation import ADD_REMOVE, REPLACE_ONE, bounded_row
+from dpaccount.relation import REPLACE_ONE, bounded_row, radius_of
 
-from .decide import ANYONE, at_most, ball, brief, need, number, positive, whole
+from .decide import ANYONE, at_most, ball, brief, need, neighbouring, number, positive, whole
 from .hypotheses import assume_rounds
 from .judgements import Contribution, Lipschitz, Rounds, Shift, Shifts, Stable
 from .theorem import Theorem, conclusion_of, contribution_of, plain_vector, proved
@@ -29,17 +29,17 @@ def linear(contribution: Theorem, bound_squared: Fraction | None = None) -> Theo
     4r² or r².  Rank one: D² = 2(1+B²)² for B ≤ 1, then 8B², a verified `bound_squared` (docs/proofs.md).
     """
     fact = contribution_of(contribution, rule := "linear")
-    swap, high = fact.relation == REPLACE_ONE, fact.high
+    near, high = neighbouring(fact.relation, rule), fact.high
     norm, bound, witness = "frobenius-squared", 2 * (1 + high**2) ** 2, dict[str, str]()
     match fact.kind:
         case "interval":
-            norm, bound = "l1", high - fact.low if swap else max(abs(fact.low), abs(high))
+            norm, bound = "l1", max(abs(x - y) for (x,), (y,) in near.moves([(fact.low,), (high,)]))
         case "ball":
-            norm, bound = "l2-squared", 4 * high if swap else high
+            norm, bound = "l2-squared", near.contributions**2 * high
         case "cell":
-            norm, bound = "l1", (1 + swap) * high
+            norm, bound = "l1", near.contributions * high
         case "points":
-            norm, bound = "l2-squared", Fraction(max(sum(v * v for v in s) for s in _moves(fact)))
+            norm, bound = "l2-squared", Fraction(max(sum(v * v for v in s) for s in _moves(fact, rule)))
         case "rank-one" if high >= 1:
             bound = 8 * high**2
         case "outer" if high > 1:
@@ -76,14 +76,14 @@ def moved(rows: Theorem, radius: Fraction | None) -> Theorem:
 def differences(contribution: Theorem) -> Theorem:
     """List every way in which a sum of integer contributions can move, up to order and signs (R2)."""
     fact = contribution_of(contribution, rule := "differences", "points", "cell")
-    return proved(rule, Shifts(fact.query, _moves(fact), fact.relation), (contribution,))
+    return proved(rule, Shifts(fact.query, _moves(fact, rule), fact.relation), (contribution,))
 
 
-def _moves(fact: Contribution) -> tuple[Shift, ...]:
+def _moves(fact: Contribution, rule: str) -> tuple[Shift, ...]:
+    near = neighbouring(fact.relation, rule)
     if fact.kind == "cell":  # 1 or −1 in so many places
-        return tuple((1,) * many for many in range(int(fact.high) * (1 + (fact.relation == REPLACE_ONE)) + 1))
-    zero = (0,) * len(fact.points[0])
-    pairs = product(fact.points, fact.points if fact.relation == REPLACE_ONE else (zero,))
+        return tuple((1,) * many for many in range(near.contributions * int(fact.high) + 1))
+    pairs = near.moves(fact.points)
     moves = {tuple(sorted((abs(x - y) for x, y in zip(a, b, strict=True)), reverse=True)) for a, b in pairs}
     return tuple(sorted(tuple(v for v in move if v) for move in moves))
 
@@ -109,12 +109,9 @@ def _one_round(query: Stable, rounds: Entered, rule: str) -> tuple[Theorem, Roun
 
 
 def centred(query: Theorem, rows: Entered) -> Theorem:
-    """Subtract the mean of `rows` rows, a public number: row i moves by v − v/n, every other by −v/n (R2).
-
-    Unit i is row i.
-    """
+    """Subtract the mean of `rows` rows, a public number: row i moves by v − v/n, every other by −v/n (R2)."""
     fact = plain_vector(query, rule := "centred")
-    stay = not fact.relation.startswith(ADD_REMOVE)
+    stay = fact.relation == REPLACE_ONE or radius_of(fact.relation) is not None
     need(stay, rule, f"the number of rows must stay, found {fact.relation}")
     entered, said = _one_round(fact, rows, rule)
     need(said.last == said.rounds, rule, f"a unit is a row, found {said}")
@@ -217,7 +214,7 @@ def _each_addition(query: Stable, person: Theorem, rule: str) -> Fraction:
     fact = contribution_of(person, rule, "ball", "points")
     need(linear(person).conclusion == query, rule, f"{fact} is not what {query.query!r} sums")
     length = fact.high if fact.kind == "ball" else Fraction(max(sum(v * v for v in p) for p in fact.points))
-    return 4 * length if fact.relation == REPLACE_ONE else length
+    return neighbouring(fact.relation, rule).contributions ** 2 * length
 
 
 def buffered(

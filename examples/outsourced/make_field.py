@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bandits.outsourced_optimisation.fields import gaussian_field
+from bandits.papers.kharkovskii.fields import gaussian_field
 
 
 def main(target: Path) -> None:

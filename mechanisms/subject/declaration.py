@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
-from dpaccount.proof import ADD_REMOVE, RELATIONS, Theorem, assume_view, post_process
+from dpaccount.proof import RELATIONS, Theorem, assume_view, post_process
 from dpaccount.proof.search import approximate
+from dpaccount.relation import kind_of
 
 Rows = NDArray[np.float64]
 
@@ -74,7 +75,7 @@ class Domain:
         if data.ndim != 2 or (len(data) and data.shape[1] != len(self.low)):
             found = " × ".join(map(str, data.shape[1:])) or "no"
             raise InputError(f"data has {found} columns", f"needed rows of {len(self.low)} numbers")
-        if relation != ADD_REMOVE and len(data) != self.rows:
+        if not kind_of(relation).rows_vary and len(data) != self.rows:
             raise InputError(f"data has {len(data)} rows", f"this mechanism is set up for {self.rows}")
         if len(data) > self.rows:
             raise InputError(f"data has more than {self.rows} rows, the public limit", "raise the limit")

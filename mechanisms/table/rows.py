@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
-from dpaccount.relation import ADD_REMOVE
+from dpaccount.relation import kind_of
 from mechanisms.table.columns import plain
 from mechanisms.table.contribution_bounding import bounded
 from mechanisms.table.declaration import Table
@@ -48,9 +48,9 @@ def read_rows(path: Path, table: Table, reading: Reading, relation: str) -> Floa
 
 
 def check_number(path: Path, table: Table, found: int, relation: str) -> None:
-    """Refuse another number of units than is declared; under add-remove, more than there may be."""
+    """Refuse another number of units than is declared; where it varies, more than there may be."""
     what = "rows" if table.identity is None else f"different {table.identity}"
-    if relation != ADD_REMOVE and found != table.rows:
+    if not kind_of(relation).rows_vary and found != table.rows:
         raise InputError(f"{found} {what}", f"the public number is rows = {table.rows}", path)
     if found > table.rows:
         raise InputError(f"more {what} than rows = {table.rows}, the most there may be", "raise it", path)

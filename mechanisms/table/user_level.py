@@ -16,6 +16,7 @@ from dpaccount.documents import Place
 from dpaccount.errors import RuleError
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, Private, Theorem, assume_persons, group, persons
+from dpaccount.relation import adjacency
 from mechanisms.subject import Domain, Rows, Subject, View, released
 from mechanisms.table.bind_columns import bind
 from mechanisms.table.contribution_bounding import unfolded
@@ -48,8 +49,11 @@ class ByPerson:
     @property
     def steps(self) -> int:
         """Return the number of row-level steps between two person-level neighbours."""
-        both = self.relation == REPLACE_ONE and self.mechanism.relation == ADD_REMOVE
-        return self.max_rows * (2 if both else 1)
+        each = adjacency(self.relation).steps(adjacency(self.mechanism.relation))
+        if each is None:
+            of_rows = self.mechanism.relation
+            raise RuleError(f"persons: {of_rows} rows say nothing of {self.relation} persons")
+        return self.max_rows * each
 
     def domain(self) -> Domain:
         """Return the domain of persons: a number from 0 to `max_rows`, then the mechanism's columns."""
@@ -66,7 +70,7 @@ class ByPerson:
     def table(self, data: Rows) -> Rows:
         """Return the contributing rows of all persons, which the mechanism receives."""
         there, rows = unfolded(data, self.max_rows)
-        if self.mechanism.relation == ADD_REMOVE:
+        if adjacency(self.mechanism.relation).rows_vary:
             return rows[there]
         return np.where(there[:, None], rows, np.array(self.mechanism.domain().nothing))
 

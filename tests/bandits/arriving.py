@@ -17,7 +17,7 @@ from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
-from dpaccount.ledger.parts import KeptNoise
+from dpaccount.ledger.streamed_receipt import ResumableReceipt
 
 WIDE = {"candidates": 3, "size": 6, "nodes_per_axis": 3, "sigma": Fraction(8)}
 BANDITS = {
@@ -66,12 +66,12 @@ def main(folder, people, bandit):
             seen.write(json.dumps(shown) + "\n")
             seen.flush()
 
-        def watched(self, *asked, drawn=KeptNoise._part):
+        def watched(self, *asked, drawn=ResumableReceipt._part):
             value = drawn(self, *asked)
             say("part", [str(asked[1]), asked[2]], value.tolist())
             return value
 
-        KeptNoise._part = watched
+        ResumableReceipt._part = watched
         secure = (folder / "budget.db").exists()
         with Ledger.open(f"sqlite:///{folder}/budget.db") if secure else nullcontext() as ledger:
             file = folder / "state"

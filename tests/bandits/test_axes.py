@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from bandits import phased_posterior
 from bandits.learning import arm_posterior, features, nystrom
-from bandits.outsourced_optimisation import fields
+from bandits.papers.kharkovskii import fields
+from bandits.papers.pavlovic import kernel_draws
 from bandits.private_prediction import public_grid
 from bandits.private_prediction.function_learner import FunctionLearner
 from bandits.private_prediction.public_grid import PublicGrid
-from bandits.simulation import information_gain, kernel_draws, points
+from bandits.simulation import information_gain, points
 from bandits.statistics import axes
 from bandits.statistics.additive_model import AdditiveModel
 from dpaccount.errors import InputError
@@ -84,7 +85,8 @@ def nystrom_features():
 
 def subspaces():
     inner = features.quadrature_features(2, 4, 0.5)
-    principal, values = features.principal(inner, SQUARE - 0.5, 6)
+    principal = features.principal(inner, SQUARE - 0.5, 6)
+    values = principal.eigenvalues
     return [principal.basis, values, features.eigenfeatures(KERNEL, 0.05)]
 
 

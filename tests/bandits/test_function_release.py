@@ -9,9 +9,9 @@ from audits.hypothesis_tests.replay import record
 from bandits.function_release import FunctionRelease
 from bandits.learning.releases import Rehearsed, proof_of
 from bandits.learning.session import Session
+from bandits.papers.pavlovic.kernel_draws import drawn
 from bandits.private_prediction.function_learner import water_filled
 from bandits.private_prediction.public_grid import PublicGrid
-from bandits.simulation.kernel_draws import drawn
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.receipt import rehearse

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandits.simulation.local_bounds import Setting, functions, lower_rate
+from bandits.papers.zhou.local_bounds import Setting, functions, lower_rate
 from dpaccount.errors import InputError
 from tests.bandits.local_rates import (
     corollary1_rate,

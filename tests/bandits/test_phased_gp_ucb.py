@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bandits.phased_gp_ucb import CENTRED, PRECISION, REWARD_NOISE, STEADY, Learner, PhasedGpUcb
+from bandits.phased_gp_ucb import CENTRED, PRECISION, REWARD_NOISE, STEADY, PhasedGpUcb
 from bandits.simulation.simulated_people import simulated_people
 from bandits.statistics.first_moments import CONTRIBUTION_BITS, contribution
 from dpaccount.errors import InputError
@@ -35,11 +35,11 @@ class Shifted:
 def told():
     """Return the learner after 32 people, its noise, and what every person added."""
     noise = Shifted()
-    learner, added, rng = Learner(SMALL, noise), [], np.random.default_rng(3)
+    learner, added, rng = SMALL.learner(noise), [], np.random.default_rng(3)
     for _ in range(32):
         phi = rng.normal(size=5)
         phi /= np.linalg.norm(phi)
-        added.append(contribution(learner.directions(phi), 1.0))
+        added.append(contribution(learner.belief.directions(phi), 1.0))
         learner.tell(phi, 1.0)
     return learner, noise, added
 
@@ -48,20 +48,22 @@ def test_everybody_adds_a_vector_of_norm_one_half(told):
     learner, _, added = told
     assert np.linalg.norm(np.array(added) / 2.0**CONTRIBUTION_BITS, axis=1) == pytest.approx(0.5, abs=1e-5)
     many = np.random.default_rng(4).normal(size=(50, 5))
-    assert np.linalg.norm(learner.directions(many), axis=1) == pytest.approx(1)
+    assert np.linalg.norm(learner.belief.directions(many), axis=1) == pytest.approx(1)
 
 
 def test_directions_are_those_of_the_documentation(told):
     """That is h = P^½(φ − .8φ̄), of root mean square 1 over what the policy plays, and g = (.3, h)/‖(.3, h)‖."""
     learner, _, _ = told
     people = SMALL.public_people
-    played = people[np.arange(len(people)), np.argmax(people @ learner._mean, axis=1)]
-    values, vectors = np.linalg.eigh(np.linalg.inv(learner._precision))
+    played = people[np.arange(len(people)), np.argmax(people @ learner.belief._mean, axis=1)]
+    values, vectors = np.linalg.eigh(
+        np.linalg.inv(np.eye(5) * PRECISION + learner.belief._observed.information)
+    )
     h = (played - CENTRED * played.mean(axis=0)) @ (vectors * np.sqrt(values)) @ vectors.T
     h /= np.sqrt((h**2).sum(axis=1).mean())
     whole = np.column_stack([np.full(len(h), STEADY), h])
     expected = whole / np.linalg.norm(whole, axis=1, keepdims=True)
-    assert learner.directions(played) == pytest.approx(expected, abs=1e-9)
+    assert learner.belief.directions(played) == pytest.approx(expected, abs=1e-9)
 
 
 def test_rows_are_the_square_root_of_the_prefix_sums_of_phases(told):
@@ -79,8 +81,8 @@ def test_the_mean_is_that_of_all_rows_at_once(told):
     root = factors.sqrt_toeplitz(4) / 2.0**factors.WEIGHT_BITS
     precision, moment = np.eye(5) * PRECISION, np.zeros(5)
     for row, gave in enumerate(noise.gave):
-        shape = sum(root[row - b] * learner._shapes[b] for b in range(row + 1))
-        spread = sum(root[row - b] ** 2 * learner._spreads[b] for b in range(row + 1))
+        shape = sum(root[row - b] * learner.belief._shapes[b] for b in range(row + 1))
+        spread = sum(root[row - b] ** 2 * learner.belief._spreads[b] for b in range(row + 1))
         inverse = np.linalg.inv(np.eye(6) / 4 + REWARD_NOISE * spread)
         precision += shape.T @ inverse @ shape
         moment += shape.T @ inverse @ gave / 2.0 ** (CONTRIBUTION_BITS + factors.WEIGHT_BITS)

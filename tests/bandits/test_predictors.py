@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from audits.hypothesis_tests.replay import record
+from bandits.papers.pavlovic.kernel_draws import drawn
 from bandits.private_prediction import covariance
 from bandits.private_prediction.predictor import BOUND_STEPS, REACH
 from bandits.private_prediction.public_grid import PublicGrid
-from bandits.private_prediction.selector import choose
 from bandits.range_predictor import RangePredictor
-from bandits.simulation.kernel_draws import drawn
+from bandits.selection.predictions import choose
 from bandits.usca import Usca, gain_bound, gained
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse

@@ -10,20 +10,18 @@ import pytest
 
 from audits.cli import run
 from audits.papers import reproduce
-from audits.papers.dubey.figures import TABLE1
-from audits.papers.dubey.regret import contextual, contextual_at_random, surface, surface_at_random
 from bandits.doubling_gp_ucb import DoublingGpUcb, ended
-from bandits.jdp_gp_ucb import JdpGpUcb, Learner, Privatiser
-from bandits.learning import selector
-from bandits.learning.contextual import serve, together
-from bandits.learning.gp_ucb import GpUcb, SolvedPosterior, raised, upper_bounds
+from bandits.jdp_gp_ucb import JdpGpUcb
+from bandits.learning.contextual import together
+from bandits.learning.gp_ucb import GpUcb, SolvedPosterior, raised
 from bandits.local_gp_ucb import LocalGpUcb
-from bandits.moment_gp_ucb import Learner as MomentLearner
-from bandits.moment_gp_ucb import MomentGpUcb, contribution
+from bandits.moment_gp_ucb import MomentBelief, MomentGpUcb, contribution
+from bandits.papers.dubey.figures import TABLE1
+from bandits.papers.dubey.regret import contextual, contextual_at_random, surface, surface_at_random
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import WEIGHTS, PhasedPosterior
 from bandits.phased_posterior import Learner as PosteriorLearner
-from bandits.selection import rehearsals
+from bandits.selection import forecasts, rehearsals
 from bandits.simulation.simulated_people import simulated_people
 from bandits.statistics import clipped_sums, continual_sums
 from bandits.surface_gp_ucb import Learner as SurfaceLearner
@@ -72,7 +70,7 @@ def test_models_are_kept_apart():
 
 
 def test_the_local_message_costs_one_release_whatever_the_horizon():
-    assert LocalGpUcb(rounds=8, delta=TENTH).noise_scale == LocalGpUcb(rounds=300, delta=TENTH).noise_scale
+    assert LocalGpUcb(rounds=8, delta=TENTH).noise_scales == LocalGpUcb(rounds=300, delta=TENTH).noise_scales
 
 
 # ------------------------------------------------------------------ streams
@@ -105,6 +103,13 @@ def test_batches_that_share_a_posterior_grow_with_what_is_known(size, growth):
     assert batches[-1][1] == 200
     for first, last in batches[:-1]:
         assert last - first + 1 == max(size, int(growth * (first - 1)))
+
+
+def upper_bounds(candidates, gram, moment, width):
+    """Return mean + width·deviation, from one solution of the linear system for all candidates."""
+    solved = np.linalg.solve(gram, np.column_stack([moment, candidates.T]))
+    deviation = np.sqrt(np.maximum((candidates * solved[:, 1:].T).sum(axis=1), 0.0))
+    return candidates @ solved[:, 0] + width * deviation
 
 
 def test_a_posterior_that_is_solved_once_has_the_same_bounds():
@@ -180,12 +185,12 @@ def test_the_rewards_noise_is_found_in_residuals(truth):
 @pytest.mark.parametrize("truth", [1.0, 64.0])
 def test_the_precision_of_weights_is_found_in_releases(truth):
     subject = MomentGpUcb(rounds=64, sigma=Fraction(1, 100), prior="estimated", size=12)
-    learner, rng = MomentLearner(subject, NoNoise()), np.random.default_rng(1)
+    belief, rng = MomentBelief(subject), np.random.default_rng(1)
     weights = rng.normal(size=12) / truth**0.5
     for _ in range(6):  # what is not known of second moments is guessed by what was learned before
-        learner._settle(1e6 * learner._eigenvalues * weights, 10**6)
-    assert learner._precision in (truth / 4, truth, truth * 4)
-    assert MomentLearner(replace(subject, prior="assumed"), NoNoise())._precision == 4
+        belief.learn(2.0**20 * 1e6 * subject.features.eigenvalues * weights, 10**6)
+    assert belief._precision in (truth / 4, truth, truth * 4)
+    assert MomentBelief(replace(subject, prior="assumed"))._precision == 4
 
 
 def test_a_large_batch_shares_its_points():
@@ -205,13 +210,13 @@ def test_a_large_batch_shares_its_points():
 
 
 def test_the_selector_takes_the_quietest_stream_in_growing_batches():
-    choice = selector.quietest(ONE, SMALL, 256, 20)
-    ends = [last for _, last in together(256, 1, selector.GROWTH)[:-1]]
-    errors = {s: selector.error(s, ONE, SMALL, ends, 20) for s in continual_sums.STREAMS}
+    choice = forecasts.quietest(ONE, SMALL, 256, 20)
+    ends = [last for _, last in together(256, 1, forecasts.GROWTH)[:-1]]
+    errors = {s: forecasts.error(s, ONE, SMALL, ends, 20) for s in continual_sums.STREAMS}
     assert choice.parameters["stream"] == min(errors, key=errors.get) == "sqrt-toeplitz"
     assert all(name in choice.because for name in continual_sums.STREAMS)
     far = rehearsals.choose("joint", ONE, SMALL, 10**6)
-    assert far.parameters["growth"] == selector.GROWTH
+    assert far.parameters["growth"] == forecasts.GROWTH
     assert "over 385 batches of 1000000 people" in far.because  # few rows, even of √Toeplitz sums
 
 
@@ -323,12 +328,12 @@ def test_parameters_out_of_range_are_refused_in_one_sentence(make):
 def test_features_of_a_wrong_shape_are_refused_and_rewards_out_of_range_clipped():
     """A reward is private: refusing or counting it would tell; it counts like the nearest bound."""
     subject = JdpGpUcb(rounds=8, candidates=2, nodes_per_axis=2)
-    learner = Learner(subject, NoNoise())
+    learner = subject.learner(NoNoise())
     with pytest.raises(InputError, match="features"):
         learner.tell(np.zeros(3), 1.0)
     phi = subject.features(np.zeros(2))
     for reward, same in ((1.5, 1.0), (-0.1, 0.0), (float("inf"), 1.0), (float("nan"), 0.5), (0.3, 0.3)):
-        found = [Privatiser(subject, NoNoise()).add(phi, value)[1] for value in (reward, same)]
+        found = [learner.belief.contribution(phi, value) for value in (reward, same)]
         assert (found[0] == found[1]).all()
     with pytest.raises(InputError, match="coordinates"):
         subject.features(np.zeros((4, 3)))
@@ -382,9 +387,9 @@ def test_growing_batches_are_rounds_of_a_stream():
     )
     assert subject.ends == [2, 4, 6, 9, 13, 19, 28]
     assert subject.proof(SMALL).conclusion.units == (1, 28)
-    learner = MomentLearner(subject, NoNoise())
+    learner = subject.learner(NoNoise())
     settled = []
-    learner._settle = lambda _, people: settled.append(people)
+    learner.belief.learn = lambda _, people: settled.append(people)
     for _ in range(28):
         learner.tell(np.full(4, 0.25), 1.0)
     assert settled == subject.ends
@@ -434,7 +439,7 @@ def test_privacy_is_spent_on_what_is_read():
     subject = MomentGpUcb(rounds=6, candidates=2, size=4, nodes_per_axis=2, stream="tree")
 
     class Counting:
-        told = 0
+        told, belief = 0, None
 
         def scores(self, candidates):
             return candidates[:, 0]
@@ -444,7 +449,8 @@ def test_privacy_is_spent_on_what_is_read():
 
     learner = Counting()
     data = np.random.default_rng(0).uniform(0, 1, (6, 6))
-    serve(data, 2, subject.features.phi, learner, 0)
+    object.__setattr__(subject, "learner", lambda noise: learner)
+    subject.play(data, NoNoise(), 0)
     assert learner.told == 5
     assert TreeSums(lambda node, exact: exact).rounds == 0
 
@@ -473,10 +479,10 @@ def test_points_on_a_surface_have_large_bounds():
 
     def bound(point):
         phi = learner._of(point)
-        return phi @ learner._mean + 0.5 * np.sqrt(phi @ learner._inverse @ phi)
+        return phi @ learner._posterior.mean + 0.5 * np.sqrt(phi @ learner._posterior.inverse @ phi)
 
     greedy = [
-        int(np.argmax(f @ learner._mean[part]))
+        int(np.argmax(f @ learner._posterior.mean[part]))
         for part, f in zip(learner._slices, learner._features, strict=True)
     ]
     assert bound(learner.ask(rng)) > bound(greedy)

@@ -19,8 +19,8 @@ from bandits.phased_posterior import PhasedPosterior
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.parts import KeptNoise
-from dpaccount.ledger.storage.rows import Rows
+from dpaccount.ledger.stores.rows import Rows
+from dpaccount.ledger.streamed_receipt import ResumableReceipt
 from dpaccount.noise.samplers import Rehearsal
 
 SMALL = {"rounds": 9, "candidates": 3, "nodes_per_axis": 2}
@@ -61,13 +61,13 @@ def roomy(file, monkeypatch, measure="approximate"):
     init(
         address, epsilon=1000, delta=Fraction(1, 10**3), unit="round", relation="replace-one", measure=measure
     )
-    real = KeptNoise._drawn
+    real = ResumableReceipt._drawn
 
     def drawn(self, name, *asked):
         monkeypatch.setattr(self._receipt, "_sampler", Rehearsal(len(self)))
         return real(self, name, *asked)
 
-    monkeypatch.setattr(KeptNoise, "_drawn", drawn)
+    monkeypatch.setattr(ResumableReceipt, "_drawn", drawn)
     return address
 
 
@@ -79,7 +79,7 @@ def records(subject):
 
 def cut(monkeypatch, when, after):
     """Stop at a place of the `after`-th release: before it is committed, with it, or before it is noted."""
-    count, real_drawn, real_append = [0], KeptNoise._drawn, Rows.append
+    count, real_drawn, real_append = [0], ResumableReceipt._drawn, Rows.append
 
     def drawn(self, *asked):
         count[0] += 1
@@ -93,7 +93,7 @@ def cut(monkeypatch, when, after):
             raise PowerCutError
         return real_append(self, kind, *arguments, **named)
 
-    monkeypatch.setattr(KeptNoise, "_drawn", drawn)
+    monkeypatch.setattr(ResumableReceipt, "_drawn", drawn)
     monkeypatch.setattr(Rows, "append", append)
 
 

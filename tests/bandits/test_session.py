@@ -27,9 +27,9 @@ from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.errors import BudgetError, InputError, LedgerError
-from dpaccount.ledger.chain import DRAWING, RELEASE
+from dpaccount.ledger.entry import DRAWING, RELEASE
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.parts import KeptNoise
+from dpaccount.ledger.streamed_receipt import ResumableReceipt
 
 HERE = Path(__file__).parent
 SMALL = {"rounds": 9, "candidates": 3, "nodes_per_axis": 2}
@@ -258,13 +258,13 @@ def test_a_release_waits_for_the_next_batch_and_not_for_answers(
 
 def counted(monkeypatch):
     """Return a list that every secure draw adds its part to."""
-    drawn, real = [], KeptNoise._drawn
+    drawn, real = [], ResumableReceipt._drawn
 
     def watched(self, name, *asked):
         drawn.append(name)
         return real(self, name, *asked)
 
-    monkeypatch.setattr(KeptNoise, "_drawn", watched)
+    monkeypatch.setattr(ResumableReceipt, "_drawn", watched)
     return drawn
 
 
@@ -596,8 +596,8 @@ def test_a_rehearsal_that_is_stopped_at_any_line_goes_on(when, count, tmp_path, 
     [
         (Journal, ("before", "append")),
         (Journal, ("behind", "append")),
-        (KeptNoise, ("before", "_drawn")),
-        (KeptNoise, ("behind", "_drawn")),
+        (ResumableReceipt, ("before", "_drawn")),
+        (ResumableReceipt, ("behind", "_drawn")),
     ],
 )
 @pytest.mark.parametrize("count", [1, pytest.param(4, marks=pytest.mark.slow), 7])
@@ -609,14 +609,14 @@ def test_a_rehearsal_that_is_stopped_at_any_line_goes_on(when, count, tmp_path, 
 def test_a_secure_session_that_is_stopped_anywhere_releases_each_part_once(
     subject, place, after, count, tmp_path, url, monkeypatch
 ):
-    seen, real = {}, KeptNoise._part
+    seen, real = {}, ResumableReceipt._part
 
     def watched(self, how, key, part, given):
         value = real(self, how, key, part, given)
         assert (seen.setdefault((key, part), value) == value).all()
         return value
 
-    monkeypatch.setattr(KeptNoise, "_part", watched)
+    monkeypatch.setattr(ResumableReceipt, "_part", watched)
     cut(monkeypatch, place, after, count)
     with Ledger.open(url) as ledger:
         _, stops = gone_on(
@@ -631,7 +631,7 @@ def test_a_secure_session_that_is_stopped_anywhere_releases_each_part_once(
 def answer_after_a_stop(session_type, subject, url, file, monkeypatch):
     """Stop behind the first draw, which is kept by then; return whether an answer to its batch still counts."""
     with monkeypatch.context() as patched, Ledger.open(url) as ledger:
-        cut(patched, KeptNoise, ("behind", "_drawn"), 1)
+        cut(patched, ResumableReceipt, ("behind", "_drawn"), 1)
         session = session_type.open(subject, ledger, file)
         with pytest.raises(PowerCutError):
             feed(session, subject, records(subject)[:3], lambda _: False)

@@ -8,7 +8,8 @@ import pytest
 
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning.features import quadrature_features, squared_exponential
-from bandits.simulation import information_gain, regret_bounds
+from bandits.papers.dubey import regret_bounds
+from bandits.simulation import information_gain
 from bandits.statistics import published_noise
 from dpaccount.errors import InputError
 from dpaccount.proof.derivation import point
@@ -133,8 +134,8 @@ def test_exponents():
 
 
 def test_the_theorems_terms_by_hand():
-    spectrum = regret_bounds.Spectrum(4.0, 8.0, 3.0)
-    width = regret_bounds.theorem1_width(spectrum, 10, 2.0, norm=1.0, rho=0.5, error=0.01, zeta=0.1)
+    spectrum = published_noise.Spectrum(4.0, 8.0, 3.0)
+    width = published_noise.theorem1_width(spectrum, 10, 2.0, norm=1.0, rho=0.5, error=0.01, zeta=0.1)
     by_hand = sqrt(8 / 0.25 + 1) + 10 * 0.01 / (0.5 * 2) + 6 + sqrt(2 + 2 * log(20))
     assert width == pytest.approx(by_hand)
     regret = regret_bounds.theorem3_regret(100, 2.0, 9.0, norm=1.0, rho=0.5, error=0.0)
@@ -144,7 +145,8 @@ def test_the_theorems_terms_by_hand():
 
 
 def test_limits_out_of_order_are_refused():
+    out_of_order = published_noise.Spectrum(2.0, 1.0, 0.0)
     with pytest.raises(InputError):
-        regret_bounds.Spectrum(2.0, 1.0, 0.0)
+        published_noise.theorem1_width(out_of_order, 1, 0.0, norm=1.0, rho=0.5, error=0.0, zeta=0.1)
     with pytest.raises(InputError):
         published_noise.lemma2_sigma(Fraction(0), TENTH, 1024, Fraction(1))

@@ -505,7 +505,8 @@ Section World.
           <= square (Rmin (Q2R factor * distance W r r' + Q2R slack) (Q2R reach))
     | Shifts q shifts rel =>
         steady q -> forall o d d', neighbours (distance W) rel d d' ->
-          (forall k p i h, exists v s, differences (numbers_of k p q [] o i h) d d' = map IZR v /\ In s shifts /\ shape v s) /\
+          (forall k p i h, exists v, differences (numbers_of k p q [] o i h) d d' = map IZR v /\
+             (shape v [] \/ exists s, In s shifts /\ shape v s)) /\         (* a unit that takes no part moves nothing *)
           (o <> Once -> forall k p i i' h h' v v', earlier h' h ->
              differences (numbers_of k p q [] o i h) d d' = map IZR v ->
              differences (numbers_of k p q [] o i' h') d d' = map IZR v' ->
@@ -532,8 +533,10 @@ Section World.
             spent (fun h => if on_place k p h
               then match next W h with Some l => INR (length (numbers_at l h)) | None => 0 end else 0) h <= IZR most
           else count <= IZR most
-    | Choice q parts => forall h, exists part, In part parts /\ forall h' l, earlier h' h -> next W h' = Some l ->
-        In (key l) (concat parts) -> In (key l) part
+    | Choice q parts =>                          (* made before the first release: one that follows releases may add up deltas *)
+        let listed l := existsb (String.eqb (key l)) (concat parts) in
+        forall h l, next W h = Some l -> listed l = true -> fresh (fun h => match next W h with Some l => listed l | None => false end) h ->
+          exists part, In part parts /\ forall h' l', earlier h h' -> next W h' = Some l' -> listed l' = true -> In (key l') part
     | Split q cells => exists cell : record W -> string, (forall r, In (cell r) cells) /\
         (forall c l, In c cells -> names W c l = true -> names W q l = true) /\
         forall c h l d, In c cells -> next W h = Some l -> names W c l = true ->

@@ -23,6 +23,23 @@ PROVED = [
     ("composition", 'combined " + " plus parts.', 'combined " + " larger parts.', "Compose"),
     ("composition", "negb (existsb is_range parts)", "true", "Compose"),
     ("composition", "check observer_eqb o needed && shown a;", "check observer_eqb o needed;", "Views"),
+    ("composition", 'combined " or " larger parts', 'combined " or " (fun a _ => a) parts', "Mixture"),
+    ("composition", "disjoint (map reads_of parts) && ", "", "Spread"),
+    ("composition", "Lattice variance shifts (count * most)", "Lattice variance shifts count", "Nodes"),
+    ("composition", "(widest =? 1)%Z", "(widest <=? 2)%Z", "Nodes"),
+    (
+        "composition",
+        "zip_with larger (map two_dearest moving)",
+        "zip_with larger (map largest moving)",
+        "Partition",
+    ),
+    (
+        "conversions",
+        "Qle_bool (plus spent chance) delta",
+        "Qle_bool (larger spent chance) delta",
+        "Departures",
+    ),
+    ("conversions", "Some (Pure (times k e))", "Some (Pure e)", "Families"),
     ("conversions", "Some (over (times e e) (of_Z 2))", "Some (over (times e e) (of_Z 4))", "Measures"),
     ("conversions", "Some (over (times e e) (of_Z 8))", "Some (over (times e e) (of_Z 9))", "Measures"),
     ("conversions", "(Groups AddRemove 2)", "(Groups AddRemove _)", "Relations"),
@@ -37,13 +54,38 @@ PROVED = [
     ),
     ("noise", "(BoundedRange (times rate bound))", "(BoundedRange (over (times rate bound) two))", "Choices"),
     ("sensitivity", "let follows := plus slack (times r factor)", "let follows := times r factor", "Proofs"),
+    ("noise", "(Lattice variance shifts 1)", "(Lattice variance shifts 0)", "Lattices"),
+    ("noise", "forallb is_law table", "true", "Tables"),
+    (
+        "noise",
+        "Qle_bool moved (times bound bound)",
+        "Qle_bool moved (times bound (times two bound))",
+        "Norms",
+    ),
+    ("noise", "(over (times two (of_Z limit)) scale)", "(over (of_Z limit) scale)", "Sparse"),
+    ("sensitivity", "(minus 1 (Qred (1 # Z.to_pos n)))", "(minus 1 (Qred (2 # Z.to_pos n)))", "Streams"),
+    (
+        "sensitivity",
+        "let most := floor_of (if replaces rel then plus high high else high) in",
+        "let most := floor_of high in",
+        "Moves",
+    ),
+    ("sensitivity", "(over (times reach reach) two)", "(over (times reach reach) four)", "Stacks"),
     ("refutations", "&& at_most e (minus 0 least)", "&& at_most e 0", "Proofs"),
 ]
 #: of rules that are only inferred; the other programs notice
 INFERRED = [
-    ("conversions", "Some (Pure (times k e))", "Some (Pure e)"),
-    ("composition", "zip_with larger (map two_dearest moving)", "zip_with larger (map largest moving)"),
-    ("sensitivity", "(minus 1 (Qred (1 # Z.to_pos n)))", "(minus 1 (Qred (2 # Z.to_pos n)))"),
+    (
+        "conversions",
+        "BoundedRange eta => Some (over eta (of_Z 2))",
+        "BoundedRange eta => Some (over eta (of_Z 3))",
+    ),
+    ("noise", "(Pure (times rate bound)) rel reads", "(Pure (over (times rate bound) two)) rel reads"),
+    (
+        "sensitivity",
+        "if replaces rel then times four high else high",
+        "if replaces rel then times two high else high",
+    ),
 ]
 
 

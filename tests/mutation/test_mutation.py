@@ -213,6 +213,7 @@ PARTS = [
         "distributions",
         "curves",
         "facts",
+        "relation",
         "derivation",
         "certificate",
     ),

@@ -6,11 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from bandits import moment_gp_ucb
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.function_release import FunctionRelease
-from bandits.jdp_gp_ucb import JdpGpUcb, Learner, Privatiser
-from bandits.learning import contextual
+from bandits.jdp_gp_ucb import JdpBelief, JdpGpUcb
 from bandits.local_gp_ucb import LocalGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
@@ -31,7 +29,7 @@ from dpaccount.proof import (
 )
 from dpaccount.proof.search import approximate
 from mechanisms.subject import Domain, View
-from mechanisms.symmetric_gaussian import STEP
+from mechanisms.symmetric_gaussian import FEATURE_BITS, STEP
 
 
 class _Unclipped(BatchLearner):
@@ -75,7 +73,7 @@ class PrefixRows(PhasedPosterior):
 
     def course(self, noise, coins):
         made = super().course(noise, coins)
-        made._weights = np.tril(np.full_like(made._weights, 2**WEIGHTS))
+        made._rows.weights = np.tril(np.full_like(made._rows.weights, 2**WEIGHTS))
         return made
 
 
@@ -132,27 +130,15 @@ class Uncentred(PhasedGpUcb):
 
     loses: ClassVar[set[str]] = {"assume_ball"}
 
-    def play(self, data, noise, coins):
-        learner = _UncentredLearner(self, noise, coins)
-        return contextual.serve(data, self.candidates, self.features.phi, learner, coins)
+    def learner(self, noise):
+        made = super().learner(noise)
 
+        def contribution(features, reward):
+            y = min(max(reward, 0), 1)
+            return np.trunc(made.belief.directions(features) * y * 2.0**20).astype(np.int64)
 
-class _UncentredLearner(moment_gp_ucb.Learner):
-    """The learner of phases, with φy in the place of φ(y − ½)."""
-
-    def __init__(self, subject, noise, coins):
-        from bandits.phased_gp_ucb import Learner as Phases
-
-        self._phases = Phases(subject, noise)
-
-    def scores(self, candidates):
-        return self._phases.scores(candidates)
-
-    def tell(self, features, reward):
-        g = self._phases.directions(features)
-        size = np.trunc(g * min(max(reward, 0), 1) * 2.0**moment_gp_ucb.CONTRIBUTION_BITS).astype(np.int64)
-        self._phases._exact += size - moment_gp_ucb.contribution(g, reward)
-        self._phases.tell(features, reward)
+        made.belief.contribution = contribution
+        return made
 
 
 @dataclass(frozen=True)
@@ -176,34 +162,26 @@ class PrivateShift(JdpGpUcb):
 
     loses: ClassVar[set[str]] = {"assume_view"}
 
-    def play(self, data, noise, coins):
-        learner = Learner(self, noise)
-        learner.privatiser = _Shifting(self, noise)
-        return contextual.serve(data, self.candidates, self.features, learner, coins)
+    def learner(self, noise):
+        made = super().learner(noise)
+        made.belief = _Shifting(self)
+        return made
 
 
-class _Shifting(Privatiser):
-    def __init__(self, subject, noise):
-        super().__init__(subject, noise)
-        size = subject.features.size
-        self._exact = np.zeros((size, size))
+class _Shifting(JdpBelief):
+    def __init__(self, subject):
+        super().__init__(subject)
+        self._exact = np.zeros((self._size, self._size))
 
-    def add(self, features, reward):
-        rounds, released = super().add(features, reward)
+    def contribution(self, features, reward):
         self._exact += np.outer(features, features)
-        size = len(self._exact)
-        least = np.linalg.eigvalsh(released[:size, :size] - self._exact)[0]
-        released[:size, :size] += (max(-least, 0) - self.server_shift(rounds)) * np.eye(size)
-        return rounds, released
+        return super().contribution(features, reward)
 
-    def server_shift(self, rounds):
-        """Return what the server will add, so that the private shift takes its place."""
-        return (
-            float(self._subject.shift)
-            * 2
-            * float(self._subject.noise_scale)
-            * np.sqrt(self._subject.features.size * rounds.bit_count())
-        )
+    def learn(self, released, people):
+        noise = released[: self._size, : self._size] / 2.0 ** (2 * FEATURE_BITS) - self._exact
+        least = np.linalg.eigvalsh(noise)[0]
+        self._shift = lambda _: max(-least, 0)
+        super().learn(released, people)
 
 
 @dataclass(frozen=True)

@@ -32,11 +32,11 @@ from audits.papers.dubey import rank_one
 from audits.papers.dubey.joint import WITH_RHO, Lemma, gaussian_finding, lemma, met, releases, tree
 from audits.papers.enclosures import enclose, of, root
 from audits.papers.sampling import attack
+from bandits.statistics.arrays import Floats, Integers
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.intervals import accurate, ball, floor_of
 from dpaccount.proof import JOINT, Theorem, assume_view, billboard
 
-Floats = NDArray[np.float64]
 Bits = NDArray[np.bool_]
 SEEN = 64  #: rounds that are simulated; later ones would only add to the bound
 SHIFT_FAILURE = 0.1  #: of Lemma 3's shift
@@ -202,8 +202,8 @@ def scores(held: Bits, out: Bits, train: int) -> tuple[Floats, Floats]:
     return totals[0], totals[1]
 
 
-def _summary(block: Bits) -> NDArray[np.int64]:
-    found: NDArray[np.int64] = 2 * block.sum(axis=1) + block[:, 0]
+def _summary(block: Bits) -> Integers:
+    found: Integers = 2 * block.sum(axis=1) + block[:, 0]
     return found
 
 

@@ -4,12 +4,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from audits.papers.dubey.rank_one import FarthestPair
 from audits.papers.sampling import attack, trials_for
-
-Floats = NDArray[np.float64]
+from bandits.statistics.arrays import Floats
 
 
 def record_matrix(features: Floats, reward: float) -> Floats:

@@ -5,14 +5,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from audits.papers.enclosures import enclose
 from audits.papers.sampling import TRIALS, attack
-from bandits.outsourced_optimisation.published import PRINTED, least_singular_value, omega, outside, transform
+from bandits.papers.kharkovskii.published import PRINTED, least_singular_value, omega, outside, transform
+from bandits.statistics.arrays import Floats
 from dpaccount.exact import Enclosure
-
-Floats = NDArray[np.float64]
 
 
 def published_omega(epsilon: Fraction, delta: Fraction, columns: int) -> Enclosure:

@@ -14,17 +14,16 @@ from functools import lru_cache
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 from scipy.special import gammaln
 from scipy.stats import binom
 
 from audits.papers.enclosures import ZERO, enclose, exactly
+from bandits.statistics.arrays import Floats
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.bisection import solve
 from dpaccount.numerics.closed import renyi
 from dpaccount.numerics.intervals import accurate, ball, floor_of
 
-Floats = NDArray[np.float64]
 Score = Callable[[Floats, Floats], float]  #: of the losses and their probabilities
 
 COUNTED = 1000  #: draws in lower bounds; more predictions show at least as much

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from audits.papers.claim_check import Cost, Exact, PaperClaim, Scales, at_least, count, positive, probability
 from audits.papers.derivations import LikelyEvent, lower, settled, telling_event
 from audits.papers.enclosures import ONE, ZERO, enclose, exactly, falling, log, of
 from audits.papers.pavlovic import bounded_range
+from bandits.statistics.arrays import Floats
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.intervals import ball
 from dpaccount.proof import (
@@ -35,7 +35,6 @@ from dpaccount.proof import (
     to_zcdp,
 )
 
-Floats = NDArray[np.float64]
 LINEAR = "linear kernel, actions +1 and -1, one reward B against -B, all others -B"
 
 

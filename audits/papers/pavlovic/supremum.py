@@ -14,18 +14,17 @@ from typing import Any
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from audits.papers.claim_check import Cost, Exact, PaperClaim, Parameter, Scales, Word, count, positive
 from audits.papers.derivations import short_above
 from audits.papers.enclosures import enclose, exactly, of
 from bandits.private_prediction.supremum import PRECISION, Point, PosteriorVariance, branch_and_bound
 from bandits.statistics import kernels
+from bandits.statistics.arrays import Floats
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.intervals import ball, ceil_of, precision
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_range, exponential, to_pure
 
-Floats = NDArray[np.float64]
 #: a claim's kernels; "matern" is that of 3/2
 KERNEL_NAMES = {"se": "squared-exponential", "matern": "matern-3/2", "exponential": "matern-1/2"}
 SIDE = 161  #: of the uniform grid that it is compared with

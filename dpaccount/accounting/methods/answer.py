@@ -13,8 +13,9 @@ INFINITE = Enclosure(math.inf, math.inf)
 NOTHING = Enclosure(Fraction(0), Fraction(0))
 
 
-#: What methods for ordinary magnitudes raise on others; a disagreement between two of them is not among it.
-UNREACHED = (ArithmeticError, MemoryError, ValueError, IndexError, RecursionError, NotFinite)
+#: What methods raise at magnitudes out of their reach (`math` and NumPy raise ValueError there), but not
+#: a disagreement between two methods, or an IndexError, which would be a bug.
+UNREACHED = (ArithmeticError, MemoryError, ValueError, NotFinite)
 
 
 @dataclass(frozen=True)

@@ -20,26 +20,26 @@ from dpaccount.numerics.work_budget import unlimited
 from dpaccount.pairs.composition import Composition, max_over_directions
 from dpaccount.pairs.pair import LossPair, Sampling, extent
 
-MAX_DEPTH = 8  #: of samples of samples; deeper ones are bounded by what is sampled
+MAX_NESTED_SAMPLES = 8  #: of samples of samples; deeper ones are bounded by what is sampled
 
 
 def epsilon(total: Composition, target: Fraction) -> Enclosure:
     """Return an enclosure of ε(target), 0 < target < 1, of a total without failures."""
     with unlimited(), precision(bits(total, target)):
-        high = _least(_epsilons_above(total, target, MAX_DEPTH), math.inf)
+        high = _least(_epsilons_above(total, target, MAX_NESTED_SAMPLES), math.inf)
         if total.upper:
             return Enclosure(None, high)
-        low = _most(_epsilons_below(total, target, MAX_DEPTH))
+        low = _most(_epsilons_below(total, target, MAX_NESTED_SAMPLES))
         return Enclosure(low, max(low, high))
 
 
 def delta(total: Composition, at: Fraction) -> Enclosure:
     """Return an enclosure of δ(ε), likewise."""
     with unlimited(), precision(bits(total, at)):
-        high = _least(_deltas_above(total, at, MAX_DEPTH), 1)
+        high = _least(_deltas_above(total, at, MAX_NESTED_SAMPLES), 1)
         if total.upper:
             return Enclosure(None, high)
-        low = _most(_deltas_below(total, at, MAX_DEPTH))
+        low = _most(_deltas_below(total, at, MAX_NESTED_SAMPLES))
         return Enclosure(low, max(low, Fraction(high)))
 
 

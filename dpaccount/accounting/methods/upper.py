@@ -18,7 +18,7 @@ from dpaccount.numerics.intervals import ball, log_float
 from dpaccount.pairs.composition import Composition, max_over_directions
 from dpaccount.pairs.upper import RangeBound
 
-WIDTH = Fraction(1, 10**9)  #: relative width of what is found by bisection
+BISECTION_WIDTH = Fraction(1, 10**9)  #: relative width of what is found by bisection
 MAX_ORDERS = 12
 MAX_VALUE = 10**6  #: of Rényi bounds and ε that single orders are asked for
 ETAS = Fraction(1, 10**9), Fraction(30)  #: the η for which tables are made
@@ -165,9 +165,9 @@ def better_epsilon(total: Composition, order: Fraction, target: Fraction, most: 
     if tau is None or not tau < MAX_VALUE or not 0 < most < MAX_VALUE:
         return None
     most = Fraction(most)
-    if not single_order.excludes(order, tau, most * (1 - 10 * WIDTH), target):
+    if not single_order.excludes(order, tau, most * (1 - 10 * BISECTION_WIDTH), target):
         return None
-    return single_order.epsilon(order, tau, target, most, most * WIDTH)
+    return single_order.epsilon(order, tau, target, most, most * BISECTION_WIDTH)
 
 
 def better_delta(total: Composition, order: Fraction, epsilon: Fraction, most: Number) -> Fraction | None:
@@ -175,7 +175,7 @@ def better_delta(total: Composition, order: Fraction, epsilon: Fraction, most: N
     tau, most = _both_ways(total, order), Fraction(most)
     if tau is None or not tau < MAX_VALUE or epsilon > MAX_VALUE:
         return None
-    if not single_order.excludes(order, tau, epsilon, most * (1 - 10 * WIDTH)):
+    if not single_order.excludes(order, tau, epsilon, most * (1 - 10 * BISECTION_WIDTH)):
         return None
     return single_order.delta(order, tau, epsilon, most)
 

@@ -8,6 +8,7 @@ from typing import Any
 from ..derivation import check_derivation, conclusions, reachable, reading_list
 from ..documents import BROKEN, Rejected, Unreadable, Work, brief, canonical, digest, ensure, parse
 from ..facts import Fact
+from ..relation import NO_RADIUS, has_radius
 from .hazards import hazards_of, short_numbers
 from .releases import check_release
 from .replaced import check_replaced
@@ -40,8 +41,8 @@ def check_content(document: dict[str, Any], at: date | None) -> None:
     ensure(document["digest"] == digest(body), "the certificate's digest does not match its content")
     promise = canonical({"delta": 0, **claim["guarantee"]})
     ensure(canonical(document["guarantee"]) == promise, "guarantee differs from the claim's")
-    bounded = claim["guarantee"]["relation"] == "bounded-row"
-    ensure(bounded == ("radius" in claim["guarantee"]), "a radius goes with the relation bounded-row")
+    bounded = has_radius(claim["guarantee"]["relation"])
+    ensure(bounded == ("radius" in claim["guarantee"]), NO_RADIUS)
     short_numbers(document)
     until = claim.get("governance", {}).get("valid_until")
     if until is not None:

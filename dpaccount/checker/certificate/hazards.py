@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..documents import brief, ensure
+from ..relation import ADDED
 from .replaced import unit_of_rows
 from .shapes import exact_of
 
@@ -69,7 +70,7 @@ def table_hazards(claim: dict[str, Any], data: dict[str, Any]) -> list[str]:
     if "columns" not in data:
         return []
     units = f"different {data['id']}" if "id" in data else "rows"
-    if claim["guarantee"]["relation"] == "add-remove":
+    if claim["guarantee"]["relation"] == ADDED:
         about = f"That the table has at most {data['rows']} {units} is assumed, and public."
     else:
         whose = f" Which {data['id']} are in it is public too." if "id" in data else ""

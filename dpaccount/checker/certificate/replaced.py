@@ -8,15 +8,14 @@ from ..derivation import Step, inferred, reachable
 from ..documents import Rejected, ensure
 from ..facts import Private, fact_of
 from ..intervals import number
+from ..relation import REPLACED, has_radius, moving
 from .shapes import exact_of
-
-BOUNDED = "bounded-row"
 
 
 def neighbours_of(promise: dict[str, Any]) -> str:
     """Return the relation of a guarantee as a derivation says it: with its radius, if it has one."""
     radius = exact_of(promise["radius"], "radius") if "radius" in promise else None
-    return str(promise["relation"]) if radius is None else f"{BOUNDED}, radius {radius}"
+    return str(promise["relation"]) if radius is None else moving(radius)
 
 
 def check_point(proved: dict[str, Any], final: Private) -> None:
@@ -75,7 +74,7 @@ def check_replaced(document: dict[str, Any]) -> None:
     It rests on the same hypotheses, which are tested on replaced rows too, so on the same releases.
     """
     proved, promise = document["proved"], document["guarantee"]
-    bounded = promise["relation"] == BOUNDED and proved["derivation"] != []
+    bounded = has_radius(promise["relation"]) and proved["derivation"] != []
     ensure(
         ("replace_one" in proved) == bounded, "what holds of a replaced row goes with the proof of a radius"
     )
@@ -89,7 +88,7 @@ def check_replaced(document: dict[str, Any]) -> None:
     )
     ensure(isinstance(final, Private), "what is proved beside is no statement about privacy")
     name = document["subject"]["name"]
-    same = (final.subject, final.relation, final.observer) == (name, "replace-one", promise["model"])
+    same = (final.subject, final.relation, final.observer) == (name, REPLACED, promise["model"])
     ensure(same, "what is proved beside is not about the subject's replaced rows, as they are seen")
     ensure(
         ["View", name] in [step["gives"][:2] for step in steps], "what it shows is not among the steps beside"
@@ -110,7 +109,7 @@ def assumed(steps: list[Step]) -> set[str]:
 def unit_of_rows(document: dict[str, Any]) -> list[str]:
     """Return what a certificate must say first of rows that move by a radius; nothing of other relations."""
     promise, proved = document["guarantee"], document["proved"]
-    if promise["relation"] != BOUNDED or proved["derivation"] == []:
+    if not has_radius(promise["relation"]) or proved["derivation"] == []:
         return []
     found = [
         f"Neighbours differ in one row, which moves by at most {promise['radius']} in the l2 norm, in the"

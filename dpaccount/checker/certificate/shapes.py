@@ -6,13 +6,13 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
+from .. import relation
 from ..documents import Rejected, brief, ensure, spend, text
 from ..intervals import MAX_TEXT, number
 
 Shape = Callable[[Any, str], None]
 
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
-NEIGHBOURS = re.compile(r"replace-one|add-remove|bounded-row(, radius [1-9]\d*(/[1-9]\d*)?)?", re.ASCII)
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ", re.ASCII)
 
@@ -133,7 +133,7 @@ def day(value: Any, where: str) -> date:
 
 
 TEXT, FLAG, COUNT = kind(str), kind(bool), kind(int)
-RELATION = written(("replace-one", "add-remove", "bounded-row"))
+RELATION = written(relation.WORDS)
 GUARANTEE: dict[str, Shape] = {
     "model": written(("central", "joint", "local")),
     "unit": TEXT,
@@ -178,7 +178,7 @@ SEEN = ("unit", "left", "right", "rows", "other_rows", "coins", "wrong")  # of a
 ENTRY = closed(
     {
         **dict.fromkeys(("rule", "query", "value", "test"), TEXT),
-        **{"relation": written(NEIGHBOURS), "step": written(DIGEST)},
+        **{"relation": written(relation.NEIGHBOURS), "step": written(DIGEST)},
         "status": written(("tested", "refuted", "untested", "accepted")),
         "examples": COUNT,
         "worst": TEXT,
@@ -205,7 +205,7 @@ AUDIT = closed(
     {"distance": amount()},
 )
 ENDS = closed({"lower": either(amount()), "upper": amount(endless=True)})
-SPENDABLE = {"epsilon": amount(), "delta": amount(), "relation": written(NEIGHBOURS)}
+SPENDABLE = {"epsilon": amount(), "delta": amount(), "relation": written(relation.NEIGHBOURS)}
 HELD = {**SPENDABLE, "unit": TEXT, "measure": TEXT}
 BUDGET = closed({**HELD, "before": ENDS, "after": ENDS, "rest": ENDS})
 RELEASE = closed(

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..documents import Rejected, brief, ensure, integer, spend, text
 from ..intervals import number
+from ..relation import ADDED
 from .shapes import COUNT, TEXT, amount, closed, either, exact_of, listed
 
 Table = dict[str, Any]
@@ -173,7 +174,7 @@ def check_witness(document: dict[str, Any]) -> None:
     """Verify that the pair under attack are neighbours of the claim: one record is changed, or gone."""
     if document["audit"] is None:
         return
-    seen, gone = document["audit"]["witness"], document["guarantee"]["relation"] == "add-remove"
+    seen, gone = document["audit"]["witness"], document["guarantee"]["relation"] == ADDED
     WITNESS(seen, "the pair under attack")
     left, right = seen["left"], seen["right"]
     ensure(1 <= seen["unit"] <= seen["rows"], "the record that is changed is none of the rows")

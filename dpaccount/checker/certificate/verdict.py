@@ -6,6 +6,7 @@ from typing import Any
 from ..derivation import NOISE, Step, reachable
 from ..documents import brief, ensure
 from ..facts import Fact, Private
+from ..relation import has_radius
 from .counts import attacked, audited
 from .evidence import Entry, evidence
 from .replaced import check_point, neighbours_of
@@ -96,7 +97,7 @@ def unmeasured(claim: dict[str, Any]) -> str | None:
     """
     read = claim["subject"].get("parameters", {}).get("columns", [])
     table = claim.get("data", {}).get("columns", {})
-    if claim["guarantee"]["relation"] != "bounded-row" or not table or not isinstance(read, list):
+    if not has_radius(claim["guarantee"]["relation"]) or not table or not isinstance(read, list):
         return None
     wrong = [name for name in read if read.count(name) > 1 or name == claim["data"].get("id")]
     wrong += [name for name in read if name in table and table[name]["type"] != "number"]

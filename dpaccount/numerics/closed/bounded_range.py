@@ -29,7 +29,7 @@ WORK = 5 * 10**7  #: elementary steps that one table may take
 LEAST_CELLS = 8
 UP = 1 + 2.0**-50  #: covers three roundings to nearest, 2^−53 each, in a sum of products of positive numbers
 MIN_POSITIVE = 1e-300  #: added where products may underflow
-BITS = 160
+RANGE_BITS = 160
 
 
 class Adaptive:
@@ -45,7 +45,7 @@ class Adaptive:
     def __init__(self, eta: Fraction, count: int, reach: Fraction, cells: int) -> None:
         self.step = eta / cells
         self.width = min(count * cells, math.ceil(reach / self.step))
-        with precision(BITS):
+        with precision(RANGE_BITS):
             self._prepare(eta, cells)
             start = [_up(-(ball(i * self.step).expm1())) if i < 0 else 0.0 for i in self._nodes()]
         self.values = np.array(start)
@@ -96,7 +96,7 @@ class Adaptive:
         if cell >= self.width:
             return Fraction(self.values[-1])
         a, b = (Fraction(self.values[self.width + cell + j]) for j in (0, 1))
-        with precision(BITS):
+        with precision(RANGE_BITS):
             share = (ball(epsilon - cell * self.step)).expm1() / ball(self.step).expm1()
             return min(Fraction(1), ceil_of(ball(a) - (ball(a) - ball(b)) * share))
 
@@ -108,7 +108,7 @@ class Adaptive:
         if fits[0] == 0:
             return Fraction(0)
         a, b = (Fraction(self.values[self.width + fits[0] - j]) for j in (1, 0))
-        with precision(BITS):
+        with precision(RANGE_BITS):
             share = (ball(a) - ball(target)) / (ball(a) - ball(b))
             inside = ceil_of((share * ball(self.step).expm1()).log1p())
         return (fits[0] - 1) * self.step + min(inside, self.step)
@@ -119,7 +119,7 @@ def single_epsilon(eta: Fraction, target: Fraction) -> Fraction:
 
     Attained at t = (η + ε)/2 (Dong, Durfee & Rogers 2020).
     """
-    with precision(BITS + 2 * target.denominator.bit_length()):
+    with precision(RANGE_BITS + 2 * target.denominator.bit_length()):
         root = (ball(eta) / 2).exp() - (ball(target) * ball(eta).expm1()).sqrt()
         return max(Fraction(0), ceil_of(2 * root.log())) if root > 1 else Fraction(0)
 
@@ -128,7 +128,7 @@ def single_delta(eta: Fraction, epsilon: Fraction) -> Fraction:
     """Return δ(ε), ε ≥ 0, of one mechanism, rounded up."""
     if epsilon >= eta:
         return Fraction(0)
-    with precision(BITS + 2 * max(eta, eta - epsilon).denominator.bit_length()):
+    with precision(RANGE_BITS + 2 * max(eta, eta - epsilon).denominator.bit_length()):
         return ceil_of(((ball(eta) / 2).exp() - (ball(epsilon) / 2).exp()) ** 2 / ball(eta).expm1())
 
 
@@ -156,7 +156,7 @@ def fixed_delta(eta: Fraction, count: int, epsilon: Fraction) -> tuple[Fraction,
     """
     if eta == 0:
         return Fraction(0), Fraction(0)
-    with precision(BITS + 2 * count):
+    with precision(RANGE_BITS + 2 * count):
         found = [_terms(eta, count, epsilon, last) for last in range(count + 1)]
         low = max(floor_of(value) for value in found)
         high = max(ceil_of(value) for value in found)

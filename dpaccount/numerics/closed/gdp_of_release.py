@@ -17,7 +17,7 @@ from dpaccount.numerics.intervals import ball, ceil_of, precision
 LARGE: Final = 500  #: ε beyond which tails of the normal law are bounded in logarithms
 MIN_EPSILON: Final = Fraction(1, 10**300)  #: ε below which the bound of ε-DP stands for all
 MAX_ANSWERS: Final = 10**12  #: answers: of more each one tells less (they are these, of which some are lost)
-BITS: Final = 256  #: beside those in which a small ε is seen
+GUARD_BITS: Final = 256  #: beside those in which a small ε is seen
 
 
 @lru_cache(maxsize=4096)
@@ -84,7 +84,7 @@ def _least(loss: Fraction, errors: Callable[[], tuple[arb, arb]]) -> Fraction:
     pure = mu_squared(loss)
     if not MIN_EPSILON < loss <= LARGE:
         return pure
-    with precision(BITS + 2 * _zeros(loss)):
+    with precision(GUARD_BITS + 2 * _zeros(loss)):
         first, second = errors()
         mu = arb(2).sqrt() * ((2 * first).erfcinv() + (2 * second).erfcinv())
         return min(pure, ceil_of(mu * mu))

@@ -11,8 +11,7 @@ from flint import arb
 from dpaccount.numerics.bisection import solve
 from dpaccount.numerics.intervals import ball, ceil_of, precision
 
-WIDTH = Fraction(1, 10**6)  #: how close to the least ε a chain is searched
-NOTHING = Fraction(0)
+CHAIN_WIDTH = Fraction(1, 10**6)  #: how close to the least ε a chain is searched
 
 
 def chained(epsilon: Fraction, delta: Fraction, k: int) -> Fraction:
@@ -35,7 +34,7 @@ def chain_delta(delta_of: Callable[[Fraction], Fraction], epsilon: Fraction, k: 
 
 
 def chain_epsilon(
-    delta_of: Callable[[Fraction], Fraction], target: Fraction, k: int, least: Fraction = NOTHING
+    delta_of: Callable[[Fraction], Fraction], target: Fraction, k: int, least: Fraction
 ) -> Fraction | None:
     """Return an ε with δ(ε) ≤ target for k units, near the least; None where none is found below k·2^40.
 
@@ -53,4 +52,4 @@ def chain_epsilon(
     def curve(at: Fraction) -> arb:
         return ball(chain_delta(delta_of, at, k))
 
-    return solve(curve, target, max(high / 2, k * least), high, WIDTH * max(Fraction(1), high))[1]
+    return solve(curve, target, max(high / 2, k * least), high, CHAIN_WIDTH * max(Fraction(1), high))[1]

@@ -17,13 +17,13 @@ from flint import arb
 
 from dpaccount.numerics.intervals import ball, log_float, precision
 
-BITS = 200
+ORDER_BITS = 200
 
 
 def epsilon(order: Fraction, tau: arb, target: Fraction, high: Fraction, width: Fraction) -> Fraction:
     """Return an ε ≤ high with δ(ε) ≤ target, 0 < target < 1; `high` is known to be one by other means."""
     low = Fraction(0)
-    with precision(BITS + _extra(order, high)):
+    with precision(ORDER_BITS + _extra(order, high)):
         if excludes(order, tau, low, target):
             return low
         while high - low > width:
@@ -38,7 +38,7 @@ def epsilon(order: Fraction, tau: arb, target: Fraction, high: Fraction, width: 
 def delta(order: Fraction, tau: arb, epsilon: Fraction, high: Fraction) -> Fraction:
     """Return a δ ≤ high that bounds δ(ε); `high` is known to be one by other means."""
     low = Fraction(0)
-    with precision(BITS + _extra(order, epsilon)):
+    with precision(ORDER_BITS + _extra(order, epsilon)):
         for _ in range(60):
             middle = (low + high) / 2
             if excludes(order, tau, epsilon, middle):

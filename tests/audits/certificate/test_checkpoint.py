@@ -10,8 +10,8 @@ import pytest
 from audits.certificate.checkpoint import checkpoint, noted
 from dpaccount.errors import InputError, LedgerError
 from dpaccount.ledger import answers
-from dpaccount.ledger.carried import heads
-from dpaccount.ledger.chain import ORIGIN, seal
+from dpaccount.ledger.entry import ORIGIN, seal
+from dpaccount.ledger.journal import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Plan, Pure, Relation
 
@@ -111,7 +111,7 @@ def test_what_the_key_did_not_sign_is_refused(url, tmp_path):
 @pytest.mark.parametrize("value", [None, 5, [], {}, True])
 def test_a_signed_head_is_a_text(url, tmp_path, monkeypatch, name, value):
     private, public = keys(tmp_path, "one")
-    standing = {**heads.standing(url), name: value}
+    standing = {**verify.standing(url), name: value}
     monkeypatch.setattr("audits.certificate.checkpoint.standing", lambda _: standing)
     file = tmp_path / "note.json"
     file.write_text(json.dumps(checkpoint(url, private)))
@@ -152,7 +152,7 @@ def test_entries_before_the_note_are_not_read_again(url, tmp_path, monkeypatch):
     note = checkpoint(url, private)
     charge(url)
     walks = []
-    monkeypatch.setattr(heads, "check_linked", lambda rows, number: walks.append(number))
+    monkeypatch.setattr(verify, "check_linked", lambda rows, number: walks.append(number))
     assert answers.verify(url, since=note["head"], first=note["first"])["valid"]
     assert walks == []
     assert answers.verify(url, since=note["head"])["valid"]

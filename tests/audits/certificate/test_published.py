@@ -11,7 +11,7 @@ from audits.certificate.document import seal
 from audits.certificate.summary import summary
 from audits.claim import read_claim
 from audits.cli import run
-from bandits.outsourced_optimisation.po_curator import PoCurator
+from bandits.papers.kharkovskii.po_curator import PoCurator
 from dpaccount import checker
 from dpaccount.checker import Rejected
 from dpaccount.proof import REPLACE_ONE, assume_event, refute

@@ -29,7 +29,7 @@ from audits.subjects.catalogue import subject_made
 from dpaccount import checker
 from dpaccount.documents import canonical
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError
-from dpaccount.ledger import entries
+from dpaccount.ledger.journal import entries
 from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, assume_clipped, laplace, linear

@@ -13,7 +13,7 @@ from audits.certificate import published
 from audits.certificate.curate import Order, _checked, _longer, curate
 from audits.claim import read_claim
 from audits.cli import run
-from bandits.outsourced_optimisation.po_curator import PoCurator
+from bandits.papers.kharkovskii.po_curator import PoCurator
 from dpaccount import checker
 from dpaccount.errors import InputError
 from dpaccount.ledger import answers
@@ -333,7 +333,7 @@ def test_a_sound_curator_is_not_refuted_by_that_test(monkeypatch):
     def noisy(found, columns, rng):
         return found.rows @ rng.normal(size=(2, columns)) + rng.normal(size=(len(found.rows), columns))
 
-    monkeypatch.setattr("bandits.outsourced_optimisation.published.LiftedRows.projected", noisy)
+    monkeypatch.setattr("bandits.papers.kharkovskii.published.LiftedRows.projected", noisy)
     held, out = published._scores(PoCurator(300, 2, 3), (3.0, 1e-5), 1)
     assert max(held.max(), out.max()) < published.MIN_DIGITS_INSIDE
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sqlite3
 import sys
 
 import pytest
@@ -32,6 +33,23 @@ def run(tmp_path, monkeypatch, capfdbinary):
     budget = ["--epsilon", "1", "--delta", "1e-6", "--unit", "person", "--relation", "replace-one"]
     assert ran("init", "team.db", *budget)[0] == 0
     return ran
+
+
+def test_what_is_damaged_is_repaired_or_one_sentence(run, tmp_path):
+    run("charge", "team.db", "plan.json")
+    with sqlite3.connect(tmp_path / "team.db") as database:
+        database.execute("UPDATE ledger SET last = 0, head = (SELECT digest FROM entries WHERE number = 0)")
+    database.close()
+    assert run("verify", "team.db")[0] == 1
+    code, out, error = run("repair", "team.db", "--json")
+    assert (code, json.loads(out)["repaired"], error) == (0, ["head"], "")
+    assert run("verify", "team.db")[0] == 0
+    with sqlite3.connect(tmp_path / "team.db") as database:
+        database.execute("UPDATE ledger SET last = 99")
+    database.close()
+    code, out, error = run("repair", "team.db")
+    assert (code, out, error.count("\n")) == (2, "", 1)
+    assert "dpaccount ledger forfeit" in error
 
 
 def test_a_charge_says_why_and_who_and_the_log_repeats_it(run):

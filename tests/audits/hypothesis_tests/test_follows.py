@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audits.datasets.bases import Pair
-from audits.datasets.domain_pairs import near, pairs, stepping
+from audits.datasets.domain_pairs import pairs, stepping
 from audits.datasets.records import records
 from audits.datasets.tours import by_unit, star
 from audits.hypothesis_tests.checks import check_of, untested
@@ -18,7 +18,7 @@ from audits.hypothesis_tests.search import gather, search
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import assume_lipschitz, centred, gaussian, k_norm, moved
-from dpaccount.relation import REPLACE_ONE, bounded_row, radius_of
+from dpaccount.relation import REPLACE_ONE, adjacency, bounded_row, radius_of
 from mechanisms.gaussian_rows import GaussianRows
 from mechanisms.subject import Domain
 
@@ -65,7 +65,7 @@ def test_named_pairs_of_a_radius_are_neighbours_and_reach_it():
     st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=3),
 )
 def test_pulling_ends_within_the_radius_exactly(here, other):
-    found = near(np.array(here), np.array(other), RADIUS)
+    found = adjacency(RADIUS).nearest(np.array(here), np.array(other))
     assert Pair(np.array([here]), found[None], "", unit=1).travelled <= F(1, 16)
 
 

@@ -134,7 +134,7 @@ def test_lemma5_by_search_over_angles(alpha, beta, reward):
 @pytest.mark.parametrize(("epsilon", "delta", "regret"), [("0.4", "1e-3", "0.5"), ("2", "0.01", "1")])
 def test_two_laplace_messages_by_quadrature(epsilon, delta, regret):
     """The composition curve against the integral of one curve over the other's loss."""
-    from audits.papers.zhou.claims import cost_of_messages
+    from audits.papers.zhou import cost_of_messages
 
     e0 = mp.mpf(epsilon)
 

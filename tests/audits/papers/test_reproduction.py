@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from audits.papers import reproduce
-from audits.papers.reproduction import CUMULATIVE_REGRET, LAST_ROUND, MEAN_SO_FAR, Cell, Reproduction
+from bandits.papers.reproduction import CUMULATIVE_REGRET, LAST_ROUND, MEAN_SO_FAR, Cell, Reproduction
 
 RUNS = arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 9)), elements=st.floats(-5, 5))
 
@@ -37,7 +37,9 @@ def cells(rounds, summary=CUMULATIVE_REGRET):
 
     made = [
         Cell({"algorithm": "one", "epsilon": None}, partial(steps, 1.0), summary=summary),
-        Cell({"algorithm": "two", "epsilon": 0.5}, partial(steps, 2.0), 100.0, summary=summary, beside=count),
+        Cell(
+            {"algorithm": "two", "epsilon": 0.5}, partial(steps, 2.0), 100.0, summary=summary, details=count
+        ),
     ]
     assert rounds == 40
     return made

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from audits import papers
+from audits.papers import zhou
 from audits.papers.dubey import actions
 from audits.papers.dubey.noisy_tree import noisy_nodes
 from audits.papers.kharkovskii import projection
 from audits.papers.kharkovskii.chi_square import doubled_variance
-from audits.papers.zhou import claims as zhou
 from dpaccount.errors import InputError
 from dpaccount.numerics.intervals import floor_of
 

@@ -14,7 +14,7 @@ from audits.cli.app import run
 from audits.reports import of_ledger
 from audits.reports.standards import nist as nist_of_certificates
 from dpaccount.errors import BudgetError
-from dpaccount.ledger.carried import reported
+from dpaccount.ledger import review
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Plan, Pure, Relation
 from dpaccount.proof import (
@@ -47,7 +47,7 @@ def url(tmp_path) -> str:
 
 
 def test_committed_and_reserved_are_of_the_worst_unit(url):
-    found = reported.report(url)
+    found = review.report(url)
     whole, team = found["scopes"]
     assert (whole["scope"], whole["worst_unit"], team["scope"], team["worst_unit"]) == (None, 9, "team", 9)
     said = [
@@ -72,7 +72,7 @@ def test_committed_and_reserved_are_of_the_worst_unit(url):
 
 
 def test_units_come_largest_first_and_as_the_tree_has_them(url):
-    rows = reported.report(url)["units"]["rows"]
+    rows = review.report(url)["units"]["rows"]
     spent = {unit: row["epsilon"] for row in rows for unit in range(row["first"], min(row["last"], 20) + 1)}
     assert spent == {
         **dict.fromkeys((1, 2, *range(13, 21)), 0.0),
@@ -83,12 +83,12 @@ def test_units_come_largest_first_and_as_the_tree_has_them(url):
 
 
 def test_of_many_units_those_that_spent_most_are_shown(tmp_path, monkeypatch):
-    monkeypatch.setattr(reported, "MOST", 5)
+    monkeypatch.setattr(review, "MOST", 5)
     url = f"sqlite:///{tmp_path}/many.db"
     init(url, epsilon=1, delta=0, unit="day", relation="replace-one", measure="pure")
     with Ledger.open(url) as ledger:
         ledger.charge_many([(plan(Fraction(n * 7 % 40, 100), (n, n)), "x", None) for n in range(1, 40)])
-    found = reported.report(url)
+    found = review.report(url)
     assert found["units"]["more"]
     largest = sorted((n * 7 % 40 for n in range(1, 40)), reverse=True)[:5]
     assert sorted(row["epsilon"] for row in found["units"]["rows"]) == pytest.approx(
@@ -167,7 +167,7 @@ def test_nodes_of_a_stream_are_listed(tmp_path):
         drawn = ledger.charge_in_parts(sums, "stream", None, "stream")
         for part in (2, 0):
             drawn.noisy("sums", part, np.zeros(2, dtype=np.int64))
-    found = reported.report(url)["nodes"]
+    found = review.report(url)["nodes"]
     assert [(row["charge"], row["key"], row["part"]) for row in found["rows"]] == [
         (1, "sums", "2"),
         (1, "sums", "0"),
@@ -175,17 +175,17 @@ def test_nodes_of_a_stream_are_listed(tmp_path):
 
 
 def test_a_large_ledger_is_replayed_by_digests_unless_asked(url, monkeypatch):
-    monkeypatch.setattr(reported, "REPLAYED", 2)
-    assert reported.report(url)["replay"]["totals"] is False
-    assert reported.report(url, replay=True)["replay"]["totals"] is True
+    monkeypatch.setattr(review, "REPLAYED", 2)
+    assert review.report(url)["replay"]["totals"] is False
+    assert review.report(url, replay=True)["replay"]["totals"] is True
     with sqlite3.connect(url.removeprefix("sqlite:///")) as database:
         database.execute("UPDATE entries SET body = replace(body, 'ada', 'bob') WHERE number = 2")
     database.close()
-    assert reported.report(url)["replay"]["first_bad"] == 2
+    assert review.report(url)["replay"]["first_bad"] == 2
 
 
 def test_neighbours_that_spent_the_same_are_one_row(url):
-    rows = reported.report(url)["units"]["rows"]
+    rows = review.report(url)["units"]["rows"]
     assert [(row["first"], row["last"]) for row in rows] == [
         (1, 2),
         (3, 8),
@@ -208,6 +208,6 @@ def test_a_series_of_many_days_is_by_months():
         for month in range(1, 13)
     }
     days["2039-12-31"] = {"charges": 2, "refused": 1, "drawn": 0, "returned": 0, "spent": (40, 0)}
-    months = reported._shorter(days)
+    months = review._shorter(days)
     assert len(months) == 480
     assert months["2039-12"] == {"charges": 3, "refused": 1, "drawn": 0, "returned": 0, "spent": (40, 0)}

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from bandits.ldp_gp_ucb import LdpGpUcb
-from bandits.learning import selector
 from bandits.learning.session import Session
 from bandits.local_privacy.learner import Question
 from bandits.local_privacy.subject import RewardCourse, relative
+from bandits.selection import forecasts
 from bandits.simulation.points import grid, of_matrix
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger, init
@@ -201,22 +201,22 @@ def test_what_is_no_kernel_matrix_is_refused(kernel, said):
 )
 def test_the_selector_takes_the_channel_whose_answers_vary_least_and_says_why(epsilon, best):
     kernel = grid("squared-exponential", 0.2, 50).kernel
-    chosen = selector.choose_local(epsilon, Fraction(5), Fraction(1), 10_000, kernel)
+    chosen = forecasts.choose_local(epsilon, Fraction(5), Fraction(1), 10_000, kernel)
     assert (chosen.subject, chosen.parameters) == ("local-posterior", {"channel": best})
     assert all(name in chosen.because for name in CHANNELS)
     assert "stand out" in chosen.because
-    squares = {name: selector.answer_square(name, epsilon) for name in CHANNELS}
+    squares = {name: forecasts.answer_square(name, epsilon) for name in CHANNELS}
     assert squares[best] == min(squares.values())
 
 
 def test_the_selector_says_where_nothing_can_be_learnt():
     kernel = grid("squared-exponential", 0.2, 50).kernel
-    chosen = selector.choose_local(Fraction(1, 100), Fraction(1), Fraction(1), 100, kernel)
+    chosen = forecasts.choose_local(Fraction(1, 100), Fraction(1), Fraction(1), 100, kernel)
     assert "no better than chance" in chosen.because
 
 
 def test_the_mean_square_of_one_bit_is_that_of_its_two_values():
-    assert selector.answer_square("duchi", Fraction(1)) == pytest.approx(1 / np.tanh(0.5) ** 2)
+    assert forecasts.answer_square("duchi", Fraction(1)) == pytest.approx(1 / np.tanh(0.5) ** 2)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_the_mean_square_of_one_bit_is_that_of_its_two_values():
 )
 def test_the_selector_refuses_what_makes_no_sense(wrong):
     with pytest.raises(InputError, match=r"needed|square"):
-        selector.choose_local(*wrong)
+        forecasts.choose_local(*wrong)
 
 
 def test_a_state_file_of_another_channel_is_refused(tmp_path):

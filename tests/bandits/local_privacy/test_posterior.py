@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from bandits.ldp_ctl_gp_ucb import LdpCtlGpUcb
-from bandits.local_posterior import LocalPosterior
-from bandits.local_privacy.gp_ucb import PointGpUcb, PointPosterior, prior_of
-from bandits.local_privacy.posterior import MIN_CLIP, ResidualPosterior
-from bandits.simulation.kernel_functions import kernel_function
+from bandits.ldp_gp_ucb import PointGpUcb, PointPosterior, prior_of
+from bandits.local_posterior import MIN_CLIP, LocalPosterior, ResidualPosterior
+from bandits.papers.zhou.kernel_functions import kernel_function
 from bandits.simulation.points import grid
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse

@@ -10,7 +10,7 @@ from bandits.ldp_ata_gp_ucb import LdpAtaGpUcb
 from bandits.ldp_moma_gp_ucb import LdpMomaGpUcb
 from bandits.ldp_tgp_ucb import LdpTgpUcb
 from bandits.learning.session import Session
-from bandits.simulation.kernel_functions import kernel_function
+from bandits.papers.zhou.kernel_functions import kernel_function
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy.linalg import sqrtm
 
+from bandits.ldp_ata_gp_ucb import AdaptivelyTruncatedGpUcb, MessageHistory
+from bandits.ldp_moma_gp_ucb import MedianOfMeansGpUcb, median_choice, reach, replays
+from bandits.ldp_tgp_ucb import TruncatedGpUcb, tail_bias, tail_cut
 from bandits.learning.features import squared_exponential
 from bandits.learning.nystrom import embedding
-from bandits.local_privacy.ata import AdaptivelyTruncatedGpUcb, MessageHistory
-from bandits.local_privacy.moma import MedianOfMeansGpUcb, median_choice, reach, replays
 from bandits.local_privacy.payoffs import Payoffs, best
 from bandits.local_privacy.ridge import FRESH, Ridge
-from bandits.local_privacy.tgp import TruncatedGpUcb, tail_bias, tail_cut
 from bandits.simulation.information_gain import gain
 from dpaccount.errors import InputError
 

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
+from bandits.ldp_ata_gp_ucb import AdaptivelyTruncatedGpUcb
+from bandits.ldp_moma_gp_ucb import MedianOfMeansGpUcb, median_choice, reach, replays
+from bandits.ldp_tgp_ucb import TruncatedGpUcb
 from bandits.learning.features import squared_exponential
 from bandits.learning.nystrom import embedding
-from bandits.local_privacy.ata import AdaptivelyTruncatedGpUcb
-from bandits.local_privacy.moma import MedianOfMeansGpUcb, median_choice, reach, replays
 from bandits.local_privacy.payoffs import Payoffs
-from bandits.local_privacy.tgp import TruncatedGpUcb
 
 N = 15
 GRID = np.linspace(0, 1, N)[:, None]

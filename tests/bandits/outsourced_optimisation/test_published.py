@@ -6,10 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bandits.outsourced_optimisation import theory
-from bandits.outsourced_optimisation.fields import gaussian_field, grid, loans, properties
 from bandits.outsourced_optimisation.modeler import beta
-from bandits.outsourced_optimisation.published import (
+from bandits.papers.kharkovskii import theory
+from bandits.papers.kharkovskii.fields import gaussian_field, grid, loans, properties
+from bandits.papers.kharkovskii.published import (
     PRINTED,
     least_singular_value,
     omega,

@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 
 from dpaccount import checker
+from dpaccount.checker.derivation import FAMILIES, file_of
 from tests.dpaccount.checker.made import HONEST, derivation
 
 HERE = Path(checker.__file__).parent
-CORE = [f"{name}.py" for name in ("documents", "intervals", "distributions", "curves", "facts", "derivation")]
+NAMES = ("documents", "intervals", "distributions", "curves", "facts", "relation", "derivation")
+CORE = [f"{name}.py" for name in NAMES]
 SHOWN = ("shapes", "replaced", "hazards", "releases", "tables", "evidence", "counts", "separated", "verdict")
 AROUND = [f"certificate/{name}.py" for name in (*SHOWN, "__init__")]
 BARE = json.dumps({"schema": "dpaccount/derivation/1", "steps": derivation()}).encode()
@@ -28,6 +30,13 @@ def test_rules_are_listed_by_name_where_they_stand():
         following = (HERE / entry["file"]).read_text().splitlines()[entry["line"] - 1 :]
         assert following[0].startswith("@")
         assert f"def {entry['rule']}(" in "\n".join(following[:3])
+
+
+def test_what_a_rule_calls_stands_beside_it_or_in_the_core():
+    families = {module.__name__ for module in FAMILIES}
+    for module in FAMILIES:
+        homes = {str(getattr(value, "__module__", "")) for value in vars(module).values()} - families
+        assert {file_of(home) for home in homes if home.startswith(f"{checker.__name__}.")} <= set(CORE)
 
 
 def test_a_rule_that_nothing_rests_on_is_not_listed():

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from dpaccount import proof
-from dpaccount.ledger.chain import ORIGIN, seal
+from dpaccount.ledger.entry import ORIGIN, seal
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.storage.server_address import server_address
+from dpaccount.ledger.stores.server_address import server_address
 from dpaccount.proof import REPLACE_ONE, Theorem
 
 from .postgres import PostgresServer

@@ -12,10 +12,10 @@ from audits.reports import of_ledger
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError, LedgerError
 from dpaccount.ledger import answers
-from dpaccount.ledger.carried.history import in_decimal
-from dpaccount.ledger.carried.reported import report
 from dpaccount.ledger.charging import RefusedError
+from dpaccount.ledger.journal.log import in_decimal
 from dpaccount.ledger.ledger import Ledger
+from dpaccount.ledger.review import report
 from dpaccount.plan.events import Approximate, Plan, Pure, Zcdp
 
 BUDGET = {"epsilon": Fraction(1), "delta": Fraction(1, 10**6), "unit": "person", "relation": "replace-one"}

@@ -7,22 +7,27 @@ import random
 import sqlite3
 import subprocess
 import sys
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError
-from dpaccount.ledger.carried import exported, heads, reported
-from dpaccount.ledger.carried.history import log, table
-from dpaccount.ledger.chain import COHORT, RESET, RETURN, ROUNDS, SCOPE
+from dpaccount.ledger import review
+from dpaccount.ledger.balances import changes
+from dpaccount.ledger.balances.bodies import PartsBody, steps_of
 from dpaccount.ledger.charging import RefusedError
-from dpaccount.ledger.entries import as_written, now, said
+from dpaccount.ledger.entry import COHORT, RESET, RETURN, ROUNDS, SCOPE
+from dpaccount.ledger.journal import export
+from dpaccount.ledger.journal import verify as heads
+from dpaccount.ledger.journal.entries import as_written, now, said
+from dpaccount.ledger.journal.log import log, table
+from dpaccount.ledger.journal.repair import repair
 from dpaccount.ledger.ledger import Ledger, init, verify
-from dpaccount.ledger.state import changes
 from dpaccount.plan.events import Gaussian, Gdp, Plan, Pure, Relation, Tree
 
-from .conftest import pure
+from .conftest import pure, sealed
 
 RECOUNT = Path(__file__).parent / "recount.py"
 VALID = {"valid": True, "first_bad": None}
@@ -166,8 +171,8 @@ def test_a_theorem_is_charged_to_a_scope(make, url):
 
 
 def test_many_charges_in_scopes_are_added_up_together(make, url, monkeypatch):
-    monkeypatch.setattr("dpaccount.ledger.verification.ALONE", 3)
-    monkeypatch.setattr("dpaccount.ledger.verification.TOGETHER", 7)
+    monkeypatch.setattr("dpaccount.ledger.journal.replay.ALONE", 3)
+    monkeypatch.setattr("dpaccount.ledger.journal.replay.TOGETHER", 7)
     ledger = make(1)
     ledger.set_scope("a", "1/2")
     ledger.set_scope("a/b", "1/3")
@@ -229,7 +234,7 @@ def test_a_charge_to_a_cohort_that_others_pay_is_found(make, url):
     facts = {"cohort": "adults", "units": [[1, 5]], "steps": [[1, "1/10"], [7, "0"]]}
 
     def change(state):
-        state.add_life(changes.change_of([changes.steps_of(facts["steps"], 1)], 1))
+        state.add_life(changes.change_of([steps_of(facts["steps"], 1)], 1))
         state.register.put("cohort adults", {"units": [[1, 5]], "charged": True})
 
     number = forge(url, "charge", facts, change)
@@ -429,7 +434,7 @@ def test_a_crash_before_the_commit_leaves_nothing_and_after_it_everything(make, 
         raise PowerCutError
 
     with monkeypatch.context() as patch:
-        patch.setattr("dpaccount.ledger.storage.rows.Rows.append", cut)
+        patch.setattr("dpaccount.ledger.stores.rows.Rows.append", cut)
         with pytest.raises(PowerCutError):
             getattr(ledger, take)("k", [(1, 1)])
     assert ledger.show() == before
@@ -514,7 +519,7 @@ def test_the_year_turns_with_the_clock_of_charges(make, url, monkeypatch):
     ledger.reset("first")
     year = int(now()[:4])
     ledger.reserve_plan(plan("1/10"), "b", "k", rounds=3)
-    for module in ("entries", "arranged.arrangements"):
+    for module in ("journal.entries", "team"):
         monkeypatch.setattr(f"dpaccount.ledger.{module}.now", lambda: f"{year + 1}-01-01T00:00:00+00:00")
     ledger.charge_plan(plan("2/10"), "c")
     shown = ledger.show()
@@ -522,7 +527,7 @@ def test_the_year_turns_with_the_clock_of_charges(make, url, monkeypatch):
     assert found == [pytest.approx(x) for x in (0.5, 0.5, 0.6)]
     ledger.reset("second")
     ledger.return_parts("k", [(1, 1)])
-    for module in ("entries", "arranged.arrangements"):
+    for module in ("journal.entries", "team"):
         monkeypatch.setattr(f"dpaccount.ledger.{module}.now", lambda: f"{year}-01-01T00:00:00+00:00")
     ledger.charge_plan(plan("1/100"), "a clock that was set back")
     shown = ledger.show()
@@ -537,7 +542,7 @@ def test_no_clock_that_is_ahead_lowers_the_sum_of_a_year(make, url, monkeypatch,
     dice, ledger, year, spent = random.Random(seed), make(100), 2030, {}
 
     def at(moment: int) -> None:
-        for module in ("entries", "arranged.arrangements"):
+        for module in ("journal.entries", "team"):
             monkeypatch.setattr(f"dpaccount.ledger.{module}.now", lambda: f"{moment}-06-01T00:00:00+00:00")
 
     at(year)
@@ -558,7 +563,7 @@ def test_no_clock_that_is_ahead_lowers_the_sum_of_a_year(make, url, monkeypatch,
         said, life = (shown[name]["epsilon"]["upper"] for name in ("year", "life"))
         assert spent.get(year, 0) <= said <= life
         if turn == 20:
-            assert reported.report(url)["year"] == shown["year"]
+            assert review.report(url)["year"] == shown["year"]
     assert sound(ledger, url)
 
 
@@ -567,7 +572,7 @@ def test_what_is_drawn_before_the_first_charge_of_a_year_is_in_its_sum(make, url
     ledger.reset("first")
     year = int(now()[:4])
     ledger.reserve_plan(plan("1/10"), "b", "k", rounds=3)
-    for module in ("entries", "arranged.arrangements"):
+    for module in ("journal.entries", "team"):
         monkeypatch.setattr(f"dpaccount.ledger.{module}.now", lambda: f"{year + 1}-01-01T00:00:00+00:00")
     ledger.draw_parts("k")
     ledger.charge_plan(plan("2/10"), "c")
@@ -639,8 +644,8 @@ def full(make, url) -> str:
 
 def test_copies_are_equal(full, tmp_path):
     file, new = tmp_path / "lines", f"sqlite:///{tmp_path}/new.db"
-    file.write_bytes(b"".join(exported.lines(full)))
-    exported.made(file, new)
+    file.write_bytes(b"".join(export.lines(full)))
+    export.made(file, new)
     assert verify(new) == VALID
     assert recounted(new)
     with Ledger.open(full) as old, Ledger.open(new) as copy:
@@ -721,7 +726,7 @@ def gives(number, parts):
     """Return a change that gives parts back without a look at which are open."""
 
     def change(state):
-        record = {"reservation": number, "parts": parts}
+        record = PartsBody("2026-01-01", number, [tuple(one) for one in parts])
         named = f"reservation {number}"
         kept = state.register.get(named)
         state.register.put(named, {**kept, "open": [(1, 99)]})
@@ -778,9 +783,9 @@ def test_forged_entries_are_found_by_verify_by_import_and_by_the_recount(full, t
     number = forge(full, *FORGED[what])
     assert verify(full)["first_bad"] in (number, "totals")
     assert not recounted(full)
-    (tmp_path / "lines").write_bytes(b"".join(exported.lines(full)))
+    (tmp_path / "lines").write_bytes(b"".join(export.lines(full)))
     with pytest.raises(LedgerError, match=r"no valid ledger .*; export it again"):
-        exported.made(tmp_path / "lines", f"sqlite:///{tmp_path}/new.db")
+        export.made(tmp_path / "lines", f"sqlite:///{tmp_path}/new.db")
 
 
 def test_a_chain_that_ends_in_an_unknown_kind_is_not_charged(full):
@@ -793,7 +798,7 @@ def test_a_chain_that_ends_in_an_unknown_kind_is_not_charged(full):
 
 
 def test_since_a_head_takes_all_of_it_where_a_team_arranged_something(full):
-    from dpaccount.ledger.carried.heads import verify as verify_heads
+    from dpaccount.ledger.journal.verify import verify as verify_heads
 
     with Ledger.open(full) as ledger, ledger._store.reading() as rows:
         heads = [entry.digest for entry in rows.entries()]
@@ -823,7 +828,7 @@ def test_since_reads_little_after_what_a_team_arranged(make, url, monkeypatch):
 
 
 def test_since_finds_an_entry_of_an_unknown_kind(make, url):
-    from dpaccount.ledger.carried.heads import verify as verify_heads
+    from dpaccount.ledger.journal.verify import verify as verify_heads
 
     head = make(1).charge_plan(plan("1/50"), "x").head
     forge(url, "gift", {})
@@ -831,7 +836,7 @@ def test_since_finds_an_entry_of_an_unknown_kind(make, url):
 
 
 def test_since_the_end_of_a_period_that_spends_again_is_valid(make, url):
-    from dpaccount.ledger.carried.heads import verify as verify_heads
+    from dpaccount.ledger.journal.verify import verify as verify_heads
 
     ledger = make(1)
     for _ in range(2):
@@ -854,3 +859,54 @@ def test_a_new_reader_finds_what_was_said(full):
     init_again = full.replace("budget", "other")
     init(init_again, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
     assert recounted(init_again)
+
+
+NONSENSE = (
+    None,
+    True,
+    -1,
+    0,
+    1.5,
+    2**70,
+    "x",
+    "1/0",
+    "-1",
+    "9" * 5000,
+    "\ud800",
+    [],
+    [[]],
+    [[1]],
+    [[1, "x"]],
+    [[0, 0]],
+    {},
+    {"a": 1},
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(12))
+def test_a_sealed_member_of_nonsense_is_a_bad_entry_and_no_crash(full, tmp_path, number):
+    """Whatever one member of a body is, with digests that fit, everything ends in an answer or one sentence."""
+    file = Path(full.removeprefix("sqlite:///"))
+    [body] = [one for place, one in bodies(file) if place == number] or [None]
+    if body is None:
+        return
+    for name in body:
+        for nonsense in NONSENSE:
+            copy = tmp_path / "copy.db"
+            copy.write_bytes(file.read_bytes())
+            sealed(copy, number, lambda _, told={**body, name: nonsense}: json.dumps(told))
+            url = f"sqlite:///{copy}"
+            for act in (verify, log, review.report, repair):
+                with suppress(LedgerError):
+                    act(url)
+            with suppress(LedgerError, BudgetError, InputError), Ledger.open(url) as ledger:
+                ledger.show()
+                ledger.charge_plan(plan("1/1000"), "more")
+
+
+def bodies(file: Path) -> list[tuple[int, dict]]:
+    with sqlite3.connect(file) as database:
+        found = database.execute("SELECT number, body FROM entries ORDER BY number").fetchall()
+    database.close()
+    return [(number, json.loads(body)) for number, body in found]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from dpaccount.errors import BudgetError, InputError
-from dpaccount.ledger.carried import exported
+from dpaccount.ledger.journal import export
 from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.plan.events import Plan, Pure, Relation
 
@@ -257,8 +257,8 @@ class Team(RuleBasedStateMachine):
         self.ledger.close()
         copy, lines = f"{self.folder.name}/copy.db", Path(self.folder.name) / "lines"
         assert verify(self.url) == VALID
-        lines.write_bytes(b"".join(exported.lines(self.url)))
-        exported.made(lines, f"sqlite:///{copy}")
+        lines.write_bytes(b"".join(export.lines(self.url)))
+        export.made(lines, f"sqlite:///{copy}")
         assert steps_in(Path(copy)) == self.steps()
         self.recount(copy)
         self.folder.cleanup()

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from dpaccount.errors import BudgetError
-from dpaccount.ledger import amounts
+from dpaccount.ledger import requests
 from dpaccount.ledger.ledger import Ledger, init, verify
-from dpaccount.ledger.storage import database, line
+from dpaccount.ledger.stores import fair_lock as line
+from dpaccount.ledger.stores import sqlite_file
 from dpaccount.noise import process
 from dpaccount.plan.events import Plan, Pure, Relation
 
@@ -28,7 +29,7 @@ VALID = {"valid": True, "first_bad": None}
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """Let writers wait for each other however busy the machine is."""
-    monkeypatch.setattr(database, "BUSY_SECONDS", 3600.0)
+    monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 3600.0)
 
 
 CHARGER = """
@@ -37,11 +38,13 @@ from contextlib import nullcontext
 from fractions import Fraction
 from dpaccount.errors import BudgetError
 from dpaccount.plan.events import Plan, Pure, Relation
-from dpaccount.ledger.storage import database, line, store
+from dpaccount.ledger.stores import sqlite_file
+from dpaccount.ledger.stores import fair_lock as line
+from dpaccount.ledger.stores import store
 from dpaccount.ledger.ledger import Ledger
 
 url, epsilon, times = sys.argv[1], Fraction(sys.argv[2]), int(sys.argv[3])
-database.BUSY_SECONDS = line.TURN_SECONDS = 3600.0
+sqlite_file.BUSY_SECONDS = line.TURN_SECONDS = 3600.0
 if sys.argv[4] == "unfair":
     store.turn = lambda path, began: nullcontext()
 plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon=epsilon),))
@@ -305,9 +308,9 @@ def test_who_has_had_a_turn_comes_after_whoever_is_next(url, tmp_path, monkeypat
 @pytest.fixture
 def began(monkeypatch) -> list[float]:
     """Return since when each writer waits."""
-    found, writing = [], database.Database.writing
+    found, writing = [], sqlite_file.Database.writing
     monkeypatch.setattr(
-        database.Database, "writing", lambda self, at: (found.append(at), writing(self, at))[1]
+        sqlite_file.Database, "writing", lambda self, at: (found.append(at), writing(self, at))[1]
     )
     return found
 
@@ -316,8 +319,8 @@ def began(monkeypatch) -> list[float]:
 def test_a_thread_waits_since_it_asked(url, monkeypatch, began, what):
     """And not once more from when others of its process have waited in vain."""
     asked = threading.Event()
-    made = amounts.Request.within
-    monkeypatch.setattr(amounts.Request, "within", lambda *given: (made(*given), asked.set())[0])
+    made = requests.Request.within
+    monkeypatch.setattr(requests.Request, "within", lambda *given: (made(*given), asked.set())[0])
     new(url)
     paid = pure("1/100") if what == "charge" else Plan(Relation.REPLACE_ONE, (Pure(epsilon="1/100"),))
     with Ledger.open(url) as ledger:
@@ -334,9 +337,9 @@ def test_a_thread_waits_since_it_asked(url, monkeypatch, began, what):
 def test_charges_that_were_long_priced_wait_from_then_on(url, monkeypatch, began):
     """The price of many may take longer than anybody waits for a turn."""
     priced = []
-    made = amounts.Request.within
+    made = requests.Request.within
     monkeypatch.setattr(
-        amounts.Request, "within", lambda *given: (priced.append(time.monotonic()), made(*given))[1]
+        requests.Request, "within", lambda *given: (priced.append(time.monotonic()), made(*given))[1]
     )
     new(url)
     plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon="1/100"),))

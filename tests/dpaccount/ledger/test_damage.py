@@ -12,7 +12,7 @@ import pytest
 import dpaccount
 from dpaccount.errors import MAY_BE_WHOLE, LedgerError
 from dpaccount.ledger.ledger import Ledger, verify
-from dpaccount.ledger.storage.database import trouble
+from dpaccount.ledger.stores.sqlite_file import trouble
 from dpaccount.plan.events import Plan, Pure, Relation
 
 PAGE = 4096

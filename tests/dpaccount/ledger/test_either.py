@@ -7,8 +7,8 @@ import pytest
 
 from dpaccount.errors import InputError
 from dpaccount.ledger import answers
-from dpaccount.ledger.carried.heads import verify
 from dpaccount.ledger.charging import RefusedError
+from dpaccount.ledger.journal.verify import verify
 from dpaccount.plan.events import (
     Approximate,
     Gaussian,

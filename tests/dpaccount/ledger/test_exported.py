@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpaccount.errors import BudgetError, LedgerError
-from dpaccount.ledger.carried.exported import lines, made
+from dpaccount.ledger.journal.export import lines, made
 from dpaccount.ledger.ledger import Ledger, init, verify
 
 from .conftest import pure, steps_in

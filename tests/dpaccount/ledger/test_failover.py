@@ -12,10 +12,10 @@ from psycopg import sql
 
 from dpaccount.errors import BudgetError, LedgerError
 from dpaccount.ledger.answers import export, grant, import_
-from dpaccount.ledger.carried import heads
+from dpaccount.ledger.journal import verify as heads
 from dpaccount.ledger.ledger import Ledger, init, verify
-from dpaccount.ledger.storage import database
-from dpaccount.ledger.storage.server_address import server_address
+from dpaccount.ledger.stores import sqlite_file
+from dpaccount.ledger.stores.server_address import server_address
 from dpaccount.plan.events import Plan, Pure, Relation
 
 from .conftest import NUMBERS, pure
@@ -195,7 +195,7 @@ def test_a_role_that_may_charge_may_not_say_that_nothing_was_lost(ledger, team, 
 @contextmanager
 def followed(monkeypatch, seconds=3.0):
     """Yield a server, its standby, and what lets the one wait for the other, or the other follow no more."""
-    monkeypatch.setattr(database, "BUSY_SECONDS", seconds)
+    monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", seconds)
     primary = PostgresServer()
     standby = PostgresServer(primary)
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
+from dpaccount.ledger import review
 from dpaccount.ledger.answers import export, import_, log
-from dpaccount.ledger.carried import heads, reported
+from dpaccount.ledger.journal import verify as heads
 from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.plan.events import Gaussian, Laplace, Plan, Pure, Relation
 
@@ -41,7 +42,7 @@ def test_what_was_lost_is_charged_and_answers_say_so(make, url, tmp_path):
         ("an older copy was put back", "ada", {"epsilon": 0.4}),
         ("moved", None, {"epsilon": 0.0}),
     ]
-    report = reported.report(url)
+    report = review.report(url)
     assert [one["entry"] for one in report["forfeits"]["rows"]] == [entry.number, entry.number + 1]
     assert report["spending"]["rows"][-1]["spent"] == {"epsilon": 0.5}
     assert report["replay"]["valid"]

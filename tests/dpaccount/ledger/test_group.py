@@ -9,7 +9,7 @@ import pytest
 from dpaccount.errors import BudgetError, LedgerError
 from dpaccount.ledger.charging import ToCharge
 from dpaccount.ledger.ledger import Ledger, init, verify
-from dpaccount.ledger.storage.group import Group, Job
+from dpaccount.ledger.stores.group_commit import Group, Job
 from dpaccount.noise import process
 from dpaccount.plan.events import Plan, Pure, Relation
 

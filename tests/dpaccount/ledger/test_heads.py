@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaccount.errors import BudgetError, InputError, LedgerError
-from dpaccount.ledger.carried.heads import verify
+from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Plan, Pure, Relation
 
@@ -217,7 +217,7 @@ def test_since_tells_a_chain_that_was_sealed_over_wrong_totals(url, tmp_path):
 
 def test_since_reads_little(url, monkeypatch):
     """The entries after the head, one before it, entry 0, and of the tree what they reach."""
-    from dpaccount.ledger.storage.rows import Rows
+    from dpaccount.ledger.stores.rows import Rows
 
     init(url, **BUDGET)
     dice = random.Random(1)

@@ -1,4 +1,4 @@
-"""Idle connections of a ledger, in a file or on a server: none crosses a fork in use, none is closed by a child."""
+"""Pool connections of a ledger, in a file or on a server: none crosses a fork in use, none is closed by a child."""
 
 import os
 import threading
@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from dpaccount.ledger.ledger import Ledger, init, verify
-from dpaccount.ledger.storage import idle
+from dpaccount.ledger.stores import connection_pool
 from dpaccount.noise import process
 from dpaccount.plan.events import Plan, Pure, Relation
 
@@ -37,7 +37,7 @@ def in_a_child(act) -> None:
 
 
 def test_what_is_idle_is_lent_once_and_closed_before_a_fork():
-    pool, first, second = idle.Idle(), Counted(), Counted()
+    pool, first, second = connection_pool.Pool(), Counted(), Counted()
     for link in (first, second):
         pool.keep(link, process.this())
     assert {pool.take(), pool.take(), pool.take()} == {first, second, None}
@@ -48,7 +48,7 @@ def test_what_is_idle_is_lent_once_and_closed_before_a_fork():
 
 def test_a_child_neither_uses_nor_closes_what_its_parent_opened():
     """Of a fork that asks nobody, or amid a transaction."""
-    pool, link, mine = idle.Idle(), Counted(), Counted()
+    pool, link, mine = connection_pool.Pool(), Counted(), Counted()
     since = process.this()
 
     def child() -> None:
@@ -64,7 +64,7 @@ def test_a_child_neither_uses_nor_closes_what_its_parent_opened():
 
 
 def test_threads_that_take_at_once_have_a_connection_each():
-    pool, taken = idle.Idle(), []
+    pool, taken = connection_pool.Pool(), []
     for _ in range(400):
         pool.keep(Counted(), process.this())
 

@@ -13,9 +13,9 @@ import pytest
 
 from dpaccount.errors import BudgetError, LedgerError
 from dpaccount.ledger.ledger import Ledger, init, verify
-from dpaccount.ledger.storage import database
-from dpaccount.ledger.storage.rows import Rows
-from dpaccount.ledger.storage.store import Store
+from dpaccount.ledger.stores import sqlite_file
+from dpaccount.ledger.stores.rows import Rows
+from dpaccount.ledger.stores.store import Store
 from dpaccount.plan.events import Plan, Pure, Relation
 
 BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
@@ -44,7 +44,7 @@ def spent(tmp_path_factory) -> Path:
 @pytest.fixture
 def logged(tmp_path, monkeypatch) -> tuple[Path, Path]:
     """Return copies, as after a crash, of a spent ledger and its log, and a witness."""
-    monkeypatch.setattr(database, "IDLE_SECONDS", 3600.0)
+    monkeypatch.setattr(sqlite_file, "IDLE_SECONDS", 3600.0)
     (tmp_path / "live").mkdir()
     witness, live = tmp_path / "heads", tmp_path / "live" / "budget.db"
     witness.touch()

@@ -16,7 +16,7 @@ import pytest
 
 from dpaccount.errors import DpaccountError, LedgerError
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.storage import database
+from dpaccount.ledger.stores import sqlite_file
 from dpaccount.plan.events import Plan, Pure, Relation
 
 from .conftest import pure
@@ -131,7 +131,7 @@ def test_a_page_of_zeros_gives_nothing(spent, tmp_path):
 @pytest.fixture
 def logged(tmp_path, monkeypatch) -> tuple[Path, Path]:
     """Return copies, as after a crash, of such a ledger and its log, and a witness."""
-    monkeypatch.setattr(database, "IDLE_SECONDS", 3600.0)
+    monkeypatch.setattr(sqlite_file, "IDLE_SECONDS", 3600.0)
     (tmp_path / "live").mkdir()
     witness, live, copy = tmp_path / "heads", tmp_path / "live" / "team.db", tmp_path / "team.db"
     witness.touch()

@@ -11,10 +11,10 @@ import pytest
 
 from dpaccount import proof
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
+from dpaccount.ledger.balances.step_functions import LAST_UNIT
 from dpaccount.ledger.charging import RefusedError
 from dpaccount.ledger.ledger import Ledger, init, verify
-from dpaccount.ledger.spending import LAST_UNIT
-from dpaccount.ledger.storage import store
+from dpaccount.ledger.stores import store
 from dpaccount.plan.events import Gaussian, Laplace, Plan, Pure, Relation, Tree
 
 from .conftest import a_sum, approximate, discrete_gaussian, pure, steps_in

@@ -1,14 +1,22 @@
 """Many charges in one commit: each decided as if it were charged alone, after the ones before it."""
 
+import sqlite3
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaccount.errors import BudgetError, InputError, LedgerError
+from dpaccount.ledger.entry import Entry
+from dpaccount.ledger.journal import replay
+from dpaccount.ledger.journal.verify import verify as since
 from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.stores.store import Store
 from dpaccount.plan.events import Gaussian, Plan, Pure, Relation
+
+from .conftest import sealed
 
 VALID = {"valid": True, "first_bad": None}
 BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
@@ -60,6 +68,130 @@ def test_one_head_stands_on_the_next(url):
         assert [one.reason is None for one in many] == [True] * 10 + [False] * 2
         assert ledger.show()["head"] == many[-1].head
         assert ledger.charge_many([]) == []
+
+
+def charges(url: str, count: int) -> str:
+    """Make a ledger of so many charges, each with its root, and a refusal; return its file."""
+    init(url, **BUDGET)
+    with Ledger.open(url) as ledger:
+        for place in range(count):
+            ledger.charge_plan(plan("1/100", (place + 1, place + 3)), "part")
+        with pytest.raises(BudgetError):
+            ledger.charge_plan(plan(2), "too much")
+        ledger.charge_plan(plan("1/100"), "last")
+    return url.removeprefix("sqlite:///")
+
+
+def without_roots(file: str, *numbers: int) -> None:
+    """Take the roots out of these entries, and seal every entry anew."""
+    with sqlite3.connect(file) as database:
+        database.executemany("UPDATE entries SET root = NULL WHERE number = ?", [(one,) for one in numbers])
+    database.close()
+    sealed(Path(file), 1)
+
+
+def test_only_the_last_of_charges_that_fit_together_has_a_root(url):
+    """So those that have none are charges, and what has one authenticates them too."""
+    init(url, **BUDGET)
+    with Ledger.open(url) as ledger:
+        ledger.charge_many([(plan("1/100", (place, place)), "part", None) for place in range(1, 9)])
+        heads = [ledger.show()["head"]]
+        ledger.charge_plan(plan("1/100"), "one")
+    assert [entry.root is None for entry in rows(url)] == [False] + [True] * 7 + [False] * 2
+    assert verify(url) == VALID
+    assert since(url, since=heads[0]) == VALID
+    assert since(url, since=rows(url)[4].digest) == VALID  # has no root: all is recomputed
+
+
+@pytest.mark.parametrize("numbers", [(2, 3), (4,), (1, 2, 3, 4, 5)])
+def test_roots_may_be_left_out_before_a_charge_with_one(url, numbers):
+    without_roots(charges(url, 6), *numbers)
+    assert verify(url) == VALID
+    with Ledger.open(url) as ledger:
+        assert ledger.charge_plan(plan("1/100"), "more").entry == 9
+
+
+#: entries 1 to 6 are charges, 7 is a refusal, 8 a charge
+@pytest.mark.parametrize("numbers", [(6,), (7,), (8,), (5, 6), (6, 7), (6, 7, 8), (0,)])
+def test_nothing_else_goes_without_a_root(url, numbers):
+    without_roots(charges(url, 6), *numbers)
+    assert not verify(url)["valid"]
+
+
+@pytest.mark.parametrize("numbers", [(6,), (7,), (5, 6), (6, 7)])
+def test_who_follows_the_chain_refuses_them(url, numbers):
+    """An open ledger reads what others charged, and stops at a balance that nothing authenticates."""
+    init(url, **BUDGET)
+    with Ledger.open(url) as early:
+        early.show()
+        with Ledger.open(url) as later:
+            for place in range(6):
+                later.charge_plan(plan("1/100", (place + 1, place + 3)), "part")
+            with pytest.raises(BudgetError):
+                later.charge_plan(plan(2), "too much")
+            later.charge_plan(plan("1/100"), "last")
+        without_roots(url.removeprefix("sqlite:///"), *numbers)
+        with pytest.raises(LedgerError, match="chain is broken"):
+            early.charge_plan(plan("1/100"), "more")
+
+
+def test_a_root_that_leaves_out_a_charge_before_it_is_found(url):
+    """A root is held to all charges since the one before it."""
+    file = charges(url, 6)
+    with sqlite3.connect(file) as database:
+        database.execute(
+            "UPDATE entries SET root = (SELECT root FROM entries WHERE number = 2) WHERE number = 4"
+        )
+        database.execute("UPDATE entries SET root = NULL WHERE number IN (2, 3)")
+    database.close()
+    sealed(Path(file), 1)
+    assert verify(url) == {"valid": False, "first_bad": 2}  # what comes before it ends with a root
+
+
+def test_amounts_beyond_all_digits_are_refused_and_harm_nobody(url):
+    """Two charges of 4,300 digits have a sum that cannot be written: each is refused, as one by one."""
+    init(url, **BUDGET)
+    huge = plan(5 * 10**4299, (1, 5))
+    with Ledger.open(url) as ledger:
+        ledger.charge_plan(plan("1/10"), "before")
+        many = ledger.charge_many([(huge, "huge", None), (plan("1/10"), "part", None), (huge, "huge", None)])
+        assert [one.reason is None for one in many] == [False, True, False]
+        with pytest.raises(BudgetError, match="beyond"):
+            ledger.charge_plan(huge, "huge")
+        with pytest.raises(BudgetError, match="does not fit the budget"):
+            ledger.forfeit(huge, "lost")
+        assert ledger.show()["entries"] == 2
+    assert verify(url) == VALID
+
+
+@pytest.mark.parametrize("pattern", ["+", "-", "+-", "++++-", "-++++++++++++", "++++++++++++-"])
+def test_refusals_in_between_change_nothing(tmp_path, pattern):
+    """Whatever is tried together and fails is decided again, to the same answers as one by one."""
+    urls = [f"sqlite:///{tmp_path}/{name}.db" for name in ("one", "many")]
+    sizes = [(Fraction(1, 1000) if pattern[place % len(pattern)] == "+" else 2) for place in range(60)]
+    requests = [(plan(size, (place, place + 2)), "part", None) for place, size in enumerate(sizes, 1)]
+    for url in urls:
+        init(url, **BUDGET)
+    with Ledger.open(urls[0]) as alone, Ledger.open(urls[1]) as ledger:
+        many = ledger.charge_many(requests)
+        assert [(one.entry, one.known, one.reason) for one in many] == one_by_one(alone, requests)
+        assert {**ledger.show(), "head": ""} == {**alone.show(), "head": ""}
+    assert verify(urls[1]) == VALID
+
+
+def test_more_than_a_commit_takes_does_not_go_without_a_root(url, monkeypatch):
+    monkeypatch.setattr(replay, "MAX_CHARGES", 2)
+    monkeypatch.setattr(replay, "TOGETHER", 1)
+    without_roots(charges(url, 6), 1, 2, 3, 4, 5)
+    assert verify(url) == {"valid": False, "first_bad": 5}
+
+
+def rows(url: str) -> list[Entry]:
+    store = Store.open(url)
+    with store.reading() as found:
+        entries = list(found.entries())
+    store.close()
+    return entries
 
 
 def test_a_wrong_one_charges_none(url):

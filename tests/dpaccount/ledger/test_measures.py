@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from dpaccount import proof
 from dpaccount.accounting.measures import MEASURES
 from dpaccount.errors import InputError
-from dpaccount.ledger.amounts import short
-from dpaccount.ledger.budget import measure
+from dpaccount.ledger.balances.budget import measure
+from dpaccount.ledger.requests import short
 from dpaccount.plan import events
 from dpaccount.proof import gdp_delta
 

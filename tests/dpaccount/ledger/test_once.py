@@ -25,7 +25,7 @@ import pytest
 
 from dpaccount import proof
 from dpaccount.errors import DpaccountError, LedgerError, ReceiptError
-from dpaccount.ledger import entries
+from dpaccount.ledger.journal import entries
 from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.noise import process
 from dpaccount.noise.receipt import rehearse

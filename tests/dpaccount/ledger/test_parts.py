@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpaccount.errors import BudgetError, LedgerError, ReceiptError
-from dpaccount.ledger.chain import DRAWING, RELEASE
+from dpaccount.ledger.entry import DRAWING, RELEASE
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.parts import KeptNoise
-from dpaccount.ledger.storage.rows import Rows
+from dpaccount.ledger.stores.rows import Rows
+from dpaccount.ledger.streamed_receipt import ResumableReceipt
 from dpaccount.proof import (
     REPLACE_ONE,
     assume_ball,
@@ -265,6 +265,6 @@ def test_the_broken_twin_that_marks_nothing_draws_twice(url, monkeypatch):
 def test_parts_are_releasable_and_say_what_they_paid(url):
     with Ledger.open(url) as ledger:
         drawn = opened(ledger)
-        assert isinstance(drawn, KeptNoise)
+        assert isinstance(drawn, ResumableReceipt)
         assert drawn.releasable
         assert drawn.entry == 1

@@ -16,8 +16,8 @@ import pytest
 
 from dpaccount.errors import InputError, LedgerError
 from dpaccount.ledger.ledger import Ledger, init, verify
-from dpaccount.ledger.storage import database, line, place
-from dpaccount.ledger.storage.place import address
+from dpaccount.ledger.stores import fair_lock, file_checks, sqlite_file
+from dpaccount.ledger.stores.file_checks import address
 from dpaccount.plan.events import Plan, Pure, Relation
 
 BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
@@ -144,8 +144,8 @@ def seen_as(monkeypatch, tmp_path):
         fake = tmp_path / "proc"
         fake.mkdir(exist_ok=True)
         fake.joinpath("mountinfo").write_text(f"7 1 0:9 / / rw shared:1 - {kind} host:/x rw\n")
-        monkeypatch.setattr(place, "_mount", lambda _: "7")
-        monkeypatch.setattr(place, "PROC", fake)
+        monkeypatch.setattr(file_checks, "_mount", lambda _: "7")
+        monkeypatch.setattr(file_checks, "PROC", fake)
 
     return seen
 
@@ -267,7 +267,7 @@ def spent_in(copy: Path) -> int:
 
 def test_the_last_close_and_an_idle_second_move_the_log_into_the_file(file, monkeypatch):
     """A copy of the file alone then holds every charge."""
-    monkeypatch.setattr(database, "IDLE_SECONDS", 0.01)
+    monkeypatch.setattr(sqlite_file, "IDLE_SECONDS", 0.01)
     copy = file.with_name("copy.db")
     with Ledger.open(f"sqlite:///{file}") as ledger:
         for times in (1, 2):
@@ -365,8 +365,8 @@ with Ledger.open(sys.argv[1]) as ledger, ledger._store.writing():
 
 def test_a_stopped_writer_is_waited_for_and_then_named(file, url, monkeypatch):
     """In all no longer than the time for both, the line and the lock."""
-    monkeypatch.setattr(line, "TURN_SECONDS", 0.1)
-    monkeypatch.setattr(database, "BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(fair_lock, "TURN_SECONDS", 0.1)
+    monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 0.2)
     stopped = subprocess.Popen([sys.executable, "-c", STOPPED, url], stdout=subprocess.PIPE, text=True)
     assert stopped.stdout is not None
     try:
@@ -379,4 +379,4 @@ def test_a_stopped_writer_is_waited_for_and_then_named(file, url, monkeypatch):
         stopped.send_signal(signal.SIGKILL)
         stopped.communicate()
     charge(file)
-    assert line.TURN_SECONDS < database.BUSY_SECONDS
+    assert fair_lock.TURN_SECONDS < sqlite_file.BUSY_SECONDS

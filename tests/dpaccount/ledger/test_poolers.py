@@ -16,7 +16,7 @@ import pytest
 
 from dpaccount.errors import BudgetError, LedgerError
 from dpaccount.ledger.ledger import Ledger, init, verify
-from dpaccount.ledger.storage import database
+from dpaccount.ledger.stores import sqlite_file
 from dpaccount.plan.events import Plan, Pure, Relation
 
 from .conftest import pure
@@ -118,10 +118,10 @@ def test_a_ledger_behind_a_pooler(pooled):
 def test_a_client_that_stops_behind_a_pooler_is_cut_off(pooled, monkeypatch):
     _, url = pooled
     init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
-    monkeypatch.setattr(database, "BUSY_SECONDS", 1.0)
+    monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 1.0)
     stopped = Ledger.open(url)._store.place.writing(time.monotonic())
     stopped.__enter__()
-    monkeypatch.setattr(database, "BUSY_SECONDS", 30.0)
+    monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 30.0)
     with Ledger.open(url) as other:
         assert other.charge_plan(plan(), "one").entry == 1
     with pytest.raises(LedgerError, match="was cut and nothing was changed"):

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
 from dpaccount.ledger.answers import grant
-from dpaccount.ledger.carried import exported
+from dpaccount.ledger.journal import export
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.storage.server_address import server_address
+from dpaccount.ledger.stores.server_address import server_address
 from dpaccount.plan.events import Gaussian, Laplace, Plan, Pure, RandomizedResponse, Relation
 
 from .conftest import NUMBERS, steps_on
@@ -122,6 +122,6 @@ def test_plans_cost_on_a_server_what_they_do_in_a_file(server, measure, asked):
                 told.append((answers, {**ledger.show(), "head": ""}, ledger.verify()))
         assert told[0] == told[1]
         lines = Path(folder) / "lines"
-        lines.write_bytes(b"".join(exported.lines(urls[0])))
-        exported.made(lines, f"sqlite:///{folder}/copy.db")
+        lines.write_bytes(b"".join(export.lines(urls[0])))
+        export.made(lines, f"sqlite:///{folder}/copy.db")
         recounted(f"{folder}/copy.db")

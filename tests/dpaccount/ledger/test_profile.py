@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaccount.ledger.spending import most, plus, read, spent_on, total, written, zero
+from dpaccount.ledger.balances.step_functions import most, plus, read, spent_on, total, written, zero
 
 UNITS = 12
 amounts = st.tuples(st.fractions(0, 2, max_denominator=6), st.fractions(0, 1, max_denominator=4))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dpaccount.errors import LedgerError
-from dpaccount.ledger.chain import seal
-from dpaccount.ledger.entries import RunState
+from dpaccount.ledger.entry import seal
+from dpaccount.ledger.journal.entries import RunState
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise import process
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from dpaccount.ledger.ledger import Ledger, init, verify
-from dpaccount.ledger.storage.rows import TABLES
-from dpaccount.ledger.storage.server_address import server_address
+from dpaccount.ledger.stores.rows import TABLES
+from dpaccount.ledger.stores.server_address import server_address
 
 from .postgres import PostgresServer
 from .test_storms import client, kill, settled

@@ -11,7 +11,7 @@ import pytest
 
 from dpaccount.errors import LedgerError
 from dpaccount.ledger.ledger import Ledger, init, verify
-from dpaccount.ledger.storage import database
+from dpaccount.ledger.stores import sqlite_file
 from dpaccount.plan.events import Plan, Pure, Relation
 
 VALID = {"valid": True, "first_bad": None}
@@ -172,7 +172,7 @@ def test_a_fork_waits_for_whoever_looks_at_the_file(ledger, url):
     assert inside.wait(60)
     child = os.fork()
     if not child:
-        inherited = [one for one in database._OPEN if one.path == ledger._store.database.path]
+        inherited = [one for one in sqlite_file._OPEN if one.path == ledger._store.database.path]
         os._exit(len(inherited))
     forked.set()
     looking.join()

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaccount.ledger import entries
-from dpaccount.ledger.carried import heads
-from dpaccount.ledger.chain import CHARGE, ORIGIN, seal
+from dpaccount.ledger.balances import changes
 from dpaccount.ledger.charging import RefusedError
-from dpaccount.ledger.entries import as_written
+from dpaccount.ledger.entry import CHARGE, ORIGIN, seal
+from dpaccount.ledger.journal import entries
+from dpaccount.ledger.journal import verify as heads
+from dpaccount.ledger.journal.entries import as_written
 from dpaccount.ledger.ledger import Ledger, init, verify
-from dpaccount.ledger.state import changes
 from dpaccount.plan.events import Plan, Pure, Relation
 
 from .conftest import sealed
@@ -148,7 +148,6 @@ ROWS = {
     "a root": "UPDATE entries SET root = (SELECT root FROM entries WHERE number = 1) WHERE number = 3",
     "a number": "UPDATE entries SET number = number + 1 WHERE number = 5",
     "no root": "UPDATE entries SET root = NULL WHERE number = 3",
-    "a charge without a root": "UPDATE entries SET root = NULL WHERE number = 4",
     "the last charge without a root": "UPDATE entries SET root = NULL WHERE number = 5",
     "a peak of the last root": "UPDATE entries SET root = replace(root, '|1/20|', '|0|') WHERE number = 5",
     "brackets": "UPDATE entries SET body = replace(hex(zeroblob(50000)), '0', '[') WHERE number = 4",

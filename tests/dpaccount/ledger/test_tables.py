@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from dpaccount.errors import LedgerError
-from dpaccount.ledger.carried import exported, heads
-from dpaccount.ledger.carried.history import log
+from dpaccount.ledger.journal import export
+from dpaccount.ledger.journal import verify as heads
+from dpaccount.ledger.journal.log import log
 from dpaccount.ledger.ledger import Ledger, init, verify
-from dpaccount.ledger.storage.rows import Rows, begin
+from dpaccount.ledger.stores.rows import Rows, begin
 from dpaccount.plan.events import Plan, Pure, Relation
 
 from .conftest import pure
@@ -41,7 +42,7 @@ def test_no_row_stands_before_entry_0(original):
     database.close()
     url = f"sqlite:///{original}"
     assert verify(url) == {"valid": False, "first_bad": 0}
-    for act in (log, heads.standing, lambda url: list(exported.lines(url)), charged_new):
+    for act in (log, heads.standing, lambda url: list(export.lines(url)), charged_new):
         with pytest.raises(LedgerError, match=r"entry -?[01] was changed"):
             act(url)
 

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpaccount.errors import BudgetError, DpaccountError, LedgerError
-from dpaccount.ledger import verification
-from dpaccount.ledger.carried.history import log
-from dpaccount.ledger.carried.reported import report
-from dpaccount.ledger.chain import ORIGIN, seal
+from dpaccount.ledger.entry import ORIGIN, seal
+from dpaccount.ledger.journal import replay
+from dpaccount.ledger.journal.log import log
 from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.review import report
 from dpaccount.plan.events import Gaussian, Plan, Relation
 
 from .conftest import pure, sealed
@@ -268,8 +268,8 @@ def test_charges_that_are_added_up_together_name_the_entry_that_lies(
     url, tmp_path, monkeypatch, number, what
 ):
     """Beyond the first thousand the tree is compared once in many charges; where it differs, one by one."""
-    monkeypatch.setattr(verification, "ALONE", 2)
-    monkeypatch.setattr(verification, "TOGETHER", 4)
+    monkeypatch.setattr(replay, "ALONE", 2)
+    monkeypatch.setattr(replay, "TOGETHER", 4)
     init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
     with Ledger.open(url) as ledger:
         for place in range(10):

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from dpaccount.errors import BudgetError, LedgerError
-from dpaccount.ledger.chain import Entry
+from dpaccount.ledger.balances.step_functions import spent_on, total
+from dpaccount.ledger.entry import Entry
 from dpaccount.ledger.ledger import Ledger, init, verify
-from dpaccount.ledger.spending import spent_on, total
-from dpaccount.ledger.storage.rows import Rows
+from dpaccount.ledger.stores.rows import Rows
 from dpaccount.plan.events import Plan, Pure, Relation
 from tests.dpaccount.ledger.test_tree import of_charges
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.errors import LedgerError
-from dpaccount.ledger import tree as trees
-from dpaccount.ledger.spending import LAST_UNIT, plus, spent_on, total, zero
-from dpaccount.ledger.tree import SpentTree, marks_of, nothing, read
+from dpaccount.ledger.balances import segment_tree
+from dpaccount.ledger.balances.segment_tree import SpentTree, marks_of, nothing, read
+from dpaccount.ledger.balances.step_functions import LAST_UNIT, plus, spent_on, total, zero
 
 UNITS = 20
 sizes = st.sampled_from([Fraction(1, 10), Fraction(1, 4), Fraction(0)])
@@ -191,11 +191,11 @@ def test_what_is_remembered_is_what_the_text_says():
 def test_the_broken_twin_that_checks_no_digest_believes_a_lowered_total(monkeypatch):
     """What the tests above rest on: without the digests a lowered node is read as it stands."""
     tree, nodes = one_by_one([spent_on((3, 5), (Fraction(1, 2), Fraction(0)))])
-    monkeypatch.setattr(trees, "_digest", lambda _: "same")
-    monkeypatch.setattr(trees, "_MEANT", {})
+    monkeypatch.setattr(segment_tree, "_digest", lambda _: "same")
+    monkeypatch.setattr(segment_tree, "_MEANT", {})
     lowered = {node: re.sub("[0-9a-f]{64}", "same", body.replace("1/2", "0")) for node, body in nodes.items()}
     edge = tree.root.edge._replace(digest="same")
-    believed = SpentTree(trees.Root(tree.root.height, tree.root.everyone, edge), lowered.get)
+    believed = SpentTree(segment_tree.Root(tree.root.height, tree.root.everyone, edge), lowered.get)
     believed.charge(spent_on((3, 5), (Fraction(1, 2), Fraction(0))))
     assert believed.root.peak == (Fraction(1, 2), Fraction(0))
     assert plus(tree.root.peak, tree.root.peak) == (Fraction(1), Fraction(0))

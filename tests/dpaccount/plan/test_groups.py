@@ -68,7 +68,7 @@ def test_the_chain_holds_for_a_gaussian_group():
     """Where the truth is known (μ becomes 3μ), the chain lies above it."""
     event = ev.Gaussian(sigma=6)
     exact = of(event, group=3).epsilon(DELTA)
-    chain = group_privacy.chain_epsilon(lambda at: of(event).delta(at).upper, Fraction(DELTA), 3)
+    chain = group_privacy.chain_epsilon(lambda at: of(event).delta(at).upper, Fraction(DELTA), 3, Fraction(0))
     assert chain > exact.upper
     assert group_privacy.chain_delta(lambda at: of(event).delta(at).upper, exact.upper, 3) > Fraction(DELTA)
 

@@ -375,6 +375,8 @@ FALSE = [
     *[changed("assume_numbers", most=bad) for bad in (0, -1, True, "3", 1.0)],
     *[changed("assume_choice", parts=bad) for bad in ([], [["b", "a"]], [["a", "a"]], [[1]])],
     ("mixture", [choice([], [], subject="q or r"), private("pure", "1"), private("pure", "2")], {}),
+    ("mixture", [choice(["k"], ["k", "l"]), private("approximate", "1", "1/9", units=[1, 2**63]),
+                 private("approximate", "1", "1/9")], {}),  # k may depart in the first part, and so in the second
     ("fine_gaussian", [stable("l2-squared"), ["Numbers", "q", 3]],
      {"variance": "100", "grid": "1", "coordinates": 2, "distance": "1/2000", "key": "k"}),
     ("fine_gaussian", [stable("l2-squared"), ["Numbers", "r", 2]],
@@ -521,6 +523,7 @@ FALSE = [
     ("partition", [split("q"), private("bounded-range", "2", relation=A)], {}),
     ("partition", [split("q"), private("gdp", "2", relation=A, observer="local")], {}),
     ("partition", [split("q"), private("pure", "2"), private("gdp", "2", relation=A)], {}),
+    ("partition", [split("q"), private("near-gdp", "2", "1/9"), private("near-gdp", "2", "1/9", relation=A)], {}),
     ("partition", [split("q"), private("gdp", "2", observer="local"), private("gdp", "2", relation=A)], {}),
     ("partition", [split("q"), private("renyi", ["2", "1"]), private("renyi", ["3", "1"], relation=A)], {}),
     *[("group", [private("pure", "1")], {"size": size}) for size in (1, 0, True, "3")],

@@ -203,24 +203,31 @@ Definition keys_of (l : line) : list string := TextSort.sort (map fst (drawn l))
 
 Definition texts_eqb := list_eqb String.eqb.
 
-Definition draws_eqb (a b : draws) : bool :=
-  (length a =? length b)%nat
-  && forallb (fun kp => match find_place (fst kp) b with Some p => place_eqb (snd kp) p | None => false end) a.
+Definition draws_in (a b : draws) : bool :=
+  forallb (fun kp => match find_place (fst kp) b with Some p => place_eqb (snd kp) p | None => false end) a.
+Definition draws_eqb (a b : draws) : bool := draws_in a b && draws_in b a.
 
-(** A view names the noise it reads, a choice that of its parts; cells draw one noise for both relations. *)
+Definition stays (l : line) : bool := match departed l with [] => true | _ => false end.
+
+(** A view names the noise it reads, a choice that of its parts; cells draw one noise for both relations.
+    What departs is in no cell, and in one part of a mixture. *)
 Definition noise_is_named (s : step) (found : list line) : bool :=
   match s, found with
   | ByPostProcess, [part; view] | ByBillboard, [part; view] | ByLocalView, [part; view] =>
       match says view with View _ _ releases => texts_eqb releases (keys_of part) | _ => false end
   | ByMixture, choice :: parts =>
-      match says choice with Choice _ listed => list_eqb texts_eqb listed (map keys_of parts) | _ => false end
+      match says choice with
+      | Choice _ listed => list_eqb texts_eqb listed (map keys_of parts) && (forallb stays parts || keys_apart listed)
+      | _ => false
+      end
   | ByPartition, split :: cells =>
       match says split with
       | Split _ names =>
           let n := length names in
-          (length cells <=? n)%nat
+          forallb stays cells &&
+          ((length cells <=? n)%nat
           || (length cells =? 2 * n)%nat
-             && forallb (fun p => draws_eqb (drawn (fst p)) (drawn (snd p))) (combine (firstn n cells) (skipn n cells))
+             && forallb (fun p => draws_eqb (drawn (fst p)) (drawn (snd p))) (combine (firstn n cells) (skipn n cells)))
       | _ => false
       end
   | _, _ => true
@@ -282,7 +289,7 @@ Definition follow (s : step) (found : list line) : option line :=
     | ByNodes | ByLocal =>
         match found with
         | [leaf; covers] =>
-            check match departed leaf with [] => true | _ => false end;
+            check stays leaf;
             Some (Line gives (over_covers (covers_of covers) ds) [] Once [] false [])
         | _ => None
         end

@@ -117,10 +117,23 @@ Definition of_one_unit (part : fact) : bool := match part with Private _ _ rel _
 Definition parallel (parts : list fact) : option fact :=
   check disjoint (map reads_of parts) && forallb of_one_unit parts; combined " | " larger parts.
 
+(** A departure may read anyone. *)
+Definition reads_anyone (part : fact) : bool :=
+  match reads_of part with Some s => (fst s =? 1)%Z && (snd s =? 2 ^ 63)%Z | None => false end.
+
+(** No key is in two lists. *)
+Fixpoint keys_apart (parts : list (list string)) : bool :=
+  match parts with
+  | [] => true
+  | a :: rest => forallb (fun b => forallb (fun k => negb (existsb (String.eqb k) b)) a) rest && keys_apart rest
+  end.
+
+(** A draw that departs in one part, and is shared with another, costs that one too. *)
 Definition mixture (choice : fact) (parts : list fact) : option fact :=
   let! whole := combined " or " larger parts in
   match choice, whole with
-  | Choice q _, Private s _ _ _ _ => check String.eqb q s; Some whole
+  | Choice q listed, Private s _ _ _ _ =>
+      check String.eqb q s && (negb (existsb reads_anyone parts) || keys_apart listed); Some whole
   | _, _ => None
   end.
 
@@ -157,16 +170,19 @@ Definition local (message covered : fact) : option fact :=
 Definition relation_of (part : fact) : relation := match part with Private _ _ rel _ _ => rel | _ => ReplaceOne end.
 Definition subject_of (part : fact) : string := match part with Private s _ _ _ _ => s | _ => "" end.
 
+(** a + b or more, where one may be replaced by a larger one of the list; a ≥ b. *)
+Fixpoint two_largest (a b : Q) (l : list Q) : Q :=
+  match l with
+  | [] => plus a b
+  | x :: rest => if below a x then two_largest x a rest else if below b x then two_largest a x rest else two_largest a b rest
+  end.
+
 (** The larger and the next largest amounts of several statements. *)
 Definition two_dearest (amounts : list Q) : Q :=
-  let fix top (a b : Q) (l : list Q) := match l with
-    | [] => plus a b
-    | x :: rest => if below a x then top x a rest else if below b x then top a x rest else top a b rest
-    end in
   match amounts with
   | [] => 0
   | [x] => x
-  | x :: y :: rest => if below x y then top y x rest else top x y rest
+  | x :: y :: rest => if below x y then two_largest y x rest else two_largest x y rest
   end.
 
 Definition transposed (width : nat) (rows : list (list Q)) : list (list Q) :=
@@ -191,13 +207,14 @@ Definition partition (split : fact) (cells : list fact) : option fact :=
             && list_eqb String.eqb (map subject_of entering) names
             && forallb (fun c => relation_eqb (relation_of c) ReplaceOne) inside
             && forallb (fun c => relation_eqb (relation_of c) AddRemove) entering
-            && forallb (fun c => negb (match reads_of c with Some s => (fst s =? 1)%Z && (snd s =? 2 ^ 63)%Z | None => false end)) cells;
+            && forallb (fun c => negb (reads_anyone c)) cells;
       match entering with
       | [] => None
       | first :: _ =>
           check negb (is_range first) && forallb (same_kind first) cells
                 && match first with Private _ _ _ Central _ => true | _ => false end;
           let! law := law_of_part first in
+          check match inside, law with _ :: _, NearGdp _ _ => false | _, _ => true end;      (* the two relations' ideals may differ *)
           let! rows := all_some (fun c => let! l := law_of_part c in amounts l) cells in
           let width := length (hd [] rows) in
           let moving := transposed width (skipn (length inside) rows) in

@@ -3,6 +3,8 @@ Require Import Reals QArith Qreals ZArith Lra Lia Psatz List Bool String Functio
 From DP.base Require Import Laws Normal.
 From DP Require Import Facts Steps Definitions Meaning.
 From DP.core Require Import Bounds Powers Chance Costs Numbers Satisfies Lines.
+From DP.hypotheses Require Import Infer.
+From DP.composition Require Import Infer.
 From DP.noise Require Import Infer.
 From DP.check Require Import Follow.
 Import ListNotations.
@@ -54,8 +56,14 @@ Definition well_made (l : line) : Prop :=
   match says l with
   | Private _ law _ _ reads => curve_sane law /\
       (reads = None -> forall k p, lookup k (drawn l) = Some p -> Facts.over p = Once /\ is_stream (made p) = false)
-  | Stable _ _ bound _ _ => 0 <= Q2R bound
-  | Contribution _ _ _ _ _ _ _ | Shifts _ _ _ => changes l = []
+  | Stable _ _ bound rel _ => 0 <= Q2R bound /\ of_groups rel = false
+  | Contribution _ set low high points rel _ =>
+      changes l = [] /\ simple_relation rel = true /\ Q2R low <= Q2R high /\ (set <> Interval -> Q2R low = 0) /\
+      forall p, In p points -> List.length p = List.length (hd [] points)
+  | Shifts _ _ rel => changes l = [] /\ simple_relation rel = true
+  | Rounds _ n k b _ => (1 <= n)%Z /\ (1 <= k)%Z /\ (1 <= b)%Z
+  | Numbers _ most => (1 <= most)%Z
+  | Split _ cells => NoDup cells
   | _ => True
   end.
 

@@ -111,23 +111,24 @@ Definition hypothesis (s : step) : option fact :=
   match s with
   | AssumeView q shown releases => Some (View q shown releases)
   | AssumeBall q radius rel source =>
-      check Qle_bool 0 radius; Some (Contribution q Ball 0 (times radius radius) [] rel source)
+      check Qle_bool 0 radius && simple_relation rel; Some (Contribution q Ball 0 (times radius radius) [] rel source)
   | AssumeRankOne q reward corner rel source =>
       check relation_eqb rel ReplaceOne && Qle_bool 0 reward;
       Some (Contribution q (if corner then Outer else RankOne) 0 reward [] rel source)
-  | AssumePoints q points rel source => Some (Contribution q Points 0 0 points rel source)
+  | AssumePoints q points rel source =>
+      check simple_relation rel && forallb (fun p => (length p =? length (hd [] points))%nat) points; Some (Contribution q Points 0 0 points rel source)
   | AssumeClipped q low high rel source =>
-      check Qle_bool low high; Some (Contribution q Interval low high [] rel source)
+      check Qle_bool low high && simple_relation rel; Some (Contribution q Interval low high [] rel source)
   | AssumeCell q rel most =>
-      check (1 <=? most)%Z && (most <=? 1000)%Z; Some (Contribution q Cell 0 (of_Z most) [] rel Public)
+      check (1 <=? most)%Z && (most <=? 1000)%Z && simple_relation rel; Some (Contribution q Cell 0 (of_Z most) [] rel Public)
   | AssumeLipschitz q factor slack reach =>
       check Qle_bool 0 factor && Qle_bool 0 slack && Qle_bool 0 reach; Some (Lipschitz q factor slack reach)
   | AssumeCovers q covers => covered q covers
   | AssumeTree q rounds levels => tree q rounds levels
   | AssumeRounds q rounds k b ends => entered q rounds k b ends
   | AssumeNumbers q most => check (1 <=? most)%Z; Some (Numbers q most)
-  | AssumeRange q width rel => check Qle_bool 0 width; Some (Stable q Range width rel None)
-  | AssumeEach q width rel => check Qle_bool 0 width; Some (Stable q EachNumber width rel None)
+  | AssumeRange q width rel => check Qle_bool 0 width && simple_relation rel; Some (Stable q Range width rel None)
+  | AssumeEach q width rel => check Qle_bool 0 width && simple_relation rel; Some (Stable q EachNumber width rel None)
   | AssumeChoice q parts => check match parts with [] => false | _ => true end; Some (Choice q parts)
   | AssumeSplit q cells =>
       check match cells with [] => false | _ => true end && distinct cells; Some (Split q cells)
@@ -136,7 +137,7 @@ Definition hypothesis (s : step) : option fact :=
             && (relation_eqb rel ReplaceOne || relation_eqb rows AddRemove);
       Some (Persons q rel rows most)
   | AssumeRare q how probability => check small probability; Some (Rare q how probability)
-  | AssumeFilter q law rel => check nonnegative_law law; Some (Private q law rel Central None)
+  | AssumeFilter q law rel => check nonnegative_law law && simple_relation rel; Some (Private q law rel Central None)
   | AssumeNeighbours q set v w rel o => neighbours_apart q set v w rel o
   | AssumeEvent q likely rarely rel o =>
       check small likely && small rarely; Some (Apart q ByEvent [likely; rarely] rel o)

@@ -54,7 +54,7 @@ Lemma satisfies_pure M X (near : X -> X -> Prop) (draw : X -> history M -> law M
 Proof. auto. Qed.
 
 Lemma stable_line l q how b rel reads : well_made l -> says l = Stable q how b rel reads -> 0 <= Q2R b.
-Proof. intros [_ [_ M]] E. rewrite E in M. auto. Qed.
+Proof. intros [_ [_ M]] E. rewrite E in M. apply M. Qed.
 
 Lemma premise_of st l n f : (forall g, infer st [g] <> None -> exists q how b rel reads, g = Stable q how b rel reads) ->
   infer st [says l] = Some f -> follow st [l] = Some n -> exists q how b rel reads, says l = Stable q how b rel reads.

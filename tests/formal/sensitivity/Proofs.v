@@ -5,6 +5,7 @@ From DP Require Import Facts Steps Definitions Meaning.
 From DP.core Require Import Chance Costs Numbers Satisfies Lines Sound Maps.
 From DP.noise Require Import Infer.
 From DP.sensitivity Require Import Infer.
+From DP.composition Require Import Infer.
 From DP.conversions Require Import Relations.
 From DP.refutations Require Import Proofs.
 From DP.check Require Import Follow.
@@ -32,7 +33,7 @@ Proof.
   assert (Hmin : forall t, 0 <= t -> forall u, Q2R factor * t + Q2R slack <= u ->
     0 <= Rmin (Q2R factor * t + Q2R slack) (Q2R reach) <= Rmin u (Q2R reach)).
   { intros t Ht u Hu. split; [apply Rmin_glb; [nra | auto]|]. apply Rle_min_compat_r; auto. }
-  assert (G : exists b rel, says n = Stable q L2Squared b rel None /\ 0 <= Q2R b /\
+  assert (G : exists b rel, says n = Stable q L2Squared b rel None /\ (0 <= Q2R b /\ of_groups rel = false) /\
     forall k p o i h d d', neighbours (distance W) rel d d' ->
       total square (differences W (numbers_of W k p q [] o i h) d d') <= Q2R b).
   { destruct radius as [r|].
@@ -43,10 +44,10 @@ Proof.
       { unfold squared. destruct (Steps.below reach far) eqn:Eb; rewrite times_R; unfold square.
         - apply below_R in Eb. rewrite Rmin_right by lra. auto.
         - rewrite Rmin_left; auto. apply Rnot_lt_le. intros N. apply below_R in N. congruence. }
-      eexists. eexists. split; [symmetry; exact Ei|]. rewrite Hb0. split; [unfold square; nra|].
+      eexists. eexists. split; [symmetry; exact Ei|]. rewrite Hb0. split; [split; [unfold square; nra | auto]|].
       intros k p o i h d d' [u [x [x' [E1 [E2 [E3 E4]]]]]].
       apply Rle_trans with (1 := HL k p o i h u x x' d d' E1 E2 E4). apply square_le. apply Hmin; auto. rewrite Hfar. nra.
-    - injection Ei as Ei. eexists. eexists. split; [symmetry; exact Ei|]. unfold squared. rewrite times_R. split; [nra|].
+    - injection Ei as Ei. eexists. eexists. split; [symmetry; exact Ei|]. unfold squared. rewrite times_R. split; [split; [nra | auto]|].
       intros k p o i h d d' [u [x [x' [E1 [E2 E3]]]]].
       apply Rle_trans with (1 := HL k p o i h u x x' d d' E1 E2 E3). change (Q2R reach * Q2R reach) with (square (Q2R reach)). apply square_le.
       destruct (Hmin _ (Hdist x x') _ (Rle_refl _)) as [M _]. split; auto. apply Rmin_r. }

@@ -1,0 +1,1 @@
+"""Dubey 2021, contextual kernel bandits under joint and local privacy: figures and theorems."""

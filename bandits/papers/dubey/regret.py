@@ -1,0 +1,128 @@
+"""Regret of bandits on synthetic people, with rehearsal noise: nothing here is releasable."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bandits.jdp_gp_ucb import ZETA, JdpGpUcb
+from bandits.learning.contextual import pick
+from bandits.learning.features import quadrature_features
+from bandits.learning.gp_ucb import GpUcb
+from bandits.papers.dubey.regret_bounds import exponents, theorem3_regret
+from bandits.papers.reproduction import noise_of
+from bandits.phased_posterior import Learner, PhasedPosterior
+from bandits.simulation.information_gain import feature_upper_bound
+from bandits.simulation.simulated_people import simulated_people
+from bandits.statistics.arrays import Floats, Integers
+from bandits.statistics.published_noise import lemma3_spectrum, theorem1_width
+from bandits.surface_gp_ucb import SurfaceGpUcb
+
+REWARD_NOISE = 0.1  #: standard deviation of the surfaces' rewards
+
+
+# ------------------------------------------------------------------ contextual people
+
+
+def contextual(subject: Any, seed: int) -> Floats:
+    """Return the regret of every round of a contextual subject on simulated people."""
+    people = simulated_people(subject.rounds, subject.candidates, subject.dimension, seed)
+    view = subject.play(people.records(), noise_of(subject.proof(subject.delta), seed), seed)
+    return people.regrets(np.asarray(view.own["action"]))
+
+
+def contextual_without_privacy(rounds: int, candidates: int, seed: int) -> Floats:
+    """Return the regret of every round of GP-UCB without noise on the same people."""
+    people, features = simulated_people(rounds, candidates, 2, seed), quadrature_features(2, 8, 1.0)
+    learner, chosen = GpUcb(features.size, width=0.1), np.zeros(rounds, dtype=np.int64)
+    for t in range(rounds):
+        phi = features(people.points[t])
+        chosen[t] = learner.ask(phi)
+        learner.tell(phi[chosen[t]], float(people.rewards[t, chosen[t]]) - 0.5)
+    return people.regrets(chosen)
+
+
+def contextual_at_random(rounds: int, candidates: int, seed: int) -> Floats:
+    """Return the regret of every round of choices by coins alone."""
+    people = simulated_people(rounds, candidates, 2, seed)
+    coins = np.random.default_rng(seed).random((rounds, candidates))
+    return people.regrets(np.array([pick(np.zeros(candidates), row) for row in coins]))
+
+
+# ------------------------------------------------------------------ what the paper says
+
+
+def theorem3(subject: JdpGpUcb, _seed: int) -> Floats:
+    """Return what each round adds to Theorem 3's bound, for the noise of Lemma 2 and features without error.
+
+    The width is Theorem 1's, the spectrum Lemma 3's; the gain is that of as many features, from above.
+    """
+    rounds, size, sigma = subject.rounds, subject.features.size, float(subject.noise_scale)
+    spectrum = lemma3_spectrum(sigma, rounds, size, ZETA)
+    bounds = [0.0]
+    for t in range(1, rounds + 1):
+        gain = feature_upper_bound(size, t, 1.0)
+        width = theorem1_width(spectrum, t, 2 * gain, norm=1.0, rho=0.5, error=0.0, zeta=ZETA)
+        bounds.append(theorem3_regret(t, width, gain, norm=1.0, rho=0.5, error=0.0))
+    return np.diff(bounds)
+
+
+def order(rounds: int, alpha: float, _seed: int) -> Floats:
+    """Return what each round adds to Corollary 2's order for a squared-exponential kernel."""
+    of = exponents("joint", "squared-exponential", 2)
+    found: Floats = np.diff(np.arange(rounds + 1.0) ** of.rounds) * alpha**-of.privacy
+    return found
+
+
+# ------------------------------------------------------------------ surfaces
+
+
+def surface(subject: PhasedPosterior | SurfaceGpUcb, seed: int) -> Floats:
+    """Return the regret of every round on a surface, its grid points in an order of this seed."""
+    data = np.random.default_rng([seed, 2]).normal(0, REWARD_NOISE, (subject.rounds, 1))
+    view = subject.play(data, noise_of(subject.proof(subject.delta), seed), seed)
+    return subject.world.regret(np.asarray(view.public["points"]))
+
+
+@dataclass(frozen=True)
+class Published:
+    """Not private in any useful sense: each reward is shown in the clear with probability `chance`.
+
+    The coin alone makes it (0, `chance`)-private: what a δ of that size allows.
+    """
+
+    surface: PhasedPosterior
+    chance: float
+
+
+class _Shown(Learner):
+    """A learner without noise that receives each reward only if its coin succeeds."""
+
+    chance = 1.0
+
+    def _aim(self, points: Integers, people: Floats) -> None:
+        self.shown = self._rng.random(len(self._point_of)) < self.chance
+        shown = np.bincount(self._point_of[self.shown], minlength=len(points))
+        super()._aim(points, np.maximum(shown, 1e-12))  # of a batch, nobody's may be
+
+
+def shown_rewards(case: Published, seed: int) -> Floats:
+    """Return the regret of every round of learning from rewards that coins publish."""
+    subject = case.surface
+    learner = _Shown(subject.model, float(subject.noise_scale), subject.rounds, seed)
+    learner.chance = case.chance
+    rng, parts = np.random.default_rng([seed, 2]), []
+    covers = subject.covers()
+    for number, (first, last) in enumerate(covers):
+        points = learner.ask(first - 1, last, final=number == len(covers) - 1)
+        rewards = subject.world.value(points) + rng.normal(0, REWARD_NOISE, last - first + 1)
+        learner.tell(learner.contributions(rewards, learner.shown) / 2.0**24)
+        parts.append(subject.world.regret(points))
+    return np.concatenate(parts)
+
+
+def surface_at_random(subject: PhasedPosterior, seed: int) -> Floats:
+    """Return the regret of every round of uniform choices."""
+    rng = np.random.default_rng(seed)
+    points = np.stack([rng.integers(0, n, subject.rounds) for n in subject.world.sizes], axis=1)
+    return subject.world.regret(points)

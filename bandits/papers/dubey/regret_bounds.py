@@ -1,0 +1,111 @@
+"""What Dubey 2021 says of regret, as functions to evaluate and to plot beside measurements.
+
+They are the printed formulas with the paper's own inconsistencies settled: Theorem 2 is on [0, 1]^d, so
+inputs of width w are rescaled, ν = ℓ/w.
+"""
+
+from dataclasses import dataclass
+from math import e, pi, sqrt
+
+import numpy as np
+
+from bandits.learning.features import quadrature_features
+from bandits.simulation.information_gain import gain_exponent
+from dpaccount.errors import InputError, out_of_range
+
+COSINE_ROUNDING = 1e-12  #: of cosines and their weighted sum in double precision
+
+# ------------------------------------------------------------------ approximation
+
+
+def theorem2_bound(dimension: int, nodes_per_axis: int, lengthscale: float, width: float) -> float:
+    """Return d·2^(d−1)·√(π/2)·m̄^(−m̄)·(e/(4ν²))^m̄ with ν = ℓ/w: above the error on a box of width w."""
+    if min(dimension, nodes_per_axis) < 1 or not min(lengthscale, width) > 0:
+        raise out_of_range("dimension >= 1, nodes_per_axis >= 1, lengthscale > 0 and width > 0")
+    m, nu = nodes_per_axis, lengthscale / width
+    return float(dimension * 2 ** (dimension - 1) * sqrt(pi / 2) * (e / (4 * nu**2 * m)) ** m)
+
+
+@dataclass(frozen=True)
+class ApproximationError:
+    """Limits on sup |k(x, y) − Φ(x)·Φ(y)| over a box."""
+
+    lower: float
+    upper: float
+
+
+def quadrature_error(
+    dimension: int, nodes_per_axis: int, lengthscale: float, width: float
+) -> ApproximationError:
+    """Return limits on the true uniform error of quadrature features on a box of width w.
+
+    Kernel and approximation are products over axes of functions of the difference, of absolute value at
+    most 1 and equal to 1 at difference 0: the error is at least that of one axis and at most d times it.
+    On one axis it is evaluated on a fine grid; near a largest value, where the slope is 0, it falls by at
+    most half the curvature, 1/ℓ² + Σ wω², times the squared distance to the next grid point.
+    """
+    features = quadrature_features(1, nodes_per_axis, lengthscale)
+    apart = np.linspace(0, width, 40_001)
+    kernel = np.exp(-(apart**2) / (2 * lengthscale**2))
+    approximation = np.cos(apart[:, None] * features.frequencies[:, 0]) @ features.weights
+    largest = float(np.abs(kernel - approximation).max())
+    curvature = 1 / lengthscale**2 + float(features.weights @ features.frequencies[:, 0] ** 2)
+    between = curvature * (width / 40_000) ** 2 / 8
+    return ApproximationError(
+        max(largest - COSINE_ROUNDING, 0.0), dimension * (largest + between + COSINE_ROUNDING)
+    )
+
+
+def remarks(dimension: int, nodes_per_axis: int, lengthscale: float, width: float, rounds: int) -> list[str]:
+    """Return which conditions of Remarks 2, 4 and 6 do not hold, each with its numbers."""
+    nu = lengthscale / width
+    size = quadrature_features(dimension, nodes_per_axis, lengthscale).size
+    error = quadrature_error(dimension, nodes_per_axis, lengthscale, width)
+    found = []
+    if nodes_per_axis <= nu**-2:
+        found.append(f"Remark 2: {nodes_per_axis} nodes an axis are not above ν⁻² = {nu**-2:.4g}")
+    if error.lower > rounds**-4.0:
+        found.append(f"Remark 4: the error {error.lower:.2g} is above T⁻⁴ = {rounds**-4.0:.2g}")
+    if size >= sqrt(rounds):
+        found.append(f"Remark 6: {size} features are not below √T = {sqrt(rounds):.4g}")
+    return found
+
+
+# ------------------------------------------------------------------ Theorem 3
+
+
+def theorem3_regret(
+    rounds: int, width: float, gain: float, *, norm: float, rho: float, error: float
+) -> float:
+    """Return Theorem 3's bound 2√(Tβ_Tγ_T) + 2T³√(β_T ε)/(3ρ) + 2TBε, `width` being β_T^½."""
+    if rounds < 1 or not rho > 0 or min(width, gain, norm, error) < 0:
+        raise out_of_range("rounds >= 1, rho > 0, and width, gain, norm, error >= 0")
+    main = 2 * width * sqrt(rounds * gain)
+    return main + 2 * rounds**3 * width * sqrt(error) / (3 * rho) + 2 * rounds * norm * error
+
+
+# ------------------------------------------------------------------ rates
+
+
+@dataclass(frozen=True)
+class Exponents:
+    """Regret grows as T^rounds·α^(−privacy), up to powers of logarithms."""
+
+    rounds: float
+    privacy: float
+
+
+def exponents(model: str, kernel: str, dimension: int, smoothness: float | None = None) -> Exponents:
+    """Return the exponents of Corollary 1 without noise, of Corollary 2 (joint) and 3 (local).
+
+    √(Tγ_T) times α^(−½), and T^¼ more for local privacy (Remark 7).
+    """
+    half = gain_exponent(kernel, dimension, smoothness) / 2
+    match model:
+        case "none":
+            return Exponents(0.5 + half, 0.0)
+        case "joint":
+            return Exponents(0.5 + half, 0.5)
+        case "local":
+            return Exponents(0.75 + half, 0.5)
+    raise InputError(f"the model is {model[:40]!r}", "known: none, joint, local")

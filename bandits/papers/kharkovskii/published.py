@@ -1,0 +1,100 @@
+"""Algorithm 1 of PO-GP-UCB (Kharkovskii, Dai & Low 2020) as published.  It provides no privacy.
+
+With at least two rows more than columns, Z lies in the column space of the centred data, which a neighbour
+moves: whoever holds Z tells the two apart for certain (`dpaccount claims kharkovskii-theorem1`).
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import arb
+
+from bandits.statistics.arrays import Floats
+from dpaccount.errors import InputError
+from dpaccount.numerics.intervals import ball
+
+READ, PRINTED = "read", "printed"
+
+
+def omega(epsilon: Fraction, delta: Fraction, columns: int, reading: str = READ) -> arb:
+    """Return a ball around the threshold ω of line 5, at r = `columns`.
+
+    ``read``: 16√(r ln(2/δ)) ln(16r/δ)/ε, the reading that meets the thresholds on r which the paper reports;
+    ``printed``: 16√r ln(2/δ) ln(16r/δ)/ε, as its text has it.
+    """
+    if reading not in (READ, PRINTED):
+        raise InputError(f"the reading of omega is {reading[:40]!r}", f"known: {READ}, {PRINTED}")
+    log2, log16 = (ball(x / delta).log() for x in (Fraction(2), Fraction(16 * columns)))
+    under = ball(columns)
+    scale = (under * log2).sqrt() if reading == READ else under.sqrt() * log2
+    return 16 * scale * log16 / ball(epsilon)
+
+
+def width(epsilon: float, delta: float, columns: int) -> float:
+    """Return ω, as it is read, as a double: what a run takes; no bound rests on it."""
+    return 16 * math.sqrt(columns * math.log(2 / delta)) * math.log(16 * columns / delta) / epsilon
+
+
+def centred(rows: Floats) -> Floats:
+    """Return the rows minus their mean (line 2)."""
+    found: Floats = rows - rows.mean(axis=0)
+    return found
+
+
+def least_singular_value(rows: Floats) -> float:
+    """Return σ_min of the centred rows; 0 where they have at most as many rows as columns."""
+    if len(rows) <= rows.shape[1]:
+        return 0.0
+    return float(np.linalg.svd(centred(rows), compute_uv=False).min())
+
+
+@dataclass(frozen=True)
+class Transformed:
+    """What Algorithm 1 releases, and what it found on the way.
+
+    `rows` is Z, of shape [n, r]; `least` is σ_min of the centred data; `lifted` says which branch was taken.
+    """
+
+    rows: Floats
+    least: float
+    lifted: bool
+
+
+@dataclass(frozen=True)
+class LiftedRows:
+    """Centred rows [n, d] as lines 2–9 leave them: `rows` lifted or not, σ_min and σ_max of them before."""
+
+    rows: Floats
+    least: float
+    largest: float
+    lifted: bool
+
+    def projected(self, columns: int, rng: np.random.Generator) -> Floats:
+        """Return Z = r^{−1/2}XM, M with standard Gaussian entries (lines 3, 7 and 10)."""
+        projection = rng.normal(size=(self.rows.shape[1], columns)) / math.sqrt(columns)
+        found: Floats = self.rows @ projection
+        return found
+
+
+def lifted(rows: Floats, threshold: float) -> LiftedRows:
+    """Return the centred rows, their singular values lifted to √(Σ² + ω²) where σ_min < ω (lines 2–9)."""
+    left, values, right = np.linalg.svd(centred(rows), full_matrices=False)
+    least = float(values.min()) if len(rows) > rows.shape[1] else 0.0
+    below = least < threshold
+    raised = np.sqrt(values**2 + threshold**2) if below else values
+    return LiftedRows(left * raised @ right, least, float(values.max()), below)
+
+
+def transform(rows: Floats, threshold: float, columns: int, rng: np.random.Generator) -> Transformed:
+    """Return Algorithm 1's release of X [n, d] at r = `columns`."""
+    found = lifted(rows, threshold)
+    return Transformed(found.projected(columns, rng), found.least, found.lifted)
+
+
+def outside(released: Floats, rows: Floats) -> float:
+    """Return the part of a release outside the column space of the centred rows, relative to its size."""
+    basis = np.linalg.svd(centred(rows), full_matrices=False)[0]
+    rest = released - basis @ (basis.T @ released)
+    return float(np.linalg.norm(rest) / np.linalg.norm(released))

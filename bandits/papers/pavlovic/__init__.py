@@ -1,0 +1,1 @@
+"""Pavlovic, Salgia & Zhao 2025, private prediction: errors on synthetic worlds."""

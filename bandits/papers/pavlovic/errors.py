@@ -1,0 +1,163 @@
+"""Errors of predictors on synthetic worlds, by Eq. (1) of Pavlovic et al. 2025: nothing releasable.
+
+A run's rounds are contexts that are asked for, equally spaced, and each has the error of its prediction: the
+loss against the best action of the grid.  Of a mechanism that chooses an action the expected error is taken
+over its coins, exactly, from the scores of a run; of a released function that of a run with rehearsal noise.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from bandits.function_release import FunctionRelease
+from bandits.jdp_gp_ucb import JdpGpUcb
+from bandits.moment_gp_ucb import MomentGpUcb
+from bandits.papers.pavlovic.kernel_draws import CONTEXTS, VARIANCE, KernelWorld, drawn
+from bandits.papers.reproduction import noise_of
+from bandits.private_prediction import covariance
+from bandits.private_prediction.predictor import Predictor
+from bandits.private_prediction.public_grid import PublicGrid
+from bandits.statistics.arrays import Floats
+from dpaccount.noise.proved import Proved
+
+JOINT_SIDE = 2 * sqrt(2)  #: of the square in the ball of radius 2
+INTEGRAL_POINTS = 400  #: of the integral over permute-and-flip's winning value
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Synthetic functions of one kernel and kind, learned from `rounds` people."""
+
+    grid: PublicGrid
+    kind: str
+    rounds: int
+
+    def drawn(self, seed: int) -> KernelWorld:
+        """Return the function of a seed."""
+        return _drawn(self.grid, self.kind, seed)
+
+    def chance(self, seeds: Sequence[int]) -> float:
+        """Return the mean error of uniform actions."""
+        return float(np.mean([self.drawn(seed).losses().mean() for seed in seeds]))
+
+
+@lru_cache(maxsize=128)
+def _drawn(grid: PublicGrid, kind: str, seed: int) -> KernelWorld:
+    return drawn(grid, kind, seed)
+
+
+@lru_cache(maxsize=4)
+def _records(world: Draws, seed: int) -> Floats:
+    return world.drawn(seed).records(world.rounds, seed)
+
+
+def asked(errors: Floats, count: int) -> Floats:
+    """Return the errors at `count` equally spaced contexts, of those at all."""
+    places = np.floor((np.arange(count) + 0.5) * CONTEXTS / count).astype(np.int64)
+    found: Floats = errors[places]
+    return found
+
+
+def details(world: Draws, seeds: Sequence[int], played: Floats) -> dict[str, Any]:
+    """Return a row's additional entries: the error of chance, and the mean of worst contexts."""
+    return {"chance": round(world.chance(seeds), 6), "worst": round(float(played.max(axis=1).mean()), 6)}
+
+
+# ------------------------------------------------------------------ what is played
+
+
+def released(subject: FunctionRelease, world: Draws, count: int, seed: int) -> Floats:
+    """Return the errors of the function that one run releases."""
+    view = subject.play(_records(world, seed), noise_of(_proved(subject), seed), seed)
+    best = np.asarray(view.public["values"]).argmax(axis=1)
+    truth = world.drawn(seed)
+    return asked(truth.errors(best[world.grid.cell_of(truth.contexts)]), count)
+
+
+@lru_cache(maxsize=8)
+def _proved(subject: FunctionRelease) -> Any:
+    return Proved(subject.proof(subject.delta))
+
+
+def chosen(subject: Predictor, world: Draws, count: int, seed: int) -> Floats:
+    """Return the expected errors of a mechanism's predictions, over its coins."""
+    data, grid, truth = _records(world, seed), world.grid, world.drawn(seed)
+    actions = np.random.default_rng(seed).integers(0, grid.actions, world.rounds)
+    totals, matrix = subject.totals(data, actions), subject.matrix(seed)
+    rate = 1 / (float(subject.noise_scale) * subject.width)
+    scores = np.stack([subject.table(matrix, cell) @ totals for cell in range(grid.contexts)]) * rate
+    chances = _softmax(scores) if subject.rule == "exponential" else permuted(scores)
+    expected = (chances[grid.cell_of(truth.contexts)] * truth.losses()).sum(axis=1)
+    return asked(expected, count)
+
+
+def _softmax(scores: Floats) -> Floats:
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    found: Floats = weights / weights.sum(axis=1, keepdims=True)
+    return found
+
+
+def permuted(scores: Floats) -> Floats:
+    """Return the chances of permute-and-flip, rows of scores in units of its noise's scale.
+
+    The largest score plus exponential noise wins: action x does so with value t ≥ max s with the density
+    e^{−(t − s_x)} Π_{y≠x}(1 − e^{−(t − s_y)}), here by the trapezoidal rule.
+    """
+    below = scores.max(axis=1, keepdims=True) - scores
+    at = np.linspace(0.0, 1.0, INTEGRAL_POINTS + 1)[:-1] + 0.5 / INTEGRAL_POINTS  # 1 − e^{−(t − max)}
+    beyond = 1 - at  # e^{−(t − max)}
+    logs = np.log1p(-np.exp(-below)[:, :, None] * beyond)  # [cells, actions, points]
+    others = logs.sum(axis=1, keepdims=True) - logs
+    chances = np.exp(-below) * np.exp(others).mean(axis=2)
+    found: Floats = chances / chances.sum(axis=1, keepdims=True)
+    return found
+
+
+def without_privacy(world: Draws, count: int, seed: int) -> Floats:
+    """Return the errors of the posterior mean, Eq. (2), on the same people."""
+    data, grid, truth = _records(world, seed), world.grid, world.drawn(seed)
+    actions = np.random.default_rng(seed).integers(0, grid.actions, world.rounds)
+    places = grid.place_of(data[:, 0], actions)
+    counts = np.bincount(places, minlength=grid.places)
+    sums = np.bincount(places, weights=data[np.arange(world.rounds), 1 + actions], minlength=grid.places)
+    phi = grid.features(covariance.MIN_EIGENVALUE_SHARE).phi
+    inner = (phi * counts[:, None]).T @ phi + VARIANCE * np.eye(phi.shape[1])
+    values = (phi @ np.linalg.solve(inner, phi.T @ sums)).reshape(grid.contexts, grid.actions)
+    return asked(truth.errors(values.argmax(axis=1)[grid.cell_of(truth.contexts)]), count)
+
+
+def at_random(world: Draws, count: int, seed: int) -> Floats:
+    """Return the expected errors of uniform actions."""
+    return asked(world.drawn(seed).losses().mean(axis=1), count)
+
+
+def joint(subject: JdpGpUcb | MomentGpUcb, world: Draws, count: int, seed: int) -> Floats:
+    """Return the losses of the last quarter of people whom a jointly private bandit serves.
+
+    The square of actions and contexts stands in the ball of radius 2 that it is made for, rewards in [0, 1].
+    """
+    data, truth = _records(world, seed), world.drawn(seed)
+    contexts, actions = data[:, 0], world.grid.point_of(np.arange(world.grid.actions))
+    pairs = np.stack(np.broadcast_arrays(actions[None, :], contexts[:, None]), axis=-1)
+    rows = np.concatenate(
+        [(JOINT_SIDE * (pairs - 0.5)).reshape(len(data), -1), (data[:, 1:] + 1) / 2], axis=1
+    )
+    view = subject.play(subject.domain().clamped(rows), noise_of(_proved(subject), seed), seed)
+    places = np.floor(contexts * CONTEXTS).astype(np.int64)
+    lost = truth.losses()[places, np.asarray(view.own["action"])][-len(data) // 4 :]
+    found: Floats = lost[np.floor((np.arange(count) + 0.5) * len(lost) / count).astype(np.int64)]
+    return found
+
+
+def on(world: Draws, subject: Any, epsilon: Fraction, **more: Any) -> Any:
+    """Return a subject for a world's grid, rounds and kernel, at ε."""
+    grid = world.grid
+    shape: dict[str, Any] = {"actions": grid.actions, "contexts": grid.contexts, "kernel": grid.kernel}
+    return replace(
+        subject, **shape, lengthscale=grid.lengthscale, rounds=world.rounds, epsilon=epsilon, **more
+    )

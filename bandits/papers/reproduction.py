@@ -1,0 +1,109 @@
+"""What is reproduced: the cells of a paper's table or figure, how each is run, what is made of its runs.
+
+A cell plays one trial for each seed, and each gives one number a round.  Its `Summary` turns the trials'
+rounds into curves, whose last values are the trials' results: a row has their mean (`value`), median and
+standard error.  It is `CUMULATIVE_REGRET` unless said otherwise; where a round's number is the result so far
+(simple regret after this query), take `LAST_ROUND`; where it is an error of its own, `MEAN_SO_FAR`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from bandits.statistics.arrays import Floats
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
+from dpaccount.proof import Theorem
+
+Play = Callable[[int], Floats]  #: seed ↦ a number for every round; picklable
+#: the trials' seeds, and what their rounds gave [trials, rounds] ↦ further keys of the row
+Details = Callable[[Sequence[int], Floats], dict[str, Any]]
+
+
+#: the name of a paper's claim, and the settings at which its verdict is asked for
+Claim = tuple[str, dict[str, Fraction | str]]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How rounds become results: `curves` keeps the shape [trials, rounds]; its last column counts."""
+
+    name: str
+    curves: Callable[[Floats], Floats]
+    decimals: int = 6
+
+
+def _summed(runs: Floats) -> Floats:
+    return np.cumsum(runs, axis=1)
+
+
+def _averaged(runs: Floats) -> Floats:
+    found: Floats = _summed(runs) / np.arange(1, runs.shape[1] + 1)
+    return found
+
+
+def _as_they_are(runs: Floats) -> Floats:
+    return runs
+
+
+CUMULATIVE_REGRET = Summary("cumulative regret", _summed, decimals=2)  #: its rows call the value `regret` too
+LAST_ROUND = Summary("simple regret", _as_they_are)
+MEAN_SO_FAR = Summary("mean error so far", _averaged)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a table or curve of a figure: what is run, and what the paper prints.
+
+    `details` is called once, after all trials, and returns the row's additional entries.  Without `like`
+    the printed number is of other data or of another quantity, and no ratio to it is formed.
+    """
+
+    row: dict[str, Any]
+    play: Play
+    published: float | None = None
+    subject: Any = None  #: whose proof the cell carries; None: not private
+    claim: Claim | None = None  #: what the paper says of its own calibration
+    summary: Summary = CUMULATIVE_REGRET
+    details: Details | None = None
+    like: bool = True
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A paper's statement on a table or figure, whether these rows confirm it, and the numbers."""
+
+    said: str
+    where: str
+    confirmed: bool
+    numbers: str
+
+
+#: all rows, and the processor seconds of a trial of each ↦ what the paper says, judged
+Judge = Callable[[list[dict[str, Any]], list[float]], list[Sentence]]
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A table or figure, how it is made by default, and what the paper leaves open."""
+
+    name: str
+    source: str
+    trials: int
+    rounds: int
+    assumed: tuple[str, ...]
+    cells: Callable[[int], list[Cell]]
+    sentences: Judge | None = None
+
+
+def noise_of(theorem: Theorem, seed: int) -> Any:
+    """Return rehearsal noise for one run, independent of the world and coins of the same seed."""
+    return rehearse(theorem, Rehearsal(np.random.SeedSequence([seed, 1])))
+
+
+def frozen(subject: Any) -> Any:
+    """Return a subject with its calibrated σ written in, so that workers need not search for it."""
+    return replace(subject, sigma=subject.noise_scale)

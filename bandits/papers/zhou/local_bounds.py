@@ -1,0 +1,111 @@
+"""What Zhou & Tan 2020 say of regret under local privacy of rewards from below, as a rate to plot.
+
+Theorem 1 is an order: its absolute constant is not known, so a rate is no bound on any one run, and two rates
+compare how regret moves with T, ε and the moments only.  ζ = e^ε − 1 throughout.  Rewards of the lower bound
+are as large as (v/2Δ)^{1/α}, about √T at α = 1, which the class |y| ≤ B + R of Theorems 2 and 3 has not, so
+that lower and upper orders match across classes only.
+"""
+
+from dataclasses import dataclass
+from math import expm1, log
+
+from bandits.statistics.calibration import one_of
+from dpaccount.errors import InputError, out_of_range
+
+BOUNDED_KERNELS = ("squared-exponential", "matern")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a rate is asked for: ‖f‖ ≤ `norm`, E|y|^{1+α} ≤ `moment`, ε-local privacy, `rounds` people."""
+
+    kernel: str
+    rounds: int
+    epsilon: float
+    norm: float = 1.0
+    moment: float = 1.0
+    alpha: float = 1.0
+    dimension: int = 1
+    smoothness: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what the theorems do not speak of."""
+        one_of("the kernel", self.kernel, BOUNDED_KERNELS)
+        if (self.kernel == "matern") != (self.smoothness is not None):
+            raise InputError("a Matérn kernel, and no other, needs its smoothness")
+        if not (0 < self.epsilon <= 30 and 0 < self.alpha <= 1) or min(self.rounds, self.dimension) < 1:
+            raise out_of_range("0 < epsilon <= 30, 0 < alpha <= 1, rounds >= 1 and dimension >= 1")
+        if not min(self.norm, self.moment, self.smoothness or 1.0) > 0:
+            raise out_of_range("norm > 0, moment > 0 and smoothness > 0")
+
+
+# ------------------------------------------------------------------ Theorem 1: below
+
+
+@dataclass(frozen=True)
+class LowerRate:
+    """Theorem 1's order under privacy, that of Chowdhury & Gopalan 2019 without, and what does not hold."""
+
+    private: float
+    without: float
+    outside: tuple[str, ...]
+
+    @property
+    def value(self) -> float:
+        """Return the larger: privacy never helps, and the private order vanishes as ε grows."""
+        return max(self.private, self.without)
+
+
+def lower_rate(asked: Setting) -> LowerRate:
+    """Return Theorem 1's order of E R_T; 0 where the logarithm's argument is not above 1."""
+    zeta = expm1(asked.epsilon)
+    return LowerRate(_order(asked, zeta), _order(asked, 1.0), tuple(_outside(asked, zeta)))
+
+
+def _order(asked: Setting, zeta: float) -> float:
+    """Return the theorem's order at ζ; at ζ = 1 it is that without privacy (Remark 1)."""
+    a, d = asked.alpha, asked.dimension
+    if asked.smoothness is None:
+        inside = _argument(asked, zeta)
+        size = (asked.moment * asked.rounds * zeta ** (-2 * a)) ** (1 / (1 + a))
+        return size * log(inside) ** (d * a / (2 + 2 * a)) if inside > 1 else 0.0
+    nu = asked.smoothness
+    whole = nu * (1 + a) + d * a
+    power = -2 * a / (1 + a) + 2 * d * a**2 / ((1 + a) * whole)
+    by_moments = asked.moment ** (nu / whole) * asked.norm ** (d * a / whole)
+    return float(by_moments * asked.rounds ** ((nu + d * a) / whole) * zeta**power)
+
+
+def _argument(asked: Setting, zeta: float) -> float:
+    """Return B^{(1+α)/α} T ζ²/v^{1/α}, whose logarithm the squared-exponential order has."""
+    a = asked.alpha
+    return float(asked.norm ** ((1 + a) / a) * asked.rounds * zeta**2 / asked.moment ** (1 / a))
+
+
+def _outside(asked: Setting, zeta: float) -> list[str]:
+    """Return which conditions of the proof do not hold, unknown constants taken for 1."""
+    found, places = [], functions(asked, zeta)
+    if _argument(asked, zeta) <= 1:
+        found.append(f"the logarithm's argument is {_argument(asked, zeta):.3g}, not above 1")
+    elif asked.smoothness is None and log(_argument(asked, zeta)) < asked.dimension / 2:
+        found.append("the logarithm is below d/2, where the order rises with epsilon, as no lower bound does")
+    if places > 2 * zeta**2 * asked.rounds:
+        found.append(
+            f"M of order {places:.3g} is above 2 (e^epsilon - 1)^2 T = {2 * zeta**2 * asked.rounds:.3g}"
+        )
+    return found
+
+
+def functions(asked: Setting, zeta: float) -> float:
+    """Return the order of M, the number of functions that are told apart (appendix A.4)."""
+    a, d = asked.alpha, asked.dimension
+    inside = _argument(asked, zeta)
+    if asked.smoothness is None:
+        return log(inside) ** (d / 2) if inside > 1 else 0.0
+    return float(inside ** (d * a / (asked.smoothness * (1 + a) + d * a)))
+
+
+UNKNOWN = (
+    "the absolute constant of the order, and C of appendix A.4 (taken for 1 in the test of M)",
+    "how large T has to be: M >= 2C and a small gap over B are assumed",
+)

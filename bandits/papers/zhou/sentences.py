@@ -1,0 +1,64 @@
+"""What Zhou & Tan 2020 say of their figures, judged by the rows of ours."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from bandits.papers.reproduction import Sentence
+
+BEST = "MoMA tends to outperform the other two in both settings"
+CHEAP = "MoMA has reduced complexity"
+NAMES = ("ata-gp-ucb", "tgp-ucb", "moma-gp-ucb")
+Rows = list[dict[str, Any]]
+Found = dict[str, dict[str, Any]]  #: a row of each of the three
+
+
+def judged(rows: Rows, seconds: list[float]) -> list[Sentence]:
+    """Return both sentences, each by setting and constants; `seconds` are those of a trial, by row."""
+    timed = [{**row, "seconds": second} for row, second in zip(rows, seconds, strict=True)]
+    found = []
+    for constants in ("theory", "practical"):
+        for setting, private in (("private", True), ("not private", False)):
+            panels = [three for three in _panels(timed, constants) if _is_private(three) == private]
+            if panels:
+                where = f"{setting}, {constants} constants"
+                found += [_outperforms(panels, where), _is_cheaper(panels, where)]
+    return found
+
+
+def _panels(rows: Rows, constants: str) -> Iterator[Found]:
+    """Return the three algorithms' rows of each panel."""
+    kept: dict[tuple[Any, ...], Found] = {}
+    for row in rows:
+        name = row["algorithm"].removeprefix("ldp-")
+        if name in NAMES and row["constants"] == constants:
+            kept.setdefault((row["data"], row["kernel"], row["epsilon"]), {})[name] = row
+    yield from kept.values()
+
+
+def _is_private(three: Found) -> bool:
+    return three["moma-gp-ucb"]["epsilon"] is not None
+
+
+def _outperforms(panels: list[Found], where: str) -> Sentence:
+    """Judge who is best: confirmed where MoMA has the least mean regret in more than half of the panels."""
+    best = [min(NAMES, key=lambda name: three[name]["value"]) for three in panels]
+    wins = best.count("moma-gp-ucb")
+    numbers = "; ".join(_regrets(three) for three in panels)
+    said = f"MoMA best in {wins} of {len(panels)} panels; regret of ATA, TGP, MoMA: {numbers}"
+    return Sentence(BEST, where, 2 * wins > len(panels), said)
+
+
+def _regrets(three: Found) -> str:
+    row = three["moma-gp-ucb"]
+    panel = row["data"] if row["data"] != "synthetic" else row["kernel"]
+    at = "" if row["epsilon"] is None else f" at {row['epsilon']:g}"
+    return f"{panel}{at} " + ", ".join(f"{three[name]['value']:.0f}" for name in NAMES)
+
+
+def _is_cheaper(panels: list[Found], where: str) -> Sentence:
+    """Judge the cost: confirmed where MoMA takes less processor time than ATA, as section 4.4 has it."""
+    took = {name: sum(three[name]["seconds"] for three in panels) / len(panels) for name in NAMES}
+    numbers = ", ".join(f"{took[name]:.2f}" for name in NAMES)
+    cheaper = took["moma-gp-ucb"] < took["ata-gp-ucb"]
+    said = f"than ATA; processor seconds a trial of ATA, TGP, MoMA: {numbers}"
+    return Sentence(CHEAP, where, cheaper, said)

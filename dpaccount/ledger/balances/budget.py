@@ -1,0 +1,122 @@
+"""The budget of a ledger, and the text of its entry 0."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import msgspec
+
+from dpaccount.accounting.measures import LARGE, MEASURES, Amounts, Measure
+from dpaccount.errors import InputError
+from dpaccount.exact import Exact, exact_argument, read_number, shown
+from dpaccount.ledger.balances.step_functions import zero
+from dpaccount.relation import RELATIONS, bounded_row, radius_of
+
+MAX_TEXT = 1000
+MAX_EPSILON = 10**300
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The limit for each unit: (ε, δ), accounted in one measure's additive amounts, under one relation."""
+
+    epsilon: Fraction
+    delta: Fraction
+    unit: str
+    relation: str
+    measure: Measure
+
+    @property
+    def width(self) -> int:
+        """Return the number of amounts that the measure adds up."""
+        return len(self.measure.amounts)
+
+    def fits(self, total: Amounts) -> bool:
+        """Return whether a unit may spend `total`."""
+        return self.measure.fits(total, self.epsilon, self.delta)
+
+    def room(self, total: Amounts) -> Amounts:
+        """Return the remaining amounts of a unit that has spent `total`; 0 if that is beyond the limit."""
+        if not self.fits(total):
+            return zero(self.width)
+        return self.measure.room(total, self.epsilon, self.delta)
+
+    def as_json(self) -> dict[str, str]:
+        """Return the budget as `show` prints it and entry 0 holds it."""
+        return {
+            "epsilon": shown(self.epsilon),
+            "delta": shown(self.delta),
+            "unit": self.unit,
+            "relation": self.relation,
+            "measure": self.measure.name,
+        }
+
+
+def budget(epsilon: Exact, delta: Exact, unit: str, relation: str, name: str) -> Budget:
+    """Return a budget in the measure `name`; raises `InputError` for values out of range."""
+    limits = exact_argument("epsilon", epsilon), exact_argument("delta", delta)
+    made = Budget(*limits, one_line("unit", unit), relation, measure(name))
+    if not 0 <= made.epsilon <= MAX_EPSILON:
+        raise InputError("epsilon is out of range", "give a budget in [0, 1e300]")
+    if not 0 <= made.delta < 1:
+        raise InputError("delta is out of range", "give a budget in [0, 1)")
+    if relation not in RELATIONS and radius_of(relation) is None:
+        known = ", ".join((*RELATIONS, bounded_row(Fraction(1, 2))))
+        raise InputError(f"unknown relation {relation!r}", f"known: {known}, or of another radius")
+    if name == "either" and made.epsilon > LARGE:
+        raise InputError(f"an either ledger takes ε up to {LARGE}", "give less, or the measure pure")
+    if made.delta == 0 and name in ("gdp", "zcdp", "either"):
+        raise InputError(f"no {name} charge is within delta 0", "give delta above 0, or the measure pure")
+    for value in (made.epsilon, made.delta):
+        write_limit(value)
+    return made
+
+
+def measure(name: str) -> Measure:
+    """Return the measure of this name; raises `InputError` for an unknown one."""
+    if name == "rdp":
+        raise InputError("ledgers that add up one Rényi order are not supported yet", "use zcdp")
+    if name not in MEASURES:
+        raise InputError(f"unknown measure {name!r}", f"known: {', '.join(MEASURES)}")
+    return MEASURES[name]
+
+
+def read_budget(body: str) -> Budget:
+    """Parse the body of entry 0; raises `ValueError` or `InputError` if it is damaged."""
+    try:
+        facts = msgspec.json.decode(body, type=dict[str, str])
+        epsilon, delta = _number(facts.pop("epsilon")), _number(facts.pop("delta"))
+        return budget(epsilon, delta, facts.pop("unit"), facts.pop("relation"), facts.pop("measure"))
+    except (msgspec.MsgspecError, RecursionError, KeyError):
+        raise ValueError("not a budget") from None
+
+
+def one_line(what: str, text: str) -> str:
+    """Return a printable text of 1 to `MAX_TEXT` characters; raises `InputError` for any other."""
+    if not isinstance(text, str) or not text or len(text) > MAX_TEXT or not text.isprintable():
+        raise InputError(f"the {what} is not a line of text", f"give 1 to {MAX_TEXT} printable characters")
+    return text
+
+
+def read_limit(text: object) -> Fraction:
+    """Parse a limit; raises `InputError` or `ValueError` for anything else."""
+    if not isinstance(text, str):
+        raise InputError("a limit is written as text", "give a number")
+    return _number(text)
+
+
+def write_limit(value: Fraction) -> str:
+    """Return a limit as text; raises `InputError` for one that could not be parsed again."""
+    try:
+        text = shown(value)
+        if _number(text) == value:
+            return text
+    except (InputError, ValueError):
+        pass
+    raise InputError("a number of the budget is too long", "give one of at most 400 characters")
+
+
+def _number(text: str) -> Fraction:
+    try:
+        return Fraction(text) if "/" in text else read_number(text)
+    except ZeroDivisionError:
+        raise ValueError(f"not a number: {text!r}") from None

@@ -1,0 +1,220 @@
+"""All balances of a ledger: what units have spent, and the register of scopes, cohorts and more.
+
+One line of text, which the last entry of a commit holds, authenticates all of it: the root of the
+tree of what units spent in the ledger's life (`segment_tree`) and, once there is any record, the
+digest of the register.  Once a ledger was reset, the current period has a tree of its own, and so
+has the year.  Every scope has one for the current period.  Their roots are records of the register;
+their nodes are stored under numbers below zero, each tree's in an area of its own.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Protocol
+
+from dpaccount.accounting.measures import Amounts
+from dpaccount.errors import InputError
+from dpaccount.ledger.balances import segment_tree
+from dpaccount.ledger.balances.records import PERIOD, YEAR, Register
+from dpaccount.ledger.balances.segment_tree import Mark, Opened, Root, SpentTree
+from dpaccount.ledger.balances.step_functions import Step
+
+UNIT_BITS: Final = 42  #: of units in a scope, or after a reset
+MOST_DEEP: Final = 16
+_WORD: Final = "[a-z0-9][a-z0-9._-]{0,63}"
+_NAME: Final = re.compile(f"{_WORD}(/{_WORD})*")
+Change = tuple[Amounts, list[Mark]]
+
+
+class Nodes(Protocol):
+    """A store of nodes: a transaction of a ledger, or a temporary file."""
+
+    def node(self, node: int, /) -> Any:
+        """Return the stored text of a node, or None."""
+
+    def put(self, nodes: dict[int, str | None], /) -> None:
+        """Write nodes; None deletes one."""
+
+    def drop(self, low: int, high: int, /) -> None:
+        """Delete the nodes from `low` to `high`."""
+
+
+class State:
+    """The balances after an entry: read lazily, changed in memory, written by `keep`."""
+
+    def __init__(
+        self, text: object, width: int, fetch: Callable[[int], Any], opened: dict[int, Opened] | None = None
+    ) -> None:
+        root, digest = split(text)
+        self._opened = (
+            {} if opened is None else opened
+        )  #: cache shared by the states of one transaction, by area
+        self.width = width
+        self.life = self._root(root)
+        self.changed: dict[int, str | None] = {}
+        self.gone: list[tuple[int, int]] = []
+        self.register = Register(digest, self._fetched, self.changed)
+        self._fetch = fetch
+
+    @property
+    def text(self) -> str:
+        """Return the line that authenticates all balances, as entries hold it."""
+        try:
+            return self.life.text + (f"|{self.register.digest}" if self.register.digest else "")
+        except segment_tree.TooLargeError:  # sums that fit a budget have fewer digits
+            raise segment_tree.changed() from None
+
+    @property
+    def period(self) -> dict[str, Any] | None:
+        """Return the record of the current period; None before the first reset: then it is the whole life."""
+        return self.register.get("period") if self.register.digest else None
+
+    def period_tree(self) -> SpentTree:
+        """Return the tree of the current period, which the budget limits."""
+        period = self.period
+        return self.tree(None, self.life) if period is None else self.tree(PERIOD, self._root(period["root"]))
+
+    def year_tree(self, now: int | None = None) -> SpentTree | None:
+        """Return the tree of the current year; None if there is none, and the life's sum must be used.
+
+        A year later than `now` was begun by a wrong clock; then there is none either.
+        """
+        year = self.register.get("year") if self.register.digest else None
+        if year is None or year["root"] is None or (now is not None and year["year"] > now):
+            return None
+        return self.tree(YEAR, self._root(year["root"]))
+
+    def scope(self, name: str) -> dict[str, Any] | None:
+        """Return the record of a scope, or None."""
+        found: dict[str, Any] | None = self.register.get(f"scope {name}") if self.register.digest else None
+        return found
+
+    def scope_tree(self, record: dict[str, Any]) -> SpentTree:
+        """Return the tree of a scope in the current period."""
+        period = self.period
+        stale = record["period"] != (0 if period is None else period["number"])
+        return self.tree(
+            record["area"], segment_tree.nothing(self.width) if stale else self._root(record["root"])
+        )
+
+    def tree(self, area: int | None, root: Root) -> SpentTree:
+        """Return the tree of an area (None: that of the ledger's life)."""
+        fetch = self._fetched if area is None else lambda node: self._fetched(place(area, node))
+        return SpentTree(root, fetch, self._opened.setdefault(area or 0, {}), area or 0)
+
+    def add_life(self, change: Change) -> None:
+        """Add marks to the tree of the ledger's life."""
+        self.life = self._added(None, self.tree(None, self.life), change)
+
+    def add_year(self, change: Change) -> None:
+        """Add marks to the tree of the year, if there is one."""
+        tree = self.year_tree()
+        if tree is not None:
+            year = self.register.get("year")
+            self.register.put("year", {**year, "root": self._added(YEAR, tree, change).text})
+
+    def add_period(self, change: Change, scope: str | None) -> None:
+        """Add marks to the trees of the period, of a scope, and of all scopes above it."""
+        period = self.period
+        if period is not None:
+            root = self._added(PERIOD, self.period_tree(), change)
+            self.register.put("period", {**period, "root": root.text})
+        for name in lineage(scope):
+            record = self.scope(name)
+            if record is None:
+                raise InputError(f"there is no scope {name}", "make it with `dpaccount ledger scope`")
+            root = self._added(record["area"], self.scope_tree(record), change)
+            number = 0 if period is None else period["number"]
+            self.register.put(f"scope {name}", {**record, "period": number, "root": root.text})
+
+    def drop(self, first: int, last: int) -> None:
+        """Delete the nodes of these areas."""
+        low, high = -((last + 1) << UNIT_BITS + 1) + 1, -(first << UNIT_BITS + 1)
+        for gone in [one for one in self.changed if low <= one <= high]:
+            del self.changed[gone]
+        self.gone.append((low, high))
+
+    def keep(self, rows: Nodes) -> None:
+        """Write what changed."""
+        for low, high in self.gone:
+            rows.drop(low, high)
+        rows.put(self.changed)
+        for kept in (self.changed, self.gone, self._opened):
+            kept.clear()
+
+    def _added(self, area: int | None, tree: SpentTree, change: Change) -> Root:
+        tree.add(*change)
+        if any(amount < 0 for _, _, amounts in change[1] for amount in amounts):
+            tree.shrink()
+        placed = (
+            tree.changed.items() if area is None else ((place(area, n), t) for n, t in tree.changed.items())
+        )
+        self.changed.update(placed)
+        return tree.root
+
+    def _fetched(self, where: int) -> Any:
+        if where in self.changed:
+            return self.changed[where]
+        dropped = self.gone and any(low <= where <= high for low, high in self.gone)
+        return None if dropped else self._fetch(where)
+
+    def _root(self, text: object) -> Root:
+        try:
+            return segment_tree.read(text, self.width)
+        except (ValueError, TypeError, ArithmeticError):
+            raise segment_tree.changed() from None
+
+
+def split(text: object) -> tuple[str, str]:
+    """Return the root of the life's tree and the register's digest; raises `LedgerError` for other text."""
+    if not isinstance(text, str):
+        raise segment_tree.changed()
+    root, digest = "|".join(text.split("|")[:5]), text.split("|")[5:]
+    if len(digest) > 1 or digest == [""]:
+        raise segment_tree.changed()
+    return root, digest[0] if digest else ""
+
+
+def place(area: int | None, node: int) -> int:
+    """Return the number under which a node is stored: negative, except for the life's tree."""
+    if area is None:
+        return node
+    height = segment_tree.HEIGHT + 1 - node.bit_length()
+    if height > UNIT_BITS:
+        raise InputError(
+            "a cover ends beyond the units of a scope, or of a ledger that was reset",
+            f"they go up to 2^{UNIT_BITS} - 1",
+        )
+    index = node ^ (1 << node.bit_length() - 1)
+    return -((area << UNIT_BITS + 1) | (1 << UNIT_BITS - height) | index)
+
+
+def lineage(scope: str | None) -> list[str]:
+    """Return a scope and all above it, the highest first; raises `InputError` for a malformed name.
+
+    >>> lineage("team/analyst")
+    ['team', 'team/analyst']
+    """
+    if scope is None:
+        return []
+    words = scope_name(scope).split("/")
+    return ["/".join(words[: count + 1]) for count in range(len(words))]
+
+
+def scope_name(name: object) -> str:
+    """Return the name of a scope (words separated by slashes); raises `InputError` for anything else."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or name.count("/") >= MOST_DEEP:
+        raise InputError(
+            f"{name!r} is no name",
+            "give words of a-z, 0-9, dots, dashes and underscores, with slashes between",
+        )
+    return name
+
+
+def change_of(functions: Iterable[list[Step]], width: int, *, back: bool = False) -> Change:
+    """Return the marks of charges, or with `back` the negative marks that undo them."""
+    everyone, marks = segment_tree.together(functions, width)
+    if not back:
+        return everyone, marks
+    return tuple(-one for one in everyone), [
+        (first, last, tuple(-one for one in amounts)) for first, last, amounts in marks
+    ]

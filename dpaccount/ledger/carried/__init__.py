@@ -1,1 +1,0 @@
-"""What leaves a ledger or is carried into one whole: logs, copies, notes of its head, reports."""

@@ -1,0 +1,76 @@
+"""The hash chain: every entry's digest covers the whole entry and the digest before it.
+
+A ledger is a list of entries, numbered from 0.  Entry 0 is the budget.  The others are charges and
+refusals; a charge's marks that drawing began and that its release is kept; scopes, cohorts, resets
+and forfeits; reservations, and marks that parts of them were drawn or returned.  The last entry of
+a commit holds the root of all balances, so the next charge that reads a changed balance detects it.
+A copy of the head (the last digest) elsewhere detects any later change; without one, an attacker
+who rewrites every entry, all balances and the head leaves no trace.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final
+
+from dpaccount.documents import canonical
+
+BUDGET: Final = "budget"
+CHARGE: Final = "charge"
+REFUSAL: Final = "refusal"
+DRAWING: Final = "drawing"
+RELEASE: Final = "release"
+SCOPE: Final = "scope"
+COHORT: Final = "cohort"
+RESERVATION: Final = "reservation"
+ROUNDS: Final = "rounds"  #: parts of a reservation are drawn
+RETURN: Final = "return"
+RESET: Final = "reset"
+FORFEIT: Final = "forfeit"  #: charges what may have been lost; undrawn charges close
+
+ARRANGING: Final = (SCOPE, COHORT, RESET, FORFEIT)  #: kinds that a server lets only some roles write
+CHANGING: Final = (CHARGE, RESERVATION, ROUNDS, RETURN, *ARRANGING)  #: kinds that change the state
+KINDS: Final = (BUDGET, REFUSAL, DRAWING, RELEASE, *CHANGING)  #: every kind that there is
+
+ORIGIN: Final = "dpaccount/ledger/2"  #: the format; takes the place of a digest before entry 0
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a ledger: its `number` from 0, `kind` (one of `KINDS`) and canonical JSON.
+
+    `key` names a charge or reservation, `about` is the number of the entry that a mark refers to.
+    `root` authenticates the balances after it (`dpaccount.ledger.balances`); of charges in one
+    batch only the last has one.
+    """
+
+    number: int
+    kind: str
+    key: str | None
+    about: int | None
+    body: str
+    root: str | None
+    digest: str
+
+    def follows(self, before: str) -> bool:
+        """Return whether this entry is unchanged and follows the digest `before`."""
+        try:
+            expected = seal(before, self.number, self.kind, self.key, self.about, self.body, self.root)
+        except (TypeError, ValueError):  # a column holds bytes, NaN, or text that is not UTF-8
+            return False
+        return self.digest == expected
+
+    def begins(self) -> bool:
+        """Return whether this is an unchanged entry 0."""
+        return self.number == 0 and self.follows(ORIGIN)
+
+
+def seal(
+    before: str, number: int, kind: str, key: str | None, about: int | None, body: str, root: str | None
+) -> str:
+    """Return the digest of an entry with these fields that follows the digest `before`."""
+    return digest([before, number, kind, key, about, body, root])
+
+
+def digest(value: object) -> str:
+    """Return ``sha256:`` and the hexadecimal digest of a value's canonical JSON."""
+    return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()

@@ -1,0 +1,96 @@
+"""Export of a ledger as lines of JSON, and import into a new ledger."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from dpaccount.documents import canonical
+from dpaccount.errors import LedgerError
+from dpaccount.ledger.entry import ORIGIN, Entry
+from dpaccount.ledger.journal.entries import check_linked
+from dpaccount.ledger.journal.replay import Fault, replayed, scratch
+from dpaccount.ledger.stores.file_checks import address
+from dpaccount.ledger.stores.rows import Rows, begin
+from dpaccount.ledger.stores.store import Store, create
+
+SCHEMA: Final = "dpaccount/ledger-export/1"
+_MOST: Final = 64 * 2**20  #: bytes of a line
+
+
+def lines(url: str) -> Iterator[bytes]:
+    """Yield a ledger's lines: first its format, last number and head, then one line per entry.
+
+    Raises `LedgerError` if the chain is broken.
+    """
+    store = Store.open(url)
+    try:
+        with store.reading() as rows:
+            check_linked(rows, 0)
+            last, head = rows.head()
+            yield canonical({"schema": SCHEMA, "format": ORIGIN, "last": last, "head": head}) + b"\n"
+            for entry in rows.entries():
+                yield canonical(vars(entry)) + b"\n"
+    finally:
+        store.close()
+
+
+def made(file: Path, url: str) -> dict[str, Any]:
+    """Make a new ledger of exported lines, with the same head; return ``{"file", "entries", "head"}``.
+
+    Every digest and balance is recomputed first.  Raises `LedgerError` for lines that are not a
+    valid ledger, and if the new file exists.
+    """
+    new = address(url)
+    source = _Lines(file)
+    with scratch() as totals:
+        try:
+            chain = replayed(source, totals)
+        except Fault as found:
+            raise LedgerError(f"{file} is no valid ledger (first bad: {found}); export it again") from None
+        create(new, lambda connection, _: begin(connection, source.entries(), totals.nodes()))
+    return {"file": str(new.path), "entries": chain.at.number, "head": chain.at.digest}
+
+
+class _Lines(Rows):
+    """Exported lines as rows, as far as a replay needs them."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def head(self) -> tuple[int, str]:
+        """Return the number and head in the first line."""
+        first = next(self._lines(), None)
+        if not isinstance(first, dict) or first.get("schema") != SCHEMA or first.get("format") != ORIGIN:
+            raise LedgerError(
+                f"{self._file} is no exported ledger of this kind; it should begin with {SCHEMA}"
+            )
+        last = first.get("last")
+        return last if type(last) is int else -1, first.get("head", "")
+
+    def entries(self, first: int = 0) -> Iterator[Entry]:
+        """Yield the entries."""
+        self.head()
+        for place, line in enumerate(self._lines()):
+            if place > first:
+                try:
+                    entry = msgspec.convert(line, Entry)
+                except msgspec.ValidationError:
+                    entry = None
+                if entry is None or set(line) != set(vars(entry)):
+                    raise LedgerError(f"{self._file}: line {place + 1} is no entry; export the ledger again")
+                yield entry
+
+    def _lines(self) -> Iterator[Any]:
+        try:
+            with self._file.open("rb") as file:
+                while line := file.readline(_MOST):
+                    yield json.loads(line)
+        except OSError as error:
+            raise LedgerError(
+                f"{self._file} cannot be read ({error.strerror}); give an exported ledger"
+            ) from None
+        except (ValueError, RecursionError):
+            raise LedgerError(f"{self._file} is not lines of JSON; give an exported ledger") from None

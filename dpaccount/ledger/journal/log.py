@@ -1,0 +1,165 @@
+"""The log of a ledger: one line per entry, with who charged what, why, and how much."""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from typing import Any, Final
+
+from dpaccount.checker.documents import plain
+from dpaccount.errors import damaged
+from dpaccount.exact import printed, shown, to_digits
+from dpaccount.ledger.balances import changes, ranges, step_functions
+from dpaccount.ledger.balances.bodies import parts_of, read_body, steps_of
+from dpaccount.ledger.balances.budget import Budget
+from dpaccount.ledger.balances.step_functions import Step
+from dpaccount.ledger.entry import CHARGE, FORFEIT, RESERVATION, RETURN, ROUNDS, Entry
+from dpaccount.ledger.journal.entries import budget_of, check_linked, facts_of, first_entry
+from dpaccount.ledger.journal.replay import BAD_ENTRY
+from dpaccount.ledger.stores.store import Store
+
+Line = dict[str, Any]
+COLUMNS: Final = (
+    "entry",
+    "kind",
+    "time",
+    "key",
+    "purpose",
+    "by",
+    "role",
+    "about",
+    "scope",
+    "cohort",
+    "parts",
+    "spends",
+    "first",
+    "last",
+    "reason",
+    "head",
+)
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  #: first characters of cells that a spreadsheet evaluates
+
+
+def log(url: str) -> list[Line]:
+    """Return a line for every entry: its kind, who charged it and why, the amounts, why it was refused.
+
+    ``spends`` has the amounts of a charge at its worst unit, rounded up; ``first`` and ``last`` are
+    the units that it covers (null: all).  Raises `LedgerError` if the chain is broken.
+    """
+    store = Store.open(url)
+    try:
+        with store.reading() as rows:
+            check_linked(rows, 0)
+            budget = budget_of(first_entry(rows))
+            return [_line(entry, budget) for entry in rows.entries()]
+    finally:
+        store.close()
+
+
+def table(lines: Iterable[Line]) -> str:
+    """Return lines as CSV with a header; text that a spreadsheet would evaluate is quoted."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, COLUMNS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    for line in lines:
+        spends = line["spends"] and " ".join(f"{name} {amount}" for name, amount in line["spends"].items())
+        writer.writerow({name: _cell(value) for name, value in {**line, "spends": spends}.items()})
+    return out.getvalue()
+
+
+def worded(lines: Iterable[Line]) -> str:
+    """Return lines as text for people; characters that a terminal would not print are escaped."""
+    return "\n".join(plain(" ".join(_words(line))) for line in lines)
+
+
+def _words(line: Line) -> Iterator[str]:
+    yield f"{line['entry']:>6} {line['time'] or '':25} {line['kind']:8}"
+    if line["spends"]:
+        yield " ".join(f"{name} {_rounded_up(amount)}" for name, amount in line["spends"].items())
+        yield "of everybody" if line["first"] is None else f"of {line['first']} to {line['last']}"
+    for name in ("scope", "cohort", "parts", "purpose", "by", "role", "key", "about", "reason"):
+        if line[name] is not None:
+            yield f"{name} {line[name]}"
+
+
+def _rounded_up(amount: float | str) -> str:
+    return amount if isinstance(amount, str) else to_digits(amount, up=True, digits=6)
+
+
+def _line(entry: Entry, budget: Budget) -> Line:
+    facts = facts_of(entry)
+    found = {name: facts.get(name) for name in ("time", "purpose", "by", "role", "reason")}
+    first = last = spends = None
+    try:
+        parts = _parts(entry)
+    except BAD_ENTRY:
+        raise damaged(f"entry {entry.number} is damaged") from None
+    if entry.kind in (CHARGE, FORFEIT, RESERVATION):
+        try:
+            steps = spent_by(entry, budget.width)
+        except BAD_ENTRY:
+            raise damaged(f"entry {entry.number} is damaged") from None
+        worst = step_functions.most(steps, budget.width)
+        names = zip(budget.measure.amounts, worst, strict=True)
+        spends = {name: printed(amount, up=True) for name, amount in names}
+        if steps and not any(steps[-1][1]):
+            first, last = steps[0][0], steps[-1][0] - 1
+    key = entry.key if entry.key is not None else facts.get("key")
+    return {
+        "entry": entry.number,
+        "kind": entry.kind,
+        **found,
+        "key": key,
+        "about": facts.get("reservation", entry.about),
+        "scope": facts.get("scope"),
+        "cohort": facts.get("cohort"),
+        "parts": parts,
+        "spends": spends,
+        "first": first,
+        "last": last,
+        "plan": in_decimal(facts.get("plan")),
+        "head": entry.digest,
+    }
+
+
+_WRITTEN = re.compile(r"(-?[0-9a-f]+)/([0-9a-f]+)", re.ASCII)  #: an exact number in an entry, in hexadecimal
+LONG = 4000  #: bits above which a number stays hexadecimal
+
+
+def in_decimal(value: Any) -> Any:
+    """Return the plan of an entry with exact numbers as decimals or fractions.
+
+    Entries hold them as fractions of hexadecimal integers; numbers of thousands of digits stay so,
+    marked 0x.
+    """
+    if isinstance(value, dict):
+        return {name: in_decimal(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [in_decimal(member) for member in value]
+    found = _WRITTEN.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        return value
+    top, bottom = int(found[1], 16), int(found[2], 16)
+    long = max(top.bit_length(), bottom.bit_length()) > LONG
+    return f"{top:#x}/{bottom:#x}" if long or not bottom else shown(Fraction(top, bottom))
+
+
+def spent_by(entry: Entry, width: int) -> list[Step]:
+    """Return what a charge, a forfeit or all parts of a reservation cost; raises `ValueError` for others."""
+    body = read_body(entry.kind, entry.body)
+    if entry.kind != RESERVATION:
+        return steps_of(body.steps, width)
+    parts = parts_of(body, width)
+    return step_functions.total(changes.cost_of(parts, [(1, changes.total_of(parts))]), width)
+
+
+def _parts(entry: Entry) -> str | None:
+    """Return the parts of a reservation that an entry makes, draws or returns; raises `ValueError`."""
+    if entry.kind == RESERVATION:
+        return f"1-{sum(count for count, _ in read_body(entry.kind, entry.body).parts)}"
+    return ranges.text(read_body(entry.kind, entry.body).parts) if entry.kind in (ROUNDS, RETURN) else None
+
+
+def _cell(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -1,0 +1,254 @@
+"""Replaying the journal: verify every digest and the order of entries, and recompute all balances.
+
+Entries are streamed in order.  Charges are added in batches to balances in a temporary file, which
+must end with the root that the chain holds and the nodes that the ledger stores.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+from dpaccount.errors import DpaccountError, LedgerError
+from dpaccount.ledger.balances import changes, segment_tree
+from dpaccount.ledger.balances.bodies import ChargeBody, ScopeBody, Spending, read_body, steps_of
+from dpaccount.ledger.balances.budget import Budget, read_budget
+from dpaccount.ledger.balances.state import Nodes, State
+from dpaccount.ledger.balances.step_functions import Step
+from dpaccount.ledger.entry import BUDGET, CHANGING, CHARGE, KINDS, RELEASE, RESERVATION, Entry
+from dpaccount.ledger.journal.entries import facts_of
+from dpaccount.ledger.stores.group_commit import MAX_CHARGES
+from dpaccount.ledger.stores.rows import TABLES, Rows
+
+Bad = int | str  #: the number of an entry, or ``head``, ``totals``, ``file``
+
+ALONE: Final = 1000  #: charges whose roots are each compared; after them one in `TOGETHER` is
+TOGETHER: Final = 4_000
+NO_ROOM: Final = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN")  #: errors of a temporary file
+BAD_ENTRY: Final = (DpaccountError, ValueError)  #: what reading or applying an entry raises if it is wrong
+
+
+class Added(NamedTuple):
+    """What a charge adds to the balances, and to which of them."""
+
+    steps: list[Step]
+    where: ChargeBody
+
+
+class Fault(Exception):  # noqa: N818 - not an error: the result of a search
+    """The first thing that is wrong with a ledger."""
+
+    def __init__(self, where: Bad) -> None:
+        super().__init__(str(where))
+        self.where = where
+
+
+def first_bad(rows: Rows) -> Bad | None:
+    """Return the first thing that is wrong: an entry that was changed or is missing, or a part; or None."""
+    try:
+        with scratch() as ours:
+            replayed(rows, ours)
+            if differ(ours, rows):
+                raise Fault("totals")
+    except Fault as found:
+        return found.where
+    bad = unlawful(rows)
+    return bad if bad is not None or rows.sound() else "file"
+
+
+def differ(ours: Rows, theirs: Rows) -> bool:
+    """Return whether two stores hold different balances."""
+    return any(mine != other for mine, other in _side_by_side(ours.nodes(), theirs.nodes()))
+
+
+def unlawful(rows: Rows) -> int | None:
+    """Return the first entry that its role may not write, or that names another role than the server saw."""
+    number = rows.unlawful()
+    return _misattributed(rows) if number is None else number
+
+
+def _misattributed(rows: Rows) -> int | None:
+    """Return the first entry that names another role than the server saw, or that cannot be parsed.
+
+    The content of a release is the author's own: a `role` in it does not name the writer.
+    """
+    for entry, role in rows.written():
+        try:
+            facts = facts_of(entry)
+        except LedgerError:
+            return entry.number
+        if facts.get("role", role) != role and entry.kind != RELEASE:
+            return entry.number
+    return None
+
+
+def replayed(rows: Rows, scratch: Rows) -> "Chain":
+    """Verify the chain and its head and recompute balances in `scratch`; raises `Fault` at a fault."""
+    chain = chain_of(rows.entries(), scratch)
+    last, head = rows.head()
+    if (last, head) != (chain.at.number, chain.at.digest):
+        raise Fault(chain.at.number + 1 if last > chain.at.number else "head")
+    return chain
+
+
+def chain_of(entries: Iterable[Entry], scratch: Rows) -> "Chain":
+    """Verify a chain of entries and recompute its balances in `scratch`; raises `Fault` at a fault."""
+    chain: Chain | None = None
+    for entry in entries:
+        try:
+            chain = Chain.begin(entry, scratch) if chain is None else chain.take(entry)
+        except BAD_ENTRY:
+            raise Fault(0 if chain is None else chain.at.number + 1) from None
+    if chain is None:
+        raise Fault(0)
+    chain.add_up()
+    return chain
+
+
+class Chain:
+    """The entries verified so far, and a batch of charges that are not yet added to the balances.
+
+    `at` is the last entry; `state` has the balances before that batch.
+    """
+
+    def __init__(self, at: Entry, budget: Budget, state: State, scratch: Nodes, alone: int) -> None:
+        self.at, self.budget, self.state, self._scratch, self._alone = at, budget, state, scratch, alone
+        self._bodies: dict[int, str] = {}  #: of reservations, by entry
+        self._kept: list[tuple[Entry, Added]] = []
+        self._taken = 0
+
+    @classmethod
+    def begin(cls, first: Entry, scratch: Nodes) -> "Chain":
+        """Return the chain of entry 0 alone; raises `ValueError` for any other entry."""
+        if first.kind != BUDGET or not first.begins():
+            raise ValueError
+        budget = read_budget(first.body)
+        nothing = segment_tree.nothing(budget.width).text
+        if first.root != nothing:
+            raise ValueError
+        return cls(first, budget, State(nothing, budget.width, scratch.node), scratch, ALONE)
+
+    def take(self, entry: Entry) -> "Chain":
+        """Verify the next entry; raises `ValueError` or `DpaccountError` if it does not follow."""
+        if entry.number != self.at.number + 1 or not entry.follows(self.at.digest):
+            raise ValueError
+        if entry.kind == BUDGET:  # only entry 0 is one
+            raise ValueError
+        if entry.kind == CHARGE:
+            self._wait(entry)
+        elif (
+            entry.root is None or self.at.root is None
+        ):  # charges that were added together: the last has the root
+            raise ValueError
+        elif entry.kind in CHANGING:
+            self._change(entry)
+        elif entry.kind not in KINDS or entry.root != self.at.root:
+            raise ValueError
+        self.at = entry
+        enough = self._taken <= self._alone or len(self._kept) >= TOGETHER
+        if self._kept and enough and entry.root is not None:
+            self.add_up()
+        return self
+
+    def add_up(self) -> None:
+        """Add the batch; its last root must match, and every limit must hold."""
+        kept, self._kept = self._kept, []
+        if not kept:
+            return
+        before = self.state.text
+        if not self._adds(kept):
+            self.state = State(before, self.budget.width, self._scratch.node)
+            run: list[tuple[Entry, Added]] = []
+            for one in kept:  # find the one that is wrong
+                run.append(one)
+                if one[0].root is not None:
+                    if not self._adds(run):
+                        raise Fault(run[0][0].number)  # any of them: what is left ends with a root
+                    run = []
+            if run:  # no entry after them has their root
+                raise Fault(run[0][0].number)
+        self._check_fits({charge.where.scope for _, charge in kept})
+        self.state.keep(self._scratch)
+
+    def _wait(self, entry: Entry) -> None:
+        """Put a charge into the batch, whose charges are all of one year."""
+        charge = read_charge(entry, self.budget.width)
+        _, first = self._kept[0] if self._kept else (entry, charge)
+        if self.state.register.digest and first.where.year != charge.where.year:
+            self.add_up()
+        if len(self._kept) > TOGETHER + MAX_CHARGES:
+            raise ValueError  # no commit has so many charges, of which the last has a root
+        self._kept.append((entry, charge))
+        self._taken += 1
+
+    def _change(self, entry: Entry) -> None:
+        self.add_up()
+        self._bodies[entry.number] = entry.body
+        body = changes.apply(self.state, self.budget, entry.kind, entry.number, self._body)
+        if entry.kind != RESERVATION:  # only reservations are read again
+            del self._bodies[entry.number]
+        if entry.root != self.state.text:
+            raise Fault(entry.number)
+        self._check_fits({body.scope if isinstance(body, Spending | ScopeBody) else None})
+        self.state.keep(self._scratch)
+
+    def _body(self, number: int) -> str:
+        if number not in self._bodies:
+            raise ValueError(f"entry {number} is no reservation")
+        return self._bodies[number]
+
+    def _adds(self, charges: list[tuple[Entry, Added]]) -> bool:
+        """Add charges; return whether they are allowed and lead to the root of the last of them."""
+        wanted = charges[-1][0].root
+        try:
+            for where, functions in together(charge for _, charge in charges):
+                changes.charged(self.state, where, functions, self._body)
+        except BAD_ENTRY:
+            return False
+        return self.state.text == wanted
+
+    def _check_fits(self, scopes: set[str | None]) -> None:
+        if any(changes.over(self.state, self.budget, scope) is not None for scope in scopes):
+            raise Fault("totals")
+
+
+def read_charge(entry: Entry, width: int) -> Added:
+    """Return what a charge adds; raises `ValueError` for a body that no charge has."""
+    body: ChargeBody = read_body(CHARGE, entry.body)
+    return Added(steps_of(body.steps, width), body)
+
+
+def together(charges: Iterable[Added]) -> list[tuple[ChargeBody, list[list[Step]]]]:
+    """Return the steps of all charges with the same scope, cohort and units, next to the first of them."""
+    alike: dict[tuple[Any, ...], tuple[ChargeBody, list[list[Step]]]] = {}
+    for steps, where in charges:
+        units = None if where.units is None else tuple(where.units)
+        alike.setdefault((where.scope, where.cohort, units), (where, []))[1].append(steps)
+    return list(alike.values())
+
+
+@contextmanager
+def scratch() -> Iterator[Rows]:
+    """Provide an empty temporary database, which is deleted when it is closed."""
+    connection = sqlite3.connect("", isolation_level=None)
+    try:
+        connection.execute("BEGIN")
+        connection.execute(TABLES[-1])
+        yield Rows(connection, "the temporary file of totals")
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorname", "").startswith(NO_ROOM):
+            raise LedgerError(
+                f"the totals cannot be added up ({error}); make room for temporary files"
+            ) from None
+        raise  # an error of the ledger itself
+    finally:
+        connection.close()
+
+
+def _side_by_side(
+    ours: Iterator[tuple[int, object]], theirs: Iterator[tuple[int, object]]
+) -> Iterator[tuple[object, object]]:
+    for mine in ours:
+        yield mine, next(theirs, None)
+    for other in theirs:
+        yield None, other

@@ -1,0 +1,104 @@
+"""The last entry of the chain, whose root authenticates the balances that charges are decided on.
+
+When a ledger is opened, the last entry is verified against the head and the entry before it; from
+then on each new entry is verified, one by one.  Balances that a charge reads must match the root of
+the last entry (`dpaccount.ledger.balances`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dpaccount.errors import LedgerError, damaged
+from dpaccount.ledger.balances.segment_tree import Opened
+from dpaccount.ledger.balances.state import State
+from dpaccount.ledger.entry import ARRANGING, BUDGET, CHANGING, CHARGE, FORFEIT, KINDS, RELEASE, Entry
+from dpaccount.ledger.stores.rows import Rows
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The totals after the entry `at`, of `width` amounts."""
+
+    at: Entry
+    width: int
+    signed: Entry | None = (
+        None  #: the last entry, other than a release, if known: it says on which server it was written
+    )
+    forfeited: int = 0  #: the number of the last forfeit among the verified entries
+
+    @property
+    def text(self) -> str:
+        """Return the line that authenticates the balances."""
+        return self.at.root or ""
+
+    def state(self, fetch: Callable[[int], Any], opened: dict[int, Opened] | None = None) -> State:
+        """Return the balances; raises `LedgerError` for a malformed root."""
+        return State(self.at.root, self.width, fetch, opened)
+
+    def followed(self, rows: Rows) -> "Totals":
+        """Verify later entries and return the totals after the last; raises `LedgerError` for a bad chain."""
+        found = rows.entries(self.at.number)
+        at = next(found, None)
+        if at != self.at:
+            raise _broken()
+        after = self
+        for entry in found:
+            after = after.next(_next(after.at, entry))
+            if entry.kind in ARRANGING:
+                _check_lawful(rows)
+        if rows.head() != (after.at.number, after.at.digest) or after.at.root is None:
+            raise _broken()
+        return after
+
+    def next(self, entry: Entry) -> "Totals":
+        """Return the totals after the next entry."""
+        signed = self.signed if entry.kind == RELEASE else entry
+        forfeited = entry.number if entry.kind == FORFEIT else self.forfeited
+        return Totals(entry, self.width, signed, forfeited)
+
+
+def totals(rows: Rows, width: int) -> Totals:
+    """Return the totals at the end of the chain; raises `LedgerError` if its last entry was changed."""
+    last, head = rows.head()
+    end = rows.entry(last) if isinstance(last, int) else None
+    if end is None or end.digest != head or end.root is None:
+        raise _broken()
+    before = rows.entry(end.number - 1)
+    _check_known(end)
+    if not (end.begins() if before is None else end.follows(before.digest)):
+        raise _broken()
+    _check_lawful(rows)
+    return Totals(end, width, None if end.kind == RELEASE else end)
+
+
+def _next(at: Entry, entry: Entry) -> Entry:
+    _check_known(entry)
+    if at.root is None or entry.root is None:  # charges that were added together: the last has the root
+        kept = entry.kind == CHARGE
+    else:
+        kept = entry.kind in CHANGING or entry.root == at.root
+    if entry.number != at.number + 1 or not entry.follows(at.digest) or not kept:
+        raise _broken()
+    return entry
+
+
+def _check_known(entry: Entry) -> None:
+    if entry.kind == BUDGET and entry.number:
+        raise _broken()
+    if entry.kind not in KINDS:
+        raise LedgerError(
+            f"entry {entry.number} is of a kind that this program does not know; use the one that wrote it"
+        )
+
+
+def _check_lawful(rows: Rows) -> None:
+    number = rows.unlawful()
+    if number is not None:
+        raise LedgerError(
+            f"entry {number} arranges the ledger, and its role may not; show its owner `dpaccount ledger log`"
+        )
+
+
+def _broken() -> LedgerError:
+    return damaged("the ledger's chain is broken")

@@ -1,0 +1,240 @@
+"""Requests to a ledger: converts a theorem or a plan into exact amounts for each unit."""
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from dpaccount.accounting.gdp_of_plan import over_units
+from dpaccount.accounting.measures import MEASURES, Amounts, Measure
+from dpaccount.documents import canonical
+from dpaccount.errors import InputError
+from dpaccount.ledger.balances.budget import Budget, one_line
+from dpaccount.ledger.balances.step_functions import LAST_UNIT, MOST_PARTS, Cover, Step, spent_on, total, zero
+from dpaccount.ledger.entry import digest
+from dpaccount.plan.event_base import Event
+from dpaccount.plan.events import Plan
+from dpaccount.proof import ANYONE, Private, Theorem
+from dpaccount.proof.derivation import curve_json, digest_of
+
+AMOUNT_BITS = 128  #: significant bits of an amount that is rounded up
+MOST_EVENTS = 50  #: of a plan whose events are stored in the entry
+MOST_PIECES = 1000  #: events of a plan whose runs are reserved one by one
+MAX_DENOMINATOR_BITS = 2048  #: keeps sums below the 4300 digits that Python parses
+
+
+@dataclass(frozen=True)
+class Request:
+    """A requested charge.
+
+    `facts` are stored in its entry, equal requests have the same `digest`, `steps` are its amounts
+    over the units.  If the ledger's measure has no bound, `steps` is None and `takers` are measures
+    that have one.  A reservation has `parts` (number, amounts of each).  `asked`: when it was made.
+    """
+
+    facts: dict[str, Any]
+    digest: str
+    steps: list[Step] | None
+    takers: list[str]
+    parts: list[tuple[int, list[Step]]] | None = None
+    asked: float = field(default_factory=time.monotonic, compare=False)
+
+    def within(
+        self, scope: str | None, cohort: str | None = None, units: list[Cover] | None = None
+    ) -> "Request":
+        """Return the same request in a scope, charged to a cohort of these units."""
+        options: dict[str, Any] = {
+            "scope": scope,
+            "cohort": cohort,
+            "units": units and [list(one) for one in units],
+        }
+        named = {name: value for name, value in options.items() if value is not None}
+        if not named:
+            return self
+        return replace(self, facts={**self.facts, **named}, digest=digest([self.digest, named]))
+
+
+def of_theorem(
+    budget: Budget, theorem: Theorem, purpose: str, cover: Cover | None, reads: int | None = None
+) -> Request:
+    """Return the request to charge a theorem; parameters and errors are as in `Ledger.charge`."""
+    fact = theorem.conclusion
+    if not isinstance(fact, Private):
+        raise InputError(f"a {type(fact).__name__} statement has no cost", "charge a privacy statement")
+    _same_relation(budget, fact.relation)
+    reach = _reach(fact, cover, reads)
+    proof = digest_of(theorem)
+    facts = {
+        "purpose": one_line("purpose", purpose),
+        "subject": fact.subject,
+        "curve": curve_json(fact.curve),
+        "observer": fact.observer,
+        "theorem": proof,
+    }
+    identity = digest([proof, None if reach is None else list(reach)])
+    amounts = budget.measure.of_curve(fact.curve)
+    if amounts is None:
+        return Request(facts, identity, None, _takers(lambda kind: kind.of_curve(fact.curve) is not None))
+    return Request(facts, identity, spent_on(reach, tuple(map(short, amounts))), [])
+
+
+def of_plan(budget: Budget, plan: Plan, purpose: str, by: str | None = None) -> Request:
+    """Return the request to charge `plan` to a ledger with this `budget`, as one charge.
+
+    `purpose` and `by` (a name) are lines for the log.  The entry holds up to `MOST_EVENTS` events,
+    of a longer plan only the digest.  Raises `InputError` for another relation.
+    """
+    _same_relation(budget, plan.relation.value)
+    parts = [part for event in plan.events for part in _pieces(event)]
+    kinds = {id(event): event for _, event in parts}  # many covers may share one event
+    facts: dict[str, Any] = {"purpose": one_line("purpose", purpose), "events": len(plan.events)}
+    if len(plan.events) <= MOST_EVENTS:
+        facts["plan"] = [_as_json(event) for event in plan.events]
+    if by is not None:
+        facts["by"] = one_line("name of who charges", by)
+    identity = _digest(parts, kinds)
+    bounds = {mark: budget.measure.of_event(event) for mark, event in kinds.items()}
+    amounts = {mark: tuple(map(short, one)) for mark, one in bounds.items() if one is not None}
+    if len(amounts) < len(bounds):
+        able = _takers(lambda kind: all(kind.of_event(event) is not None for event in kinds.values()))
+        return Request(facts, identity, None, able)
+    return Request(facts, identity, _paid(budget, parts, amounts), [])
+
+
+def _paid(budget: Budget, parts: list[tuple[Cover | None, Event]], amounts: dict[int, Amounts]) -> list[Step]:
+    """Return the sum of events' amounts for each unit, but one composed μ² for all its events."""
+    if len(parts) == 1 and parts[0][1].count == 1:
+        return spent_on(parts[0][0], amounts[id(parts[0][1])])
+    composed = over_units(parts, MEASURES["gdp"].cost) if budget.measure.amounts[0] == "mu_squared" else None
+    if composed is None:
+        return total((spent_on(cover, amounts[id(event)]) for cover, event in parts), budget.width)
+    nothing = zero(budget.width - 1)
+    beyond = short(composed[-1][1])  # of the last step, without end: a floor for every unit
+    squares = [(unit, (max(short(square), beyond), *nothing)) for unit, square in composed]
+    others = (spent_on(cover, (Fraction(0), *amounts[id(event)][1:])) for cover, event in parts)
+    return total([squares, *others], budget.width)
+
+
+def of_rounds(budget: Budget, plan: Plan, rounds: int | None, purpose: str, by: str | None) -> Request:
+    """Return the request to reserve a plan: `rounds` times the whole, or each run of each event.
+
+    Each part is charged at its own cost: drawn parts are paid for, whichever others are returned.
+    """
+    whole = of_plan(budget, plan, purpose, by)
+    if rounds is not None and type(rounds) is not int:
+        raise InputError(f"{rounds!r} rounds are no whole number", "give one of at least 1")
+    if rounds is not None:
+        pieces = [(rounds, whole)]
+    elif len(plan.events) > MOST_PIECES:
+        raise InputError(
+            f"a plan of more than {MOST_PIECES} events is reserved by --rounds, each the whole of it"
+        )
+    else:
+        singles = ((event.count, replace(event, count=1)) for event in plan.events)
+        pieces = [(count, of_plan(budget, Plan(plan.relation, (one,)), purpose)) for count, one in singles]
+    if not pieces or any(not 1 <= count <= MOST_PARTS for count, _ in pieces):
+        raise InputError(
+            "a reservation has from 1 to 2^53 parts", "give a plan with events, and --rounds of at least 1"
+        )
+    identity = digest(["reservation", rounds, whole.digest])
+    parts = [(count, piece.steps) for count, piece in pieces if piece.steps is not None]
+    if len(parts) < len(pieces):
+        return replace(whole, digest=identity, steps=None)
+    scaled = ([(unit, tuple(count * one for one in cost)) for unit, cost in steps] for count, steps in parts)
+    steps, latest = total(scaled, budget.width), max(piece.asked for _, piece in pieces)
+    return replace(whole, digest=identity, steps=steps, parts=parts, asked=latest)
+
+
+def _same_relation(budget: Budget, relation: str) -> None:
+    if relation != budget.relation:
+        raise InputError(
+            f"the charge is under {relation} and the ledger under {budget.relation}",
+            f"charge a ledger of the relation {relation}",
+        )
+
+
+def _reach(fact: Private, cover: Cover | None, reads: int | None) -> Cover | None:
+    """Return the units that pay (None: all): `cover`, which must contain the theorem's units.
+
+    If the theorem names none, the caller is responsible for the cover, of at least `reads` units.
+    """
+    if cover is None:
+        return None if fact.units in (None, ANYONE) else _within_range(fact.units)
+    first, last = (int(end) if isinstance(end, np.integer) else end for end in cover)
+    if type(first) is not int or type(last) is not int or not 1 <= first <= last:
+        raise InputError(f"the cover {list(cover)} is not a range of units", "use 1 <= first <= last")
+    if fact.units == ANYONE:
+        raise InputError(f"the cover {list(cover)} leaves out units that are read", "give none, for all pay")
+    if fact.units is not None and not (first <= fact.units[0] and fact.units[1] <= last):
+        raise InputError(
+            f"the cover {list(cover)} leaves out units that are read", f"cover {list(fact.units)}"
+        )
+    if fact.units is None and reads is not None and last - first + 1 < reads:
+        raise InputError(
+            f"the cover {list(cover)} has fewer units than may be read", f"cover at least {reads}"
+        )
+    return _within_range((first, last))
+
+
+def _within_range(cover: Cover) -> Cover:
+    if cover[1] > LAST_UNIT:
+        raise InputError("a cover ends beyond the units of a ledger", "they go up to 2^63 - 2")
+    return cover
+
+
+def _pieces(event: Event) -> Iterator[tuple[Cover | None, Event]]:
+    """Yield the parts of an event with their covers, as events without covers."""
+    for cover, times, piece in event.pieces():
+        known = piece if times == 1 else replace(piece, count=times)
+        yield None if cover is None else _within_range(cover), known
+
+
+def _digest(parts: list[tuple[Cover | None, Event]], kinds: dict[int, Event]) -> str:
+    names = {mark: canonical(_as_json(event)) for mark, event in kinds.items()}
+    hasher = hashlib.sha256()
+    for cover, event in parts:
+        hasher.update(b"%s %s\n" % (names[id(event)], str(cover).encode()))
+    return "sha256:" + hasher.hexdigest()
+
+
+def _as_json(value: object) -> Any:
+    if isinstance(value, Event):
+        kind: Any = type(value)
+        return {"event": value.name, **{name: _as_json(getattr(value, name)) for name in _names(kind)}}
+    if isinstance(value, tuple):
+        return [_as_json(item) for item in value]
+    # hexadecimal: decimal conversion of long integers is slow, and limited to 4300 digits
+    return f"{value.numerator:x}/{value.denominator:x}" if isinstance(value, Fraction | int) else value
+
+
+@cache
+def _names(kind: type[Event]) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(kind))
+
+
+def _takers(has_bound: Callable[[Measure], bool]) -> list[str]:
+    """Return the names of the measures in which a charge has a bound."""
+    return [name for name, kind in MEASURES.items() if has_bound(kind)]
+
+
+def short(amount: Fraction) -> Fraction:
+    """Return an amount, rounded up to 128 significant bits if its denominator is unwieldy.
+
+    Decimals and simple fractions stay exact, so ten charges of 1/10 fill a budget of 1.  Other
+    denominators would multiply: an exact sum of 10,000 of them has 10,000 times their digits.
+    """
+    rest = amount.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if rest <= 5000 and amount.denominator.bit_length() <= MAX_DENOMINATOR_BITS:
+        return amount
+    shift = AMOUNT_BITS + amount.denominator.bit_length() - amount.numerator.bit_length()
+    scale = Fraction(2) ** min(shift, MAX_DENOMINATOR_BITS)
+    return math.ceil(amount * scale) / scale

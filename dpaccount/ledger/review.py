@@ -1,0 +1,319 @@
+"""Report on a ledger for reviewers, in one pass over its entries: spent, remaining and refused.
+
+Memory grows only with reservations and drawn charges: each list holds its latest (or largest)
+`MOST` items and their total number.
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Final
+
+from dpaccount.accounting.measures import Amounts
+from dpaccount.exact import printed
+from dpaccount.ledger import summary
+from dpaccount.ledger.balances import changes
+from dpaccount.ledger.balances import ranges as intervals
+from dpaccount.ledger.balances.bodies import Part, PartsBody, ReservationBody, Written, parts_of, read_body
+from dpaccount.ledger.balances.budget import Budget
+from dpaccount.ledger.balances.segment_tree import SpentTree
+from dpaccount.ledger.balances.state import State
+from dpaccount.ledger.balances.step_functions import Step, one_amount, plus, zero
+from dpaccount.ledger.entry import (
+    CHARGE,
+    DRAWING,
+    FORFEIT,
+    REFUSAL,
+    RELEASE,
+    RESERVATION,
+    RESET,
+    RETURN,
+    ROUNDS,
+    Entry,
+)
+from dpaccount.ledger.journal.entries import budget_of, facts_of, first_entry, said
+from dpaccount.ledger.journal.replay import BAD_ENTRY, Bad, first_bad
+from dpaccount.ledger.journal.totals import totals
+from dpaccount.ledger.stores.rows import Rows
+from dpaccount.ledger.stores.store import Store
+
+SCHEMA: Final = "dpaccount/ledger-report/1"
+MOST: Final = 200  #: items in a list
+REPLAYED: Final = 200_000  #: entries up to which balances are recomputed by default
+LISTS: Final = ("refused", "resets", "forfeits", "nodes", "marks")
+COUNTED: Final = ("charges", "refused", "drawn", "returned")  #: counted for each day
+Report = dict[str, Any]
+
+
+def report(url: str, *, replay: bool | None = None) -> Report:
+    """Return a report on the ledger at `url`; every digest is recomputed.
+
+    `replay`: whether to recompute balances too; by default up to `REPLAYED` entries.
+    """
+    store = Store.open(url)
+    try:
+        with store.checked(every=True) as rows:
+            return _report(rows, replay)
+    finally:
+        store.close()
+
+
+def _report(rows: Rows, replay: bool | None) -> Report:  # noqa: FBT001
+    origin = first_entry(rows)
+    budget = budget_of(origin)
+    at = totals(rows, budget.width)
+    state = at.state(rows.node)
+    shown = summary.shown_at(rows, at, budget)
+    worst = summary.worst_unit(budget, SpentTree(state.life, rows.node)) or 1
+    passed = Pass(origin, budget, worst)
+    for entry in rows.entries(1):
+        if not passed.take(entry):
+            break
+    whole = replay if replay is not None else at.at.number <= REPLAYED
+    bad: Bad | None = passed.bad
+    if bad is None and passed.at.digest != at.at.digest:
+        bad = "head"
+    if bad is None and whole:
+        bad = first_bad(rows)
+    waiting = list(changes.open_reservations(state, lambda number: said(rows, number)))
+    return {
+        "schema": SCHEMA,
+        **{name: shown[name] for name in ("budget", "period", "year", "life")},
+        "guaranteed": shown["life"],
+        "replay": {"valid": bad is None, "first_bad": bad, "digests": True, "totals": whole},
+        "scopes": [
+            _standing(None, budget, state.period_tree(), _costs(state, waiting, None)),
+            *(
+                _standing(
+                    name, changes.cap(budget, record), state.scope_tree(record), _costs(state, waiting, name)
+                )
+                for name, record in summary.scopes(state)
+            ),
+        ],
+        "units": units(budget, state.period_tree()),
+        "reservations": _reservations(passed, state, waiting),
+        **passed.answers(),
+        "heads": {"entries": at.at.number, "head": at.at.digest, "root": at.text, "first": origin.digest},
+    }
+
+
+def _standing(name: str | None, budget: Budget, tree: SpentTree, reserved: list[list[Step]]) -> Report:
+    """Return the amounts of a scope (None: the ledger), at the unit that has spent most of it."""
+    unit = summary.worst_unit(budget, tree) or 1
+    spent = tree.at(unit)
+    later = zero(budget.width)
+    for steps in reserved:
+        later = plus(later, at_unit(steps, unit, budget.width))
+    committed = tuple(map(Fraction.__sub__, spent, later))
+    return {
+        "scope": name,
+        "unit": budget.unit,
+        "relation": budget.relation,
+        "cap": {"epsilon": budget.as_json()["epsilon"], "delta": budget.as_json()["delta"]},
+        "worst_unit": unit,
+        "committed": summary.amounts(budget, committed),
+        "reserved": summary.amounts(budget, later),
+        "spent": summary.amounts(budget, tree.root.peak),
+        "remaining": summary.amounts(budget, budget.room(tree.root.peak), up=False),
+    }
+
+
+def _costs(state: State, waiting: Iterable[Any], scope: str | None) -> list[list[Step]]:
+    """Return the cost of the open parts of reservations in a scope or below it (None: in all)."""
+    return [
+        steps
+        for _, body, left in waiting
+        if scope is None or f"{body.scope}/".startswith(f"{scope}/")
+        for steps in changes.cost_of(parts_of(body, state.width), left)
+    ]
+
+
+def units(budget: Budget, tree: SpentTree) -> Report:
+    """Return up to `MOST` ranges of units with the largest shares of the budget spent, by unit."""
+    largest = list(islice(tree.largest(lambda spent: summary.share(budget, spent)), MOST + 1))
+    joined: list[tuple[int, int, Amounts]] = []
+    for first, last, spent in sorted(largest[:MOST]):
+        if joined and joined[-1][1:] == (first - 1, spent):
+            joined[-1] = joined[-1][0], last, spent
+        else:
+            joined.append((first, last, spent))
+    rows = [{"first": first, "last": last, **_named(budget, spent)} for first, last, spent in joined]
+    return {"rows": rows, "more": len(largest) > MOST}
+
+
+def _reservations(passed: "Pass", state: State, waiting: Iterable[Any]) -> Report:
+    left = {number: ranges for number, _, ranges in waiting}
+    rows = []
+    for number, line in islice(reversed(passed.reserved.items()), MOST):
+        still = left.get(number, [])
+        drawn = line["parts"] - intervals.count(still) - line["returned"]
+        rows.append({**line, "drawn": drawn, "open": intervals.text(still)})
+    return {"rows": rows, "all": len(passed.reserved)}
+
+
+@dataclass
+class Pass:
+    """Collects facts entry by entry; `worst` is the unit whose spending is tracked over time."""
+
+    at: Entry
+    budget: Budget
+    worst: int
+    bad: int | None = None
+    days: dict[str, Report] = field(default_factory=dict)
+    reserved: dict[int, Report] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Start with empty lists and sums."""
+        self._sum = zero(self.budget.width)
+        self._costs: dict[int, list[Part]] = {}
+        self._lists = {kind: deque[Report](maxlen=MOST) for kind in LISTS}
+        self._counts: Counter[str] = Counter()
+        self._charges: dict[int, int] = {}  #: number of a mark to that of its charge
+
+    def take(self, entry: Entry) -> bool:
+        """Process the next entry; if it does not continue the chain, set `bad`, return False."""
+        facts: Report = {}
+        try:
+            good = entry.number == self.at.number + 1 and entry.follows(self.at.digest)
+            if good:
+                facts = facts_of(entry)
+                self._gather(entry, facts)
+        except BAD_ENTRY:
+            good = False
+        if not good:
+            self.bad = self.at.number + 1
+            return False
+        self.at = entry
+        return True
+
+    def answers(self) -> Report:
+        """Return spending by day and the lists, as the report holds them."""
+        spending = [
+            {
+                "day": day,
+                **line,
+                "spent": None if line["spent"] is None else _named(self.budget, line["spent"]),
+            }
+            for day, line in sorted(_shorter(self.days).items())
+        ]
+        lists = {
+            name: {"rows": list(items), "all": self._counts[name]} for name, items in self._lists.items()
+        }
+        return {"spending": {"of_unit": self.worst, "rows": spending}, **lists}
+
+    def _gather(self, entry: Entry, facts: Report) -> None:
+        day = str(facts.get("time", ""))[:10]
+        line = self.days.setdefault(day, {**dict.fromkeys(COUNTED, 0), "spent": None})
+        if entry.kind == CHARGE:
+            line["charges"] += 1
+            self._spend(at_written(read_body(CHARGE, entry.body).steps, self.worst))
+        elif entry.kind in (RESERVATION, ROUNDS, RETURN):
+            self._of_reservation(entry, facts, line)
+        elif entry.kind == REFUSAL:
+            line["refused"] += 1
+            self._note("refused", entry, facts, ("purpose", "by", "scope", "key", "reason"))
+        elif entry.kind == RESET:
+            self._note("resets", entry, facts, ("reason", "by"))
+        elif entry.kind == FORFEIT:
+            self._spend(at_written(read_body(FORFEIT, entry.body).steps, self.worst))
+            self._note("forfeits", entry, facts, ("reason", "by"))
+        elif entry.kind in (DRAWING, RELEASE):
+            self._of_drawing(entry, facts, line)
+        line["spent"] = self._sum
+
+    def _of_reservation(self, entry: Entry, facts: Report, line: Report) -> None:
+        if entry.kind == RESERVATION:
+            line["charges"] += 1
+            body: ReservationBody = read_body(RESERVATION, entry.body)
+            parts = self._costs[entry.number] = parts_of(body, self.budget.width)
+            named = {name: facts.get(name) for name in ("purpose", "by", "scope")}
+            total = changes.total_of(parts)
+            self.reserved[entry.number] = {
+                "entry": entry.number,
+                "key": entry.key,
+                **named,
+                "parts": total,
+                "returned": 0,
+            }
+            for steps in changes.cost_of(parts, [(1, total)]):
+                self._sum = plus(self._sum, at_unit(steps, self.worst, self.budget.width))
+            return
+        taken: PartsBody = read_body(entry.kind, entry.body)
+        number, which = taken.reservation, intervals.read(taken.parts)
+        line["drawn" if entry.kind == ROUNDS else "returned"] += intervals.count(which)
+        self._note("marks", entry, {**facts, "parts": intervals.text(which)}, ("reservation", "parts", "by"))
+        if entry.kind == RETURN:
+            if number not in self._costs:
+                raise ValueError(f"entry {number} is no reservation")
+            self.reserved[number]["returned"] += intervals.count(which)
+            for steps in changes.cost_of(self._costs[number], which):
+                back = at_unit(steps, self.worst, self.budget.width)
+                self._sum = tuple(map(Fraction.__sub__, self._sum, back))
+
+    def _of_drawing(self, entry: Entry, facts: Report, line: Report) -> None:
+        """Count a draw; for a charge in parts, also list the drawn node."""
+        about = entry.about or 0
+        charge = self._charges.get(about, about)
+        if entry.kind == DRAWING:
+            line["drawn"] += 1
+            self._charges.pop(about, None)
+            self._charges[entry.number] = charge
+        elif "part" in facts:
+            _, key, part = facts["part"]
+            self._note(
+                "nodes", entry, {"charge": charge, "key": key, "part": str(part)}, ("charge", "key", "part")
+            )
+
+    def _note(self, name: str, entry: Entry, facts: Report, names: tuple[str, ...]) -> None:
+        self._counts[name] += 1
+        what = {"entry": entry.number, "kind": entry.kind, "time": facts.get("time")}
+        chosen = {key: facts.get(key) for key in names}
+        self._lists[name].append({**what, **chosen, "head": entry.digest})
+
+    def _spend(self, text: str | None) -> None:
+        if text is not None:
+            self._sum = plus(self._sum, _amounts(text))
+
+
+def at_unit(steps: list[Step], unit: int, width: int) -> Amounts:
+    """Return the value of a step function at a unit."""
+    value = zero(width)
+    for first, amounts in steps:
+        if first > unit:
+            break
+        value = amounts
+    return value
+
+
+def at_written(steps: Written, unit: int) -> str | None:
+    """Return the value of a serialised step function at a unit; None for zero."""
+    value = None
+    for first, text in steps:
+        if first > unit:
+            break
+        value = text
+    return value
+
+
+@lru_cache(maxsize=4096)
+def _amounts(text: str) -> Amounts:
+    return tuple(map(one_amount, text.split(" ")))
+
+
+def _named(budget: Budget, amounts: Amounts) -> Report:
+    names = zip(budget.measure.amounts, amounts, strict=True)
+    return {name: printed(amount, up=True) for name, amount in names}
+
+
+def _shorter(days: dict[str, Report]) -> dict[str, Report]:
+    """Return the days; if too many, merged into months: counts summed, `spent` at the end."""
+    if len(days) <= 2 * MOST:
+        return days
+    months: dict[str, Report] = {}
+    for day, line in sorted(days.items()):
+        month = months.setdefault(day[:7], dict.fromkeys(line, 0))
+        months[day[:7]] = {name: line[name] if name == "spent" else month[name] + line[name] for name in line}
+    return months

@@ -1,1 +1,0 @@
-"""Where a ledger's rows live: one SQLite file, under one name, on one host, one writer at a time."""

@@ -1,0 +1,1 @@
+"""The stores: SQLite files and PostgreSQL schemas, their transactions, locks and connections."""

@@ -1,0 +1,209 @@
+"""Validates the place of a ledger's file: one file, one name, one host.
+
+SQLite keeps a log and its index next to the file and finds them by the file's name.  Under two
+names (a hard link, a file mounted into two containers) there are two logs, and each name could
+spend the whole budget; on a file system shared by two hosts, each host has its own index.  Such
+places are refused before anything is opened.
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+from urllib.parse import parse_qsl
+
+from dpaccount.errors import InputError, LedgerError
+from dpaccount.ledger.stores.server_address import SCHEMES, ServerAddress, server_address
+
+Identity = tuple[int, int]  #: device and inode of a file
+
+PROC: Final = Path("/proc/self")
+#: types of file system that several hosts may write at once, as Linux names them
+SHARED: Final = re.compile(
+    r"9p|afs|beegfs|ceph|cifs|coda|davfs|drvfs|fuse|fuseblk|gfs2?|glusterfs|gpfs|lustre|ncpfs|nfs4?|ocfs2|orangefs"
+    r"|prl_fs|pvfs2|smb2|smb3|smbfs|vboxsf|virtiofs|vmhgfs"
+)
+LOGS: Final = ("-wal", "-shm", "-journal")  #: suffixes of SQLite's files next to a database
+LOCKS: Final = ("-next", "-line")  #: suffixes of the lock files of `fair_lock`
+BESIDE: Final = (*LOGS, *LOCKS)
+_HINT: Final = "write it as sqlite:///file.db"
+
+
+@dataclass(frozen=True)
+class Address:
+    """A parsed file URL: the file, whether a shared file system is trusted, the witness file."""
+
+    path: Path
+    trusted: bool = False
+    witness: Path | None = None
+
+    @property
+    def resolved(self) -> Path:
+        """Return the path without symbolic links, as SQLite opens it; its log is next to it."""
+        return Path(os.path.realpath(self.path))
+
+
+def address(url: str) -> Address | ServerAddress:
+    """Parse a ledger's URL or ``.db`` path; no `InputError` repeats it: it may hold a password."""
+    scheme, separator, rest = url.partition("://")
+    if not separator and url.endswith(".db"):
+        scheme, rest = "sqlite", f"/{url}"
+    if scheme in SCHEMES:
+        return server_address(url)
+    if not scheme.isidentifier() or "\n" in url:
+        raise InputError("the ledger's URL cannot be read", _HINT)
+    if scheme != "sqlite":
+        raise InputError(
+            "the ledger's URL names an unknown kind of database", "use sqlite:///file.db, or postgresql://"
+        )
+    host, slash, rest = rest.partition("/")
+    name, _, query = rest.partition("?") if separator else (rest, "", "")
+    if host or not slash or name in ("", ":memory:") or "\0" in name or name.startswith(("file:", ":")):
+        raise InputError("the ledger's URL does not name one file", _HINT)
+    _check_name(Path(name))
+    if any("\ud800" <= one <= "\udfff" for one in name):
+        raise InputError("the name of the ledger's file is no text", "give it another name")
+    pairs = parse_qsl(query, keep_blank_values=True)
+    options, witness = dict(pairs), dict(pairs).pop("witness", None)
+    allowed = {"shared": "trusted", "witness": witness}
+    invalid = any(allowed.get(one) != value for one, value in pairs)
+    if invalid or len(options) < len(pairs) or (query and not pairs):
+        raise InputError(
+            "the ledger's URL asks for what no ledger has", "it may end in ?shared=trusted or ?witness=FILE"
+        )
+    if witness is not None and (not witness or "\0" in witness):
+        raise InputError("the ledger's URL names no witness", "write ?witness=FILE")
+    return Address(Path(name), "shared" in options, None if witness is None else Path(witness))
+
+
+def file_address(url: str) -> Address:
+    """Parse the URL of a ledger's file; raises `InputError` for a server's."""
+    where = address(url)
+    if isinstance(where, ServerAddress):
+        raise InputError("this is done to files alone", "give a ledger's file, as sqlite:///file.db")
+    return where
+
+
+@lru_cache(maxsize=64)  # called before every commit
+def companions(path: Path) -> tuple[Path, ...]:
+    """Return the log, its index and the journal that SQLite keeps next to a database."""
+    return tuple(path.with_name(path.name + suffix) for suffix in LOGS)
+
+
+@lru_cache(maxsize=64)
+def locks(path: Path) -> tuple[Path, ...]:
+    """Return the lock files of the next writer and of the current writer."""
+    return tuple(path.with_name(path.name + suffix) for suffix in LOCKS)
+
+
+def identity(path: Path) -> Identity | None:
+    """Return the device and inode at `path` now, or None."""
+    return identity_and_names(path)[0]
+
+
+def identity_and_names(path: Path) -> tuple[Identity | None, int]:
+    """Return the device and inode at `path` now, or None, and the number of hard links."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - before every commit; Path.stat takes twice as long
+    except OSError:
+        return None, 0
+    return (status.st_dev, status.st_ino), status.st_nlink
+
+
+def check_folder(folder: Path, *, trusted: bool) -> None:
+    """Raise `LedgerError` for a folder on a shared file system, unless that is `trusted`."""
+    with _held(folder) as held:
+        if held is not None and not trusted:
+            _check_kind(folder, _mount(held))
+
+
+def check_file(where: Address) -> None:
+    """Raise `LedgerError` for a file with two hard links, mounted by itself, or shared by hosts."""
+    path = where.resolved
+    _check_name(path)
+    with _held(path) as file, _held(path.parent) as folder:
+        if file is None or folder is None:
+            return  # opening it will raise, with the reason
+        _check_settled(path)
+        mounted = _mount(file)
+        apart = os.fstat(file).st_dev != os.fstat(folder).st_dev
+        if apart or mounted != _mount(folder):
+            raise LedgerError(f"{path} is mounted by itself, apart from its log; mount its folder instead")
+        if not where.trusted:
+            _check_kind(path, mounted)
+
+
+def _check_name(path: Path) -> None:
+    """Raise `InputError` for a name that could be another ledger's log, index or lock file."""
+    if path.name.endswith(BESIDE):
+        raise InputError(
+            f"{path.name} is named as what stands beside a ledger ({', '.join(BESIDE)})",
+            "give it another name",
+        )
+
+
+def check_names(path: Path, names: int) -> None:
+    """Raise `LedgerError` for a file with more than one name (`names` hard links)."""
+    if names > 1:
+        raise LedgerError(
+            f"{path} has {names} names (hard links), each of which could spend the budget; keep one, remove"
+            " the others"
+        )
+
+
+def _check_settled(path: Path) -> None:
+    for _ in range(5):  # a ledger being created has its draft as a second link for a moment
+        if path.stat().st_nlink == 1:
+            return
+        time.sleep(0.02)
+    check_names(path, path.stat().st_nlink)
+
+
+def _check_kind(path: Path, mount: str) -> None:
+    kind = _kind(mount)
+    if SHARED.fullmatch(kind.split(".")[0]):
+        raise LedgerError(
+            f"{path} is on a shared file system ({kind}), where two hosts overspend; move it to a local disk,"
+            " or end the URL in ?shared=trusted if one host alone ever opens it"
+        )
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[int | None]:
+    """Yield a descriptor that does not open the file (closing it would drop SQLite's locks)."""
+    try:
+        held = os.open(path, getattr(os, "O_PATH", os.O_RDONLY) if path.is_dir() else _PATH_ONLY)
+    except OSError:
+        yield None
+        return
+    try:
+        yield held
+    finally:
+        os.close(held)
+
+
+_PATH_ONLY: Final = getattr(os, "O_PATH", os.O_DIRECTORY)  #: without O_PATH no file is checked
+
+
+def _mount(held: int) -> str:
+    """Return the mount ID of a descriptor, or an empty string where it is not known."""
+    try:
+        lines = (PROC / "fdinfo" / str(held)).read_text().splitlines()
+    except OSError:
+        return ""
+    return next((line.split()[1] for line in lines if line.startswith("mnt_id:")), "")
+
+
+def _kind(mount: str) -> str:
+    """Return the file system type of a mount ID, or an empty string where it is not known."""
+    try:
+        lines = (PROC / "mountinfo").read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    found = (line for line in lines if mount and line.split(" ", 1)[0] == mount)
+    return next((line.partition(" - ")[2].split(" ")[0] for line in found), "")

@@ -1,0 +1,294 @@
+"""SQLite connections to a ledger's file: one thread at a time, none shared with a forked process.
+
+SQLite keeps lock state in memory, one record per file.  A child that inherits it believes that it
+holds its parent's locks, and loses its log when the parent closes; so none is open across a fork.
+
+Every commit is on the disk (write-ahead log, ``synchronous=EXTRA``) before it returns.  After a
+second without writes a checkpoint moves the log into the file: a copy of the file lacks little.
+"""
+
+import ctypes
+import os
+import shutil
+import sqlite3
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+from weakref import WeakSet
+
+from dpaccount.errors import MAY_BE_WHOLE, LedgerError
+from dpaccount.ledger.stores.connection_pool import Pool, Process
+from dpaccount.ledger.stores.file_checks import (
+    Address,
+    Identity,
+    check_names,
+    companions,
+    identity,
+    identity_and_names,
+)
+from dpaccount.noise import process
+
+BUSY_SECONDS: Final = 60.0  #: timeout of writers, for the fair lock and SQLite's lock together
+IDLE_SECONDS: Final = 1.0  #: without writes, before a checkpoint
+
+_TROUBLE: Final = {
+    "BUSY": "was held by other processes for {wait:.0f} s and nothing was changed; try again",
+    "CANTOPEN": "cannot be opened; give a file that can be read and written",
+    "ERROR": "is not a ledger; make one with `dpaccount ledger init`",
+    "FULL": "has no room on its disk; make room and try again",
+    "IOERR": f"cannot be read or written; {MAY_BE_WHOLE}",
+    "NOTADB": "is not a ledger; make one with `dpaccount ledger init`",
+    "PERM": "cannot be opened; give a file that can be read and written",
+    "READONLY": "cannot be written; give a ledger in a writable file and folder",
+}
+_OPEN: Final[WeakSet["FileConnection"]] = WeakSet()  #: including inherited ones
+
+
+def trouble(error: Exception) -> str:
+    """Translate a database error into the end of a sentence."""
+    name = getattr(error, "sqlite_errorname", None) or "SQLITE_CORRUPT"
+    text = _TROUBLE.get(name.split("_")[1], f"reads as damaged; {MAY_BE_WHOLE}")
+    return text.format(wait=BUSY_SECONDS)
+
+
+@dataclass(eq=False)
+class FileConnection:
+    """An open connection of one process, and the identities of its file, log and log index."""
+
+    connection: sqlite3.Connection
+    path: Path
+    file: Identity | None
+    log: Identity | None
+    index: Identity | None  #: holds SQLite's locks
+    process: Process
+
+    def close(self) -> None:
+        """Close the connection; leak it if its paths lead to other files now.
+
+        The last close checkpoints the log and deletes it by name, which could hit another writer's.
+        """
+        now = (identity(self.path), *_log_and_index(self.path))
+        mine = (self.file, self.log, self.index)
+        if any(found not in (None, known) for found, known in zip(now, mine, strict=True)):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
+        else:
+            self.connection.close()
+            _OPEN.discard(self)
+
+
+class Database:
+    """One open ledger file."""
+
+    def __init__(self, where: Address) -> None:
+        self.where, self.path = where, where.resolved
+        self.name = str(where.path)
+        self._named = where.path.absolute()  # the working directory may change
+        self._file = identity(self._named)
+        self.writable = os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self._idle = Pool[FileConnection]()
+        self._mover: _Mover | None = None
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Yield a connection that reads one snapshot of the file."""
+        with self._lent() as link, self._transaction(link.connection, "BEGIN"):
+            yield link.connection
+
+    @contextmanager
+    def writing(self, began: float) -> Iterator[sqlite3.Connection]:
+        """Hold the write lock and commit durably at the end; an exception rolls back.
+
+        The lock's timeout is `BUSY_SECONDS` after `began` (of `time.monotonic`), or 1 s from now.
+        """
+        if not self.writable:
+            raise LedgerError(f"{self.name} {_TROUBLE['READONLY']}")
+        with self._lent() as link:
+            left = max(1.0, BUSY_SECONDS - (time.monotonic() - began))
+            link.connection.execute(f"PRAGMA busy_timeout={left * 1000:.0f}")
+            with self._transaction(link.connection, "BEGIN IMMEDIATE"):
+                self._check_same(link)
+                yield link.connection
+                self._check_same(link)
+        self._checkpoint_when_idle()
+
+    def page_size(self) -> int:
+        """Return the page size in bytes."""
+        with self._lent() as link:
+            return int(link.connection.execute("PRAGMA page_size").fetchone()[0])
+
+    def close(self) -> None:
+        """Close the file; closing the last connection moves the log into it."""
+        mover, self._mover = self._mover, None
+        if mover is not None:
+            mover.stop()
+        with process.unforked():
+            self._idle.let_go()
+        if self._copy is not None:
+            self._copy.cleanup()
+            self._copy = None
+
+    def _check_same(self, link: FileConnection) -> None:
+        """Raise if file or log were replaced or removed, or the file was linked, since opening."""
+        found, names = identity_and_names(self._named)
+        if found != self._file:
+            raise LedgerError(f"{self.name} was replaced or removed while it was open; nothing was changed")
+        check_names(self.path, names)
+        if link.log is not None and (link.log, link.index) != _log_and_index(self.path):
+            raise LedgerError(
+                f"the log of {self.name} was replaced or removed while it was open; nothing was changed"
+            )
+
+    @contextmanager
+    def _transaction(self, connection: sqlite3.Connection, begin: str) -> Iterator[None]:
+        try:
+            connection.execute(begin)
+            yield
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _lent(self) -> Iterator[FileConnection]:
+        link = None
+        with process.unforked():
+            try:
+                link = self._idle.take() or self._linked()
+                yield link
+            except (sqlite3.Error, UnicodeDecodeError) as error:  # the driver decodes SQLite's own messages
+                raise LedgerError(f"{self.name} {trouble(error)}") from None
+            finally:
+                if link is not None:
+                    self._idle.keep(link, link.process)
+
+    def _linked(self) -> FileConnection:
+        if self.writable:
+            return _link(self.path, "rw")
+        if self._copy is None:
+            try:
+                return _link(self.path, "ro")
+            except sqlite3.Error:
+                if any(one.exists() for one in companions(self.path)[1:]):
+                    raise  # another process has it open, and we cannot read its index
+            self._copy = _copied(self.path)
+        return _link(Path(self._copy.name) / self.path.name, "rw")
+
+    def _checkpoint_when_idle(self) -> None:
+        with process.unforked():
+            if self._mover is None or not self._mover.mine():
+                self._mover = _Mover(self.path)
+                self._mover.start()
+            self._mover.again()
+
+
+class _Mover(threading.Thread):
+    """Background thread that checkpoints the log after `IDLE_SECONDS` without writes."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(daemon=True, name="ledger log")
+        self._path = path
+        self._wake = threading.Event()
+        self._ended = threading.Event()
+        self._last = 0.0
+        self._process = process.this()
+
+    def mine(self) -> bool:
+        """Return whether it runs in this process: a forked child inherits no threads."""
+        return self._process == process.this()
+
+    def again(self) -> None:
+        """Restart the idle time."""
+        self._last = time.monotonic()
+        if not self._wake.is_set():
+            self._wake.set()
+
+    def stop(self) -> None:
+        """Stop the thread at once and wait for it."""
+        if self.mine():
+            self._ended.set()
+            self._wake.set()
+            self.join()
+
+    def run(self) -> None:
+        """Wait for a write, then for idle time, then checkpoint; repeat."""
+        while self._wake.wait() and not self._ended.is_set():
+            rest = self._last + IDLE_SECONDS - time.monotonic()
+            if rest > 0:
+                self._ended.wait(rest)
+                continue
+            self._wake.clear()
+            with (
+                suppress(sqlite3.Error, LedgerError),
+                process.unforked(),
+            ):  # on failure the next commit or close checkpoints
+                link = _link(self._path, "rw")
+                try:
+                    link.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                finally:
+                    link.close()
+
+
+def _connected(path: Path, mode: str) -> sqlite3.Connection:
+    name = f"file:{quote(str(path))}?mode={mode}"  # rw: never makes a file
+    connection = sqlite3.connect(
+        name, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    # `verify` reports invalid UTF-8; the driver must not raise
+    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    return connection
+
+
+def _link(path: Path, mode: str) -> FileConnection:
+    connection = _connected(path, mode)
+    try:
+        # like FULL for a log; with a journal (a copy by VACUUM INTO) its deletion is synced too
+        connection.execute("PRAGMA synchronous=EXTRA")
+        connection.execute("PRAGMA fullfsync=ON")  # macOS: flush the disk's own cache too
+        connection.execute("PRAGMA schema_version").fetchone()  # the first read opens the log
+        files = (identity(path), *_log_and_index(path))
+        link = FileConnection(connection, path, *files, process.this())
+        _check_alone(link, path)
+    except BaseException:
+        connection.close()
+        raise
+    _OPEN.add(link)
+    return link
+
+
+def _log_and_index(path: Path) -> tuple[Identity | None, Identity | None]:
+    log, index, _ = companions(path)
+    return identity(log), identity(index)
+
+
+def _check_alone(link: FileConnection, path: Path) -> None:
+    """Raise if SQLite would share stale lock state of another connection with this one."""
+    for other in [one for one in _OPEN if one.file == link.file]:
+        if other.process != link.process:
+            raise LedgerError(
+                f"{path} was being read or written when this process was forked; open it in a new process"
+            )
+        if (other.log, other.index) != (link.log, link.index):
+            raise LedgerError(
+                f"the log of {path} was replaced or removed while it was open; open it in a new process"
+            )
+
+
+def _copied(path: Path) -> "tempfile.TemporaryDirectory[str]":
+    """Copy file and log to a private folder, for when no index can be made next to the file."""
+    folder = tempfile.TemporaryDirectory(prefix="ledger-")
+    try:
+        for part in (path, companions(path)[0]):
+            if part.exists():
+                shutil.copyfile(part, Path(folder.name) / part.name)
+    except OSError:
+        folder.cleanup()
+        raise sqlite3.OperationalError from None
+    return folder

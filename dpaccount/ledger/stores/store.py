@@ -1,0 +1,241 @@
+"""Store of one ledger: created atomically, opened only where safe, snapshot reads, one writer.
+
+`Store.writing` is the only way to change anything: it holds the write lock from its first read to
+its commit, and the commit is on the disk before it returns.
+"""
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from glob import escape
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+from dpaccount.documents import sync_folder
+from dpaccount.errors import InputError, LedgerError, damaged
+from dpaccount.ledger.stores.fair_lock import turn
+from dpaccount.ledger.stores.file_checks import Address, address, check_file, check_folder, companions
+from dpaccount.ledger.stores.head_log import Note, Witness
+from dpaccount.ledger.stores.rows import Prefetch, Rows, Statements
+from dpaccount.ledger.stores.server_address import ServerAddress
+from dpaccount.ledger.stores.sqlite_file import Database, trouble
+from dpaccount.noise import process
+
+if TYPE_CHECKING:
+    from dpaccount.ledger.stores.server import LedgerServer
+
+Fill = Callable[[Statements, dict[str, str]], None]  #: writes a new ledger (role and server given)
+_DRAFT = 8  #: random bytes in the name of a draft
+
+
+class Store:
+    """One open ledger; threads may share it, and a forked process opens its own connection."""
+
+    def __init__(self, where: Address | ServerAddress) -> None:
+        self.place: Database | LedgerServer = (
+            _server(where) if isinstance(where, ServerAddress) else Database(where)
+        )
+        self._witness = None if where.witness is None else Witness(where.witness)
+
+    @classmethod
+    def open(cls, url: str) -> "Store":
+        """Open an existing ledger, changing nothing; raises `LedgerError` if it is not a ledger."""
+        where = address(url)
+        store = cls(where) if isinstance(where, ServerAddress) else cls.on_file(where)
+        try:
+            with store.checked() as rows:
+                rows.check()
+        except LedgerError:
+            store.close()
+            raise
+        return store
+
+    @classmethod
+    def on_file(cls, where: Address) -> "Store":
+        """Open a file without checking its contents; raises where it could be overspent."""
+        if not where.path.is_file():
+            raise LedgerError(f"{where.path} is not there; make a ledger with `dpaccount ledger init`")
+        check_file(where)
+        logged = any(log.exists() for log in companions(where.resolved))
+        store = cls(where)
+        try:
+            if not logged and store._cut():
+                raise damaged(f"{where.path} is damaged, cut inside a page")
+        except LedgerError:
+            store.close()
+            raise
+        return store
+
+    @property
+    def database(self) -> Database:
+        """Return the ledger's file; raises `LedgerError` for a ledger on a server."""
+        if not isinstance(self.place, Database):
+            raise LedgerError(f"{self.place.name} is in no file; do this on its server")
+        return self.place
+
+    @property
+    def witnessed(self) -> bool:
+        """Return whether there is a witness, whose noted heads must be on the chain."""
+        return self._witness is not None
+
+    def alone(self) -> AbstractContextManager[object]:
+        """Lock out the other threads of this process, and for a file their forks too."""
+        return process.unforked() if isinstance(self.place, Database) else self.place.alone()
+
+    def held(self) -> bool:
+        """Return whether this thread holds the lock of `alone`."""
+        return process.held() if isinstance(self.place, Database) else self.place.held()
+
+    @contextmanager
+    def writing(self, wants: Prefetch | None = None, asked: float | None = None) -> Iterator[Rows]:
+        """Hold the write lock and commit durably at the end; an exception rolls back.
+
+        `wants` is prefetched.  For a file the timeout counts from `asked` (of `time.monotonic`; by
+        default now), so that it includes time in the queue of a group commit.
+        """
+        began = time.monotonic()
+        line: AbstractContextManager[None] = nullcontext()
+        if isinstance(self.place, Database):
+            began = began if asked is None else asked
+            line = turn(self.place.path, began)
+        with self.alone(), line:
+            with self._written(began, wants) as rows:
+                if self._witness is not None:
+                    self._check(rows, self._witness.notes())
+                before = rows.head()
+                yield rows
+            if self._witness is not None and rows.head() != before:
+                self._witness.note(rows.head())
+
+    @contextmanager
+    def reading(self) -> Iterator[Rows]:
+        """Yield the rows of one snapshot."""
+        with self.alone(), self.place.reading() as found:
+            yield found if isinstance(found, Rows) else Rows(found, self.place.name)
+
+    @contextmanager
+    def checked(self, *, every: bool = False) -> Iterator[Rows]:
+        """Yield one snapshot after checking the latest (or `every`) head that a witness noted."""
+        notes = [] if self._witness is None else self._witness.notes(every=every)
+        with self.reading() as rows:
+            self._check(rows, notes)
+            yield rows
+
+    def close(self) -> None:
+        """Close the ledger's connections."""
+        self.place.close()
+
+    @contextmanager
+    def _written(self, began: float, wants: Prefetch | None) -> Iterator[Rows]:
+        if isinstance(self.place, Database):
+            with self.place.writing(began) as connection:
+                rows = Rows(connection, self.place.name)
+                if wants is not None and wants.nodes:
+                    rows.bring(wants.nodes)
+                yield rows
+                rows.finish()
+        else:
+            with self.place.writing(began, wants) as rows:
+                yield rows
+
+    def _check(self, rows: Rows, notes: list[Note]) -> None:
+        for note in notes:
+            if self._witness is not None:
+                self._witness.check(rows, note)
+
+    def _cut(self) -> bool:
+        """Return whether the main file ends inside a page, which only a log could repair.
+
+        SQLite reads the missing part of a page as zeros, so rows would vanish without an error.
+        """
+        page = self.database.page_size()
+        return self._uneven(page) and self._uneven(page)  # twice: it may grow
+
+    def _uneven(self, page: int) -> bool:
+        return self.database.path.stat().st_size % page != 0
+
+
+def grant(url: str, role: str, *, read_only: bool = False, arrange: bool = False) -> None:
+    """Let `role` charge the ledger at `url`; if `read_only` only read, if `arrange` also arrange.
+
+    Raises `InputError` for both options or an invalid role, `LedgerError` for a file.
+    """
+    if read_only and arrange:
+        raise InputError("a role cannot both only read and arrange", "ask for one of the two")
+    where = address(url)
+    if not isinstance(where, ServerAddress):
+        raise LedgerError("roles are those of a PostgreSQL server; a file is given by its owner and mode")
+    if not role or "\0" in role or role == "public":  # "public" means every role
+        raise InputError("that is no role", "give the name of a role that the server knows")
+    server = _server(where)
+    try:
+        server.grant(role, read_only=read_only, arrange=arrange)
+    finally:
+        server.close()
+
+
+def _server(where: ServerAddress) -> "LedgerServer":
+    from dpaccount.ledger.stores.server import LedgerServer  # its driver is an extra
+
+    return LedgerServer(where)
+
+
+def create(where: Address | ServerAddress, fill: Fill) -> None:
+    """Create a new ledger and `fill` it; raises `LedgerError` if it, or a file of its, exists."""
+    if isinstance(where, ServerAddress):
+        server = _server(where)
+        try:
+            server.make(fill)
+        finally:
+            server.close()
+    else:
+        _create_file(where, fill)
+
+
+def _create_file(where: Address, fill: Fill) -> None:
+    path = where.path
+    for taken in (path, *companions(path)):
+        if os.path.lexists(taken):
+            raise LedgerError(f"{taken} exists already; give the ledger a new file")
+    check_folder(path.parent, trusted=where.trusted)
+    draft = path.with_name(f".{path.name}.{token_hex(_DRAFT)}")
+    try:
+        _fill(draft, fill)
+        os.link(draft, path)  # unlike a rename, never replaces a file that appeared meanwhile
+        draft.unlink(missing_ok=True)
+        sync_folder(path.parent)
+    except sqlite3.Error as error:
+        raise LedgerError(f"{path} {trouble(error)}") from None
+    except FileExistsError:
+        raise LedgerError(f"{path} exists already; give the ledger a new file") from None
+    except OSError as error:
+        raise LedgerError(
+            f"{path} cannot be made ({error.strerror}); give a file in a writable folder"
+        ) from None
+    finally:
+        for made in (draft, *companions(draft)):
+            with suppress(OSError):  # the name may be too long
+                made.unlink(missing_ok=True)
+
+
+def discard_drafts(path: Path) -> None:
+    """Delete drafts left when creating a ledger at `path` was killed: a draft could be charged."""
+    for draft in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * 2 * _DRAFT}*"):
+        draft.unlink(missing_ok=True)
+
+
+def _fill(draft: Path, fill: Fill) -> None:
+    """Write a whole new ledger to the file `draft`, readable by its owner only."""
+    os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    connection = sqlite3.connect(draft, isolation_level=None)
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("BEGIN IMMEDIATE")
+        fill(connection, {})
+        connection.execute("COMMIT")
+    finally:
+        connection.close()  # the last connection moves the log into the file

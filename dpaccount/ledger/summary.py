@@ -1,0 +1,81 @@
+"""Summary of a ledger's balances: spent, remaining, and the sums of period, year and lifetime."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from dpaccount.accounting.measures import Amounts
+from dpaccount.exact import printed
+from dpaccount.ledger.balances import changes
+from dpaccount.ledger.balances.budget import Budget
+from dpaccount.ledger.balances.segment_tree import SpentTree
+from dpaccount.ledger.balances.state import State
+from dpaccount.ledger.entry import CHARGE, REFUSAL, RESERVATION, RESET
+from dpaccount.ledger.journal import entries
+from dpaccount.ledger.journal.totals import Totals
+from dpaccount.ledger.stores.rows import Rows
+
+Shown = dict[str, Any]
+
+
+def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
+    """Return the result of `Ledger.show`; `spent` and `remaining` are those of the period."""
+    state = totals.state(rows.node)
+    tree, year = state.period_tree(), state.year_tree(int(entries.now()[:4]))
+    spent, life = tree.root.peak, amounts(budget, state.life.peak)
+    return {
+        "budget": budget.as_json(),
+        "spent": amounts(budget, spent),
+        "remaining": amounts(budget, budget.room(spent), up=False),
+        "worst_unit": worst_unit(budget, tree),
+        "period": amounts(budget, spent),
+        "year": life if year is None else amounts(budget, year.root.peak),
+        "life": life,
+        "resets": rows.count(RESET),
+        "scopes": [scope(state, budget, name, record) for name, record in scopes(state)],
+        "entries": rows.count(CHARGE) + rows.count(RESERVATION),
+        "refused": rows.count(REFUSAL),
+        "head": totals.at.digest,
+    }
+
+
+def amounts(budget: Budget, found: Amounts, *, up: bool = True) -> Shown:
+    """Return amounts by name, and their ε at the budget's δ; rounded up, or if not `up` down."""
+    named = zip(budget.measure.amounts, found, strict=True)
+    sums = {name: printed(amount, up=up) for name, amount in named}
+    cost = budget.measure.enclosure if up else budget.measure.left
+    return {**sums, "epsilon": cost(found, budget.delta).as_json()}
+
+
+def scopes(state: State) -> Iterator[tuple[str, Shown]]:
+    """Yield the name and record of every scope, sorted by name."""
+    if state.register.digest:
+        records = (one for one in state.register.items() if one[0].startswith("scope "))
+        yield from sorted((name.removeprefix("scope "), record) for name, record in records)
+
+
+def scope(state: State, budget: Budget, name: str, record: Shown) -> Shown:
+    """Return a scope's cap, and what is spent in this period and remains under that cap alone."""
+    limits, tree = changes.cap(budget, record), state.scope_tree(record)
+    spent = tree.root.peak
+    return {
+        "scope": name,
+        "cap": {"epsilon": record["epsilon"], "delta": record["delta"]},
+        "spent": amounts(limits, spent),
+        "remaining": amounts(limits, limits.room(spent), up=False),
+        "worst_unit": worst_unit(limits, tree),
+    }
+
+
+def worst_unit(budget: Budget, tree: SpentTree) -> int | None:
+    """Return the first unit with the largest share of the budget spent; None if all are equal."""
+    if tree.root.level:
+        return None
+    most = share(budget, tree.root.peak)
+    return tree.leftmost(lambda spent: share(budget, spent) >= most)[0]
+
+
+def share(budget: Budget, spent: Amounts) -> Fraction:
+    """Return the largest share of its limit that any of the amounts takes."""
+    limits = (budget.epsilon, budget.delta) if budget.width == 2 else (budget.epsilon,) * budget.width
+    return max(amount / (limit or 1) for amount, limit in zip(spent, limits, strict=True))
