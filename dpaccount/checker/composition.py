@@ -160,7 +160,9 @@ def common(parts: Sequence[Private]) -> tuple[str, str, str]:
 def columns_of(parts: Sequence[Private]) -> list[tuple[Fraction, ...]]:
     """Return the amounts of several statements of one kind, amount by amount."""
     common(parts)
-    return list(zip(*(amounts_of(part.curve) for part in parts), strict=True))
+    different = {id(part): part for part in parts}  # a step may name one premise thousands of times
+    amounts = {name: amounts_of(part.curve) for name, part in different.items()}
+    return list(zip(*(amounts[id(part)] for part in parts), strict=True))
 
 
 def amounts_of(curve: Curve) -> list[Fraction]:

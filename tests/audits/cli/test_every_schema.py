@@ -40,6 +40,7 @@ def documents(dpaccount, tmp_path, root):
     yield "answered", document_of(dpaccount("tell", "model.state", row, 1, "--json"))
     private, _ = keys(tmp_path, "one")
     yield "ledger-checkpoint", document_of(dpaccount("ledger", "checkpoint", "l.db", "--key", private))
+    yield "ledger-repair", document_of(dpaccount("ledger", "repair", "l.db", "--json"))
     yield "ledger-export", json.loads(dpaccount("ledger", "export", "l.db")[1].splitlines()[0])
     yield "dp-event", document_of(dpaccount("import", "events", "plan.json"))
     for name, file in (("events", "plan.json"), ("derivation", "d.json")):
