@@ -152,8 +152,14 @@ def table(texts: dict[str, str], found: dict[str, set[str]]) -> list[dict[str, s
 
 
 def as_json(rows: list[dict[str, str]]) -> str:
-    """Return each rule's status as audits/reports/proved_by_machine.json holds them."""
-    return json.dumps({row["name"]: row["status"] for row in rows}, indent=1) + "\n"
+    """Return each rule's status and what it assumes, as audits/reports/proved_by_machine.json holds them."""
+    known = {row["name"]: {"status": row["status"], "assumes": assumes(row)} for row in rows}
+    return "{\n" + ",\n".join(f' "{name}": {json.dumps(says)}' for name, says in known.items()) + "\n}\n"
+
+
+def assumes(row: dict[str, str]) -> list[str]:
+    """Return the statements of Assumed.v that a rule rests on."""
+    return row["reason"].removeprefix("rests on ").split(", ") if row["status"] == "assumed" else []
 
 
 def as_toml(rows: list[dict[str, str]]) -> str:
@@ -169,7 +175,7 @@ def as_markdown(rows: list[dict[str, str]]) -> str:
     lines = ["| rule | status | theorem | rests on |", "| --- | --- | --- | --- |"]
     for row in rows:
         theorem = f"`{row['theorem']}` in {row['file']}" if row["theorem"] else "–"
-        rests = row["reason"].removeprefix("rests on ") if row["status"] == "assumed" else "–"
+        rests = ", ".join(assumes(row)) or "–"
         lines.append(f"| `{row['name']}` | {row['status']} | {theorem} | {rests} |")
     return "\n".join(lines) + "\n"
 

@@ -158,6 +158,7 @@ def check(
     key: File | None = None,
     derivation: Flag = False,
     rules: Flag = False,
+    verified: Flag = False,
     json_: Json = False,
 ) -> int:
     """Re-verify a certificate with the independent checker: every step, digest and the verdict.
@@ -178,9 +179,14 @@ def check(
         The file is a bare derivation; exit 0 where every step follows.
     rules
         List the rules that it rests on, and the checker's files to read.
+    verified
+        Let the checker that was extracted from the Coq proofs follow every step, too (`make formal` builds
+        it); a bare derivation needs no --derivation then.  Says which rules are proved by machine.
     """
+    from dataclasses import asdict
     from datetime import date
 
+    from audits.certificate.verified import followed, is_derivation
     from dpaccount import checker
 
     try:
@@ -190,6 +196,7 @@ def check(
     if derivation and key is not None:
         raise InputError("a bare derivation is not signed", "leave --key or --derivation out")
     raw, verdict = read_bytes(certificate), None
+    derivation = derivation or (verified and is_derivation(raw))
     signature = None if derivation else "not looked at"
     try:
         verdict, said = checker.judged(raw, day, derivation=derivation)
@@ -208,6 +215,12 @@ def check(
         "signature": signature,
         **(checker.to_read(raw) if rules and verdict is not None else {}),
     }
+    if verified:
+        third = followed(raw if verdict is not None else None)
+        answer |= asdict(third)
+        if third.rejected is not None:
+            verdict, said = None, f"the verified checker says {third.rejected}"
+            answer |= {"valid": False, "verdict": None, "said": said}
     show(answer, json_, _checked)
     return 1 if verdict is None else checker.EXIT[verdict]
 
@@ -217,6 +230,13 @@ def _checked(found: dict[str, Any]) -> str:
 
     signed = f", {found['signature']}" if found["valid"] and found["signature"] else ""
     listed = f"\n{checker.in_words(found).rstrip()}" if "rules" in found else ""
+    if "steps" in found and found["valid"]:
+        listed += (
+            f"\nverified checker: {found['steps']} steps follow"
+            f"\nproved by machine: {', '.join(found['proved_by_machine']) or 'none'}"
+            f"\nassumed statements: {', '.join(found['assumed']) or 'none'}"
+            f"\nrules proved on paper only: {', '.join(found['on_paper']) or 'none'}"
+        )
     return f"{'valid' if found['valid'] else 'invalid'}: {found['said']}{signed}{listed}"
 
 

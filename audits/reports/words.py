@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpaccount import proof
 from dpaccount.exact import as_exact, to_digits
@@ -123,20 +123,32 @@ def rule_says(name: str) -> str:
     return f"{sentence}." if sentence else "A rule that this program does not know."
 
 
-def by_machine(rules: Iterable[str]) -> str:
-    """Return which of the rules used, hypotheses apart, are proved in Coq (docs/formal.md).
+class Standing(NamedTuple):
+    """Which of the rules of a proof, hypotheses apart, are proved in Coq (docs/formal.md)."""
 
-    A rule that the table does not know counts as one that is not proved.
-    """
+    proved: list[str]
+    assumed: list[str]  #: proved from statements of Assumed.v
+    statements: list[str]  #: those statements
+    on_paper: list[str]  #: also a rule that the table does not know
+
+
+def standing(rules: Iterable[str]) -> Standing:
+    """Sort the rules of a proof by how each is proved."""
     known = json.loads((files("audits.reports") / "proved_by_machine.json").read_text(encoding="utf-8"))
-    used = sorted(rule for rule in rules if not rule.startswith("assume_"))
-    proved, assumed = (
-        [rule for rule in used if known.get(rule) == status] for status in ("proved", "assumed")
-    )
-    text = f"{len(proved)} of {len(used)} rules proved by machine (Coq)"
+    used = sorted({rule for rule in rules if not rule.startswith("assume_")})
+    status = {rule: known.get(rule, {"status": "unknown", "assumes": []}) for rule in used}
+    proved = [rule for rule in used if status[rule]["status"] == "proved"]
+    assumed = [rule for rule in used if status[rule]["status"] == "assumed"]
+    statements = sorted({name for rule in assumed for name in status[rule]["assumes"]})
+    return Standing(proved, assumed, statements, [r for r in used if r not in (*proved, *assumed)])
+
+
+def by_machine(rules: Iterable[str]) -> str:
+    """Return the standing of a proof's rules as a sentence."""
+    proved, assumed, statements, paper = standing(rules)
+    text = f"{len(proved)} of {len(proved) + len(assumed) + len(paper)} rules proved by machine (Coq)"
     if assumed:
-        text += f"; with statements that are assumed: {', '.join(assumed)}"
-    paper = [rule for rule in used if rule not in (*proved, *assumed)]
+        text += f"; with statements that are assumed ({', '.join(statements)}): {', '.join(assumed)}"
     return text + (f"; on paper: {', '.join(paper)}." if paper else ".")
 
 

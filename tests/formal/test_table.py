@@ -85,6 +85,8 @@ def test_what_reports_say_of_rules_is_the_table():
     proved, assumed, paper = (known[status][0] for status in ("proved", "assumed", "inferred"))
     assert by_machine([proved, known["defined"][0]]) == "1 of 1 rules proved by machine (Coq)."
     said = by_machine([proved, assumed, paper, "unheard_of"])
-    assert said.startswith("1 of 4 rules proved by machine (Coq); with statements that are assumed: ")
+    statements = next(formal.assumes(row) for row in ROWS if row["name"] == assumed)
+    assert said.startswith("1 of 4 rules proved by machine (Coq); with statements that are assumed (")
+    assert all(name in said for name in statements)
     assert "on paper: " in said
     assert "unheard_of" in said

@@ -1,0 +1,88 @@
+"""`dpaccount check --verified`: what follows from the verdict of the extracted checker, here a stand-in."""
+
+import json
+
+import pytest
+
+from audits.certificate import verified
+from tests.dpaccount.checker.made import HONEST, derivation, edited
+
+STEPS = len(HONEST["proved"]["derivation"])
+
+
+@pytest.fixture
+def says(tmp_path, monkeypatch):
+    """Return a function that puts a program in the checker's place, which prints a line whatever it reads."""
+
+    def put(line, code=0):
+        program = tmp_path / "stand-in"
+        program.write_text(f"#!/bin/sh\ncat > {tmp_path}/read.json\necho '{line}'\nexit {code}\n")
+        program.chmod(0o755)
+        monkeypatch.setenv(verified.VARIABLE, str(program))
+
+    return put
+
+
+def written(path, document):
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_a_certificate_that_both_accept(dpaccount, tmp_path, says):
+    says(f"valid: derivation of {STEPS} steps")
+    path = written(tmp_path / "c.json", HONEST)
+    code, out, _ = dpaccount("check", path, "--verified", "--json")
+    found = json.loads(out)
+    assert (code, found["verdict"], found["steps"]) == (0, "CERTIFIED", STEPS)
+    assert json.loads((tmp_path / "read.json").read_text())["steps"] == HONEST["proved"]["derivation"]
+    rules = {step["rule"] for step in derivation() if not step["rule"].startswith("assume_")}
+    paper = set(found["on_paper"])
+    assert set(found["proved_by_machine"]) | paper <= rules
+    assert f"{STEPS} steps follow" in dpaccount("check", path, "--verified")[1]
+
+
+@pytest.mark.parametrize(
+    "said", ["invalid: step 1", "error: too long", f"valid: derivation of {STEPS - 1} steps"]
+)
+def test_what_the_extracted_checker_does_not_accept_is_not_valid(dpaccount, tmp_path, says, said):
+    says(said)
+    path = written(tmp_path / "c.json", HONEST)
+    code, out, _ = dpaccount("check", path, "--verified", "--json")
+    found = json.loads(out)
+    assert (code, found["valid"], found["verdict"]) == (1, False, None)
+    assert said in found["said"]
+    assert dpaccount("check", path, "--verified")[1].startswith("invalid: ")
+
+
+def test_what_our_own_checker_does_not_accept_is_not_valid(dpaccount, tmp_path, says):
+    says(f"valid: derivation of {STEPS} steps")
+    path = written(tmp_path / "c.json", edited(HONEST, (("guarantee", "epsilon"), 1)))
+    code, out, _ = dpaccount("check", path, "--verified", "--json")
+    assert (code, json.loads(out)["valid"]) == (1, False)
+
+
+def test_a_bare_derivation_needs_no_other_option(dpaccount, tmp_path, says):
+    steps = HONEST["proved"]["derivation"]
+    says(f"valid: derivation of {STEPS} steps")
+    path = written(tmp_path / "d.json", {"schema": "dpaccount/derivation/1", "steps": steps})
+    code, out, _ = dpaccount("check", path, "--verified", "--json")
+    assert (code, json.loads(out)["verdict"]) == (0, "DERIVATION")
+
+
+@pytest.mark.parametrize(
+    ("line", "code"), [("", 0), ("valid", 0), (f"valid: derivation of {STEPS} steps", 3)]
+)
+def test_a_program_without_a_verdict_is_an_error(dpaccount, tmp_path, says, line, code):
+    says(line, code)
+    path = written(tmp_path / "c.json", HONEST)
+    exit_code, out, err = dpaccount("check", path, "--verified")
+    assert (exit_code, out) == (2, "")
+    assert "gave no verdict" in err
+
+
+def test_where_it_is_not_built_the_command_says_so(dpaccount, tmp_path, monkeypatch):
+    monkeypatch.setenv(verified.VARIABLE, str(tmp_path / "none"))
+    path = written(tmp_path / "c.json", HONEST)
+    code, out, err = dpaccount("check", path, "--verified")
+    assert (code, out) == (2, "")
+    assert "make formal" in err
