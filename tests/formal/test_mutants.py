@@ -41,6 +41,13 @@ PROVED = [
     ),
     ("conversions", "Some (Pure (times k e))", "Some (Pure e)", "Families"),
     ("conversions", "Some (over (times e e) (of_Z 2))", "Some (over (times e e) (of_Z 4))", "Measures"),
+    ("conversions", "Gdp m => Some (over m (of_Z 2))", "Gdp m => Some (over m (of_Z 3))", "Measures"),
+    (
+        "conversions",
+        "(longest shifts))) variance) (of_Z 2)",
+        "(longest shifts))) variance) (of_Z 3)",
+        "Measures",
+    ),
     ("conversions", "Some (over (times e e) (of_Z 8))", "Some (over (times e e) (of_Z 9))", "Measures"),
     ("conversions", "(Groups AddRemove 2)", "(Groups AddRemove _)", "Relations"),
     ("conversions", "below 0 radius && Qle_bool radius step", "below 0 radius", "Relations"),

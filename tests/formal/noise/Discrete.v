@@ -7,7 +7,7 @@
 Require Import Reals ZArith Lra Lia Psatz List Bool FinFun.
 From DP.base Require Import Laws Sums Normal.
 From DP Require Import Definitions.
-From DP.core Require Import Powers Costs.
+From DP.core Require Import Powers Costs Layers.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -103,13 +103,13 @@ Qed.
 
 (* ---------------------------------------------------------------- the sum around a *)
 
-Definition hills (s a : R) (z : Z) : R := exp (- ((IZR z - a) * (IZR z - a)) / (2 * s)).
+Definition hills (s a : R) (z : Z) : R := bell s a (IZR z).
 
 Lemma hills_pos s a z : 0 < hills s a z.
 Proof. apply exp_pos. Qed.
 
 Lemma hills_shift s a k z : hills s a (z - k) = hills s (a + IZR k) z.
-Proof. unfold hills. rewrite minus_IZR. do 2 f_equal. f_equal. ring. Qed.
+Proof. unfold hills, bell. rewrite minus_IZR. do 2 f_equal. f_equal. ring. Qed.
 
 Lemma over_le s x y : 0 < s -> y <= x -> exp (- x / (2 * s)) <= exp (- y / (2 * s)).
 Proof.
@@ -129,9 +129,10 @@ Proof.
   { intros z. pose proof (hills_pos s a z). pose proof (hills_pos s 0 z). pose proof (hills_pos s 0 (z - 1)).
     split; [lra|].
     destruct (Z_le_gt_dec z 0) as [Hz|Hz].
-    - apply IZR_le in Hz. assert (hills s a z <= hills s 0 z); [|lra]. unfold hills. apply over_le; auto. nra.
+    - apply IZR_le in Hz. assert (hills s a z <= hills s 0 z); [|lra]. unfold hills, bell. apply over_le; auto. nra.
     - assert (Hz1 : (1 <= z)%Z) by lia. apply IZR_le in Hz1.
-      assert (hills s a z <= hills s 0 (z - 1)); [|lra]. unfold hills. apply over_le; auto. rewrite minus_IZR. nra. }
+      assert (hills s a z <= hills s 0 (z - 1)); [|lra]. unfold hills, bell. apply over_le; auto.
+      rewrite minus_IZR. nra. }
   pose proof (summable_plus _ _ H0 H1) as H2. split; [apply (summable_le _ _ H2); auto|].
   replace (2 * usum (hills s 0)) with (usum (fun z => hills s 0 z + hills s 0 (z - 1))).
   - apply usum_le; auto.
@@ -156,7 +157,7 @@ Qed.
 Lemma hills_half s a : 0 < s -> summable (hills s 0) -> summable (hills (s / 2) a).
 Proof.
   intros Hs H0. assert (summable (hills (s / 2) 0)).
-  { apply (summable_le _ _ H0). intros z. split; [left; apply exp_pos|]. unfold hills. apply exp_le.
+  { apply (summable_le _ _ H0). intros z. split; [left; apply exp_pos|]. unfold hills, bell. apply exp_le.
     apply Rmult_le_reg_r with (2 * s); [lra|]. replace (- ((IZR z - 0) * (IZR z - 0)) / (2 * (s / 2)) * (2 * s)) with
       (- 2 * ((IZR z - 0) * (IZR z - 0))) by (field; lra).
     replace (- ((IZR z - 0) * (IZR z - 0)) / (2 * s) * (2 * s)) with (- ((IZR z - 0) * (IZR z - 0))) by (field; lra).
@@ -202,11 +203,11 @@ Proof.
   destruct (usum_bool _ Ht) as [_ [_ ->]]. f_equal.
   - destruct (summable_pairs (hills (s / 2) ((a + b) / 2)) (hills (s / 2) ((a - b) / 2))) as [_ <-];
       auto using hills_half.
-    apply usum_ext. intros [i j]. unfold sides, bit, hills. cbn [fst snd]. rewrite <- !exp_plus. f_equal.
+    apply usum_ext. intros [i j]. unfold sides, bit, hills, bell. cbn [fst snd]. rewrite <- !exp_plus. f_equal.
     rewrite !plus_IZR, minus_IZR. field. lra.
   - destruct (summable_pairs (hills (s / 2) ((a + b - 1) / 2)) (hills (s / 2) ((a - b - 1) / 2))) as [_ <-];
       auto using hills_half.
-    apply usum_ext. intros [i j]. unfold sides, bit, hills. cbn [fst snd]. rewrite <- !exp_plus. f_equal.
+    apply usum_ext. intros [i j]. unfold sides, bit, hills, bell. cbn [fst snd]. rewrite <- !exp_plus. f_equal.
     rewrite !plus_IZR, minus_IZR. field. lra.
 Qed.
 
@@ -275,41 +276,16 @@ Proof.
   lra.
 Qed.
 
-(* ---------------------------------------------------------------- Young's inequality at every integer *)
+(* ---------------------------------------------------------------- zCDP *)
 
-Lemma weighted_mean i p q r : 0 <= i <= 1 -> exp (i * p + (1 - i) * q + r) <= exp r * (i * exp p + (1 - i) * exp q).
-Proof.
-  intros Hi. rewrite exp_plus, Rmult_comm. apply Rmult_le_compat_l; [left; apply exp_pos|]. apply exp_convex; auto.
-Qed.
-
-Lemma hills_young s x y z theta f A : 0 < s -> 1 < theta -> 0 <= f -> 0 < A ->
-  let alpha := theta / (theta - 1) in
-  hills s x z * f <= power A (1 / theta) * exp ((alpha - 1) * ((x - y) * (x - y) / (2 * s))) *
-    (1 / theta * (hills s y z * power f theta / A) + (1 - 1 / theta) * hills s (alpha * x + (1 - alpha) * y) z).
-Proof.
-  intros Hs Ht Hf HA alpha. pose proof (one_minus_inv theta Ht) as Hi.
-  pose proof (hills_pos s (alpha * x + (1 - alpha) * y) z) as Hg.
-  pose proof (exp_pos ((alpha - 1) * ((x - y) * (x - y) / (2 * s)))) as He.
-  pose proof (power_gt0 A (1 / theta) HA) as HP. destruct Hf as [Hf|<-].
-  2: { rewrite power_0.
-       rewrite Rmult_0_r. apply Rmult_le_pos; [left; apply Rmult_lt_0_compat; auto|].
-       replace (hills s y z * 0 / A) with 0 by (field; lra). rewrite Rmult_0_r, Rplus_0_l. apply Rmult_le_pos; lra. }
-  rewrite !power_pos by auto. unfold Rpower.
-  replace (hills s y z * exp (theta * ln f) / A) with (exp (- ((IZR z - y) * (IZR z - y)) / (2 * s) + theta * ln f -
-    ln A)).
-  2: { unfold Rminus. rewrite !exp_plus, exp_Ropp, exp_ln by auto. reflexivity. }
-  rewrite <- exp_plus. replace (hills s x z * f) with (exp (- ((IZR z - x) * (IZR z - x)) / (2 * s) + ln f)).
-  2: { rewrite exp_plus, exp_ln by auto. reflexivity. }
-  unfold hills. eapply Rle_trans; [|apply weighted_mean; lra]. right. f_equal. unfold alpha. field. lra.
-Qed.
-
+(** Canonne, Kamath and Steinke 2020, proposition 5: between two shifts of the discrete Gaussian. *)
 Lemma discrete_normal_zcdp (variance : R) (N : law Z) (x y : Z) : 0 < variance -> discrete_normal variance N ->
   zcdp_cost ((IZR x - IZR y) * (IZR x - IZR y) / (2 * variance)) (image (Z.add x) N) (image (Z.add y) N).
 Proof.
   intros Hs [Hw [Hpos HN]] theta Ht f Hf. set (s := variance) in *. set (alpha := theta / (theta - 1)).
   pose proof (one_minus_inv theta Ht) as Hi.
   assert (Hw0 : forall z, exp (- (IZR z * IZR z) / (2 * s)) = hills s 0 z).
-  { intros z. unfold hills. rewrite !Rminus_0_r. auto. }
+  { intros z. unfold hills, bell. rewrite !Rminus_0_r. auto. }
   rewrite (usum_ext _ _ Hw0) in Hpos, HN. apply (summable_ext _ _ Hw0) in Hw.
   set (S := usum (hills s 0)) in *.
   assert (Hmove : forall k g, test g -> image (Z.add k) N g * S = usum (fun z => hills s (IZR k) z * g z)).
@@ -324,38 +300,27 @@ Proof.
   replace (alpha * rho / theta) with ((alpha - 1) * rho) by (unfold alpha; field; lra).
   set (C := exp ((alpha - 1) * rho)). assert (HC : 0 < C) by apply exp_pos.
   set (Q := image (Z.add y) N (fun z => power (f z) theta)).
-  assert (HQ : 0 <= Q <= 1) by (apply E_test; auto).
-  assert (Hall : forall A, 0 < A -> image (Z.add x) N f <= power A (1 / theta) * C * (1 / theta * (Q / A) + (1 - 1 /
-    theta))).
-  { intros A HA. apply Rmult_le_reg_r with S; auto. rewrite Hmove by auto.
-    set (K := power A (1 / theta) * C). assert (HK : 0 < K) by (apply Rmult_lt_0_compat; auto; apply power_gt0; auto).
-    set (m := alpha * IZR x + (1 - alpha) * IZR y). destruct (hills_summable s m Hs Hw) as [Hm _].
-    destruct (hills_summable s (IZR y) Hs Hw) as [Hy _].
-    assert (Hyf : summable (fun z => hills s (IZR y) z * power (f z) theta)).
-    { apply (summable_test (hills s (IZR y))); auto. }
-    assert (Ha : 0 <= K * (1 / theta) / A).
-    { apply Rmult_le_pos; [apply Rmult_le_pos; lra | left; apply Rinv_0_lt_compat; auto]. }
-    assert (Hb : 0 <= K * (1 - 1 / theta)) by (apply Rmult_le_pos; lra).
-    apply Rle_trans with (usum (fun z => K * (1 / theta) / A * (hills s (IZR y) z * power (f z) theta)
-                                         + K * (1 - 1 / theta) * hills s m z)).
-    - apply usum_le.
-      + apply summable_plus; apply summable_scale; auto.
-      + intros z. split; [apply Rmult_le_pos; [left; apply hills_pos | apply Hf]|].
-        pose proof (hills_young s (IZR x) (IZR y) z theta (f z) A Hs Ht (proj1 (Hf z)) HA) as Y. cbv zeta in Y.
-        fold alpha in Y. fold rho in Y. fold C in Y. fold K in Y. fold m in Y.
-        apply Rle_trans with (1 := Y). right. field. split; lra.
-    - rewrite usum_plus, !usum_scale by (auto; apply summable_scale; auto). rewrite <- (Hmove y) by auto. fold Q.
-      pose proof (hills_most s m Hs Hw) as Hmost. fold S in Hmost.
-      apply Rle_trans with (K * (1 / theta) / A * (Q * S) + K * (1 - 1 / theta) * S);
-        [apply Rplus_le_compat_l, Rmult_le_compat_l; auto|].
-      right. field. split; lra. }
-  destruct HQ as [[HQ|HQ] _].
-  - specialize (Hall Q HQ). replace (Q / Q) with 1 in Hall by (field; lra). lra.
-  - rewrite <- HQ, power_0, Rmult_0_r. rewrite <- HQ in Hall. apply le_epsilon. intros e He.
-    set (A := power (e / C) theta). assert (HA : 0 < A) by (apply power_gt0, Rdiv_lt_0_compat; auto).
-    specialize (Hall A HA). unfold A in Hall at 1.
-    rewrite power_inv in Hall; [|left; apply Rdiv_lt_0_compat; auto | lra].
-    replace (e / C * C * (1 / theta * (0 / A) + (1 - 1 / theta))) with (e * (1 - 1 / theta)) in Hall
-      by (field; repeat split; lra).
-    nra.
+  apply best_mean; auto; [apply E_test; auto|]. fold Q.
+  intros A HA. apply Rmult_le_reg_r with S; auto. rewrite Hmove by auto.
+  set (K := power A (1 / theta) * C). assert (HK : 0 < K) by (apply Rmult_lt_0_compat; auto; apply power_gt0; auto).
+  set (m := alpha * IZR x + (1 - alpha) * IZR y). destruct (hills_summable s m Hs Hw) as [Hm _].
+  destruct (hills_summable s (IZR y) Hs Hw) as [Hy _].
+  assert (Hyf : summable (fun z => hills s (IZR y) z * power (f z) theta)).
+  { apply (summable_test (hills s (IZR y))); auto. }
+  assert (Ha : 0 <= K * (1 / theta) / A).
+  { apply Rmult_le_pos; [apply Rmult_le_pos; lra | left; apply Rinv_0_lt_compat; auto]. }
+  assert (Hb : 0 <= K * (1 - 1 / theta)) by (apply Rmult_le_pos; lra).
+  apply Rle_trans with (usum (fun z => K * (1 / theta) / A * (hills s (IZR y) z * power (f z) theta)
+                                       + K * (1 - 1 / theta) * hills s m z)).
+  - apply usum_le.
+    + apply summable_plus; apply summable_scale; auto.
+    + intros z. split; [apply Rmult_le_pos; [left; apply hills_pos | apply Hf]|].
+      pose proof (bell_young s (IZR x) (IZR y) (IZR z) theta (f z) A Hs Ht (proj1 (Hf z)) HA) as Y. cbv zeta in Y.
+      fold alpha in Y. fold rho in Y. fold C in Y. fold K in Y. fold m in Y.
+      apply Rle_trans with (1 := Y). right. unfold hills. field. split; lra.
+  - rewrite usum_plus, !usum_scale by (auto; apply summable_scale; auto). rewrite <- (Hmove y) by auto. fold Q.
+    pose proof (hills_most s m Hs Hw) as Hmost. fold S in Hmost.
+    apply Rle_trans with (K * (1 / theta) / A * (Q * S) + K * (1 - 1 / theta) * S);
+      [apply Rplus_le_compat_l, Rmult_le_compat_l; auto|].
+    right. field. split; lra.
 Qed.
