@@ -59,6 +59,7 @@ PROVED = [
         "Some (over (over bound variance) (4 # 1))",
         "Gaussian",
     ),
+    ("noise", "drawn_on q (Gdp square) rel", "drawn_on q (Gdp (over square two)) rel", "Gaussian"),
     ("noise", "(Zcdp (over square two))", "(Zcdp (over square (times two two)))", "Gaussian"),
     ("noise", "(BoundedRange (times rate bound))", "(BoundedRange (over (times rate bound) two))", "Choices"),
     ("sensitivity", "let follows := plus slack (times r factor)", "let follows := times r factor", "Proofs"),
