@@ -1,16 +1,4 @@
-(** What is not proved here.  Nothing else is assumed, but the real numbers of Coq's library and what they rest on. *)
-Require Import Reals ZArith List.
-From DP.base Require Import Laws Sums Normal.
-From DP Require Import Definitions.
-Open Scope R_scope.
+(** What is not proved here.  Nothing is assumed but the real numbers of Coq's library and what they rest on.
 
-(** Dong, Roth and Su 2022, corollary B.6: μ-GDP is (α, αμ²/2)-Rényi private for every α > 1. *)
-Axiom gdp_is_zcdp : forall (A : Type) (m : R) (P Q : law A), 0 <= m -> gdp_cost m P Q -> zcdp_cost (m / 2) P Q.
-
-(** Canonne, Kamath and Steinke 2020, proposition 5: between two shifts of the discrete Gaussian. *)
-Axiom discrete_normal_zcdp : forall (variance : R) (N : law Z) (x y : Z), 0 < variance -> discrete_normal variance N ->
-  zcdp_cost ((IZR x - IZR y) * (IZR x - IZR y) / (2 * variance)) (image (Z.add x) N) (image (Z.add y) N).
-
-(** Dong, Roth and Su 2022, corollary 3.3 (of theorem 3.2): squares of μ add where one release follows another. *)
-Axiom gdp_composes : forall (A B : Type) (a b : R) (P Q : law A) (k l : A -> law B), 0 <= a -> 0 <= b ->
-  gdp_cost a P Q -> (forall x, gdp_cost b (k x) (l x)) -> gdp_cost (a + b) (bind P k) (bind Q l).
+    A statement from a paper that a theorem of soundness needs, and that nobody has proved in Coq yet, would stand here
+    as an axiom; the rule's status would then be "assumed". *)

@@ -2,9 +2,9 @@
 Require Import Reals QArith Qreals ZArith Lra Lia Psatz List Bool String.
 From Coquelicot Require Import Rcomplements.
 From DP.base Require Import Laws Sums Normal.
-From DP Require Import Facts Steps Definitions Meaning Assumed.
-From DP.core Require Import Chance Costs Numbers Satisfies Lines Sound Maps Ranges Products.
-From DP.noise Require Import Infer.
+From DP Require Import Facts Steps Definitions Meaning.
+From DP.core Require Import Chance Costs Numbers Satisfies Lines Sound Maps Ranges Products Layers.
+From DP.noise Require Import Infer Discrete.
 From DP.conversions Require Import Infer Relations.
 From DP.check Require Import Follow.
 Import ListNotations.

@@ -2,9 +2,9 @@
 Require Import Reals QArith Qreals ZArith Lra Lia Psatz List Bool String.
 From Coquelicot Require Import Rcomplements.
 From DP.base Require Import Laws Sums Normal.
-From DP Require Import Facts Steps Definitions Meaning Assumed.
+From DP Require Import Facts Steps Definitions Meaning.
 From DP.core Require Import Chance Costs Numbers Satisfies Lines Sound Maps Products.
-From DP.noise Require Import Infer Releases Laws Triangles Normals Proofs.
+From DP.noise Require Import Infer Releases Laws Triangles Normals Discrete Proofs.
 From DP.conversions Require Import Relations.
 From DP.check Require Import Follow.
 Import ListNotations.

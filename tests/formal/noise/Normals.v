@@ -2,8 +2,8 @@
 Require Import Reals ZArith Lra Lia Psatz List.
 From Coquelicot Require Import Rcomplements.
 From DP.base Require Import Laws Sums Normal.
-From DP Require Import Definitions Meaning Assumed.
-From DP.core Require Import Costs Products.
+From DP Require Import Definitions Meaning.
+From DP.core Require Import Costs Products Squares.
 Import ListNotations.
 Open Scope R_scope.
 
