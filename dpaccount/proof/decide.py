@@ -141,17 +141,19 @@ def lattice_delta(variance: Fraction, shift: Shift, count: int, epsilon: Fractio
     """Return the exact δ(ε) of `count` discrete Gaussians, each moved by the same lattice vector.
 
     With S = Σ vⱼXᵢⱼ and h = k|v|²/2 the privacy loss is (h − S)/σ², and under the moved law S shifts by
-    −2h; S is symmetric.  Hence δ = P(S < h − σ²ε) − e^ε P(S > h + σ²ε) (docs/proofs.md).
+    −2h; S is symmetric.  Hence δ = P(S < h − σ²ε) − e^ε P(S > h + σ²ε) (docs/proofs.md), between 0 and
+    the first, which is all that can be said where e^ε is longer than the working precision.
     """
     steps = tuple(abs(v) for v in shift if v)
     if not steps:
         return arb(0)
     half = Fraction(count * sum(v * v for v in steps), 2)
     masses, reach, unit, lost = _weighted_sum(variance, steps, count, bits)
-    below = _tail(masses, reach, math.ceil(half - variance * epsilon), lower=True)
-    above = _tail(masses, reach, math.floor(half + variance * epsilon), lower=False)
     slack = arb(0, lost * unit)
-    return below * unit + slack - ball(epsilon).exp() * (above * unit + slack)
+    below = _tail(masses, reach, math.ceil(half - variance * epsilon), lower=True) * unit + slack
+    above = _tail(masses, reach, math.floor(half + variance * epsilon), lower=False) * unit + slack
+    exact, bounds = below - ball(epsilon).exp() * above, below.union(0)
+    return exact if exact.rad() < bounds.rad() else bounds
 
 
 @lru_cache(maxsize=64)

@@ -7,19 +7,26 @@ import json
 import random
 import re
 import subprocess
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from dpaccount.checker import Rejected, check_derivation
+from dpaccount.checker.facts import RULES
 from dpaccount.proof.derivation import write
 from tests.dpaccount.rules.programs import proved_again
 from tests.dpaccount.rules.statements import DERIVATIONS
 from tests.dpaccount.rules.test_two_programs import forged
+from tests.formal.grown import grown
 
 CHECKER = Path(__file__).parent / "check" / "checker"
 SOURCES = [*Path(__file__).parent.rglob("*.v"), CHECKER.with_name("driver.ml")]
+
+#: rules without a number, of which the random derivations change nothing that they need
+NEVER_REFUSED = {"assume_choice", "assume_numbers", "assume_split", "assume_view", "billboard", "lattice_gaussian"}
+NEVER_REFUSED |= {"local_view", "mixture", "persons", "post_process"}
 
 pytestmark = pytest.mark.skipif(
     not CHECKER.exists() or any(file.stat().st_mtime > CHECKER.stat().st_mtime for file in SOURCES),
@@ -79,3 +86,18 @@ def test_all_refuse_the_same_step_of_a_damaged_derivation(seed):
     rng = random.Random(f"formal {seed}")
     documents = [forged(rng, rng.choice(DERIVATIONS)) for _ in range(2200)]
     assert 100 < agree(documents) < 1500  # the damage is neither always harmless nor always fatal
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+def test_all_agree_on_random_derivations_at_the_edges_of_side_conditions(seed):
+    """21,000 derivations a seed; every rule gives a statement in some, and is refused in others."""
+    rng = random.Random(f"grown {seed}")
+    documents = [steps for _ in range(1500) for steps in grown(rng)]
+    assert len(documents) == 21_000
+    agree(documents)
+    verdicts = Counter((steps[-1]["rule"], by_python(steps)[0]) for steps in documents)
+    given = {rule for rule, verdict in verdicts if verdict == "valid"}
+    assert given == set(RULES)
+    refused = {rule for rule, verdict in verdicts if verdict == "invalid"}
+    assert refused >= set(RULES) - NEVER_REFUSED

@@ -480,12 +480,13 @@ Qed.
 
 (** 1 - Φ falls, so its upper end is at the lower end of x. *)
 Definition upper_tail (a : ends) : ends :=
-  wider (match snd a with Some z => fst (upper_of z) | None => Some 0%Z end,
-         match fst a with Some z => snd (upper_of z) | None => Some one end).
+  at_least_0 (wider (match snd a with Some z => fst (upper_of z) | None => Some 0%Z end,
+                     match fst a with Some z => snd (upper_of z) | None => Some one end)).
 
 Lemma upper_tail_inside a x : inside p a x -> inside p (upper_tail a) (1 - Phi x).
 Proof.
-  intros [Ha Hb]. pose proof (unit_pos p) as Hu. apply wider_inside. destruct (Phi_range x).
+  intros [Ha Hb]. pose proof (unit_pos p) as Hu. destruct (Phi_range x).
+  apply at_least_0_inside; [lra|]. apply wider_inside.
   unfold inside, above, below in *. destruct a as [a1 a2]; cbn [fst snd] in *. split.
   - destruct a2 as [z|]; cbn [fst snd].
     + destruct (upper_of_inside z) as [L _]. unfold above in L. destruct (fst (upper_of z)) as [y|]; auto.
