@@ -71,6 +71,13 @@ PROVED = [
         "Qle_bool moved (times bound (times two bound))",
         "Norms",
     ),
+    (
+        "noise",
+        "(Pure (times rate bound)) rel reads",
+        "(Pure (over (times rate bound) two)) rel reads",
+        "Flips",
+    ),
+    ("noise", "(of_Z (1 - threshold))", "(of_Z (0 - threshold))", "Histograms"),
     ("noise", "(over (times two (of_Z limit)) scale)", "(over (of_Z limit) scale)", "Sparse"),
     ("sensitivity", "(minus 1 (Qred (1 # Z.to_pos n)))", "(minus 1 (Qred (2 # Z.to_pos n)))", "Streams"),
     (
@@ -89,7 +96,6 @@ INFERRED = [
         "BoundedRange eta => Some (over eta (of_Z 2))",
         "BoundedRange eta => Some (over eta (of_Z 3))",
     ),
-    ("noise", "(Pure (times rate bound)) rel reads", "(Pure (over (times rate bound) two)) rel reads"),
     (
         "sensitivity",
         "if replaces rel then times four high else high",
