@@ -72,6 +72,13 @@ PROVED = [
     ),
     ("sensitivity", "(over (times reach reach) two)", "(over (times reach reach) four)", "Stacks"),
     ("refutations", "&& at_most e (minus 0 least)", "&& at_most e 0", "Proofs"),
+    ("hypotheses", "(fun c => snd c - fst c + 1)%Z", "(fun c => snd c - fst c)%Z", "Covers"),
+    (
+        "hypotheses",
+        "levels (2 ^ (levels - 1))%Z (1%Z, rounds)",
+        "levels (2 ^ (levels - 2))%Z (1%Z, rounds)",
+        "Covers",
+    ),
 ]
 #: of rules that are only inferred; the other programs notice
 INFERRED = [
