@@ -72,6 +72,13 @@ PROVED = [
     ),
     ("sensitivity", "(over (times reach reach) two)", "(over (times reach reach) four)", "Stacks"),
     ("refutations", "&& at_most e (minus 0 least)", "&& at_most e 0", "Proofs"),
+    (
+        "sensitivity",
+        "if replaces rel then times four high else high",
+        "if replaces rel then times two high else high",
+        "Sums",
+    ),
+    ("sensitivity", "check stated && Qle_bool least bound;", "check stated;", "Sums"),
     ("hypotheses", "(fun c => snd c - fst c + 1)%Z", "(fun c => snd c - fst c)%Z", "Covers"),
     (
         "hypotheses",
@@ -88,11 +95,6 @@ INFERRED = [
         "BoundedRange eta => Some (over eta (of_Z 3))",
     ),
     ("noise", "(Pure (times rate bound)) rel reads", "(Pure (over (times rate bound) two)) rel reads"),
-    (
-        "sensitivity",
-        "if replaces rel then times four high else high",
-        "if replaces rel then times two high else high",
-    ),
 ]
 
 
