@@ -186,7 +186,7 @@ def check(
     from dataclasses import asdict
     from datetime import date
 
-    from audits.certificate.verified import followed, is_derivation
+    from audits.reports.verified import followed, is_derivation
     from dpaccount import checker
 
     try:

@@ -8,7 +8,7 @@ from .curves import BoundedRange, Curve, Lattice, Renyi, written
 from .documents import Rejected, ensure
 from .facts import ANYONE, Choice, Covered, Private, Split, View, rule
 from .intervals import added
-from .relation import ADDED, REPLACED
+from .relation import ADDED, GROUPS, REPLACED
 
 MAX_SUBJECT = 10_000  # characters of the name of a composition
 
@@ -85,6 +85,7 @@ def compose(*parts: Private) -> Private:
 def parallel(*parts: Private) -> Private:
     """Parts that read disjoint units cost a unit what the dearest one costs."""
     columns = columns_of(parts)
+    ensure(GROUPS not in parts[0].relation, "a group may have units in several parts")
     spans = sorted(part.units for part in parts if part.units is not None)
     ensure(len(spans) == len(parts), "every part must say which units it reads")
     for (_, last), (first, _) in pairwise(spans):

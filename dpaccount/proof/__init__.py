@@ -90,7 +90,7 @@ from .composition import (
     local_view,  # Private local, View → Private of the view; a view of just these releases
     mixture,  # Choice, Private … → the worst; alike, keys as chosen, none shared that may depart
     nodes,  # Private, Covered → times what one unit meets; central, of the leaf's query, no units yet
-    parallel,  # Private … → the worst; alike, of disjoint units
+    parallel,  # Private … → the worst; alike, of disjoint units, not groups
     partition,  # Split, Private … → the worst cell, or two; all cells named, none reads anyone
     post_process,  # Private central, View everyone → Private of the view; a view of just these releases
 )

@@ -103,8 +103,8 @@ def parallel(*parts: Theorem) -> Theorem:
     """Release each part on units of its own, told apart by public position (McSherry 2009) (R9)."""
     facts = _private(parts, rule := "parallel")
     _alike(facts, rule)
-    spans = sorted(fact.units for fact in facts if fact.units is not None)
-    need(len(spans) == len(facts), rule, "every part must say which units it reads")
+    spans = sorted(f.units for f in facts if f.units is not None and ", groups of " not in f.relation)
+    need(len(spans) == len(facts), rule, "every part must say which units it reads, and protect no groups")
     for (_, last), (first, _) in pairwise(spans):
         need(last < first, rule, f"units must be disjoint, found one part up to {last} and one from {first}")
     subject = " | ".join(fact.subject for fact in facts)

@@ -141,29 +141,27 @@ def lattice_delta(variance: Fraction, shift: Shift, count: int, epsilon: Fractio
     """Return the exact δ(ε) of `count` discrete Gaussians, each moved by the same lattice vector.
 
     With S = Σ vⱼXᵢⱼ and h = k|v|²/2 the privacy loss is (h − S)/σ², and under the moved law S shifts by
-    −2h; S is symmetric.  Hence δ = P(S < h − σ²ε) − e^ε P(S > h + σ²ε) (docs/proofs.md), between 0 and
-    the first, which is all that can be said where e^ε is longer than the working precision.
+    −2h; S is symmetric.  Hence δ = P(S < h − σ²ε) − e^ε P(S > h + σ²ε) (docs/proofs.md), in [0, P(…)].
     """
     steps = tuple(abs(v) for v in shift if v)
     if not steps:
         return arb(0)
     half = Fraction(count * sum(v * v for v in steps), 2)
     masses, reach, unit, lost = _weighted_sum(variance, steps, count, bits)
-    slack = arb(0, lost * unit)
-    below = _tail(masses, reach, math.ceil(half - variance * epsilon), lower=True) * unit + slack
-    above = _tail(masses, reach, math.floor(half + variance * epsilon), lower=False) * unit + slack
+    below = (_tail(masses, reach, math.ceil(half - variance * epsilon), lower=True) + lost) * unit
+    above = (_tail(masses, reach, math.floor(half + variance * epsilon), lower=False) + lost) * unit
     exact, bounds = below - ball(epsilon).exp() * above, below.union(0)
-    return exact if exact.rad() < bounds.rad() else bounds
+    return exact if exact.rad() < bounds.rad() else bounds  # e^ε may be longer than the precision
 
 
 @lru_cache(maxsize=64)
 def _weighted_sum(variance: Fraction, steps: Shift, count: int, bits: int) -> tuple[fmpz_poly, int, arb, arb]:
     """Return (masses, reach, unit, lost): the law of S as integers, position 0 meaning S = −reach.
 
-    Every mass is a floor of an exact weight; `unit` turns integers into probabilities and `lost`
-    bounds, in integer units, all that floors and the cut tails leave out: with F the sum of the floors of
-    one coordinate's weights on |x| ≤ R and e = (2R+1) + tail, its total lies in [F, F + e], so the law of
-    n coordinates lacks at most (F+e)ⁿ − Fⁿ of (F+e)ⁿ.
+    Every mass is a floor of an exact weight; `unit` turns integers into probabilities and `lost`,
+    around 0, holds in integer units all that floors and the cut tails leave out: with F the sum of the
+    floors of one coordinate's weights on |x| ≤ R and e = (2R+1) + tail, its total lies in [F, F + e], so
+    the law of n coordinates lacks at most (F+e)ⁿ − Fⁿ of (F+e)ⁿ.
     """
     scale = bits + 32
     radius = math.isqrt(math.ceil(2 * variance * scale)) + 2  # exp(−R²/2σ²) is below 2^−scale
@@ -188,7 +186,7 @@ def _weighted_sum(variance: Fraction, steps: Shift, count: int, bits: int) -> tu
         # W^n lies in [F^n, (F+e)^n]
         low, high = total**coordinates, (total + missing) ** coordinates
         unit = (1 / arb(low)).union(1 / arb(high))
-    return product, reach, unit, arb(high - low)
+    return product, reach, unit, arb(0, high - low)
 
 
 def _floor(value: arb) -> int:

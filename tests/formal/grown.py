@@ -5,7 +5,6 @@ whose exact numbers come from the facts before it, as they are or moved by a lit
 not, the derivation that ends in it is a case; where it follows, the next step may rest on it.
 """
 
-import random
 from fractions import Fraction
 
 from dpaccount import checker
@@ -50,7 +49,7 @@ def numbers_in(value):
             yield from numbers_in(part)
 
 
-def varied(rng, name, value, near):  # noqa: PLR0911
+def varied(rng, name, value, near):
     """Return a value of a witness, or one like it."""
     if name in ("because", "source"):
         return value
@@ -105,7 +104,10 @@ def grown(rng, length=14):
         else:
             (rule, before, given), names = step(rng, steps), True
         near = [n for k in before for n in numbers_in(steps[k]["gives"])]
-        given = {name: varied(rng, name, value, near) if names or name not in NAMES else value for name, value in given.items()}
+        given = {
+            name: varied(rng, name, value, near) if names or name not in NAMES else value
+            for name, value in given.items()
+        }
         Work.spent = 0
         try:
             gives, follows = infer(rule, [steps[k]["gives"] for k in before], given), True

@@ -25,7 +25,14 @@ CHECKER = Path(__file__).parent / "check" / "checker"
 SOURCES = [*Path(__file__).parent.rglob("*.v"), CHECKER.with_name("driver.ml")]
 
 #: rules without a number, of which the random derivations change nothing that they need
-NEVER_REFUSED = {"assume_choice", "assume_numbers", "assume_split", "assume_view", "billboard", "lattice_gaussian"}
+NEVER_REFUSED = {
+    "assume_choice",
+    "assume_numbers",
+    "assume_split",
+    "assume_view",
+    "billboard",
+    "lattice_gaussian",
+}
 NEVER_REFUSED |= {"local_view", "mixture", "persons", "post_process"}
 
 pytestmark = pytest.mark.skipif(

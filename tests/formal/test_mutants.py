@@ -88,6 +88,20 @@ PROVED = [
     ),
     ("sensitivity", "(over (times reach reach) two)", "(over (times reach reach) four)", "Stacks"),
     ("refutations", "&& at_most e (minus 0 least)", "&& at_most e 0", "Proofs"),
+    (
+        "sensitivity",
+        "if replaces rel then times four high else high",
+        "if replaces rel then times two high else high",
+        "Sums",
+    ),
+    ("sensitivity", "check stated && Qle_bool least bound;", "check stated;", "Sums"),
+    ("hypotheses", "(fun c => snd c - fst c + 1)%Z", "(fun c => snd c - fst c)%Z", "Covers"),
+    (
+        "hypotheses",
+        "levels (2 ^ (levels - 1))%Z (1%Z, rounds)",
+        "levels (2 ^ (levels - 2))%Z (1%Z, rounds)",
+        "Covers",
+    ),
 ]
 #: of rules that are only inferred; the other programs notice
 INFERRED = [
@@ -95,11 +109,6 @@ INFERRED = [
         "conversions",
         "BoundedRange eta => Some (over eta (of_Z 2))",
         "BoundedRange eta => Some (over eta (of_Z 3))",
-    ),
-    (
-        "sensitivity",
-        "if replaces rel then times four high else high",
-        "if replaces rel then times two high else high",
     ),
 ]
 

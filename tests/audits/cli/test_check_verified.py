@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from audits.certificate import verified
+from audits.reports import verified
 from tests.dpaccount.checker.made import HONEST, derivation, edited
 
 STEPS = len(HONEST["proved"]["derivation"])

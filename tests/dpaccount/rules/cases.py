@@ -510,6 +510,8 @@ FALSE = [
     ("compose", [private("renyi", ["2", "1"]), private("renyi", ["3", "1"])], {}),
     ("compose", [private("renyi", ["2", "1"]), private("renyi", ["2", "1"], ["3", "1"])], {}),
     ("parallel", [private("pure", "1", units=[1, 2]), private("pure", "2", units=[2, 3])], {}),
+    *[("parallel", [private("pure", "1", relation=f"{R}, groups of 2", units=u) for u in spans], {})
+      for spans in ([[1, 2], [3, 4]], [[1, 2]])],
     ("parallel", [private("pure", "1", units=[1, 2]), private("pure", "2")], {}),
     ("partition", [split("q")], {}),
     ("partition", [split("q", "r"), *KEPT], {}),

@@ -45,11 +45,11 @@ Section Numbers.
     lra.
   Qed.
 
-  Lemma stacked_bound y x w B : p <= 1 -> s <= 1 -> Rabs y <= B -> Rabs x <= B -> 0 < w ->
-    total (fun a => total (fun b => square (f a * f b - g a * g b)) (seq a (n - a))) places + total (fun a => square (sqrt w * (f a * y - g a * x))) places
+  Lemma weighed_bound y x w B : p <= 1 -> s <= 1 -> Rabs y <= B -> Rabs x <= B -> 0 < w ->
+    p * p + s * s - 2 * c * c + total (fun a => square (sqrt w * (f a * y - g a * x))) places
     <= if Rle_dec (B * B * w) 2 then 2 + 2 * (B * B * w) + (B * B * w) * (B * B * w) / 2 else 4 * (B * B * w).
   Proof.
-    intros Hp Hs Hy Hx Hw. pose proof (products_bound Hp Hs) as Hc. pose proof upper_entries as HU.
+    intros Hp Hs Hy Hx Hw. pose proof (products_bound Hp Hs) as Hc.
     assert (E : total (fun a => square (sqrt w * (f a * y - g a * x))) places = w * (y * y * p + x * x * s - 2 * (x * y) * c)).
     { rewrite (total_ext _ (fun a => w * ((y * y * square (f a) + x * x * square (g a)) - 2 * (x * y) * (f a * g a)))).
       - rewrite total_scale, total_minus, total_plus, !total_scale. fold p s c. ring.
@@ -78,6 +78,12 @@ Section Numbers.
     - assert (0 <= (k - reach / 2) * (k - reach / 2)) by apply Rle_0_sqr. nra.
     - assert ((1 - k) * (1 + k) <= (1 - k) * reach) by (apply Rmult_le_compat_l; lra). nra.
   Qed.
+
+  Lemma stacked_bound y x w B : p <= 1 -> s <= 1 -> Rabs y <= B -> Rabs x <= B -> 0 < w ->
+    total (fun a => total (fun b => square (f a * f b - g a * g b)) (seq a (n - a))) places
+    + total (fun a => square (sqrt w * (f a * y - g a * x))) places
+    <= if Rle_dec (B * B * w) 2 then 2 + 2 * (B * B * w) + (B * B * w) * (B * B * w) / 2 else 4 * (B * B * w).
+  Proof. intros Hp Hs Hy Hx Hw. pose proof (weighed_bound y x w B Hp Hs Hy Hx Hw). pose proof upper_entries. lra. Qed.
 End Numbers.
 
 Theorem joint_sound : sound_rule "joint".
