@@ -483,7 +483,8 @@ Section World.
         (forall o i h u r, takes_part W q o i h u r = true ->
            in_set q set (Q2R low) (Q2R high) points (adds W q o i h u r)) /\
         (forall o i h i' h' u r, o <> Once -> earlier h h' -> takes_part W q o i h u r = true ->   (* the same in every release *)
-           takes_part W q o i' h' u r = true -> adds W q o i' h' u r = adds W q o i h u r)
+           takes_part W q o i' h' u r = true -> adds W q o i' h' u r = adds W q o i h u r) /\
+        match set with RankOne | Outer => size W q = (side W q * side W q)%nat | _ => True end    (* whoever takes part *)
     | Stable q how bound rel None =>
         (how = FrobeniusSquared -> changes line = [] /\ size W q = (side W q * side W q)%nat /\
            forall o i h d a b, (a < side W q)%nat -> (b < side W q)%nat ->
