@@ -483,7 +483,8 @@ Section World.
         (forall o i h u r, takes_part W q o i h u r = true ->
            in_set q set (Q2R low) (Q2R high) points (adds W q o i h u r)) /\
         (forall o i h i' h' u r, o <> Once -> earlier h h' -> takes_part W q o i h u r = true ->   (* the same in every release *)
-           takes_part W q o i' h' u r = true -> adds W q o i' h' u r = adds W q o i h u r)
+           takes_part W q o i' h' u r = true -> adds W q o i' h' u r = adds W q o i h u r) /\
+        match set with RankOne | Outer => size W q = (side W q * side W q)%nat | _ => True end    (* whoever takes part *)
     | Stable q how bound rel None =>
         (how = FrobeniusSquared -> changes line = [] /\ size W q = (side W q * side W q)%nat /\
            forall o i h d a b, (a < side W q)%nat -> (b < side W q)%nat ->
@@ -560,7 +561,10 @@ Section World.
         match law, numbers with
         | ByNumber, [m] => records_apart rel q (fun moves => exists x, moves = [x] /\ Rabs x = Q2R m)
         | ByVector, [m] => records_apart rel q (fun moves => total square moves = Q2R m)
-        | BySymmetric, [m] => size W q = (side W q * side W q)%nat /\ records_apart rel q (fun moves => total square moves = Q2R m)
+        | BySymmetric, [m] => size W q = (side W q * side W q)%nat /\
+            (forall o i h d a b, (a < side W q)%nat -> (b < side W q)%nat ->
+               value W q o i h d (a * side W q + b)%nat = value W q o i h d (b * side W q + a)%nat) /\
+            records_apart rel q (fun moves => total square moves = Q2R m)
         | ByGaussian, [m] => told_apart rel q (fun p p' => exists z, p = Phi (z + sqrt (Q2R m)) /\ p' = Phi z)
         | ByLaplace, [m] => told_apart rel q (fun p p' => exists x, p = laplace_below (x + Q2R m) /\ p' = laplace_below x)
         | ByEvent, [p; q'] => told_apart rel q (fun a b => a = Q2R p /\ b = Q2R q')

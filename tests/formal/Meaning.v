@@ -119,6 +119,27 @@ Section Meaning.
       forall h l, next W h = Some l -> key l = k ->
         drawn_by (how p) (query p) (over (at_place l)) (index l) h (numbers_at W l h).
 
+  (** Release i over these covers shows the numbers of a query with noise of such a law, so that who sees it knows them. *)
+  Definition shows_noise (law : told) (scale : R) (symmetric : bool) (q : string) (o : spread) (i : Z) (h : H) : Prop :=
+    exists (N : R -> R -> Laws.law R) (show : list R -> message W) (read : message W -> list R),
+      (forall a, read (show a) = a) /\
+      (forall s, 0 < s -> match law with
+         | ByGaussian => normal_law s (N s)
+         | ByLaplace => laplace_law s (N s)
+         | _ => False
+         end) /\
+      forall d, same (ideal W h d) (image show (each (map
+        (fun cw => N (match law with ByGaussian => sqrt (snd cw * scale) | _ => scale end) (fst cw d))
+        (weighed symmetric (side W q) (map (fun j d => value W q o i h d j) (seq 0 (size W q))) (fun _ => 0))))).
+
+  (** From h on these releases are made one after another, whatever they show. *)
+  Fixpoint made_in_turn (law : told) (scale : R) (symmetric : bool) (q : string) (o : spread) (todo : list Z) (h : H) : Prop :=
+    match todo with
+    | [] => True
+    | i :: rest => (exists l, next W h = Some l /\ names W q l = true /\ over (at_place l) = o /\ index l = i) /\
+        shows_noise law scale symmetric q o i h /\ forall m, made_in_turn law scale symmetric q o rest (m :: h)
+    end.
+
   Definition takes_for_granted (s : Steps.step) (found : list line) (n : line) : Prop :=
     match s with
     | Steps.AssumeCovers _ _ | Steps.AssumeTree _ _ _ => reads_covers W (covers_of n)
@@ -131,6 +152,16 @@ Section Meaning.
     | Steps.ByGaussianNoise _ _ | Steps.ByLaplaceNoise _ _ _ | Steps.ByExponential _ _ | Steps.ByPermuteAndFlip _ _
     | Steps.ByKNorm _ _ _ _ | Steps.BySparseVector _ _ _ _ _ | Steps.ByFinite _ _ _ | Steps.ByStableHistogram _ _ _ _ =>
         forall k p, In (k, p) (drawn n) -> draws_as_said k p
+    | Steps.ByApart law scale =>                          (* all releases over the covers are made, with this noise *)
+        match found with
+        | [told; covers] => match says told with
+            | Apart q known _ _ _ => exists h, fresh (fun h => match next W h with Some l => names W q l | None => false end) h /\
+                made_in_turn law (Q2R scale) (match known with BySymmetric => true | _ => false end) q (covers_of covers)
+                  (map Z.of_nat (seq 0 (length (covers_list (covers_of covers))))) h
+            | _ => True
+            end
+        | _ => True
+        end
     | _ => True
     end.
 End Meaning.

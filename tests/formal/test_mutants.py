@@ -88,6 +88,13 @@ PROVED = [
     ),
     ("sensitivity", "(over (times reach reach) two)", "(over (times reach reach) four)", "Stacks"),
     ("refutations", "&& at_most e (minus 0 least)", "&& at_most e 0", "Proofs"),
+    ("refutations", "| BySymmetric => Some (over size (of_Z 2))", "| BySymmetric => Some size", "Tells"),
+    (
+        "refutations",
+        "check match known with ByNumber => true | _ => false end && (most =? 1)%Z;",
+        "check match known with ByNumber => true | _ => false end;",
+        "Tells",
+    ),
     (
         "sensitivity",
         "if replaces rel then times four high else high",

@@ -137,7 +137,7 @@ Proof.
   assert (Hch : changes n = []) by (rewrite Ech; reflexivity).
   assert (Hb : bare n) by (apply (bare_line l n); auto; apply Ml; rewrite Hs; auto).
   destruct Ml as [_ [_ Ml]]. rewrite Hs in Ml. destruct Ml as [_ [Hsimple [_ [_ Hdim]]]].
-  unfold holds in Hl. rewrite Hs in Hl. destruct Hl as [Hsum [Hset Hone]].
+  unfold holds in Hl. rewrite Hs in Hl. destruct Hl as [Hsum [Hset [Hone _]]].
   set (N := size W q) in *. set (places := seq 0 N) in *.
   set (zero := map (fun _ : nat => 0%Z) places).
   set (vec := fun o i h u r => map (fun j => Int_part (adds W q o i h u r j)) places).

@@ -2,10 +2,7 @@
 
     Numbers and vectors are at most twice as far apart as they are long; cells that a record leaves and enters add up;
     listed vectors move by what [differences] lists; of rank-one matrices with their corner see Outers.v, and without it
-    Stacks.v, where an entry beside the corner counts twice.
-
-    What a matrix says, holds of units that take part.  Where none ever does, nothing says that the query has as many
-    numbers as a matrix has entries; [linear_sized] asks for that beside what a contribution means. *)
+    Stacks.v, where an entry beside the corner counts twice. *)
 Require Import Reals QArith Qreals ZArith Lra Lia Psatz List Bool String Permutation.
 From DP.base Require Import Laws Sums Normal.
 From DP Require Import Facts Steps Definitions Meaning.
@@ -237,24 +234,18 @@ Qed.
 
 (* ---------------------------------------------------------------- the rule *)
 
-(** A matrix has as many numbers as it has entries. *)
-Definition sized W (f : fact) : Prop :=
-  match f with
-  | Contribution q (RankOne | Outer) _ _ _ _ _ => size W q = (side W q * side W q)%nat
-  | _ => True
-  end.
-
-Lemma linear_sized W bound l n : lawful W -> holds W l -> well_made l -> sized W (says l) ->
-  follow (ByLinear bound) [l] = Some n -> holds W n /\ well_made n.
+Theorem linear_sound : sound_rule "linear".
 Proof.
-  intros HW Hl Ml Hsized HF.
+  intros st HR. destruct st; try discriminate HR. clear HR. intros W found n HW HH HM HF _.
+  rename bound_squared into bound.
+  one_premise found l. pose proof (Forall_inv HH) as Hl. pose proof (Forall_inv HM) as Ml.
   destruct (restated (ByLinear bound) l n eq_refl I HF) as [ds [gone [Ei [Ea [Eg [Ep [Ev [_ [_ Ech]]]]]]]]].
   cbn [infer sensitivity] in Ei. unfold linear in Ei.
   destruct (says l) as [| |q set0 low high points rel source| | | | | | | | | | | |] eqn:Hs; try discriminate.
   assert (Hch : changes n = []) by (rewrite Ech; reflexivity).
   assert (Hb : bare n) by (apply (bare_line l n); auto; apply Ml; rewrite Hs; auto).
   pose proof Ml as Ml'. destruct Ml' as [_ [_ Ml']]. rewrite Hs in Ml'. destruct Ml' as [_ [Hsimple [Hlow [Hzero _]]]].
-  pose proof Hl as Hl'. unfold holds in Hl'. rewrite Hs in Hl'. destruct Hl' as [Hsum [Hset _]].
+  pose proof Hl as Hl'. unfold holds in Hl'. rewrite Hs in Hl'. destruct Hl' as [Hsum [Hset [_ Hsized]]].
   assert (Hgroups : of_groups rel = false) by (destruct rel; auto; discriminate).
   assert (Finish : forall how b, says n = Stable q how b rel None -> 0 <= Q2R b ->
     (how = FrobeniusSquared -> set0 = RankOne \/ set0 = Outer) ->
