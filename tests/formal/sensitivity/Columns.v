@@ -118,7 +118,7 @@ Section Toeplitz.
   Proof. unfold overlaps. pose proof cut_some. destruct (1 <? times); [|auto]. destruct (length c'); [lia | auto]. Qed.
 
   (** What a round and all later ones meet. *)
-  Lemma later_rounds s S : 1 <= s -> rising apart (s :: S) -> (forall s', In s' (s :: S) -> s' <= n) ->
+  Lemma later_rounds s S : 1 <= s -> standing_apart apart (s :: S) -> (forall s', In s' (s :: S) -> s' <= n) ->
     Z.of_nat (length S) + 1 <= times ->
     zsum (fun s' => Z.abs (inner [c] n s s')) S <= match S with [] => 0 | _ => sum_at sums (pred (length S)) end.
   Proof.
@@ -146,7 +146,7 @@ Section Toeplitz.
     induction H as [|k H IH]; [lia|]. rewrite all_later_next. pose proof (sum_at_nonneg (skipn (Z.to_nat apart) overlaps) (times - 1) apart k) as G. fold sums in G. lia.
   Qed.
 
-  Lemma rounds_meet S : rising apart S -> (forall s, In s S -> 1 <= s <= n) -> Z.of_nat (length S) <= times ->
+  Lemma rounds_meet S : standing_apart apart S -> (forall s, In s S -> 1 <= s <= n) -> Z.of_nat (length S) <= times ->
     met_by [c] n S <= Z.of_nat (length S) * overlap c' 0 + 2 * all_later (pred (length S)).
   Proof.
     induction S as [|s S IH]; intros HR HI HT; [cbn; lia|]. rewrite met_by_cons. cbn [length] in *.
@@ -157,7 +157,7 @@ Section Toeplitz.
     cbn [pred]. destruct S as [|s1 S']; [cbn [length pred] in *; lia|]. cbn [length pred] in *. rewrite all_later_next. lia.
   Qed.
 
-  Lemma toeplitz_bounds S : rising apart S -> (forall s, In s S -> 1 <= s <= n) -> Z.of_nat (length S) <= times ->
+  Lemma toeplitz_bounds S : standing_apart apart S -> (forall s, In s S -> 1 <= s <= n) -> Z.of_nat (length S) <= times ->
     met_by [c] n S <= toeplitz c' times apart.
   Proof.
     intros HR HI HT. apply Z.le_trans with (1 := rounds_meet S HR HI HT). unfold toeplitz. fold overlaps. fold sums. rewrite overlaps_first.
@@ -294,7 +294,7 @@ Section Triangle.
   Variables (times apart : Z).
   Hypothesis Hapart : 1 <= apart.
 
-  Lemma richest_rounds (f : nat -> Z) S : rising apart S -> (forall s, In s S -> 1 <= s <= n) -> Z.of_nat (length S) <= times ->
+  Lemma richest_rounds (f : nat -> Z) S : standing_apart apart S -> (forall s, In s S -> 1 <= s <= n) -> Z.of_nat (length S) <= times ->
     zsum (fun s => f (Z.to_nat (s - 1))) S <= last (richest (map f (seq 0 (length rows))) times apart) 0.
   Proof.
     intros HR HI HS. destruct triangle_rows as [L _].
@@ -307,7 +307,7 @@ Section Triangle.
 
   Let reach := map (fun i => last (richest (map (size i) (seq 0 (length rows))) times apart) 0) (seq 0 (length rows)).
 
-  Lemma triangle_bounds S : rising apart S -> (forall s, In s S -> 1 <= s <= n) -> Z.of_nat (length S) <= times ->
+  Lemma triangle_bounds S : standing_apart apart S -> (forall s, In s S -> 1 <= s <= n) -> Z.of_nat (length S) <= times ->
     met_by rows n S <= last (richest reach times apart) 0.
   Proof.
     intros HR HI HS. unfold met_by, reach.
@@ -319,7 +319,7 @@ End Triangle.
 
 Theorem stretch_bounds rows n times apart square : stretch rows n times apart = Some square -> 1 <= times -> 1 <= apart -> 1 <= n ->
   (forall t s, 1 <= t -> t < s -> whole_entry rows t s = 0) /\
-  forall S, rising apart S -> (forall s, In s S -> 1 <= s <= n) -> Z.of_nat (length S) <= times -> met_by rows n S <= square.
+  forall S, standing_apart apart S -> (forall s, In s S -> 1 <= s <= n) -> Z.of_nat (length S) <= times -> met_by rows n S <= square.
 Proof.
   unfold stretch. intros HS H1 H2 H3. destruct (forallb (forallb small_entry) rows); [|discriminate].
   assert (Hcase : (exists c, rows = [c]) \/ match rows with [_] => False | _ => True end) by (destruct rows as [|c [|]]; eauto).

@@ -1,7 +1,7 @@
 (** The richest sums of values that stand apart, and what they bound: the inner products of the columns of a matrix.
 
     [best] k holds, from every place on, the largest sum of up to k values; a list of places that are [gap] apart has
-    at most that sum ([best_spaced]).  The rounds that a unit enters are such places ([rising]). *)
+    at most that sum ([best_spaced]).  The rounds that a unit enters are such places ([standing_apart]). *)
 Require Import ZArith Lia Psatz List Bool.
 From DP.sensitivity Require Import Infer.
 Import ListNotations.
@@ -203,10 +203,10 @@ Qed.
 
 (* ---------------------------------------------------------------- rounds that stand apart *)
 
-Fixpoint rising (b : Z) (S : list Z) : Prop :=
-  match S with [] => True | s :: rest => (forall s', In s' rest -> s + b <= s') /\ rising b rest end.
+Fixpoint standing_apart (b : Z) (S : list Z) : Prop :=
+  match S with [] => True | s :: rest => (forall s', In s' rest -> s + b <= s') /\ standing_apart b rest end.
 
-Lemma rising_spaced b low S : 1 <= b -> forall i, 0 <= i -> (forall s, In s S -> low + i <= s) -> rising b S ->
+Lemma rising_spaced b low S : 1 <= b -> forall i, 0 <= i -> (forall s, In s S -> low + i <= s) -> standing_apart b S ->
   spaced (Z.to_nat b) (Z.to_nat i) (map (fun s => Z.to_nat (s - low)) S).
 Proof.
   intros Hb. induction S as [|s S IH]; intros i Hi HL HS; cbn; auto. destruct HS as [H1 H2].
