@@ -38,7 +38,8 @@ Qed.
 
 Lemma partial_in l : forall part m, firstn m l <> [] -> In (part + zsum (fun z => z) (firstn m l)) (prefix_sums part l).
 Proof.
-  induction l as [|a l IH]; intros part m HN; [destruct m; cbn in HN; congruence|]. destruct m; [cbn in HN; congruence|].
+  induction l as [|a l IH]; intros part m HN; [destruct m; cbn in HN; congruence|].
+  destruct m; [cbn in HN; congruence|].
   cbn [firstn zsum prefix_sums]. rewrite Z.add_assoc. destruct (firstn m l) eqn:E.
   - left. cbn. lia.
   - right. rewrite <- E. apply IH. rewrite E. discriminate.
@@ -83,10 +84,12 @@ Section Toeplitz.
   Lemma inner_lag s s' : 1 <= s -> s <= s' -> s' <= n -> Z.abs (inner [c] n s s') <= overlap c' (Z.to_nat (s' - s)).
   Proof.
     intros H1 H2 H3. set (m := Z.to_nat (n - s' + 1)). set (lag := Z.to_nat (s' - s)).
-    replace (inner [c] n s s') with (zsum (fun i => nth i c' 0 * nth (lag + i) c' 0) (seq 0 m)); [apply overlap_bounds|].
+    replace (inner [c] n s s') with (zsum (fun i => nth i c' 0 * nth (lag + i) c' 0) (seq 0 m));
+      [apply overlap_bounds|].
     unfold inner, one_to. rewrite zsum_map. replace (Z.to_nat n) with (Z.to_nat (s' - 1) + m)%nat by lia.
     rewrite seq_app, zsum_app. rewrite (zsum_zero _ (seq 1 _)).
-    - rewrite Z.add_0_l, (seq_from (1 + _)), zsum_map. apply zsum_ext. intros i Hi. apply in_seq in Hi. unfold whole_entry.
+    - rewrite Z.add_0_l, (seq_from (1 + _)), zsum_map. apply zsum_ext. intros i Hi. apply in_seq in Hi.
+      unfold whole_entry.
       destruct (Z.leb_spec s (Z.of_nat (1 + Z.to_nat (s' - 1) + i))); [|lia].
       destruct (Z.leb_spec s' (Z.of_nat (1 + Z.to_nat (s' - 1) + i))); [|lia].
       rewrite !cut_nth by lia. rewrite Z.mul_comm. f_equal; f_equal; lia.
@@ -99,7 +102,8 @@ Section Toeplitz.
   Let sums := richest (skipn (Z.to_nat apart) overlaps) (times - 1) apart.
 
   Lemma cut_some : (0 < length c')%nat.
-  Proof. unfold c'. destruct c as [|x l]; [congruence|]. destruct (n <? _); [rewrite firstn_length|]; cbn [length]; lia. Qed.
+  Proof. unfold c'. destruct c as [|x l]; [congruence|].
+  destruct (n <? _); [rewrite firstn_length|]; cbn [length]; lia. Qed.
 
   Lemma overlap_beyond lag : (length c' <= lag)%nat -> overlap c' lag = 0.
   Proof. intros L. unfold overlap. rewrite skipn_all2 by auto. destruct c'; auto. Qed.
@@ -109,8 +113,10 @@ Section Toeplitz.
 
   Lemma overlaps_nth lag : 1 < times -> nth lag overlaps 0 = overlap c' lag.
   Proof.
-    intros Ht. unfold overlaps. destruct (Z.ltb_spec 1 times); [|lia]. destruct (Nat.lt_ge_cases lag (length c')) as [L|L].
-    - rewrite (nth_indep _ 0 (overlap c' 0%nat)) by (rewrite map_length, seq_length; auto). rewrite map_nth, seq_nth by auto. auto.
+    intros Ht. unfold overlaps. destruct (Z.ltb_spec 1 times); [|lia].
+    destruct (Nat.lt_ge_cases lag (length c')) as [L|L].
+    - rewrite (nth_indep _ 0 (overlap c' 0%nat)) by (rewrite map_length, seq_length; auto).
+      rewrite map_nth, seq_nth by auto. auto.
     - rewrite overlap_beyond by auto. apply nth_overflow. rewrite map_length, seq_length. auto.
   Qed.
 
@@ -124,8 +130,10 @@ Section Toeplitz.
   Proof.
     intros H1 [HA HS] HL HT. destruct S as [|s1 S'] eqn:ES; [cbn; lia|]. rewrite <- ES in *.
     assert (HT' : 1 < times) by (rewrite ES in HT; cbn [length] in HT; lia).
-    apply Z.le_trans with (zsum (fun p => nth p (skipn (Z.to_nat apart) overlaps) 0) (map (fun s' => Z.to_nat (s' - (s + apart))) S)).
-    - rewrite zsum_map. apply zsum_le. intros s' Hs'. specialize (HA s' Hs'). rewrite nth_of_skipn, overlaps_nth by auto.
+    apply Z.le_trans with (zsum (fun p => nth p (skipn (Z.to_nat apart) overlaps) 0) (map (fun s' => Z.to_nat (s' - (s
+      + apart))) S)).
+    - rewrite zsum_map. apply zsum_le. intros s' Hs'. specialize (HA s' Hs').
+      rewrite nth_of_skipn, overlaps_nth by auto.
       replace (Z.to_nat apart + Z.to_nat (s' - (s + apart)))%nat with (Z.to_nat (s' - s)) by lia.
       apply inner_lag; try lia. apply HL. right. auto.
     - unfold sums. apply richest_at; auto.
@@ -143,7 +151,8 @@ Section Toeplitz.
   Lemma all_later_grows m k : (m <= k)%nat -> 0 <= all_later m <= all_later k.
   Proof.
     intros H. split; [apply zsum_nonneg; intros; apply sum_at_nonneg|].
-    induction H as [|k H IH]; [lia|]. rewrite all_later_next. pose proof (sum_at_nonneg (skipn (Z.to_nat apart) overlaps) (times - 1) apart k) as G. fold sums in G. lia.
+    induction H as [|k H IH]; [lia|]. rewrite all_later_next.
+    pose proof (sum_at_nonneg (skipn (Z.to_nat apart) overlaps) (times - 1) apart k) as G. fold sums in G. lia.
   Qed.
 
   Lemma rounds_meet S : standing_apart apart S -> (forall s, In s S -> 1 <= s <= n) -> Z.of_nat (length S) <= times ->
@@ -151,16 +160,20 @@ Section Toeplitz.
   Proof.
     induction S as [|s S IH]; intros HR HI HT; [cbn; lia|]. rewrite met_by_cons. cbn [length] in *.
     specialize (IH (proj2 HR) (fun s' Hs' => HI s' (or_intror Hs')) ltac:(lia)).
-    pose proof (HI s (or_introl eq_refl)) as Hs. pose proof (inner_lag s s ltac:(lia) ltac:(lia) ltac:(lia)) as G0. rewrite Z.sub_diag in G0.
+    pose proof (HI s (or_introl eq_refl)) as Hs. pose proof (inner_lag s s ltac:(lia) ltac:(lia) ltac:(lia)) as G0.
+    rewrite Z.sub_diag in G0.
     change (Z.to_nat 0) with 0%nat in G0.
     pose proof (later_rounds s S ltac:(lia) HR (fun s' Hs' => proj2 (HI s' Hs')) ltac:(lia)) as G1.
-    cbn [pred]. destruct S as [|s1 S']; [cbn [length pred] in *; lia|]. cbn [length pred] in *. rewrite all_later_next. lia.
+    cbn [pred]. destruct S as [|s1 S']; [cbn [length pred] in *; lia|]. cbn [length pred] in *.
+    rewrite all_later_next. lia.
   Qed.
 
-  Lemma toeplitz_bounds S : standing_apart apart S -> (forall s, In s S -> 1 <= s <= n) -> Z.of_nat (length S) <= times ->
+  Lemma toeplitz_bounds S : standing_apart apart S -> (forall s, In s S -> 1 <= s <= n) ->
+    Z.of_nat (length S) <= times ->
     met_by [c] n S <= toeplitz c' times apart.
   Proof.
-    intros HR HI HT. apply Z.le_trans with (1 := rounds_meet S HR HI HT). unfold toeplitz. fold overlaps. fold sums. rewrite overlaps_first.
+    intros HR HI HT. apply Z.le_trans with (1 := rounds_meet S HR HI HT). unfold toeplitz. fold overlaps. fold sums.
+    rewrite overlaps_first.
     pose proof (sums_added sums (Z.to_nat (times - 1))) as E. fold (all_later (Z.to_nat (times - 1))) in E.
     rewrite Z2Nat.id in E by lia. pose proof (overlap_nonneg 0).
     pose proof (all_later_grows (pred (length S)) (Z.to_nat (times - 1)) ltac:(lia)). nia.
@@ -176,7 +189,8 @@ Proof.
   destruct sums as [|s sums]; cbn [add_squares]; destruct k as [|k]; cbn [nth]; try lia; rewrite IH, ?E; lia.
 Qed.
 
-Lemma all_squares k rows : forall sums, nth k (fold_left add_squares rows sums) 0 = nth k sums 0 + zsum (fun row => nth k row 0 * nth k row 0) rows.
+Lemma all_squares k rows : forall sums, nth k (fold_left add_squares rows sums) 0
+  = nth k sums 0 + zsum (fun row => nth k row 0 * nth k row 0) rows.
 Proof. induction rows as [|row rows IH]; intros sums; cbn [fold_left zsum]; [lia|]. rewrite IH, nth_sums. lia. Qed.
 
 Lemma nth_below l k : nth k l 0 <= fold_left Z.max l 0.
@@ -185,9 +199,11 @@ Proof.
   rewrite nth_overflow by auto. apply fold_max_start.
 Qed.
 
-Lemma inner_below {A} (f g : A -> Z) l m : zsum (fun a => f a * f a) l <= m -> zsum (fun a => g a * g a) l <= m -> Z.abs (zsum (fun a => f a * g a) l) <= m.
+Lemma inner_below {A} (f g : A -> Z) l m : zsum (fun a => f a * f a) l <= m -> zsum (fun a => g a * g a) l <= m ->
+  Z.abs (zsum (fun a => f a * g a) l) <= m.
 Proof.
-  intros H1 H2. assert (2 * Z.abs (zsum (fun a => f a * g a) l) <= zsum (fun a => f a * f a) l + zsum (fun a => g a * g a) l); [|lia].
+  intros H1 H2. assert (2 * Z.abs (zsum (fun a => f a * g a) l)
+    <= zsum (fun a => f a * f a) l + zsum (fun a => g a * g a) l); [|lia].
   clear. induction l as [|a l IH]; cbn [zsum]; [lia|].
   pose proof (Z.square_nonneg (f a - g a)). pose proof (Z.square_nonneg (f a + g a)). lia.
 Qed.
@@ -199,7 +215,8 @@ Lemma zsum_twice_below {A} (f : A -> A -> Z) l m : (forall a b, In a l -> In b l
   zsum (fun a => zsum (f a) l) l <= Z.of_nat (length l) * Z.of_nat (length l) * m.
 Proof.
   intros H. apply Z.le_trans with (zsum (fun _ => Z.of_nat (length l) * m) l); [|rewrite zsum_const; lia].
-  apply zsum_le. intros a Ha. apply Z.le_trans with (zsum (fun _ => m) l); [|rewrite zsum_const; lia]. apply zsum_le. auto.
+  apply zsum_le. intros a Ha. apply Z.le_trans with (zsum (fun _ => m) l); [|rewrite zsum_const; lia]. apply zsum_le.
+  auto.
 Qed.
 
 Lemma skipn_twice {A} a b : forall l : list A, skipn a (skipn b l) = skipn (b + a) l.
@@ -224,12 +241,14 @@ Section Triangle.
 
   Lemma above_diagonal t s : 1 <= t -> t < s -> whole_entry rows t s = 0.
   Proof.
-    intros H1 H2. rewrite entry_triangle. destruct triangle_rows as [_ L]. destruct (Nat.lt_ge_cases (Z.to_nat (t - 1)) (length rows)) as [Lt|Ge].
+    intros H1 H2. rewrite entry_triangle. destruct triangle_rows as [_ L].
+    destruct (Nat.lt_ge_cases (Z.to_nat (t - 1)) (length rows)) as [Lt|Ge].
     - apply nth_overflow. rewrite L by auto. lia.
     - rewrite (nth_overflow rows) by auto. destruct (Z.to_nat (s - 1)); auto.
   Qed.
 
-  Lemma inner_rows s s' : inner rows n s s' = zsum (fun row => nth (Z.to_nat (s - 1)) row 0 * nth (Z.to_nat (s' - 1)) row 0) rows.
+  Lemma inner_rows s s' : inner rows n s s' = zsum (fun row => nth (Z.to_nat (s - 1)) row 0 * nth (Z.to_nat (s' - 1))
+    row 0) rows.
   Proof.
     destruct triangle_rows as [L _]. unfold inner, one_to. rewrite zsum_map, (seq_from 1), zsum_map, (zsum_places _ []).
     replace (Z.to_nat n) with (length rows) by lia. apply zsum_ext. intros i _. rewrite !entry_triangle.
@@ -239,9 +258,11 @@ Section Triangle.
   Lemma longest_bounds s s' : Z.abs (inner rows n s s') <= fold_left Z.max (fold_left add_squares rows []) 0.
   Proof.
     rewrite inner_rows. apply inner_below.
-    - pose proof (all_squares (Z.to_nat (s - 1)) rows []) as E. pose proof (nth_below (fold_left add_squares rows []) (Z.to_nat (s - 1))) as B.
+    - pose proof (all_squares (Z.to_nat (s - 1)) rows []) as E.
+      pose proof (nth_below (fold_left add_squares rows []) (Z.to_nat (s - 1))) as B.
       rewrite E in B. destruct (Z.to_nat (s - 1)); cbn [nth] in B; lia.
-    - pose proof (all_squares (Z.to_nat (s' - 1)) rows []) as E. pose proof (nth_below (fold_left add_squares rows []) (Z.to_nat (s' - 1))) as B.
+    - pose proof (all_squares (Z.to_nat (s' - 1)) rows []) as E.
+      pose proof (nth_below (fold_left add_squares rows []) (Z.to_nat (s' - 1))) as B.
       rewrite E in B. destruct (Z.to_nat (s' - 1)); cbn [nth] in B; lia.
   Qed.
 
@@ -260,10 +281,12 @@ Section Triangle.
   Lemma meeting_inner i j : (i <= j)%nat -> (j < length rows)%nat ->
     meeting (skipn (j - i) (column rows i)) (column rows j) = inner rows n (Z.of_nat i + 1) (Z.of_nat j + 1).
   Proof.
-    intros Hij Hj. rewrite inner_rows. replace (Z.to_nat (Z.of_nat i + 1 - 1)) with i by lia. replace (Z.to_nat (Z.of_nat j + 1 - 1)) with j by lia.
+    intros Hij Hj. rewrite inner_rows. replace (Z.to_nat (Z.of_nat i + 1 - 1)) with i by lia.
+    replace (Z.to_nat (Z.of_nat j + 1 - 1)) with j by lia.
     rewrite column_skip by auto. unfold column. rewrite meeting_spec, combine_maps, zsum_map. cbn [fst snd].
     rewrite <- (firstn_skipn j rows) at 2. rewrite zsum_app, (zsum_zero _ (firstn j rows)); [lia|].
-    intros row Hr. destruct (In_nth _ _ [] Hr) as [k [Hk <-]]. rewrite firstn_length in Hk. rewrite nth_of_firstn by lia.
+    intros row Hr. destruct (In_nth _ _ [] Hr) as [k [Hk <-]]. rewrite firstn_length in Hk.
+    rewrite nth_of_firstn by lia.
     destruct triangle_rows as [_ L]. rewrite (nth_overflow (nth k rows []) 0 (n:=j)); [ring|]. rewrite L by lia. lia.
   Qed.
 
@@ -279,13 +302,15 @@ Section Triangle.
   Let size i j := let i' := Nat.min i j in let j' := Nat.max i j in
     Z.abs (meeting (skipn (j' - i') (nth i' columns [])) (nth j' columns [])).
 
-  Lemma size_inner s s' : 1 <= s <= n -> 1 <= s' <= n -> size (Z.to_nat (s - 1)) (Z.to_nat (s' - 1)) = Z.abs (inner rows n s s').
+  Lemma size_inner s s' : 1 <= s <= n -> 1 <= s' <= n ->
+    size (Z.to_nat (s - 1)) (Z.to_nat (s' - 1)) = Z.abs (inner rows n s s').
   Proof.
     intros H1 H2. destruct triangle_rows as [L _]. unfold size.
     assert (E : forall i, (i < length rows)%nat -> nth i columns [] = column rows i).
     { intros i Hi. unfold columns. rewrite (nth_indep _ [] (column rows 0)) by (rewrite map_length, seq_length; auto).
       rewrite map_nth, seq_nth by auto. auto. }
-    set (i := Z.to_nat (s - 1)). set (j := Z.to_nat (s' - 1)). assert (Hi : (i < length rows)%nat) by lia. assert (Hj : (j < length rows)%nat) by lia.
+    set (i := Z.to_nat (s - 1)). set (j := Z.to_nat (s' - 1)). assert (Hi : (i < length rows)%nat) by lia.
+    assert (Hj : (j < length rows)%nat) by lia.
     rewrite !E by lia. rewrite meeting_inner by lia. f_equal. destruct (Nat.le_ge_cases i j).
     - rewrite Nat.min_l, Nat.max_r by auto. f_equal; lia.
     - rewrite Nat.min_r, Nat.max_l, inner_turned by auto. f_equal; lia.
@@ -294,35 +319,43 @@ Section Triangle.
   Variables (times apart : Z).
   Hypothesis Hapart : 1 <= apart.
 
-  Lemma richest_rounds (f : nat -> Z) S : standing_apart apart S -> (forall s, In s S -> 1 <= s <= n) -> Z.of_nat (length S) <= times ->
+  Lemma richest_rounds (f : nat -> Z) S : standing_apart apart S -> (forall s, In s S -> 1 <= s <= n) ->
+    Z.of_nat (length S) <= times ->
     zsum (fun s => f (Z.to_nat (s - 1))) S <= last (richest (map f (seq 0 (length rows))) times apart) 0.
   Proof.
     intros HR HI HS. destruct triangle_rows as [L _].
     apply Z.le_trans with (zsum (fun p => nth p (map f (seq 0 (length rows))) 0) (map (fun s => Z.to_nat (s - 1)) S)).
     - rewrite zsum_map. apply zsum_le. intros s Hs. specialize (HI s Hs).
-      rewrite (nth_indep _ 0 (f 0%nat)) by (rewrite map_length, seq_length; lia). rewrite map_nth, seq_nth by lia. cbn. lia.
-    - apply richest_last; auto; [rewrite map_length; auto|]. change 0%nat with (Z.to_nat 0). apply rising_spaced; auto; [lia|].
+      rewrite (nth_indep _ 0 (f 0%nat)) by (rewrite map_length, seq_length; lia). rewrite map_nth, seq_nth by lia.
+      cbn. lia.
+    - apply richest_last; auto; [rewrite map_length; auto|]. change 0%nat with (Z.to_nat 0).
+      apply rising_spaced; auto; [lia|].
       intros s Hs. specialize (HI s Hs). lia.
   Qed.
 
   Let reach := map (fun i => last (richest (map (size i) (seq 0 (length rows))) times apart) 0) (seq 0 (length rows)).
 
-  Lemma triangle_bounds S : standing_apart apart S -> (forall s, In s S -> 1 <= s <= n) -> Z.of_nat (length S) <= times ->
+  Lemma triangle_bounds S : standing_apart apart S -> (forall s, In s S -> 1 <= s <= n) ->
+    Z.of_nat (length S) <= times ->
     met_by rows n S <= last (richest reach times apart) 0.
   Proof.
     intros HR HI HS. unfold met_by, reach.
-    apply Z.le_trans with (2 := richest_rounds (fun i => last (richest (map (size i) (seq 0 (length rows))) times apart) 0) S HR HI HS).
+    apply Z.le_trans with (2 := richest_rounds (fun i => last (richest (map (size i) (seq 0 (length rows))) times
+      apart) 0) S HR HI HS).
     apply zsum_le. intros s Hs. apply Z.le_trans with (2 := richest_rounds (size (Z.to_nat (s - 1))) S HR HI HS).
     apply zsum_le. intros s' Hs'. rewrite size_inner by auto. lia.
   Qed.
 End Triangle.
 
-Theorem stretch_bounds rows n times apart square : stretch rows n times apart = Some square -> 1 <= times -> 1 <= apart -> 1 <= n ->
+Theorem stretch_bounds rows n times apart square : stretch rows n times apart = Some square -> 1 <= times ->
+  1 <= apart -> 1 <= n ->
   (forall t s, 1 <= t -> t < s -> whole_entry rows t s = 0) /\
-  forall S, standing_apart apart S -> (forall s, In s S -> 1 <= s <= n) -> Z.of_nat (length S) <= times -> met_by rows n S <= square.
+  forall S, standing_apart apart S -> (forall s, In s S -> 1 <= s <= n) -> Z.of_nat (length S) <= times ->
+    met_by rows n S <= square.
 Proof.
   unfold stretch. intros HS H1 H2 H3. destruct (forallb (forallb small_entry) rows); [|discriminate].
-  assert (Hcase : (exists c, rows = [c]) \/ match rows with [_] => False | _ => True end) by (destruct rows as [|c [|]]; eauto).
+  assert (Hcase : (exists c, rows = [c]) \/ match rows with [_] => False | _ => True end) by (destruct rows as [|c
+    [|]]; eauto).
   destruct Hcase as [[c ->]|Hmany].
   - destruct (_ && _) eqn:E in HS; [|discriminate]. apply andb_prop in E. destruct E as [E _]. apply Z.ltb_lt in E.
     assert (Hc : c <> []) by (intros ->; cbn in E; lia). injection HS as <-. split.
@@ -336,7 +369,8 @@ Proof.
           (seq 0 (length rows))) times apart) 0)
       else None) = Some square).
     { destruct rows as [|c [|c2 rest]]; [exact HS | destruct Hmany | exact HS]. }
-    clear HS. destruct (is_triangle rows n) eqn:ET; [|discriminate]. cbn [andb] in HS'. destruct (0 <? n); [|discriminate]. split.
+    clear HS. destruct (is_triangle rows n) eqn:ET; [|discriminate]. cbn [andb] in HS'.
+    destruct (0 <? n); [|discriminate]. split.
     + intros t s. apply (above_diagonal rows n ET Hmany).
     + intros S HR HI HT. destruct ((times =? 1) || (256 <? n)); injection HS' as <-.
       * apply long_bounds; auto.

@@ -10,7 +10,8 @@ Open Scope Z_scope.
 Fixpoint zsum {A} (f : A -> Z) (l : list A) : Z := match l with [] => 0 | a :: rest => f a + zsum f rest end.
 
 Lemma zsum_le {A} (f g : A -> Z) l : (forall a, In a l -> f a <= g a) -> zsum f l <= zsum g l.
-Proof. induction l as [|a l IH]; cbn; intros E; [lia|]. pose proof (E a (or_introl eq_refl)). specialize (IH (fun b Hb => E b (or_intror Hb))). lia. Qed.
+Proof. induction l as [|a l IH]; cbn; intros E; [lia|]. pose proof (E a (or_introl eq_refl)).
+  specialize (IH (fun b Hb => E b (or_intror Hb))). lia. Qed.
 
 Lemma zsum_ext {A} (f g : A -> Z) l : (forall a, In a l -> f a = g a) -> zsum f l = zsum g l.
 Proof. induction l as [|a l IH]; cbn; intros E; auto. rewrite (E a), IH; auto. Qed.
@@ -19,7 +20,8 @@ Lemma zsum_zero {A} (f : A -> Z) l : (forall a, In a l -> f a = 0) -> zsum f l =
 Proof. induction l as [|a l IH]; cbn; intros E; auto. rewrite (E a), IH; auto. Qed.
 
 Lemma zsum_nonneg {A} (f : A -> Z) l : (forall a, In a l -> 0 <= f a) -> 0 <= zsum f l.
-Proof. induction l as [|a l IH]; cbn; intros E; [lia|]. pose proof (E a (or_introl eq_refl)). specialize (IH (fun b Hb => E b (or_intror Hb))). lia. Qed.
+Proof. induction l as [|a l IH]; cbn; intros E; [lia|]. pose proof (E a (or_introl eq_refl)).
+  specialize (IH (fun b Hb => E b (or_intror Hb))). lia. Qed.
 
 Lemma zsum_app {A} (f : A -> Z) l m : zsum f (l ++ m) = zsum f l + zsum f m.
 Proof. induction l as [|a l IH]; cbn; auto. rewrite IH. lia. Qed.
@@ -41,14 +43,16 @@ Proof. induction l as [|a l IH]; intros s; cbn; [lia|]. specialize (IH (Z.max s 
 
 Lemma fold_max_in l : forall s a, In a l -> a <= fold_left Z.max l s.
 Proof.
-  induction l as [|b l IH]; intros s a []; cbn; [|apply IH; auto]. subst. pose proof (fold_max_start l (Z.max s a)). lia.
+  induction l as [|b l IH]; intros s a []; cbn; [|apply IH; auto]. subst. pose proof (fold_max_start l (Z.max s a)).
+  lia.
 Qed.
 
 Lemma nth_of_skipn {A} (d : A) k : forall l i, nth i (skipn k l) d = nth (k + i) l d.
 Proof. induction k as [|k IH]; intros l i; auto. destruct l as [|a l]; [destruct i; auto | apply IH]. Qed.
 
 Lemma nth_of_firstn {A} (d : A) k : forall l i, (i < k)%nat -> nth i (firstn k l) d = nth i l d.
-Proof. induction k as [|k IH]; intros l i Hi; [lia|]. destruct l as [|a l]; auto. destruct i; cbn; auto. apply IH. lia. Qed.
+Proof. induction k as [|k IH]; intros l i Hi; [lia|]. destruct l as [|a l]; auto. destruct i; cbn; auto. apply IH.
+  lia. Qed.
 
 Lemma last_nth {A} (d : A) l : last l d = nth (pred (length l)) l d.
 Proof. induction l as [|a [|b l] IH]; auto. Qed.
@@ -70,7 +74,8 @@ Qed.
 Lemma spaced_few gap len l : forall low, spaced gap low l -> (forall p, In p l -> (p < len)%nat) -> l <> [] ->
   (low + length l * gap < len + gap)%nat.
 Proof.
-  induction l as [|p l IH]; intros low HS HL HN; [congruence|]. destruct HS as [H1 H2]. specialize (HL p (or_introl eq_refl)) as Hp. destruct l as [|p' l].
+  induction l as [|p l IH]; intros low HS HL HN; [congruence|]. destruct HS as [H1 H2].
+  specialize (HL p (or_introl eq_refl)) as Hp. destruct l as [|p' l].
   - cbn. lia.
   - specialize (IH _ H2 (fun q Hq => HL q (or_intror Hq)) ltac:(discriminate)). cbn [length] in *. lia.
 Qed.
@@ -84,20 +89,25 @@ Section Values.
   Lemma take_from_nonneg after i : 0 <= nth i (take_from values after) 0.
   Proof.
     clear gap. revert after i. induction values as [|v l IH]; intros after i; cbn [take_from]; [destruct i; cbn; lia|].
-    destruct i; cbn [nth]; [|apply IH]. pose proof (IH (tl after) 0%nat) as G. destruct (take_from l (tl after)); cbn in *; lia.
+    destruct i; cbn [nth]; [|apply IH]. pose proof (IH (tl after) 0%nat) as G.
+    destruct (take_from l (tl after)); cbn in *; lia.
   Qed.
 
-  Lemma take_from_falls after i j : (i <= j)%nat -> nth j (take_from values after) 0 <= nth i (take_from values after) 0.
+  Lemma take_from_falls after i j : (i <= j)%nat -> nth j (take_from values after) 0
+    <= nth i (take_from values after) 0.
   Proof.
-    clear gap. revert after i j. induction values as [|v l IH]; intros after i j Hij; cbn [take_from]; [destruct i, j; cbn; lia|].
+    clear gap. revert after i j. induction values as [|v l IH]; intros after i j Hij; cbn [take_from]; [destruct i, j;
+      cbn; lia|].
     destruct i, j; cbn [nth]; try lia; [|apply IH; lia]. pose proof (IH (tl after) 0%nat j ltac:(lia)) as G.
     destruct (take_from l (tl after)); cbn in *; [destruct j|]; lia.
   Qed.
 
-  Lemma take_from_takes after i : (i < length values)%nat -> nth i values 0 + nth i after 0 <= nth i (take_from values after) 0.
+  Lemma take_from_takes after i : (i < length values)%nat ->
+    nth i values 0 + nth i after 0 <= nth i (take_from values after) 0.
   Proof.
     clear gap. revert after i. induction values as [|v l IH]; intros after i Hi; cbn in Hi; [lia|]. cbn [take_from].
-    destruct i; cbn [nth]; [destruct after; cbn; lia|]. specialize (IH (tl after) i ltac:(lia)). destruct after; cbn in *; [destruct i|]; auto.
+    destruct i; cbn [nth]; [destruct after; cbn; lia|]. specialize (IH (tl after) i ltac:(lia)).
+    destruct after; cbn in *; [destruct i|]; auto.
   Qed.
 
   Fixpoint best (k : nat) : list Z := match k with O => [] | S less => take_from values (skipn gap (best less)) end.
@@ -113,17 +123,20 @@ Section Values.
   Proof.
     induction k as [|k IH]; intros l low HL HS.
     - destruct l; [|cbn in HL; lia]. apply best_nonneg.
-    - destruct l as [|p l]; [apply best_nonneg|]. destruct HS as [H1 H2]. cbn [length] in HL. specialize (IH l _ ltac:(lia) H2). cbn [zsum].
+    - destruct l as [|p l]; [apply best_nonneg|]. destruct HS as [H1 H2]. cbn [length] in HL.
+      specialize (IH l _ ltac:(lia) H2). cbn [zsum].
       destruct (Nat.lt_ge_cases p (length values)) as [L|L].
       + pose proof (take_from_takes (skipn gap (best k)) p L) as T. rewrite nth_of_skipn, Nat.add_comm in T.
         pose proof (take_from_falls (skipn gap (best k)) low p H1). cbn [best]. lia.
-      + rewrite (best_beyond k) in IH by lia. rewrite (nth_overflow values) by lia. pose proof (best_nonneg (S k) low). lia.
+      + rewrite (best_beyond k) in IH by lia. rewrite (nth_overflow values) by lia.
+        pose proof (best_nonneg (S k) low). lia.
   Qed.
 
   Lemma rows_length count b : length (richest_rows count values b gap) = count.
   Proof. revert b. induction count as [|m IH]; intros b; cbn; auto. Qed.
 
-  Lemma rows_best count : forall k i, (i < count)%nat -> nth i (richest_rows count values (best k) gap) 0 = nth 0 (best (S (k + i))) 0.
+  Lemma rows_best count : forall k i, (i < count)%nat ->
+    nth i (richest_rows count values (best k) gap) 0 = nth 0 (best (S (k + i))) 0.
   Proof.
     induction count as [|m IH]; intros k i Hi; [lia|]. cbn [richest_rows].
     change (take_from values (skipn gap (best k))) with (best (S k)). destruct i; cbn [nth].
@@ -153,19 +166,24 @@ Section Richest.
   Qed.
 
   (** What lies beyond the values adds nothing. *)
-  Lemma richest_last l : Z.of_nat (length l) <= count -> spaced g 0 l -> zsum (fun p => nth p values 0) l <= last sums 0.
+  Lemma richest_last l : Z.of_nat (length l) <= count -> spaced g 0 l ->
+    zsum (fun p => nth p values 0) l <= last sums 0.
   Proof.
     intros HL HS. set (near := filter (fun p => (p <? length values)%nat) l).
     assert (E : zsum (fun p => nth p values 0) l = zsum (fun p => nth p values 0) near).
-    { unfold near. clear. induction l as [|p l IH]; auto. cbn [filter]. destruct (Nat.ltb_spec p (length values)); cbn [zsum]; rewrite IH; auto.
+    { unfold near. clear. induction l as [|p l IH]; auto. cbn [filter].
+      destruct (Nat.ltb_spec p (length values)); cbn [zsum]; rewrite IH; auto.
       rewrite nth_overflow by lia. auto. }
     rewrite E. clear E. assert (HN : spaced g 0 near) by (apply spaced_filter; auto).
-    assert (HF : (length near <= length l)%nat) by (unfold near; clear; induction l as [|p l IH]; cbn [filter length]; [lia|]; destruct (p <? length values)%nat; cbn [length]; lia).
-    assert (HI : forall p, In p near -> (p < length values)%nat) by (intros p Hp; apply filter_In in Hp; apply Nat.ltb_lt; tauto).
+    assert (HF : (length near <= length l)%nat) by (unfold near; clear; induction l as [|p l IH]; cbn [filter length];
+      [lia|]; destruct (p <? length values)%nat; cbn [length]; lia).
+    assert (HI : forall p, In p near -> (p < length values)%nat) by (intros p Hp; apply filter_In in Hp;
+      apply Nat.ltb_lt; tauto).
     assert (HS' : length sums = Z.to_nat (Z.min count (Z.of_nat (length values) / gap + 1))) by apply rows_length.
     destruct near as [|p near'] eqn:En.
     - cbn [zsum]. rewrite last_nth. apply rows_nonneg.
-    - rewrite <- En in *. rewrite last_nth. pose proof (spaced_few g (length values) near 0 HN HI ltac:(rewrite En; discriminate)) as F.
+    - rewrite <- En in *. rewrite last_nth. pose proof (spaced_few g (length values) near 0 HN HI ltac:(rewrite En;
+        discriminate)) as F.
       assert (Q : Z.of_nat (length near) - 1 <= Z.of_nat (length values) / gap).
       { apply Z.div_le_lower_bound; [lia|]. assert (Hg : Z.of_nat g = gap) by (unfold g; lia).
         rewrite Nat.add_0_l in F. apply Nat2Z.inj_lt in F. rewrite Nat2Z.inj_mul, Nat2Z.inj_add, Hg in F. nia. }

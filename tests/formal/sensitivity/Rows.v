@@ -42,7 +42,8 @@ Section Moments.
     - cbn [seek]. destruct (is_next W l (m :: (b ++ g)%list)) eqn:E; auto. apply is_next_spec in E.
       destruct HW as [_ [_ [_ [HO _]]]]. exfalso.
       destruct (@exists_last _ (m :: b)) as [y [m' Ey]]; [discriminate|].
-      apply (HO _ l E g m'); auto. exists y. change (m :: (b ++ g)%list) with ((m :: b) ++ g)%list. rewrite Ey, <- app_assoc. auto.
+      apply (HO _ l E g m'); auto. exists y. change (m :: (b ++ g)%list) with ((m :: b) ++ g)%list.
+      rewrite Ey, <- app_assoc. auto.
   Qed.
 
   Lemma earlier_trans {A} (a b c : list A) : earlier a b -> earlier b c -> earlier a c.
@@ -55,7 +56,8 @@ Section Moments.
     intros Hg HS He Hs. destruct (Z.eq_dec s (index l)) as [->|Hn].
     - assert (E : Label (key l) (at_place l) (index l) = l) by (destruct l; auto). rewrite E.
       rewrite (moment_is l g g), (moment_is l g h); auto. exists []. auto.
-    - destruct HW as [_ [_ [_ [_ [_ [HR _]]]]]]. destruct (HR g l Hg HS) as [_ [_ G]]. destruct (G s ltac:(lia)) as [h' [m [E1 E2]]].
+    - destruct HW as [_ [_ [_ [_ [_ [HR _]]]]]]. destruct (HR g l Hg HS) as [_ [_ G]].
+      destruct (G s ltac:(lia)) as [h' [m [E1 E2]]].
       assert (Eg : earlier h' g) by (apply (earlier_trans _ (m :: h')); auto; exists [m]; auto).
       rewrite (moment_is _ h' g), (moment_is _ h' h); auto. apply (earlier_trans _ g); auto.
   Qed.
@@ -63,24 +65,30 @@ End Moments.
 
 (* ---------------------------------------------------------------- sums *)
 
-Lemma total_filter {A} (p : A -> bool) (f : A -> R) l : total f (filter p l) = total (fun a => if p a then f a else 0) l.
+Lemma total_filter {A} (p : A -> bool) (f : A -> R) l : total f (filter p l)
+  = total (fun a => if p a then f a else 0) l.
 Proof. induction l as [|a l IH]; cbn; auto. destruct (p a); cbn; rewrite IH; lra. Qed.
 
 Lemma total_abs {A} (f : A -> R) l : Rabs (total f l) <= total (fun a => Rabs (f a)) l.
 Proof. induction l as [|a l IH]; cbn; [rewrite Rabs_R0; lra|]. pose proof (Rabs_triang (f a) (total f l)). lra. Qed.
 
-Lemma total_double {A} (f g : A -> R) (l m : list A) : total f l * total g m = total (fun a => total (fun b => f a * g b) m) l.
+Lemma total_double {A} (f g : A -> R) (l m : list A) : total f l * total g m
+  = total (fun a => total (fun b => f a * g b) m) l.
 Proof.
   rewrite Rmult_comm, <- total_scale. apply total_ext. intros a _. rewrite total_scale. ring.
 Qed.
 
-Lemma one_to_split n i : (0 <= i <= n)%Z -> exists rest, one_to n = (one_to i ++ rest)%list /\ forall s, In s rest -> (i < s)%Z.
+Lemma one_to_split n i : (0 <= i <= n)%Z -> exists rest, one_to n = (one_to i ++ rest)%list /\ forall s, In s rest ->
+  (i < s)%Z.
 Proof.
-  intros Hi. unfold one_to. replace (Z.to_nat n) with (Z.to_nat i + Z.to_nat (n - i))%nat by lia. rewrite seq_app, map_app.
-  eexists. split; [reflexivity|]. intros s Hs. apply in_map_iff in Hs. destruct Hs as [j [<- Hj]]. apply in_seq in Hj. lia.
+  intros Hi. unfold one_to. replace (Z.to_nat n) with (Z.to_nat i + Z.to_nat (n - i))%nat by lia.
+  rewrite seq_app, map_app.
+  eexists. split; [reflexivity|]. intros s Hs. apply in_map_iff in Hs. destruct Hs as [j [<- Hj]]. apply in_seq in Hj.
+  lia.
 Qed.
 
-Lemma total_one_to n i f : (0 <= i <= n)%Z -> (forall s, (i < s)%Z -> f s = 0) -> total f (one_to n) = total f (one_to i).
+Lemma total_one_to n i f : (0 <= i <= n)%Z -> (forall s, (i < s)%Z -> f s = 0) ->
+  total f (one_to n) = total f (one_to i).
 Proof.
   intros Hi Hf. destruct (one_to_split n i Hi) as [rest [-> Hr]]. rewrite total_app, (total_zero f rest); [ring|]. auto.
 Qed.
@@ -98,8 +106,10 @@ Section Stretched.
     assert (2 * total (fun j => Rabs (delta s j * delta s' j)) places
       <= total (fun j => square (delta s j)) places + total (fun j => square (delta s' j)) places); [|lra].
     rewrite <- total_scale, <- total_plus. apply total_le. intros j _. rewrite Rabs_mult. unfold square.
-    assert (E : forall x, x * x = Rabs x * Rabs x) by (intros x; rewrite <- Rabs_mult, Rabs_right; [auto | apply Rle_ge, Rle_0_sqr]).
-    rewrite (E (delta s j)), (E (delta s' j)). pose proof (Rle_0_sqr (Rabs (delta s j) - Rabs (delta s' j))) as Q. unfold Rsqr in Q. lra.
+    assert (E : forall x, x * x = Rabs x * Rabs x) by (intros x; rewrite <- Rabs_mult, Rabs_right;
+      [auto | apply Rle_ge, Rle_0_sqr]).
+    rewrite (E (delta s j)), (E (delta s' j)). pose proof (Rle_0_sqr (Rabs (delta s j) - Rabs (delta s' j))) as Q.
+    unfold Rsqr in Q. lra.
   Qed.
 
   Lemma stretched : total (fun t => total (fun j => square (total (fun s => e t s * delta s j) S)) places) rows
@@ -107,8 +117,10 @@ Section Stretched.
   Proof.
     assert (E : total (fun t => total (fun j => square (total (fun s => e t s * delta s j) S)) places) rows
       = total (fun s => total (fun s' => gram s s' * total (fun j => delta s j * delta s' j) places) S) S).
-    { transitivity (total (fun t => total (fun s => total (fun s' => e t s * e t s' * total (fun j => delta s j * delta s' j) places) S) S) rows).
-      - apply total_ext. intros t _. rewrite (total_ext _ (fun j => total (fun s => total (fun s' => e t s * delta s j * (e t s' * delta s' j)) S) S)).
+    { transitivity (total (fun t => total (fun s => total (fun s' => e t s * e t s' * total (fun j => delta s j *
+        delta s' j) places) S) S) rows).
+      - apply total_ext. intros t _. rewrite (total_ext _ (fun j => total (fun s => total (fun s' => e t s * delta s j
+          * (e t s' * delta s' j)) S) S)).
         + rewrite total_swap. apply total_ext. intros s _. rewrite total_swap. apply total_ext. intros s' _.
           rewrite <- total_scale. apply total_ext. intros j _. ring.
         + intros j _. unfold square. apply total_double.
