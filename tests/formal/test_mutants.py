@@ -87,6 +87,10 @@ PROVED = [
         "Moves",
     ),
     ("sensitivity", "(over (times reach reach) two)", "(over (times reach reach) four)", "Stacks"),
+    ("sensitivity", "+ 2 * fold_left Z.add (firstn", "+ fold_left Z.add (firstn", "Columns"),
+    ("sensitivity", "Some (times * times * fold_left Z.max", "Some (times * fold_left Z.max", "Columns"),
+    ("sensitivity", "Some (if replaces rel then times four length else length)", "Some length", "Factorised"),
+    ("sensitivity", "map (fun vf => over 1 (minus 1 (snd vf))) found", "map (fun vf => 1%Q) found", "Buffered"),
     ("refutations", "&& at_most e (minus 0 least)", "&& at_most e 0", "Proofs"),
     ("refutations", "| BySymmetric => Some (over size (of_Z 2))", "| BySymmetric => Some size", "Tells"),
     (
