@@ -70,6 +70,7 @@ class Inference:
         gives = apply(text(step["rule"]), found, step["with"])
         check_named_noise(step["rule"], found, drawn)
         check_cells(step["rule"], found, drawn)
+        check_plain_sum(step["rule"], [self.made[k] for k in before])
         paid, wire = self.noise_of(step, gives), as_wire(gives)
         same = canonical(wire) == canonical(step["gives"])
         ensure(same, f"claims {brief(step['gives'])}, but proves {brief(wire)}")
@@ -158,6 +159,12 @@ def check_cells(rule: str, found: list[Fact], drawn: list[Draws]) -> None:
     if rule == "partition" and len(found) > 1 + (cells := len(found[0].cells)):
         same = drawn[1 : 1 + cells] == drawn[1 + cells :]
         ensure(same, "a cell draws other noise for one relation than for the other")
+
+
+def check_plain_sum(rule: str, made: list[str]) -> None:
+    """Verify that what a unit adds is said of a sum that nothing was made of before."""
+    if rule == "factorised" and len(made) > 2:
+        ensure(not made[0], "what a unit adds is known of a plain sum only")
 
 
 def reachable(steps: list[Step]) -> Iterator[Step]:

@@ -123,7 +123,7 @@ def factorised(
     times = min(rounds.times, (rounds.rounds - 1) // rounds.apart + 1)
     ensure(bits <= 4096, "a matrix over at most 2^4096")
     factor = Fraction(stretch(matrix, rounds.rounds, times, rounds.apart), 4**bits)
-    fits = (times > 1) == (person is not None)
+    fits = (rounds.times > 1) == (person is not None)
     ensure(fits, "what a unit adds belongs to several participations, and only there")
     if person is None:
         return vector._replace(bound=str(before * factor), units=[1, rounds.last])

@@ -62,10 +62,10 @@ from .hypotheses import (
     assume_view,  # → View: what is shown, from which releases; keys each once
 )
 from .sensitivity import (
-    buffered,  # Stable ℓ2, Rounds → Stable ℓ2; a bound that covers column and floors, 0 ≤ λ < 1
+    buffered,  # Stable ℓ2, Rounds → Stable ℓ2; covers column and floors of rows of `width` numbers, 0 ≤ λ < 1
     centred,  # Stable ℓ2, Rounds → times 1 − 1/n; replace-one, n public, a unit is a row, not transformed
     differences,  # Contribution of points or to cells → Shifts
-    factorised,  # Stable ℓ2, Rounds → times C's columns; lower triangular integers / 2^bits, not transformed
+    factorised,  # Stable ℓ2, Rounds → times C's columns; lower triangular integers / 2^bits; plain sums for several rounds
     joint,  # Contribution of rank one → Stable ℓ2 of matrix and vector as one; no corner, w > 0
     linear,  # Contribution → Stable in ℓ1, ℓ2² or Frobenius²; a set with a known closed form
     moved,  # Lipschitz → Stable ℓ2; bounded-row of a radius > 0, or replace-one by the reach
@@ -107,7 +107,7 @@ from .conversions import (
     within,  # Private bounded-row for groups of k → bounded-row; radius ≤ k·r, rows of a convex set
 )
 from .refutations import (
-    apart,  # Apart, Covered → Apart by noise; covers of its query, noise of a known law
+    apart,  # Apart, Covered → Apart by noise; covers of its query; every release shown, noise of a known law
     assume_event,  # → Apart by an event likely for one and rare for the other; probabilities
     assume_neighbours,  # → Apart by contributions; inside the relation
     refute,  # Apart by laws → Refuted; δ(ε) of the pair is above δ

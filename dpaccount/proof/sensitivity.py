@@ -145,9 +145,8 @@ def factorised(
     released in order with independent noise, so queries may be adaptive (Denisov et al. 2022).  A unit
     enters one round: the whole moves by at most the longest column; or up to k rounds at least b apart, as
     the relation then says: ‖Σ C e_i u_i‖² ≤ Σ_{i,j in S} |⟨C_i, C_j⟩| for the rounds S that it enters
-    (Choquette-Choo et al. 2023), bounded over all S (docs/proofs.md).  There a replaced unit may enter other
-    rounds than before: what it added and what it adds are each within `contribution`, and together within
-    twice that.
+    (Choquette-Choo et al. 2023), bounded over all S (docs/proofs.md).  A replaced unit may enter other
+    rounds than before: what it added and what it adds are each within `contribution`, of a plain sum.
     """
     fact, coefficients = plain_vector(query, rule := "factorised"), [list(row) for row in matrix]
     entered, said = _entered(fact, rounds, rule, participations, separation)
@@ -156,9 +155,9 @@ def factorised(
     square = _stretch(coefficients, said.rounds, times, said.apart, rule)
     premises: tuple[Theorem, ...] = (query, entered)
     bound, relation, units = fact.bound, fact.relation, (1, said.last)
-    if times > 1:
+    if said.times > 1:  # even if no more than one fits: a neighbour's may be another one
         person = contribution or next(iter(query.premises), query)
-        premises, bound, units = (query, entered, person), _each_addition(fact, person, rule), ANYONE
+        premises, bound, units = (query, entered, person), _each_addition(query, person, rule), ANYONE
         relation = f"{fact.relation}, {times} rounds {said.apart} apart"
     out = replace(fact, bound=bound * Fraction(square, scale), relation=relation, units=units)
     return proved(rule, out, premises, matrix=coefficients, bits=bits)
@@ -206,13 +205,11 @@ def _heaviest(weights: list[int], times: int, apart: int) -> list[int]:
     return found
 
 
-def _each_addition(query: Stable, person: Theorem, rule: str) -> Fraction:
-    """Return the squared bound on what a unit's rounds add where they may be other rounds of a neighbour.
-
-    Lengths within r before and after make 2r, wherever they stand (triangle inequality).
-    """
+def _each_addition(query: Theorem, person: Theorem, rule: str) -> Fraction:
+    """Return the squared bound on what a unit's rounds, or others of its neighbour, add: (2r)² of r each."""
     fact = contribution_of(person, rule, "ball", "points")
-    need(linear(person).conclusion == query, rule, f"{fact} is not what {query.query!r} sums")
+    plain = query.rule != "joint" and linear(person).conclusion == query.conclusion
+    need(plain, rule, f"{fact} is not what {query.conclusion} sums")
     length = fact.high if fact.kind == "ball" else Fraction(max(sum(v * v for v in p) for p in fact.points))
     return neighbouring(fact.relation, rule).contributions ** 2 * length
 

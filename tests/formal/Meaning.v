@@ -162,6 +162,11 @@ Section Meaning.
             end
         | _ => True
         end
+    | Steps.ByBuffered width _ _ _ _ =>                   (* floors are counted of so many numbers of a row *)
+        match says n with
+        | Stable q _ _ _ _ => forall k p o i h, (Z.of_nat (length (numbers_of W k p q (tl (changes n)) o i h)) <= width)%Z
+        | _ => True
+        end
     | _ => True
     end.
 End Meaning.

@@ -90,7 +90,12 @@ PROVED = [
     ("sensitivity", "+ 2 * fold_left Z.add (firstn", "+ fold_left Z.add (firstn", "Columns"),
     ("sensitivity", "Some (times * times * fold_left Z.max", "Some (times * fold_left Z.max", "Columns"),
     ("sensitivity", "Some (if replaces rel then times four length else length)", "Some length", "Factorised"),
-    ("sensitivity", "map (fun vf => over 1 (minus 1 (snd vf))) found", "map (fun vf => 1%Q) found", "Buffered"),
+    (
+        "sensitivity",
+        "map (fun vf => over 1 (minus 1 (snd vf))) found",
+        "map (fun vf => 1%Q) found",
+        "Buffered",
+    ),
     ("refutations", "&& at_most e (minus 0 least)", "&& at_most e 0", "Proofs"),
     ("refutations", "| BySymmetric => Some (over size (of_Z 2))", "| BySymmetric => Some size", "Tells"),
     (

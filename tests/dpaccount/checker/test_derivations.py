@@ -34,6 +34,7 @@ from dpaccount.proof import (
     to_approximate,
 )
 from dpaccount.proof.derivation import write
+from tests.dpaccount.checker.test_costs import chained
 
 F = Fraction
 
@@ -423,3 +424,24 @@ def test_pure_and_gdp_decisions_at_tiny_delta():
         for delta in ("0.1", "0.01", "1e-5"):
             mine = intervals.at_most(curves.pure_delta(F(1), F(epsilon)), F(delta))
             assert mine == at_most(lambda bits: delta_ball(curve, F(epsilon), bits), F(delta))
+
+
+def test_what_a_unit_adds_is_not_said_of_a_joint_vector():
+    """The bound of the joint vector is that of the ball by chance; its numbers are not the ball's sums."""
+    both = {"query": "q", "because": "t", "relation": "replace-one"}
+    rounds = {"query": "q", "rounds": 3, "participations": 2, "separation": 2, "because": "t"}
+    plain = [
+        ("assume_rank_one", [], {**both, "reward": "1/2", "kind": "rank-one"}),
+        ("assume_ball", [], {**both, "radius": "3/2"}),
+        ("assume_rounds", [], rounds),
+    ]
+    last = {"matrix": [[0], [1, -1], [1, -1, 0]], "bits": 0}
+    vectors = {"joint": ("joint", [0], {"weight": "9"}), "linear": ("linear", [1], {})}
+    for rule, vector in vectors.items():
+        steps = chained(*plain, vector, ("factorised", [3, 2, 1], last))
+        assert steps[-2]["gives"] == ["Stable", "q", "l2-squared", "9", "replace-one", None]
+        if rule == "linear":
+            assert check_derivation(steps)[-1][3] == "18"
+        else:
+            with pytest.raises(Rejected, match="plain sum"):
+                check_derivation(steps)

@@ -210,7 +210,7 @@ Definition draws_eqb (a b : draws) : bool := draws_in a b && draws_in b a.
 Definition stays (l : line) : bool := match departed l with [] => true | _ => false end.
 
 (** A view names the noise it reads, a choice that of its parts; cells draw one noise for both relations.
-    What departs is in no cell, and in one part of a mixture. *)
+    What departs is in no cell, and in one part of a mixture.  What a unit adds is known of a plain sum only. *)
 Definition noise_is_named (s : step) (found : list line) : bool :=
   match s, found with
   | ByPostProcess, [part; view] | ByBillboard, [part; view] | ByLocalView, [part; view] =>
@@ -230,6 +230,7 @@ Definition noise_is_named (s : step) (found : list line) : bool :=
              && forallb (fun p => draws_eqb (drawn (fst p)) (drawn (snd p))) (combine (firstn n cells) (skipn n cells)))
       | _ => false
       end
+  | ByFactorised _ _, [vector; _; _] => match changes vector with [] => true | _ => false end
   | _, _ => true
   end.
 

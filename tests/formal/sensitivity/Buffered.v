@@ -1,7 +1,6 @@
 (** The rule `buffered`: decaying buffers beside a stream where a unit enters one round.
 
-    The rule counts the floors of [width] numbers of a row.  It is sound of queries that have no more numbers
-    ([buffered_of_width]); that they have no more is not among what the rule reads. *)
+    The rule counts the floors of [width] numbers of a row; it takes for granted that a row has no more. *)
 Require Import Reals QArith Qreals ZArith Lra Lia Psatz List Bool String FunctionalExtensionality.
 From DP.base Require Import Laws Sums Normal.
 From DP Require Import Facts Steps Definitions Meaning.
@@ -241,4 +240,30 @@ Proof.
       destruct (HR now l Hl ltac:(rewrite Hp; auto)) as [_ [G _]]; auto).
     apply beside_same; auto. intros s Hs. apply (cell_quiet W k' q P chs Hnostream). intros h' j'. apply Hval.
     intros v Hv. apply Hag. destruct (Hent v) as [E|E]; lia.
+Qed.
+
+Theorem buffered_sound : sound_rule "buffered".
+Proof.
+  intros st HR. destruct st; try discriminate HR. clear HR. intros W found fin HW HH HM HF HG.
+  assert (exists a b, found = [a; b]) as [a [b ->]].
+  { unfold follow in HF. destruct (infer (ByBuffered width pairs bits step most) (map says found)) eqn:Ei;
+      [|discriminate].
+    destruct found as [|a [|b [|]]]; try discriminate Ei; eauto. }
+  inversion HH as [|? ? Ha HH1]. inversion HH1 as [|? ? Hb _]. inversion HM as [|? ? Ma HM1].
+  inversion HM1 as [|? ? Mb _]. subst.
+  apply (buffered_of_width W a b fin width pairs bits step most); auto.
+  intros q how bound rel reads Hsa k p o i h. pose proof (stable_bare a _ _ _ _ _ Ma Hsa) as Ba.
+  assert (Hsb : exists q' n times apart last, says b = Rounds q' n times apart last
+    /\ infer (ByBuffered width pairs bits step most) [says a; says b] <> None).
+  { unfold follow in HF. cbn [map] in HF. destruct (infer _ [says a; says b]) as [f|] eqn:Ei; [|discriminate].
+    cbn [infer sensitivity] in Ei.
+    destruct (buffered_parts _ _ _ _ _ _ _ _ Ei) as [q' [? [? [n [apart [last [? [_ [E _]]]]]]]]]. do 5 eexists.
+    split; [exact E | congruence]. }
+  destruct Hsb as [q' [n [times [apart [last [Hsb _]]]]]]. assert (Bb : bare b) by (apply Mb; rewrite Hsb; auto).
+  destruct (follow_two (ByBuffered width pairs bits step most) a b fin eq_refl I Ba Bb HF) as [Ei [_ Ech]].
+  cbn [infer sensitivity] in Ei. destruct (buffered_parts _ _ _ _ _ _ _ _ Ei) as [q0 [? [? [? [? [? [? [E0 [_ [_ [_ [_
+    [E1 _]]]]]]]]]]]]].
+  cbn [takes_for_granted] in HG. rewrite E1, Ech in HG. unfold changed in HG. rewrite Hsb in HG.
+  cbn [tl first_changes] in HG.
+  assert (q0 = q) by congruence. subst q0. apply HG.
 Qed.

@@ -1,7 +1,6 @@
 (** The rule `factorised`: of streams where a unit enters one round, and of sums where it enters several.
 
-    With several participations the rule reads what a unit adds; it must be asked of a vector that is the plain sum of
-    such additions ([factorised_many]: nothing changed it before). *)
+    With several participations the rule reads what a unit adds; the vector is a plain sum, which nothing changed. *)
 Require Import Reals QArith Qreals ZArith Lra Lia Psatz List Bool String FunctionalExtensionality.
 From DP.base Require Import Laws Sums Normal.
 From DP Require Import Facts Steps Definitions Meaning.
@@ -344,4 +343,17 @@ Proof.
     apply (cell_quiet W k' q P [] eq_refl). intros h' j'. rewrite !Hsum. apply total_ext. intros v Hv.
     rewrite (Hag v); auto.
     destruct HW as [_ [HU _]]. specialize (HU v Hv). unfold anyone. cbn. lia.
+Qed.
+
+Theorem factorised_sound : sound_rule "factorised".
+Proof.
+  intros st HR. destruct st; try discriminate HR. clear HR. intros W found fin HW HH HM HF _.
+  assert (Hfound : (exists a b, found = [a; b]) \/ exists a b c, found = [a; b; c] /\ changes a = []).
+  { unfold follow in HF. destruct (infer (ByFactorised matrix bits) (map says found)) eqn:Ei; [|discriminate].
+    destruct found as [|a [|b [|c [|]]]]; try discriminate Ei; eauto. right. exists a, b, c. split; auto.
+    cbn [noise_is_named] in HF. destruct (changes a); [auto | discriminate]. }
+  destruct Hfound as [[a [b ->]]|[a [b [c [-> Hch]]]]]; inversion HH as [|? ? Ha HH1]; inversion HH1 as [|? ? Hb HH2];
+    inversion HM as [|? ? Ma HM1]; inversion HM1 as [|? ? Mb HM2]; subst.
+  - apply (factorised_one W a b fin matrix bits); auto.
+  - inversion HH2; inversion HM2; subst. apply (factorised_many W a b c fin matrix bits); auto.
 Qed.
