@@ -49,6 +49,12 @@ PROVED = [
         "Measures",
     ),
     ("conversions", "Some (over (times e e) (of_Z 8))", "Some (over (times e e) (of_Z 9))", "Measures"),
+    (
+        "conversions",
+        "BoundedRange eta => Some (over eta (of_Z 2))",
+        "BoundedRange eta => Some (over eta (of_Z 3))",
+        "Gaussians",
+    ),
     ("conversions", "(Groups AddRemove 2)", "(Groups AddRemove _)", "Relations"),
     ("conversions", "below 0 radius && Qle_bool radius step", "below 0 radius", "Relations"),
     ("conversions", "(size =? most)%Z && ", "", "Persons"),
@@ -84,11 +90,6 @@ PROVED = [
 ]
 #: of rules that are only inferred; the other programs notice
 INFERRED = [
-    (
-        "conversions",
-        "BoundedRange eta => Some (over eta (of_Z 2))",
-        "BoundedRange eta => Some (over eta (of_Z 3))",
-    ),
     ("noise", "(Pure (times rate bound)) rel reads", "(Pure (over (times rate bound) two)) rel reads"),
     (
         "sensitivity",
