@@ -51,6 +51,7 @@ def nodes(leaf: Private, covered: Covered) -> Private:
     same = covered.query == leaf.subject
     ensure(same, f"the covers are of {covered.query!r}, the leaf is of {leaf.subject!r}")
     ensure(leaf.observer == "central", "the leaf must be centrally private")
+    ensure(GROUPS not in leaf.relation, "a group may have units in several covers")
     curve, most = leaf.curve, covered.most
     once = most == 1 or not isinstance(curve, BoundedRange)
     ensure(once, "bounded range composes only once converted")

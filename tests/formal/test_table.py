@@ -23,6 +23,7 @@ def loaded():
 
 
 formal = loaded()
+MUTANTS = tomllib.loads((FORMAL / "mutants.toml").read_text())["mutant"]
 ROWS = tomllib.loads((FORMAL / "rules.toml").read_text())["rule"]
 SOURCES = formal.sources()
 
@@ -90,3 +91,13 @@ def test_what_reports_say_of_rules_is_the_table(tmp_path, monkeypatch):
         "1 of 4 rules proved by machine (Coq); with statements that are assumed (moons): gaussian;"
         " on paper: apart, unheard_of."
     )
+
+
+def test_every_proved_rule_has_a_mutant_that_stands_in_its_family():
+    assert {mutant["rule"] for mutant in MUTANTS} >= {
+        row["name"] for row in ROWS if row["status"] == "proved"
+    }
+    for mutant in MUTANTS:
+        assert SOURCES[f"{mutant['family']}/Infer.v"].count(mutant["old"]) == 1, mutant["rule"]
+        assert mutant["old"] != mutant["new"]
+        assert f"{mutant['proof']}.v" in SOURCES

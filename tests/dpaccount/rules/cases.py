@@ -514,6 +514,7 @@ FALSE = [
     ("parallel", [private("pure", "1", units=[1, 2]), private("pure", "2", units=[2, 3])], {}),
     *[("parallel", [private("pure", "1", relation=f"{R}, groups of 2", units=u) for u in spans], {})
       for spans in ([[1, 2], [3, 4]], [[1, 2]])],
+    ("nodes", [private("pure", "1", relation=f"{R}, groups of 2"), ["Covered", "q", 2, 1, 1, [1, 2]]], {}),
     ("parallel", [private("pure", "1", units=[1, 2]), private("pure", "2")], {}),
     ("partition", [split("q")], {}),
     ("partition", [split("q", "r"), *KEPT], {}),
