@@ -58,7 +58,7 @@ def test_its_proof_is_inferred_again_by_the_checker(subject, entry):
     assert checker.check_derivation(write(theorem))[-1] == write(theorem)[-1]["gives"]
 
 
-@pytest.mark.slow(one_in=4)
+@pytest.mark.slow(one_in=8)
 @pytest.mark.parametrize(("subject", "entry"), SEARCHED)
 def test_its_hypotheses_survive_a_search(subject, entry):
     theorem = subject.proof(DELTA)

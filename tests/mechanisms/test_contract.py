@@ -133,7 +133,7 @@ def counterexample(subject, examples):
     return found[0] if found else None
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=4)
 @every_grid
 def test_neighbours_move_at_most_the_declared_bound_bit_for_bit(subject):
     assert counterexample(subject, 60) is None
@@ -326,7 +326,7 @@ def refuted(subject):
     return any(each.status == "refuted" for each in found) or counterexample(subject, 150) is not None
 
 
-@pytest.mark.slow(one_in=3)
+@pytest.mark.slow(one_in=6)
 @pytest.mark.parametrize("entry", [e for e in entries() if e.layer == "mechanisms"], ids=lambda e: e.name)
 def test_every_mechanism_has_a_broken_twin_that_is_caught(entry):
     planted = [twin for twin in twins() if entry.made_by in twin.__mro__[1:]]

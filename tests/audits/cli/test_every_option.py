@@ -92,7 +92,7 @@ def test_it_does_something(tmp_path, name, changed):
             assert seen(written(tmp_path, name, rest)) != found, option
 
 
-@pytest.mark.slow(one_in=6)
+@pytest.mark.slow(one_in=12)
 @pytest.mark.statistical  # seeded; a claim so far above what is proved is never refuted
 @cases
 def test_a_claim_that_says_it_is_certified(dpaccount, monkeypatch, tmp_path, name, changed):

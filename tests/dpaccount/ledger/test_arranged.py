@@ -883,7 +883,7 @@ NONSENSE = (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=3)
 @pytest.mark.parametrize("number", range(12))
 def test_a_sealed_member_of_nonsense_is_a_bad_entry_and_no_crash(full, tmp_path, number):
     """Whatever one member of a body is, with digests that fit, everything ends in an answer or one sentence."""

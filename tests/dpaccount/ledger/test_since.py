@@ -118,7 +118,7 @@ def many(file, *, reset: bool) -> tuple[str, list[str]]:
         return url, noted + [charge(ledger, *one) for one in twice]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=4)
 @pytest.mark.parametrize("reset", [False, True])
 @pytest.mark.parametrize("what", SAID)
 def test_what_a_later_charge_says_is_judged_as_by_verifying_everything(tmp_path, what, reset):

@@ -76,7 +76,7 @@ GIVEN_UP = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=4)
 @pytest.mark.parametrize("name", GIVEN_UP)
 def test_where_one_method_gives_up_another_one_answers(name):
     plan, delta, width = GIVEN_UP[name]
