@@ -363,3 +363,48 @@ Section Mechanisms.
   Theorem mostly_not_near distance : distance < 2 * t - 1 -> ~ near_cost distance (mostly true) (mostly false).
   Proof. intros Hd H. specialize (H yes ltac:(intros [[]|]; simpl; lra)). simpl in H. lra. Qed.
 End Mechanisms.
+
+(** Such a program is far from free: no curve allows it that allows next to nothing. *)
+Definition nearly_free (t : R) (law : curve) : Prop :=
+  match law with
+  | Pure a | Zcdp a | Gdp a | BoundedRange a => Q2R a = 0
+  | Approximate a d => Q2R a = 0 /\ Q2R d < 2 * t - 1
+  | NearGdp a d => Q2R a = 0 /\ 0 <= Q2R d < t - / 2
+  | Lattice v shifts _ => 0 < Q2R v /\ forall s, In s shifts -> squares s = 0%Z
+  | Renyi points => exists o b, In (o, b) points /\ Q2R o = 2 /\ Q2R b = 0 /\ 1 - t < t * t
+  end.
+
+Lemma nearly_free_excluded t law : / 2 < t < 1 -> nearly_free t law -> excluded law t (1 - t).
+Proof.
+  intros Ht H.
+  assert (Z : exists theta, 1 < theta /\ exp (0 / (theta - 1)) * power (1 - t) (1 / theta) < t).
+  { assert (L1 : ln (1 - t) < ln t) by (apply ln_increasing; lra).
+    assert (L2 : ln t < 0) by (rewrite <- ln_1; apply ln_increasing; lra).
+    set (y := (ln (1 - t) + ln t) / 2). assert (Hy : ln (1 - t) < y < ln t) by (unfold y; lra).
+    exists (ln (1 - t) / y). assert (T : 1 < ln (1 - t) / y).
+    { apply Rmult_lt_reg_r with (- y); [lra|].
+      replace (ln (1 - t) / y * - y) with (- ln (1 - t)) by (field; lra). lra. }
+    split; auto. rewrite power_pos by lra. unfold Rpower.
+    replace (1 / (ln (1 - t) / y) * ln (1 - t)) with y by (field; lra).
+    replace (0 / (ln (1 - t) / y - 1)) with 0 by (unfold Rdiv; ring). rewrite exp_0, Rmult_1_l.
+    rewrite <- (exp_ln t) by lra. apply exp_increasing. lra. }
+  destruct law; simpl in *.
+  - rewrite H, exp_0. lra.
+  - destruct H as [-> H]. rewrite exp_0. lra.
+  - rewrite H. auto.
+  - rewrite H, sqrt_0. destruct (Phi_onto (1 - t)) as [z Hz]; [lra|]. exists z. rewrite Rplus_0_r. lra.
+  - destruct H as [-> H]. rewrite sqrt_0. destruct (Phi_onto (1 - t + Q2R distance)) as [z Hz]; [lra|].
+    exists z. rewrite Rplus_0_r. lra.
+  - rewrite H, exp_0. nra.
+  - destruct H as [Hv H]. split; auto. destruct Z as [theta [H1 H2]]. exists theta. split; auto. intros s Hs.
+    rewrite (H s Hs). replace (0 / (2 * Q2R variance)) with 0 by (unfold Rdiv; ring). auto.
+  - destruct H as [o [b [Hin [Ho [Hb H]]]]]. exists o, b. rewrite Ho, Hb. split; auto. split; [lra|].
+    replace (2 / (2 - 1)) with 2 by field. unfold Rdiv at 1. rewrite Rmult_0_l, exp_0, Rmult_1_l.
+    rewrite power_pos by lra. replace (1 / 2) with (/ 2) by field. rewrite Rpower_sqrt by lra.
+    apply Rsqr_incrst_0; [|apply sqrt_pos | lra]. rewrite Rsqr_sqrt by lra. unfold Rsqr. auto.
+Qed.
+
+Theorem mostly_far_from_free t (Ht : 0 < t <= 1) subject law rel o reads gone persons : / 2 < t < 1 ->
+  of_somebody rel -> nearly_free t law ->
+  ~ holds (leaky (mostly t Ht) row_1) (line_of subject law rel o reads gone persons []).
+Proof. intros H2 Hr HF. apply mostly_not_private; auto; [lra|]. apply nearly_free_excluded; auto. Qed.
