@@ -24,6 +24,15 @@ OPEN = re.compile(
     r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjecture|bypass_check"
     r"|Unset\s+(?:Guard|Positivity|Universe)\s+Checking)\b"
 )
+#: what no proof needs: files that are not read here, plugins, and programs in the place of definitions
+HIDDEN = re.compile(
+    r"^\s*(?:Load|Declare\s+(?:ML|Module)|(?:Require\s+)?(?:Import\s+)?Extraction|Extract)\b", re.M
+)
+#: what it means that a rule is sound, by the definitions that a reader reads
+PIN = """Check (eq_refl : DP.core.Sound.sound_rule = fun name => forall s, DP.core.Sound.rule_of s = name ->
+  forall W found n, DP.Definitions.lawful W -> Forall (DP.Definitions.holds W) found ->
+  Forall DP.core.Sound.well_made found -> DP.check.Follow.follow s found = Some n ->
+  DP.Meaning.takes_for_granted W s found n -> DP.Definitions.holds W n /\\ DP.core.Sound.well_made n)."""
 #: what Coq's classical reals rest on, and that functions with equal values are equal
 CLASSICAL = {
     "ClassicalDedekindReals.sig_forall_dec",
@@ -44,7 +53,7 @@ BEGIN, END = "<!-- table of rules -->", "<!-- end of the table -->"
 def without_comments(text: str) -> str:
     """Return Coq source without comments, which nest."""
     out, depth = [], 0
-    for part in re.split(r"(\(\*|\*\))", text):
+    for part in re.split(r'("(?:[^"]|"")*"|\(\*|\*\))', text):  # texts are texts in comments too
         depth += (part == "(*") - (part == "*)")
         if depth == 0 and part != "*)":
             out.append(part)
@@ -66,6 +75,11 @@ def left_open(texts: dict[str, str]) -> list[str]:
         for name, text in texts.items()
         for match in OPEN.finditer(text)
         if not (name == "Assumed.v" and match[1] == "Axiom")
+    ] + [
+        f"{name}: {match[0].strip()}"
+        for name, text in texts.items()
+        for match in HIDDEN.finditer(text)
+        if name != "check/Extract.v"
     ]
 
 
@@ -117,21 +131,24 @@ def axioms(texts: dict[str, str], proved: dict[str, tuple[str, str]]) -> dict[st
     lines = [f"Require {module(name)}." for name in texts if name != "check/Extract.v"]
     for rule, (theorem, name) in proved.items():
         lines.append(f'Check ({module(name)}.{theorem} : DP.core.Sound.sound_rule "{rule}"%string).')
-    lines.insert(0, "Require Import String.")
+    lines += [PIN, 'Check "start"%string.']
+    lines.insert(0, "Require Import String List.")
     lines += [f'Print Assumptions {name}.\nCheck "end of {name}"%string.' for name in names]
     (BUILD / "Audit.v").write_text("\n".join(lines) + "\n")
     said = run("coqc", "-Q", str(FORMAL), "DP", "Audit.v", cwd=BUILD)
-    found, start = {}, 0
+    found, start = {}, said.index('"start"%string')
     for name in names:
-        at = said.index(f'"end of {name}"', start)
-        part, start = said[start:at], at
-        if "Closed under the global context" in part:
+        at = said.index(f'\n"end of {name}"', start)
+        part, start = said[start:at].partition(": string\n")[2].strip(), at
+        if part == "Closed under the global context":
             found[name] = set()
-        else:
-            listed = part.split("Axioms:")[-1].partition("end of")[0]
+        elif part.startswith("Axioms:"):
+            listed = part.removeprefix("Axioms:")
             found[name] = set(re.findall(r"^([\w.]+)\s*:", listed, re.M))
             if len(found[name]) != len(re.findall(r"^[^\s\"]", listed, re.M)):
                 raise SystemExit(f"error: what {name} rests on could not be read")
+        else:
+            raise SystemExit(f"error: what {name} rests on could not be read")
     return found
 
 

@@ -49,7 +49,7 @@ class Followed:
 
 
 def followed(raw: bytes | None) -> Followed:
-    """Return what the extracted checker says of a derivation, or of a certificate's proof or refutation.
+    """Return what the extracted checker says of a derivation, or of a certificate's proof and refutation.
 
     None is a document that dpaccount/checker rejects: no step of it is followed.  Raises `InputError`
     where the program is missing or gives no verdict.
@@ -59,10 +59,12 @@ def followed(raw: bytes | None) -> Followed:
         return Followed()
     document = json.loads(raw)
     proved = document.get("proved", {})
-    steps = document.get("steps") or proved["derivation"] or proved.get("refutation", [])
-    known = standing(step["rule"] for step in steps)
+    found = [document.get("steps"), proved.get("derivation"), proved.get("refutation")]
+    derivations = [steps for steps in found if steps]
+    known = standing(step["rule"] for steps in derivations for step in steps)
     listed = (tuple(known.proved), tuple(known.statements), tuple(known.on_paper))
-    return Followed(len(steps), *listed, _rejected(place, steps) if steps else None)
+    rejected = [said for steps in derivations if (said := _rejected(place, steps)) is not None]
+    return Followed(sum(map(len, derivations)), *listed, rejected[0] if rejected else None)
 
 
 def _rejected(place: Path, steps: Sequence[Mapping[str, Any]]) -> str | None:

@@ -1,7 +1,7 @@
 (** What a step takes for granted: a hypothesis, that it holds; a draw of noise, that the program draws so.
 
     Continuous laws are known by their half-lines and by their likelihood ratios, which is all that is used of them:
-    every finitely additive extension of the usual laws to all tests is one.  Discrete laws are given by weights. *)
+    some finitely additive extension to all tests, of the laws of all means at once, is one.  Discrete laws are given by weights. *)
 Require Import Reals QArith Qreals ZArith String List Bool.
 From DP.base Require Import Laws Sums Normal.
 From DP Require Import Facts Definitions.

@@ -73,11 +73,23 @@ def test_nothing_is_left_open():
 
 
 @pytest.mark.parametrize(
-    "text", ["Proof. Admitted.", "admit.", "Axiom a : False.", "Parameter p : nat.", "Conjecture c : False."]
+    "text",
+    [
+        'Extract Constant at_most => "true".',
+        'Load "more.txt".',
+        "Declare ML Module a.",
+        "Proof. Admitted.",
+        "admit.",
+        "Axiom a : False.",
+        "Parameter p : nat.",
+        "Conjecture c : False.",
+    ],
 )
 def test_what_is_left_open_is_found(text):
     assert formal.left_open({"core/Sound.v": text})
     assert formal.left_open({"core/Sound.v": formal.without_comments(f"(* {text} (* too *) *)")}) == []
+    hidden = f'Definition a := "(*".\n{text}\nDefinition b := "*)".'
+    assert formal.left_open({"core/Sound.v": formal.without_comments(hidden)})
 
 
 def test_what_reports_say_of_rules_is_the_table(tmp_path, monkeypatch):
