@@ -81,14 +81,6 @@ def address(url: str) -> Address | ServerAddress:
     return Address(Path(name), "shared" in options, None if witness is None else Path(witness))
 
 
-def file_address(url: str) -> Address:
-    """Parse the URL of a ledger's file; raises `InputError` for a server's."""
-    where = address(url)
-    if isinstance(where, ServerAddress):
-        raise InputError("this is done to files alone", "give a ledger's file, as sqlite:///file.db")
-    return where
-
-
 @lru_cache(maxsize=64)  # called before every commit
 def companions(path: Path) -> tuple[Path, ...]:
     """Return the log, its index and the journal that SQLite keeps next to a database."""

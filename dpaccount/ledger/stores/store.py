@@ -9,7 +9,6 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from glob import escape
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
@@ -219,12 +218,6 @@ def _create_file(where: Address, fill: Fill) -> None:
         for made in (draft, *companions(draft)):
             with suppress(OSError):  # the name may be too long
                 made.unlink(missing_ok=True)
-
-
-def discard_drafts(path: Path) -> None:
-    """Delete drafts left when creating a ledger at `path` was killed: a draft could be charged."""
-    for draft in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * 2 * _DRAFT}*"):
-        draft.unlink(missing_ok=True)
 
 
 def _fill(draft: Path, fill: Fill) -> None:
