@@ -79,7 +79,7 @@ site: $(TOOLS)
 # Proofs, axioms, the table of docs/formal.md, the extracted checker, and whether it agrees with the others.
 formal: $(TOOLS)
 	$(BIN)/python .ci/formal.py
-	$(BIN)/python -m pytest -n 0 tests/formal -m "not nightly"
+	$(BIN)/python -m pytest -n 2 tests/formal -m "not nightly"
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

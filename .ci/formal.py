@@ -117,10 +117,10 @@ def run(*command: str, cwd: Path = FORMAL) -> str:
 
 
 def compiled(texts: dict[str, str]) -> None:
-    """Compile all sources, one at a time unless JOBS says otherwise."""
+    """Compile all sources, two at a time unless JOBS says otherwise."""
     (FORMAL / ".Makefile.coq.d").unlink(missing_ok=True)
     run("coq_makefile", "-Q", ".", "DP", *texts, "-o", "Makefile.coq")
-    run("make", "-f", "Makefile.coq", f"-j{os.environ.get('JOBS', '1')}")
+    run("make", "-f", "Makefile.coq", f"-j{os.environ.get('JOBS', '2')}")
 
 
 def axioms(texts: dict[str, str], proved: dict[str, tuple[str, str]]) -> dict[str, set[str]]:
