@@ -80,15 +80,16 @@ def compose(*parts: Theorem) -> Theorem:
 def nodes(leaf: Theorem, covered: Theorem) -> Theorem:
     """Release the query of `leaf` over each of its covers with independent noise (R7, R9, R10).
 
-    Given the transcript, what follows depends on a unit only through its one vector, added in the covers
-    that contain it: the cost is that of `most` releases moved by it; others are free.  Groups come after.
+    Given the transcript, what follows depends on a unit only through its vector, added in the covers that
+    contain it: the cost is that of `most` releases moved by it, and other covers are free. Groups come after.
     """
     fact, spread = private(leaf, rule := "nodes"), conclusion_of(covered, rule)
     if not isinstance(spread, Covered):
-        raise RuleError(f"{rule}: needed the covers of the releases, found {type(spread).__name__}")
+        raise RuleError(f"{rule}: needed covers of the releases, found {type(spread).__name__}")
     need(spread.query == fact.subject, rule, f"covers of {spread.query!r}, a leaf of {fact.subject!r}")
     need(fact.observer == CENTRAL, rule, f"the leaf must be centrally private, found {fact.observer}")
-    need(fact.units is None and "groups of" not in fact.relation, rule, "the leaf names units or groups")
+    alone = fact.units is None and "groups of" not in fact.relation
+    need(alone, rule, f"the leaf reads units already: {fact.units}, or protects groups: {fact.relation}")
     curve = fact.curve
     if isinstance(curve, Lattice):
         total: Curve = replace(curve, count=curve.count * spread.most)

@@ -117,6 +117,13 @@ def test_lattice_delta_encloses_brute_force(variance, shift, count, epsilon):
         assert float(found.rad()) < 1e-15
 
 
+@pytest.mark.parametrize("epsilon", [500, 10**6])
+def test_lattice_delta_is_small_where_the_exponential_is_longer_than_the_precision(epsilon):
+    found = lattice_delta(Fraction(9), (1, 1), 2, Fraction(epsilon), 64)
+    assert found.contains(0)
+    assert found < 1e-12
+
+
 def test_lattice_precision_covers_what_is_cut_off():
     """At few bits the floors and tails matter: the ball must still hold the truth."""
     with ctx.workprec(300):

@@ -215,6 +215,7 @@ HONEST = [
      private("renyi", ["7", "4"], subject="q + q")),
     ("parallel", [private("pure", "1", units=[3, 4]), private("pure", "2", units=[1, 2])], {},
      private("pure", "2", units=[1, 4], subject="q | q")),
+    ("parallel", [private("pure", "1", units=[3, 4])], {}, private("pure", "1", units=[3, 4])),
     ("mixture", [choice([], []), private("pure", "1"), private("pure", "2", units=[1, 2])], {},
      private("pure", "2", subject="q or q", units=[1, 2**63])),
     ("partition", [["Split", "s", ["q", "r"]], *ADDED], {}, private("gdp", "3", relation=A, subject="s")),
