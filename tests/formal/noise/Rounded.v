@@ -2,12 +2,11 @@
     near the discrete Gaussian of the same variance ([rounded_near]). *)
 Require Import Reals ZArith Lra Lia Psatz List.
 From Coquelicot Require Import Coquelicot.
-From Interval Require Import Tactic.
 From DP.base Require Import Laws Sums Normal.
 From DP Require Import Definitions.
 From DP.core Require Import Costs Odds Layers Squares.
 From DP.conversions Require Import Weights.
-From DP.noise Require Import Discrete Middles Thetas.
+From DP.noise Require Import Discrete Middles Thetas Figures.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -279,9 +278,7 @@ Section Rounded.
     { unfold d, step. rewrite <- Rinv_1. apply Rinv_le_contravar; [lra|]. rewrite <- sqrt_1.
       apply sqrt_le_1_alt; auto. }
     unfold Rdiv. rewrite E2, E3, E4.
-    assert (P1 : phi 1 / 12 <= 201643 / 10000000) by (unfold phi; interval).
-    assert (P3 : (phi 0 + 4 * phi (sqrt 3)) / 48 + 3 / 10000000 <= 1573 / 100000).
-    { unfold phi. rewrite sqrt_sqrt by lra. interval. }
+    pose proof phi_1_twelfth as P1. pose proof phi_root_3 as P3.
     set (a := phi 1) in *. set (b := phi 0 + 4 * phi (sqrt 3)) in *.
     replace (d * d * d * (4 * a * / d + b) * / 24) with (d * d * (a / 6) + d * d * d * (b / 24)) by (field; lra).
     assert (0 < d * d) by nra. assert (0 < d * d * d) by nra. assert (d * d * d * d <= d * d * d) by nra. nra.

@@ -6,11 +6,10 @@
     at least 2.8: three times from a variance of 1/8 to 1/4 it is very small. *)
 Require Import Reals ZArith Lra Lia Psatz List.
 From Coquelicot Require Import Coquelicot.
-From Interval Require Import Tactic.
 From DP.base Require Import Laws Sums Normal.
 From DP.core Require Import Costs Odds Layers.
 From DP.conversions Require Import Weights.
-From DP.noise Require Import Discrete Middles.
+From DP.noise Require Import Discrete Middles Figures.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -187,7 +186,7 @@ Proof.
   assert (P : forall z, 0 < phi z <= 1 / 2).
   { intros z. split; [apply phi_pos|]. apply Rle_trans with (phi 0).
     - unfold phi. apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat, root_pos|]. apply exp_le. nra.
-    - unfold phi. rewrite Rmult_0_r, Ropp_0. unfold Rdiv at 2. rewrite Rmult_0_l, exp_0. interval. }
+    - apply phi_0_half. }
   pose proof (P 1). pose proof (P 0). pose proof (P (sqrt 3)).
   replace (d * d * d * (4 * phi 1 / d + (phi 0 + 4 * phi (sqrt 3))) / 24) with (d * d * ((4 * phi 1 + d *
     (phi 0 + 4 * phi (sqrt 3))) / 24)) by (field; lra).
@@ -285,7 +284,7 @@ Proof.
   unfold apart, theta. rewrite Hc. rewrite <- Rmult_minus_distr_r.
   apply Rle_trans with ((1 + 2 * exp (- x) / (1 - rho) - 2 * exp (- (x / 4))) * sqrt (x / PI)).
   - apply Rmult_le_compat_r; [apply sqrt_pos | lra].
-  - unfold rho. clearbody x. clear - Hx. interval with (i_bisect x).
+  - unfold rho. apply height_small; auto.
 Qed.
 
 Lemma apart_large : forall n v, 1 <= v <= 2 * 2 ^ n -> apart v <= 6 / 10000000 / (v * v).
