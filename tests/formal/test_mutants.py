@@ -77,6 +77,8 @@ PROVED = [
     ("noise", "(Zcdp (over square two))", "(Zcdp (over square (times two two)))", "Gaussian"),
     ("noise", "(BoundedRange (times rate bound))", "(BoundedRange (over (times rate bound) two))", "Choices"),
     ("sensitivity", "let follows := plus slack (times r factor)", "let follows := times r factor", "Proofs"),
+    ("noise", " && (most =? coordinates)%Z", "", "Grids"),
+    ("noise", "square) (201643 # 10000000)", "square) (101643 # 10000000)", "Grids"),
     ("noise", "(Lattice variance shifts 1)", "(Lattice variance shifts 0)", "Lattices"),
     ("noise", "forallb is_law table", "true", "Tables"),
     (

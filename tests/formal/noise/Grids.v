@@ -1,15 +1,13 @@
-(** fine_gaussian, but for one thing: an ideal program needs an ideal law at every moment, all of them together.
+(** Discrete Gaussian noise on a fine grid is Gaussian private but for a distance: fine_gaussian.
 
-    Where one family of laws is ideal at every release of a key, the conclusion of the rule holds ([fine_line]).
-      At each
-    release there is an ideal law ([fine_exists]); that they make a family is an instance of the axiom of choice, for
-    programs are only said to make what they show of the noise somehow at every moment ([fine_gaussian_by_choice]). *)
+    The ideal program puts rounded normal numbers where the program has discrete ones ([fine_line], of any family of
+    laws that are ideal at every release of the key). *)
 Require Import Reals QArith Qreals ZArith Lra Lia Psatz List Bool String Classical.
 From Coquelicot Require Import Rcomplements.
 From DP.base Require Import Laws Sums Normal.
 From DP Require Import Facts Steps Definitions Meaning.
 From DP.core Require Import Chance Costs Numbers Satisfies Lines Sound Maps Products.
-From DP.noise Require Import Infer Releases Laws Triangles Normals Discrete Proofs Gaussian Rounded Fine.
+From DP.noise Require Import Infer Releases Laws Triangles Normals Discrete Proofs Gaussian Rounded Fine Lattices.
 From DP.conversions Require Import Relations.
 From DP.check Require Import Follow.
 Import ListNotations.
@@ -55,24 +53,19 @@ Section Line.
       (index lab) h.
   Proof. intros HP Hlab Hk. unfold numbers_at. rewrite (HP h lab Hlab Hk). reflexivity. Qed.
 
-  Lemma fine_exists h : exists i, fits h i.
+  Lemma fine_mirrored o h lab : placed o -> next W h = Some lab -> Definitions.key lab = key -> symmetric = true ->
+    mirrored W (side W q) (numbers_at W lab h).
   Proof.
-    destruct (classic (exists o lab, placed o /\ next W h = Some lab /\
-      Definitions.key lab = key)) as [[o [lab [HP [Hlab Hk]]]]|No].
-    2: { exists (fun d => ideal W h d). intros o HP lab Hlab Hk. exfalso. apply No. exists o, lab. auto. }
-    destruct Hdraws as [_ HD]. specialize (HD o HP h lab Hlab Hk). cbn [query made Facts.how] in HD.
-    destruct (fine_release W variance grid q symmetric Hv Hg Hv1 coordinates _ _ h (numbers_at W lab h) HD) as [i Hi].
-    - intros E. assert (Eh : how = FrobeniusSquared) by (clear - E; unfold symmetric in E; destruct how;
+    intros HP Hlab Hk E. assert (Eh : how = FrobeniusSquared) by (clear - E; unfold symmetric in E; destruct how;
       try discriminate; auto).
-      pose proof Hl as Hl'. unfold holds in Hl'. rewrite Hs in Hl'.
-      assert (HFr : changes l = [] /\ size W q = (side W q * side W q)%nat /\
-        forall o i h d a b, (a < side W q)%nat -> (b < side W q)%nat ->
-         value W q o i h d (a * side W q + b)%nat = value W q o i h d (b * side W q + a)%nat).
-      { clear - Hl' Eh. destruct reads as [[f0 l0]|]; [destruct Hl' as [X _]; congruence|].
-        destruct Hl' as [Hfrob _]. apply (Hfrob Eh). }
-      destruct HFr as [Hch [Hsize Hval]].
-      rewrite (numbers_are o h lab HP Hlab Hk). unfold chs. rewrite Hch. apply numbers_mirrored; auto.
-    - exists i. intros o' _ lab' Hlab' _. rewrite Hlab in Hlab'. injection Hlab' as <-. exact Hi.
+    pose proof Hl as Hl'. unfold holds in Hl'. rewrite Hs in Hl'.
+    assert (HFr : changes l = [] /\ size W q = (side W q * side W q)%nat /\
+      forall o i h d a b, (a < side W q)%nat -> (b < side W q)%nat ->
+       value W q o i h d (a * side W q + b)%nat = value W q o i h d (b * side W q + a)%nat).
+    { clear - Hl' Eh. destruct reads as [[f0 l0]|]; [destruct Hl' as [X _]; congruence|].
+      destruct Hl' as [Hfrob _]. apply (Hfrob Eh). }
+    destruct HFr as [Hch [Hsize Hval]].
+    rewrite (numbers_are o h lab HP Hlab Hk). unfold chs. rewrite Hch. apply numbers_mirrored; auto.
   Qed.
 
   Variable f : H -> D -> Laws.law (message W).
@@ -196,13 +189,24 @@ Proof.
     apply Rinv_0_lt_compat, Rmult_lt_0_compat; lra.
 Qed.
 
-(** One law for every moment. *)
-Definition choice_of_laws : Prop := forall (A B : Type) (R : A -> B -> Prop), (forall a, exists b, R a b) ->
-  exists f, forall a, R a (f a).
+(** The whole numbers that are drawn around. *)
+Definition whole_of W (grid : Q) (h : history (message W)) : list (data (record W) -> Z) :=
+  match next W h with Some lab => map (fun c d => Int_part (c d / Q2R grid)) (numbers_at W lab h) | None => [] end.
 
-Theorem fine_gaussian_by_choice : choice_of_laws -> sound_rule "fine_gaussian".
+Lemma on_grid_whole W grid numbers whole : 0 < Q2R grid -> on_grid W (Q2R grid) numbers whole ->
+  whole = map (fun c d => Int_part (c d / Q2R grid)) numbers.
 Proof.
-  intros Choice s HR. destruct s; try discriminate HR. clear HR. intros W found n HW HH HM HF HT.
+  intros Hg [HL HG]. revert whole HL HG. induction numbers as [|c numbers IH]; intros [|z whole] HL HG;
+    try discriminate; auto.
+  cbn [map]. f_equal.
+  - apply FunctionalExtensionality.functional_extensionality. intros d. rewrite (HG c z (or_introl eq_refl) d).
+    replace (Q2R grid * IZR (z d) / Q2R grid) with (IZR (z d)) by (field; lra). symmetry. apply Lattices.whole_floor.
+  - apply IH; [simpl in HL; lia|]. intros c' z' Hin. apply HG. right; auto.
+Qed.
+
+Theorem fine_gaussian_sound : sound_rule "fine_gaussian".
+Proof.
+  intros s HR. destruct s; try discriminate HR. clear HR. intros W found n HW HH HM HF HT.
   unfold follow in HF. destruct (infer _ (map says found)) as [gives|] eqn:Ei; [|discriminate].
   destruct found as [|l [|m [|x found]]]; try (cbn [map infer noise] in Ei; try discriminate; destruct (says l);
     try discriminate; try (destruct (says m)); discriminate).
@@ -227,14 +231,23 @@ Proof.
   pose proof (stable_line l _ _ _ _ _ Ml Hs) as Hb0.
   assert (Hiv : 0 < / Q2R variance) by (apply Rinv_0_lt_compat; auto).
   assert (Hsq : 0 <= Q2R sq) by (rewrite HQ; apply Rmult_le_pos; auto; destruct (is_frobenius how); lra).
-  assert (HD : draws_as_said W key (Place q (changes l) (FineNormal variance grid coordinates
-    (is_frobenius how)) Once)) by (apply HT; left; auto).
+  destruct (HT key (Place q (changes l) (FineNormal variance grid coordinates
+    (is_frobenius how)) Once)) as [HD [post HO]]; [left; auto|].
   assert (Hco : 1 <= IZR coordinates) by (apply IZR_le in C3; auto).
   split.
   - unfold holds; cbn [says drawn departed of_persons views].
-    destruct (Choice _ _ (fits W l q key how variance grid coordinates)) as [f Hf].
-    { intros h. apply (fine_exists W l q key how b variance grid coordinates rel reads Hl Hs C1 C2 R1 HD). }
-    apply (fine_line W HW l m q key how b sq variance grid distance coordinates rel reads) with (f := f); auto.
+    assert (Hf : forall h, fits W l q key how variance grid coordinates h (fun d => bind (each (map (fun zw =>
+      image (Z.add (fst zw d)) (rounded_of (snd zw * (Q2R variance / (Q2R grid * Q2R grid)))))
+      (weighed (is_frobenius how) (side W q) (whole_of W grid h) (fun _ => 0%Z)))) (post h))).
+    { intros h o HP lab Hlab Hk. destruct (HO o HP h lab Hlab Hk) as [N [whole [HG [HN HQ']]]]. cbn [query] in HQ'.
+      assert (EW : whole = whole_of W grid h) by (unfold whole_of; rewrite Hlab; apply on_grid_whole; auto).
+        rewrite <- EW.
+      apply (fine_made W variance grid q (is_frobenius how) C1 C2 R1 h (numbers_at W lab h) N whole (post h)); auto.
+      intros E. apply (fine_mirrored W l q key how b variance grid coordinates rel reads Hl Hs o h lab); auto. }
+    apply (fine_line W HW l m q key how b sq variance grid distance coordinates rel reads) with
+      (f := fun h d => bind (each (map (fun zw => image (Z.add (fst zw d)) (rounded_of (snd zw * (Q2R variance /
+        (Q2R grid * Q2R grid)))))
+        (weighed (is_frobenius how) (side W q) (whole_of W grid h) (fun _ => 0%Z)))) (post h)); auto.
   - apply drawn_once_well_made.
     + simpl. split; auto. pose proof (tau_nonneg variance grid R1). nra.
     + intros ->. unfold holds in Hl. rewrite Hs in Hl. tauto.
