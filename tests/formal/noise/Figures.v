@@ -73,14 +73,17 @@ Proof.
   replace (Q2R (3141592 # 1000000)) with (3141592 / 1000000) in * by (unfold Q2R; simpl; lra).
   replace (Q2R (345 # 1000)) with (345 / 1000) in * by (unfold Q2R; simpl; lra).
   set (A := Q2R a) in *. set (B := Q2R b) in *. pose proof pi_low as HP.
-  assert (E1 : exp (- x) <= exp (- A)) by (apply exp_le; lra). assert (E2 : exp (- (2 * x)) <= exp (- (2 * A))) by (apply exp_le; lra).
+  assert (E1 : exp (- x) <= exp (- A)) by (apply exp_le; lra).
+    assert (E2 : exp (- (2 * x)) <= exp (- (2 * A))) by (apply exp_le; lra).
   assert (E3 : exp (- (B / 4)) <= exp (- (x / 4))) by (apply exp_le; lra).
   assert (E4 : exp (- (2 * A)) < 1) by (rewrite <- exp_0; apply exp_increasing; lra).
   pose proof (exp_pos (- x)) as P1.
   assert (E5 : 2 * exp (- x) / (1 - exp (- (2 * x))) <= 2 * exp (- A) / (1 - exp (- (2 * A)))).
-  { unfold Rdiv. apply Rmult_le_compat; [lra | left; apply Rinv_0_lt_compat; lra | lra | apply Rinv_le_contravar; lra]. }
+  { unfold Rdiv. apply Rmult_le_compat; [lra | left; apply Rinv_0_lt_compat; lra | lra | apply Rinv_le_contravar;
+    lra]. }
   assert (E6 : sqrt (x / PI) <= sqrt (B / (3141592 / 1000000))).
-  { apply sqrt_le_1_alt. unfold Rdiv at 1 2. apply Rmult_le_compat; [lra | left; apply Rinv_0_lt_compat; lra | lra | apply Rinv_le_contravar; lra]. }
+  { apply sqrt_le_1_alt. unfold Rdiv at 1 2.
+    apply Rmult_le_compat; [lra | left; apply Rinv_0_lt_compat; lra | lra | apply Rinv_le_contravar; lra]. }
   pose proof (sqrt_pos (x / PI)).
   apply Rle_trans with ((1 + 2 * exp (- A) / (1 - exp (- (2 * A))) - 2 * exp (- (B / 4))) * sqrt (x / PI)).
   - apply Rmult_le_compat_r; lra.
