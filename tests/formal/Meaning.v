@@ -140,6 +140,20 @@ Section Meaning.
         shows_noise law scale symmetric q o i h /\ forall m, made_in_turn law scale symmetric q o rest (m :: h)
     end.
 
+  (** Noise on a fine grid under this key: what is said is one function of the history, made of the noise.  An ideal
+      program puts other noise into the same function. *)
+  Definition made_one_way (k : string) (p : place) :=
+    exists post : H -> list Z -> Laws.law (message W), forall o, let p := Place (query p) (made p) (how p) o in
+      (forall h l, next W h = Some l -> key l = k -> at_place l = p) ->
+      forall h l, next W h = Some l -> key l = k ->
+        match how p with
+        | FineNormal variance grid _ symmetric => exists N whole, on_grid (Q2R grid) (numbers_at W l h) whole /\
+            (forall v, 0 < v -> discrete_normal (v * Q2R variance / (Q2R grid * Q2R grid)) (N v)) /\
+            forall d, same (ideal W h d) (bind (each (map (fun zw => image (Z.add (fst zw d)) (N (snd zw)))
+              (weighed symmetric (side W (query p)) whole (fun _ => 0%Z)))) (post h))
+        | _ => True
+        end.
+
   Definition takes_for_granted (s : Steps.step) (found : list line) (n : line) : Prop :=
     match s with
     | Steps.AssumeCovers _ _ | Steps.AssumeTree _ _ _ => reads_covers W (covers_of n)
@@ -148,7 +162,8 @@ Section Meaning.
     | Steps.AssumeRounds _ _ _ _ _ | Steps.AssumeNumbers _ _ | Steps.AssumeRange _ _ _ | Steps.AssumeEach _ _ _
     | Steps.AssumeChoice _ _ | Steps.AssumeSplit _ _ | Steps.AssumePersons _ _ _ _ | Steps.AssumeRare _ _ _
     | Steps.AssumeFilter _ _ _ | Steps.AssumeNeighbours _ _ _ _ _ _ | Steps.AssumeEvent _ _ _ _ _ => holds W n
-    | Steps.ByFineGaussian _ _ _ _ _ | Steps.ByLatticeGaussian _ _ | Steps.ByDiscreteGaussian _ _ _
+    | Steps.ByFineGaussian _ _ _ _ _ => forall k p, In (k, p) (drawn n) -> draws_as_said k p /\ made_one_way k p
+    | Steps.ByLatticeGaussian _ _ | Steps.ByDiscreteGaussian _ _ _
     | Steps.ByGaussianNoise _ _ | Steps.ByLaplaceNoise _ _ _ | Steps.ByExponential _ _ | Steps.ByPermuteAndFlip _ _
     | Steps.ByKNorm _ _ _ _ | Steps.BySparseVector _ _ _ _ _ | Steps.ByFinite _ _ _ | Steps.ByStableHistogram _ _ _ _ =>
         forall k p, In (k, p) (drawn n) -> draws_as_said k p
