@@ -40,7 +40,8 @@ Section Failing.
     curve L L' c = s * curve K K' c + d.
   Proof.
     intros Hc Hd Hup Hs Hu Hv Hat. apply Rle_antisym.
-    - apply curve_least. intros f Hf. apply Rle_trans with (1 := Hup f Hf). apply Rplus_le_compat_r, Rmult_le_compat_l; auto.
+    - apply curve_least. intros f Hf. apply Rle_trans with (1 := Hup f Hf).
+      apply Rplus_le_compat_r, Rmult_le_compat_l; auto.
       apply curve_above; auto using inner_test.
     - destruct Hs as [Hs|<-].
       + assert (G : curve K K' c <= (curve L L' c - d) * / s).
@@ -115,7 +116,8 @@ Section Failing.
       - nra.
       - intros f Hf. rewrite added_gain. pose proof (Hf (inr true)). pose proof (Hf (inr false)).
         assert (0 <= c * q * beta * f (inr true)) by (repeat apply Rmult_le_pos; lra).
-        assert (beta * ((1 - c * (1 - q)) * f (inr false)) <= beta * Rmax 0 (1 - c * (1 - q))) by (apply Rmult_le_compat_l; nra).
+        assert (beta * ((1 - c * (1 - q)) * f (inr false)) <= beta * Rmax 0 (1 - c * (1 - q)))
+          by (apply Rmult_le_compat_l; nra).
         nra.
       - destruct Rle_dec; lra.
       - intros g Hg. rewrite added_gain, !image_extend. simpl. destruct Rle_dec.
@@ -138,7 +140,8 @@ Section Failing.
       intros Hc. rewrite removed_failing by auto. pose proof (curve_nonneg (part P Q) Q c Hc) as H0.
       pose proof (curve_all (part P Q) Q c Hc) as H1.
       assert (Rmax 0 (1 - q - c) <= (1 - q) * curve (part P Q) Q c).
-      { apply Rmax_lub; [nra|]. assert ((1 - q) * (1 - c) <= (1 - q) * curve (part P Q) Q c) by (apply Rmult_le_compat_l; lra). nra. }
+      { apply Rmax_lub; [nra|].
+        assert ((1 - q) * (1 - c) <= (1 - q) * curve (part P Q) Q c) by (apply Rmult_le_compat_l; lra). nra. }
       assert (beta * Rmax 0 (1 - q - c) <= beta * ((1 - q) * curve (part P Q) Q c)) by (apply Rmult_le_compat_l; lra).
       nra.
     Qed.

@@ -108,7 +108,8 @@ Theorem dominated_from_one {A B} (L L' : law A) (P Q : law B) :
 Proof.
   intros H1 H2. apply dominated_curves. intros c Hc. destruct (Rle_dec 1 c) as [H|H]; auto.
   destruct Hc as [Hc|<-].
-  - rewrite (curve_complement L L' c), (curve_complement P Q c) by auto. specialize (H2 (/ c)). apply Rplus_le_compat_l, Rmult_le_compat_l; [lra|].
+  - rewrite (curve_complement L L' c), (curve_complement P Q c) by auto. specialize (H2 (/ c)).
+    apply Rplus_le_compat_l, Rmult_le_compat_l; [lra|].
     apply H2. rewrite <- Rinv_1. apply Rinv_le_contravar; lra.
   - apply curve_least. intros f Hf. pose proof (curve_all P Q 0 ltac:(lra)).
     pose proof (E_test L f Hf). lra.
@@ -118,7 +119,8 @@ Theorem dominated_reverse {A B} (L L' : law A) (P Q : law B) : dominated L L' P 
 Proof.
   intros H. pose proof (proj1 (dominated_curves L L' P Q) H) as HC. apply dominated_from_one; intros c Hc.
   2: apply HC; lra.
-  rewrite (curve_complement L' L c), (curve_complement Q P c) by lra. apply Rplus_le_compat_l, Rmult_le_compat_l; [lra|]. apply HC.
+  rewrite (curve_complement L' L c), (curve_complement Q P c) by lra.
+  apply Rplus_le_compat_l, Rmult_le_compat_l; [lra|]. apply HC.
   left. apply Rinv_0_lt_compat. lra.
 Qed.
 
@@ -199,7 +201,7 @@ Section Rate.
     - exists (fun _ => 0). split; [apply test_0|]. rewrite !E_0. lra.
   Qed.
 
-  (** The largest losses: e^m becomes 1 - q + q e^m, and 1/(1 - q + q e^-m), m that of the inner pair in this direction. *)
+  (** The largest losses: e^m becomes 1 - q + q e^m, and 1/(1 - q + q e^-m) in the other direction. *)
   Theorem removed_largest {A} (P Q : law A) m : (forall f, test f -> P f <= exp m * Q f) ->
     forall f, test f -> part P Q f <= (1 - q + q * exp m) * Q f.
   Proof. intros H f Hf. rewrite mix_E. specialize (H f Hf). nra. Qed.
