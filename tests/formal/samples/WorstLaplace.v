@@ -88,6 +88,38 @@ Section Laplace.
   Hypothesis Hu : 0 <= u.
   Local Notation part x := (mix q Hq (N x) (N 0)).
 
+  Lemma laplace_crosses c : 1 <= c ->
+    c * q + (1 - q) * (c - 1) * exp (u / b) <= q * (exp (u / b) * exp (u / b)) ->
+    exists t, q * tent (t - u) = c * q * tent (t + u) + (1 - q) * (c - 1) * tent t.
+  Proof.
+    intros Hc. set (e := exp (u / b)). intros H. assert (He : 0 < e) by apply exp_pos. pose proof b_inv as Hi.
+    assert (H1 : 1 <= e).
+    { rewrite <- exp_0. apply exp_le. apply Rmult_le_pos; lra. }
+    assert (Hcc : 0 <= (1 - q) * (c - 1)) by (apply Rmult_le_pos; lra).
+    set (w := (c * q + (1 - q) * (c - 1) * e) / q).
+    assert (Eq : q * w = c * q + (1 - q) * (c - 1) * e) by (unfold w; field; lra).
+    assert (Hw : 1 <= w <= e * e).
+    { split; apply Rmult_le_reg_l with q; auto; rewrite Eq; nra. }
+    set (t := b / 2 * ln w). assert (Ew : exp (t / b) * exp (t / b) = w).
+    { rewrite <- exp_plus. unfold t. replace (b / 2 * ln w / b + b / 2 * ln w / b) with (ln w) by (field; lra).
+      apply exp_ln. lra. }
+    assert (Ht : 0 <= t <= u).
+    { assert (L1 : 0 <= ln w) by (rewrite <- ln_1; apply Rcomplements.ln_le; lra).
+      assert (L2 : ln w <= u / b + u / b).
+      { rewrite <- (ln_exp (u / b + u / b)), exp_plus. apply Rcomplements.ln_le; [lra | apply Hw]. }
+      unfold t. split; [apply Rmult_le_pos; lra|].
+      apply Rmult_le_compat_l with (r := b / 2) in L2; [|lra].
+      replace (b / 2 * (u / b + u / b)) with u in L2 by (field; lra). auto. }
+    exists t. rewrite tent_left, !tent_right by lra. set (k := exp (t / b)) in *.
+    assert (Hk : 0 < k) by apply exp_pos.
+    assert (T0 : exp (- t / b) = / k) by (unfold k; rewrite <- exp_Ropp; f_equal; field; lra).
+    assert (T1 : exp ((t - u) / b) = k / e) by (unfold k, e; rewrite exp_div; f_equal; field; lra).
+    assert (T2 : exp (- (t + u) / b) = / k / e).
+    { unfold k, e. rewrite <- exp_Ropp, exp_div. f_equal. field. lra. }
+    rewrite T0, T1, T2. apply Rmult_eq_reg_r with (k * e); [|apply Rgt_not_eq, Rmult_lt_0_compat; auto].
+    replace (q * (k / e) * (k * e)) with (q * (k * k)) by (field; lra). rewrite Ew, Eq. field. lra.
+  Qed.
+
   Lemma laplace_crossing c : 1 <= c ->
     (exists t, q * tent (t - u) = c * q * tent (t + u) + (1 - q) * (c - 1) * tent t) \/
     (forall x y m f, Rabs (x - m) <= u -> Rabs (y - m) <= u -> test f ->
@@ -98,28 +130,7 @@ Section Laplace.
     { rewrite <- exp_0. apply exp_le. apply Rmult_le_pos; lra. }
     assert (Hcc : 0 <= (1 - q) * (c - 1)) by (apply Rmult_le_pos; lra).
     destruct (Rle_dec (c * q + (1 - q) * (c - 1) * e) (q * (e * e))) as [H|H].
-    - left. set (w := (c * q + (1 - q) * (c - 1) * e) / q).
-      assert (Eq : q * w = c * q + (1 - q) * (c - 1) * e) by (unfold w; field; lra).
-      assert (Hw : 1 <= w <= e * e).
-      { split; apply Rmult_le_reg_l with q; auto; rewrite Eq; nra. }
-      set (t := b / 2 * ln w). assert (Ew : exp (t / b) * exp (t / b) = w).
-      { rewrite <- exp_plus. unfold t. replace (b / 2 * ln w / b + b / 2 * ln w / b) with (ln w) by (field; lra).
-        apply exp_ln. lra. }
-      assert (Ht : 0 <= t <= u).
-      { assert (L1 : 0 <= ln w) by (rewrite <- ln_1; apply Rcomplements.ln_le; lra).
-        assert (L2 : ln w <= u / b + u / b).
-        { rewrite <- (ln_exp (u / b + u / b)), exp_plus. apply Rcomplements.ln_le; [lra | apply Hw]. }
-        unfold t. split; [apply Rmult_le_pos; lra|].
-        apply Rmult_le_compat_l with (r := b / 2) in L2; [|lra].
-        replace (b / 2 * (u / b + u / b)) with u in L2 by (field; lra). auto. }
-      exists t. rewrite tent_left, !tent_right by lra. set (k := exp (t / b)) in *.
-      assert (Hk : 0 < k) by apply exp_pos.
-      assert (T0 : exp (- t / b) = / k) by (unfold k; rewrite <- exp_Ropp; f_equal; field; lra).
-      assert (T1 : exp ((t - u) / b) = k / e) by (unfold k, e; rewrite exp_div; f_equal; field; lra).
-      assert (T2 : exp (- (t + u) / b) = / k / e).
-      { unfold k, e. rewrite <- exp_Ropp, exp_div. f_equal. field. lra. }
-      rewrite T0, T1, T2. apply Rmult_eq_reg_r with (k * e); [|apply Rgt_not_eq, Rmult_lt_0_compat; auto].
-      replace (q * (k / e) * (k * e)) with (q * (k * k)) by (field; lra). rewrite Ew, Eq. field. lra.
+    - left. apply laplace_crosses; auto.
     - right. intros x y m f Hx Hy Hf. pose proof (E_test (N x) f Hf).
       assert (Hxy : Rabs (x - y) <= u + u).
       { replace (x - y) with ((x - m) + - (y - m)) by ring.
