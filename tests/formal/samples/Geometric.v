@@ -34,7 +34,8 @@ Section Geometric.
   Proof.
     intros Hf. destruct HD as [Hw _].
     apply summable_ext with (fun x => weight (x - k) * f (k + (x - k))%Z); [intros x; do 2 f_equal; lia|].
-    apply (summable_rename (fun z => weight z * f (k + z)%Z) (fun x => (x - k)%Z) (fun z => (z + k)%Z)); try (intros; lia).
+    apply (summable_rename (fun z => weight z * f (k + z)%Z) (fun x => (x - k)%Z) (fun z => (z + k)%Z));
+      try (intros; lia).
     apply (summable_test weight (fun z => f (k + z)%Z)); auto. intros z. apply Hf.
   Qed.
 
@@ -70,7 +71,8 @@ Section Geometric.
     intros Hl Hk Hup Hlow h Hh. pose proof total_weight as Hp. pose proof (starting_test t) as Hg.
     assert (G : l * usum (fun x => weight (x - u) * h x) + k * usum (fun x => weight (x - v) * starting t x)
              <= l * usum (fun x => weight (x - u) * starting t x) + k * usum (fun x => weight (x - v) * h x)).
-    { rewrite <- !usum_scale by auto using moved_summable. rewrite <- !usum_plus by auto using summable_scale, moved_summable.
+    { rewrite <- !usum_scale by auto using moved_summable.
+      rewrite <- !usum_plus by auto using summable_scale, moved_summable.
       apply usum_le; [auto using summable_plus, summable_scale, moved_summable|].
       intros x. pose proof (weight_pos (x - u)). pose proof (weight_pos (x - v)). specialize (Hh x). specialize (Hg x).
       split.
@@ -155,7 +157,8 @@ Section Geometric.
     { unfold S. assert (0 <= k * odds0 0) by (apply Rmult_le_pos; lra). nra. }
     assert (P0 : forall x, 0 <= k * odds0 x) by (intros; apply Rmult_le_pos; [auto | left; apply exp_pos]).
     assert (P1 : forall x, 0 <= c * q * odds1 x) by (intros; apply Rmult_le_pos; [auto | left; apply exp_pos]).
-    assert (F0 : forall x y, (x <= y)%Z -> k * odds0 y <= k * odds0 x) by (intros; apply Rmult_le_compat_l, odds0_falls; auto).
+    assert (F0 : forall x y, (x <= y)%Z -> k * odds0 y <= k * odds0 x)
+      by (intros; apply Rmult_le_compat_l, odds0_falls; auto).
     assert (F1 : forall x y, (x <= y)%Z -> c * q * odds1 y <= c * q * odds1 x)
       by (intros; apply Rmult_le_compat_l, odds1_falls; auto).
     pose proof (fun x => weight_pos (x - Z.of_nat u)) as HW.
@@ -169,8 +172,8 @@ Section Geometric.
       + rewrite odds0_weight, <- Rmult_assoc. apply Rmult_le_compat_r; [lra|]. pose proof (F0 x t ltac:(lia)). lra.
       + rewrite odds1_weight, <- Rmult_assoc. apply Rmult_le_compat_r; [lra|]. pose proof (F1 _ _ Hx). lra.
       + rewrite odds1_weight, <- Rmult_assoc. apply Rmult_le_compat_r; [lra|]. pose proof (F1 x t ltac:(lia)). lra.
-    - unfold S in H. destruct (between 0 (k * odds0 (Z.of_nat u)) 0 (c * q * odds1 (Z.of_nat u))) as [l1 [l2 [L1 [L2 E]]]];
-        auto using Rle_refl; try lra.
+    - unfold S in H. destruct (between 0 (k * odds0 (Z.of_nat u)) 0 (c * q * odds1 (Z.of_nat u)))
+        as [l1 [l2 [L1 [L2 E]]]]; auto using Rle_refl; try lra.
       exists l1, l2, (fun _ => 0). refine (conj test_0 (conj _ (conj _ (conj E (conj _ _))))); try lra;
         intros h Hh; rewrite !E_0; fold k.
       + assert (G : moved (Z.of_nat u) h * l1 <= moved 0 h * k).
@@ -218,7 +221,8 @@ Section Geometric.
     curve (mix q Hq U O) (mix q Hq V O) c = curve (mix q Hq V O) (mix q Hq U O) c.
   Proof.
     intros Hc. apply Rle_antisym; apply (turned _ _ _ _ (fun f x => f (- x)%Z)); try lra; intros f Hf;
-      (split; [apply opposite_test; auto|]); rewrite !mix_E; rewrite <- ?V_turned, <- ?U_turned, <- ?O_turned by auto; auto.
+      (split; [apply opposite_test; auto|]); rewrite !mix_E;
+      rewrite <- ?V_turned, <- ?U_turned, <- ?O_turned by auto; auto.
   Qed.
 
   Theorem geometric_pair_symmetric c : 0 < c -> curve U V c = curve V U c.

@@ -39,8 +39,8 @@ Section Triple.
       assert (0 <= k * K f) by (apply Rmult_le_pos; lra). lra.
   Qed.
 
-  Lemma split_gain {A} (L L' K : law A) c f : 1 <= c -> splits c -> dominated L K U Z -> dominated L L' U V -> test f ->
-    part L K f - c * part L' K f <= curve (part U Z) (part V Z) c.
+  Lemma split_gain {A} (L L' K : law A) c f : 1 <= c -> splits c -> dominated L K U Z ->
+    dominated L L' U V -> test f -> part L K f - c * part L' K f <= curve (part U Z) (part V Z) c.
   Proof.
     intros Hc [l1 [l2 [g [Hg [H1 [H2 [E [G1 G2]]]]]]]] D1 D2 Hf.
     assert (Hk : 0 <= (1 - q) * (c - 1)) by (apply Rmult_le_pos; lra).
@@ -102,8 +102,8 @@ Qed.
 Theorem gaussian_splits s N q u c : 0 < s -> normal_law s N -> 0 < q <= 1 -> 0 < u -> 1 <= c ->
   splits (N u) (N 0) (N (- u)) q c.
 Proof.
-  intros Hs [H1 H2] Hq Hu Hc. apply noise_splits with (F := fun z => Phi (z / s)) (n := bell_of s) (t := s * cut s q u c);
-    auto using bell_pos, bell_rising; try lra. apply gaussian_crosses; lra.
+  intros Hs [H1 H2] Hq Hu Hc. apply noise_splits with (F := fun z => Phi (z / s)) (n := bell_of s)
+    (t := s * cut s q u c); auto using bell_pos, bell_rising; try lra. apply gaussian_crosses; lra.
 Qed.
 
 (** Any mechanism that costs no more than Gaussian noise of these shifts. *)
@@ -148,7 +148,8 @@ Proof.
       { assert (Hmin : Rmin q (k / e) = q \/ Rmin q (k / e) = k / e) by (unfold Rmin; destruct Rle_dec; auto).
         destruct Hmin as [E|E].
         - unfold l. rewrite E. nra.
-        - unfold l. rewrite E. replace ((q - k / e) * (e * e)) with (q * (e * e) - k / e * e * e) by ring. rewrite Ek. lra. }
+        - unfold l. rewrite E. replace ((q - k / e) * (e * e)) with (q * (e * e) - k / e * e * e) by ring.
+          rewrite Ek. lra. }
       assert (l * (e * e) * N (- u) h <= c * q * N (- u) h) by (apply Rmult_le_compat_r; lra). lra.
 Qed.
 

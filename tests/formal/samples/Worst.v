@@ -26,7 +26,8 @@ Section Gaussian.
   Lemma bell_pos x : 0 < bell_of x.
   Proof. apply exp_pos. Qed.
 
-  Lemma bell_rising m' m x y : m' <= m -> x <= y -> bell_of (x - m) / bell_of (x - m') <= bell_of (y - m) / bell_of (y - m').
+  Lemma bell_rising m' m x y : m' <= m -> x <= y ->
+    bell_of (x - m) / bell_of (x - m') <= bell_of (y - m) / bell_of (y - m').
   Proof.
     intros Hm Hx. unfold bell_of. rewrite !normal_ratio by auto. apply exp_le.
     apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat; nra|]. nra.

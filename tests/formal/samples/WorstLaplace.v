@@ -1,4 +1,4 @@
-(** The worst rows of a Poisson sample under Laplace noise, and the curve that is computed from that of Laplace noise. *)
+(** The worst rows of a Poisson sample under Laplace noise, computed from the curve of Laplace noise. *)
 Require Import Reals Lra Psatz List.
 From DP.base Require Import Laws Sums Normal.
 From DP Require Import Definitions Meaning.
@@ -175,7 +175,8 @@ Section Laplace.
   Lemma least_from t : 0 <= t -> part (- u) (from t) = least * N 0 (from t).
   Proof.
     intros Ht. destruct HN as [H1 H2]. rewrite mix_E. unfold least, from. rewrite !E_minus by apply upto_test.
-    rewrite !H1. replace ((t - - u) / b) with (t / b + u / b) by (field; lra). rewrite Rminus_0_r. pose proof b_inv as Hi.
+    rewrite !H1. replace ((t - - u) / b) with (t / b + u / b) by (field; lra).
+    rewrite Rminus_0_r. pose proof b_inv as Hi.
     assert (0 <= t / b) by (apply Rmult_le_pos; lra). assert (0 <= u / b) by (apply Rmult_le_pos; lra).
     rewrite !laplace_above by lra. rewrite Ropp_plus_distr, exp_plus. field.
   Qed.
@@ -194,7 +195,8 @@ Section Laplace.
       assert (Ey : q * y = c * least - (1 - q)) by (unfold y; field; lra).
       assert (Hy : exp (- (u / b)) <= y) by (apply Rmult_le_reg_l with q; auto; rewrite Ey; lra).
       assert (Gain : forall f, part u f - c * least * N 0 f = q * (N u f - y * N 0 f)).
-      { intros f. rewrite mix_E. replace (q * (N u f - y * N 0 f)) with (q * N u f - q * y * N 0 f) by ring. rewrite Ey. ring. }
+      { intros f. rewrite mix_E. replace (q * (N u f - y * N 0 f)) with (q * N u f - q * y * N 0 f) by ring.
+        rewrite Ey. ring. }
       pose proof b_inv as Hi. apply curve_least. intros f Hf.
       destruct (Rle_dec y (exp (u / b))) as [Hle|Hgt].
       + (* the half-line from t on *)
@@ -205,7 +207,8 @@ Section Laplace.
         replace (b * - (u / b)) with (- u) in L1 by (field; lra). replace (b * (u / b)) with u in L2 by (field; lra).
         assert (Ht : 0 <= t <= u) by (unfold t; lra).
         assert (Ry : tent (t - u) / tent (t - 0) = y).
-        { rewrite tent_left, tent_right, exp_div by lra. replace ((t - u) / b - - (t - 0) / b) with (ln y) by (unfold t; field; lra).
+        { rewrite tent_left, tent_right, exp_div by lra.
+          replace ((t - u) / b - - (t - 0) / b) with (ln y) by (unfold t; field; lra).
           apply exp_ln. lra. }
         destruct HN as [H1 H2].
         pose proof (best_from N F tent H1 H2 tent_pos tent_rising u 0 t f Hu Hf) as B. rewrite Ry in B.
@@ -214,7 +217,8 @@ Section Laplace.
         rewrite !(from_E N F H1). exact B.
       + rewrite Gain. apply Rle_trans with (2 := curve_nonneg _ _ c ltac:(lra)).
         pose proof (pure_within u 0 u f ltac:(rewrite Rminus_0_r, Rabs_pos_eq; lra) Hf) as A.
-        pose proof (E_test (N 0) f Hf). assert (exp (u / b) * N 0 f <= y * N 0 f) by (apply Rmult_le_compat_r; lra). nra.
+        pose proof (E_test (N 0) f Hf).
+        assert (exp (u / b) * N 0 f <= y * N 0 f) by (apply Rmult_le_compat_r; lra). nra.
   Qed.
 End Laplace.
 
@@ -223,7 +227,8 @@ Theorem replaced_largest {A} (q : R) (Hq : 0 <= q <= 1) (L L' K : law A) e :
   (forall f, test f -> L f <= exp e * K f) -> (forall f, test f -> K f <= exp e * L' f) ->
   forall f, test f -> mix q Hq L K f <= (1 - q + q * exp e) / (1 - q + q * exp (- e)) * mix q Hq L' K f.
 Proof.
-  intros H1 H2 f Hf. rewrite !mix_E. specialize (H1 f Hf). specialize (H2 f Hf). pose proof (exp_pos e). pose proof (exp_pos (- e)).
+  intros H1 H2 f Hf. rewrite !mix_E. specialize (H1 f Hf). specialize (H2 f Hf).
+  pose proof (exp_pos e). pose proof (exp_pos (- e)).
   apply Rmult_le_compat_l with (r := exp (- e)) in H2; [|lra].
   rewrite <- Rmult_assoc, <- exp_plus, Rplus_opp_l, exp_0, Rmult_1_l in H2. pose proof (E_test K f Hf).
   assert (Hw : 0 < 1 - q + q * exp (- e)) by nra. assert (Hz : 0 < 1 - q + q * exp e) by nra.
