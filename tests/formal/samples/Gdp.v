@@ -51,7 +51,8 @@ Section Gdp.
     intros Hpos Hmu H u. assert (Hu : 0 < u) by (apply Rmult_lt_0_compat; auto using sqrt_lt_R0).
     apply replaced_as_gaussian with s; auto. intros v w L L' K. destruct (H v w) as [G1 [G2 [G3 G4]]].
     fold L K in G1, G2. fold L' K in G3, G4.
-    assert (Two : forall X Y : law A, gdp_cost mu_squared X K -> gdp_cost mu_squared K Y -> dominated X Y (N u) (N (- u))).
+    assert (Two : forall X Y : law A, gdp_cost mu_squared X K -> gdp_cost mu_squared K Y ->
+      dominated X Y (N u) (N (- u))).
     { intros X Y GX GY. apply gdp_dominated with (mu := 2 * sqrt mu_squared); [unfold u; ring|].
       intros f z Hf Hz. replace (z + 2 * sqrt mu_squared) with (z + sqrt mu_squared + sqrt mu_squared) by ring.
       apply GX; auto. }

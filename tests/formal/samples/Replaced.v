@@ -213,4 +213,9 @@ Section Noise.
     - replace (total number (s ++ s') + number r - total number (s ++ s')) with (number r) by ring. auto.
     - replace (total number (s ++ s') + number r' - total number (s ++ s')) with (number r') by ring. auto.
   Qed.
+
+  (** Rows at +Δ and -Δ attain it. *)
+  Theorem replaced_attained {row} (number : row -> R) r :
+    same (bind (sample q Hq [r]) (fun s => N (total number s))) (part (number r) 0).
+  Proof. intros f Hf. rewrite (one_row q Hq _ r f Hf), !mix_E. simpl. rewrite Rplus_0_r. auto. Qed.
 End Noise.

@@ -1,4 +1,4 @@
-(** The worst rows of a Poisson sample under Laplace noise, computed from the curve of Laplace noise. *)
+(** The worst rows of a Poisson sample under Laplace noise; their curve, computed from that of Laplace noise. *)
 Require Import Reals Lra Psatz List.
 From DP.base Require Import Laws Sums Normal.
 From DP Require Import Definitions Meaning.
