@@ -88,8 +88,8 @@ class PoissonComposition(PoissonPair):
         return self.inner.add_moments_of_sample(found, count)
 
     def sampling(self) -> Sampling:
-        """Return what is sampled."""
-        return Sampling(self.rate, self.inner, exact=True)
+        """Return what is sampled; adding a unit costs no more than that."""
+        return Sampling(self.rate, self.inner, exact=not self.added)
 
     def extent(self) -> int:
         """Return how many bits the magnitudes of the parameters span."""
@@ -174,7 +174,7 @@ class SampledPair(PoissonComposition, ExactPair):
 
         A loss t has under Q the law of −t under P; removing a unit, P is (1 − q)Q + qP at ln(1 − q + qe^t).
         """
-        inner = self.inner.peak()
+        inner = (self.inner.reversed() if self.added else self.inner).peak()
         if inner is None:
             return None
         (most, odds), rate = inner, ball(self.rate)
@@ -267,8 +267,8 @@ class SampledGaussian(PoissonPair, TransformPair):
         return True
 
     def sampling(self) -> Sampling:
-        """Return what is sampled."""
-        return Sampling(self.rate, Composition((self.mu2, self.mu2)), exact=True)
+        """Return what is sampled; adding a unit costs no more than that."""
+        return Sampling(self.rate, Composition((self.mu2, self.mu2)), exact=not self.added)
 
     def resampled(self, rate: Fraction) -> "SampledGaussian":
         """Return a sample of this sample."""

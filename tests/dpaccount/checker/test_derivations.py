@@ -445,5 +445,5 @@ def test_what_a_unit_adds_is_not_said_of_a_joint_vector():
         else:
             with pytest.raises(Rejected, match="plain sum"):
                 check_derivation(steps)
-            once = ("assume_rounds", [], {**rounds, "participations": 1, "separation": 1})
+            once = ("assume_rounds", [], {"query": "q", "rounds": 3, "because": "t"})
             assert check_derivation(chained(*plain, vector, once, ("factorised", [3, 4], last)))

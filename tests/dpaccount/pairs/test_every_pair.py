@@ -18,6 +18,7 @@ import pytest
 from flint import arb
 
 import dpaccount.pairs
+from dpaccount.accounting.methods import closed_forms
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.lattice import exact_grids
@@ -152,6 +153,7 @@ def check(pair):
         if isinstance(way, ExactPair):
             transforms_hold(way, curve)
             losses_hold(way, curve)
+            closed_forms_hold(way, curve)
             other = way.reversed().curve(64)
             for t in TIMES:  # δ(t) = 1 − e^t + e^t δ_rev(−t)
                 mirrored = -ball(t).expm1() + ball(t).exp() * other(-t)
@@ -302,6 +304,14 @@ def transforms_hold(pair, curve):
             assert float(back.mid()) == pytest.approx(moment, rel=2e-3)
 
 
+def closed_forms_hold(pair, curve):
+    """Bounds in closed form hold of this direction alone, whatever the other one costs."""
+    total = Composition.of(pair)
+    for t in (t for t in TIMES if t >= 0):
+        assert all(low(each) <= high(curve(t)) + NEARLY for each in closed_forms._deltas_below(total, t, 2))
+        assert all(high(each) >= low(curve(t)) - NEARLY for each in closed_forms._deltas_above(total, t, 2))
+
+
 def integral(curve, mass):
     """s(s + 1)∫ e^{st}(δ(t) − mass) dt, by the trapezoid rule."""
     heights = np.array([float(curve(Fraction(float(t))).mid()) - mass for t in GRID])
@@ -325,6 +335,16 @@ def losses_hold(pair, curve):
 @pytest.mark.parametrize(("name", "pair"), INSTANCES, ids=[name for name, _ in INSTANCES])
 def test_all_that_a_pair_states_is_one_pair(name, pair):
     check(pair)
+
+
+def test_closed_forms_hold_of_samples_of_samples():
+    """Adding a unit turns the inner sample round as well: its peak is another one."""
+    sample = SampledPair(Fraction(1, 10), Composition.of(ResponsePair(Fraction(2)), 2))
+    pair = SampledPair(HALF, Composition.of(sample, 2))
+    for way in (pair, pair.reversed()):
+        assert way.peak() is not None
+        assert way.peak()[0].overlaps(way.ceiling())
+        closed_forms_hold(way, way.curve(64))
 
 
 def test_every_class_has_its_place_in_the_order():
