@@ -88,8 +88,7 @@ def nodes(leaf: Theorem, covered: Theorem) -> Theorem:
         raise RuleError(f"{rule}: needed covers of the releases, found {type(spread).__name__}")
     need(spread.query == fact.subject, rule, f"covers of {spread.query!r}, a leaf of {fact.subject!r}")
     need(fact.observer == CENTRAL, rule, f"the leaf must be centrally private, found {fact.observer}")
-    single = fact.units is None and "groups of" not in fact.relation
-    need(single, rule, "the leaf has units already, or groups")
+    need(fact.units is None and "groups of" not in fact.relation, rule, "a leaf of units already, or groups")
     curve = fact.curve
     if isinstance(curve, Lattice):
         total: Curve = replace(curve, count=curve.count * spread.most)
