@@ -65,7 +65,7 @@ from .sensitivity import (
     buffered,  # Stable ℓ2, Rounds → Stable ℓ2; covers column and floors of rows of `width` numbers, 0 ≤ λ < 1
     centred,  # Stable ℓ2, Rounds → times 1 − 1/n; replace-one, n public, a unit is a row, not transformed
     differences,  # Contribution of points or to cells → Shifts
-    factorised,  # Stable ℓ2, Rounds → times C's columns; lower triangular / 2^bits; several rounds: plain sums
+    factorised,  # Stable ℓ2, Rounds → times C's columns; lower triangle / 2^bits; several rounds: plain sums
     joint,  # Contribution of rank one → Stable ℓ2 of matrix and vector as one; no corner, w > 0
     linear,  # Contribution → Stable in ℓ1, ℓ2² or Frobenius²; a set with a known closed form
     moved,  # Lipschitz → Stable ℓ2; bounded-row of a radius > 0, or replace-one by the reach
