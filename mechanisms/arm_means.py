@@ -111,7 +111,7 @@ class ArmMeans:
         """Return rows of stratum, arm, chance and reward."""
         return trial_domain(self.rows, len(self.strata), len(self.arms), self.chance, self.steps)
 
-    def query(self, data: Rows, coins: int) -> Integers:
+    def query(self, data: Rows, coins: int = 0) -> Integers:
         """Return the exact sums and counts in grid units; coins round rewards and thin records.
 
         A coin is a function of its own row and its number among equal ones: rows that come and go leave
@@ -128,9 +128,18 @@ class ArmMeans:
         """One arm's sum and count a record: moves of (2), (1, 1) and (1, 1, 1, 1)."""
         return shown_to_all(self.counts.leaf(self.sigma, "arm-sums"), "arm-means", delta)
 
+    @property
+    def adds_up(self) -> bool:
+        """Return whether what a record adds depends on no coin, which equal records share out by number."""
+        return self.chance == 1 and self.steps == 1
+
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the noisy sums of 2y − 1 and counts, in records."""
-        released = noise.noisy("arm-sums", 0, self.query(data, coins))
+        return self.publish(self.query(data, coins), noise)
+
+    def publish(self, totals: Integers, noise: Noise) -> View:
+        """Release noisy sums and counts, given the exact ones."""
+        released = noise.noisy("arm-sums", 0, totals)
         sums, counts, _ = self.counts.parts(released)
         return View(public={"sums": sums.ravel(), "counts": counts.ravel()})
 

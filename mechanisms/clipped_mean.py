@@ -13,13 +13,13 @@ from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_clipped, compose, laplace, linear
 from dpaccount.relation import adjacency
 from mechanisms.shared import accuracy, confidence, grid
-from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown_to_all
+from mechanisms.subject import EXAMPLE, Additive, Domain, Rows, View, known_relation, shown_to_all
 
 COUNT_BITS = 0  #: a count is an integer
 
 
 @dataclass(frozen=True)
-class ClippedMean:
+class ClippedMean(Additive):
     """Release the mean of clip(x, low, high) with Laplace noise, in steps of 2^−`bits`.
 
     Values are centred at the middle of the interval first, which halves what one record can add
@@ -58,10 +58,14 @@ class ClippedMean:
         return Domain(self.rows, (low,), (high,), (False,), missing=(middle,))
 
     def query(self, data: Rows) -> Integers:
-        """Return the exact sum of centred values in grid units; NaN counts as the middle."""
+        """Return the exact sum of centred values in grid units, then the number of rows if it is private.
+
+        NaN counts as the middle.
+        """
         middle = float(self.low + self._half)
-        total: Integers = grid.clipped(data - middle, -self._half, self._half, self.bits).sum(axis=0)
-        return total
+        total = grid.clipped(data - middle, -self._half, self._half, self.bits).sum(axis=0)
+        count = [len(data)] * adjacency(self.relation).rows_vary
+        return np.concatenate([total, np.array(count, dtype=np.int64)])
 
     def proof(self, delta: Fraction) -> Theorem:
         """Clipped contributions and Laplace noise; under add-remove composed with a noisy count."""
@@ -72,12 +76,12 @@ class ClippedMean:
             total = compose(total, laplace(linear(one), self.count_scale, grid.step(COUNT_BITS), "count"))
         return shown_to_all(total, "clipped-mean", delta)
 
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+    def publish(self, totals: Integers, noise: Noise) -> View:
         """Release the mean, in the data's own units, clipped to the interval."""
-        total = noise.noisy("sum", 0, self.query(data)) * float(grid.step(self.bits))
+        total = noise.noisy("sum", 0, totals[:1]) * float(grid.step(self.bits))
         count = np.array([self.rows])
         if adjacency(self.relation).rows_vary:
-            count = noise.noisy("count", 0, np.array([len(data)]))
+            count = noise.noisy("count", 0, totals[1:])
         mean = float(self.low + self._half) + total / np.maximum(count, 1)
         return View(public={"mean": np.clip(mean, float(self.low), float(self.high)), "count": count})
 

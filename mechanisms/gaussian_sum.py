@@ -12,11 +12,11 @@ from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, linear
 from mechanisms.shared import accuracy, grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
-from mechanisms.subject import Domain, Rows, View, known_relation, shown, wide
+from mechanisms.subject import Additive, Domain, Rows, View, known_relation, shown, wide
 
 
 @dataclass(frozen=True)
-class GaussianSum:
+class GaussianSum(Additive):
     """Release the sum of `rows` vectors of `columns` numbers, each clipped to ℓ2 norm `radius`.
 
     Noise of standard deviation `sigma` in every coordinate, in steps of 2^−`bits`.
@@ -46,8 +46,12 @@ class GaussianSum:
 
     def query(self, data: Rows) -> Integers:
         """Return the exact sum in grid units."""
-        total: Integers = grid.in_ball(data, self.radius, self.bits).sum(axis=0)
+        total: Integers = self.contributions(data).sum(axis=0)
         return total
+
+    def contributions(self, data: Rows) -> Integers:
+        """Return what every row adds, in grid units; columns of zeros beside it change nothing."""
+        return grid.in_ball(data, self.radius, self.bits)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Contributions in a ball, ℓ2 sensitivity, the better of two Gaussian rules."""
@@ -56,9 +60,9 @@ class GaussianSum:
         noisy = gaussian(linear(inside), self.sigma, step, self.columns, "sum", delta, unchanged)
         return shown(noisy, "gaussian-sum")
 
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+    def publish(self, totals: Integers, noise: Noise) -> View:
         """Release the noisy sum, in the data's own units."""
-        released = noise.noisy("sum", 0, self.query(data))
+        released = noise.noisy("sum", 0, totals)
         return View(public={"sum": released * np.float64(grid.step(self.bits))})
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:

@@ -12,13 +12,13 @@ from dpaccount.noise.samplers import Integers, exact_root, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, differences, lattice_gaussian
 from mechanisms.shared import accuracy, confidence
 from mechanisms.shared.counts import counts_of
-from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
+from mechanisms.subject import Additive, Domain, Rows, View, known_relation, shown_to_all
 
 MAX_LISTED_CELLS = 64  #: maximum number of cells whose shifts a proof lists
 
 
 @dataclass(frozen=True)
-class Histogram:
+class Histogram(Additive):
     """Release how many rows fall into each of `cells` public cells, numbered from 0.
 
     A number is rounded down; outside the cells (NaN and infinities too) it counts nowhere.  Noise is
@@ -65,9 +65,9 @@ class Histogram:
         row = assume_points("counts", points, self.relation, "movement")
         return shown_to_all(lattice_gaussian(differences(row), self.sigma**2, "counts"), "histogram", delta)
 
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+    def publish(self, totals: Integers, noise: Noise) -> View:
         """Release the noisy counts, those below the threshold as 0."""
-        counts = noise.noisy("counts", 0, self.query(data))
+        counts = noise.noisy("counts", 0, totals)
         if self.threshold:
             counts = np.where(counts < self.threshold, 0, counts)
         return View(public={"counts": counts})

@@ -11,11 +11,11 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_clipped, laplace, linear
 from mechanisms.shared import accuracy, grid
-from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown_to_all
+from mechanisms.subject import EXAMPLE, Additive, Domain, Rows, View, known_relation, shown_to_all
 
 
 @dataclass(frozen=True)
-class LaplaceSum:
+class LaplaceSum(Additive):
     """Release Σ clip(x, low, high) over `rows` numbers; noise of `scale`, steps of 2^−`bits`."""
 
     source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006; Ghosh, Roughgarden & Sundararajan 2012"
@@ -52,9 +52,9 @@ class LaplaceSum:
         pure = laplace(linear(clipped), self.scale, grid.step(self.bits), "sum")
         return shown_to_all(pure, "laplace-sum", delta)
 
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+    def publish(self, totals: Integers, noise: Noise) -> View:
         """Release the noisy sum, in the data's own units."""
-        released = noise.noisy("sum", 0, self.query(data))
+        released = noise.noisy("sum", 0, totals)
         return View(public={"sum": released * np.float64(grid.step(self.bits))})
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:

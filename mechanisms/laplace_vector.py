@@ -11,11 +11,11 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_clipped, compose, laplace, linear
 from mechanisms.shared import accuracy, grid
-from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown_to_all
+from mechanisms.subject import EXAMPLE, Additive, Domain, Rows, View, known_relation, shown_to_all
 
 
 @dataclass(frozen=True)
-class LaplaceVector:
+class LaplaceVector(Additive):
     """Release Σ clip(x, low, high) for each of `columns` numbers; noise of `scale`, steps of 2^−`bits`.
 
     The columns compose: together they cost `columns` times as much as one, which is the ℓ1
@@ -60,10 +60,9 @@ class LaplaceVector:
             columns.append(laplace(linear(clipped), self.scale, grid.step(self.bits), name))
         return shown_to_all(compose(*columns), "laplace-vector", delta)
 
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+    def publish(self, totals: Integers, noise: Noise) -> View:
         """Release the noisy sums, in the data's own units."""
-        exact = self.query(data)
-        released = [noise.noisy(name, 0, exact[j : j + 1]) for j, name in enumerate(self._names())]
+        released = [noise.noisy(name, 0, totals[j : j + 1]) for j, name in enumerate(self._names())]
         return View(public={"sums": np.concatenate(released) * np.float64(grid.step(self.bits))})
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:

@@ -13,7 +13,7 @@ from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, discrete_gaussi
 from mechanisms.histogram import MAX_LISTED_CELLS
 from mechanisms.shared import accuracy, confidence
 from mechanisms.shared.counts import counts_of
-from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
+from mechanisms.subject import Additive, Domain, Rows, View, known_relation, shown_to_all
 
 WORKLOADS = ("prefix", "ranges", "dyadic")
 
@@ -33,7 +33,7 @@ def matrix(workload: str, cells: int) -> Integers:
 
 
 @dataclass(frozen=True)
-class LinearQueries:
+class LinearQueries(Additive):
     """Release W·x for the counts x of `cells` public cells; W is one of the workloads of `matrix`.
 
     A row adds the column of its cell; outside the cells (NaN and infinities too) it adds nothing.
@@ -79,9 +79,9 @@ class LinearQueries:
         zcdp = discrete_gaussian(linear(row), self.sigma**2, Fraction(1), "answers")
         return shown_to_all(zcdp, "linear-queries", delta)
 
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+    def publish(self, totals: Integers, noise: Noise) -> View:
         """Release the noisy answers, and the counts that fit them best (post-processing)."""
-        answers = noise.noisy("answers", 0, self.query(data))
+        answers = noise.noisy("answers", 0, totals)
         fitted, *_ = np.linalg.lstsq(matrix(self.workload, self.cells).astype(float), answers, rcond=None)
         return View(public={"answers": answers, "counts": fitted})
 

@@ -89,9 +89,9 @@ class Quantiles(NoisyCounts):
         row = assume_cell("counts", self.relation, "movement", self.levels)
         return self.noisy_counts("quantiles", row, delta)
 
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+    def publish(self, totals: Integers, noise: Noise) -> View:
         """Release noisy counts; show how many rows lie below every end, and the quantiles."""
-        below = self.below(noise.noisy("counts", 0, self.query(data)))
+        below = self.below(noise.noisy("counts", 0, totals))
         rising = isotonic_regression(
             below
         ).x  # non-decreasing, as a cumulative count is: isotonic regression of the noisy counts

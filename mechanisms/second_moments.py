@@ -16,7 +16,7 @@ from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, assume_rank_one, 
 from dpaccount.relation import adjacency
 from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
-from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown
+from mechanisms.subject import EXAMPLE, Additive, Domain, Rows, View, known_relation, shown
 from mechanisms.symmetric_gaussian import FEATURE_BITS, STEP
 
 Floats = NDArray[np.float64]
@@ -24,7 +24,7 @@ MAX_NORM = Fraction(3, 2)  #: of (φφᵀ above the diagonal and on it, φ, ½):
 
 
 @dataclass(frozen=True)
-class SecondMoments:
+class SecondMoments(Additive):
     """Release the means and covariances of `columns` numbers, each clipped to its interval, of `rows` rows.
 
     Intervals are [low, high], or one for each column: `bounds` such as "18 100; 0 250000".  Numbers are
@@ -116,9 +116,9 @@ class SecondMoments:
         noisy = gaussian(query, self.sigma, STEP, self._numbers, "moments", delta, unchanged)
         return shown(noisy, "second-moments")
 
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+    def publish(self, totals: Integers, noise: Noise) -> View:
         """Release the noisy moments; show what they are a row, and what follows, in the data's own units."""
-        sums = noise.noisy("moments", 0, self.query(data)) * float(STEP)
+        sums = noise.noisy("moments", 0, totals) * float(STEP)
         size, corner = self.columns, self.columns * (self.columns + 1) // 2
         count = max(2 * sums[-1], 1.0) if adjacency(self.relation).rows_vary else float(self.rows)
         upper = np.zeros((size, size))

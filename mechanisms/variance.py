@@ -16,7 +16,7 @@ from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, linear
 from dpaccount.relation import adjacency
 from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
-from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown
+from mechanisms.subject import EXAMPLE, Additive, Domain, Rows, View, known_relation, shown
 
 Floats = NDArray[np.float64]
 GRID_UNIT = 10  #: units of the sum of z, so that the weights below are integers
@@ -25,7 +25,7 @@ SQUARE, COUNT = 16, 5  #: 1.6·(z² − ½) and ½ beside z
 
 
 @dataclass(frozen=True)
-class Variance:
+class Variance(Additive):
     """Release the mean, variance and standard deviation of `rows` numbers clipped to [low, high].
 
     A number becomes one of 2·`steps` + 1 equally spaced places of the interval, the nearest, z from −1 to 1
@@ -105,9 +105,9 @@ class Variance:
         noisy = gaussian(linear(row), scale, Fraction(1), self.numbers, "sums", delta, unchanged)
         return shown(noisy, "variance")
 
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+    def publish(self, totals: Integers, noise: Noise) -> View:
         """Release the noisy sums; show them in units of z, 1.6·(z² − ½) and ½, and what follows from them."""
-        sums = noise.noisy("sums", 0, self.query(data)) / self.whole
+        sums = noise.noisy("sums", 0, totals) / self.whole
         count = self._count(sums)
         mean = float(np.clip(sums[0] / count, -1, 1))
         square = float(np.clip(sums[1] / count * GRID_UNIT / SQUARE + 0.5, 0, 1))

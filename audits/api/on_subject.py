@@ -42,7 +42,7 @@ def certify_subject(
     def broken(verdict: str) -> tuple[str, ...]:
         return () if policy is None else tuple(violations(policy, claim.guarantee, verdict))
 
-    due = release.prepare(claim, subject)
+    due = release.prepare(claim, subject, question.work)
     run = None if due is None else release.settle(due, again=question.again)
     if run is not None and run.kept is not None:
         return CertifyResult(run.kept, reprinted=True, broken=broken(run.kept["verdict"]))

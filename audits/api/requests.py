@@ -12,13 +12,15 @@ import msgspec
 
 from audits.claim import AuditPlan, Claim
 from audits.datasets.shape import Described
+from audits.sandbox.table_parts import IN_ONE, Work
 from audits.sensitivity.search import DeclaredSensitivity
 
 
 class Certify(msgspec.Struct, frozen=True, tag=True):
     """Prove, test and attack the claim of a file, and run it on its data; `again`: a new release.
 
-    `quick` reduces the attack's runs tenfold; `policy` is the file of a policy gate.
+    `quick` reduces the attack's runs tenfold; `policy` is the file of a policy gate; `work` says how the
+    table is summed.
     """
 
     claim: Path
@@ -27,6 +29,7 @@ class Certify(msgspec.Struct, frozen=True, tag=True):
     policy: Path | None = None
     jobs: int = 1
     allow_code: bool = True
+    work: Work = IN_ONE
 
 
 class Audit(msgspec.Struct, frozen=True, tag=True):

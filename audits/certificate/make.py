@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from audits.attack.runs import Progress, silent
 from audits.attack.white_box import Attacked, attack, targets
 from audits.certificate.document import AuditReport, Certificate, describe_subject, refused_by_checker
-from audits.certificate.release import digest, rows_of
 from audits.certificate.verdict import accepted, certificate_of, untested
 from audits.claim import Claim
 from audits.hypothesis_tests.evidence import Evidence, WorstPair, describe
 from audits.hypothesis_tests.gather import gather
 from audits.hypothesis_tests.search import EXAMPLES
-from audits.hypothesis_tests.smoke_test import check_size, runs_at_all
+from audits.hypothesis_tests.smoke_test import FEW_ROWS, check_size, of_few_rows, runs_at_all
 from audits.sandbox.closed import opened
+from audits.sandbox.private_data import digest, digest_of_data, rows_of
 from audits.subjects import catalogue, sources
 from dpaccount.errors import InputError, RuleError
 from dpaccount.noise.proved import Proved
@@ -51,12 +51,15 @@ def certify(
     if isinstance(proved, str):
         return certificate_of(claim, describe_subject(claim, subject), None, proved), None
     progress("property tests of the hypotheses")
-    evidence, suspect = _tested(claim, subject, proved)
+    few = of_few_rows(subject, claim.guarantee.delta)
+    evidence, suspect = _tested(claim, few, proved)
     progress("audit")
-    outcome = _attacked(claim, subject, proved, evidence, suspect, effort)
+    outcome = _attacked(claim, few, proved, evidence, suspect, effort)
     report = _report(claim, outcome, effort)
     uncovered = sources.uncovered(type(named(subject)))
     notes = (*suspect.notes, *uncovered, *untested(outcome), *_warnings(subject))
+    if few is not subject:
+        notes += (FEW_ROWS.format(few.domain().rows, subject.domain().rows),)
     described = describe_subject(claim, subject)
     beside = _replaced(claim, subject)
     certificate = certificate_of(claim, described, proved, None, evidence, report, notes, beside)
@@ -143,7 +146,7 @@ def example_tables(claim: Claim, subject: Subject) -> list[Rows]:
     if claim.examples is None:
         return []
     with opened():
-        private = None if claim.data_file is None or claim.public_data else digest(claim.data_file)
+        private = None if claim.data_file is None or claim.public_data else digest_of_data(claim.data_file)
         if digest(claim.examples) == private:  # one file under two names, too
             raise InputError(
                 "this is the private data", "name examples that are public or made up", claim.examples

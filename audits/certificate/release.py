@@ -8,11 +8,9 @@ view.  So no state of an instance, a class or a module can leak.
 import hashlib
 import itertools
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from secrets import token_hex
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -20,14 +18,17 @@ from audits.certificate.document import Certificate, describe_subject, refused_b
 from audits.claim import Claim
 from audits.datasets.bases import dataset
 from audits.hypothesis_tests.replay import ReplayError, record
+from audits.hypothesis_tests.smoke_test import of_few_rows
 from audits.sandbox.closed import opened
 from audits.sandbox.fork import Fork
 from audits.sandbox.frames import packed, unpacked
+from audits.sandbox.private_data import PASSES, asked, digest_of_data, on_files, rows_of
+from audits.sandbox.table_parts import IN_ONE, Work, summed, totals_of
 from audits.subjects.catalogue import on_table, subject_made
 from audits.subjects.sources import digest_of_code
 from dpaccount import checker
 from dpaccount.documents import canonical
-from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
+from dpaccount.errors import InputError, LedgerError, ReceiptError
 from dpaccount.ledger.journal.entries import RunState
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise.proved import Proved
@@ -35,40 +36,18 @@ from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.relation import adjacency
 from mechanisms.subject import Rows, Subject, View, released
-from mechanisms.table.rows import read_rows
-from mechanisms.table.user_level import named
+from mechanisms.table.totals import FromTotals, Totals
+from mechanisms.table.user_level import ByPerson, named
 
 REHEARSED = ("corners", "uniform")  #: number of synthetic datasets on which a run is rehearsed
 OPENING = "opening"  #: ledger's name of the secret that keys the data's digest
 EVALUATION = "evaluation on public data, outside the guarantee"
-
-#: what each part of a subject must do that another way would tell or show something
-WANTED = {
-    "read": "return a row for every record, NaN for a cell that is no number",
-    "play": "let it take any data of the domain",
-    "accuracy": "it is given the view and public parameters",
-    "report": "it is given a new instance and the view, nothing that `read` or `play` kept",
-    "evaluate": "it is given a new instance, the data and the view",
-}
-
-Answer = TypeVar("Answer")
 
 
 class RunningError(LedgerError):
     """Another run of the same claim, data and code is being made."""
 
     exit_code = 1
-
-
-@runtime_checkable
-class OnFiles(Subject, Protocol):
-    """A subject with its own reader for data files."""
-
-    def read(self, path: Path) -> Rows:
-        """Return the file's rows, NaN for missing cells; `InputError` for public facts only."""
-
-    def report(self, view: View) -> dict[str, object]:
-        """Return what a run publishes, from the view alone; without this method, the whole view."""
 
 
 @runtime_checkable
@@ -83,18 +62,20 @@ class Evaluated(Protocol):
 class Release:
     """A real run that is ready; it remains to find out whether it was made before.
 
-    `rows` are within the domain; `digest` is that of the file's bytes.
+    `data` are rows within the domain, or exact totals; `digest` is that of the file's bytes.
     """
 
     claim: Claim
     made_by: type
-    rows: Rows
+    data: Rows | Totals
     digest: str
     key: str
+    few: bool = False
 
     def subject(self) -> Subject:
-        """Return a fresh instance."""
-        return subject_made(self.claim, self.made_by)
+        """Return a fresh instance; `few`: on as many rows as tests take."""
+        subject = subject_made(self.claim, self.made_by)
+        return of_few_rows(subject, self.claim.guarantee.delta) if self.few else subject
 
     def named_data(self, secret: str) -> str:
         """Return the data's digest for a certificate, keyed with a secret for private data.
@@ -123,9 +104,10 @@ class PreparedRelease:
 # -------------------------------------------------------------- the data
 
 
-def prepare(claim: Claim, subject: Subject) -> Release | None:
-    """Read a claim's data file and clamp it to the domain; None if the claim has no data file.
+def prepare(claim: Claim, subject: Subject, work: Work = IN_ONE) -> Release | None:
+    """Read a claim's data file; None if the claim has none.
 
+    A mechanism that adds noise to sums gets their exact totals, any other one rows clamped to its domain.
     Errors depend on public facts only: no such file, wrong columns or number of rows.  Values out
     of range are clamped, since an error would reveal them.  The key is a digest of claim, data and
     code: the same run is never charged twice.
@@ -134,93 +116,34 @@ def prepare(claim: Claim, subject: Subject) -> Release | None:
         return None
     made_by = type(named(subject))
     if claim.table is None:
-        _on_files(claim, subject)
+        on_files(claim, subject)
     with opened():
-        known = digest(claim.data_file)
-        rows = rows_of(claim, made_by, claim.data_file)
-        changed = digest(claim.data_file) != known
+        known = digest_of_data(claim.data_file)
+        parts = [canonical(claim.written), known.encode(), digest_of_code(made_by).encode()]
+        digests = [hashlib.sha256(part).hexdigest() for part in parts]
+        if _is_summed(claim, subject, work):
+            named_ = dict(zip(("claim", "data", "code"), digests, strict=True))
+            data: Rows | Totals = totals_of(claim, made_by, named_, work)
+        else:
+            data = rows_of(claim, made_by, claim.data_file)
+        changed = digest_of_data(claim.data_file) != known
     if changed:
         raise InputError(f"{claim.data_file} changed while it was read", "certify when nobody writes to it")
-    parts = [canonical(claim.written), known.encode(), digest_of_code(made_by).encode()]
-    key = hashlib.sha256(canonical([hashlib.sha256(part).hexdigest() for part in parts])).hexdigest()
-    return Release(claim, made_by, rows, known, key)
+    return Release(claim, made_by, data, known, hashlib.sha256(canonical(digests)).hexdigest())
 
 
-def _on_files(claim: Claim, subject: Subject) -> OnFiles:
-    if not isinstance(subject, OnFiles):
-        right = "declare the table's columns as [data.columns], or leave [data] out"
-        raise InputError(f"{claim.use} reads no data file", right, claim.path)
-    return subject
-
-
-def digest(path: Path) -> str:
-    """Return the digest of a file; raises `InputError` if it cannot be read."""
-    if path.exists() and not path.is_file():  # reading a pipe might block for ever
-        raise InputError("no file", "give a readable data file", path)
-    try:
-        with path.open("rb") as file:
-            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
-    except OSError as error:
-        raise InputError(str(error.strerror or "unreadable"), "give a readable data file", path) from None
-
-
-def rows_of(claim: Claim, made_by: type, path: Path) -> Rows:
-    """Return the file's rows, read in a separate process and clamped to the domain."""
-    with Fork(lambda _: _read(claim, made_by, path)) as reader:
-        rows = unpacked(reader.ask())
-    subject = subject_made(claim, made_by)
-    domain = subject.domain()
-    if rows.ndim and not len(rows):
-        rows = rows.reshape(0, 0)  # an empty dataset has no columns
-    try:
-        domain.admit(rows, subject.relation)
-    except InputError:  # which number `read` returned may be private: it may have left out what lacks a cell
-        atmost = "at most " if adjacency(subject.relation).rows_vary else ""
+def _is_summed(claim: Claim, subject: Subject, work: Work) -> bool:
+    """Return whether the release is made from totals; an evaluation on public data needs the rows."""
+    whole = claim.public_data and isinstance(subject, Evaluated)
+    if not whole and summed(claim, type(named(subject))) is not None:
+        return True
+    if work.divided or (claim.data_file is not None and claim.data_file.is_dir()):
         raise InputError(
-            f"{claim.use} reads no table of {atmost}{domain.rows} rows of {len(domain.low)} numbers",
-            "give a file of that size, and return a row for every record, NaN for what lacks",
-            path,
-        ) from None
-    return domain.clamped(rows)
-
-
-def _read(claim: Claim, made_by: type, path: Path) -> list[object]:
-    if claim.table is not None:
-        reading = on_table(claim, made_by)[1]
-        return packed(read_rows(path, claim.table, reading, claim.guarantee.relation))
-    reader = _on_files(claim, subject_made(claim, made_by))
-    found = _asked(reader, "read", lambda: reader.read(path))
-    try:
-        return packed(np.array(found, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise InputError("read gives no table of numbers", "return rows, NaN for what lacks", path) from None
-
-
-def _asked(subject: Subject, what: str, answer: Callable[[], Answer]) -> Answer:
-    """Return a subject's answer; exceptions become one line without text, which may quote data.
-
-    What the ledger says passes, and so does what `read` says.  Raises `InputError` if the
-    subject's parameters are others afterwards.
-    """
-    before, passes = _parameters(subject), (LedgerError, ReceiptError, BudgetError)
-    name = f"{type(subject).__name__}.{what}"
-    try:
-        found = answer()
-    except (*passes, InputError) as error:
-        if what == "read" or isinstance(error, passes):
-            raise
-        raise InputError(f"{name} raises {type(error).__name__}", WANTED[what]) from None
-    except ReplayError as error:
-        raise InputError(f"{name}: {error}") from None
-    except (Exception, SystemExit) as error:  # a user's subject may raise anything
-        raise InputError(f"{name} raises {type(error).__name__}", WANTED[what]) from None
-    if _parameters(subject) != before:
-        raise InputError(f"{name} changes the subject's parameters", "they belong to the claim, leave them")
-    return found
-
-
-def _parameters(subject: Subject) -> list[object]:
-    return [getattr(subject, field.name) for field in fields(subject)]  # type: ignore[arg-type]
+            f"{claim.use} needs all rows at once",
+            "give one file, no --partitions, no --work",
+            claim.path,
+        )
+    return False
 
 
 # -------------------------------------------------------------- which run
@@ -316,10 +239,17 @@ def make(run: PreparedRelease, proved: Proved, certificate: Certificate) -> tupl
 
 def rehearsed(due: Release, proved: Proved, certificate: Certificate) -> None:
     """Rehearse run, report and check on synthetic data, so that failures come before any charge."""
-    domain, coins = due.subject().domain(), due.claim.audit.seed
+    due, coins = replace(due, few=True), due.claim.audit.seed
     for base in REHEARSED:
-        data = dataset(domain, base, coins)
-        _, report = _shown(due, data, rehearse(proved, Rehearsal(coins)))
+        data = dataset(due.subject().domain(), base, coins)
+        view, report = _shown(due, data, rehearse(proved, Rehearsal(coins)))
+        if isinstance(due.data, Totals):
+            again, _ = _shown(due, _in_parts(due, data), rehearse(proved, Rehearsal(coins)))
+            if packed_view(again) != packed_view(view):
+                raise InputError(
+                    f"{due.claim.use} shows something else of the sum of its parts' queries than of all rows",
+                    "let query be a sum over rows, or say adds_up = False",
+                )
     made = _made(due, certificate, report, (1, "0" * 64), "")
     why = refused_by_checker(replace(certificate, release=made, releasable=True).as_json())
     if why is not None:
@@ -328,27 +258,47 @@ def rehearsed(due: Release, proved: Proved, certificate: Certificate) -> None:
         _shown(due, data[:0], rehearse(proved, Rehearsal(coins)))
 
 
-def _shown(due: Release, data: Rows, noise: Noise) -> tuple[View, dict[str, object]]:
+def _in_parts(due: Release, data: Rows) -> Totals:
+    """Return the totals of synthetic data, taken in three parts."""
+    subject: Any = due.subject()
+    rows = subject.table(data) if isinstance(subject, ByPerson) else data
+    mechanism: Any = named(subject)
+    parts = np.array_split(rows, [1, len(rows) // 2])
+    return Totals(sum(mechanism.query(part) for part in parts), len(data))
+
+
+def _shown(due: Release, data: Rows | Totals, noise: Noise) -> tuple[View, dict[str, object]]:
     """Run on data, recorded as in the tests of its hypotheses; return the output, and the report.
 
     The reporting process is forked before the run, and gets the view alone.
     """
     player, coins = due.subject(), due.claim.audit.seed
     with Fork(lambda parts: _report(due, parts)) as reporter:
-        view = _asked(player, "play", lambda: record(player, data.copy(), noise, coins).view)
-        report: dict[str, object] = json.loads(reporter.ask(_parts(view)))
+        try:
+            view = asked(player, "play", lambda: _view(player, data, noise, coins), (*PASSES, ReplayError))
+        except ReplayError as error:
+            raise InputError(f"{type(player).__name__}.play: {error}") from None
+        report: dict[str, object] = json.loads(reporter.ask(packed_view(view)))
     return view, report
 
 
-def _parts(view: View) -> list[object]:
+def _view(player: Subject, data: Rows | Totals, noise: Noise, coins: int) -> View:
+    if isinstance(data, Totals):
+        mechanism: Any = FromTotals(named(player), data.sums)  # type: ignore[arg-type]  # it is additive
+        return record(mechanism, np.zeros((0, 0)), noise, coins).view
+    return record(player, data.copy(), noise, coins).view
+
+
+def packed_view(view: View) -> list[object]:
+    """Return a view as plain values, for another process."""
     return [[[name, packed(shown)] for name, shown in part.items()] for part in (view.own, view.public)]
 
 
 def _report(due: Release, parts: list[list[list[Any]]]) -> bytes:
     reporter = due.subject()
     view = View(*({name: unpacked(shown) for name, shown in part} for part in parts))
-    asked: Any = getattr(reporter, "report", released)
-    report = _asked(reporter, "report", lambda: asked(view))
+    say: Any = getattr(reporter, "report", released)
+    report = asked(reporter, "report", lambda: say(view))
     if due.claim.table is not None and isinstance(report, dict):
         report |= _beside(due, reporter, view)
     if not isinstance(report, dict) or not _is_json(report):
@@ -364,7 +314,7 @@ def _beside(due: Release, reporter: Any, view: View) -> dict[str, object]:
     """
     labels = {name: list(each) for name, each in on_table(due.claim, due.made_by)[1].labels.items()}
     known = getattr(reporter, "accuracy", None)
-    found = {} if known is None else {"accuracy": _asked(reporter, "accuracy", lambda: known(view))}
+    found = {} if known is None else {"accuracy": asked(reporter, "accuracy", lambda: known(view))}
     return found | ({"labels": labels} if labels else {})
 
 
@@ -375,7 +325,7 @@ def _drawn(
     receipt = ledger.charge(proved.theorem, due.claim.name, proved.units, key, scope=due.claim.scope)
     entry, head = ledger.charged(receipt.entry)
     try:
-        view, report = _shown(due, due.rows, receipt)
+        view, report = _shown(due, due.data, receipt)
     except InputError as error:
         raise LedgerError(f"{error}; entry {entry} is charged, and what it drew is lost") from None
     secret = token_hex(32)
@@ -415,10 +365,11 @@ def _evaluation(due: Release, view: View) -> dict[str, object] | None:
     if not due.claim.public_data:
         return None
     judge, coins = due.subject(), due.claim.audit.seed
-    if not isinstance(judge, Evaluated):
+    if not isinstance(judge, Evaluated) or isinstance(due.data, Totals):
         return None
+    rows = due.data
     try:
-        found = _asked(judge, "evaluate", lambda: judge.evaluate(due.rows.copy(), view, coins))
+        found = asked(judge, "evaluate", lambda: judge.evaluate(rows.copy(), view, coins))
     except InputError as error:  # the release is paid for, and is stored without it
         return {"note": EVALUATION, "failed": str(error)}
     if not isinstance(found, dict) or not _is_json(found):

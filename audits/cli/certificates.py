@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from contextlib import redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,7 @@ from audits.cli.options import (
     Json,
     Name,
     Whole,
+    one_of,
     reporting,
     say,
     show,
@@ -27,8 +29,51 @@ from dpaccount.errors import InputError
 
 if TYPE_CHECKING:
     from audits.api.requests import Certify, CertifyResult
+    from audits.sandbox.table_parts import Work
 
 VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class TableOptions:
+    """How the work is shared out; neither the certificate nor the released totals depend on it.
+
+    Parameters
+    ----------
+    jobs
+        Processes (default: the number of cores).
+    partitions
+        Sum the table in so many parts of its persons, --jobs at a time: less memory for each (default 1).
+    work
+        A folder that keeps the exact totals of finished parts, as private as the table: the same command
+        goes on there after it was killed.
+    engine
+        What sums the parts: dask, on the workers of --scheduler (default: processes here).
+    scheduler
+        The address of a dask scheduler, such as tcp://host:8786.
+    """
+
+    jobs: Whole = None
+    partitions: Whole = None
+    work: Folder | None = None
+    engine: Annotated[str, one_of("dask")] | None = None
+    scheduler: Annotated[str, Parameter(metavar="ADDRESS")] | None = None
+
+    def asked(self) -> "tuple[int, Work]":
+        """Return the number of processes, and how a table is summed."""
+        from audits.api.cores import cores
+        from audits.sandbox.table_parts import Work
+
+        if (self.engine is None) != (self.scheduler is None):
+            raise InputError("--engine dask and --scheduler go together", "give both or neither")
+        parts = whole(self.partitions, "--partitions", 1, MOST_PARTITIONS) or 1
+        processes = whole(self.jobs, "--jobs") or cores()
+        return processes, Work(processes, parts, self.work, self.scheduler)
+
+
+MOST_PARTITIONS = 10_000
+IN_ONE_PASS = TableOptions()
 
 
 def certify(
@@ -39,7 +84,7 @@ def certify(
     new_release: Flag = False,
     policy: File | None = None,
     catalogue_only: CatalogueOnly = False,
-    jobs: Whole = None,
+    tables: TableOptions = IN_ONE_PASS,
     json_: Json = False,
 ) -> int:
     """Prove, test and attack a claim; print CERTIFIED, REFUTED or UNPROVEN and write the certificate.
@@ -63,16 +108,13 @@ def certify(
         A policy file; exit 1 where it is not met.
     catalogue_only
         Refuse subjects that are not catalogued.
-    jobs
-        Processes for the audit (default: the number of cores); the result does not depend on it.
     """
-    from audits.api.cores import cores
     from audits.api.requests import Certify
     from audits.certificate.summary import summary
 
-    processes = whole(jobs, "--jobs") or cores()
+    jobs, work = tables.asked()
     done, path = _certified(
-        Certify(claim, quick, new_release, policy, processes, allow_code=not catalogue_only), out
+        Certify(claim, quick, new_release, policy, jobs, allow_code=not catalogue_only, work=work), out
     )
     show(done.certificate, json_, lambda found: summary(found, path))
     return 1 if done.broken else VERDICTS[done.certificate["verdict"]]
@@ -106,7 +148,7 @@ def release(
     new_release: Flag = False,
     policy: File | None = None,
     catalogue_only: CatalogueOnly = False,
-    jobs: Whole = None,
+    tables: TableOptions = IN_ONE_PASS,
     json_: Json = False,
 ) -> int:
     """Certify a claim, charge its ledger, run it on its data, and write what is released.
@@ -130,10 +172,7 @@ def release(
         A policy file; exit 1 where it is not met.
     catalogue_only
         Refuse subjects that are not catalogued.
-    jobs
-        Processes for the audit (default: the number of cores); the result does not depend on it.
     """
-    from audits.api.cores import cores
     from audits.api.requests import Certify
     from audits.certificate.figures import answer, write_release
     from audits.certificate.summary import summary
@@ -141,9 +180,9 @@ def release(
 
     if read_claim(claim).data_file is None:
         raise InputError("nothing to release from", "name a file and a ledger in [data]", claim)
-    processes = whole(jobs, "--jobs") or cores()
+    jobs, work = tables.asked()
     done, path = _certified(
-        Certify(claim, quick, new_release, policy, processes, allow_code=not catalogue_only), out
+        Certify(claim, quick, new_release, policy, jobs, allow_code=not catalogue_only, work=work), out
     )
     found = answer(done.certificate, path)
     write_release(found, path.parent)

@@ -18,7 +18,7 @@ from dpaccount.proof import (
     linear,
 )
 from mechanisms.shared import accuracy, confidence
-from mechanisms.subject import Rows, View, known_relation, shown_to_all
+from mechanisms.subject import Additive, Rows, View, known_relation, shown_to_all
 
 LAWS = ("laplace", "gaussian")
 
@@ -31,7 +31,7 @@ def counts_of(data: Rows, cells: int) -> Integers:
 
 
 @dataclass(frozen=True)
-class NoisyCounts:
+class NoisyCounts(Additive):
     """Counts of which every row adds 1 to one or to none, with noise of `law` and `scale` on the integers.
 
     ``laplace``: discrete Laplace noise of that scale, pure ε; ``gaussian``: discrete Gaussian noise of that
@@ -65,9 +65,9 @@ class NoisyCounts:
             noisy = lattice_gaussian(differences(row), self.scale**2, "counts")
         return shown_to_all(noisy, name, delta)
 
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+    def publish(self, totals: Integers, noise: Noise) -> View:
         """Release the noisy counts."""
-        return View(public={"counts": noise.noisy("counts", 0, self.query(data))})
+        return View(public={"counts": noise.noisy("counts", 0, totals)})
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of all counts."""

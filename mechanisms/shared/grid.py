@@ -86,7 +86,9 @@ def in_ball(rows: Floats, radius: Fraction, bits: int) -> Integers:
     safe = rows if np.isfinite(rows).all() else np.nan_to_num(rows, nan=0.0)
     largest = np.maximum(np.abs(safe).max(axis=-1, keepdims=True), 1e-300)
     unit = safe / largest  # so that squares neither overflow nor vanish
-    length = np.maximum(np.sqrt((unit * unit).sum(axis=-1, keepdims=True)), 1e-300)
+    # summed one after another: columns of zeros beside a row leave its length as it is, to the last bit
+    squares = np.cumsum(unit * unit, axis=-1)[..., -1:]
+    length = np.maximum(np.sqrt(squares), 1e-300)
     limit = float(radius) * (1 - 2.0**-40)
     shrunk = unit * np.minimum(largest, limit / length)
     units: Integers = np.trunc(shrunk * 2.0**bits).astype(np.int64)

@@ -3,6 +3,7 @@
 from mechanisms.subject.declaration import (
     EXAMPLE,
     READS,
+    Additive,
     Domain,
     Rows,
     Subject,
@@ -18,6 +19,7 @@ from mechanisms.subject.declaration import (
 __all__ = [
     "EXAMPLE",
     "READS",
+    "Additive",
     "Domain",
     "Rows",
     "Subject",

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
 from dpaccount.proof import RELATIONS, Theorem, assume_view, post_process
 from dpaccount.proof.search import approximate
 from dpaccount.relation import kind_of
@@ -113,6 +114,28 @@ class View:
 def released(view: View) -> dict[str, object]:
     """Return the public output, each array by its name as plain lists: a report without data."""
     return {name: shown.tolist() for name, shown in view.public.items()}
+
+
+class Additive:
+    """A mechanism that adds noise to a sum over rows, so that a table need never be whole in memory.
+
+    `query` is what each row adds, summed: the queries of any parts of a table add up to that of the whole,
+    exactly, in integers.  `publish` draws the noise and sees these totals only.
+    """
+
+    adds_up: bool = True  #: whether `query` is such a sum with these parameters
+
+    def query(self, data: Rows) -> Integers:
+        """Return the exact totals of some rows, in the units of the noise."""
+        raise NotImplementedError
+
+    def publish(self, totals: Integers, noise: Noise) -> View:
+        """Release what is shown, given the exact totals of all rows."""
+        raise NotImplementedError
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release the totals of `data` with noise."""
+        return self.publish(self.query(data), noise)
 
 
 class Subject(Protocol):

@@ -232,9 +232,13 @@ def _numbers(columns: list[Column], by: Column | None, made_by: Any) -> tuple[Gi
         rows[there, group[there].astype(np.int64)] = codes[there, 1:]
         return rows.reshape(len(codes), number * width)
 
+    def blocks(codes: Floats) -> tuple[Floats, Floats]:
+        return groups.place(codes[:, 0]), codes[:, 1:]
+
     labels = tuple(f"{group}, {name}" for group in groups.labels for name in names)
     given |= dict.fromkeys(SIZE, number * width)
-    return given, Reading((by.name, *names), place, (0.0,) * (number * width), {"columns": labels})
+    nothing = (0.0,) * (number * width)
+    return given, Reading((by.name, *names), place, nothing, {"columns": labels}, blocks)
 
 
 def _longest(ends: list[tuple[Fraction, ...]]) -> Fraction:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from mechanisms.table import texts
+from mechanisms.table.reading import Cells
 
 COLUMN_KINDS: Final = ("number", "integer", "category", "text", "boolean")
 NUMERIC_KINDS: Final = ("number", "integer")
@@ -144,6 +145,9 @@ class Column:
 
     def codes(self, cells: Iterable[object]) -> Floats:
         """Return each cell's code (of text, a row of codes), independently; never fails."""
+        if isinstance(cells, Cells):
+            distinct: Floats = self.codes(cells.values)[cells.places]
+            return distinct
         if self.kind in NUMERIC_KINDS:
             if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
                 return self.bounded(cells.astype(np.float64, copy=False))

@@ -6,9 +6,12 @@ replaced keeps the slot, and no other slot changes.
 """
 
 from collections.abc import Iterable, Sequence
+from secrets import token_bytes
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mechanisms.table.persons import SECRET_BYTES, Persons, keys_of
 
 Floats = NDArray[np.float64]
 
@@ -22,11 +25,10 @@ def bounded(
     rows is padded with `default`.
     """
     kept: dict[str, list[Floats]] = {}
+    persons, secret = Persons(max_rows, 0), token_bytes(SECRET_BYTES)
     for owners, codes in batches:
-        for owner, row in zip(owners, codes, strict=True):
-            own = kept.setdefault(owner, [])
-            if len(own) < max_rows:
-                own.append(row)
+        for place in np.flatnonzero(persons.keep(keys_of(owners, secret))).tolist():
+            kept.setdefault(owners[place], []).append(codes[place])
     order = sorted(kept)
     width = len(default)
     table = np.tile(np.array([0.0, *list(default) * max_rows]), (len(order), 1))

@@ -9,9 +9,13 @@ that row alone.  (That is why a reader that refuses or skips ragged rows is not 
 import csv
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
 
@@ -21,6 +25,57 @@ KNOWN: Final = (".csv", ".parquet", *ARROW)
 MAX_CELL_LENGTH: Final = 2**31 - 1  #: characters of a cell
 
 Batch = dict[str, Sequence[object]]  #: the cells of some rows, by column
+
+
+def files_of(path: Path) -> tuple[Path, ...]:
+    """Return the files of a table: one, or those of a folder and its subfolders, in the order of their names.
+
+    Names that begin with a dot or an underscore are not data, as in other tools.  Raises `InputError` for a
+    folder without data files, or with files of several kinds.
+    """
+    if not path.is_dir():
+        return (path,)
+    inside = [each for each in path.rglob("*") if each.is_file()]
+    shown = [each for each in inside if not any(part[0] in "._" for part in each.relative_to(path).parts)]
+    found = tuple(sorted(shown, key=lambda each: each.relative_to(path).as_posix()))
+    kinds = sorted({each.suffix.lower() for each in found})
+    if len(kinds) != 1 or kinds[0] not in KNOWN:
+        told, known = ", ".join(kinds) or "no files", ", ".join(KNOWN)
+        raise InputError(f"the folder has {told}", f"fill it with files of one kind: {known}", path)
+    check_same_columns(found)
+    return found
+
+
+def check_same_columns(files: Sequence[Path]) -> None:
+    """Refuse Parquet files of other column types than the first one, which is public."""
+    if files[0].suffix.lower() != ".parquet":
+        return
+    types: dict[str, str] = {}
+    for path in files:
+        for name, kind in _types(path).items():
+            if types.setdefault(name, kind) != kind:
+                raise InputError(
+                    f"the column {name} is {kind}, in {files[0].name} {types[name]}", "write one type", path
+                )
+
+
+def _types(path: Path) -> dict[str, str]:
+    parquet = _pyarrow(path)[1]
+    try:
+        return {field.name: str(field.type) for field in parquet.read_schema(path)}
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    except _pyarrow(path)[0].ArrowException as error:
+        raise InputError(f"no .parquet file ({type(error).__name__})", "write it again", path) from None
+
+
+def _pyarrow(path: Path) -> tuple[Any, Any]:
+    try:
+        import pyarrow as arrow
+        from pyarrow import parquet
+    except ImportError:
+        raise InputError("pyarrow reads such files", "pip install 'dpaccount[tables]'", path) from None
+    return arrow, parquet
 
 
 def batches(path: Path, names: Sequence[str], declared: Sequence[str] = ()) -> Iterator[Batch]:
@@ -83,11 +138,7 @@ def _places(
 
 
 def _columnar(path: Path, names: Sequence[str], declared: Sequence[str], kind: str) -> Iterator[Batch]:
-    try:
-        import pyarrow as arrow
-        from pyarrow import parquet
-    except ImportError:
-        raise InputError("pyarrow reads such files", "pip install 'dpaccount[tables]'", path) from None
+    arrow, parquet = _pyarrow(path)
     try:
         if kind == ".parquet":
             with parquet.ParquetFile(path, pre_buffer=False) as file:
@@ -107,8 +158,54 @@ def _columnar(path: Path, names: Sequence[str], declared: Sequence[str], kind: s
         raise InputError(f"no {kind} file ({type(error).__name__})", "write it again", path) from None
 
 
+class Cells(Sequence[object]):
+    """A column's cells in some rows, as pyarrow holds them; work on them is done once a distinct value."""
+
+    def __init__(self, array: Any) -> None:
+        """Hold a pyarrow array."""
+        self.array = array
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.array)
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return one cell as Python's own value."""
+        return _value(self.array[place])
+
+    def __iter__(self) -> Iterator[object]:
+        """Return the cells as Python's own values."""
+        values = self.values
+        return (values[place] for place in self.places.tolist())
+
+    def kept(self, rows: NDArray[np.bool_]) -> "Cells":
+        """Return the cells of some of the rows."""
+        return Cells(self.array.filter(rows))
+
+    @property
+    def values(self) -> list[object]:
+        """Return the distinct cells, None for a missing one."""
+        return self._coded[0]
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """Return where in `values` each row's cell is."""
+        return self._coded[1]
+
+    @cached_property
+    def _coded(self) -> tuple[list[object], NDArray[np.int64]]:
+        from pyarrow import ArrowException
+
+        try:
+            plain = self.array.dictionary_decode() if hasattr(self.array, "dictionary") else self.array
+            coded = plain.dictionary_encode(null_encoding="encode")
+        except ArrowException:  # nested cells have no dictionary
+            return _listed(self.array), np.arange(len(self.array))
+        return _listed(coded.dictionary), coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
 def _batch(batch: Any, names: Sequence[str]) -> Batch:
-    """Return a batch's columns: numbers without gaps as arrays, others cell by cell."""
+    """Return a batch's columns: numbers without gaps as arrays, others as `Cells`."""
     return {name: _column(batch.column(name)) for name in names}
 
 
@@ -120,6 +217,10 @@ def _column(cells: Any) -> Sequence[object]:
     if numeric and not cells.null_count:
         found: Sequence[object] = cells.to_numpy(zero_copy_only=False)
         return found
+    return Cells(cells)
+
+
+def _listed(cells: Any) -> list[object]:
     try:
         listed: list[object] = cells.to_pylist()
     except Exception:  # bad date or Unicode: the text would reveal the cell

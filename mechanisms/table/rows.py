@@ -24,12 +24,15 @@ class Reading:
     `names` are the columns whose codes it takes, and `encode` makes its rows of them, (n, columns) to
     (n, what the subject's domain has), each row by itself; `default` is one such row where there is
     none.  `labels` say, for a reader of the release, what the places of a released array stand for.
+    Where a row stands in the block of its group and is 0 in all others, `blocks` gives the group of each
+    row, −1 for none, and the numbers that stand there.
     """
 
     names: tuple[str, ...]
     encode: Callable[[Floats], Floats]
     default: tuple[float, ...]
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    blocks: Callable[[Floats], tuple[Floats, Floats]] | None = None
 
 
 def read_rows(path: Path, table: Table, reading: Reading, relation: str) -> Floats:

@@ -12,7 +12,7 @@ from pyarrow import feather, parquet
 
 from dpaccount.errors import InputError
 from mechanisms.table import reading
-from mechanisms.table.reading import batches
+from mechanisms.table.reading import Cells, batches
 
 LINES = ["p1,31,north", "p2,64,south", 'p1,"4,7",north', "p3,,"]
 NAMES = ("who", "age", "city")
@@ -123,4 +123,4 @@ def test_a_csv_file_as_the_library_writes_it_is_read_back(tmp_path):
 def test_numbers_without_gaps_come_as_arrays(tmp_path):
     batch = next(batches(columnar(tmp_path, ".parquet"), ("n", "age")))
     assert isinstance(batch["n"], np.ndarray)
-    assert isinstance(batch["age"], list)
+    assert isinstance(batch["age"], Cells)

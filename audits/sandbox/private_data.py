@@ -1,0 +1,131 @@
+"""The private data of a release: the digest of its files, and its rows, read in a process of their own."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from audits.claim import Claim
+from audits.sandbox.fork import Fork
+from audits.sandbox.frames import packed, unpacked
+from audits.subjects.catalogue import on_table, subject_made
+from dpaccount.documents import canonical
+from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
+from dpaccount.relation import adjacency
+from mechanisms.subject import Rows, Subject, View
+from mechanisms.table.reading import files_of
+from mechanisms.table.rows import read_rows
+
+PASSES = (LedgerError, ReceiptError, BudgetError)  #: what the ledger says, whatever asks it
+
+#: what each part of a subject must do that another way would tell or show something
+WANTED = {
+    "read": "return a row for every record, NaN for a cell that is no number",
+    "play": "let it take any data of the domain",
+    "accuracy": "it is given the view and public parameters",
+    "report": "it is given a new instance and the view, nothing that `read` or `play` kept",
+    "evaluate": "it is given a new instance, the data and the view",
+}
+
+Answer = TypeVar("Answer")
+
+
+@runtime_checkable
+class OnFiles(Subject, Protocol):
+    """A subject with its own reader for data files."""
+
+    def read(self, path: Path) -> Rows:
+        """Return the file's rows, NaN for missing cells; `InputError` for public facts only."""
+
+    def report(self, view: View) -> dict[str, object]:
+        """Return what a run publishes, from the view alone; without this method, the whole view."""
+
+
+def digest_of_data(path: Path) -> str:
+    """Return the digest of a file, or of the names and digests of a folder's files."""
+    if not path.is_dir():
+        return digest(path)
+    names = [[file.relative_to(path).as_posix(), digest(file)] for file in files_of(path)]
+    return f"sha256:{hashlib.sha256(canonical(names)).hexdigest()}"
+
+
+def on_files(claim: Claim, subject: Subject) -> OnFiles:
+    """Return the subject as one that reads files itself; raises `InputError` for any other one."""
+    if not isinstance(subject, OnFiles):
+        right = "declare the table's columns as [data.columns], or leave [data] out"
+        raise InputError(f"{claim.use} reads no data file", right, claim.path)
+    return subject
+
+
+def digest(path: Path) -> str:
+    """Return the digest of a file; raises `InputError` if it cannot be read."""
+    if path.exists() and not path.is_file():  # reading a pipe might block for ever
+        raise InputError("no file", "give a readable data file", path)
+    try:
+        with path.open("rb") as file:
+            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+    except OSError as error:
+        raise InputError(str(error.strerror or "unreadable"), "give a readable data file", path) from None
+
+
+def rows_of(claim: Claim, made_by: type, path: Path) -> Rows:
+    """Return the file's rows, read in a separate process and clamped to the domain."""
+    with Fork(lambda _: _read(claim, made_by, path)) as reader:
+        rows = unpacked(reader.ask())
+    subject = subject_made(claim, made_by)
+    domain = subject.domain()
+    if rows.ndim and not len(rows):
+        rows = rows.reshape(0, 0)  # an empty dataset has no columns
+    try:
+        domain.admit(rows, subject.relation)
+    except InputError:  # which number `read` returned may be private: it may have left out what lacks a cell
+        atmost = "at most " if adjacency(subject.relation).rows_vary else ""
+        raise InputError(
+            f"{claim.use} reads no table of {atmost}{domain.rows} rows of {len(domain.low)} numbers",
+            "give a file of that size, and return a row for every record, NaN for what lacks",
+            path,
+        ) from None
+    return domain.clamped(rows)
+
+
+def _read(claim: Claim, made_by: type, path: Path) -> list[object]:
+    if claim.table is not None:
+        reading = on_table(claim, made_by)[1]
+        return packed(read_rows(path, claim.table, reading, claim.guarantee.relation))
+    reader = on_files(claim, subject_made(claim, made_by))
+    found = asked(reader, "read", lambda: reader.read(path))
+    try:
+        return packed(np.array(found, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise InputError("read gives no table of numbers", "return rows, NaN for what lacks", path) from None
+
+
+def asked(
+    subject: Subject,
+    what: str,
+    answer: Callable[[], Answer],
+    passes: tuple[type[BaseException], ...] = PASSES,
+) -> Answer:
+    """Return a subject's answer; exceptions become one line without text, which may quote data.
+
+    Those of `passes` pass, and so does what `read` says.  Raises `InputError` if the subject's parameters
+    are others afterwards.
+    """
+    before = _parameters(subject)
+    name = f"{type(subject).__name__}.{what}"
+    try:
+        found = answer()
+    except (Exception, SystemExit) as error:  # a user's subject may raise anything
+        if isinstance(error, passes) or (what == "read" and isinstance(error, InputError)):
+            raise
+        raise InputError(f"{name} raises {type(error).__name__}", WANTED[what]) from None
+    if _parameters(subject) != before:
+        raise InputError(f"{name} changes the subject's parameters", "they belong to the claim, leave them")
+    return found
+
+
+def _parameters(subject: Subject) -> list[object]:
+    return [getattr(subject, field.name) for field in fields(subject)]  # type: ignore[arg-type]

@@ -1,0 +1,229 @@
+"""Contribution bounding in one pass: which rows count, from one counter per person.
+
+The first `max_rows` rows of a person count, in the order in which they are given.  A person is known by a
+key of 128 bits: an integer is its own key; a text has a linear hash, drawn afresh for every table.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.table.reading import Cells
+
+Keys = NDArray[np.uint64]  #: [n, 2]
+Mask = NDArray[np.bool_]
+
+PRIME: Final = 2**38 - 45  #: sums of 64 products of a byte and less than it are exact in doubles
+SECRET_BYTES: Final = 32
+LONGEST: Final = 60  #: bytes of a text that are hashed linearly; a longer one has a keyed digest
+DENSE: Final = 2**20  #: integers below it, or below a few times the persons declared, index counters directly
+TEXT: Final = np.uint64(1 << 63)  #: marks the second word of a text's key; 0 for integers
+EMPTY: Final = 2**64 - 1  #: second word of a slot that nobody has
+
+
+# ------------------------------------------------------------------ keys
+
+
+def keys_of(cells: Sequence[object], secret: bytes) -> Keys:
+    """Return each row's key, by its cell in the column of identities.
+
+    Integers are compared as such, anything else as text without the spaces around it; rows without an
+    identity are one person's.  The keys of two different texts are equal with probability 2^−114 at most
+    over a uniform `secret` of `SECRET_BYTES`.
+    """
+    if isinstance(cells, np.ndarray):
+        if cells.dtype.kind in "iu":
+            return _integer_keys(cells)
+        cells = cells.tolist()
+    if isinstance(cells, Cells):
+        found = _plain_texts(cells.array)
+        if found is not None:
+            return _text_keys(found, secret)
+        return _python_keys(cells.values, secret)[cells.places]
+    return _python_keys(cells, secret)
+
+
+def _integer_keys(numbers: NDArray[Any]) -> Keys:
+    keys = np.zeros((len(numbers), 2), dtype=np.uint64)
+    keys[:, 0] = numbers.astype(np.int64 if numbers.dtype.kind == "i" else np.uint64).view(np.uint64)
+    return keys
+
+
+def _python_keys(cells: Iterable[object], secret: bytes) -> Keys:
+    cells = list(cells)
+    keys = _text_keys(_padded([_owner(cell) for cell in cells], secret), secret)
+    for place, cell in enumerate(cells):
+        if isinstance(cell, int) and not isinstance(cell, bool) and -(2**63) <= cell < 2**64:
+            keys[place] = cell % 2**64, 0
+    return keys
+
+
+def _owner(cell: object) -> bytes:
+    text = "" if cell is None else str(cell).strip()
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _padded(texts: list[bytes], secret: bytes) -> NDArray[np.uint8]:
+    """Return texts as rows of bytes, each with its length at the end; longer ones by a keyed digest."""
+    short = [t if len(t) <= LONGEST else _digest(t, secret) for t in texts]
+    width = max(map(len, short), default=0)
+    whole = b"".join(t.ljust(width, b"\0") + bytes([len(t) if len(t) <= LONGEST else 255]) for t in short)
+    return np.frombuffer(whole, dtype=np.uint8).reshape(len(texts), width + 1)
+
+
+def _digest(text: bytes, secret: bytes) -> bytes:
+    """Return a digest as long as the longest short text, and one byte more: equal to none of them."""
+    return blake2b(text, key=secret, digest_size=LONGEST + 1).digest()
+
+
+def _plain_texts(array: Any) -> NDArray[np.uint8] | None:
+    """Return pyarrow's texts as `_padded` would, without Python objects; None where some need its rules.
+
+    These are missing ones, long ones, and those with spaces or other than ASCII characters.
+    """
+    from pyarrow import types
+
+    kind = array.type
+    large = types.is_large_string(kind)
+    if not (large or types.is_string(kind)) or array.null_count or not len(array):
+        return None
+    _, places, data = array.buffers()
+    ends = np.frombuffer(places, dtype=np.int64 if large else np.int32)
+    ends = ends[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    held = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]] if data is not None else None
+    lengths, ends = np.diff(ends), ends - ends[0]
+    width = int(lengths.max())
+    if held is None or width > LONGEST or ((held <= 32) | (held >= 127)).any():
+        return None
+    found = np.zeros((len(lengths), width + 1), dtype=np.uint8)
+    found[:, -1] = lengths
+    if (lengths == width).all():
+        found[:, :-1] = held.reshape(len(lengths), width)
+        return found
+    found[:, :-1][np.arange(width) < lengths[:, None]] = held
+    return found
+
+
+def _text_keys(padded: NDArray[np.uint8], secret: bytes) -> Keys:
+    """Return a linear hash of rows of bytes: three sums modulo `PRIME`, in two words.
+
+    Rows of different batches are padded to different widths, so a length has a coefficient of its own, and
+    zeros beyond it add nothing.  The sums of two different rows are equal with probability 1/PRIME each.
+    """
+    width = padded.shape[1] - 1
+    coefficients = _coefficients(secret)
+    used = np.vstack([coefficients[:width], coefficients[-1:]])
+    whole = (padded.astype(np.float64) @ used).astype(np.uint64)
+    sums = whole - whole // np.uint64(PRIME) * np.uint64(PRIME)
+    keys = np.empty((len(padded), 2), dtype=np.uint64)
+    keys[:, 0] = sums[:, 0] | (sums[:, 1] & np.uint64(2**26 - 1)) << np.uint64(38)
+    keys[:, 1] = sums[:, 2] | (sums[:, 1] >> np.uint64(26)) << np.uint64(38) | TEXT
+    return keys
+
+
+@lru_cache(maxsize=4)
+def _coefficients(secret: bytes) -> NDArray[np.float64]:
+    """Return uniform coefficients modulo `PRIME`, a row for each byte and the last one for the length."""
+    count = (LONGEST + 2) * 3
+    drawn = b"".join(blake2b(bytes([k]), key=secret).digest() for k in range(-(-count * 16 // 64)))
+    wide = [int.from_bytes(drawn[16 * k : 16 * k + 16]) % PRIME for k in range(count)]
+    return np.array(wide, dtype=np.float64).reshape(-1, 3)
+
+
+# ------------------------------------------------------------------ counters
+
+
+class Persons:
+    """How many rows of each person were kept so far; `keep` says which of some more rows are.
+
+    Small integers index their counters directly; other keys have a slot in a hash table with linear probing.
+    """
+
+    def __init__(self, max_rows: int, declared: int) -> None:
+        """Start without persons; `declared` is about how many there will be, and costs memory only."""
+        self._max_rows = max_rows
+        self._dense = max(DENSE, 4 * declared)
+        self._counts = np.zeros(0, dtype=np.uint16)
+        self._table = np.zeros((2, 0), dtype=np.uint64)  # of slots; none while integers are small
+        self._taken = 0
+
+    def keep(self, keys: Keys) -> Mask:
+        """Return which of the rows with these keys count, of all rows given so far, in order."""
+        slots = self._slots(keys)
+        kept = np.zeros(len(slots), dtype=bool)
+        open_ = np.flatnonzero(self._counts[slots] < self._max_rows)
+        order = open_[np.argsort(slots[open_], kind="stable")]
+        own = slots[order]
+        first = np.flatnonzero(np.diff(own, prepend=-1))
+        rank = np.arange(len(own)) - np.repeat(first, np.diff(first, append=len(own)))
+        fits = rank + self._counts[own] < self._max_rows
+        kept[order[fits]] = True
+        added = np.add.reduceat(fits, first, dtype=np.uint16) if len(first) else np.zeros(0, np.uint16)
+        self._counts[own[first]] += added
+        return kept
+
+    @property
+    def number(self) -> int:
+        """Return how many persons there are; each has at least one row."""
+        return int(np.count_nonzero(self._counts))
+
+    def _slots(self, keys: Keys) -> NDArray[np.int64]:
+        if not self._table.size:
+            if not len(keys) or (not keys[:, 1].any() and int(keys[:, 0].max()) < self._dense):
+                slots = keys[:, 0].astype(np.int64)
+                self._reach(int(slots.max(initial=-1)) + 1)
+                return slots
+            self._hash()
+        return self._found(keys)
+
+    def _reach(self, size: int) -> None:
+        """Let there be counters for integers below `size`."""
+        if size > len(self._counts):
+            more = np.zeros(max(size, min(2 * len(self._counts), self._dense)), dtype=np.uint16)
+            more[: len(self._counts)] = self._counts
+            self._counts = more
+
+    def _hash(self) -> None:
+        """Go over from counters by integer to slots by key."""
+        known = np.flatnonzero(self._counts)
+        counts, self._counts = self._counts[known], np.zeros(0, dtype=np.uint16)
+        self._grow(max(2**16, len(known)))
+        self._counts[self._found(_integer_keys(known))] = counts
+
+    def _is_full(self, more: int) -> bool:
+        return 3 * (self._taken + more) > 2 * self._table.shape[1]
+
+    def _grow(self, persons: int) -> None:
+        """Make a table of which so many persons take half at most, with what is in the present one."""
+        size, old, counts = 1 << (2 * persons).bit_length(), self._table, self._counts
+        self._table = np.full((2, size), EMPTY, dtype=np.uint64)
+        self._counts, self._taken = np.zeros(size, dtype=np.uint16), 0
+        known = np.flatnonzero(old[1] != EMPTY)
+        self._counts[self._found(old[:, known].T)] = counts[known]
+
+    def _found(self, keys: Keys) -> NDArray[np.int64]:
+        """Return every key's slot; a new key takes the first free one from where its hash points."""
+        if self._is_full(len(keys)):
+            self._taken = int(np.count_nonzero(self._table[1] != EMPTY))
+            if self._is_full(len(keys)):
+                self._grow(self._taken + len(keys))
+        first, second = self._table
+        mask, (one, two) = len(first) - 1, (np.ascontiguousarray(word) for word in keys.T)
+        mixed = (one ^ two) * np.uint64(0x9E3779B97F4A7C15)
+        slots: NDArray[np.int64] = (mixed >> np.uint64(20)).astype(np.int64) & mask
+        pending = np.flatnonzero((first[slots] != one) | (second[slots] != two))
+        while len(pending):
+            at = slots[pending]
+            free = second[at] == EMPTY
+            first[at[free]], second[at[free]] = one[pending[free]], two[pending[free]]  # the last one stays
+            self._taken += int(np.count_nonzero(free))  # too many where a key comes twice; counted above
+            missed = (first[at] != one[pending]) | (second[at] != two[pending])
+            pending = pending[missed]
+            slots[pending] = (slots[pending] + 1) & mask
+            there = slots[pending]
+            pending = pending[(first[there] != one[pending]) | (second[there] != two[pending])]
+        return slots

@@ -1,0 +1,125 @@
+"""Exact totals of a table in one pass: the rows that count are summed batch by batch, and none is kept.
+
+Totals are integers on a grid: those of parts add up to the same numbers, whatever the parts are and in
+whatever order they are done.  A part has all rows of its persons, or some batches where each row is a unit.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
+from mechanisms.subject import Additive, Domain, Rows, View
+from mechanisms.table.declaration import Table
+from mechanisms.table.persons import Keys, Persons, keys_of
+from mechanisms.table.reading import Batch, Cells, batches
+from mechanisms.table.rows import Reading
+
+
+@dataclass(frozen=True)
+class Part:
+    """Part `number`, from 0, of `of` parts; `secret` keys the hash of identities, the same for all parts."""
+
+    number: int
+    of: int
+    secret: bytes
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The exact totals of some units' rows that count, and how many units these are."""
+
+    sums: Integers
+    units: int
+
+
+@dataclass(frozen=True)
+class Summed:
+    """What is summed: the totals of `mechanism`'s query over a declared table as it is read.
+
+    `marked`: the reading puts a 1 before each row, which the mechanism does not take.
+    """
+
+    mechanism: Additive
+    domain: Domain
+    table: Table
+    reading: Reading
+    marked: bool = False
+
+    def of(self, files: Sequence[Path], part: Part) -> Totals:
+        """Return the totals of a part of some files, whose rows are in this order.
+
+        Raises `InputError` for what is public: the files and their headers.
+        """
+        identity = self.table.identity
+        names = tuple(dict.fromkeys((*self.reading.names, *([identity] if identity else ()))))
+        found = self._query(np.zeros((0, len(self.domain.low))))
+        persons = Persons(self.table.max_rows, -(-self.table.rows // part.of))
+        rows, every = 0, (batch for path in files for batch in batches(path, names, self.table.names))
+        for number, batch in enumerate(every):
+            if identity is not None:
+                kept = _kept(batch[identity], persons, part)
+                found = found + self._sums({name: _some(batch[name], kept) for name in self.reading.names})
+            elif number % part.of == part.number:
+                found = found + self._sums(batch)
+                rows += len(batch[names[0]])
+        return Totals(found, rows if identity is None else persons.number)
+
+    def _sums(self, batch: Batch) -> Integers:
+        codes = np.column_stack([self.table.column(n).codes(batch[n]) for n in self.reading.names])
+        blocks = self.reading.blocks
+        if blocks is None or not hasattr(self.mechanism, "contributions") or any(self.domain.integer):
+            return self._query(self.reading.encode(codes)[:, int(self.marked) :])
+        group, rows = blocks(codes)
+        low, high = (np.reshape(ends, (-1, rows.shape[1])) for ends in (self.domain.low, self.domain.high))
+        order = np.argsort(group, kind="stable")[np.count_nonzero(group < 0) :]
+        group = group[order].astype(np.int64)
+        found = np.zeros(low.shape, dtype=np.int64)
+        if len(group):
+            first = np.flatnonzero(np.diff(group, prepend=-1))
+            each = self.mechanism.contributions(np.clip(rows[order], low[group], high[group]))
+            found[group[first]] = np.add.reduceat(each, first, axis=0)
+        return found.ravel()
+
+    def _query(self, rows: Rows) -> Integers:
+        return self.mechanism.query(self.domain.clamped(rows))
+
+
+def _kept(cells: Sequence[object], persons: Persons, part: Part) -> NDArray[np.bool_]:
+    """Return which rows of a batch count, of those whose persons are in the part."""
+    keys = keys_of(cells, part.secret)
+    if part.of == 1:
+        return persons.keep(keys)
+    here: NDArray[np.bool_] = _part_of(keys, part.of) == part.number
+    here[here] = persons.keep(keys[here])
+    return here
+
+
+def _part_of(keys: Keys, parts: int) -> NDArray[np.int64]:
+    """Return the part of each person, by bits of the key that the hash table does not use alone."""
+    mixed = (keys[:, 0] ^ keys[:, 1] >> np.uint64(7)) * np.uint64(0xD1342543DE82EF95)
+    return (mixed >> np.uint64(33)).astype(np.int64) % parts
+
+
+def _some(cells: Sequence[object], kept: NDArray[np.bool_]) -> Sequence[object]:
+    if isinstance(cells, np.ndarray):
+        return cells[kept]
+    if isinstance(cells, Cells):
+        return cells.kept(kept)
+    return [cells[place] for place in np.flatnonzero(kept).tolist()]
+
+
+@dataclass(frozen=True)
+class FromTotals:
+    """A run of a mechanism that is given exact totals in place of rows."""
+
+    mechanism: Additive
+    totals: Integers
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Publish the totals; `data` has no rows."""
+        return self.mechanism.publish(self.totals.copy(), noise)
