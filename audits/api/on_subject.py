@@ -1,6 +1,7 @@
 """Requests about a mechanism class that run in this process: certify, attack, test bounds."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,6 +20,7 @@ from audits.hypothesis_tests.evidence import Evidence, WorstPair, describe
 from audits.hypothesis_tests.gather import gather
 from audits.hypothesis_tests.search import EXAMPLES
 from audits.hypothesis_tests.smoke_test import check_size, runs_at_all
+from audits.sandbox.table_parts import BY_CLUSTER
 from audits.subjects import catalogue
 from audits.subjects.sources import modules_of
 from dpaccount.errors import InputError, RuleError
@@ -49,6 +51,8 @@ def certify_subject(
     certificate, proved = certify(claim, subject, effort, progress)
     wrong = broken(certificate.verdict)
     if run is not None and proved is not None and certificate.verdict == "CERTIFIED" and not wrong:
+        if question.work.scheduler is not None:
+            certificate = replace(certificate, hazards=(*certificate.hazards, BY_CLUSTER))
         return CertifyResult(*release.make(run, proved, certificate))
     return CertifyResult(seal(certificate.as_json()), broken=wrong)
 

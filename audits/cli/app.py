@@ -125,6 +125,7 @@ EXTRA = {
     "matplotlib": "plot",
     "psycopg": "postgres",
     "pyarrow": "tables",
+    "distributed": "distributed",
     "pandas": "frames",
     "polars": "frames",
 }

@@ -17,6 +17,7 @@ from audits.cli.options import (
     Folder,
     Json,
     Name,
+    Url,
     Whole,
     one_of,
     reporting,
@@ -58,7 +59,7 @@ class TableOptions:
     partitions: Whole = None
     work: Folder | None = None
     engine: Annotated[str, one_of("dask")] | None = None
-    scheduler: Annotated[str, Parameter(metavar="ADDRESS")] | None = None
+    scheduler: Url | None = None
 
     def asked(self) -> "tuple[int, Work]":
         """Return the number of processes, and how a table is summed."""

@@ -33,6 +33,10 @@ from mechanisms.table.user_level import ByPerson, named
 SCHEMA: Final = "dpaccount/totals/1"
 MANIFEST: Final = "manifest.jsonl"
 CONNECT_SECONDS: Final = 10
+BY_CLUSTER: Final = (
+    "The totals of the table came from the workers of a dask cluster: that they read the same files and"
+    " returned what this code computes is trusted."
+)
 
 Found = tuple[list[int], int]  #: a part's totals and its number of units
 
@@ -140,7 +144,7 @@ def _on_cluster(claim: Claim, made_by: type, parts: list[Part], work: Work) -> I
             where = str(claim.path.resolve())
             asked = [cluster.submit(_remote, where, code, each, pure=False) for each in parts]
             number = {future.key: part.number for future, part in zip(asked, parts, strict=True)}
-            for future in as_completed(asked):
+            for future in as_completed(asked, loop=cluster.loop):
                 wrong, sums, units = future.result()
                 if wrong is not None:
                     raise InputError(wrong)
@@ -224,4 +228,7 @@ def _read(text: bytes, wanted: dict[str, Any], path: Path) -> tuple[bytes, dict[
         raise InputError(
             f"the manifest is of another {', '.join(other)}", "name another --work, or remove it", path
         )
+    sizes = {len(sums) for sums, _ in found.values()}
+    if len(sizes) > 1 or not all(0 <= number < wanted["partitions"] for number in found):
+        raise InputError("no manifest of totals", "remove it, or name another --work", path)
     return secret, found, end

@@ -15,7 +15,7 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from mechanisms.subject import Additive, Domain, Rows, View
 from mechanisms.table.declaration import Table
-from mechanisms.table.persons import Keys, Persons, keys_of
+from mechanisms.table.persons import Keys, Persons, keys_of, runs_of
 from mechanisms.table.reading import Batch, Cells, batches
 from mechanisms.table.rows import Reading
 
@@ -76,11 +76,12 @@ class Summed:
             return self._query(self.reading.encode(codes)[:, int(self.marked) :])
         group, rows = blocks(codes)
         low, high = (np.reshape(ends, (-1, rows.shape[1])) for ends in (self.domain.low, self.domain.high))
-        order = np.argsort(group, kind="stable")[np.count_nonzero(group < 0) :]
-        group = group[order].astype(np.int64)
+        there = group >= 0
+        group, rows = group[there].astype(np.int64), rows[there]
         found = np.zeros(low.shape, dtype=np.int64)
         if len(group):
-            first = np.flatnonzero(np.diff(group, prepend=-1))
+            order, first = runs_of(group)
+            group = group[order]
             each = self.mechanism.contributions(np.clip(rows[order], low[group], high[group]))
             found[group[first]] = np.add.reduceat(each, first, axis=0)
         return found.ravel()

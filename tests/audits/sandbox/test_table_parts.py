@@ -1,0 +1,257 @@
+"""Totals in parts: in forks or on a cluster, kept in a manifest, killed and continued: the same, charged once."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+import pytest
+
+from audits.certificate import release
+from audits.certificate.make import AuditBudget, certify
+from audits.claim import read_claim
+from audits.sandbox import table_parts
+from audits.sandbox.table_parts import Work, totals_of
+from audits.subjects.catalogue import find, subject_made, subject_of
+from dpaccount.errors import InputError
+from dpaccount.ledger.ledger import Ledger
+from dpaccount.noise.proved import Proved
+from mechanisms.clipped_mean import ClippedMean
+from mechanisms.subject import Additive
+from mechanisms.table.user_level import named
+from tests.audits.certificate.test_tables import MECHANISMS, claim_on, opened, reads, table
+
+PERSONS = "id = 'who'\nmax_rows = 2"
+DIGESTS = {"claim": "c", "data": "d", "code": "e"}
+
+
+def claimed(folder, use="clipped-mean", read="column = 'y'\nscale = 3\ncount_scale = 3", rows=40, **more):
+    return read_claim(claim_on(folder, use, read, relation="add-remove", rows=rows, about=PERSONS, **more))
+
+
+def asked(claim, work, digests=DIGESTS):
+    return totals_of(claim, find(claim.use).made_by, digests, work)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("about", ["", PERSONS])
+def test_every_sum_is_published_as_it_is_played(tmp_path, name, about):
+    """What is drawn from totals is what the mechanism shows of all rows, noise by noise."""
+    table(tmp_path)
+    relation = "replace-one" if name != "stable-histogram" else "add-remove"
+    claim = read_claim(
+        claim_on(tmp_path, name, reads(name), relation=relation, rows=32 if about else 64, about=about)
+    )
+    try:
+        subject = subject_of(claim)
+    except InputError:
+        if about:  # it has no proof for persons of several rows
+            return
+        raise
+    what = table_parts.summed(claim, find(name).made_by)
+    mechanism = named(subject)
+    assert (what is not None) == (isinstance(mechanism, Additive) and mechanism.adds_up)
+    if what is None:
+        return
+    due = release.prepare(claim, subject)
+    rows = release.rows_of(claim, find(name).made_by, claim.data_file)
+    kept = subject.table(rows) if about else rows
+    assert due.data.units == (32 if about else 64)
+    assert due.data.sums.tolist() == mechanism.query(kept).tolist()
+
+
+def test_sums_are_what_most_tables_are_for():
+    sums = {n for n in MECHANISMS if issubclass(find(n).made_by, Additive) or n == "arm-means"}
+    named_ = {"count", "count-by-group", "histogram", "linear-queries", "laplace-sum", "gaussian-sum"}
+    assert sums >= {*named_, "laplace-vector", "clipped-mean", "variance", "quantiles", "second-moments"}
+
+
+def test_parts_and_processes_change_nothing(tmp_path):
+    table(tmp_path)
+    claim, folder = claimed(tmp_path), tmp_path / "w"
+    works = (Work(), Work(2, 3), Work(4, 7, folder), Work(1, 7, folder))
+    found = [asked(claim, work) for work in works]
+    assert len({tuple(each.sums.tolist()) for each in found}) == 1
+    assert {each.units for each in found} == {32}
+
+
+def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
+    table(tmp_path)
+    claim, folder = claimed(tmp_path), tmp_path / "w"
+    first = asked(claim, Work(1, 4, folder))
+    path = folder / "manifest.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.write_bytes(b"".join(lines[:3]) + lines[3][:20])  # killed while the third part was written
+    done = []
+
+    def counted(claim_, made_by, parts, work):
+        done.extend(part.number for part in parts)
+        yield from in_forks(claim_, made_by, parts, work)
+
+    in_forks = table_parts._in_forks
+    monkeypatch.setattr(table_parts, "_in_forks", counted)
+    again = asked(claim, Work(1, 4, folder))
+    assert (again.sums.tolist(), again.units) == (first.sums.tolist(), first.units)
+    assert done == [2, 3]
+    assert path.read_bytes() == b"".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda path: path.write_text("no\n"), "no manifest of totals"),
+        (lambda path: path.write_text('{"secret": "00"}\n'), "of another schema, claim, data, code, part"),
+        (
+            lambda path: path.write_text(path.read_text().replace('"data": "d"', '"data": "x"')),
+            "another data",
+        ),
+        (
+            lambda path: path.write_text(path.read_text().replace('"code": "e"', '"code": "x"')),
+            "another code",
+        ),
+        (lambda path: path.write_text(path.read_text() + '{"part": 9}\n'), "no manifest of totals"),
+        (
+            lambda path: path.write_text(path.read_text() + '{"part": 9, "totals": [1], "units": 2}\n'),
+            "no man",
+        ),
+        (lambda path: (path.unlink(), path.mkdir()), "name a folder to write to"),
+    ],
+)
+def test_a_folder_of_other_work_is_refused(tmp_path, spoil, said):
+    table(tmp_path)
+    claim, folder = claimed(tmp_path), tmp_path / "w"
+    asked(claim, Work(1, 2, folder))
+    spoil(folder / "manifest.jsonl")
+    with pytest.raises(InputError, match=said):
+        asked(claim, Work(1, 2, folder))
+    with pytest.raises(InputError, match=r"another|no man|write to"):
+        asked(claim, Work(1, 3, folder))
+
+
+def test_two_commands_on_one_folder_are_refused(tmp_path):
+    table(tmp_path)
+    work = Work(1, 2, tmp_path / "w")
+    with (
+        table_parts._manifest(work, DIGESTS),
+        pytest.raises(InputError, match="another command is working there"),
+    ):
+        asked(claimed(tmp_path), work)
+
+
+def test_a_killed_part_is_one_line(tmp_path, monkeypatch):
+    table(tmp_path)
+    monkeypatch.setattr(table_parts, "part_of", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+    with pytest.raises(InputError, match=r"was killed; if memory ran out, take more --partitions"):
+        asked(claimed(tmp_path), Work(2, 3))
+
+
+def test_a_wrong_number_of_persons_is_refused_for_the_whole(tmp_path):
+    table(tmp_path)
+    with pytest.raises(InputError, match="more different who than rows = 31"):
+        asked(claimed(tmp_path, rows=31), Work(2, 5))
+
+
+@dataclass(frozen=True)
+class Averaged(ClippedMean):
+    """Its query divides by the number of rows at hand, and is no sum."""
+
+    def query(self, data):
+        return super().query(data) // max(len(data), 1)
+
+
+@pytest.mark.parametrize("made_by", [ClippedMean, Averaged])
+def test_a_query_that_is_no_sum_is_refused_before_any_charge(tmp_path, made_by):
+    """The broken twin: in parts it shows another number than of all rows at once."""
+    table(tmp_path)
+    claim = read_claim(claim_on(tmp_path, "clipped-mean", "column = 'y'\nscale = 3"))
+    subject = subject_made(claim, made_by)
+    due, proved = release.prepare(claim, subject), Proved(subject.proof(claim.guarantee.delta))
+    certificate, _ = certify(claim, subject_made(claim, ClippedMean), AuditBudget(quick=True))
+    if made_by is Averaged:
+        with pytest.raises(InputError, match="let query be a sum over rows, or say adds_up = False"):
+            release.rehearsed(due, proved, certificate)
+    else:
+        release.rehearsed(due, proved, certificate)
+
+
+@pytest.mark.slow
+def test_a_release_in_parts_that_is_killed_is_charged_once(tmp_path, dpaccount, root):
+    table(tmp_path, rows=20_000)
+    claim = claim_on(
+        tmp_path,
+        "clipped-mean",
+        "column = 'y'\nscale = 3\ncount_scale = 3",
+        relation="add-remove",
+        rows=40,
+        about=PERSONS,
+    )
+    opened(dpaccount, "add-remove")
+    words = [sys.executable, "-m", "dpaccount", "release", claim.name, "--quick", "--json"]
+    words += ["--partitions", "16", "--jobs", "2", "--work", "w"]
+    rng = random.Random(7)
+    for _ in range(4):
+        process = subprocess.Popen(
+            words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        )
+        time.sleep(rng.uniform(0.5, 3))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    with Ledger.open(f"sqlite:///{tmp_path}/t.db") as ledger:
+        assert ledger.show()["entries"] == 0
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    again = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert json.loads(again.stdout)["release"] == json.loads(done.stdout)["release"]
+    with Ledger.open(f"sqlite:///{tmp_path}/t.db") as ledger:
+        assert ledger.show()["entries"] == 1
+
+
+# ------------------------------------------------------------------ on a cluster
+
+
+@pytest.fixture
+def cluster(root):
+    """Start a dask scheduler and two workers as processes of their own; give its address and the workers."""
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as started:
+        yield started
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_whose_workers_are_killed_finds_the_same_totals(tmp_path, cluster):
+    table(tmp_path, rows=20_000)
+    claim = claimed(tmp_path)
+    here = asked(claim, Work(1, 12))
+    workers = [worker.process.pid for worker in cluster.workers.values()]
+    os.kill(workers[0], signal.SIGKILL)
+    there = asked(claim, Work(1, 12, tmp_path / "w", cluster.scheduler_address))
+    assert (there.sums.tolist(), there.units) == (here.sums.tolist(), here.units)
+    again = asked(claim, Work(1, 12, tmp_path / "w"))  # nothing is left to do
+    assert again.sums.tolist() == here.sums.tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_worker_of_another_version_is_refused(tmp_path, cluster, monkeypatch):
+    table(tmp_path)
+    monkeypatch.setattr(table_parts, "digest_of_code", lambda _: "another")
+    with pytest.raises(InputError, match="a worker has other code than this program"):
+        asked(claimed(tmp_path), Work(1, 2, None, cluster.scheduler_address))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_that_is_not_there_is_one_line(tmp_path, monkeypatch):
+    table(tmp_path)
+    monkeypatch.setattr(table_parts, "CONNECT_SECONDS", 1)
+    with pytest.raises(InputError, match=r"the dask cluster at tcp://127\.0\.0\.1:9 failed"):
+        asked(claimed(tmp_path), Work(1, 2, None, "tcp://127.0.0.1:9"))
