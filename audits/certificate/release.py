@@ -22,7 +22,7 @@ from audits.hypothesis_tests.smoke_test import of_few_rows
 from audits.sandbox.closed import opened
 from audits.sandbox.fork import Fork
 from audits.sandbox.frames import packed, unpacked
-from audits.sandbox.private_data import PASSES, asked, digest_of_data, on_files, rows_of
+from audits.sandbox.private_data import PASSES, asked, digest_of_data, on_files, rows_of, stamp_of
 from audits.sandbox.table_parts import IN_ONE, Work, summed, totals_of
 from audits.subjects.catalogue import on_table, subject_made
 from audits.subjects.sources import digest_of_code
@@ -118,15 +118,16 @@ def prepare(claim: Claim, subject: Subject, work: Work = IN_ONE) -> Release | No
     if claim.table is None:
         on_files(claim, subject)
     with opened():
-        known = digest_of_data(claim.data_file)
+        file, stamp = claim.data_file, stamp_of(claim.data_file)
+        known = digest_of_data(file)
         parts = [canonical(claim.written), known.encode(), digest_of_code(made_by).encode()]
         digests = [hashlib.sha256(part).hexdigest() for part in parts]
         if _is_summed(claim, subject, work):
             named_ = dict(zip(("claim", "data", "code"), digests, strict=True))
-            data: Rows | Totals = totals_of(claim, made_by, named_, work)
+            data: Rows | Totals = totals_of(claim, made_by, named_, work, lambda: stamp_of(file) != stamp)
         else:
-            data = rows_of(claim, made_by, claim.data_file)
-        changed = digest_of_data(claim.data_file) != known
+            data = rows_of(claim, made_by, file)
+        changed = digest_of_data(file) != known
     if changed:
         raise InputError(f"{claim.data_file} changed while it was read", "certify when nobody writes to it")
     return Release(claim, made_by, data, known, hashlib.sha256(canonical(digests)).hexdigest())

@@ -44,6 +44,15 @@ class OnFiles(Subject, Protocol):
         """Return what a run publishes, from the view alone; without this method, the whole view."""
 
 
+def stamp_of(path: Path) -> list[tuple[int, ...]]:
+    """Return what changes with each write to a file, or to those of a folder: sizes, times and inodes."""
+    try:
+        found = [file.stat() for file in files_of(path)]
+    except OSError as error:
+        raise InputError(str(error.strerror or "unreadable"), "give a readable data file", path) from None
+    return [(each.st_ino, each.st_size, each.st_mtime_ns, each.st_ctime_ns) for each in found]
+
+
 def digest_of_data(path: Path) -> str:
     """Return the digest of a file, or of the names and digests of a folder's files."""
     if not path.is_dir():

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_bytes
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -74,11 +74,13 @@ def summed(claim: Claim, made_by: type) -> Summed | None:
     return Summed(mechanism, named(subject).domain(), claim.table, reading, marked)
 
 
-def totals_of(claim: Claim, made_by: type, digests: dict[str, str], work: Work) -> Totals:
+def totals_of(
+    claim: Claim, made_by: type, digests: dict[str, str], work: Work, changed: Callable[[], bool]
+) -> Totals:
     """Return the exact totals of the claim's table; `digests` are those of claim, data and code.
 
-    Raises `InputError` for what is public: the files, the number of units where it is, and a folder with the
-    manifest of other work.
+    No part is kept once the files have `changed`.  Raises `InputError` for what is public: the files, the
+    number of units where it is, and a folder with the manifest of other work.
     """
     if claim.data_file is None or claim.table is None:
         raise InputError("no table is declared", "give [data.columns]", claim.path)
@@ -86,6 +88,8 @@ def totals_of(claim: Claim, made_by: type, digests: dict[str, str], work: Work) 
         missing = [Part(k, work.partitions, secret) for k in range(work.partitions) if k not in found]
         do = _in_forks if work.scheduler is None else _on_cluster
         for number, part in do(claim, made_by, missing, work):
+            if changed():
+                raise InputError("changed while it was read", "release when nobody writes", claim.data_file)
             keep(number, part)
             found[number] = part
     sums = sum(np.array(found[number][0], dtype=np.int64) for number in range(work.partitions))
@@ -135,16 +139,16 @@ def _answer(fork: Fork) -> Found:
 def _on_cluster(claim: Claim, made_by: type, parts: list[Part], work: Work) -> Iterator[tuple[int, Found]]:
     """Do parts on the workers of a dask cluster, which see the same files under the same names."""
     try:
-        from distributed import Client, as_completed  # type: ignore[import-not-found,unused-ignore]
+        import distributed
     except ImportError:
         raise InputError("dask is not installed", "pip install 'dpaccount[distributed]'") from None
-    code = digest_of_code(made_by)
+    code, dask = digest_of_code(made_by), cast("Any", distributed)  # without types
     try:
-        with Client(work.scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as cluster:
+        with dask.Client(work.scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as cluster:
             where = str(claim.path.resolve())
             asked = [cluster.submit(_remote, where, code, each, pure=False) for each in parts]
             number = {future.key: part.number for future, part in zip(asked, parts, strict=True)}
-            for future in as_completed(asked, loop=cluster.loop):
+            for future in dask.as_completed(asked, loop=cluster.loop):
                 wrong, sums, units = future.result()
                 if wrong is not None:
                     raise InputError(wrong)

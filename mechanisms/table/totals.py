@@ -74,10 +74,10 @@ class Summed:
         blocks = self.reading.blocks
         if blocks is None or not hasattr(self.mechanism, "contributions") or any(self.domain.integer):
             return self._query(self.reading.encode(codes)[:, int(self.marked) :])
-        group, rows = blocks(codes)
+        places, rows = blocks(codes)
         low, high = (np.reshape(ends, (-1, rows.shape[1])) for ends in (self.domain.low, self.domain.high))
-        there = group >= 0
-        group, rows = group[there].astype(np.int64), rows[there]
+        there = places >= 0
+        group, rows = places[there].astype(np.int64), rows[there]
         found = np.zeros(low.shape, dtype=np.int64)
         if len(group):
             order, first = runs_of(group)

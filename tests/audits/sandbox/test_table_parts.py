@@ -33,8 +33,8 @@ def claimed(folder, use="clipped-mean", read="column = 'y'\nscale = 3\ncount_sca
     return read_claim(claim_on(folder, use, read, relation="add-remove", rows=rows, about=PERSONS, **more))
 
 
-def asked(claim, work, digests=DIGESTS):
-    return totals_of(claim, find(claim.use).made_by, digests, work)
+def asked(claim, work, changed=lambda: False):
+    return totals_of(claim, find(claim.use).made_by, DIGESTS, work, changed)
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -141,6 +141,14 @@ def test_two_commands_on_one_folder_are_refused(tmp_path):
         pytest.raises(InputError, match="another command is working there"),
     ):
         asked(claimed(tmp_path), work)
+
+
+def test_parts_of_a_table_that_changed_meanwhile_are_not_kept(tmp_path):
+    table(tmp_path)
+    looks = iter([False, True])
+    with pytest.raises(InputError, match="changed while it was read"):
+        asked(claimed(tmp_path), Work(1, 4, tmp_path / "w"), lambda: next(looks))
+    assert len((tmp_path / "w" / "manifest.jsonl").read_text().splitlines()) == 2
 
 
 def test_a_killed_part_is_one_line(tmp_path, monkeypatch):
