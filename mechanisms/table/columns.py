@@ -146,6 +146,8 @@ class Column:
     def codes(self, cells: Iterable[object]) -> Floats:
         """Return each cell's code (of text, a row of codes), independently; never fails."""
         if isinstance(cells, Cells):
+            if self.kind in NUMERIC_KINDS and (numbers := cells.numbers()) is not None:
+                return self.bounded(numbers.copy())
             distinct: Floats = self.codes(cells.values)[cells.places]
             return distinct
         if self.kind in NUMERIC_KINDS:

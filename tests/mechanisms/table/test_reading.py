@@ -1,6 +1,7 @@
 """A line of a file is a row whatever it holds; what it holds changes no other row, and is never refused."""
 
 import csv
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
 from dpaccount.errors import InputError
-from mechanisms.table import reading
+from mechanisms.table import Column, reading
+from mechanisms.table.persons import SECRET_BYTES, keys_of
 from mechanisms.table.reading import Cells, batches
 
 LINES = ["p1,31,north", "p2,64,south", 'p1,"4,7",north', "p3,,"]
@@ -124,3 +126,49 @@ def test_numbers_without_gaps_come_as_arrays(tmp_path):
     batch = next(batches(columnar(tmp_path, ".parquet"), ("n", "age")))
     assert isinstance(batch["n"], np.ndarray)
     assert isinstance(batch["age"], Cells)
+
+
+CELL = st.one_of(
+    st.floats(allow_nan=False, width=32).map(repr),
+    st.decimals(allow_nan=False, allow_infinity=False, places=3).map(str),
+    st.integers(-(10**19), 10**19).map(str),
+    st.sampled_from(
+        ["", " 1", "1 ", "1_0", "nan", "inf", "+3", "1e5", "1E-5", "1e400", ".5", "5.", "0x1", "-0"]
+    ),
+    st.sampled_from(["true", "No", "a", "other", "é", 'a"b', '"', "a\rb", "\x00", "NULL", "N/A"]),
+    st.text(st.characters(codec="ascii", exclude_characters="\n,"), max_size=4),
+)
+DECLARED = (
+    Column("x", "number", Fraction(-5), Fraction(10**15), missing=Fraction(1, 3)),
+    Column("x", "integer", Fraction(-5), Fraction(10**15)),
+    Column("x", "category", values=("a", "1", "5"), other=True),
+    Column("x", "boolean"),
+    Column("x", "text"),
+)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(cells=st.lists(CELL, max_size=9), ragged=st.integers(0, 20), width=st.integers(1, 3))
+def test_plain_lines_have_the_codes_that_any_lines_have(tmp_path, cells, ragged, width):
+    """Which reader a batch gets depends on all its lines: no cell may be told from another way of reading it."""
+    header = ["x", "y", "z"][:width]
+    lines = [",".join([cell] * (width + (row == ragged))) for row, cell in enumerate(cells)]
+    (tmp_path / "t.csv").write_text("\n".join([",".join(header), *lines, ""]), newline="\n")
+    found = list(batches(tmp_path / "t.csv", header))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "_plain_columns", lambda *_: None)
+        expected = list(batches(tmp_path / "t.csv", header))
+    for one, other in zip(found, expected, strict=True):
+        for name in header:
+            assert len(one[name]) == len(other[name])
+            for column in DECLARED:
+                assert np.array_equal(column.codes(one[name]), column.codes(other[name]))
+            secret = bytes(SECRET_BYTES)
+            assert np.array_equal(keys_of(one[name], secret), keys_of(other[name], secret))
+
+
+def test_plain_lines_are_read_by_pyarrow(tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n1,2\n-3.5e2,\n")
+    assert isinstance(next(batches(tmp_path / "t.csv", ("x",)))["x"], Cells)
+    (tmp_path / "t.csv").write_text('x,y\n1,2\n"3",4\n')
+    assert isinstance(next(batches(tmp_path / "t.csv", ("x",)))["x"], list)
