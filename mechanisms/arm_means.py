@@ -29,14 +29,14 @@ from mechanisms.shared.logged_trials import (
     taking_part,
     trial_domain,
 )
-from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
+from mechanisms.subject import Additive, Domain, Rows, View, known_relation, shown_to_all
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
 
 
 @dataclass(frozen=True)
-class ArmMeans:
+class ArmMeans(Additive):
     """Release the sum of rewards and the number of records for each of `arms`, by `strata`.
 
     A row is (stratum, arm, chance, reward), arms and strata numbered from 0; −1 is a record that counts

@@ -39,6 +39,7 @@ from mechanisms.subject import Rows, Subject, View, released
 from mechanisms.table.totals import FromTotals, Totals
 from mechanisms.table.user_level import ByPerson, named
 
+ALONE = 100  #: rows that are summed one by one
 REHEARSED = ("corners", "uniform")  #: number of synthetic datasets on which a run is rehearsed
 OPENING = "opening"  #: ledger's name of the secret that keys the data's digest
 EVALUATION = "evaluation on public data, outside the guarantee"
@@ -249,7 +250,7 @@ def rehearsed(due: Release, proved: Proved, certificate: Certificate) -> None:
             if packed_view(again) != packed_view(view):
                 raise InputError(
                     f"{due.claim.use} shows something else of the sum of its parts' queries than of all rows",
-                    "let query be a sum over rows, or say adds_up = False",
+                    "let its query be a sum over rows",
                 )
     made = _made(due, certificate, report, (1, "0" * 64), "")
     why = refused_by_checker(replace(certificate, release=made, releasable=True).as_json())
@@ -260,12 +261,16 @@ def rehearsed(due: Release, proved: Proved, certificate: Certificate) -> None:
 
 
 def _in_parts(due: Release, data: Rows) -> Totals:
-    """Return the totals of synthetic data, taken in three parts."""
+    """Return the totals of synthetic data, whose first rows are taken one by one, the others in three parts.
+
+    The mechanism is that of the release, with all its parameters, and not the one of few rows.
+    """
     subject: Any = due.subject()
     rows = subject.table(data) if isinstance(subject, ByPerson) else data
-    mechanism: Any = named(subject)
-    parts = np.array_split(rows, [1, len(rows) // 2])
-    return Totals(sum(mechanism.query(part) for part in parts), len(data))
+    mechanism: Any = named(replace(due, few=False).subject())
+    first, rest = rows[:ALONE], rows[ALONE:]
+    alone, several = np.array_split(first, max(1, len(first))), np.array_split(rest, 3)
+    return Totals(sum(mechanism.query(part) for part in (*alone, *several, rows[:0])), len(data))
 
 
 def _shown(due: Release, data: Rows | Totals, noise: Noise) -> tuple[View, dict[str, object]]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from audits.datasets.bases import BASES, dataset
 from audits.hypothesis_tests.replay import ReplayError, record
+from audits.subjects.catalogue import is_catalogued
 from dpaccount.errors import DpaccountError, InputError, RuleError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
@@ -45,14 +46,13 @@ def check_size(subject: Subject) -> None:
 def of_few_rows(subject: Subject, delta: Fraction) -> Subject:
     """Return a subject whose query is a sum over rows, on fewer rows where there are too many to test.
 
-    What a row adds does not depend on how many others there are, and the proof at `delta` must be the same,
-    step by step: else the subject is returned as it is.
+    Only of catalogued mechanisms: what a row adds in them does not depend on how many others there are.  The
+    proof at `delta` must be the same, step by step: else the subject is returned as it is.
     """
     mechanism, domain = named(subject), subject.domain()
     width = len(domain.low)
-    if domain.rows * width <= MAX_DATASET_NUMBERS or not (
-        isinstance(mechanism, Additive) and mechanism.adds_up
-    ):
+    sums = isinstance(mechanism, Additive) and mechanism.adds_up and is_catalogued(type(mechanism))
+    if domain.rows * width <= MAX_DATASET_NUMBERS or not sums:
         return subject
     few: Any = max(LEAST_ROWS, FEW_NUMBERS // width)
     smaller: Any = replace(subject, rows=few)  # type: ignore[type-var]  # subjects are dataclasses

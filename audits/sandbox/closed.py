@@ -17,15 +17,16 @@ _READING: Final[list[None]] = []
 def close(path: str) -> None:
     """Keep Python code of this process and its forks from opening the file, but within `opened`, for good.
 
-    Raises nothing where the file is not there: reading it says so.
+    Of a folder all files are closed.  Raises nothing where the file is not there: reading it says so.
     """
-    try:
-        found = Path(path).stat()
-    except OSError:
-        return
-    if not _CLOSED:
-        sys.addaudithook(_watch)
-    _CLOSED[found.st_dev, found.st_ino] = path
+    for each in (Path(path), *Path(path).rglob("*")):
+        try:
+            found = each.stat()
+        except OSError:
+            continue
+        if not _CLOSED:
+            sys.addaudithook(_watch)
+        _CLOSED[found.st_dev, found.st_ino] = path
 
 
 @contextmanager

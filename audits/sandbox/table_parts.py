@@ -6,6 +6,7 @@ command that was killed goes on there.  No noise and no receipt leaves this proc
 """
 
 import fcntl
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -20,8 +21,10 @@ import numpy as np
 
 from audits.claim import Claim, read_claim
 from audits.sandbox.fork import Fork, NoAnswer
-from audits.subjects.catalogue import on_table, subject_of
+from audits.sandbox.private_data import digest_of_data
+from audits.subjects.catalogue import is_catalogued, on_table, subject_of
 from audits.subjects.sources import digest_of_code
+from dpaccount.documents import canonical
 from dpaccount.errors import InputError
 from mechanisms.subject import Additive
 from mechanisms.table.persons import SECRET_BYTES
@@ -63,14 +66,20 @@ IN_ONE: Final = Work()
 
 
 def summed(claim: Claim, made_by: type) -> Summed | None:
-    """Return what is summed over a claim's table, or None where the mechanism needs all rows at once."""
-    if claim.table is None:
+    """Return what is summed over a claim's table, or None where the mechanism needs all rows at once.
+
+    Somebody's own mechanism always does: that its query is a sum over rows, in all sizes and whatever else
+    it may read meanwhile, no test could show.
+    """
+    if claim.table is None or not is_catalogued(made_by):
         return None
     subject, reading = on_table(claim, made_by)
-    mechanism = named(subject)
+    mechanism, by_person = named(subject), isinstance(subject, ByPerson)
     if not isinstance(mechanism, Additive) or not mechanism.adds_up:
         return None
-    marked = isinstance(subject, ByPerson) and claim.table.max_rows == 1
+    if claim.table.max_rows > 1 and not by_person:
+        return None
+    marked = by_person and claim.table.max_rows == 1
     return Summed(mechanism, named(subject).domain(), claim.table, reading, marked)
 
 
@@ -142,11 +151,11 @@ def _on_cluster(claim: Claim, made_by: type, parts: list[Part], work: Work) -> I
         import distributed
     except ImportError:
         raise InputError("dask is not installed", "pip install 'dpaccount[distributed]'") from None
-    code, dask = digest_of_code(made_by), cast("Any", distributed)  # without types
+    dask, said = cast("Any", distributed), Said.of(claim, made_by)  # which has no types
     try:
         with dask.Client(work.scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as cluster:
             where = str(claim.path.resolve())
-            asked = [cluster.submit(_remote, where, code, each, pure=False) for each in parts]
+            asked = [cluster.submit(_remote, where, said, each, pure=False) for each in parts]
             number = {future.key: part.number for future, part in zip(asked, parts, strict=True)}
             for future in dask.as_completed(asked, loop=cluster.loop):
                 wrong, sums, units = future.result()
@@ -162,16 +171,36 @@ def _on_cluster(claim: Claim, made_by: type, parts: list[Part], work: Work) -> I
         ) from None
 
 
-def _remote(claim: str, code: str, part: Part) -> tuple[str | None, list[int], int]:
+@dataclass(frozen=True)
+class Said:
+    """What a worker must find as it is here: the claim, its data and the code."""
+
+    claim: str
+    data: str
+    code: str
+
+    @staticmethod
+    def of(claim: Claim, made_by: type) -> "Said":
+        """Return the digests of what this process has."""
+        text = hashlib.sha256(canonical(claim.written)).hexdigest()
+        data = "" if claim.data_file is None else digest_of_data(claim.data_file)
+        return Said(text, data, digest_of_code(made_by))
+
+
+def _remote(claim: str, said: Said, part: Part) -> tuple[str | None, list[int], int]:
     """Return a part's totals on a worker, or why it refuses."""
     try:
         read = read_claim(Path(claim))
         made_by = type(named(subject_of(read)))
-        if digest_of_code(made_by) != code:
-            return "a worker has other code than this program; install the same version there", [], 0
+        own = Said.of(read, made_by)
+        other = [name for name in ("claim", "data", "code") if getattr(own, name) != getattr(said, name)]
+        if other:
+            return f"a worker has another {', '.join(other)} than this program; give it the same", [], 0
         return None, *part_of(read, made_by, part)
     except InputError as error:
         return str(error), [], 0
+    except Exception as error:  # its text might quote data, and the cluster would log it
+        return f"a worker fails ({type(error).__name__})", [], 0
 
 
 # ------------------------------------------------------------------ the manifest
@@ -192,9 +221,11 @@ def _manifest(work: Work, header: dict[str, str]) -> Iterator[tuple[bytes, dict[
     path = work.folder / MANIFEST
     try:
         work.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            wanted = {"schema": SCHEMA, **header, "partitions": work.partitions}
+        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+b") as file:
+            os.fchmod(file.fileno(), 0o600)
+            _lock(file.fileno(), path)
+            engine = "here" if work.scheduler is None else "dask"
+            wanted = {"schema": SCHEMA, **header, "partitions": work.partitions, "engine": engine}
             secret, found, end = _read(file.read(), wanted, path)
             file.truncate(end)
             file.seek(end)
@@ -207,12 +238,15 @@ def _manifest(work: Work, header: dict[str, str]) -> Iterator[tuple[bytes, dict[
             if not end:
                 keep({**wanted, "secret": secret.hex()})
             yield secret, found, lambda k, part: keep({"part": k, "totals": part[0], "units": part[1]})
-    except BlockingIOError:
-        raise InputError(
-            "another command is working there", "wait for it, or name another --work", path
-        ) from None
     except OSError as error:
         raise InputError(str(error.strerror or "unwritable"), "name a folder to write to", path) from None
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InputError("another command is working there", "wait, or name another --work", path) from None
 
 
 def _read(text: bytes, wanted: dict[str, Any], path: Path) -> tuple[bytes, dict[int, Found], int]:

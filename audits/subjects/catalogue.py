@@ -316,6 +316,14 @@ def values_of(subject: Subject) -> dict[str, object]:
     return {name: getattr(subject, name) for name in names}
 
 
+def is_catalogued(made_by: type) -> bool:
+    """Return whether a class is a catalogued one itself, and not somebody's own or one derived from it."""
+    try:
+        return find(name_of(made_by)).made_by is made_by
+    except InputError:
+        return False
+
+
 def name_of(made_by: type) -> str:
     """Return the name of the file that defines a subject's class, with hyphens."""
     return made_by.__module__.rpartition(".")[2].replace("_", "-")

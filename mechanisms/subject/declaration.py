@@ -123,7 +123,10 @@ class Additive:
     exactly, in integers.  `publish` draws the noise and sees these totals only.
     """
 
-    adds_up: bool = True  #: whether `query` is such a sum with these parameters
+    @property
+    def adds_up(self) -> bool:
+        """Return whether `query` is such a sum with these parameters."""
+        return True
 
     def query(self, data: Rows) -> Integers:
         """Return the exact totals of some rows, in the units of the noise."""

@@ -236,6 +236,8 @@ def _numbers(columns: list[Column], by: Column | None, made_by: Any) -> tuple[Gi
         return groups.place(codes[:, 0]), codes[:, 1:]
 
     labels = tuple(f"{group}, {name}" for group in groups.labels for name in names)
+    every = [Fraction(0), *(end for pair in ends for end in pair)]  # 0 where another group's row stands
+    given |= {"low": min(every), "high": max(every)}
     given |= dict.fromkeys(SIZE, number * width)
     nothing = (0.0,) * (number * width)
     return given, Reading((by.name, *names), place, nothing, {"columns": labels}, blocks)

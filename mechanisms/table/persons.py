@@ -7,6 +7,7 @@ key of 128 bits: an integer is its own key; a text has a linear hash, drawn afre
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from secrets import token_bytes
 from typing import Any, Final
 
 import numpy as np
@@ -138,6 +139,14 @@ def _coefficients(secret: bytes) -> NDArray[np.float64]:
     return np.array(wide, dtype=np.float64).reshape(-1, 3)
 
 
+def mixed(keys: Keys, salt: int) -> NDArray[np.uint64]:
+    """Return 64 bits of every key that all look random, by a salt (the finaliser of splitmix64)."""
+    found: NDArray[np.uint64] = keys[:, 0] ^ (keys[:, 1] * np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(salt)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        found = (found ^ found >> np.uint64(shift)) * np.uint64(factor)
+    return found ^ found >> np.uint64(31)
+
+
 # ------------------------------------------------------------------ counters
 
 
@@ -165,6 +174,7 @@ class Persons:
         self._counts = np.zeros(0, dtype=np.uint16)
         self._table = np.zeros((2, 0), dtype=np.uint64)  # of slots; none while integers are small
         self._taken = 0
+        self._salt = int.from_bytes(token_bytes(8))  # nobody can choose identities that crowd one slot
 
     def keep(self, keys: Keys) -> Mask:
         """Return which of the rows with these keys count, of all rows given so far, in order."""
@@ -228,8 +238,7 @@ class Persons:
                 self._grow(self._taken + len(keys))
         first, second = self._table
         mask, (one, two) = len(first) - 1, (np.ascontiguousarray(word) for word in keys.T)
-        mixed = (one ^ two) * np.uint64(0x9E3779B97F4A7C15)
-        slots: NDArray[np.int64] = (mixed >> np.uint64(20)).astype(np.int64) & mask
+        slots: NDArray[np.int64] = mixed(keys, self._salt).astype(np.int64) & mask
         pending = np.flatnonzero((first[slots] != one) | (second[slots] != two))
         while len(pending):
             at = slots[pending]

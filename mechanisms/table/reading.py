@@ -49,8 +49,8 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 
 def check_same_columns(files: Sequence[Path]) -> None:
-    """Refuse Parquet files of other column types than the first one, which is public."""
-    if files[0].suffix.lower() != ".parquet":
+    """Refuse Parquet or Arrow files of other column types than the first one, which are public."""
+    if files[0].suffix.lower() == ".csv":
         return
     types: dict[str, str] = {}
     for path in files:
@@ -62,13 +62,17 @@ def check_same_columns(files: Sequence[Path]) -> None:
 
 
 def _types(path: Path) -> dict[str, str]:
-    parquet = _pyarrow(path)[1]
+    arrow, parquet = _pyarrow(path)
+    kind = path.suffix.lower()
     try:
-        return {field.name: str(field.type) for field in parquet.read_schema(path)}
+        if kind == ".parquet":
+            return {field.name: str(field.type) for field in parquet.read_schema(path)}
+        with arrow.memory_map(str(path)) as source, arrow.ipc.open_file(source) as file:
+            return {field.name: str(field.type) for field in file.schema}
     except OSError as error:
         raise _unreadable(path, error) from None
-    except _pyarrow(path)[0].ArrowException as error:
-        raise InputError(f"no .parquet file ({type(error).__name__})", "write it again", path) from None
+    except arrow.ArrowException as error:
+        raise InputError(f"no {kind} file ({type(error).__name__})", "write it again", path) from None
 
 
 def _pyarrow(path: Path) -> tuple[Any, Any]:
@@ -213,9 +217,9 @@ class Cells(Sequence[object]):
         values = self.values
         return (values[place] for place in self.places.tolist())
 
-    def kept(self, rows: NDArray[np.bool_]) -> "Cells":
+    def taken(self, rows: NDArray[np.int64]) -> "Cells":
         """Return the cells of some of the rows."""
-        return Cells(self.array.filter(rows))
+        return Cells(self.array.take(rows))
 
     def numbers(self) -> NDArray[np.float64] | None:
         """Return the cells as numbers, where all are texts of plain ones: as Python would read them."""

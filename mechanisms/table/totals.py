@@ -7,6 +7,7 @@ whatever order they are done.  A part has all rows of its persons, or some batch
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,12 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from mechanisms.subject import Additive, Domain, Rows, View
 from mechanisms.table.declaration import Table
-from mechanisms.table.persons import Keys, Persons, keys_of, runs_of
+from mechanisms.table.persons import Keys, Persons, keys_of, mixed, runs_of
 from mechanisms.table.reading import Batch, Cells, batches
 from mechanisms.table.rows import Reading
+
+BLOCK: Final = 1000  #: rows of a table without identities that belong to one part
+MOST_NUMBERS: Final = 2**23  #: of the rows that a mechanism is asked about at once
 
 
 @dataclass(frozen=True)
@@ -59,15 +63,22 @@ class Summed:
         names = tuple(dict.fromkeys((*self.reading.names, *([identity] if identity else ()))))
         found = self._query(np.zeros((0, len(self.domain.low))))
         persons = Persons(self.table.max_rows, -(-self.table.rows // part.of))
-        rows, every = 0, (batch for path in files for batch in batches(path, names, self.table.names))
-        for number, batch in enumerate(every):
+        at_once = max(1, MOST_NUMBERS // len(self.domain.low))
+        rows, units, every = (
+            0,
+            0,
+            (batch for path in files for batch in batches(path, names, self.table.names)),
+        )
+        for batch in every:
             if identity is not None:
                 kept = _kept(batch[identity], persons, part)
-                found = found + self._sums({name: _some(batch[name], kept) for name in self.reading.names})
-            elif number % part.of == part.number:
-                found = found + self._sums(batch)
-                rows += len(batch[names[0]])
-        return Totals(found, rows if identity is None else persons.number)
+            else:  # by the number of a row, whatever batches it is read in
+                start, rows = rows, rows + len(batch[names[0]])
+                kept = np.arange(start, rows) // BLOCK % part.of == part.number
+                units += int(np.count_nonzero(kept))
+            for some in np.array_split(np.flatnonzero(kept), np.count_nonzero(kept) // at_once + 1):
+                found = found + self._sums({name: _some(batch[name], some) for name in self.reading.names})
+        return Totals(found, units if identity is None else persons.number)
 
     def _sums(self, batch: Batch) -> Integers:
         codes = np.column_stack([self.table.column(n).codes(batch[n]) for n in self.reading.names])
@@ -95,23 +106,22 @@ def _kept(cells: Sequence[object], persons: Persons, part: Part) -> NDArray[np.b
     keys = keys_of(cells, part.secret)
     if part.of == 1:
         return persons.keep(keys)
-    here: NDArray[np.bool_] = _part_of(keys, part.of) == part.number
+    here: NDArray[np.bool_] = _part_of(keys, part) == part.number
     here[here] = persons.keep(keys[here])
     return here
 
 
-def _part_of(keys: Keys, parts: int) -> NDArray[np.int64]:
-    """Return the part of each person, by bits of the key that the hash table does not use alone."""
-    mixed = (keys[:, 0] ^ keys[:, 1] >> np.uint64(7)) * np.uint64(0xD1342543DE82EF95)
-    return (mixed >> np.uint64(33)).astype(np.int64) % parts
+def _part_of(keys: Keys, part: Part) -> NDArray[np.int64]:
+    """Return the part of each person, the same one in all parts and on all machines."""
+    return (mixed(keys, int.from_bytes(part.secret[:8])) >> np.uint64(1)).astype(np.int64) % part.of
 
 
-def _some(cells: Sequence[object], kept: NDArray[np.bool_]) -> Sequence[object]:
+def _some(cells: Sequence[object], rows: NDArray[np.int64]) -> Sequence[object]:
     if isinstance(cells, np.ndarray):
-        return cells[kept]
+        return cells[rows]
     if isinstance(cells, Cells):
-        return cells.kept(kept)
-    return [cells[place] for place in np.flatnonzero(kept).tolist()]
+        return cells.taken(rows)
+    return [cells[row] for row in rows.tolist()]
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
 
 HALVINGS = 12  #: precision of the search for δ of a group of rows
+MOST_TRIED = 1_000_000  #: numbers of rows with nothing in them that a mechanism is tried on
 LINEAR = ("cells", "numbers", "votes")  #: kinds of rows of which one has nothing in it
 
 Make = Callable[..., Subject]
@@ -168,7 +169,8 @@ def _nothing_counts_nothing(mechanism: Any) -> bool:
     linear = getattr(mechanism, "reads", None) in LINEAR and not getattr(mechanism, "per_row", False)
     if not linear or not hasattr(mechanism, "query"):
         return False
-    nothing = np.tile(np.array(of.nothing), (mechanism.rows, 1))
+    many = max(1, min(mechanism.rows, MOST_TRIED // len(of.nothing)))
+    nothing = np.tile(np.array(of.nothing), (many, 1))
     try:
         return of.contains(nothing[:1]) and not np.any(mechanism.query(nothing))
     except Exception:  # a user's class may raise anything

@@ -106,6 +106,7 @@ def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
     [
         (lambda path: path.write_text("no\n"), "no manifest of totals"),
         (lambda path: path.write_text('{"secret": "00"}\n'), "of another schema, claim, data, code, part"),
+        (lambda path: (path.rename(f"{path}2"), path.symlink_to(f"{path}2")), "name a folder to write to"),
         (
             lambda path: path.write_text(path.read_text().replace('"data": "d"', '"data": "x"')),
             "another data",
@@ -173,15 +174,17 @@ class Averaged(ClippedMean):
 
 
 @pytest.mark.parametrize("made_by", [ClippedMean, Averaged])
-def test_a_query_that_is_no_sum_is_refused_before_any_charge(tmp_path, made_by):
+def test_a_query_that_is_no_sum_is_refused_before_any_charge(tmp_path, monkeypatch, made_by):
     """The broken twin: in parts it shows another number than of all rows at once."""
     table(tmp_path)
     claim = read_claim(claim_on(tmp_path, "clipped-mean", "column = 'y'\nscale = 3"))
+    assert (table_parts.summed(claim, made_by) is None) == (made_by is Averaged)  # not a catalogued one
+    monkeypatch.setattr(table_parts, "is_catalogued", lambda _: True)
     subject = subject_made(claim, made_by)
     due, proved = release.prepare(claim, subject), Proved(subject.proof(claim.guarantee.delta))
     certificate, _ = certify(claim, subject_made(claim, ClippedMean), AuditBudget(quick=True))
     if made_by is Averaged:
-        with pytest.raises(InputError, match="let query be a sum over rows, or say adds_up = False"):
+        with pytest.raises(InputError, match="let its query be a sum over rows"):
             release.rehearsed(due, proved, certificate)
     else:
         release.rehearsed(due, proved, certificate)
@@ -243,17 +246,27 @@ def test_a_cluster_whose_workers_are_killed_finds_the_same_totals(tmp_path, clus
     os.kill(workers[0], signal.SIGKILL)
     there = asked(claim, Work(1, 12, tmp_path / "w", cluster.scheduler_address))
     assert (there.sums.tolist(), there.units) == (here.sums.tolist(), here.units)
-    again = asked(claim, Work(1, 12, tmp_path / "w"))  # nothing is left to do
+    os.kill(cluster.workers[1].process.pid, signal.SIGKILL)
+    again = asked(claim, Work(1, 12, tmp_path / "w", cluster.scheduler_address))  # nothing is left to do
     assert again.sums.tolist() == here.sums.tolist()
+    with pytest.raises(InputError, match="the manifest is of another engine"):  # the certificate names it
+        asked(claim, Work(1, 12, tmp_path / "w"))
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_a_worker_of_another_version_is_refused(tmp_path, cluster, monkeypatch):
+@pytest.mark.parametrize("what", ["claim", "data", "code"])
+def test_a_worker_with_another_claim_or_table_or_code_is_refused(tmp_path, cluster, monkeypatch, what):
     table(tmp_path)
-    monkeypatch.setattr(table_parts, "digest_of_code", lambda _: "another")
-    with pytest.raises(InputError, match="a worker has other code than this program"):
-        asked(claimed(tmp_path), Work(1, 2, None, cluster.scheduler_address))
+    claim = claimed(tmp_path)
+    if what == "claim":
+        claim.path.write_text(claim.path.read_text().replace("max_rows = 2", "max_rows = 900"))
+    elif what == "data":
+        monkeypatch.setattr(table_parts, "digest_of_data", lambda _: "another")
+    else:
+        monkeypatch.setattr(table_parts, "digest_of_code", lambda _: "another")
+    with pytest.raises(InputError, match=f"a worker has another {what} than this program"):
+        asked(claim, Work(1, 2, None, cluster.scheduler_address))
 
 
 @pytest.mark.slow

@@ -143,7 +143,7 @@ def test_twins_are_caught(tmp_path, monkeypatch):
     person = [("a", 0.0, 9.0, "a")] * 8
     assert moved(tmp_path, [], person, 3) == 18
     with monkeypatch.context() as broken:
-        broken.setattr(totals, "_part_of", lambda keys, parts: np.arange(len(keys)) % parts)
+        broken.setattr(totals, "_part_of", lambda keys, part: np.arange(len(keys)) % part.of)
         assert moved(tmp_path, [], person, 3) > 18
     with monkeypatch.context() as broken:
         broken.setattr(Persons, "keep", lambda _, keys: np.ones(len(keys), dtype=bool))
