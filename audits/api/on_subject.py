@@ -4,6 +4,8 @@ import math
 from fractions import Fraction
 from typing import Any
 
+from msgspec import to_builtins
+
 from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity
 from audits.attack.membership_guessing import plan_known_guess
 from audits.attack.power import judged
@@ -11,7 +13,7 @@ from audits.attack.runs import Progress
 from audits.attack.thresholds import plan_known_threshold
 from audits.attack.white_box import Attacked, Target, attack, attack_early
 from audits.certificate import release
-from audits.certificate.document import seal
+from audits.certificate.document import seal, unsealed
 from audits.certificate.make import AuditBudget, certify, example_tables
 from audits.certificate.policy import read_policy, violations
 from audits.claim import AuditPlan, Claim, read_claim
@@ -50,7 +52,7 @@ def certify_subject(
     wrong = broken(certificate.verdict)
     if run is not None and proved is not None and certificate.verdict == "CERTIFIED" and not wrong:
         return CertifyResult(*release.make(run, proved, certificate))
-    return CertifyResult(seal(certificate.as_json()), broken=wrong)
+    return CertifyResult(seal(unsealed(certificate)), broken=wrong)
 
 
 # ------------------------------------------------------------------ audit
@@ -182,7 +184,7 @@ def declared_answer(question: Sensitivity, subject: Subject) -> dict[str, Any]:
         "right": shows.get("right"),
         "examples": worst.examples,
         "rounding": None,
-        "hypotheses": [each.as_json() for each in found],
+        "hypotheses": [to_builtins(each.as_entry()) for each in found],
     }
 
 

@@ -3,12 +3,14 @@
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from importlib import metadata
 from typing import Any
+
+from msgspec import UNSET, convert, to_builtins
 
 import dpaccount
 from audits.attack.thresholds import CountedBound, LowerBound
@@ -20,10 +22,24 @@ from dpaccount.documents import canonical
 from dpaccount.exact import Enclosure, shown
 from dpaccount.noise.proved import Proved
 from dpaccount.proof.search import lower_end
+from dpaccount.schemas.certificate import (
+    AttackedPair,
+    AuditedPoint,
+    AuditResult,
+    DerivationStep,
+    DescribedSubject,
+    Draft,
+    Ends,
+    ProvedGuarantee,
+    ProvedPoint,
+    Refuted,
+    StatedGuarantee,
+    TestedHypothesis,
+    Verdict,
+)
+from dpaccount.schemas.claim import ClaimFile
 from mechanisms.subject import Subject
 from mechanisms.table.user_level import named
-
-SCHEMA = "dpaccount/certificate/1"
 
 
 def environment() -> dict[str, str]:
@@ -38,32 +54,43 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """A verdict with its reasons: the parts of the document, in its order.
+def draft(
+    claim: Claim,
+    subject: DescribedSubject,
+    found: tuple[Verdict, Refuted],
+    proved: ProvedGuarantee,
+    report: "AuditReport | None",
+    *,
+    evidence: Sequence[TestedHypothesis] = (),
+    hazards: Sequence[str] = (),
+) -> Draft:
+    """Return the certificate of today, on this machine; `found` are the verdict and what is refuted.
 
-    `hazards` are what the runs showed of the code's limits; the document has those that the checker asks for
-    before them.
+    `hazards` are what the runs showed of the code's limits; `unsealed` puts those before them that the
+    checker asks for.
     """
+    verdict, refutes = found
+    return Draft(
+        verdict=verdict,
+        refutes=refutes,
+        claim=convert(claim.written, ClaimFile),
+        subject=subject,
+        guarantee=convert({"delta": 0, **claim.written["guarantee"]}, StatedGuarantee),
+        proved=proved,
+        sensitivity=list(evidence),
+        audit=None if report is None else report.result(),
+        release=None,
+        releasable=verdict == "CERTIFIED",
+        hazards=list(hazards),
+        environment=environment(),
+        created=now(),
+    )
 
-    verdict: str
-    refutes: str | None
-    claim: dict[str, Any]
-    subject: dict[str, Any]
-    guarantee: dict[str, Any]
-    proved: dict[str, Any]
-    sensitivity: list[dict[str, object]]
-    audit: dict[str, Any] | None
-    release: dict[str, Any] | None = None
-    releasable: bool = False
-    hazards: tuple[str, ...] = ()
-    environment: dict[str, str] = field(default_factory=environment)
-    created: str = field(default_factory=now)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the document without its seal."""
-        document = {"schema": SCHEMA, **{each.name: getattr(self, each.name) for each in fields(self)}}
-        return {**document, "hazards": [*checker.hazards_of(document), *self.hazards]}
+def unsealed(certificate: Draft) -> dict[str, Any]:
+    """Return a certificate's document without its seal."""
+    document = to_builtins(certificate, enc_hook=lambda value: json.loads(json.dumps(value)))  # np.float64
+    return {**document, "hazards": [*checker.hazards_of(document), *certificate.hazards]}
 
 
 def seal(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,20 +124,14 @@ def refused_by_checker(document: Mapping[str, Any]) -> str | None:
 # ------------------------------------------------------------------ its parts
 
 
-def describe_subject(claim: Claim, subject: Subject) -> dict[str, Any]:
+def describe_subject(claim: Claim, subject: Subject) -> DescribedSubject:
     """Return a certificate's description of the subject: name, source, status, all parameters."""
     made_by = type(named(subject))
     values = {name: _plain(value) for name, value in catalogue.values_of(subject).items()}
     if claim.table is not None:  # what it reads of the table is the claim's word
         values |= claim.written["subject"].get("parameters", {})
-    return {
-        "name": catalogue.name_of(made_by),
-        "use": claim.use,
-        "source": made_by.source,
-        "status": made_by.status,
-        "parameters": values,
-        "code": sources.digest_of_code(made_by),
-    }
+    name, code = catalogue.name_of(made_by), sources.digest_of_code(made_by)
+    return DescribedSubject(name, claim.use, made_by.source, made_by.status, values, code)
 
 
 def _plain(value: object) -> object:
@@ -120,28 +141,21 @@ def _plain(value: object) -> object:
     return shown(value) if isinstance(value, Fraction) else value
 
 
-def describe_proof(proved: Proved | None, reason: str | None) -> dict[str, Any]:
+def describe_proof(proved: Proved | None, reason: str | None) -> ProvedGuarantee:
     """Return the proved point and its derivation, or the `reason` for their absence."""
-    if proved is None:
-        return {"epsilon": None, "delta": None, "tight": None, "derivation": [], "reason": reason}
-    return {**_point(proved), "tight": None, "reason": None}
+    point = ProvedPoint(None, None, []) if proved is None else describe_point(proved)
+    return ProvedGuarantee(point.epsilon, point.delta, point.derivation, None, reason)
 
 
-def describe_replaced(claim: Claim, proved: Proved | None, replaced: Proved | None) -> dict[str, Any]:
-    """Return what is proved of a replaced row, beside what is proved of one that moves by a radius."""
-    if claim.guarantee.radius is None or proved is None:
-        return {}
-    return {"replace_one": None if replaced is None else _point(replaced)}
-
-
-def _point(proved: Proved) -> dict[str, Any]:
+def describe_point(proved: Proved) -> ProvedPoint:
+    """Return the proved point and its derivation."""
     epsilon, delta = proved.point
     near = float(delta)
-    return {
-        "epsilon": Enclosure(lower_end(proved.theorem), epsilon).as_json(),
-        "delta": near if Fraction(repr(near)) == delta else shown(delta),
-        "derivation": proved.steps,
-    }
+    return ProvedPoint(
+        convert(Enclosure(lower_end(proved.theorem), epsilon).as_json(), Ends),
+        near if Fraction(repr(near)) == delta else shown(delta),
+        convert(proved.steps, list[DerivationStep]),
+    )
 
 
 @dataclass(frozen=True)
@@ -164,36 +178,36 @@ class AuditReport:
         """Return what the attack refutes: ``claim``, ``proof``, both or nothing."""
         return {target.of for target, reached in self.results if reached.epsilon_lower > target.limit}
 
-    def as_json(self) -> dict[str, Any]:
+    def result(self) -> AuditResult:
         """Return the `audit` of a certificate."""
-        points = [point_json(target, reached, self.score) for target, reached in self.results]
-        return {
-            "attack": self.attack,
-            "trials": self.trials,
-            "quick": self.quick,
-            "confidence": shown(self.confidence),
-            "epsilon_lower": points[0]["epsilon_lower"],
-            **({} if self.distance is None else {"distance": self.distance}),
-            "points": points,
-            "witness": self.witness,
-        }
+        points = [audited(target, reached, self.score) for target, reached in self.results]
+        return AuditResult(
+            attack=self.attack,
+            trials=self.trials,
+            quick=self.quick,
+            confidence=shown(self.confidence),
+            epsilon_lower=points[0].epsilon_lower,
+            distance=UNSET if self.distance is None else self.distance,
+            points=points,
+            witness=convert(self.witness, AttackedPair),
+        )
 
 
-def point_json(target: Target, reached: LowerBound, score: str) -> dict[str, Any]:
+def audited(target: Target, reached: LowerBound, score: str) -> AuditedPoint:
     """Return an audited point as in certificates, for the checker to recompute."""
     if not isinstance(reached, CountedBound):
         raise TypeError("a certificate holds counts of one event")
-    return {
-        "of": target.of,
-        "limit": shown(target.limit),
-        "delta": shown(reached.delta),
-        "epsilon_lower": reached.epsilon_lower,
-        "hits": reached.hits,
-        "runs": reached.runs,
-        "alarms": reached.alarms,
-        "other_runs": reached.other_runs,
-        "risk": shown(reached.risk),
-        "power": reached.power,
-        "false_alarm": reached.false_alarm,
-        "event": f"{score}: {reached.said()}",
-    }
+    return AuditedPoint(
+        of=target.of,
+        limit=shown(target.limit),
+        delta=shown(reached.delta),
+        epsilon_lower=reached.epsilon_lower,
+        hits=reached.hits,
+        runs=reached.runs,
+        alarms=reached.alarms,
+        other_runs=reached.other_runs,
+        risk=shown(reached.risk),
+        power=reached.power,
+        false_alarm=reached.false_alarm,
+        event=f"{score}: {reached.said()}",
+    )

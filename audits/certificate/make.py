@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from audits.attack.runs import Progress, silent
 from audits.attack.white_box import Attacked, attack, targets
-from audits.certificate.document import AuditReport, Certificate, describe_subject, refused_by_checker
+from audits.certificate.document import AuditReport, describe_subject, refused_by_checker, unsealed
 from audits.certificate.release import digest, rows_of
 from audits.certificate.verdict import accepted, certificate_of, untested
 from audits.claim import Claim
@@ -18,6 +18,7 @@ from dpaccount.errors import InputError, RuleError
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import Theorem, View
 from dpaccount.relation import radius_of
+from dpaccount.schemas.certificate import Draft
 from mechanisms.subject import Rows, Subject
 from mechanisms.table.user_level import named
 
@@ -39,7 +40,7 @@ class AuditBudget:
 
 def certify(
     claim: Claim, subject: Subject, effort: AuditBudget, progress: Progress = silent
-) -> tuple[Certificate, Proved | None]:
+) -> tuple[Draft, Proved | None]:
     """Return the certificate, without any real data, and what it rests on (None: no proof).
 
     The same claim, code and seed give the same verdict and numbers.
@@ -60,7 +61,7 @@ def certify(
     described = describe_subject(claim, subject)
     beside = _replaced(claim, subject)
     certificate = certificate_of(claim, described, proved, None, evidence, report, notes, beside)
-    refusal = refused_by_checker(certificate.as_json())
+    refusal = refused_by_checker(unsealed(certificate))
     if refusal is None:
         return certificate, proved
     # a proof counts only if the checker confirms it

@@ -7,16 +7,19 @@ column space but for rounding; Z of a neighbour, in which one row moves by the r
 from fractions import Fraction
 
 import numpy as np
+from msgspec import convert
+from msgspec.structs import replace as changed
 from numpy.typing import NDArray
 
-from audits.attack.thresholds import CountedBound, clopper_pearson
+from audits.attack.thresholds import clopper_pearson
 from audits.attack.white_box import Target
-from audits.certificate.document import AuditReport, Certificate, describe_proof, describe_subject
+from audits.certificate.document import AuditReport, describe_proof, describe_subject, draft
 from audits.claim import Claim
 from bandits.papers.kharkovskii.po_curator import PoCurator
 from bandits.papers.kharkovskii.published import lifted, width
 from dpaccount.proof import assume_event, refute
 from dpaccount.proof.derivation import write
+from dpaccount.schemas.certificate import DerivationStep, Draft, Refuted, Verdict
 
 Floats = NDArray[np.float64]
 RUNS = 500  #: on either side: ε is at least 4.9 then, if all are told apart
@@ -29,7 +32,7 @@ REASON = (
 UNSOUND = "What was written protects nobody: whoever holds it tells neighbouring data apart for certain."
 
 
-def refuted(claim: Claim, subject: PoCurator) -> Certificate:
+def refuted(claim: Claim, subject: PoCurator) -> Draft:
     """Return the certificate of Algorithm 1 at the claim's ε, δ, n, d and r, not yet sealed."""
     claim.check_in_force()
     promise, confidence = claim.guarantee, claim.audit.confidence
@@ -46,29 +49,21 @@ def refuted(claim: Claim, subject: PoCurator) -> Certificate:
         results=((Target("claim", promise.epsilon, promise.delta), bound),),
         witness=_witness(subject, held, out),
     )
-    return Certificate(
-        verdict="REFUTED" if beaten else "UNPROVEN",
-        refutes="claim" if beaten else None,
-        claim=claim.written,
-        subject=describe_subject(claim, subject),
-        guarantee={"delta": 0, **claim.written["guarantee"]},
-        proved={**describe_proof(None, REASON), **_refutation(claim, bound)},
-        sensitivity=[],
-        audit=report.as_json(),
-        hazards=(UNSOUND,),
-    )
+    proved = describe_proof(None, REASON)
+    if apart:
+        proved = changed(proved, refutation=_refutation(claim))
+    found: tuple[Verdict, Refuted] = ("REFUTED", "claim") if beaten else ("UNPROVEN", None)
+    return draft(claim, describe_subject(claim, subject), found, proved, report, hazards=(UNSOUND,))
 
 
-def _refutation(claim: Claim, bound: CountedBound) -> dict[str, object]:
+def _refutation(claim: Claim) -> list[DerivationStep]:
     """Return the derivation that Z lies in the first data's space for certain, and in the neighbour's never.
 
     Only if every run showed it: a run that did not would be a fault of the test.
     """
-    if (bound.hits, bound.alarms) != (bound.runs, 0):
-        return {}
     promise = claim.guarantee
     event = assume_event("po-curator", Fraction(1), Fraction(0), promise.neighbours, EVENT, promise.model)
-    return {"refutation": write(refute(event, promise.epsilon, promise.delta))}
+    return convert(write(refute(event, promise.epsilon, promise.delta)), list[DerivationStep])
 
 
 def _witness(subject: PoCurator, held: Floats, out: Floats) -> dict[str, object]:

@@ -2,47 +2,45 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+
+from msgspec.structs import replace as changed
 
 from audits.attack.power import power_of
 from audits.attack.white_box import Attacked
-from audits.certificate.document import AuditReport, Certificate, describe_proof, describe_replaced
+from audits.certificate.document import AuditReport, describe_point, describe_proof, draft
 from audits.claim import Claim
 from audits.hypothesis_tests.evidence import Evidence
 from dpaccount.exact import shown, to_digits
 from dpaccount.noise.proved import Proved
+from dpaccount.schemas.certificate import DescribedSubject, Draft, Refuted, Verdict
 
 
 def certificate_of(
     claim: Claim,
-    subject: dict[str, Any],
+    subject: DescribedSubject,
     proved: Proved | None,
     reason: str | None,
     evidence: Sequence[Evidence] = (),
     report: AuditReport | None = None,
     notes: Sequence[str] = (),
     replaced: Proved | None = None,
-) -> Certificate:
-    """Return the unsealed certificate of a described subject; `reason`: why there is no proof."""
-    verdict, refutes = verdict_of(claim, proved, evidence, report)
-    written = claim.written
-    return Certificate(
-        verdict=verdict,
-        refutes=refutes,
-        claim=written,
-        subject=subject,
-        guarantee={"delta": 0, **written["guarantee"]},
-        proved={**describe_proof(proved, reason), **describe_replaced(claim, proved, replaced)},
-        sensitivity=[entry.as_json() for entry in evidence],
-        audit=None if report is None else report.as_json(),
-        releasable=verdict == "CERTIFIED",
-        hazards=tuple(notes),
-    )
+) -> Draft:
+    """Return the unsealed certificate of a described subject; `reason`: why there is no proof.
+
+    `replaced` is what is proved of a replaced row, beside one that moves by a radius.
+    """
+    described = describe_proof(proved, reason)
+    if claim.guarantee.radius is not None and proved is not None:
+        beside = None if replaced is None else describe_point(replaced)
+        described = changed(described, replace_one=beside)
+    found = verdict_of(claim, proved, evidence, report)
+    entries = [entry.as_entry() for entry in evidence]
+    return draft(claim, subject, found, described, report, evidence=entries, hazards=notes)
 
 
 def verdict_of(
     claim: Claim, proved: Proved | None, evidence: Sequence[Evidence], report: AuditReport | None
-) -> tuple[str, str | None]:
+) -> tuple[Verdict, Refuted]:
     """Return (verdict, what is refuted): the rules of a certificate, as the checker applies them."""
     beaten = set() if report is None else report.refuted()
     if any(entry.status == "refuted" for entry in evidence):

@@ -3,11 +3,14 @@
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from msgspec import convert
+
 from audits.datasets.bases import Pair
 from audits.hypothesis_tests.replay import Run
 from audits.hypothesis_tests.smoke_test import NO_VALUE
 from dpaccount.errors import InputError
 from dpaccount.proof.derivation import Hypothesis
+from dpaccount.schemas.certificate import ShownPair, Status, TestedHypothesis
 from mechanisms.subject import Rows, Subject
 
 IN_PLACE = "The code writes to the data that it is given; every run gets a copy, so nothing of it stays."
@@ -24,7 +27,7 @@ class Evidence:
     hypothesis: Hypothesis
     bound: str
     relation: str
-    status: str
+    status: Status
     examples: int
     worst: str
     counterexample: dict[str, object] | None
@@ -35,21 +38,21 @@ class Evidence:
         """Return what a claim calls the hypothesis when it accepts it."""
         return f"{self.hypothesis.rule} {self.hypothesis.query}"
 
-    def as_json(self) -> dict[str, object]:
+    def as_entry(self) -> TestedHypothesis:
         """Return the entry of a certificate's `sensitivity`."""
-        return {
-            "rule": self.hypothesis.rule,
-            "query": self.hypothesis.query,
-            "step": self.hypothesis.digest,
-            "value": self.bound,
-            "relation": self.relation,
-            "status": self.status,
-            "test": self.hypothesis.because,
-            "examples": self.examples,
-            "worst": self.worst,
-            "counterexample": self.counterexample,
-            "source": self.source,
-        }
+        return TestedHypothesis(
+            rule=self.hypothesis.rule,
+            query=self.hypothesis.query,
+            step=self.hypothesis.digest,
+            value=self.bound,
+            relation=self.relation,
+            status=self.status,
+            test=self.hypothesis.because,
+            examples=self.examples,
+            worst=self.worst,
+            counterexample=convert(self.counterexample, ShownPair | None),
+            source=self.source,
+        )
 
 
 @dataclass(frozen=True)

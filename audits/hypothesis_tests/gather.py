@@ -27,6 +27,7 @@ from audits.subjects.code_constants import landmarks
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.relation import adjacency
+from dpaccount.schemas.certificate import Status
 from mechanisms.subject import Rows, Subject
 from mechanisms.table.contribution_bounding import bounded
 from mechanisms.table.user_level import ByPerson
@@ -71,8 +72,8 @@ def gather(
             judged.append(by_step[each.digest])
             continue
         count, worst, failing = bounding(subject, examples=examples, seed=seed)
-        bound, idle = check_of(proved, each)[1], "tested" if worst else "untested"
-        status = idle if failing is None else "refuted"
+        bound = check_of(proved, each)[1]
+        status: Status = "refuted" if failing is not None else "tested" if worst else "untested"
         digest = digest_of_files(files)
         judged.append(Evidence(each, bound, subject.relation, status, count, str(worst), failing, digest))
     check_imports()

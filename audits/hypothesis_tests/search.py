@@ -32,6 +32,7 @@ from audits.subjects.code_constants import Landmarks, landmarks
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.relation import REPLACE_ONE, radius_of
+from dpaccount.schemas.certificate import Status
 from mechanisms.subject import Domain, Rows, Subject
 
 EXAMPLES = 200  #: Hypothesis examples for every hypothesis of a proof
@@ -85,7 +86,7 @@ def gather(
             if seen.raised:
                 failing["wrong"] = f"{failing['wrong']} ({seen.raised} of {seen.count} runs fail)"
         idle = check is untested or (worst == 0 and each.rule != "assume_view" and may_move(proved, each))
-        status = "refuted" if failing is not None else "untested" if idle else "tested"
+        status: Status = "refuted" if failing is not None else "untested" if idle else "tested"
         found.append(Evidence(each, bound, relation, status, seen.count, str(worst), failing, source))
     return found, seen.suspect()
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from audits.certificate import release
-from audits.certificate.document import describe_subject, seal
+from audits.certificate.document import describe_subject, seal, unsealed
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import claim_at
 from audits.subjects.catalogue import find, on_table, subject_of
@@ -73,7 +73,7 @@ def test_verdict_digest_and_release_are_the_same_in_every_order(tmp_path, use, r
         certificate, proved = certify(claim, subject, AuditBudget(quick=True))
         assert certificate.verdict == "CERTIFIED"
         certificate = replace(certificate, created="2026-01-01T00:00:00Z")
-        sealed.add(seal(certificate.as_json())["digest"])
+        sealed.add(seal(unsealed(certificate))["digest"])
         due = release.prepare(claim, subject)
         run = release.settle(due, again=False)
         assert (run.kept is None) == (seed == 0)
