@@ -17,7 +17,7 @@ from audits.attack.black_box import Attempt, attack
 from audits.attack.pair_search import Stuck
 from audits.attack.runs import Challenge, Progress
 from audits.attack.white_box import Target
-from audits.certificate.document import AuditReport, refused_by_checker, seal, unsealed
+from audits.certificate.document import audited, refused_by_checker, seal, unsealed
 from audits.certificate.policy import read_policy, violations
 from audits.certificate.verdict import certificate_of
 from audits.claim import Claim, read_claim
@@ -33,7 +33,7 @@ from audits.subjects.broken.table import function_named
 from audits.subjects.code import Code, code_of
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError, RuleError
 from dpaccount.exact import shown, to_digits
-from dpaccount.schemas.certificate import DescribedSubject, Draft
+from dpaccount.schemas.certificate import AttackedPair, AuditResult, DescribedSubject, Draft
 
 NO_PROOF = (
     "a plain function has no proof; prove its query with `dpaccount sensitivity --prove` and use a mechanism"
@@ -91,7 +91,7 @@ def _attacked(crew: Crew, claim: Claim, question: Certify, progress: Progress) -
 
 
 def _unproved(
-    claim: Claim, code: Code, reason: str, report: AuditReport | None = None, findings: tuple[str, ...] = ()
+    claim: Claim, code: Code, reason: str, report: AuditResult | None = None, findings: tuple[str, ...] = ()
 ) -> Draft:
     """Return the certificate of code without a proof: attack, findings, and the `reason`."""
     notes = [f"Finding: {said}." for said in findings]
@@ -112,15 +112,16 @@ def _described_code(claim: Claim, code: Code) -> DescribedSubject:
     )
 
 
-def _report(question: Audit, found: Attempt, data: Described, *, quick: bool) -> AuditReport:
-    return AuditReport(
+def _report(question: Audit, found: Attempt, data: Described, *, quick: bool) -> AuditResult:
+    target = Target("claim", question.epsilon, question.delta)
+    return AuditResult(
         attack="black box: a learned score of the results, Clopper-Pearson",
-        score=found.score,
         trials=found.runs,
         quick=quick,
-        confidence=question.plan.confidence,
-        results=((Target("claim", question.epsilon, question.delta), found.reached),),
-        witness=witness(found, data.shape),
+        confidence=shown(question.plan.confidence),
+        epsilon_lower=found.reached.epsilon_lower,
+        points=audited([(target, found.reached)], found.score),
+        witness=msgspec.convert(witness(found, data.shape), AttackedPair),
     )
 
 

@@ -3,14 +3,13 @@
 import hashlib
 import json
 import platform
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from importlib import metadata
 from typing import Any
 
-from msgspec import UNSET, convert, to_builtins
+from msgspec import convert, to_builtins
 
 import dpaccount
 from audits.attack.thresholds import CountedBound, LowerBound
@@ -23,18 +22,17 @@ from dpaccount.exact import Enclosure, shown
 from dpaccount.noise.proved import Proved
 from dpaccount.proof.search import lower_end
 from dpaccount.schemas.certificate import (
-    AttackedPair,
     AuditedPoint,
     AuditResult,
     DerivationStep,
     DescribedSubject,
     Draft,
     Ends,
+    Evidence,
     ProvedGuarantee,
     ProvedPoint,
     Refuted,
     StatedGuarantee,
-    TestedHypothesis,
     Verdict,
 )
 from dpaccount.schemas.claim import ClaimFile
@@ -59,9 +57,9 @@ def draft(
     subject: DescribedSubject,
     found: tuple[Verdict, Refuted],
     proved: ProvedGuarantee,
-    report: "AuditReport | None",
+    audit: AuditResult | None,
     *,
-    evidence: Sequence[TestedHypothesis] = (),
+    evidence: Sequence[Evidence] = (),
     hazards: Sequence[str] = (),
 ) -> Draft:
     """Return the certificate of today, on this machine; `found` are the verdict and what is refuted.
@@ -78,7 +76,7 @@ def draft(
         guarantee=convert({"delta": 0, **claim.written["guarantee"]}, StatedGuarantee),
         proved=proved,
         sensitivity=list(evidence),
-        audit=None if report is None else report.result(),
+        audit=audit,
         release=None,
         releasable=verdict == "CERTIFIED",
         hazards=list(hazards),
@@ -158,43 +156,12 @@ def describe_point(proved: Proved) -> ProvedPoint:
     )
 
 
-@dataclass(frozen=True)
-class AuditReport:
-    """An attack as a certificate reports it: the points that it tested, and the pair that it ran on.
-
-    `distance` is that of the pair, where the noise on it is known.
-    """
-
-    attack: str
-    score: str
-    trials: int
-    quick: bool
-    confidence: Fraction
-    results: tuple[tuple[Target, LowerBound], ...]
-    witness: dict[str, object]
-    distance: float | None = None
-
-    def refuted(self) -> set[str]:
-        """Return what the attack refutes: ``claim``, ``proof``, both or nothing."""
-        return {target.of for target, reached in self.results if reached.epsilon_lower > target.limit}
-
-    def result(self) -> AuditResult:
-        """Return the `audit` of a certificate."""
-        points = [audited(target, reached, self.score) for target, reached in self.results]
-        return AuditResult(
-            attack=self.attack,
-            trials=self.trials,
-            quick=self.quick,
-            confidence=shown(self.confidence),
-            epsilon_lower=points[0].epsilon_lower,
-            distance=UNSET if self.distance is None else self.distance,
-            points=points,
-            witness=convert(self.witness, AttackedPair),
-        )
+def audited(results: Iterable[tuple[Target, LowerBound]], score: str) -> list[AuditedPoint]:
+    """Return the points of an attack as in certificates, for the checker to recompute."""
+    return [_audited(target, reached, score) for target, reached in results]
 
 
-def audited(target: Target, reached: LowerBound, score: str) -> AuditedPoint:
-    """Return an audited point as in certificates, for the checker to recompute."""
+def _audited(target: Target, reached: LowerBound, score: str) -> AuditedPoint:
     if not isinstance(reached, CountedBound):
         raise TypeError("a certificate holds counts of one event")
     return AuditedPoint(

@@ -2,23 +2,26 @@
 
 from dataclasses import dataclass
 
+from msgspec import convert
+
 from audits.attack.runs import Progress, silent
 from audits.attack.white_box import Attacked, attack, targets
-from audits.certificate.document import AuditReport, describe_subject, refused_by_checker, unsealed
+from audits.certificate.document import audited, describe_subject, refused_by_checker, unsealed
 from audits.certificate.release import digest, rows_of
 from audits.certificate.verdict import accepted, certificate_of, untested
 from audits.claim import Claim
-from audits.hypothesis_tests.evidence import Evidence, WorstPair, describe
+from audits.hypothesis_tests.evidence import WorstPair, describe
 from audits.hypothesis_tests.gather import gather
 from audits.hypothesis_tests.search import EXAMPLES
 from audits.hypothesis_tests.smoke_test import check_size, runs_at_all
 from audits.sandbox.closed import opened
 from audits.subjects import catalogue, sources
 from dpaccount.errors import InputError, RuleError
+from dpaccount.exact import shown
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import Theorem, View
 from dpaccount.relation import radius_of
-from dpaccount.schemas.certificate import Draft
+from dpaccount.schemas.certificate import AttackedPair, AuditResult, Draft, Evidence
 from mechanisms.subject import Rows, Subject
 from mechanisms.table.user_level import named
 
@@ -183,15 +186,17 @@ def _attacked(
     )
 
 
-def _report(claim: Claim, outcome: Attacked, effort: AuditBudget) -> AuditReport:
+def _report(claim: Claim, outcome: Attacked, effort: AuditBudget) -> AuditResult:
     suspect = outcome.suspect
-    return AuditReport(
+    points = audited(outcome.results, "log-likelihood ratio")
+    pair = describe(suspect.pair, suspect.coins, "the neighbouring pair under attack")
+    return AuditResult(
         attack="white-box log-likelihood ratio of the releases of the running code, Clopper-Pearson",
-        score="log-likelihood ratio",
         trials=2 * outcome.trials,
         quick=effort.quick,
-        confidence=claim.audit.confidence,
-        results=outcome.results,
-        witness=describe(suspect.pair, suspect.coins, "the neighbouring pair under attack"),
+        confidence=shown(claim.audit.confidence),
+        epsilon_lower=points[0].epsilon_lower,
         distance=suspect.distance,
+        points=points,
+        witness=convert(pair, AttackedPair, from_attributes=True),
     )

@@ -13,18 +13,20 @@ from numpy.typing import NDArray
 
 from audits.attack.thresholds import clopper_pearson
 from audits.attack.white_box import Target
-from audits.certificate.document import AuditReport, describe_proof, describe_subject, draft
+from audits.certificate.document import audited, describe_proof, describe_subject, draft
 from audits.claim import Claim
 from bandits.papers.kharkovskii.po_curator import PoCurator
 from bandits.papers.kharkovskii.published import lifted, width
+from dpaccount.exact import shown
 from dpaccount.proof import assume_event, refute
 from dpaccount.proof.derivation import write
-from dpaccount.schemas.certificate import DerivationStep, Draft, Refuted, Verdict
+from dpaccount.schemas.certificate import AttackedPair, AuditResult, DerivationStep, Draft, Refuted, Verdict
 
 Floats = NDArray[np.float64]
 RUNS = 500  #: on either side: ε is at least 4.9 then, if all are told apart
 MIN_DIGITS_INSIDE = 9.0  #: −log₁₀ of the share outside the column space, above which Z counts as inside
 EVENT = "Z lies in the column space of the first data: those are centred and of full rank, n >= d + 2"
+SCORE = "-log10 of the share of Z outside that space"
 REASON = (
     "Theorem 1 of Kharkovskii et al. 2020 is false where n >= d + 2: Z lies in the column space of the"
     " centred data, which a neighbour moves"
@@ -40,13 +42,14 @@ def refuted(claim: Claim, subject: PoCurator) -> Draft:
     bound = clopper_pearson(held, out, MIN_DIGITS_INSIDE, promise.delta, 1 - confidence, "left")
     apart = (bound.hits, bound.alarms) == (bound.runs, 0)
     beaten = apart or bound.epsilon_lower > promise.epsilon
-    report = AuditReport(
+    points = audited([(Target("claim", promise.epsilon, promise.delta), bound)], SCORE)
+    report = AuditResult(
         attack="does Z lie in the column space of the first data? on made-up rows of the same n, d and r",
-        score="-log10 of the share of Z outside that space",
         trials=2 * RUNS,
         quick=False,
-        confidence=confidence,
-        results=((Target("claim", promise.epsilon, promise.delta), bound),),
+        confidence=shown(confidence),
+        epsilon_lower=bound.epsilon_lower,
+        points=points,
         witness=_witness(subject, held, out),
     )
     proved = describe_proof(None, REASON)
@@ -66,10 +69,10 @@ def _refutation(claim: Claim) -> list[DerivationStep]:
     return convert(write(refute(event, promise.epsilon, promise.delta)), list[DerivationStep])
 
 
-def _witness(subject: PoCurator, held: Floats, out: Floats) -> dict[str, object]:
+def _witness(subject: PoCurator, held: Floats, out: Floats) -> AttackedPair:
     said = f"made-up rows ({subject.rows} of {subject.columns} numbers); row 0 moves by {subject.unit}"
     shares = f"outside: at most {10.0 ** -held.min():.2g} of Z, and at least {10.0 ** -out.max():.2g}"
-    return {"base": said, "unit": 0, "findings": [shares, REASON]}
+    return AttackedPair(base=said, unit=0, findings=[shares, REASON])
 
 
 def _scores(subject: PoCurator, point: tuple[float, float], seed: int) -> tuple[Floats, Floats]:

@@ -1,18 +1,16 @@
 """Combines proof, evidence and attack into a verdict and a certificate."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
 from audits.attack.power import power_of
 from audits.attack.white_box import Attacked
-from audits.certificate.document import AuditReport, describe_point, describe_proof, draft
+from audits.certificate.document import describe_point, describe_proof, draft
 from audits.claim import Claim
-from audits.hypothesis_tests.evidence import Evidence
 from dpaccount.exact import shown, to_digits
 from dpaccount.noise.proved import Proved
-from dpaccount.schemas.certificate import DescribedSubject, Draft, Refuted, Verdict
+from dpaccount.schemas.certificate import AuditResult, DescribedSubject, Draft, Evidence, Refuted, Verdict
 
 
 def certificate_of(
@@ -21,7 +19,7 @@ def certificate_of(
     proved: Proved | None,
     reason: str | None,
     evidence: Sequence[Evidence] = (),
-    report: AuditReport | None = None,
+    report: AuditResult | None = None,
     notes: Sequence[str] = (),
     replaced: Proved | None = None,
 ) -> Draft:
@@ -34,18 +32,18 @@ def certificate_of(
         beside = None if replaced is None else describe_point(replaced)
         described = changed(described, replace_one=beside)
     found = verdict_of(claim, proved, evidence, report)
-    entries = [entry.as_entry() for entry in evidence]
-    return draft(claim, subject, found, described, report, evidence=entries, hazards=notes)
+    return draft(claim, subject, found, described, report, evidence=evidence, hazards=notes)
 
 
 def verdict_of(
-    claim: Claim, proved: Proved | None, evidence: Sequence[Evidence], report: AuditReport | None
+    claim: Claim, proved: Proved | None, evidence: Sequence[Evidence], report: AuditResult | None
 ) -> tuple[Verdict, Refuted]:
     """Return (verdict, what is refuted): the rules of a certificate, as the checker applies them."""
-    beaten = set() if report is None else report.refuted()
+    beaten: set[Refuted] = set() if report is None else {point.of for point in report.points if point.beaten}
     if any(entry.status == "refuted" for entry in evidence):
         beaten.add("hypothesis")
-    for kind in ("claim", "proof", "hypothesis"):
+    kinds: tuple[Refuted, ...] = ("claim", "proof", "hypothesis")
+    for kind in kinds:
         if kind in beaten:
             return "REFUTED", kind
     if proved is None:
@@ -61,7 +59,7 @@ def verdict_of(
 def accepted(entry: Evidence, claim: Claim) -> Evidence:
     """Return the entry, marked accepted if it has no test and the claim takes it on trust."""
     trusted = entry.status == "untested" and entry.name in claim.accepted
-    return replace(entry, status="accepted") if trusted else entry
+    return changed(entry, status="accepted") if trusted else entry
 
 
 def untested(outcome: Attacked | None) -> list[str]:

@@ -3,22 +3,14 @@
 The checker has a reader of its own (`checker.certificate.shapes`), on which the verdict of a reader rests.
 """
 
+from fractions import Fraction
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, field
 
 from dpaccount.relation import Observer
-from dpaccount.schemas.claim import ClaimFile
-from dpaccount.schemas.fields import (
-    Absent,
-    Closed,
-    Count,
-    Digest,
-    Moment,
-    Neighbours,
-    Number,
-    RelationName,
-)
+from dpaccount.schemas.claim import ClaimFile, RelationName
+from dpaccount.schemas.fields import Absent, Closed, Count, Digest, Moment, Neighbours, Number
 
 Verdict = Literal["CERTIFIED", "REFUTED", "UNPROVEN"]
 Refuted = Literal["claim", "proof", "hypothesis", None]
@@ -95,8 +87,12 @@ class ShownPair(Closed, frozen=True):
     wrong: Any
 
 
-class TestedHypothesis(Closed, frozen=True):
-    """A hypothesis of the proof about the code, and what its property test found."""
+class Evidence(Closed, frozen=True):
+    """What was found about a hypothesis of the proof, which is the derivation's `step`.
+
+    It is untested if no test is known, or if nothing ever changed although something may: that tested
+    nothing.  It is accepted where it is untested and the claim takes it on trust.
+    """
 
     rule: str
     query: str
@@ -109,6 +105,11 @@ class TestedHypothesis(Closed, frozen=True):
     worst: str
     counterexample: ShownPair | None
     source: Digest
+
+    @property
+    def name(self) -> str:
+        """Return what a claim calls the hypothesis when it accepts it."""
+        return f"{self.rule} {self.query}"
 
 
 class AuditedPoint(Closed, frozen=True):
@@ -126,6 +127,11 @@ class AuditedPoint(Closed, frozen=True):
     power: Number
     false_alarm: Number
     event: str
+
+    @property
+    def beaten(self) -> bool:
+        """Return whether the attack showed more than the limit."""
+        return Fraction(self.epsilon_lower) > Fraction(self.limit)
 
 
 class AttackedPair(Closed, frozen=True):
@@ -202,7 +208,7 @@ class Draft(Closed, frozen=True, tag_field="schema", tag=SCHEMA):
     subject: DescribedSubject
     guarantee: StatedGuarantee
     proved: ProvedGuarantee
-    sensitivity: list[TestedHypothesis]
+    sensitivity: list[Evidence]
     audit: AuditResult | None
     release: MadeRelease | None
     releasable: bool

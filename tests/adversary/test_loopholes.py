@@ -200,7 +200,7 @@ class NoPoint(GaussianSum):
 
 def refuted(subject):
     found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=60, seed=1, files=[])
-    return {entry.hypothesis.rule for entry in found if entry.status == "refuted"}
+    return {entry.rule for entry in found if entry.status == "refuted"}
 
 
 @pytest.mark.slow
