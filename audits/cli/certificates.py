@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from contextlib import redirect_stdout
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,21 +27,40 @@ from dpaccount.documents import read_bytes
 from dpaccount.errors import InputError
 
 if TYPE_CHECKING:
-    from audits.api.requests import Certify, CertifyResult
+    from audits.api.requests import CertifyResult
 
 VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
 
 
+@dataclass(frozen=True)
+class CertifyOptions:
+    """What `certify` and `release` may be told beside a claim.
+
+    Parameters
+    ----------
+    quick
+        Cut the audit's runs tenfold; the certificate says so.
+    new_release
+        Make a new, charged release.
+    policy
+        A policy file; exit 1 where it is not met.
+    jobs
+        Processes for the audit (default: the number of cores); the result does not depend on it.
+    """
+
+    quick: Flag = False
+    new_release: Flag = False
+    policy: File | None = None
+    catalogue_only: CatalogueOnly = False
+    jobs: Whole = None
+
+
+NOTHING = CertifyOptions()  #: nothing said
+Options = Annotated[CertifyOptions, Parameter(name="*")]
+
+
 def certify(
-    claim: File,
-    *,
-    out: Folder | None = None,
-    quick: Flag = False,
-    new_release: Flag = False,
-    policy: File | None = None,
-    catalogue_only: CatalogueOnly = False,
-    jobs: Whole = None,
-    json_: Json = False,
+    claim: File, *, out: Folder | None = None, options: Options = NOTHING, json_: Json = False
 ) -> int:
     """Prove, test and attack a claim; print CERTIFIED, REFUTED or UNPROVEN and write the certificate.
 
@@ -55,42 +75,31 @@ def certify(
         A TOML file of schema dpaccount/claim/1.
     out
         Folder for certificate.json, report.html, junit.xml and results.sarif (default certificates/NAME).
-    quick
-        Cut the audit's runs tenfold; the certificate says so.
-    new_release
-        Make a new, charged release.
-    policy
-        A policy file; exit 1 where it is not met.
-    catalogue_only
-        Refuse subjects that are not catalogued.
-    jobs
-        Processes for the audit (default: the number of cores); the result does not depend on it.
     """
-    from audits.api.cores import cores
-    from audits.api.requests import Certify
     from audits.certificate.summary import summary
 
-    processes = whole(jobs, "--jobs") or cores()
-    done, path = _certified(
-        Certify(claim, quick, new_release, policy, processes, allow_code=not catalogue_only), out
-    )
+    done, path = _certified(claim, out, options)
     show(done.certificate, json_, lambda found: summary(found, path))
     return 1 if done.broken else VERDICTS[done.certificate["verdict"]]
 
 
-def _certified(question: "Certify", out: Path | None) -> tuple["CertifyResult", Path]:
+def _certified(claim: Path, out: Path | None, options: CertifyOptions) -> tuple["CertifyResult", Path]:
     """Certify, write the certificate's files, and say what a reader should know; return its path too."""
     from audits.api import dispatch
+    from audits.api.cores import cores
+    from audits.api.requests import Certify
     from audits.certificate.files import write_all
     from audits.reports.ci import annotation
 
+    processes, allowed = whole(options.jobs, "--jobs") or cores(), not options.catalogue_only
+    question = Certify(claim, options.quick, options.new_release, options.policy, processes, allowed)
     with reporting() as report, redirect_stdout(sys.stderr):  # a subject may print
         done = dispatch.certify(question, report)
     folder = out or Path("certificates") / done.certificate["claim"]["name"]
-    path = write_all(done.certificate, folder, question.claim)
+    path = write_all(done.certificate, folder, claim)
     say(f"written beside {path}: report.html (for people), junit.xml and results.sarif (for CI)")
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        say(annotation(done.certificate, question.claim.as_posix()))
+        say(annotation(done.certificate, claim.as_posix()))
     if done.reprinted:
         say("run on this data before: printed again, nothing drawn or charged (--new-release makes another)")
     for each in done.broken:
@@ -99,15 +108,7 @@ def _certified(question: "Certify", out: Path | None) -> tuple["CertifyResult", 
 
 
 def release(
-    claim: File,
-    *,
-    out: Folder | None = None,
-    quick: Flag = False,
-    new_release: Flag = False,
-    policy: File | None = None,
-    catalogue_only: CatalogueOnly = False,
-    jobs: Whole = None,
-    json_: Json = False,
+    claim: File, *, out: Folder | None = None, options: Options = NOTHING, json_: Json = False
 ) -> int:
     """Certify a claim, charge its ledger, run it on its data, and write what is released.
 
@@ -122,29 +123,14 @@ def release(
         A TOML file of schema dpaccount/claim/1 that names its data.
     out
         Folder for the release and the certificate (default certificates/NAME).
-    quick
-        Cut the audit's runs tenfold; the certificate says so.
-    new_release
-        Make a new, charged release.
-    policy
-        A policy file; exit 1 where it is not met.
-    catalogue_only
-        Refuse subjects that are not catalogued.
-    jobs
-        Processes for the audit (default: the number of cores); the result does not depend on it.
     """
-    from audits.api.cores import cores
-    from audits.api.requests import Certify
     from audits.certificate.figures import answer, write_release
     from audits.certificate.summary import summary
     from audits.claim import read_claim
 
     if read_claim(claim).data_file is None:
         raise InputError("nothing to release from", "name a file and a ledger in [data]", claim)
-    processes = whole(jobs, "--jobs") or cores()
-    done, path = _certified(
-        Certify(claim, quick, new_release, policy, processes, allow_code=not catalogue_only), out
-    )
+    done, path = _certified(claim, out, options)
     found = answer(done.certificate, path)
     write_release(found, path.parent)
     show(found, json_, lambda _: summary(done.certificate, path.parent / "release.json"))
@@ -183,7 +169,6 @@ def check(
         Let the checker that was extracted from the Coq proofs follow every step, too (`make formal` builds
         it); a bare derivation needs no --derivation then.  Says which rules are proved by machine.
     """
-    from dataclasses import asdict
     from datetime import date
 
     from audits.reports.verified import followed, is_derivation

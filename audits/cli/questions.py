@@ -64,8 +64,6 @@ class AuditOptions:
         Its neighbour.
     stop_early
         Stop at the first refutation; the lower bound is then just above the claim.
-    catalogue_only
-        Refuse subjects that are not catalogued.
     """
 
     claim: File | None = None
@@ -179,8 +177,6 @@ class SensitivityOptions:
         Limit on the time of all runs of your own code (default 60).
     prove
         If nothing is found, prove the bound by interval branch and bound; exit 3 where that is undecided.
-    catalogue_only
-        Refuse subjects that are not catalogued.
     """
 
     norm: Annotated[str, one_of("l1", "l2", "linf")] | None = None
