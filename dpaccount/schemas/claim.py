@@ -3,14 +3,15 @@
 Every number may be written as one or as text. `audits.claim` reads the file and says what is out of range.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from msgspec import UNSET, Meta, field
 
 from dpaccount.relation import RELATION_CLASSES, Observer
 from dpaccount.schemas.fields import Absent, Closed, Number
 
-Name = Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9._-]{0,63}$")]
+SCHEMA: Final = "dpaccount/claim/1"
+NAME: Final = "[a-z0-9][a-z0-9._-]{0,63}"
 RelationName = Annotated[str, Meta(extra_json_schema={"enum": list(RELATION_CLASSES)})]
 
 
@@ -86,10 +87,10 @@ class AuditTable(Closed, frozen=True):
     seed: Number | Absent = UNSET
 
 
-class ClaimFile(Closed, frozen=True, tag_field="schema", tag="dpaccount/claim/1"):
+class ClaimFile(Closed, frozen=True, tag_field="schema", tag=SCHEMA):
     """The claim as read; numbers that are no doubles are decimal strings."""
 
-    name: Name
+    name: Annotated[str, Meta(pattern=f"^{NAME}$")]
     guarantee: GuaranteeTable
     subject: SubjectTable
     data: DataTable | Absent = UNSET

@@ -3,6 +3,7 @@
 from typing import Annotated, Final
 
 from msgspec import Meta, Struct, UnsetType
+from msgspec.structs import fields
 
 from dpaccount.relation import RELATION_CLASSES
 
@@ -21,3 +22,10 @@ Neighbours = Annotated[str, Meta(pattern=f"^({NEIGHBOURS})$")]  #: a relation wi
 
 class Closed(Struct, frozen=True, forbid_unknown_fields=True):
     """A table with these members and no others."""
+
+
+def keys(table: type[Closed]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the keys that a table must have, and those that it may have."""
+    known = fields(table)
+    needed = tuple(field.encode_name for field in known if field.required)
+    return needed, tuple(field.encode_name for field in known if not field.required)
