@@ -16,7 +16,7 @@ from dpaccount.schemas.fields import keys
 from mechanisms.table.declaration import KEYS as TABLE_KEYS
 from mechanisms.table.declaration import Table, read_table
 
-NAME = re.compile(tables.NAME, re.ASCII)
+NAME = re.compile(tables.CLAIM_NAME, re.ASCII)
 OPEN = "row-noise"  #: the subject of a claim that leaves the choice of row noise open
 MODELS = tuple(Observer)
 RELATIONS = tuple(RELATION_CLASSES)

@@ -107,7 +107,7 @@ def _described_code(claim: Claim, code: Code) -> DescribedSubject:
         use=claim.use,
         source="code of the claim's author" if catalogued is None else catalogued.source,
         status="unproved" if catalogued is None else catalogued.status,
-        parameters={name: str(each) if isinstance(each, float) else each for name, each in given.items()},
+        parameters={name: str(it) if isinstance(it, float) else it for name, it in given.items()},
         code=None if file is None else digest_of_files([file]),
     )
 

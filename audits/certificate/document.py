@@ -21,20 +21,7 @@ from dpaccount.documents import canonical
 from dpaccount.exact import Enclosure, shown
 from dpaccount.noise.proved import Proved
 from dpaccount.proof.search import lower_end
-from dpaccount.schemas.certificate import (
-    AuditedPoint,
-    AuditResult,
-    DerivationStep,
-    DescribedSubject,
-    Draft,
-    Ends,
-    Evidence,
-    ProvedGuarantee,
-    ProvedPoint,
-    Refuted,
-    StatedGuarantee,
-    Verdict,
-)
+from dpaccount.schemas import certificate as parts
 from dpaccount.schemas.claim import ClaimFile
 from mechanisms.subject import Subject
 from mechanisms.table.user_level import named
@@ -54,26 +41,26 @@ def now() -> str:
 
 def draft(
     claim: Claim,
-    subject: DescribedSubject,
-    found: tuple[Verdict, Refuted],
-    proved: ProvedGuarantee,
-    audit: AuditResult | None,
+    subject: parts.DescribedSubject,
+    found: tuple[parts.Verdict, parts.Refuted],
+    proved: parts.ProvedGuarantee,
+    audit: parts.AuditResult | None,
     *,
-    evidence: Sequence[Evidence] = (),
+    evidence: Sequence[parts.Evidence] = (),
     hazards: Sequence[str] = (),
-) -> Draft:
-    """Return the certificate of today, on this machine; `found` are the verdict and what is refuted.
+) -> parts.Draft:
+    """Return the certificate of today, on this machine; `found` is the verdict, and what is refuted.
 
-    `hazards` are what the runs showed of the code's limits; `unsealed` puts those before them that the
-    checker asks for.
+    `hazards` are what the runs showed of the code's limits; `unsealed` puts those that the checker
+    asks for before them.
     """
     verdict, refutes = found
-    return Draft(
+    return parts.Draft(
         verdict=verdict,
         refutes=refutes,
-        claim=cast(ClaimFile, claim.written),  # as its author wrote it: the checker judges its shape
+        claim=cast(ClaimFile, claim.written),  # as it was written: the checker judges its shape
         subject=subject,
-        guarantee=cast(StatedGuarantee, {"delta": 0, **claim.written["guarantee"]}),
+        guarantee=cast(parts.StatedGuarantee, {"delta": 0, **claim.written["guarantee"]}),
         proved=proved,
         sensitivity=list(evidence),
         audit=audit,
@@ -85,10 +72,15 @@ def draft(
     )
 
 
-def unsealed(certificate: Draft) -> dict[str, Any]:
+def unsealed(certificate: parts.Draft) -> dict[str, Any]:
     """Return a certificate's document without its seal."""
-    document = to_builtins(certificate, enc_hook=lambda value: json.loads(json.dumps(value)))  # np.float64
+    document = to_builtins(certificate, enc_hook=_number)
     return {**document, "hazards": [*checker.hazards_of(document), *certificate.hazards]}
+
+
+def _number(value: object) -> object:
+    """Return a number of a subclass, as NumPy's float64 is, as JSON writes it."""
+    return json.loads(json.dumps(value))
 
 
 def seal(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,14 +114,14 @@ def refused_by_checker(document: Mapping[str, Any]) -> str | None:
 # ------------------------------------------------------------------ its parts
 
 
-def describe_subject(claim: Claim, subject: Subject) -> DescribedSubject:
+def describe_subject(claim: Claim, subject: Subject) -> parts.DescribedSubject:
     """Return a certificate's description of the subject: name, source, status, all parameters."""
     made_by = type(named(subject))
     values = {name: _plain(value) for name, value in catalogue.values_of(subject).items()}
     if claim.table is not None:  # what it reads of the table is the claim's word
         values |= claim.written["subject"].get("parameters", {})
     name, code = catalogue.name_of(made_by), sources.digest_of_code(made_by)
-    return DescribedSubject(name, claim.use, made_by.source, made_by.status, values, code)
+    return parts.DescribedSubject(name, claim.use, made_by.source, made_by.status, values, code)
 
 
 def _plain(value: object) -> object:
@@ -139,32 +131,32 @@ def _plain(value: object) -> object:
     return shown(value) if isinstance(value, Fraction) else value
 
 
-def describe_proof(proved: Proved | None, reason: str | None) -> ProvedGuarantee:
+def describe_proof(proved: Proved | None, reason: str | None) -> parts.ProvedGuarantee:
     """Return the proved point and its derivation, or the `reason` for their absence."""
-    point = ProvedPoint(None, None, []) if proved is None else describe_point(proved)
-    return ProvedGuarantee(point.epsilon, point.delta, point.derivation, None, reason)
+    point = parts.ProvedPoint(None, None, []) if proved is None else describe_point(proved)
+    return parts.ProvedGuarantee(point.epsilon, point.delta, point.derivation, None, reason)
 
 
-def describe_point(proved: Proved) -> ProvedPoint:
+def describe_point(proved: Proved) -> parts.ProvedPoint:
     """Return the proved point and its derivation."""
     epsilon, delta = proved.point
     near = float(delta)
-    return ProvedPoint(
-        convert(Enclosure(lower_end(proved.theorem), epsilon).as_json(), Ends),
+    return parts.ProvedPoint(
+        convert(Enclosure(lower_end(proved.theorem), epsilon).as_json(), parts.Ends),
         near if Fraction(repr(near)) == delta else shown(delta),
-        convert(proved.steps, list[DerivationStep]),
+        convert(proved.steps, list[parts.DerivationStep]),
     )
 
 
-def audited(results: Iterable[tuple[Target, LowerBound]], score: str) -> list[AuditedPoint]:
+def audited(results: Iterable[tuple[Target, LowerBound]], score: str) -> list[parts.AuditedPoint]:
     """Return the points of an attack as in certificates, for the checker to recompute."""
     return [_audited(target, reached, score) for target, reached in results]
 
 
-def _audited(target: Target, reached: LowerBound, score: str) -> AuditedPoint:
+def _audited(target: Target, reached: LowerBound, score: str) -> parts.AuditedPoint:
     if not isinstance(reached, CountedBound):
         raise TypeError("a certificate holds counts of one event")
-    return AuditedPoint(
+    return parts.AuditedPoint(
         of=target.of,
         limit=shown(target.limit),
         delta=shown(reached.delta),

@@ -20,7 +20,7 @@ from bandits.papers.kharkovskii.published import lifted, width
 from dpaccount.exact import shown
 from dpaccount.proof import assume_event, refute
 from dpaccount.proof.derivation import write
-from dpaccount.schemas.certificate import AttackedPair, AuditResult, DerivationStep, Draft, Refuted, Verdict
+from dpaccount.schemas import certificate as parts
 
 Floats = NDArray[np.float64]
 RUNS = 500  #: on either side: ε is at least 4.9 then, if all are told apart
@@ -34,7 +34,7 @@ REASON = (
 UNSOUND = "What was written protects nobody: whoever holds it tells neighbouring data apart for certain."
 
 
-def refuted(claim: Claim, subject: PoCurator) -> Draft:
+def refuted(claim: Claim, subject: PoCurator) -> parts.Draft:
     """Return the certificate of Algorithm 1 at the claim's ε, δ, n, d and r, not yet sealed."""
     claim.check_in_force()
     promise, confidence = claim.guarantee, claim.audit.confidence
@@ -43,7 +43,7 @@ def refuted(claim: Claim, subject: PoCurator) -> Draft:
     apart = (bound.hits, bound.alarms) == (bound.runs, 0)
     beaten = apart or bound.epsilon_lower > promise.epsilon
     points = audited([(Target("claim", promise.epsilon, promise.delta), bound)], SCORE)
-    report = AuditResult(
+    report = parts.AuditResult(
         attack="does Z lie in the column space of the first data? on made-up rows of the same n, d and r",
         trials=2 * RUNS,
         quick=False,
@@ -55,24 +55,24 @@ def refuted(claim: Claim, subject: PoCurator) -> Draft:
     proved = describe_proof(None, REASON)
     if apart:
         proved = changed(proved, refutation=_refutation(claim))
-    found: tuple[Verdict, Refuted] = ("REFUTED", "claim") if beaten else ("UNPROVEN", None)
+    found: tuple[parts.Verdict, parts.Refuted] = ("REFUTED", "claim") if beaten else ("UNPROVEN", None)
     return draft(claim, describe_subject(claim, subject), found, proved, report, hazards=(UNSOUND,))
 
 
-def _refutation(claim: Claim) -> list[DerivationStep]:
+def _refutation(claim: Claim) -> list[parts.DerivationStep]:
     """Return the derivation that Z lies in the first data's space for certain, and in the neighbour's never.
 
     Only if every run showed it: a run that did not would be a fault of the test.
     """
     promise = claim.guarantee
     event = assume_event("po-curator", Fraction(1), Fraction(0), promise.neighbours, EVENT, promise.model)
-    return convert(write(refute(event, promise.epsilon, promise.delta)), list[DerivationStep])
+    return convert(write(refute(event, promise.epsilon, promise.delta)), list[parts.DerivationStep])
 
 
-def _witness(subject: PoCurator, held: Floats, out: Floats) -> AttackedPair:
+def _witness(subject: PoCurator, held: Floats, out: Floats) -> parts.AttackedPair:
     said = f"made-up rows ({subject.rows} of {subject.columns} numbers); row 0 moves by {subject.unit}"
     shares = f"outside: at most {10.0 ** -held.min():.2g} of Z, and at least {10.0 ** -out.max():.2g}"
-    return AttackedPair(base=said, unit=0, findings=[shares, REASON])
+    return parts.AttackedPair(base=said, unit=0, findings=[shares, REASON])
 
 
 def _scores(subject: PoCurator, point: tuple[float, float], seed: int) -> tuple[Floats, Floats]:

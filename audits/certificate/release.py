@@ -383,7 +383,7 @@ def _drawn(due: Release, ledger: Ledger, key: str, proved: Proved, certificate: 
     made = _made(due, certificate, report, (entry, head), secret)
     made = changed(made, budget=_budget(before, ledger.show()), evaluation=_evaluation(due, view))
     whole = changed(certificate, release=made, releasable=receipt.releasable)
-    if refused_by_checker(unsealed(whole)) is not None:  # a reset, or a return, between the two readings
+    if refused_by_checker(unsealed(whole)) is not None:  # others gave back meanwhile
         whole = changed(whole, release=changed(made, budget=UNSET))
     sealed = seal(unsealed(whole))
     ledger.keep_release(receipt.entry, {**sealed, OPENING: secret})

@@ -10,19 +10,19 @@ from audits.certificate.document import describe_point, describe_proof, draft
 from audits.claim import Claim
 from dpaccount.exact import shown, to_digits
 from dpaccount.noise.proved import Proved
-from dpaccount.schemas.certificate import AuditResult, DescribedSubject, Draft, Evidence, Refuted, Verdict
+from dpaccount.schemas import certificate as parts
 
 
 def certificate_of(
     claim: Claim,
-    subject: DescribedSubject,
+    subject: parts.DescribedSubject,
     proved: Proved | None,
     reason: str | None,
-    evidence: Sequence[Evidence] = (),
-    report: AuditResult | None = None,
+    evidence: Sequence[parts.Evidence] = (),
+    report: parts.AuditResult | None = None,
     notes: Sequence[str] = (),
     replaced: Proved | None = None,
-) -> Draft:
+) -> parts.Draft:
     """Return the unsealed certificate of a described subject; `reason`: why there is no proof.
 
     `replaced` is what is proved of a replaced row, beside one that moves by a radius.
@@ -36,13 +36,14 @@ def certificate_of(
 
 
 def verdict_of(
-    claim: Claim, proved: Proved | None, evidence: Sequence[Evidence], report: AuditResult | None
-) -> tuple[Verdict, Refuted]:
+    claim: Claim, proved: Proved | None, evidence: Sequence[parts.Evidence], report: parts.AuditResult | None
+) -> tuple[parts.Verdict, parts.Refuted]:
     """Return (verdict, what is refuted): the rules of a certificate, as the checker applies them."""
-    beaten: set[Refuted] = set() if report is None else {point.of for point in report.points if point.beaten}
+    points = () if report is None else report.points
+    beaten: set[parts.Refuted] = {point.of for point in points if point.beaten}
     if any(entry.status == "refuted" for entry in evidence):
         beaten.add("hypothesis")
-    kinds: tuple[Refuted, ...] = ("claim", "proof", "hypothesis")
+    kinds: tuple[parts.Refuted, ...] = ("claim", "proof", "hypothesis")
     for kind in kinds:
         if kind in beaten:
             return "REFUTED", kind
@@ -56,7 +57,7 @@ def verdict_of(
     return ("CERTIFIED" if holds and same else "UNPROVEN"), None
 
 
-def accepted(entry: Evidence, claim: Claim) -> Evidence:
+def accepted(entry: parts.Evidence, claim: Claim) -> parts.Evidence:
     """Return the entry, marked accepted if it has no test and the claim takes it on trust."""
     trusted = entry.status == "untested" and entry.name in claim.accepted
     return changed(entry, status="accepted") if trusted else entry

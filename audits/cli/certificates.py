@@ -83,7 +83,7 @@ def certify(
     return 1 if done.broken else VERDICTS[done.certificate["verdict"]]
 
 
-def _certified(claim: Path, out: Path | None, options: CertifyOptions) -> tuple["CertifyResult", Path]:
+def _certified(claim: Path, out: Path | None, said: CertifyOptions) -> tuple["CertifyResult", Path]:
     """Certify, write the certificate's files, and say what a reader should know; return its path too."""
     from audits.api import dispatch
     from audits.api.cores import cores
@@ -91,8 +91,8 @@ def _certified(claim: Path, out: Path | None, options: CertifyOptions) -> tuple[
     from audits.certificate.files import write_all
     from audits.reports.ci import annotation
 
-    processes, allowed = whole(options.jobs, "--jobs") or cores(), not options.catalogue_only
-    question = Certify(claim, options.quick, options.new_release, options.policy, processes, allowed)
+    processes, allowed = whole(said.jobs, "--jobs") or cores(), not said.catalogue_only
+    question = Certify(claim, said.quick, said.new_release, said.policy, processes, allowed)
     with reporting() as report, redirect_stdout(sys.stderr):  # a subject may print
         done = dispatch.certify(question, report)
     folder = out or Path("certificates") / done.certificate["claim"]["name"]

@@ -75,7 +75,8 @@ def gather(
         bound = check_of(proved, each)[1]
         status: Status = "refuted" if failing is not None else "tested" if worst else "untested"
         digest = digest_of_files(files)
-        judged.append(evidence_on(each, (bound, subject.relation), status, (count, worst, failing), digest))
+        said = bound, subject.relation
+        judged.append(evidence_on(each, said, status, (count, worst, failing), digest))
     check_imports()
     return judged, seen.suspect()
 

@@ -75,7 +75,7 @@ def gather(
     seen = seen.joined(first).judged(subject)
     beyond = seen.strange or strange(subject, proved, domain, marks, seed)
     history = remembered(subject, first.runs)
-    source = digest_of_files(files)
+    source, count = digest_of_files(files), seen.count
     found = []
     for index, (each, (check, bound)) in enumerate(zip(tested, checks, strict=True)):
         failing, worst = seen.failing[index] or history, seen.worst[index]
@@ -89,7 +89,7 @@ def gather(
                 failing = changed(failing, wrong=wrong)
         idle = check is untested or (worst == 0 and each.rule != "assume_view" and may_move(proved, each))
         status: Status = "refuted" if failing is not None else "untested" if idle else "tested"
-        found.append(evidence_on(each, (bound, relation), status, (seen.count, worst, failing), source))
+        found.append(evidence_on(each, (bound, relation), status, (count, worst, failing), source))
     return found, seen.suspect()
 
 

@@ -14,7 +14,7 @@ Settings = Mapping[str, Value]
 
 
 class Values(dict[str, Fraction]):
-    """The numbers at which a claim is checked, by name; `words` are the parameters that are no numbers."""
+    """The numbers at which a claim is checked, by name, and the parameters that are `words`."""
 
     def __init__(self, numbers: Mapping[str, Fraction], words: Mapping[str, str] | None = None) -> None:
         super().__init__(numbers)

@@ -20,8 +20,9 @@ def schemas() -> dict[str, Schema]:
     text = (files("dpaccount.schemas") / "answers.json").read_text(encoding="utf-8")
     answers = json.loads(text)["$defs"]
     parts = {name: part for name, part in answers.items() if name in PARTS}
-    found = {name: _complete(name, part, parts) for name, part in answers.items() if name not in PARTS}
-    return {**{name: _made_of(name, kind) for name, kind in STRUCTURES.items()}, **found}
+    made = {name: _made_of(name, kind) for name, kind in STRUCTURES.items()}
+    whole = answers.keys() - parts.keys()
+    return {**made, **{name: _complete(name, answers[name], parts) for name in sorted(whole)}}
 
 
 def _made_of(name: str, kind: type) -> Schema:

@@ -1,6 +1,6 @@
 """The certificate: the structure that `certify` fills, and from which its JSON schema is made.
 
-The checker has a reader of its own (`checker.certificate.shapes`), on which the verdict of a reader rests.
+The checker, on which readers rely, has its own definition (`checker.certificate.shapes`).
 """
 
 from fractions import Fraction
@@ -67,7 +67,7 @@ class ProvedPoint(Closed, frozen=True):
 
 
 class ProvedGuarantee(ProvedPoint, frozen=True):
-    """What is proved, or the `reason` why nothing is; what is proved of a replaced row, or refuted."""
+    """What is proved, or the `reason` why nothing is; and of a replaced row, or refuted."""
 
     tight: None
     reason: str | None
@@ -90,8 +90,8 @@ class ShownPair(Closed, frozen=True):
 class Evidence(Closed, frozen=True):
     """What was found about a hypothesis of the proof, which is the derivation's `step`.
 
-    It is untested if no test is known, or if nothing ever changed although something may: that tested
-    nothing.  It is accepted where it is untested and the claim takes it on trust.
+    It is untested if no test is known, or if nothing ever changed although something may: that
+    tested nothing.  It is accepted where it is untested and the claim takes it on trust.
     """
 
     rule: str
@@ -113,7 +113,7 @@ class Evidence(Closed, frozen=True):
 
 
 class AuditedPoint(Closed, frozen=True):
-    """A point (limit, δ) that was attacked: the counts of one event on both sides, and what they show."""
+    """A point (limit, δ) that was attacked: the counts of one event on both sides, and its bound."""
 
     of: Literal["claim", "proof"]
     limit: Number
@@ -165,7 +165,7 @@ class AuditResult(Closed, frozen=True, kw_only=True):
 
 
 class BudgetAround(Closed, frozen=True):
-    """The ledger's budget, what was spent before and after the charge, what remains; not in older ones."""
+    """The ledger's budget, what was spent before and after the charge, and what remains."""
 
     epsilon: Number
     delta: Number
@@ -178,7 +178,7 @@ class BudgetAround(Closed, frozen=True):
 
 
 class MadeRelease(Closed, frozen=True):
-    """A run on the data: its report, its charge, and the digests of the data file and the subject's code."""
+    """A run on the data: its report, its charge, the digests of the data file and of the code."""
 
     report: dict[str, Any]
     ledger_entry: Annotated[int, Meta(ge=1)]
@@ -187,7 +187,7 @@ class MadeRelease(Closed, frozen=True):
     data: Digest
     code: Digest
     evaluation: dict[str, Any] | None
-    budget: BudgetAround | Absent = UNSET
+    budget: BudgetAround | Absent = UNSET  #: older certificates have none
 
 
 class Signature(Closed, frozen=True):

@@ -1,6 +1,6 @@
 """The claim: the tables of its file, as read, and as a certificate repeats them.
 
-Every number may be written as one or as text. `audits.claim` reads the file and says what is out of range.
+Every number may be written as one or as text. `audits.claim` reads the file, and says what is wrong.
 """
 
 from typing import Annotated, Any, Final
@@ -11,7 +11,7 @@ from dpaccount.relation import RELATION_CLASSES, Observer
 from dpaccount.schemas.fields import Absent, Closed, Number
 
 SCHEMA: Final = "dpaccount/claim/1"
-NAME: Final = "[a-z0-9][a-z0-9._-]{0,63}"
+CLAIM_NAME: Final = "[a-z0-9][a-z0-9._-]{0,63}"
 RelationName = Annotated[str, Meta(extra_json_schema={"enum": list(RELATION_CLASSES)})]
 
 
@@ -90,7 +90,7 @@ class AuditTable(Closed, frozen=True):
 class ClaimFile(Closed, frozen=True, tag_field="schema", tag=SCHEMA):
     """The claim as read; numbers that are no doubles are decimal strings."""
 
-    name: Annotated[str, Meta(pattern=f"^{NAME}$")]
+    name: Annotated[str, Meta(pattern=f"^{CLAIM_NAME}$")]
     guarantee: GuaranteeTable
     subject: SubjectTable
     data: DataTable | Absent = UNSET

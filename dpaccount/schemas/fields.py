@@ -8,7 +8,7 @@ from msgspec.structs import fields
 from dpaccount.relation import RELATION_CLASSES
 
 RADIUS: Final = r"(, radius [1-9][0-9]*(/[1-9][0-9]*)?)?"
-NEIGHBOURS: Final = "|".join(f"{each.word}{RADIUS * each.has_radius}" for each in RELATION_CLASSES.values())
+WORDS: Final = "|".join(f"{c.word}{RADIUS * c.has_radius}" for c in RELATION_CLASSES.values())
 
 Absent = UnsetType  #: a member that may be left out; null is a value
 Number = Annotated[
@@ -17,7 +17,7 @@ Number = Annotated[
 Count = Annotated[int, Meta(ge=0)]
 Digest = Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$")]
 Moment = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
-Neighbours = Annotated[str, Meta(pattern=f"^({NEIGHBOURS})$")]  #: a relation with its radius, if it has one
+Neighbours = Annotated[str, Meta(pattern=f"^({WORDS})$")]  #: a relation, with its radius if it has one
 
 
 class Closed(Struct, frozen=True, forbid_unknown_fields=True):
