@@ -59,6 +59,11 @@ def number(text: str | None, option: str) -> Fraction | None:
     return None if text is None else exact_argument(option, text)
 
 
+def numbers(options: object, *names: str) -> dict[str, Fraction | None]:
+    """Return the exact numbers that several options give, by name."""
+    return {name: number(getattr(options, name), f"--{name}") for name in names}
+
+
 def required(text: str | None, option: str) -> Fraction:
     """Return the exact number of an option that must be there."""
     value = number(text, option)

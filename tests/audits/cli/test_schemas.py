@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from audits.claim import read_claim
 from dpaccount.schemas import schemas
 from tests.documents import kind_of, validator, wrong
 from tests.dpaccount.checker.made import HONEST, edited
@@ -119,6 +120,14 @@ def test_certificates_follow_the_schema_and_damaged_ones_do_not(document):
     for name in document:
         assert wrong("certificate", {k: v for k, v in document.items() if k != name})
     assert wrong("certificate", {**document, "note": 1})
+
+
+def test_every_claim_of_the_examples_follows_the_schema_as_it_is_read(root):
+    files = [file for file in (root / "examples").rglob("*.toml") if "dpaccount/claim/1" in file.read_text()]
+    assert len(files) > 40
+    for file in files:
+        assert not wrong("claim", read_claim(file).written), file
+        assert wrong("claim", {**read_claim(file).written, "note": 1}), file
 
 
 def test_files_that_signing_and_releasing_make_follow_their_schemas():
