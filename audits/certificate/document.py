@@ -142,7 +142,7 @@ def describe_point(proved: Proved) -> parts.ProvedPoint:
     epsilon, delta = proved.point
     near = float(delta)
     return parts.ProvedPoint(
-        convert(Enclosure(lower_end(proved.theorem), epsilon).as_json(), parts.Ends),
+        convert(Enclosure(lower_end(proved.theorem), epsilon).as_json(), parts.EpsilonEnds),
         near if Fraction(repr(near)) == delta else shown(delta),
         convert(proved.steps, list[parts.DerivationStep]),
     )

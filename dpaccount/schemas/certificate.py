@@ -41,7 +41,7 @@ class StatedGuarantee(Closed, frozen=True):
     radius: Number | Absent = UNSET
 
 
-class Ends(Closed, frozen=True):
+class EpsilonEnds(Closed, frozen=True):
     """The ends of an interval, rounded outward."""
 
     lower: Number | None
@@ -61,7 +61,7 @@ class DerivationStep(Closed, frozen=True):
 class ProvedPoint(Closed, frozen=True):
     """The proved ε at δ, and why."""
 
-    epsilon: Ends | None
+    epsilon: EpsilonEnds | None
     delta: Number | None
     derivation: list[DerivationStep]
 
@@ -172,9 +172,9 @@ class BudgetAround(Closed, frozen=True):
     relation: Neighbours
     unit: str
     measure: str
-    before: Ends
-    after: Ends
-    rest: Ends
+    before: EpsilonEnds
+    after: EpsilonEnds
+    rest: EpsilonEnds
 
 
 class MadeRelease(Closed, frozen=True):
