@@ -11,10 +11,12 @@ from dpaccount.documents import Place, parse_toml, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import read_exact, shown
 from dpaccount.relation import RELATION_CLASSES, Observer, check_radius, stated
+from dpaccount.schemas import claim as tables
+from dpaccount.schemas.fields import keys
 from mechanisms.table.declaration import KEYS as TABLE_KEYS
 from mechanisms.table.declaration import Table, read_table
 
-NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
+NAME = re.compile(tables.CLAIM_NAME, re.ASCII)
 OPEN = "row-noise"  #: the subject of a claim that leaves the choice of row noise open
 MODELS = tuple(Observer)
 RELATIONS = tuple(RELATION_CLASSES)
@@ -112,12 +114,13 @@ def _with_noise(claim: Claim, place: Place) -> Claim:
 
 def claim_at(place: Place, path: Path) -> Claim:
     """Return the claim in a parsed document."""
-    top = place.table(("schema", "name", "guarantee", "subject"), ("data", "audit", "assume", "governance"))
-    top["schema"].text("dpaccount/claim/1")
+    needed, optional = keys(tables.ClaimFile)
+    top = place.table(("schema", *needed), optional)
+    top["schema"].text(tables.SCHEMA)
     name = top["name"].text()
     if NAME.fullmatch(name) is None:
         raise top["name"].wrong(f"the name {name[:70]!r} is not allowed", f"names match {NAME.pattern}")
-    subject = top["subject"].table(("use",), ("parameters", "data", "examples"))
+    subject = top["subject"].table(*keys(tables.SubjectTable))
     data = top["data"].value if "data" in top else {}
     file, ledger, public, table = _data(top["data"], path) if "data" in top else (None, None, False, None)
     for texts in ("governance", "assume"):
@@ -145,7 +148,7 @@ def claim_at(place: Place, path: Path) -> Claim:
 
 
 def _guarantee(place: Place) -> Guarantee:
-    table = place.table(("model", "unit", "relation", "epsilon"), ("delta", "radius"))
+    table = place.table(*keys(tables.GuaranteeTable))
     relation = table["relation"].text(*RELATIONS)
     try:
         check_radius(relation, given="radius" in table)
@@ -162,7 +165,7 @@ def _guarantee(place: Place) -> Guarantee:
 
 
 def _audit(place: Place) -> AuditPlan:
-    table = place.table((), ("trials", "confidence", "seconds", "seed"))
+    table = place.table(*keys(tables.AuditTable))
     plan = AuditPlan()
     confidence = table["confidence"].real(0, 1) if "confidence" in table else plan.confidence
     if not 0 < confidence < 1:

@@ -17,7 +17,7 @@ from audits.attack.black_box import Attempt, attack
 from audits.attack.pair_search import Stuck
 from audits.attack.runs import Challenge, Progress
 from audits.attack.white_box import Target
-from audits.certificate.document import AuditReport, Certificate, refused_by_checker, seal
+from audits.certificate.document import audited, refused_by_checker, seal, unsealed
 from audits.certificate.policy import read_policy, violations
 from audits.certificate.verdict import certificate_of
 from audits.claim import Claim, read_claim
@@ -33,6 +33,7 @@ from audits.subjects.broken.table import function_named
 from audits.subjects.code import Code, code_of
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError, RuleError
 from dpaccount.exact import shown, to_digits
+from dpaccount.schemas.certificate import AttackedPair, AuditResult, DescribedSubject, Draft
 
 NO_PROOF = (
     "a plain function has no proof; prove its query with `dpaccount sensitivity --prove` and use a mechanism"
@@ -69,10 +70,10 @@ def certify_code(question: Certify, claim: Claim, progress: Progress) -> Certify
         else:
             draft = _attacked(crew, claim, question, progress)
     wrong = () if policy is None else tuple(violations(policy, claim.guarantee, draft.verdict))
-    return CertifyResult(seal(draft.as_json()), broken=wrong)
+    return CertifyResult(seal(unsealed(draft)), broken=wrong)
 
 
-def _attacked(crew: Crew, claim: Claim, question: Certify, progress: Progress) -> Certificate:
+def _attacked(crew: Crew, claim: Claim, question: Certify, progress: Progress) -> Draft:
     claim.check_in_force()
     data, code = _described(claim), crew.code
     asked = attack_on(claim, quick=question.quick)
@@ -82,7 +83,7 @@ def _attacked(crew: Crew, claim: Claim, question: Certify, progress: Progress) -
         return _unproved(claim, code, f"{NO_PROOF}, and {stuck}")
     report = _report(asked, found, data, quick=question.quick)
     draft = _unproved(claim, code, NO_PROOF + power_said(found, asked), report, found.findings)
-    refusal = refused_by_checker(draft.as_json())
+    refusal = refused_by_checker(unsealed(draft))
     if refusal is not None:  # counts that the checker does not confirm do not refute the claim
         reason = f"{NO_PROOF}, and the independent checker does not confirm the attack ({refusal})"
         return _unproved(claim, code, reason)
@@ -90,38 +91,37 @@ def _attacked(crew: Crew, claim: Claim, question: Certify, progress: Progress) -
 
 
 def _unproved(
-    claim: Claim, code: Code, reason: str, report: AuditReport | None = None, findings: tuple[str, ...] = ()
-) -> Certificate:
+    claim: Claim, code: Code, reason: str, report: AuditResult | None = None, findings: tuple[str, ...] = ()
+) -> Draft:
     """Return the certificate of code without a proof: attack, findings, and the `reason`."""
     notes = [f"Finding: {said}." for said in findings]
     return certificate_of(claim, _described_code(claim, code), None, reason, report=report, notes=notes)
 
 
-def _described_code(claim: Claim, code: Code) -> dict[str, Any]:
+def _described_code(claim: Claim, code: Code) -> DescribedSubject:
     """Return a certificate's description of user code, or of a catalogued function."""
     catalogued, file = function_named(claim.use), code.file()
-    parameters = claim.written["subject"].get("parameters", {})
-    return {
-        "name": code.name if ":" in claim.use else claim.use,
-        "use": claim.use,
-        "source": "code of the claim's author" if catalogued is None else catalogued.source,
-        "status": "unproved" if catalogued is None else catalogued.status,
-        "parameters": {
-            name: str(value) if isinstance(value, float) else value for name, value in parameters.items()
-        },
-        "code": None if file is None else digest_of_files([file]),
-    }
+    given = claim.written["subject"].get("parameters", {})
+    return DescribedSubject(
+        name=code.name if ":" in claim.use else claim.use,
+        use=claim.use,
+        source="code of the claim's author" if catalogued is None else catalogued.source,
+        status="unproved" if catalogued is None else catalogued.status,
+        parameters={name: str(it) if isinstance(it, float) else it for name, it in given.items()},
+        code=None if file is None else digest_of_files([file]),
+    )
 
 
-def _report(question: Audit, found: Attempt, data: Described, *, quick: bool) -> AuditReport:
-    return AuditReport(
+def _report(question: Audit, found: Attempt, data: Described, *, quick: bool) -> AuditResult:
+    target = Target("claim", question.epsilon, question.delta)
+    return AuditResult(
         attack="black box: a learned score of the results, Clopper-Pearson",
-        score=found.score,
         trials=found.runs,
         quick=quick,
-        confidence=question.plan.confidence,
-        results=((Target("claim", question.epsilon, question.delta), found.reached),),
-        witness=witness(found, data.shape),
+        confidence=shown(question.plan.confidence),
+        epsilon_lower=found.reached.epsilon_lower,
+        points=audited([(target, found.reached)], found.score),
+        witness=msgspec.convert(witness(found, data.shape), AttackedPair),
     )
 
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from msgspec import to_builtins
+
 from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity
 from audits.attack.membership_guessing import plan_known_guess
 from audits.attack.power import judged
@@ -12,11 +14,11 @@ from audits.attack.runs import Progress
 from audits.attack.thresholds import plan_known_threshold
 from audits.attack.white_box import Attacked, Target, attack, attack_early
 from audits.certificate import release
-from audits.certificate.document import seal
+from audits.certificate.document import seal, unsealed
 from audits.certificate.make import AuditBudget, certify, example_tables
 from audits.certificate.policy import read_policy, violations
 from audits.claim import AuditPlan, Claim, read_claim
-from audits.hypothesis_tests.evidence import Evidence, WorstPair, describe
+from audits.hypothesis_tests.evidence import WorstPair, describe
 from audits.hypothesis_tests.gather import gather
 from audits.hypothesis_tests.search import EXAMPLES
 from audits.hypothesis_tests.smoke_test import check_size, runs_at_all
@@ -26,6 +28,7 @@ from audits.subjects.sources import modules_of
 from dpaccount.errors import InputError, RuleError
 from dpaccount.exact import shown
 from dpaccount.noise.proved import Proved
+from dpaccount.schemas.certificate import Evidence
 from mechanisms.subject import Subject
 
 LEAST_RUNS = 30  #: minimum number of runs on each side in an attack on a class
@@ -52,9 +55,9 @@ def certify_subject(
     wrong = broken(certificate.verdict)
     if run is not None and proved is not None and certificate.verdict == "CERTIFIED" and not wrong:
         if question.work.scheduler is not None:
-            certificate = replace(certificate, hazards=(*certificate.hazards, BY_CLUSTER))
+            certificate = replace(certificate, hazards=[*certificate.hazards, BY_CLUSTER])
         return CertifyResult(*release.make(run, proved, certificate))
-    return CertifyResult(seal(certificate.as_json()), broken=wrong)
+    return CertifyResult(seal(unsealed(certificate)), broken=wrong)
 
 
 # ------------------------------------------------------------------ audit
@@ -96,7 +99,7 @@ def audit_subject(
         "trials": 2 * outcome.trials,
         "attack": "white box: log-likelihood ratio of the releases",
         "witness": {
-            **describe(suspect.pair, suspect.coins, "the neighbouring pair under attack"),
+            **to_builtins(describe(suspect.pair, suspect.coins, "the neighbouring pair under attack")),
             "event": bound.said(),
             "findings": [*unseen, *_broken(evidence), *suspect.notes],
         },
@@ -136,7 +139,7 @@ def unmeasured(evidence: list[Evidence], suspect: WorstPair) -> list[str]:
 
     It does if there are releases and the output is a function of them.
     """
-    views = [entry for entry in evidence if entry.hypothesis.rule == "assume_view"]
+    views = [entry for entry in evidence if entry.rule == "assume_view"]
     wrong = [f"{entry.name}: {_wrong(entry)}" for entry in views if entry.status != "tested"]
     if not views:
         wrong.append("the proof does not say what is shown; end it with a view and post_process")
@@ -147,12 +150,12 @@ def unmeasured(evidence: list[Evidence], suspect: WorstPair) -> list[str]:
 
 def _broken(evidence: list[Evidence]) -> list[str]:
     """Return the other hypotheses of the proof that were refuted."""
-    others = [entry for entry in evidence if entry.hypothesis.rule != "assume_view"]
+    others = [entry for entry in evidence if entry.rule != "assume_view"]
     return [f"{entry.name}: {_wrong(entry)}" for entry in others if entry.status == "refuted"]
 
 
 def _wrong(entry: Evidence) -> str:
-    return str((entry.counterexample or {}).get("wrong", "no test is known"))
+    return "no test is known" if entry.counterexample is None else str(entry.counterexample.wrong)
 
 
 # ------------------------------------------------------------------ sensitivity
@@ -176,17 +179,17 @@ def declared_answer(question: Sensitivity, subject: Subject) -> dict[str, Any]:
             f"{question.use} declares no sensitivity that a test is known for", "name another subject"
         )
     worst = next((each for each in tested if each.status == "refuted"), tested[0])
-    shows: dict[str, Any] = worst.counterexample or {}
+    shows = worst.counterexample
     return {
         "schema": "dpaccount/sensitivity/1",
-        "bound": worst.bound,
+        "bound": worst.value,
         "worst": math.sqrt(Fraction(worst.worst)),
         "refuted": worst.status == "refuted",
-        "left": shows.get("left"),
-        "right": shows.get("right"),
+        "left": None if shows is None else shows.left,
+        "right": None if shows is None else shows.right,
         "examples": worst.examples,
         "rounding": None,
-        "hypotheses": [each.as_json() for each in found],
+        "hypotheses": to_builtins(found),
     }
 
 

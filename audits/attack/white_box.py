@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,7 @@ CERTAIN = 1e9  #: the score of a run that is impossible in the other world
 class Target:
     """A point that the audit tests: ε must not exceed `limit` at `delta`; `of` is ``claim`` or ``proof``."""
 
-    of: str
+    of: Literal["claim", "proof"]
     limit: Fraction
     delta: Fraction
 

@@ -15,10 +15,12 @@ from secrets import token_hex
 from typing import Any
 
 import numpy as np
+from msgspec import convert
+from msgspec.structs import replace as changed
 from numpy.typing import NDArray
 
 from audits.certificate import published, release
-from audits.certificate.document import Certificate, seal
+from audits.certificate.document import seal, unsealed
 from audits.certificate.files import standing, write_all
 from audits.claim import Claim, read_claim
 from audits.subjects import catalogue
@@ -27,6 +29,7 @@ from bandits.papers.kharkovskii.published import lifted, width
 from dpaccount import checker
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
+from dpaccount.schemas.certificate import Certificate, Draft
 from mechanisms.gaussian_rows import GaussianRows
 from mechanisms.k_norm import KNorm
 from mechanisms.subject import Subject
@@ -141,12 +144,10 @@ def _chosen(claim: Claim) -> dict[str, str]:
     return {} if claim.because is None else {"noise_chosen": claim.because}
 
 
-def _unreleased(document: dict[str, Any], hazards: tuple[str, ...]) -> Certificate:
+def _unreleased(document: dict[str, Any], hazards: tuple[str, ...]) -> Draft:
     """Return a standing certificate as it was before a release, with what a table's reader must know."""
-    names = Certificate.__dataclass_fields__
-    parts = {name: value for name, value in document.items() if name in names and name != "hazards"}
     own = document["hazards"][len(checker.hazards_of(document)) :]
-    return Certificate(**{**parts, "release": None, "hazards": (*own, *hazards)})
+    return changed(convert(document, Certificate), release=None, hazards=[*own, *hazards])
 
 
 def _variance(subject: Subject) -> float:
@@ -179,7 +180,7 @@ def _as_published(order: Order, claim: Claim) -> Curated:
             f"omega is {threshold:.4g}, beyond every singular value of the rows: Z would be noise alone",
             "raise epsilon, or lower dimension",
         )
-    body = seal(published.refuted(claim, subject).as_json())
+    body = seal(unsealed(published.refuted(claim, subject)))
     rows = found.projected(subject.dimension, np.random.default_rng())
     names = [f"not_private_{k + 1}" for k in range(subject.dimension)]
     _hand_out(order, body, names, rows, {"noise_variance": 0.0, "radius": None})

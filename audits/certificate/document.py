@@ -3,12 +3,13 @@
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from importlib import metadata
-from typing import Any
+from typing import Any, cast
+
+from msgspec import convert, to_builtins
 
 import dpaccount
 from audits.attack.thresholds import CountedBound, LowerBound
@@ -20,10 +21,10 @@ from dpaccount.documents import canonical
 from dpaccount.exact import Enclosure, shown
 from dpaccount.noise.proved import Proved
 from dpaccount.proof.search import lower_end
+from dpaccount.schemas import certificate as parts
+from dpaccount.schemas.claim import ClaimFile
 from mechanisms.subject import Subject
 from mechanisms.table.user_level import named
-
-SCHEMA = "dpaccount/certificate/1"
 
 
 def environment() -> dict[str, str]:
@@ -38,32 +39,48 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """A verdict with its reasons: the parts of the document, in its order.
+def draft(
+    claim: Claim,
+    subject: parts.DescribedSubject,
+    found: tuple[parts.Verdict, parts.Refuted],
+    proved: parts.ProvedGuarantee,
+    audit: parts.AuditResult | None,
+    *,
+    evidence: Sequence[parts.Evidence] = (),
+    hazards: Sequence[str] = (),
+) -> parts.Draft:
+    """Return the certificate of today, on this machine; `found` is the verdict, and what is refuted.
 
-    `hazards` are what the runs showed of the code's limits; the document has those that the checker asks for
-    before them.
+    `hazards` are what the runs showed of the code's limits; `unsealed` puts those that the checker
+    asks for before them.
     """
+    verdict, refutes = found
+    return parts.Draft(
+        verdict=verdict,
+        refutes=refutes,
+        claim=cast(ClaimFile, claim.written),  # as it was written: the checker judges its shape
+        subject=subject,
+        guarantee=cast(parts.StatedGuarantee, {"delta": 0, **claim.written["guarantee"]}),
+        proved=proved,
+        sensitivity=list(evidence),
+        audit=audit,
+        release=None,
+        releasable=verdict == "CERTIFIED",
+        hazards=list(hazards),
+        environment=environment(),
+        created=now(),
+    )
 
-    verdict: str
-    refutes: str | None
-    claim: dict[str, Any]
-    subject: dict[str, Any]
-    guarantee: dict[str, Any]
-    proved: dict[str, Any]
-    sensitivity: list[dict[str, object]]
-    audit: dict[str, Any] | None
-    release: dict[str, Any] | None = None
-    releasable: bool = False
-    hazards: tuple[str, ...] = ()
-    environment: dict[str, str] = field(default_factory=environment)
-    created: str = field(default_factory=now)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the document without its seal."""
-        document = {"schema": SCHEMA, **{each.name: getattr(self, each.name) for each in fields(self)}}
-        return {**document, "hazards": [*checker.hazards_of(document), *self.hazards]}
+def unsealed(certificate: parts.Draft) -> dict[str, Any]:
+    """Return a certificate's document without its seal."""
+    document = to_builtins(certificate, enc_hook=_number)
+    return {**document, "hazards": [*checker.hazards_of(document), *certificate.hazards]}
+
+
+def _number(value: object) -> object:
+    """Return a number of a subclass, as NumPy's float64 is, as JSON writes it."""
+    return json.loads(json.dumps(value))
 
 
 def seal(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,20 +114,14 @@ def refused_by_checker(document: Mapping[str, Any]) -> str | None:
 # ------------------------------------------------------------------ its parts
 
 
-def describe_subject(claim: Claim, subject: Subject) -> dict[str, Any]:
+def describe_subject(claim: Claim, subject: Subject) -> parts.DescribedSubject:
     """Return a certificate's description of the subject: name, source, status, all parameters."""
     made_by = type(named(subject))
     values = {name: _plain(value) for name, value in catalogue.values_of(subject).items()}
     if claim.table is not None:  # what it reads of the table is the claim's word
         values |= claim.written["subject"].get("parameters", {})
-    return {
-        "name": catalogue.name_of(made_by),
-        "use": claim.use,
-        "source": made_by.source,
-        "status": made_by.status,
-        "parameters": values,
-        "code": sources.digest_of_code(made_by),
-    }
+    name, code = catalogue.name_of(made_by), sources.digest_of_code(made_by)
+    return parts.DescribedSubject(name, claim.use, made_by.source, made_by.status, values, code)
 
 
 def _plain(value: object) -> object:
@@ -120,80 +131,42 @@ def _plain(value: object) -> object:
     return shown(value) if isinstance(value, Fraction) else value
 
 
-def describe_proof(proved: Proved | None, reason: str | None) -> dict[str, Any]:
+def describe_proof(proved: Proved | None, reason: str | None) -> parts.ProvedGuarantee:
     """Return the proved point and its derivation, or the `reason` for their absence."""
-    if proved is None:
-        return {"epsilon": None, "delta": None, "tight": None, "derivation": [], "reason": reason}
-    return {**_point(proved), "tight": None, "reason": None}
+    point = parts.ProvedPoint(None, None, []) if proved is None else describe_point(proved)
+    return parts.ProvedGuarantee(point.epsilon, point.delta, point.derivation, None, reason)
 
 
-def describe_replaced(claim: Claim, proved: Proved | None, replaced: Proved | None) -> dict[str, Any]:
-    """Return what is proved of a replaced row, beside what is proved of one that moves by a radius."""
-    if claim.guarantee.radius is None or proved is None:
-        return {}
-    return {"replace_one": None if replaced is None else _point(replaced)}
-
-
-def _point(proved: Proved) -> dict[str, Any]:
+def describe_point(proved: Proved) -> parts.ProvedPoint:
+    """Return the proved point and its derivation."""
     epsilon, delta = proved.point
     near = float(delta)
-    return {
-        "epsilon": Enclosure(lower_end(proved.theorem), epsilon).as_json(),
-        "delta": near if Fraction(repr(near)) == delta else shown(delta),
-        "derivation": proved.steps,
-    }
+    return parts.ProvedPoint(
+        convert(Enclosure(lower_end(proved.theorem), epsilon).as_json(), parts.EpsilonEnds),
+        near if Fraction(repr(near)) == delta else shown(delta),
+        convert(proved.steps, list[parts.DerivationStep]),
+    )
 
 
-@dataclass(frozen=True)
-class AuditReport:
-    """An attack as a certificate reports it: the points that it tested, and the pair that it ran on.
-
-    `distance` is that of the pair, where the noise on it is known.
-    """
-
-    attack: str
-    score: str
-    trials: int
-    quick: bool
-    confidence: Fraction
-    results: tuple[tuple[Target, LowerBound], ...]
-    witness: dict[str, object]
-    distance: float | None = None
-
-    def refuted(self) -> set[str]:
-        """Return what the attack refutes: ``claim``, ``proof``, both or nothing."""
-        return {target.of for target, reached in self.results if reached.epsilon_lower > target.limit}
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the `audit` of a certificate."""
-        points = [point_json(target, reached, self.score) for target, reached in self.results]
-        return {
-            "attack": self.attack,
-            "trials": self.trials,
-            "quick": self.quick,
-            "confidence": shown(self.confidence),
-            "epsilon_lower": points[0]["epsilon_lower"],
-            **({} if self.distance is None else {"distance": self.distance}),
-            "points": points,
-            "witness": self.witness,
-        }
+def audited(results: Iterable[tuple[Target, LowerBound]], score: str) -> list[parts.AuditedPoint]:
+    """Return the points of an attack as in certificates, for the checker to recompute."""
+    return [_audited(target, reached, score) for target, reached in results]
 
 
-def point_json(target: Target, reached: LowerBound, score: str) -> dict[str, Any]:
-    """Return an audited point as in certificates, for the checker to recompute."""
+def _audited(target: Target, reached: LowerBound, score: str) -> parts.AuditedPoint:
     if not isinstance(reached, CountedBound):
         raise TypeError("a certificate holds counts of one event")
-    return {
-        "of": target.of,
-        "limit": shown(target.limit),
-        "delta": shown(reached.delta),
-        "epsilon_lower": reached.epsilon_lower,
-        "hits": reached.hits,
-        "runs": reached.runs,
-        "alarms": reached.alarms,
-        "other_runs": reached.other_runs,
-        "risk": shown(reached.risk),
-        "power": reached.power,
-        "false_alarm": reached.false_alarm,
-        "event": f"{score}: {reached.said()}",
-    }
+    return parts.AuditedPoint(
+        of=target.of,
+        limit=shown(target.limit),
+        delta=shown(reached.delta),
+        epsilon_lower=reached.epsilon_lower,
+        hits=reached.hits,
+        runs=reached.runs,
+        alarms=reached.alarms,
+        other_runs=reached.other_runs,
+        risk=shown(reached.risk),
+        power=reached.power,
+        false_alarm=reached.false_alarm,
+        event=f"{score}: {reached.said()}",
+    )

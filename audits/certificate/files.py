@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
+from msgspec import to_builtins
+
 from audits.certificate.document import describe_subject
 from audits.certificate.summary import beaten
 from audits.claim import Claim
@@ -56,7 +58,7 @@ def standing(claim: Claim, subject: Subject, path: Path | None) -> dict[str, Any
     if verdict != "CERTIFIED":
         raise InputError(f"the verdict is {verdict}", "a certified claim is needed", path)
     found: dict[str, Any] = json.loads(raw)
-    described = describe_subject(claim, subject)
+    described = to_builtins(describe_subject(claim, subject))
     same = {"claim": (found["claim"], claim.written), "subject": (found["subject"], described)}
     for what, (there, here) in same.items():
         if canonical(there) != canonical(here):

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 
+from msgspec import convert
+
 from audits.attack.runs import Progress, silent
 from audits.attack.white_box import Attacked, attack, targets
-from audits.certificate.document import AuditReport, Certificate, describe_subject, refused_by_checker
+from audits.certificate.document import audited, describe_subject, refused_by_checker, unsealed
 from audits.certificate.verdict import accepted, certificate_of, untested
 from audits.claim import Claim
-from audits.hypothesis_tests.evidence import Evidence, WorstPair, describe
+from audits.hypothesis_tests.evidence import WorstPair, describe
 from audits.hypothesis_tests.gather import gather
 from audits.hypothesis_tests.search import EXAMPLES
 from audits.hypothesis_tests.smoke_test import FEW_ROWS, check_size, of_few_rows, runs_at_all
@@ -15,9 +17,11 @@ from audits.sandbox.closed import opened
 from audits.sandbox.private_data import digest, digest_of_data, rows_of
 from audits.subjects import catalogue, sources
 from dpaccount.errors import InputError, RuleError
+from dpaccount.exact import shown
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import Theorem, View
 from dpaccount.relation import radius_of
+from dpaccount.schemas.certificate import AttackedPair, AuditResult, Draft, Evidence
 from mechanisms.subject import Rows, Subject
 from mechanisms.table.user_level import named
 
@@ -39,7 +43,7 @@ class AuditBudget:
 
 def certify(
     claim: Claim, subject: Subject, effort: AuditBudget, progress: Progress = silent
-) -> tuple[Certificate, Proved | None]:
+) -> tuple[Draft, Proved | None]:
     """Return the certificate, without any real data, and what it rests on (None: no proof).
 
     The same claim, code and seed give the same verdict and numbers.
@@ -63,7 +67,7 @@ def certify(
     described = describe_subject(claim, subject)
     beside = _replaced(claim, subject)
     certificate = certificate_of(claim, described, proved, None, evidence, report, notes, beside)
-    refusal = refused_by_checker(certificate.as_json())
+    refusal = refused_by_checker(unsealed(certificate))
     if refusal is None:
         return certificate, proved
     # a proof counts only if the checker confirms it
@@ -185,15 +189,17 @@ def _attacked(
     )
 
 
-def _report(claim: Claim, outcome: Attacked, effort: AuditBudget) -> AuditReport:
+def _report(claim: Claim, outcome: Attacked, effort: AuditBudget) -> AuditResult:
     suspect = outcome.suspect
-    return AuditReport(
+    points = audited(outcome.results, "log-likelihood ratio")
+    pair = describe(suspect.pair, suspect.coins, "the neighbouring pair under attack")
+    return AuditResult(
         attack="white-box log-likelihood ratio of the releases of the running code, Clopper-Pearson",
-        score="log-likelihood ratio",
         trials=2 * outcome.trials,
         quick=effort.quick,
-        confidence=claim.audit.confidence,
-        results=outcome.results,
-        witness=describe(suspect.pair, suspect.coins, "the neighbouring pair under attack"),
+        confidence=shown(claim.audit.confidence),
+        epsilon_lower=points[0].epsilon_lower,
         distance=suspect.distance,
+        points=points,
+        witness=convert(pair, AttackedPair, from_attributes=True),
     )

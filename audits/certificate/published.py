@@ -7,21 +7,26 @@ column space but for rounding; Z of a neighbour, in which one row moves by the r
 from fractions import Fraction
 
 import numpy as np
+from msgspec import convert
+from msgspec.structs import replace as changed
 from numpy.typing import NDArray
 
-from audits.attack.thresholds import CountedBound, clopper_pearson
+from audits.attack.thresholds import clopper_pearson
 from audits.attack.white_box import Target
-from audits.certificate.document import AuditReport, Certificate, describe_proof, describe_subject
+from audits.certificate.document import audited, describe_proof, describe_subject, draft
 from audits.claim import Claim
 from bandits.papers.kharkovskii.po_curator import PoCurator
 from bandits.papers.kharkovskii.published import lifted, width
+from dpaccount.exact import shown
 from dpaccount.proof import assume_event, refute
 from dpaccount.proof.derivation import write
+from dpaccount.schemas import certificate as parts
 
 Floats = NDArray[np.float64]
 RUNS = 500  #: on either side: ε is at least 4.9 then, if all are told apart
 MIN_DIGITS_INSIDE = 9.0  #: −log₁₀ of the share outside the column space, above which Z counts as inside
 EVENT = "Z lies in the column space of the first data: those are centred and of full rank, n >= d + 2"
+SCORE = "-log10 of the share of Z outside that space"
 REASON = (
     "Theorem 1 of Kharkovskii et al. 2020 is false where n >= d + 2: Z lies in the column space of the"
     " centred data, which a neighbour moves"
@@ -29,7 +34,7 @@ REASON = (
 UNSOUND = "What was written protects nobody: whoever holds it tells neighbouring data apart for certain."
 
 
-def refuted(claim: Claim, subject: PoCurator) -> Certificate:
+def refuted(claim: Claim, subject: PoCurator) -> parts.Draft:
     """Return the certificate of Algorithm 1 at the claim's ε, δ, n, d and r, not yet sealed."""
     claim.check_in_force()
     promise, confidence = claim.guarantee, claim.audit.confidence
@@ -37,44 +42,37 @@ def refuted(claim: Claim, subject: PoCurator) -> Certificate:
     bound = clopper_pearson(held, out, MIN_DIGITS_INSIDE, promise.delta, 1 - confidence, "left")
     apart = (bound.hits, bound.alarms) == (bound.runs, 0)
     beaten = apart or bound.epsilon_lower > promise.epsilon
-    report = AuditReport(
+    points = audited([(Target("claim", promise.epsilon, promise.delta), bound)], SCORE)
+    report = parts.AuditResult(
         attack="does Z lie in the column space of the first data? on made-up rows of the same n, d and r",
-        score="-log10 of the share of Z outside that space",
         trials=2 * RUNS,
         quick=False,
-        confidence=confidence,
-        results=((Target("claim", promise.epsilon, promise.delta), bound),),
+        confidence=shown(confidence),
+        epsilon_lower=bound.epsilon_lower,
+        points=points,
         witness=_witness(subject, held, out),
     )
-    return Certificate(
-        verdict="REFUTED" if beaten else "UNPROVEN",
-        refutes="claim" if beaten else None,
-        claim=claim.written,
-        subject=describe_subject(claim, subject),
-        guarantee={"delta": 0, **claim.written["guarantee"]},
-        proved={**describe_proof(None, REASON), **_refutation(claim, bound)},
-        sensitivity=[],
-        audit=report.as_json(),
-        hazards=(UNSOUND,),
-    )
+    proved = describe_proof(None, REASON)
+    if apart:
+        proved = changed(proved, refutation=_refutation(claim))
+    found: tuple[parts.Verdict, parts.Refuted] = ("REFUTED", "claim") if beaten else ("UNPROVEN", None)
+    return draft(claim, describe_subject(claim, subject), found, proved, report, hazards=(UNSOUND,))
 
 
-def _refutation(claim: Claim, bound: CountedBound) -> dict[str, object]:
+def _refutation(claim: Claim) -> list[parts.DerivationStep]:
     """Return the derivation that Z lies in the first data's space for certain, and in the neighbour's never.
 
     Only if every run showed it: a run that did not would be a fault of the test.
     """
-    if (bound.hits, bound.alarms) != (bound.runs, 0):
-        return {}
     promise = claim.guarantee
     event = assume_event("po-curator", Fraction(1), Fraction(0), promise.neighbours, EVENT, promise.model)
-    return {"refutation": write(refute(event, promise.epsilon, promise.delta))}
+    return convert(write(refute(event, promise.epsilon, promise.delta)), list[parts.DerivationStep])
 
 
-def _witness(subject: PoCurator, held: Floats, out: Floats) -> dict[str, object]:
+def _witness(subject: PoCurator, held: Floats, out: Floats) -> parts.AttackedPair:
     said = f"made-up rows ({subject.rows} of {subject.columns} numbers); row 0 moves by {subject.unit}"
     shares = f"outside: at most {10.0 ** -held.min():.2g} of Z, and at least {10.0 ** -out.max():.2g}"
-    return {"base": said, "unit": 0, "findings": [shares, REASON]}
+    return parts.AttackedPair(base=said, unit=0, findings=[shares, REASON])
 
 
 def _scores(subject: PoCurator, point: tuple[float, float], seed: int) -> tuple[Floats, Floats]:

@@ -13,8 +13,10 @@ from secrets import token_hex
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from msgspec import UNSET, convert
+from msgspec.structs import replace as changed
 
-from audits.certificate.document import Certificate, describe_subject, refused_by_checker, seal
+from audits.certificate.document import describe_subject, refused_by_checker, seal, unsealed
 from audits.claim import Claim
 from audits.datasets.bases import dataset
 from audits.hypothesis_tests.replay import ReplayError, record
@@ -35,6 +37,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.relation import adjacency
+from dpaccount.schemas.certificate import BudgetAround, Draft, MadeRelease
 from mechanisms.subject import Rows, Subject, View, released
 from mechanisms.table.totals import FromTotals, Totals
 from mechanisms.table.user_level import ByPerson, named
@@ -206,7 +209,7 @@ def _wrong(due: Release, body: dict[str, Any], data: str, entry: int, head: str)
         return "it is no certified release"
     pairs = {
         "claim": (body["claim"], due.claim.written),
-        "code": ([body["subject"].get("code"), made.get("code")], [subject["code"]] * 2),
+        "code": ([body["subject"].get("code"), made.get("code")], [subject.code] * 2),
         "data": (made.get("data"), data),
         "ledger entry": ([made.get("ledger_entry"), made.get("ledger_head")], [entry, head]),
     }
@@ -217,7 +220,7 @@ def _wrong(due: Release, body: dict[str, Any], data: str, entry: int, head: str)
 # -------------------------------------------------------------- the run
 
 
-def make(run: PreparedRelease, proved: Proved, certificate: Certificate) -> tuple[dict[str, Any], bool]:
+def make(run: PreparedRelease, proved: Proved, certificate: Draft) -> tuple[dict[str, Any], bool]:
     """Charge, run on the data with secure noise, keep and return the sealed certificate, and False.
 
     If another run with this number was made concurrently, its certificate is returned, and True:
@@ -239,7 +242,7 @@ def make(run: PreparedRelease, proved: Proved, certificate: Certificate) -> tupl
         return _made_before(due, ledger, number, state), True
 
 
-def rehearsed(due: Release, proved: Proved, certificate: Certificate) -> None:
+def rehearsed(due: Release, proved: Proved, certificate: Draft) -> None:
     """Rehearse run, report and check on synthetic data, so that failures come before any charge."""
     due, coins = replace(due, few=True), due.claim.audit.seed
     for base in REHEARSED:
@@ -253,7 +256,7 @@ def rehearsed(due: Release, proved: Proved, certificate: Certificate) -> None:
                     "let its query be a sum over rows",
                 )
     made = _made(due, certificate, report, (1, "0" * 64), "")
-    why = refused_by_checker(replace(certificate, release=made, releasable=True).as_json())
+    why = refused_by_checker(unsealed(changed(certificate, release=made, releasable=True)))
     if why is not None:
         raise InputError(f"the checker would refuse it ({why})", "nothing is charged", due.claim.path)
     if adjacency(due.subject().relation).rows_vary:
@@ -324,9 +327,7 @@ def _beside(due: Release, reporter: Any, view: View) -> dict[str, object]:
     return found | ({"labels": labels} if labels else {})
 
 
-def _drawn(
-    due: Release, ledger: Ledger, key: str, proved: Proved, certificate: Certificate
-) -> dict[str, Any]:
+def _drawn(due: Release, ledger: Ledger, key: str, proved: Proved, certificate: Draft) -> dict[str, Any]:
     before = ledger.show()
     receipt = ledger.charge(proved.theorem, due.claim.name, proved.units, key, scope=due.claim.scope)
     entry, head = ledger.charged(receipt.entry)
@@ -336,34 +337,32 @@ def _drawn(
         raise LedgerError(f"{error}; entry {entry} is charged, and what it drew is lost") from None
     secret = token_hex(32)
     made = _made(due, certificate, report, (entry, head), secret)
-    made |= {"budget": _budget(before, ledger.show()), "evaluation": _evaluation(due, view)}
-    whole = replace(certificate, release=made, releasable=receipt.releasable)
-    if refused_by_checker(whole.as_json()) is not None:
-        del made["budget"]  # somebody reset the ledger, or returned a reservation, between the two readings
-    sealed = seal(whole.as_json())
+    made = changed(made, budget=_budget(before, ledger.show()), evaluation=_evaluation(due, view))
+    whole = changed(certificate, release=made, releasable=receipt.releasable)
+    if refused_by_checker(unsealed(whole)) is not None:  # others gave back meanwhile
+        whole = changed(whole, release=changed(made, budget=UNSET))
+    sealed = seal(unsealed(whole))
     ledger.keep_release(receipt.entry, {**sealed, OPENING: secret})
     kept: dict[str, Any] = json.loads(canonical(sealed))  # as for a reprint
     return kept
 
 
 def _made(
-    due: Release, certificate: Certificate, report: dict[str, object], charged: tuple[int, str], secret: str
-) -> dict[str, Any]:
+    due: Release, certificate: Draft, report: dict[str, Any], charged: tuple[int, str], secret: str
+) -> MadeRelease:
     """Return a certificate's entry on a release, without the budget and an evaluation."""
-    return {
-        **{"report": report, "ledger_entry": charged[0], "ledger_head": charged[1], "noise": "secure"},
-        **{"data": due.named_data(secret), "code": certificate.subject["code"], "evaluation": None},
-    }
+    code = str(certificate.subject.code)
+    return MadeRelease(report, *charged, "secure", due.named_data(secret), code, None)
 
 
-def _budget(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+def _budget(before: dict[str, Any], after: dict[str, Any]) -> BudgetAround:
     """Return a ledger's budget with what was spent of it before and after a charge, and what remains.
 
     The ledger is read before and after the charge: concurrent charges by others are included.
     """
     spent = {"before": before["spent"]["epsilon"], "after": after["spent"]["epsilon"]}
     held = {name: after["budget"][name] for name in ("epsilon", "delta", "relation", "unit", "measure")}
-    return {**held, **spent, "rest": after["remaining"]["epsilon"]}
+    return convert({**held, **spent, "rest": after["remaining"]["epsilon"]}, BudgetAround)
 
 
 def _evaluation(due: Release, view: View) -> dict[str, object] | None:

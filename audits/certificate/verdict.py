@@ -1,53 +1,50 @@
 """Combines proof, evidence and attack into a verdict and a certificate."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+
+from msgspec.structs import replace as changed
 
 from audits.attack.power import power_of
 from audits.attack.white_box import Attacked
-from audits.certificate.document import AuditReport, Certificate, describe_proof, describe_replaced
+from audits.certificate.document import describe_point, describe_proof, draft
 from audits.claim import Claim
-from audits.hypothesis_tests.evidence import Evidence
 from dpaccount.exact import shown, to_digits
 from dpaccount.noise.proved import Proved
+from dpaccount.schemas import certificate as parts
 
 
 def certificate_of(
     claim: Claim,
-    subject: dict[str, Any],
+    subject: parts.DescribedSubject,
     proved: Proved | None,
     reason: str | None,
-    evidence: Sequence[Evidence] = (),
-    report: AuditReport | None = None,
+    evidence: Sequence[parts.Evidence] = (),
+    report: parts.AuditResult | None = None,
     notes: Sequence[str] = (),
     replaced: Proved | None = None,
-) -> Certificate:
-    """Return the unsealed certificate of a described subject; `reason`: why there is no proof."""
-    verdict, refutes = verdict_of(claim, proved, evidence, report)
-    written = claim.written
-    return Certificate(
-        verdict=verdict,
-        refutes=refutes,
-        claim=written,
-        subject=subject,
-        guarantee={"delta": 0, **written["guarantee"]},
-        proved={**describe_proof(proved, reason), **describe_replaced(claim, proved, replaced)},
-        sensitivity=[entry.as_json() for entry in evidence],
-        audit=None if report is None else report.as_json(),
-        releasable=verdict == "CERTIFIED",
-        hazards=tuple(notes),
-    )
+) -> parts.Draft:
+    """Return the unsealed certificate of a described subject; `reason`: why there is no proof.
+
+    `replaced` is what is proved of a replaced row, beside one that moves by a radius.
+    """
+    described = describe_proof(proved, reason)
+    if claim.guarantee.radius is not None and proved is not None:
+        beside = None if replaced is None else describe_point(replaced)
+        described = changed(described, replace_one=beside)
+    found = verdict_of(claim, proved, evidence, report)
+    return draft(claim, subject, found, described, report, evidence=evidence, hazards=notes)
 
 
 def verdict_of(
-    claim: Claim, proved: Proved | None, evidence: Sequence[Evidence], report: AuditReport | None
-) -> tuple[str, str | None]:
+    claim: Claim, proved: Proved | None, evidence: Sequence[parts.Evidence], report: parts.AuditResult | None
+) -> tuple[parts.Verdict, parts.Refuted]:
     """Return (verdict, what is refuted): the rules of a certificate, as the checker applies them."""
-    beaten = set() if report is None else report.refuted()
+    points = () if report is None else report.points
+    beaten: set[parts.Refuted] = {point.of for point in points if point.beaten}
     if any(entry.status == "refuted" for entry in evidence):
         beaten.add("hypothesis")
-    for kind in ("claim", "proof", "hypothesis"):
+    kinds: tuple[parts.Refuted, ...] = ("claim", "proof", "hypothesis")
+    for kind in kinds:
         if kind in beaten:
             return "REFUTED", kind
     if proved is None:
@@ -60,10 +57,10 @@ def verdict_of(
     return ("CERTIFIED" if holds and same else "UNPROVEN"), None
 
 
-def accepted(entry: Evidence, claim: Claim) -> Evidence:
+def accepted(entry: parts.Evidence, claim: Claim) -> parts.Evidence:
     """Return the entry, marked accepted if it has no test and the claim takes it on trust."""
     trusted = entry.status == "untested" and entry.name in claim.accepted
-    return replace(entry, status="accepted") if trusted else entry
+    return changed(entry, status="accepted") if trusted else entry
 
 
 def untested(outcome: Attacked | None) -> list[str]:

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,20 +30,24 @@ from dpaccount.errors import InputError
 
 if TYPE_CHECKING:
     from audits.api.requests import Certify, CertifyResult
-    from audits.sandbox.table_parts import Work
 
 VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class TableOptions:
-    """How the work is shared out; neither the certificate nor the released totals depend on it.
+class CertifyOptions:
+    """What `certify` and `release` may be told beside a claim.
 
     Parameters
     ----------
+    quick
+        Cut the audit's runs tenfold; the certificate says so.
+    new_release
+        Make a new, charged release.
+    policy
+        A policy file; exit 1 where it is not met.
     jobs
-        Processes (default: the number of cores).
+        Processes (default: the number of cores); no result depends on it.
     partitions
         Sum the table in so many parts of its persons, --jobs at a time: less memory for each (default 1).
     work
@@ -55,38 +59,37 @@ class TableOptions:
         The address of a dask scheduler, such as tcp://host:8786.
     """
 
+    quick: Flag = False
+    new_release: Flag = False
+    policy: File | None = None
+    catalogue_only: CatalogueOnly = False
     jobs: Whole = None
     partitions: Whole = None
     work: Folder | None = None
     engine: Annotated[str, one_of("dask")] | None = None
     scheduler: Url | None = None
 
-    def asked(self) -> "tuple[int, Work]":
-        """Return the number of processes, and how a table is summed."""
+    def question(self, claim: Path) -> "Certify":
+        """Return the request; raises `InputError` for what does not go together."""
         from audits.api.cores import cores
+        from audits.api.requests import Certify
         from audits.sandbox.table_parts import Work
 
         if (self.engine is None) != (self.scheduler is None):
             raise InputError("--engine dask and --scheduler go together", "give both or neither")
         parts = whole(self.partitions, "--partitions", 1, MOST_PARTITIONS) or 1
-        processes = whole(self.jobs, "--jobs") or cores()
-        return processes, Work(processes, parts, self.work, self.scheduler)
+        jobs, allowed = whole(self.jobs, "--jobs") or cores(), not self.catalogue_only
+        work = Work(jobs, parts, self.work, self.scheduler)
+        return Certify(claim, self.quick, self.new_release, self.policy, jobs, allowed, work)
 
 
 MOST_PARTITIONS = 10_000
-IN_ONE_PASS = TableOptions()
+NOTHING = CertifyOptions()  #: nothing said
+Options = Annotated[CertifyOptions, Parameter(name="*")]
 
 
 def certify(
-    claim: File,
-    *,
-    out: Folder | None = None,
-    quick: Flag = False,
-    new_release: Flag = False,
-    policy: File | None = None,
-    catalogue_only: CatalogueOnly = False,
-    tables: TableOptions = IN_ONE_PASS,
-    json_: Json = False,
+    claim: File, *, out: Folder | None = None, options: Options = NOTHING, json_: Json = False
 ) -> int:
     """Prove, test and attack a claim; print CERTIFIED, REFUTED or UNPROVEN and write the certificate.
 
@@ -101,39 +104,28 @@ def certify(
         A TOML file of schema dpaccount/claim/1.
     out
         Folder for certificate.json, report.html, junit.xml and results.sarif (default certificates/NAME).
-    quick
-        Cut the audit's runs tenfold; the certificate says so.
-    new_release
-        Make a new, charged release.
-    policy
-        A policy file; exit 1 where it is not met.
-    catalogue_only
-        Refuse subjects that are not catalogued.
     """
-    from audits.api.requests import Certify
     from audits.certificate.summary import summary
 
-    jobs, work = tables.asked()
-    done, path = _certified(
-        Certify(claim, quick, new_release, policy, jobs, allow_code=not catalogue_only, work=work), out
-    )
+    done, path = _certified(claim, out, options)
     show(done.certificate, json_, lambda found: summary(found, path))
     return 1 if done.broken else VERDICTS[done.certificate["verdict"]]
 
 
-def _certified(question: "Certify", out: Path | None) -> tuple["CertifyResult", Path]:
+def _certified(claim: Path, out: Path | None, said: CertifyOptions) -> tuple["CertifyResult", Path]:
     """Certify, write the certificate's files, and say what a reader should know; return its path too."""
     from audits.api import dispatch
     from audits.certificate.files import write_all
     from audits.reports.ci import annotation
 
+    question = said.question(claim)
     with reporting() as report, redirect_stdout(sys.stderr):  # a subject may print
         done = dispatch.certify(question, report)
     folder = out or Path("certificates") / done.certificate["claim"]["name"]
-    path = write_all(done.certificate, folder, question.claim)
+    path = write_all(done.certificate, folder, claim)
     say(f"written beside {path}: report.html (for people), junit.xml and results.sarif (for CI)")
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        say(annotation(done.certificate, question.claim.as_posix()))
+        say(annotation(done.certificate, claim.as_posix()))
     if done.reprinted:
         say("run on this data before: printed again, nothing drawn or charged (--new-release makes another)")
     for each in done.broken:
@@ -142,15 +134,7 @@ def _certified(question: "Certify", out: Path | None) -> tuple["CertifyResult", 
 
 
 def release(
-    claim: File,
-    *,
-    out: Folder | None = None,
-    quick: Flag = False,
-    new_release: Flag = False,
-    policy: File | None = None,
-    catalogue_only: CatalogueOnly = False,
-    tables: TableOptions = IN_ONE_PASS,
-    json_: Json = False,
+    claim: File, *, out: Folder | None = None, options: Options = NOTHING, json_: Json = False
 ) -> int:
     """Certify a claim, charge its ledger, run it on its data, and write what is released.
 
@@ -165,26 +149,14 @@ def release(
         A TOML file of schema dpaccount/claim/1 that names its data.
     out
         Folder for the release and the certificate (default certificates/NAME).
-    quick
-        Cut the audit's runs tenfold; the certificate says so.
-    new_release
-        Make a new, charged release.
-    policy
-        A policy file; exit 1 where it is not met.
-    catalogue_only
-        Refuse subjects that are not catalogued.
     """
-    from audits.api.requests import Certify
     from audits.certificate.figures import answer, write_release
     from audits.certificate.summary import summary
     from audits.claim import read_claim
 
     if read_claim(claim).data_file is None:
         raise InputError("nothing to release from", "name a file and a ledger in [data]", claim)
-    jobs, work = tables.asked()
-    done, path = _certified(
-        Certify(claim, quick, new_release, policy, jobs, allow_code=not catalogue_only, work=work), out
-    )
+    done, path = _certified(claim, out, options)
     found = answer(done.certificate, path)
     write_release(found, path.parent)
     show(found, json_, lambda _: summary(done.certificate, path.parent / "release.json"))
@@ -223,7 +195,6 @@ def check(
         Let the checker that was extracted from the Coq proofs follow every step, too (`make formal` builds
         it); a bare derivation needs no --derivation then.  Says which rules are proved by machine.
     """
-    from dataclasses import asdict
     from datetime import date
 
     from audits.reports.verified import followed, is_derivation

@@ -7,9 +7,12 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from audits.cli.options import (
+    By,
+    Events,
     File,
     Flag,
     Json,
+    LedgerUrl,
     Number,
     Source,
     Text,
@@ -69,8 +72,8 @@ def init(
 
 
 def charge(  # noqa: PLR0913 - options
-    url: Url,
-    events: Source,
+    url: LedgerUrl,
+    events: Events,
     *,
     key: Text | None = None,
     purpose: Text = "plan",
@@ -86,10 +89,6 @@ def charge(  # noqa: PLR0913 - options
 
     Parameters
     ----------
-    url
-        The ledger.
-    events
-        A JSON file of schema dpaccount/events/1, or - for standard input.
     key
         A name of this charge: the same again charges nothing.
     purpose
@@ -110,8 +109,8 @@ def charge(  # noqa: PLR0913 - options
 
 
 def reserve(
-    url: Url,
-    events: Source,
+    url: LedgerUrl,
+    events: Events,
     *,
     key: Text,
     rounds: Number = None,
@@ -126,10 +125,6 @@ def reserve(
 
     Parameters
     ----------
-    url
-        The ledger.
-    events
-        A JSON file of schema dpaccount/events/1, or - for standard input.
     key
         A name of this reservation, by which its parts are drawn.
     rounds
@@ -149,7 +144,7 @@ def reserve(
 
 
 def use(
-    url: Url,
+    url: LedgerUrl,
     key: Text,
     *,
     parts: Text | None = None,
@@ -163,8 +158,6 @@ def use(
 
     Parameters
     ----------
-    url
-        The ledger.
     key
         The reservation's.
     parts
@@ -183,7 +176,7 @@ def use(
 
 
 def release(
-    url: Url, key: Text, *, parts: Text | None = None, by: Text | None = None, json_: Json = False
+    url: LedgerUrl, key: Text, *, parts: Text | None = None, by: Text | None = None, json_: Json = False
 ) -> int:
     """Give back what parts of a reservation cost that were never drawn; none of them is drawn later.
 
@@ -191,8 +184,6 @@ def release(
 
     Parameters
     ----------
-    url
-        The ledger.
     key
         The reservation's.
     parts
@@ -206,12 +197,12 @@ def release(
 
 
 def scope(
-    url: Url,
+    url: LedgerUrl,
     name: Text,
     *,
     epsilon: Number,
     delta: Number = None,
-    by: Text | None = None,
+    by: By | None = None,
     json_: Json = False,
 ) -> int:
     """Make a scope, or change its cap, never to less than is spent in it.
@@ -220,16 +211,12 @@ def scope(
 
     Parameters
     ----------
-    url
-        The ledger.
     name
         Its name, below the scopes that it names.
     epsilon
         Its cap: at least 0.
     delta
         Its cap: from 0 to 1; the ledger's without it.
-    by
-        Who says so.
     """
     from dpaccount.ledger import answers
 
@@ -237,21 +224,17 @@ def scope(
     return answered(answers.scope(url, name, *limits, by=by, say=say), json_)
 
 
-def cohort(url: Url, name: Text, *units: Text, by: Text | None = None, json_: Json = False) -> int:
+def cohort(url: LedgerUrl, name: Text, *units: Text, by: By | None = None, json_: Json = False) -> int:
     """Name ranges of units; once charged, the name means them for ever.
 
     Example: `dpaccount ledger cohort sqlite:///team.db adults 1-500 801-900`
 
     Parameters
     ----------
-    url
-        The ledger.
     name
         Its name.
     units
         Its units, such as 1-500.
-    by
-        Who says so.
     """
     from dpaccount.ledger import answers
 
@@ -261,19 +244,15 @@ def cohort(url: Url, name: Text, *units: Text, by: Text | None = None, json_: Js
     return answered(answers.cohort(url, name, covers, by=by, say=say), json_)
 
 
-def reset(url: Url, *, reason: Text, by: Text | None = None, json_: Json = False) -> int:
+def reset(url: LedgerUrl, *, reason: Text, by: By | None = None, json_: Json = False) -> int:
     """Begin a period with the whole budget; what is guaranteed is the sum over the ledger's life.
 
     Example: `dpaccount ledger reset sqlite:///team.db --reason "a new study"`
 
     Parameters
     ----------
-    url
-        The ledger.
     reason
         Why, in words.
-    by
-        Who says so.
     """
     from dpaccount.ledger import answers
 
@@ -281,12 +260,12 @@ def reset(url: Url, *, reason: Text, by: Text | None = None, json_: Json = False
 
 
 def forfeit(
-    url: Url,
+    url: LedgerUrl,
     events: Source | None = None,
     *,
     reason: Text,
     nothing: Flag = False,
-    by: Text | None = None,
+    by: By | None = None,
     json_: Json = False,
 ) -> int:
     """Charge the most that may have been lost where an older copy took over, and go on with it.
@@ -297,16 +276,12 @@ def forfeit(
 
     Parameters
     ----------
-    url
-        The ledger.
     events
         All that may have been charged and is not here: schema dpaccount/events/1, or - for standard input.
     reason
         Why, in words.
     nothing
         Nothing was lost, as in a planned move to another server.
-    by
-        Who says so.
     """
     from dpaccount.ledger import answers
 
@@ -316,15 +291,13 @@ def forfeit(
     return answered(answers.forfeit(url, lost, reason, by=by, say=say), json_)
 
 
-def repair(url: Url, *, head: Digest | None = None, json_: Json = False) -> int:
+def repair(url: LedgerUrl, *, head: Digest | None = None, json_: Json = False) -> int:
     """Rebuild the balances and the note of the last entry from the entries, which never change.
 
     Example: `dpaccount ledger repair sqlite:///team.db`
 
     Parameters
     ----------
-    url
-        The ledger.
     head
         The digest of the last entry, if you know that none after it was lost; asked for where needed.
     """
@@ -334,15 +307,13 @@ def repair(url: Url, *, head: Digest | None = None, json_: Json = False) -> int:
     return 0
 
 
-def checkpoint(url: Url, *, key: File) -> int:
+def checkpoint(url: LedgerUrl, *, key: File) -> int:
     """Print where a ledger stands, signed with an Ed25519 private --key (PEM): to be kept elsewhere.
 
     Example: `dpaccount ledger checkpoint sqlite:///team.db --key private.pem > checkpoint.json`
 
     Parameters
     ----------
-    url
-        The ledger.
     key
         An Ed25519 private key (PEM, unencrypted).
     """
@@ -352,15 +323,10 @@ def checkpoint(url: Url, *, key: File) -> int:
     return 0
 
 
-def export(url: Url) -> int:
+def export(url: LedgerUrl) -> int:
     """Print everything that a ledger is, as lines of JSON, of which `ledger import` makes the same again.
 
     Example: `dpaccount ledger export sqlite:///team.db > team.jsonl`
-
-    Parameters
-    ----------
-    url
-        The ledger.
     """
     from dpaccount.ledger import answers
 
@@ -413,7 +379,7 @@ def grant(
 
 
 def verify(
-    url: Url,
+    url: LedgerUrl,
     *,
     head: Digest | None = None,
     since: Annotated[str, Parameter(metavar="DIGEST | FILE")] | None = None,
@@ -427,8 +393,6 @@ def verify(
 
     Parameters
     ----------
-    url
-        The ledger.
     head
         A head noted earlier, which must be on the chain.
     since

@@ -25,13 +25,25 @@ Json = Annotated[
         name="--json", negative="", show_default=False, help="Print one JSON document and nothing else."
     ),
 ]
-CatalogueOnly = Annotated[bool, Parameter(name="--catalogue-only", negative="", show_default=False)]
+CatalogueOnly = Annotated[
+    bool,
+    Parameter(
+        name="--catalogue-only",
+        negative="",
+        show_default=False,
+        help="Refuse subjects that are not catalogued.",
+    ),
+]
 File = Annotated[Path, Parameter(metavar="FILE")]
 Folder = Annotated[Path, Parameter(metavar="FOLDER")]
 Text = Annotated[str, Parameter(metavar="TEXT")]
 Name = Annotated[str, Parameter(metavar="NAME")]
 Url = Annotated[str, Parameter(metavar="URL")]
+LedgerUrl = Annotated[str, Parameter(metavar="URL", help="The ledger.")]
+By = Annotated[str, Parameter(metavar="TEXT", help="Who says so.")]
 Source = Annotated[str, Parameter(allow_leading_hyphen=True, metavar="FILE")]
+EVENTS = "A JSON file of schema dpaccount/events/1, or - for standard input."
+Events = Annotated[str, Parameter(allow_leading_hyphen=True, metavar="FILE", help=EVENTS)]
 Number = Annotated[str | None, Parameter(allow_leading_hyphen=True, metavar="NUMBER")]
 Whole = Annotated[str | None, Parameter(allow_leading_hyphen=True, metavar="INTEGER")]
 Numbers = Annotated[str | None, Parameter(allow_leading_hyphen=True, metavar="NUMBERS")]
@@ -45,6 +57,11 @@ def one_of(*allowed: str) -> Parameter:
 def number(text: str | None, option: str) -> Fraction | None:
     """Return the exact number that an option gives; raises `InputError` naming the option."""
     return None if text is None else exact_argument(option, text)
+
+
+def numbers(options: object, *names: str) -> dict[str, Fraction | None]:
+    """Return the exact numbers that several options give, by name."""
+    return {name: number(getattr(options, name), f"--{name}") for name in names}
 
 
 def required(text: str | None, option: str) -> Fraction:

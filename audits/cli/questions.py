@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import CatalogueOnly, File, Flag, Number, Numbers, Whole, number, one_of
+from audits.cli.options import CatalogueOnly, File, Flag, Number, Numbers, Whole, numbers, one_of
 from dpaccount.documents import Place, parse_json, read_bytes
 from dpaccount.exact import exact_argument
 from dpaccount.relation import RELATION_CLASSES
@@ -64,8 +64,6 @@ class AuditOptions:
         Its neighbour.
     stop_early
         Stop at the first refutation; the lower bound is then just above the claim.
-    catalogue_only
-        Refuse subjects that are not catalogued.
     """
 
     claim: File | None = None
@@ -93,16 +91,9 @@ class AuditOptions:
         from audits.api.arguments import AuditArguments
 
         return AuditArguments(
+            **numbers(self, "epsilon", "delta", "trials", "confidence", "seed", "seconds", "jobs", "radius"),
             claim=self.claim,
-            epsilon=number(self.epsilon, "--epsilon"),
-            delta=number(self.delta, "--delta"),
-            trials=number(self.trials, "--trials"),
-            confidence=number(self.confidence, "--confidence"),
-            seed=number(self.seed, "--seed"),
-            seconds=number(self.seconds, "--seconds"),
-            jobs=number(self.jobs, "--jobs"),
             relation=self.relation,
-            radius=number(self.radius, "--radius"),
             terms=terms_of(self),
             early=self.stop_early,
             allow_code=not self.catalogue_only,
@@ -179,8 +170,6 @@ class SensitivityOptions:
         Limit on the time of all runs of your own code (default 60).
     prove
         If nothing is found, prove the bound by interval branch and bound; exit 3 where that is undecided.
-    catalogue_only
-        Refuse subjects that are not catalogued.
     """
 
     norm: Annotated[str, one_of("l1", "l2", "linf")] | None = None
@@ -205,14 +194,11 @@ class SensitivityOptions:
         from audits.api.arguments import SensitivityArguments
 
         return SensitivityArguments(
+            **numbers(self, "bound", "radius"),
             norm=self.norm,
-            bound=number(self.bound, "--bound"),
             relation=self.relation,
-            radius=number(self.radius, "--radius"),
             terms=terms_of(self),
-            seed=number(self.seed, "--seed"),
-            seconds=number(self.seconds, "--seconds"),
-            jobs=number(self.jobs, "--jobs"),
+            **numbers(self, "seed", "seconds", "jobs"),
             prove=self.prove,
             allow_code=not self.catalogue_only,
             named=option,

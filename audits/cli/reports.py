@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import File, Flag, Json, Url, lines, one_of, say, show
+from audits.cli.options import File, Flag, Json, LedgerUrl, Url, lines, one_of, say, show
 from dpaccount.documents import atomically
 from dpaccount.errors import InputError
 
@@ -79,15 +79,10 @@ def report(  # noqa: PLR0913 - options
     return 0
 
 
-def show_ledger(url: Url, *, json_: Json = False) -> int:
+def show_ledger(url: LedgerUrl, *, json_: Json = False) -> int:
     """Print the budget, what the worst unit has spent, and what remains.
 
     Example: `dpaccount ledger show sqlite:///team.db`
-
-    Parameters
-    ----------
-    url
-        The ledger.
     """
     from dpaccount.ledger import answers
 
@@ -95,15 +90,13 @@ def show_ledger(url: Url, *, json_: Json = False) -> int:
     return 0
 
 
-def ledger_log(url: Url, *, csv: Flag = False, json_: Json = False) -> int:
+def ledger_log(url: LedgerUrl, *, csv: Flag = False, json_: Json = False) -> int:
     """Print every entry: what it is, who charged it and why, what it spends, why it was refused.
 
     Example: `dpaccount ledger log sqlite:///team.db --csv`
 
     Parameters
     ----------
-    url
-        The ledger.
     csv
         Print a table with commas.
     """
@@ -118,7 +111,7 @@ def ledger_log(url: Url, *, csv: Flag = False, json_: Json = False) -> int:
 
 
 def ledger_report(
-    url: Url,
+    url: LedgerUrl,
     *,
     output: Annotated[File | None, Parameter(name=["--output", "-o"])] = None,
     format_: Annotated[str, one_of(*OF_LEDGERS)] = "html",
@@ -133,8 +126,6 @@ def ledger_report(
 
     Parameters
     ----------
-    url
-        The ledger.
     output
         Where to write (default: standard output).
     format_

@@ -8,48 +8,26 @@ from audits.hypothesis_tests.replay import Run
 from audits.hypothesis_tests.smoke_test import NO_VALUE
 from dpaccount.errors import InputError
 from dpaccount.proof.derivation import Hypothesis
+from dpaccount.schemas.certificate import Evidence, ShownPair, Status
 from mechanisms.subject import Rows, Subject
 
 IN_PLACE = "The code writes to the data that it is given; every run gets a copy, so nothing of it stays."
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What was found about one hypothesis; `status` is ``tested``, ``refuted``, ``untested`` or ``accepted``.
+def evidence_on(
+    about: Hypothesis,
+    said: tuple[str, str],
+    status: Status,
+    seen: tuple[int, object, ShownPair | None],
+    source: str,
+) -> Evidence:
+    """Return an entry of a certificate: `said` are the bound and its relation.
 
-    A hypothesis is untested if no test is known, or if nothing ever changed although something may:
-    that tested nothing.  It is accepted where it is untested and the claim takes it on trust.
+    `seen` are the number of examples, the worst movement and a failing example.
     """
-
-    hypothesis: Hypothesis
-    bound: str
-    relation: str
-    status: str
-    examples: int
-    worst: str
-    counterexample: dict[str, object] | None
-    source: str
-
-    @property
-    def name(self) -> str:
-        """Return what a claim calls the hypothesis when it accepts it."""
-        return f"{self.hypothesis.rule} {self.hypothesis.query}"
-
-    def as_json(self) -> dict[str, object]:
-        """Return the entry of a certificate's `sensitivity`."""
-        return {
-            "rule": self.hypothesis.rule,
-            "query": self.hypothesis.query,
-            "step": self.hypothesis.digest,
-            "value": self.bound,
-            "relation": self.relation,
-            "status": self.status,
-            "test": self.hypothesis.because,
-            "examples": self.examples,
-            "worst": self.worst,
-            "counterexample": self.counterexample,
-            "source": self.source,
-        }
+    examples, worst, failing = seen
+    known = (about.rule, about.query, about.digest, *said, status, about.because)
+    return Evidence(*known, examples, str(worst), failing, source)
 
 
 @dataclass(frozen=True)
@@ -93,7 +71,7 @@ class Searched:
 
     count: int
     worst: list[Fraction]
-    failing: list[dict[str, object] | None]
+    failing: list[ShownPair | None]
     best: WorstPair | None = None
     raised: int = 0
     why: str = ""
@@ -101,7 +79,7 @@ class Searched:
     runs: list[Example] = field(default_factory=list)
     void: int = 0
     drawn: bool = False
-    strange: dict[str, object] | None = None
+    strange: ShownPair | None = None
     skipped: str = ""
 
     def judged(self, subject: Subject) -> "Searched":
@@ -137,16 +115,16 @@ class Searched:
         )
 
 
-def describe(pair: Pair, coins: int, wrong: str) -> dict[str, object]:
+def describe(pair: Pair, coins: int, wrong: str) -> ShownPair:
     """Describe a pair reproducibly: changed record, base of the others, what differs."""
     here = pair.unit - 1
     removed = len(pair.right) < len(pair.left)
-    return {
-        "unit": pair.unit,
-        "left": pair.left[here].tolist(),
-        "right": None if removed else pair.right[here].tolist(),
-        "rows": len(pair.left),
-        "other_rows": {"base": pair.base, "seed": pair.seed},
-        "coins": coins,
-        "wrong": wrong,
-    }
+    return ShownPair(
+        unit=pair.unit,
+        left=pair.left[here].tolist(),
+        right=None if removed else pair.right[here].tolist(),
+        rows=len(pair.left),
+        other_rows={"base": pair.base, "seed": pair.seed},
+        coins=coins,
+        wrong=wrong,
+    )

@@ -19,7 +19,7 @@ from audits.datasets.bases import Pair
 from audits.datasets.domain_pairs import pairs
 from audits.hypothesis_tests import search
 from audits.hypothesis_tests.checks import check_of
-from audits.hypothesis_tests.evidence import Evidence, WorstPair, describe
+from audits.hypothesis_tests.evidence import WorstPair, describe, evidence_on
 from audits.hypothesis_tests.search import Counterexample, digest_of_files, searching
 from audits.hypothesis_tests.smoke_test import MAX_DATASET_NUMBERS
 from audits.subjects.code import check_imports
@@ -27,6 +27,7 @@ from audits.subjects.code_constants import landmarks
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.relation import adjacency
+from dpaccount.schemas.certificate import Evidence, ShownPair, Status
 from mechanisms.subject import Rows, Subject
 from mechanisms.table.contribution_bounding import bounded
 from mechanisms.table.user_level import ByPerson
@@ -63,7 +64,7 @@ def gather(
     found, _ = search.gather(
         subject.mechanism, of_rows, **terms, given=[subject.table(rows) for rows in given]
     )
-    by_step = {each.hypothesis.digest: each for each in found}
+    by_step = {each.step: each for each in found}
     seen = search.search(subject, proved, [], examples=examples, seed=seed).judged(subject)
     judged = []
     for each in proved.hypotheses:
@@ -71,10 +72,11 @@ def gather(
             judged.append(by_step[each.digest])
             continue
         count, worst, failing = bounding(subject, examples=examples, seed=seed)
-        bound, idle = check_of(proved, each)[1], "tested" if worst else "untested"
-        status = idle if failing is None else "refuted"
+        bound = check_of(proved, each)[1]
+        status: Status = "refuted" if failing is not None else "tested" if worst else "untested"
         digest = digest_of_files(files)
-        judged.append(Evidence(each, bound, subject.relation, status, count, str(worst), failing, digest))
+        said = bound, subject.relation
+        judged.append(evidence_on(each, said, status, (count, worst, failing), digest))
     check_imports()
     return judged, seen.suspect()
 
@@ -95,7 +97,7 @@ def _table(subject: Subject, rows: object) -> Rows:
 
 def bounding(
     subject: ByPerson, *, examples: int, seed: int, bound: Bound = bounded
-) -> tuple[int, int, dict[str, object] | None]:
+) -> tuple[int, int, ShownPair | None]:
     """Return how many pairs of persons were tried, the most steps of rows between them, and what is wrong."""
     tried, worst, failing = 0, 0, None
     subject = replace(subject, rows=min(subject.rows, MADE_UP_PERSONS))  # a slot depends on no other one

@@ -16,13 +16,14 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings, target
 from hypothesis import strategies as st
 from hypothesis.errors import Flaky
+from msgspec.structs import replace as changed
 
 from audits.datasets import tours
 from audits.datasets.bases import Exemplified, Pair
 from audits.datasets.domain_pairs import marked_columns, named_coins, pairs, public_coins, stepping
 from audits.datasets.records import FITS, records, thin
 from audits.hypothesis_tests.checks import Check, check_of, may_move, untested
-from audits.hypothesis_tests.evidence import Evidence, Example, Searched, WorstPair, describe
+from audits.hypothesis_tests.evidence import Example, Searched, WorstPair, describe, evidence_on
 from audits.hypothesis_tests.extreme_inputs import anywhere
 from audits.hypothesis_tests.judge import Judge
 from audits.hypothesis_tests.met import observed
@@ -32,6 +33,7 @@ from audits.subjects.code_constants import Landmarks, landmarks
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.relation import REPLACE_ONE, radius_of
+from dpaccount.schemas.certificate import Evidence, ShownPair, Status
 from mechanisms.subject import Domain, Rows, Subject
 
 EXAMPLES = 200  #: Hypothesis examples for every hypothesis of a proof
@@ -73,7 +75,7 @@ def gather(
     seen = seen.joined(first).judged(subject)
     beyond = seen.strange or strange(subject, proved, domain, marks, seed)
     history = remembered(subject, first.runs)
-    source = digest_of_files(files)
+    source, count = digest_of_files(files), seen.count
     found = []
     for index, (each, (check, bound)) in enumerate(zip(tested, checks, strict=True)):
         failing, worst = seen.failing[index] or history, seen.worst[index]
@@ -81,12 +83,13 @@ def gather(
             failing = beyond
         elif failing is not None:
             shrunk = search(subject, proved, [check], marks, examples=examples, seed=seed, shrink=True)
-            failing = {**(shrunk.failing[0] or failing)}
+            failing = shrunk.failing[0] or failing
             if seen.raised:
-                failing["wrong"] = f"{failing['wrong']} ({seen.raised} of {seen.count} runs fail)"
+                wrong = f"{failing.wrong} ({seen.raised} of {seen.count} runs fail)"
+                failing = changed(failing, wrong=wrong)
         idle = check is untested or (worst == 0 and each.rule != "assume_view" and may_move(proved, each))
-        status = "refuted" if failing is not None else "untested" if idle else "tested"
-        found.append(Evidence(each, bound, relation, status, seen.count, str(worst), failing, source))
+        status: Status = "refuted" if failing is not None else "untested" if idle else "tested"
+        found.append(evidence_on(each, (bound, relation), status, (count, worst, failing), source))
     return found, seen.suspect()
 
 
@@ -221,7 +224,7 @@ def touring(
         judge.walked(walk, coins[number % len(coins)])
 
 
-def remembered(subject: Subject, runs: list[Example]) -> dict[str, object] | None:
+def remembered(subject: Subject, runs: list[Example]) -> ShownPair | None:
     """Return an example that this process, with all that it played since, does not repeat; or None."""
     sides = [(each, data, run) for each in runs for data, run in each.sides()]
     for each, data, run in sides:
@@ -235,7 +238,7 @@ def remembered(subject: Subject, runs: list[Example]) -> dict[str, object] | Non
 
 def strange(
     subject: Subject, proved: Proved, domain: Domain, marks: Landmarks, seed: int
-) -> dict[str, object] | None:
+) -> ShownPair | None:
     """Return an example in which a view depends on more than releases and coins, for any data; or None."""
     found = anywhere(subject, proved, domain, marks.numbers, seed)
     return None if found is None else describe(*found)

@@ -12,7 +12,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from audits.papers.claim_check import EXIT_CODES, ClaimCheck, PaperClaim, Value
+from audits.papers.claim_check import EXIT_CODES, ClaimCheck, PaperClaim
+from audits.papers.parameters import Value
 from dpaccount.errors import InputError, NumericsError
 from dpaccount.exact import read_exact
 

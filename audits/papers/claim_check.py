@@ -5,14 +5,15 @@ enclosure of what the published mechanism really costs; the verdict is a compari
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from audits.papers.parameters import SIZE, Parameter, Settings, Value, Values, Word, short
 from dpaccount import checker
 from dpaccount.errors import InputError, RuleError
-from dpaccount.exact import Enclosure, printed, shown
+from dpaccount.exact import Enclosure, printed
 from dpaccount.exact import Number as Bound
 from dpaccount.proof import Theorem
 from dpaccount.proof.derivation import write
@@ -21,93 +22,6 @@ SCHEMA = "dpaccount/claim-check/1"
 REFUTED, SOUND, LOOSE, UNPROVEN = "REFUTED", "SOUND", "LOOSE", "UNPROVEN"
 EXIT_CODES = {SOUND: 0, LOOSE: 0, REFUTED: 1, UNPROVEN: 3}
 TIGHT = Fraction(105, 100)  #: published over needed noise below this is SOUND, from here on LOOSE
-SIZE = Fraction(10) ** 300  #: numbers of parameters lie between 1/SIZE and SIZE
-
-Value = Fraction | str
-Settings = Mapping[str, Value]
-
-
-@dataclass(frozen=True)
-class Exact:
-    """A number with its default, and the range it must lie in (open ends say so)."""
-
-    default: Fraction
-    least: Fraction | None = None
-    most: Fraction | None = None
-    above: Fraction | None = None
-    below: Fraction | None = None
-    whole: bool = False
-
-    def read(self, name: str, value: Value) -> Fraction:
-        """Return the value, refusing what is not such a number."""
-        if isinstance(value, bool) or not isinstance(value, Fraction | int):
-            raise InputError(f"{name} is {_short(value)}", f"{self._right()} belongs here")
-        exact = Fraction(value)
-        inside = (
-            (self.least is None or exact >= self.least)
-            and (self.most is None or exact <= self.most)
-            and (self.above is None or exact > self.above)
-            and (self.below is None or exact < self.below)
-            and (not self.whole or exact.denominator == 1)
-        )
-        if not inside:
-            raise InputError(f"{name} is {_short(exact)}", f"{self._right()} belongs here")
-        if exact != 0 and not 1 / SIZE <= abs(exact) <= SIZE:
-            raise InputError(f"{name} is {_short(exact)}", "a size between 1e-300 and 1e300 belongs here")
-        return exact
-
-    def _right(self) -> str:
-        kind = "a whole number" if self.whole else "a number"
-        ends = (
-            ("at least", self.least),
-            ("above", self.above),
-            ("at most", self.most),
-            ("below", self.below),
-        )
-        limits = " and ".join(f"{word} {_short(end)}" for word, end in ends if end is not None)
-        return f"{kind} {limits}".strip()
-
-
-@dataclass(frozen=True)
-class Word:
-    """One of a few words, the first by default."""
-
-    words: tuple[str, ...]
-
-    @property
-    def default(self) -> str:
-        """Return the first word."""
-        return self.words[0]
-
-    def read(self, name: str, value: Value) -> str:
-        """Return the word, refusing any other."""
-        if not isinstance(value, str) or value not in self.words:
-            raise InputError(f"{name} is {_short(value)}", f"one of {', '.join(self.words)} belongs here")
-        return value
-
-
-Parameter = Exact | Word
-
-
-def positive(default: str) -> Exact:
-    """Return a number above 0."""
-    return Exact(Fraction(default), above=Fraction(0))
-
-
-def at_least(least: int, default: str) -> Exact:
-    """Return a number of at least `least`."""
-    return Exact(Fraction(default), least=Fraction(least))
-
-
-def probability(default: str) -> Exact:
-    """Return a number strictly between 0 and 1."""
-    return Exact(Fraction(default), above=Fraction(0), below=Fraction(1))
-
-
-def count(default: int, least: int = 1, most: int | None = None) -> Exact:
-    """Return a whole number."""
-    top = None if most is None else Fraction(most)
-    return Exact(Fraction(default), least=Fraction(least), most=top, whole=True)
 
 
 @dataclass(frozen=True)
@@ -179,8 +93,8 @@ class Cost:
         return steps
 
 
-Check = Callable[[dict[str, Any]], Cost]
-Run = Callable[[dict[str, Any], int], dict[str, Any]]
+Check = Callable[[Values], Cost]
+Run = Callable[[Values, int], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -200,17 +114,24 @@ class PaperClaim:
     check: Check
     run: Run | None = None
 
-    def read(self, settings: Settings) -> dict[str, Any]:
+    def read(self, settings: Settings) -> Values:
         """Return all parameters, defaults filled in; `InputError` for unknown or impossible ones."""
         unknown = [key for key in settings if key not in self.parameters]
         if unknown:
             known = ", ".join(self.parameters) or "none"
-            raise InputError(f"{self.name} has no parameter {_short(unknown[0])}", f"known: {known}")
-        return {key: kind.read(key, settings.get(key, kind.default)) for key, kind in self.parameters.items()}
+            raise InputError(f"{self.name} has no parameter {short(unknown[0])}", f"known: {known}")
+        numbers: dict[str, Fraction] = {}
+        words: dict[str, str] = {}
+        for key, kind in self.parameters.items():
+            value = settings.get(key, kind.default)
+            if isinstance(kind, Word):
+                words[key] = kind.read(key, value)
+            else:
+                numbers[key] = kind.read(key, value)
+        return Values(numbers, words)
 
-    def checked(self, settings: Settings) -> "ClaimCheck":
-        """Return what checking finds at these parameters, defaults filled in."""
-        values = self.read(settings)
+    def checked(self, values: Values) -> "ClaimCheck":
+        """Return what checking finds at these parameters."""
         return ClaimCheck(self, values, self.check(values))
 
 
@@ -219,17 +140,18 @@ class ClaimCheck:
     """A claim, the parameters it was checked at, and what was found."""
 
     claim: PaperClaim
-    parameters: dict[str, Any]
+    parameters: Values
     finding: Cost
 
     def as_json(self) -> dict[str, Any]:
         """Return the document of schema dpaccount/claim-check/1; keys that do not apply are null."""
         found = self.finding
+        values: dict[str, Value] = {**self.parameters, **self.parameters.words}
         noise, at = found.noise, found.claimed[1] if found.delta is None else found.delta
         return {
             "schema": SCHEMA,
             "name": self.claim.name,
-            "parameters": {key: _plain(value) for key, value in self.parameters.items()},
+            "parameters": {key: _plain(values[key]) for key in self.claim.parameters},
             "claimed": {"epsilon": _plain(found.claimed[0]), "delta": _plain(found.claimed[1])},
             "proved": {
                 "epsilon": None if found.epsilon is None else found.epsilon.as_json(),
@@ -270,11 +192,3 @@ def _near(value: Enclosure | None) -> int | float | str | None:
 
 def _upper(value: Enclosure | None) -> float | str | None:
     return None if value is None else printed(value.upper, up=True)
-
-
-def _short(value: object) -> str:
-    try:
-        text = shown(value) if isinstance(value, Fraction) else repr(value)
-    except (OverflowError, ValueError):  # more digits than Python writes
-        text = "a number of very many digits"
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -17,7 +17,7 @@ import numpy as np
 
 from audits import papers
 from audits.attack.runs import Progress, counted, silent
-from audits.papers.claim_check import Value
+from audits.papers.parameters import Value
 from bandits.papers.reproduction import CUMULATIVE_REGRET, Cell, Reproduction
 from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError
@@ -141,7 +141,8 @@ def certificate(subject: Any) -> dict[str, Any]:
 @cache
 def verdict(name: str, *settings: tuple[str, Value]) -> dict[str, Any]:
     """Return what checking a paper's claim finds, in short."""
-    found = papers.find(name).checked(dict(settings)).as_json()
+    claim = papers.find(name)
+    found = claim.checked(claim.read(dict(settings))).as_json()
     return {"claim": name, "verdict": found["verdict"], "factor": found["factor"]}
 
 

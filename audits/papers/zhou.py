@@ -13,19 +13,10 @@ import numpy as np
 from flint import arb
 from scipy.stats import binom, norm
 
-from audits.papers.claim_check import (
-    Cost,
-    Exact,
-    PaperClaim,
-    Scales,
-    Word,
-    at_least,
-    count,
-    positive,
-    probability,
-)
+from audits.papers.claim_check import Cost, PaperClaim, Scales
 from audits.papers.derivations import LikelyEvent, noisy_pair, settled, telling_event
 from audits.papers.enclosures import ONE, ZERO, ceiling, enclose, exactly, falling, log, of
+from audits.papers.parameters import Exact, Values, Word, at_least, count, positive, probability
 from audits.papers.sampling import TRIALS, attack
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
@@ -51,7 +42,7 @@ GAP = Fraction(1, 10**10)
 MESSAGE_QUERY = "message"
 
 
-def ctl(p: dict[str, Any]) -> Cost:
+def ctl(p: Values) -> Cost:
     """Lemma 1: one reward within B + R, Laplace noise of scale 2(B + R)/ε."""
     epsilon, reach = p["epsilon"], p["B"] + p["R"]
     if reach == 0:
@@ -74,7 +65,7 @@ def ctl(p: dict[str, Any]) -> Cost:
     )
 
 
-def moma(p: dict[str, Any]) -> Cost:
+def moma(p: Values) -> Cost:
     """Algorithm 3: each point is played k = ⌈24 ln(4eT/δ)⌉ times, for k users or k times for the same one.
 
     Distinct users pay ε each (parallel).  One user who is asked k times pays for k messages that move
@@ -82,7 +73,7 @@ def moma(p: dict[str, Any]) -> Cost:
     """
     epsilon, delta = p["epsilon"], p["delta"]
     replays = ceiling(lambda: 24 * (1 + log(4 * p["T"] / p["regret_delta"])))
-    times = replays if p["users"] == "same" else 1
+    times = replays if p.words["users"] == "same" else 1
     cost, loss = cost_of_messages(epsilon, times, delta), _loss(1 / epsilon, times, epsilon)
     votes = _votes(epsilon, times, delta)
     scale, needed = exactly(1 / epsilon), _least_scale(epsilon, delta, times)
@@ -108,7 +99,7 @@ def moma(p: dict[str, Any]) -> Cost:
     )
 
 
-def unbounded(p: dict[str, Any]) -> Cost:
+def unbounded(p: Values) -> Cost:
     """§4.5: noise without a bound, scale 2(B + R)/ε, at two rewards D apart.
 
     Exact curve of the pair: δ(x) = 1 − e^{(x − D/b)/2} below D/b (Balle, Barthe & Gaboardi 2018); as D
@@ -141,7 +132,7 @@ def unbounded(p: dict[str, Any]) -> Cost:
     )
 
 
-def distributional(p: dict[str, Any]) -> Cost:
+def distributional(p: Values) -> Cost:
     """§4.5 over the law of the noise: p is the probability that one user's |η| exceeds R.
 
     Given that both rewards lie within B + R, one message is ε-private; so P(M ∈ S) ≤ e^ε P(M′ ∈ S)·P(good)/
@@ -149,7 +140,7 @@ def distributional(p: dict[str, Any]) -> Cost:
     about random rewards (a hypothesis on the data), not differential privacy.
     """
     epsilon, tail = p["epsilon"], p["p"]
-    extra = ZERO if p["laws"] == "same" else enclose(lambda: -(ball(-tail)).log1p())
+    extra = ZERO if p.words["laws"] == "same" else enclose(lambda: -(ball(-tail)).log1p())
     upper = enclose(lambda: ball(epsilon) + of(extra)).upper if extra.upper else epsilon
     return Cost(
         claimed=(epsilon, tail),
@@ -244,7 +235,7 @@ def _gaussian_mu(epsilon: float) -> float:
 # ------------------------------------------------------------------ runs
 
 
-def replayed(p: dict[str, Any], seed: int, *, scale: float | None = None) -> dict[str, Any]:
+def replayed(p: Values, seed: int, *, scale: float | None = None) -> dict[str, Any]:
     """Query one user as often as the claim states, with Laplace noise on a range of 1.
 
     The likelihood ratio of a message is e^{2·clip/scale}; clipping makes ties exact, where the same sum
@@ -252,7 +243,7 @@ def replayed(p: dict[str, Any], seed: int, *, scale: float | None = None) -> dic
     """
     rng = np.random.default_rng(seed)
     replays = math.ceil(24 * (1 + math.log(4 * float(p["T"]) / float(p["regret_delta"]))))
-    times = replays if p["users"] == "same" else 1
+    times = replays if p.words["users"] == "same" else 1
     width = 1 / float(p["epsilon"]) if scale is None else scale
     trials, scores = TRIALS if times <= 1000 else TRIALS // 10, []
     for reward in (0.5, -0.5):
@@ -267,7 +258,7 @@ def replayed(p: dict[str, Any], seed: int, *, scale: float | None = None) -> dic
     }
 
 
-def far_rewards(p: dict[str, Any], seed: int) -> dict[str, Any]:
+def far_rewards(p: Values, seed: int) -> dict[str, Any]:
     """Send two rewards this far apart; at a δ of half the exact one, so that chance does not decide."""
     rng = np.random.default_rng(seed)
     scale, distance = 2 * float(p["B"] + p["R"]) / float(p["epsilon"]), float(p["distance"])

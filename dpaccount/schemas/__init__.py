@@ -4,27 +4,34 @@ import json
 from importlib.resources import files
 from typing import Any
 
+from msgspec.json import schema_components
+
+from dpaccount.schemas.certificate import Certificate
+from dpaccount.schemas.claim import ClaimFile
+
 Schema = dict[str, Any]
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
 PARTS = ("exact", "bound", "enclosure", "digest", "step", "amounts", "subject")  #: none a document
+STRUCTURES = {"certificate": Certificate, "claim": ClaimFile}
 
 
 def schemas() -> dict[str, Schema]:
     """Return the schema of every kind of document, each complete by itself."""
-    folder = files("dpaccount.schemas")
-    answers = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
-    certificate = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
-    parts = {name: part for name, part in answers["$defs"].items() if name in PARTS}
-    found = {name: _complete(name, answers, parts) for name in answers["$defs"] if name not in PARTS}
-    return {"certificate": certificate, **found}
+    text = (files("dpaccount.schemas") / "answers.json").read_text(encoding="utf-8")
+    answers = json.loads(text)["$defs"]
+    parts = {name: part for name, part in answers.items() if name in PARTS}
+    made = {name: _made_of(name, kind) for name, kind in STRUCTURES.items()}
+    whole = answers.keys() - parts.keys()
+    return {**made, **{name: _complete(name, answers[name], parts) for name in sorted(whole)}}
 
 
-def _complete(name: str, answers: Schema, parts: Schema) -> Schema:
-    return {
-        "$schema": answers["$schema"],
-        "$id": f"dpaccount/{name}",
-        **answers["$defs"][name],
-        "$defs": parts,
-    }
+def _made_of(name: str, kind: type) -> Schema:
+    _, parts = schema_components([kind])
+    return _complete(f"{name}/1", parts.pop(kind.__name__), parts)
+
+
+def _complete(name: str, schema: Schema, parts: dict[str, Schema]) -> Schema:
+    return {"$schema": DRAFT, "$id": f"dpaccount/{name}", **schema, "$defs": parts}
 
 
 def printed(schema: Schema) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 from audits.api.on_subject import audit_subject
 from audits.api.requests import attack_on
-from audits.certificate.document import refused_by_checker
+from audits.certificate.document import refused_by_checker, unsealed
 from audits.certificate.make import AuditBudget, certify, silent
 from audits.claim import as_written, read_claim
 from audits.sandbox.fork import apart
@@ -51,7 +51,7 @@ def answer(made_by):
     """Return the verdict, the certificate or None, and everything that was said."""
     try:
         found, _ = certify(claim_of(made_by), made_by(), AuditBudget())
-        certificate = found.as_json()
+        certificate = unsealed(found)
     except InputError as error:
         return "wrong request", None, str(error)
     said = [entry["counterexample"] for entry in certificate["sensitivity"]]

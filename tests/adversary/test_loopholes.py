@@ -11,7 +11,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from audits.certificate.document import refused_by_checker, seal
+from audits.certificate.document import refused_by_checker, seal, unsealed
 from audits.certificate.make import AuditBudget, certify
 from audits.certificate.summary import summary
 from audits.claim import read_claim
@@ -70,7 +70,7 @@ def verdict(subject, model="central", epsilon=100, relation=REPLACE_ONE, name="g
     claim = replace(claim, guarantee=promise, use=name, written=written)
     claim = replace(claim, audit=replace(claim.audit, trials=60))
     with patch("audits.subjects.catalogue.name_of", return_value=name):
-        return certify(claim, subject, AuditBudget())[0].as_json()
+        return unsealed(certify(claim, subject, AuditBudget())[0])
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class NoPoint(GaussianSum):
 
 def refuted(subject):
     found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=60, seed=1, files=[])
-    return {entry.hypothesis.rule for entry in found if entry.status == "refuted"}
+    return {entry.rule for entry in found if entry.status == "refuted"}
 
 
 @pytest.mark.slow
@@ -325,7 +325,7 @@ def honest():
     }
     claim = replace(claim, guarantee=promise, use="laplace-sum", written=written)
     claim = replace(claim, audit=replace(claim.audit, trials=200))
-    return seal(certify(claim, LaplaceSum(low=0, high=1, rows=4), AuditBudget())[0].as_json())
+    return seal(unsealed(certify(claim, LaplaceSum(low=0, high=1, rows=4), AuditBudget())[0]))
 
 
 def accepted(document):

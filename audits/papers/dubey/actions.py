@@ -31,6 +31,7 @@ from audits.papers.derivations import LikelyEvent, lower, settled, telling_event
 from audits.papers.dubey import rank_one
 from audits.papers.dubey.joint import WITH_RHO, Lemma, gaussian_finding, lemma, met, releases, tree
 from audits.papers.enclosures import enclose, of, root
+from audits.papers.parameters import Values
 from audits.papers.sampling import attack
 from bandits.statistics.arrays import Floats, Integers
 from dpaccount.exact import Enclosure
@@ -44,7 +45,7 @@ RUNS = 40_000
 LEVELS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)  #: thresholds that are tried, in units of σ
 
 
-def lemma2_actions(p: dict[str, Any]) -> Cost:
+def lemma2_actions(p: Values) -> Cost:
     """Bound what the actions of the others show of Lemma 2: Σ and u only, never the corner.
 
     The entries of the noisy matrix without its corner are a release of their own, with the same noise,
@@ -74,7 +75,7 @@ def lemma2_actions(p: dict[str, Any]) -> Cost:
     )
 
 
-def _proof(p: dict[str, Any], numbers: Lemma) -> Theorem:
+def _proof(p: Values, numbers: Lemma) -> Theorem:
     """Return the billboard theorem; the variance is rounded down to a short fraction, the clip up."""
     reward = upper(root(numbers.clip2)) if numbers.clip2.upper else Fraction(0)
     noisy = releases(p, reward, lower(numbers.variance))
@@ -84,7 +85,7 @@ def _proof(p: dict[str, Any], numbers: Lemma) -> Theorem:
     return billboard(settled(noisy, p["alpha"], p["beta"]), view)
 
 
-def _refutation(p: dict[str, Any], tests: "Tests") -> Theorem:
+def _refutation(p: Values, tests: "Tests") -> Theorem:
     """Return the theorem that these actions refute joint privacy."""
     said = "all of these tests say +, one for each independent node"
     return telling_event("actions", tests.event(), (p["alpha"], p["beta"]), said, JOINT)
@@ -109,7 +110,7 @@ class Tests:
         return LikelyEvent("normal", (near, -(1 + self.share) * lower(self.margin)), self.bits, self.bits)
 
 
-def best_tests(p: dict[str, Any]) -> Tests:
+def best_tests(p: Values) -> Tests:
     """Return the number of bits and the τ ∈ [0, m] that show most (τ > 0 leaves out the bit of round 2).
 
     The search is in floats; what is shown is computed in balls.
@@ -125,7 +126,7 @@ def best_tests(p: dict[str, Any]) -> Tests:
     return Tests(best[1], best[2], margin)
 
 
-def sure_epsilon(p: dict[str, Any]) -> Fraction:
+def sure_epsilon(p: Values) -> Fraction:
     """Return an ε that threshold tests after 1, 2, 4, … rounds surely show at δ = β.
 
     It is ln((p^k − β)/q^k), p = Φ(m − τ), q = Φ(−m − τ), at the best tests; 0 where none shows anything.
@@ -150,7 +151,7 @@ def shift(numbers: Lemma, rounds: int) -> float:
     return sigma * math.sqrt(2 * numbers.levels) * (4 + 2 * math.log(2 * rounds / SHIFT_FAILURE))
 
 
-def observe(p: dict[str, Any], reward: float, level: float, runs: int, rng: np.random.Generator) -> Bits:
+def observe(p: Values, reward: float, level: float, runs: int, rng: np.random.Generator) -> Bits:
     """Return [runs, rounds − 1]: whether each later user's action is c, in the world of this first reward.
 
     `level` is the threshold on ũ over σ at the typical V; 0 means c = 1.
@@ -207,7 +208,7 @@ def _summary(block: Bits) -> Integers:
     return found
 
 
-def action_attack(p: dict[str, Any], seed: int, runs: int = RUNS) -> dict[str, Any]:
+def action_attack(p: Values, seed: int, runs: int = RUNS) -> dict[str, Any]:
     """Try each threshold on training runs, then certify the best one on fresh runs."""
     rng = np.random.default_rng(seed)
     reward = math.sqrt(lemma(p).clip2.upper)
@@ -222,9 +223,7 @@ def action_attack(p: dict[str, Any], seed: int, runs: int = RUNS) -> dict[str, A
     }
 
 
-def _tried(
-    p: dict[str, Any], reward: float, level: float, runs: int, rng: np.random.Generator
-) -> dict[str, Any]:
+def _tried(p: Values, reward: float, level: float, runs: int, rng: np.random.Generator) -> dict[str, Any]:
     held, out = (observe(p, y, level, runs, rng) for y in (reward, -reward))
     left, right = scores(held, out, runs // 2)
     return attack(left, right, p["alpha"], p["beta"])

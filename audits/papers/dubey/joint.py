@@ -16,18 +16,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from audits.papers.claim_check import (
-    Cost,
-    Exact,
-    PaperClaim,
-    Parameter,
-    Scales,
-    Word,
-    at_least,
-    count,
-    positive,
-    probability,
-)
+from audits.papers.claim_check import Cost, PaperClaim, Scales
 from audits.papers.derivations import (
     lower,
     noisy_pair,
@@ -49,6 +38,7 @@ from audits.papers.enclosures import (
     ratio,
     root,
 )
+from audits.papers.parameters import Exact, Parameter, Values, Word, at_least, count, positive, probability
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.intervals import ball
@@ -83,7 +73,7 @@ class Lemma:
         return enclose(lambda: of(self.square) - 1)
 
 
-def lemma(p: dict[str, Any]) -> Lemma:
+def lemma(p: Values) -> Lemma:
     """Return σ² = 16 n L² ln²(10/β)/α² with n = 1 + ⌈log₂T⌉, L² = 1 + B² + 2ρ² ln(8T/β)."""
     alpha, beta, rounds, reward = p["alpha"], p["beta"], int(p["T"]), p["B"]
     rho = p.get("rho", Fraction(0))
@@ -128,7 +118,7 @@ def tree(rounds: int) -> ReleasedNodes:
 
 
 def gaussian_finding(
-    p: dict[str, Any],
+    p: Values,
     movement: FarthestPair,
     released: ReleasedNodes,
     variance: Enclosure | None,
@@ -168,7 +158,7 @@ def gaussian_finding(
 
 
 def full_finding(
-    p: dict[str, Any], released: ReleasedNodes, variance: Enclosure, clip2: Enclosure, **said: Any
+    p: Values, released: ReleasedNodes, variance: Enclosure, clip2: Enclosure, **said: Any
 ) -> Cost:
     """Return the cost of the full matrix, rewards within C (`clip2` is C²), with its derivations."""
     movement = rank_one.with_corner(clip2)
@@ -195,7 +185,7 @@ def _at_most(value: Enclosure, limit: Fraction) -> Enclosure:
 # ------------------------------------------------------------------ the checks
 
 
-def lemma2(p: dict[str, Any]) -> Cost:
+def lemma2(p: Values) -> Cost:
     """Lemma 2 as its proof reads, full matrix, rewards clipped, rounds 1 … T−1."""
     numbers = lemma(p)
     released = tree(int(p["T"]) - 1)
@@ -211,14 +201,14 @@ def lemma2(p: dict[str, Any]) -> Cost:
     )
 
 
-def lemma2_literal(p: dict[str, Any]) -> Cost:
+def lemma2_literal(p: Values) -> Cost:
     """Lemma 2 with the printed number taken as the standard deviation."""
     numbers = lemma(p)
     variance = enclose(lambda: of(numbers.variance) ** 2)
     return full_finding(p, tree(int(p["T"]) - 1), variance, numbers.clip2)
 
 
-def lemma2_unclipped(p: dict[str, Any]) -> Cost:
+def lemma2_unclipped(p: Values) -> Cost:
     """Lemma 2 without clipping, at a reward y against −B and equal features: the cost of this pair."""
     square = rank_one.at_pair(p["y"], -p["B"])
     if square.upper == 0:
@@ -241,13 +231,13 @@ def lemma2_unclipped(p: dict[str, Any]) -> Cost:
     return replace(found, proof=proof, refutation=refutation)
 
 
-def remark1(p: dict[str, Any]) -> Cost:
+def remark1(p: Values) -> Cost:
     """Remark 1: the final sums are released too, so the tree has N = T rounds."""
     numbers = lemma(p)
     return full_finding(p, tree(int(p["T"])), numbers.variance, numbers.clip2)
 
 
-def remark5(p: dict[str, Any]) -> Cost:
+def remark5(p: Values) -> Cost:
     """Remark 5: doubling epochs 1, 1, 2, …, T/2, with the noise of Lemma 2 for this T throughout.
 
     Restart: a record lies in one epoch's tree, at worst the last of T/2 rounds.  Carry: the tree of
@@ -259,14 +249,14 @@ def remark5(p: dict[str, Any]) -> Cost:
     if rounds & (rounds - 1):
         raise InputError(f"T is {rounds}", "a power of two belongs here, as the epochs are 1, 1, 2, ..., T/2")
     last = rounds.bit_length() - 1
-    restart = p["mode"] == "restart"
+    restart = p.words["mode"] == "restart"
     numbers = lemma(p)
     return full_finding(
         p,
         _restarted(rounds) if restart else _carried(last),
         numbers.variance,
         numbers.clip2,
-        mode=p["mode"],
+        mode=p.words["mode"],
         met_by_rounds=met(rounds // 2 - 1) if restart else last,
         with_last_sums=met(rounds // 2) if restart else 2 * last + 1,
     )
@@ -303,7 +293,7 @@ def _carried(last: int) -> ReleasedNodes:
     )
 
 
-def repair(p: dict[str, Any]) -> Cost:
+def repair(p: Values) -> Cost:
     """Release Σ and u only, with the least noise that is proved to meet (α, β)."""
     movement = rank_one.without_corner(exactly(p["B"] ** 2))
     published = float(root(lemma(p).variance).upper)
@@ -316,7 +306,7 @@ def repair(p: dict[str, Any]) -> Cost:
     return replace(found, proof=proof)
 
 
-def releases(p: dict[str, Any], reward: Fraction, variance: Fraction) -> Theorem:
+def releases(p: Values, reward: Fraction, variance: Fraction) -> Theorem:
     """Rank-one sensitivity without the corner, symmetric noise per node, the tree over rounds 1 … T−1."""
     person = assume_rank_one(QUERY, reward, REPLACE_ONE, "clipped rewards, features of norm at most 1")
     return tree(int(p["T"]) - 1).release(lambda key: gaussian(linear(person), variance, key))
@@ -325,14 +315,14 @@ def releases(p: dict[str, Any], reward: Fraction, variance: Fraction) -> Theorem
 # ------------------------------------------------------------------ runs
 
 
-def run_lemma2(p: dict[str, Any], seed: int) -> dict[str, Any]:
+def run_lemma2(p: Values, seed: int) -> dict[str, Any]:
     """Run Lemma 2's nodes at the worst pair of the full matrix."""
     numbers = lemma(p)
     sigma = math.sqrt(numbers.variance.upper)
     return tree_attack(p, rank_one.with_corner(numbers.clip2), met(int(p["T"]) - 1), sigma, seed)
 
 
-def run_unclipped(p: dict[str, Any], seed: int) -> dict[str, Any]:
+def run_unclipped(p: Values, seed: int) -> dict[str, Any]:
     """Run them at a reward y that nothing clips, against −B."""
     rewards = (float(p["y"]), -float(p["B"]))
     movement = FarthestPair(rank_one.at_pair(p["y"], -p["B"]), 1, rewards)
@@ -340,7 +330,7 @@ def run_unclipped(p: dict[str, Any], seed: int) -> dict[str, Any]:
     return {"y": rewards[0], **tree_attack(p, movement, met(int(p["T"]) - 1), sigma, seed)}
 
 
-def run_repaired(p: dict[str, Any], seed: int) -> dict[str, Any]:
+def run_repaired(p: Values, seed: int) -> dict[str, Any]:
     """Run the repaired release, with the noise it needs, at its worst pair."""
     noise = repair(p).noise
     sigma = float(noise.needed.upper) if noise and noise.needed else 0.0

@@ -9,22 +9,12 @@ verdict is proved, and beyond it at the upper end only.
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
-from audits.papers.claim_check import (
-    LOOSE,
-    REFUTED,
-    SOUND,
-    Cost,
-    PaperClaim,
-    Word,
-    count,
-    positive,
-    probability,
-)
+from audits.papers.claim_check import LOOSE, REFUTED, SOUND, Check, Cost, PaperClaim
 from audits.papers.dubey import joint, local, rank_one
 from audits.papers.dubey.joint import met
 from audits.papers.enclosures import INFINITE, ONE, enclose, exactly, log, of, permitted_mu2
+from audits.papers.parameters import Values, Word, count, positive, probability
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.intervals import ball
@@ -43,7 +33,7 @@ def crossing(holds: Callable[[Fraction], bool | None], low: Fraction, high: Frac
     return Enclosure(low, high)
 
 
-def largest_reward(p: dict[str, Any]) -> Cost:
+def largest_reward(p: Values) -> Cost:
     """Find the reward up to which Lemma 2, as its proof reads, holds."""
     alpha, beta, rounds = p["alpha"], p["beta"], int(p["T"])
     published, exact = 1 + (rounds - 1).bit_length(), met(rounds - 1)
@@ -65,7 +55,7 @@ def largest_reward(p: dict[str, Any]) -> Cost:
                 "Lemma 2 holds up to rewards of 1e60 at least", "less extreme parameters belong here"
             )
     found = crossing(holds, Fraction(0), high)
-    beyond = joint.lemma2({**p, "B": 2 * Fraction(found.upper), "rho": Fraction(0)})
+    beyond = joint.lemma2(Values({**p, "B": 2 * Fraction(found.upper), "rho": Fraction(0)}))
     return Cost(
         claimed=(alpha, beta),
         epsilon=INFINITE,
@@ -79,7 +69,7 @@ def largest_reward(p: dict[str, Any]) -> Cost:
     )
 
 
-LIMIT_PARTS: dict[str, Callable[[dict[str, Any]], Cost]] = {
+LIMIT_PARTS: dict[str, Check] = {
     "joint": local.lemma5,
     "matrix": local.matrix_part,
     "reward": local.reward_part,
@@ -87,19 +77,22 @@ LIMIT_PARTS: dict[str, Callable[[dict[str, Any]], Cost]] = {
 }
 
 
-def largest_alpha(p: dict[str, Any]) -> Cost:
+def largest_alpha(p: Values) -> Cost:
     """Find the α up to which Lemma 5, or one part of its proof, holds (rewards only scale its noise)."""
-    check = LIMIT_PARTS[p["part"]]
+    check = LIMIT_PARTS[p.words["part"]]
+
+    def at(alpha: Fraction) -> Values:
+        return Values({"alpha": alpha, "beta": p["beta"], "B": Fraction(1)})
 
     def holds(alpha: Fraction) -> bool | None:
-        verdict = check({"alpha": alpha, "beta": p["beta"], "B": Fraction(1)}).verdict
+        verdict = check(at(alpha)).verdict
         return True if verdict in (SOUND, LOOSE) else False if verdict == REFUTED else None
 
     low, high = Fraction(1, 10**6), Fraction(10**4)
     if holds(high) is not False:
         raise InputError("Lemma 5 is not refuted at alpha = 1e4", "a smaller beta belongs here")
     found = crossing(holds, low, high) if holds(low) else Enclosure(Fraction(0), low)
-    beyond = check({"alpha": high, "beta": p["beta"], "B": Fraction(1)})
+    beyond = check(at(high))
     return Cost(
         claimed=beyond.claimed,
         epsilon=beyond.epsilon,

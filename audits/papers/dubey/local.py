@@ -13,11 +13,10 @@ then.  One feature alone (or φ = φ′) leaves the reward's part, 4B²/σ_u².
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 from flint import arb
 
-from audits.papers.claim_check import Cost, PaperClaim, Parameter, Scales, at_least, positive, probability
+from audits.papers.claim_check import Cost, PaperClaim, Scales
 from audits.papers.derivations import lower, noisy_pair, settled, upper
 from audits.papers.dubey.rank_one import unit
 from audits.papers.enclosures import (
@@ -31,6 +30,7 @@ from audits.papers.enclosures import (
     ratio,
     root,
 )
+from audits.papers.parameters import Parameter, Values, at_least, positive, probability
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.intervals import ball
 from dpaccount.proof import (
@@ -59,7 +59,7 @@ class Message:
     b: Enclosure
 
 
-def message(p: dict[str, Any]) -> Message:
+def message(p: Values) -> Message:
     """Return σ_X² = 8 ln(5/(2β))/α² and σ_u² = 8 B² ln(5/β)/α² (rewards within [−B, B], ρ = 0)."""
     alpha, beta, reward = p["alpha"], p["beta"], p["B"]
     a, b = enclose(lambda: log(5 / (2 * beta))), enclose(lambda: log(5 / beta))
@@ -68,7 +68,7 @@ def message(p: dict[str, Any]) -> Message:
     return Message(x, u, a, b)
 
 
-def lemma5(p: dict[str, Any]) -> Cost:
+def lemma5(p: Values) -> Cost:
     """Both parts of one message together: the supremum of the sum of squares."""
     sent, reward = message(p), p["B"]
     if not reward:
@@ -87,12 +87,12 @@ def lemma5(p: dict[str, Any]) -> Cost:
     return replace(found, proof=proof, refutation=lambda: _joint_refutation(p, sent, float(s.upper)))
 
 
-def same_features(p: dict[str, Any]) -> Cost:
+def same_features(p: Values) -> Cost:
     """Compare the message at φ = φ′, B against −B: a lower bound on the claim's cost for any features."""
     return replace(reward_part(p, Fraction(1)), covers_all=False)
 
 
-def matrix_part(p: dict[str, Any], share: Fraction = Fraction(2)) -> Cost:
+def matrix_part(p: Values, share: Fraction = Fraction(2)) -> Cost:
     """φφᵀ + N alone against (α, β)/share: the sensitivity in this metric is √2, at e₁, e₂ (published: 1)."""
     sent, point = message(p), (p["alpha"] / share, p["beta"] / share)
     found = _finding(p, enclose(lambda: 2 / of(sent.x)), (exactly(2), sent.x), point, similarity=0.0)
@@ -107,7 +107,7 @@ def matrix_part(p: dict[str, Any], share: Fraction = Fraction(2)) -> Cost:
     return replace(found, proof=proof, refutation=refutation)
 
 
-def reward_part(p: dict[str, Any], share: Fraction = Fraction(2)) -> Cost:
+def reward_part(p: Values, share: Fraction = Fraction(2)) -> Cost:
     """yφ + n alone against (α, β)/share: the sensitivity is 2B, at φ = φ′, y = −y′ (published: B)."""
     sent, point, reward = message(p), (p["alpha"] / share, p["beta"] / share), p["B"]
     mu2 = enclose(lambda: 4 * ball(reward**2) / of(sent.u))
@@ -143,7 +143,7 @@ def _noisy(
     return noisy_pair("vector", pair, None, ("gaussian", variance), point, because, LOCAL)
 
 
-def _joint_refutation(p: dict[str, Any], sent: Message, s: float) -> Theorem:
+def _joint_refutation(p: Values, sent: Message, s: float) -> Theorem:
     """Refute the joint claim by both parts in units of their noise, next to the worst angle.
 
     φ = (c, d), φ′ = (d, c), c² + d² just below 1 and 2cd near s: the upper triangles differ by (c² − d², 0,
@@ -159,7 +159,7 @@ def _joint_refutation(p: dict[str, Any], sent: Message, s: float) -> Theorem:
 
 
 def _finding(
-    p: dict[str, Any],
+    p: Values,
     mu2: Enclosure,
     part: tuple[Enclosure, Enclosure] | None,
     point: tuple[Fraction, Fraction],

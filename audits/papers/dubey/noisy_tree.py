@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from audits.papers.dubey.rank_one import FarthestPair
+from audits.papers.parameters import Values
 from audits.papers.sampling import attack, trials_for
 from bandits.statistics.arrays import Floats
 
@@ -24,7 +25,7 @@ def noisy_nodes(matrix: Floats, sigma: float, times: int, runs: int, rng: np.ran
 
 
 def tree_attack(
-    p: dict[str, Any], movement: FarthestPair, times: int, sigma: float, seed: int, *, corner: bool = True
+    p: Values, movement: FarthestPair, times: int, sigma: float, seed: int, *, corner: bool = True
 ) -> dict[str, Any]:
     """Attack the noisy nodes at the pair of `movement` with the likelihood ratio, <sum of nodes, A>."""
     rng = np.random.default_rng(seed)

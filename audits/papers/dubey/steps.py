@@ -11,18 +11,19 @@ from typing import Any
 
 from flint import arb, fmpz, fmpz_poly
 
-from audits.papers.claim_check import Cost, PaperClaim, Scales, at_least, count, positive, probability
+from audits.papers.claim_check import Cost, PaperClaim, Scales
 from audits.papers.derivations import LikelyEvent, telling_event
 from audits.papers.dubey import rank_one
 from audits.papers.dubey.joint import QUERY, met
 from audits.papers.dubey.rank_one import full_statistics
 from audits.papers.enclosures import INFINITE, ONE, enclose, exactly, log, of, ratio, root
+from audits.papers.parameters import Values, at_least, count, positive, probability
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.intervals import ball, floor_of
 from dpaccount.proof import assume_tree
 
 
-def sensitivity(p: dict[str, Any]) -> Cost:
+def sensitivity(p: Values) -> Cost:
     """Compare √2(1 + B²), the ball's sensitivity (whitened: 1 + B²), with the exact supremum."""
     b2 = exactly(p["B"] ** 2)
     movement = rank_one.with_corner(b2)
@@ -41,7 +42,7 @@ def _without(b2: Enclosure) -> float:
     return float(root(rank_one.without_corner(b2).square).upper)
 
 
-def touched(p: dict[str, Any]) -> Cost:
+def touched(p: Values) -> Cost:
     """Compare n = 1 + ⌈log₂T⌉ with ⌊log₂(T − 1)⌋ + 1, both as √n, which is what the noise grows with."""
     rounds = int(p["T"])
     published, exact = 1 + (rounds - 1).bit_length(), met(rounds - 1)
@@ -51,7 +52,7 @@ def touched(p: dict[str, Any]) -> Cost:
     return replace(found, proof=lambda: assume_tree(QUERY, rounds - 1, "fresh noise for every node"))
 
 
-def chain(p: dict[str, Any]) -> Cost:
+def chain(p: Values) -> Cost:
     """Compose n nodes of δ = β/2 each, as the proof writes: nβ/2 leaves nothing of β for the slack term."""
     levels = 1 + (int(p["T"]) - 1).bit_length()
     spent = exactly(levels * p["beta"] / 2)
@@ -63,7 +64,7 @@ def chain(p: dict[str, Any]) -> Cost:
     return Cost((None, p["beta"]), said, loss_delta=spent, holds=False)
 
 
-def chernoff(p: dict[str, Any]) -> Cost:
+def chernoff(p: Values) -> Cost:
     """P(some y_t² > B² + 2ρ² ln(8T/β)) for y_t ~ N(B, ρ²), T independent rounds: claimed at most β/4.
 
     The proof drops the cross term 2Bρ√(2 ln): |y| ≤ B + ρ√(2 ln(8T/β)) holds with the probability claimed.
@@ -93,7 +94,7 @@ def chernoff(p: dict[str, Any]) -> Cost:
     return Cost((None, limit), said, loss_delta=found, holds=holds)
 
 
-def weights(p: dict[str, Any]) -> Cost:
+def weights(p: Values) -> Cost:
     """Definition 4's quadrature weights at the zeros of H_m: ‖φ‖² is their sum, which should be 1.
 
     Printed: 2^{m−1/2} m! √π/(m² H_{m−1}(ξ)), negative at some zeros.  Gauss–Hermite: 2^{m−1} m! √π/(m²
@@ -131,7 +132,7 @@ def _at(polynomial: fmpz_poly, point: arb) -> arb:
     return total
 
 
-def marginals(_: dict[str, Any]) -> Cost:
+def marginals(_: Values) -> Cost:
     """Lemma 4's sketch bounds outputs one by one; a₁ = r, a₂ = r ⊕ b shows that this is not enough.
 
     Each action is a fair coin whatever the private bit b is, and a₁ ⊕ a₂ = b.  The lemma itself holds if

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from audits.papers.enclosures import enclose
+from audits.papers.parameters import Values
 from audits.papers.sampling import TRIALS, attack
 from bandits.papers.kharkovskii.published import PRINTED, least_singular_value, omega, outside, transform
 from bandits.statistics.arrays import Floats
@@ -23,7 +24,7 @@ def printed_omega(epsilon: Fraction, delta: Fraction, columns: int) -> Enclosure
     return enclose(lambda: omega(epsilon, delta, columns, PRINTED))
 
 
-def column_space(p: dict[str, Any], seed: int) -> dict[str, Any]:
+def column_space(p: Values, seed: int) -> dict[str, Any]:
     """Release the paper's data and a neighbour, twenty times in each branch, and test their column space."""
     if p["n"] < p["d"] + 2:
         return {"attack": "none: centred data of full rank share their column space", "refuted": False}
@@ -61,7 +62,7 @@ def example_rows(count: int, features: int, rng: np.random.Generator) -> Floats:
     return 10 * rng.normal(size=(count, features))
 
 
-def branch_energy(p: dict[str, Any], seed: int, *, always: bool = False) -> dict[str, Any]:
+def branch_energy(p: Values, seed: int, *, always: bool = False) -> dict[str, Any]:
     """Release data with σ_min just above ω and a neighbour just below; energy along that direction.
 
     `always` lifts in both worlds: the sound twin.

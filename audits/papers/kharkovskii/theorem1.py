@@ -22,11 +22,10 @@ length at most q ~ χ²_r, so δ ≤ E δ_G(ε; √q/ω) even if M were public: 
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 from scipy.stats import chi2
 
-from audits.papers.claim_check import Cost, Exact, PaperClaim, Parameter, Scales, count, positive, probability
+from audits.papers.claim_check import Cost, PaperClaim, Scales
 from audits.papers.derivations import LikelyEvent, lower, short_above, telling_event, upper
 from audits.papers.enclosures import (
     INFINITE,
@@ -49,6 +48,7 @@ from audits.papers.kharkovskii.projection import (
     printed_omega,
     published_omega,
 )
+from audits.papers.parameters import Exact, Parameter, Values, count, positive, probability
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
@@ -59,7 +59,7 @@ from dpaccount.proof import gaussian as gaussian_noise
 QUERY = "projection"
 
 
-def theorem1(p: dict[str, Any]) -> Cost:
+def theorem1(p: Values) -> Cost:
     """Theorem 1, in the three cases of n against d."""
     rows, features = int(p["n"]), int(p["d"])
     omega = published_omega(p["epsilon"], p["delta"], int(p["r"]))
@@ -72,7 +72,7 @@ def theorem1(p: dict[str, Any]) -> Cost:
     return _always_lifted(p, omega)
 
 
-def _separated(p: dict[str, Any], omega: Enclosure, rows: int, features: int) -> Cost:
+def _separated(p: Values, omega: Enclosure, rows: int, features: int) -> Cost:
     point = p["epsilon"], p["delta"]
     said = "the columns of Z lie in the column space of the first data"
     return Cost(
@@ -93,7 +93,7 @@ def _separated(p: dict[str, Any], omega: Enclosure, rows: int, features: int) ->
     )
 
 
-def _always_lifted(p: dict[str, Any], omega: Enclosure) -> Cost:
+def _always_lifted(p: Values, omega: Enclosure) -> Cost:
     epsilon, delta, columns = p["epsilon"], p["delta"], int(p["r"])
     least = least_sketch_noise(epsilon, delta, columns)
     short = _rounded(omega)
@@ -133,7 +133,7 @@ def _rows(reach: Fraction) -> Theorem:
     return linear(assume_ball(QUERY, reach / 2, REPLACE_ONE, "measured from the middle of two rows"))
 
 
-def _branch(p: dict[str, Any], samples: int, neighbours: str) -> Cost:
+def _branch(p: Values, samples: int, neighbours: str) -> Cost:
     epsilon, delta, samples = p["epsilon"], p["delta"], min(samples, SAMPLES)
     loss = doubled_variance(epsilon, samples)
     tiny = ceil_of(doubled_variance(Fraction(0), samples)) <= delta
@@ -157,7 +157,7 @@ def _branch(p: dict[str, Any], samples: int, neighbours: str) -> Cost:
     )
 
 
-def branch(p: dict[str, Any]) -> Cost:
+def branch(p: Values) -> Cost:
     """Compare neighbours on either side of σ_min = ω, r samples along that direction.
 
     The cost is that of the limiting pair, N(0, ω²) against N(0, 2ω²); lifting always would avoid it.
@@ -165,27 +165,25 @@ def branch(p: dict[str, Any]) -> Cost:
     return _branch(p, int(p["r"]), "one row moved so that the least singular value falls just below omega")
 
 
-def gaussian(p: dict[str, Any]) -> Cost:
+def gaussian(p: Values) -> Cost:
     """X + σG, then any function of it: μ = 1/σ for rows that move by at most 1, the least σ."""
     return _least_gaussian(p, Fraction(1), "one row moved by 1", lambda: _rows(Fraction(1)))
 
 
-def centred(p: dict[str, Any]) -> Cost:
+def centred(p: Values) -> Cost:
     """Centre X first, and every row moves, by √(1 − 1/n) in all."""
     rows = int(p["n"])
     square, moved = 1 - Fraction(1, rows), "one row moved by 1, all rows centred"
     return _least_gaussian(p, square, moved, lambda: centred_rows(_rows(Fraction(1)), rows))
 
 
-def fixed_map(p: dict[str, Any]) -> Cost:
+def fixed_map(p: Values) -> Cost:
     """XM + ωG with public M of largest singular value s: rows move by at most s (Kenthapadi et al. 2013)."""
     moved = "one row moved by 1 along the top singular direction of M"
     return _least_gaussian(p, p["s"] ** 2, moved, lambda: _rows(p["s"]))
 
 
-def _least_gaussian(
-    p: dict[str, Any], square: Fraction, neighbours: str, moved: Callable[[], Theorem]
-) -> Cost:
+def _least_gaussian(p: Values, square: Fraction, neighbours: str, moved: Callable[[], Theorem]) -> Cost:
     """Return the finding for Gaussian noise that just meets the claim, rows moving by √square."""
     epsilon, delta = p["epsilon"], p["delta"]
     allowed = permitted_mu2(epsilon, delta)
@@ -206,7 +204,7 @@ def _least_gaussian(
     )
 
 
-def sketch(p: dict[str, Any]) -> Cost:
+def sketch(p: Values) -> Cost:
     """XM + ωG with Gaussian M of r columns, public or secret: E over χ²_r of the Gaussian curve."""
     epsilon, delta, columns = p["epsilon"], p["delta"], int(p["r"])
     least = least_sketch_noise(epsilon, delta, columns)
@@ -238,7 +236,7 @@ def _utility(epsilon: Fraction, delta: Fraction, columns: int, least: Enclosure)
     }
 
 
-def omega_reading(p: dict[str, Any]) -> Cost:
+def omega_reading(p: Values) -> Cost:
     """Compare the printed ω with the reading that is used, and with σ_min of the paper's example.
 
     The uniform grid (5/14)·{0, …, s − 1}², s² = n: its centred columns are orthogonal, of squared length

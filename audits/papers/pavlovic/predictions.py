@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from audits.papers.claim_check import Cost, Exact, PaperClaim, Scales, at_least, count, positive, probability
+from audits.papers.claim_check import Cost, PaperClaim, Scales
 from audits.papers.derivations import LikelyEvent, lower, settled, telling_event
 from audits.papers.enclosures import ONE, ZERO, enclose, exactly, falling, log, of
+from audits.papers.parameters import Exact, Values, at_least, count, positive, probability
 from audits.papers.pavlovic import bounded_range
 from bandits.statistics.arrays import Floats
 from dpaccount.exact import Enclosure
@@ -38,7 +39,7 @@ from dpaccount.proof import (
 LINEAR = "linear kernel, actions +1 and -1, one reward B against -B, all others -B"
 
 
-def theorem73(p: dict[str, Any]) -> Cost:
+def theorem73(p: Values) -> Cost:
     """Theorem 7.3, the supremum of σ̄² certified: exactly ε, in the limit of the linear kernel."""
     epsilon = p["epsilon"]
     return Cost(
@@ -56,7 +57,7 @@ def theorem73(p: dict[str, Any]) -> Cost:
     )
 
 
-def multi(p: dict[str, Any]) -> Cost:
+def multi(p: Values) -> Cost:
     """Use the predictor at J contexts: J predictions, each ε-bounded-range, adaptively.
 
     The linear kernel ignores the context, so the J predictions are J draws of one two-action choice.
@@ -129,7 +130,7 @@ def _permitted(epsilon: Fraction, delta: Fraction, uses: int) -> Enclosure:
     return enclose(lambda: 1 / of(scale))
 
 
-def clip(p: dict[str, Any]) -> Cost:
+def clip(p: Values) -> Cost:
     """Rewards clipped at C = B + R ln(T/δ), while the exponent keeps B: ε C/B, exactly.
 
     δ at ε is the largest of two-action pairs, (e^{η/2} − e^{ε/2})²/(e^η − 1), η = εC/B.
@@ -164,7 +165,7 @@ def clip(p: dict[str, Any]) -> Cost:
     )
 
 
-def grid(p: dict[str, Any]) -> Cost:
+def grid(p: Values) -> Cost:
     """Take the supremum on a grid that holds the nodes of Z, for a kernel of vanishing lengthscale.
 
     With `copies` of each node, σ̄² is K/(copies + Kτ) on the grid and 1/τ off it: the ratio is
@@ -189,7 +190,7 @@ def grid(p: dict[str, Any]) -> Cost:
     )
 
 
-def observed(p: dict[str, Any]) -> Cost:
+def observed(p: Values) -> Cost:
     """Z made of the observed contexts instead of fresh ones: one record moves Z̃, and with it every summand.
 
     Linear kernel on φ = x·c, actions ±1, K = τ = 1, rewards ±1.  All but one of `records` people with context
@@ -255,7 +256,7 @@ def _difference(left: Fraction, right: Fraction) -> Enclosure:
     return enclose(lambda: (1 + ball(-right).exp()).log() - (1 + ball(-left).exp()).log())
 
 
-def scale(p: dict[str, Any]) -> Cost:
+def scale(p: Values) -> Cost:
     """Put the printed bound 81F²γ_T/(13T) for sup σ̄²: it fails with probability δ over the coins.
 
     Given that it holds, ε; in all (ε, δ), not ε (a bad event of the coins adds its probability to δ).
@@ -273,7 +274,7 @@ def scale(p: dict[str, Any]) -> Cost:
 # ------------------------------------------------------------------ runs
 
 
-def grid_supremum(p: dict[str, Any], _: int) -> dict[str, Any]:
+def grid_supremum(p: Values, _: int) -> dict[str, Any]:
     """Compute σ̄² of the Matérn-1/2 kernel on a grid that holds Z's nodes, and between its points."""
     nodes, lengthscale = np.arange(41.0), 0.01
     copies, ridge = float(p["copies"]), float(p["ridge"])
@@ -293,7 +294,7 @@ def grid_supremum(p: dict[str, Any], _: int) -> dict[str, Any]:
     }
 
 
-def observed_contexts(p: dict[str, Any], _: int) -> dict[str, Any]:
+def observed_contexts(p: Values, _: int) -> dict[str, Any]:
     """Run the predictor in its kernel form on both datasets, with observed contexts for fresh ones."""
     size = min(int(p["records"]), 1000)
     here, there, other = np.array([1.0, 0.0]), np.array([0.28, 0.96]), np.array([0.0, 1.0])

@@ -10,14 +10,14 @@ exponent: the cost is ε(S + I)/(2S).  I is found on a grid, with |c(w, w′) �
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from flint import arb
 
-from audits.papers.claim_check import Cost, Exact, PaperClaim, Parameter, Scales, Word, count, positive
+from audits.papers.claim_check import Cost, PaperClaim, Scales
 from audits.papers.derivations import short_above
 from audits.papers.enclosures import enclose, exactly, of
+from audits.papers.parameters import Exact, Parameter, Values, Word, count, positive
 from bandits.private_prediction.supremum import PRECISION, Point, PosteriorVariance, branch_and_bound
 from bandits.statistics import kernels
 from bandits.statistics.arrays import Floats
@@ -43,16 +43,16 @@ def drawn_points(seed: int, size: int, dimension: int) -> list[Point]:
 # ------------------------------------------------------------------ in floats: grids
 
 
-def _kernel(p: dict[str, Any], a: Floats, b: Floats) -> Floats:
-    return kernels.matrix(KERNEL_NAMES[p["kernel"]], a, b, float(p["lengthscale"]))
+def _kernel(p: Values, a: Floats, b: Floats) -> Floats:
+    return kernels.matrix(KERNEL_NAMES[p.words["kernel"]], a, b, float(p["lengthscale"]))
 
 
-def _posterior(p: dict[str, Any], drawn: list[Point]) -> PosteriorVariance:
+def _posterior(p: Values, drawn: list[Point]) -> PosteriorVariance:
     with precision(PRECISION):
-        return PosteriorVariance(KERNEL_NAMES[p["kernel"]], p["lengthscale"], p["ridge"], drawn)
+        return PosteriorVariance(KERNEL_NAMES[p.words["kernel"]], p["lengthscale"], p["ridge"], drawn)
 
 
-def covariances(p: dict[str, Any], points: Floats, drawn: Floats) -> Floats:
+def covariances(p: Values, points: Floats, drawn: Floats) -> Floats:
     """Return c between all pairs of points."""
     cross, ridge = _kernel(p, points, drawn), float(p["ridge"])
     gain = np.linalg.solve(_kernel(p, drawn, drawn) + ridge * np.eye(len(drawn)), cross.T)
@@ -60,7 +60,7 @@ def covariances(p: dict[str, Any], points: Floats, drawn: Floats) -> Floats:
     return found
 
 
-def on_grid(p: dict[str, Any], grid: Floats, drawn: list[Point]) -> Floats:
+def on_grid(p: Values, grid: Floats, drawn: list[Point]) -> Floats:
     """Return σ̄² at all rows of `grid`."""
     z = np.array([[float(x) for x in point] for point in drawn])
     cross, ridge = _kernel(p, grid, z), float(p["ridge"])
@@ -69,7 +69,7 @@ def on_grid(p: dict[str, Any], grid: Floats, drawn: list[Point]) -> Floats:
     return found
 
 
-def supremum(p: dict[str, Any]) -> Cost:
+def supremum(p: Values) -> Cost:
     """Certify sup σ̄² over the unit square, and compare grids and the bound 1/τ with it."""
     drawn = drawn_points(int(p["seed"]), int(p["points"]), 2)
     posterior = _posterior(p, drawn)
@@ -99,7 +99,7 @@ def supremum(p: dict[str, Any]) -> Cost:
     )
 
 
-def range_factor(p: dict[str, Any]) -> Cost:
+def range_factor(p: Values) -> Cost:
     """Bound the range of a record's effect on the unit interval: the exponent ε/(2m) costs less than ε."""
     drawn = drawn_points(int(p["seed"]), int(p["points"]), 1)
     posterior = _posterior(p, drawn)

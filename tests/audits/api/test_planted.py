@@ -40,7 +40,7 @@ def test_planted_twins_of_the_logged_policy_are_refuted(name):
 
 def broken(subject):
     found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=80, seed=1, files=[])
-    return {entry.hypothesis.rule for entry in found if entry.status == "refuted"}
+    return {entry.rule for entry in found if entry.status == "refuted"}
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Lucky(LaplaceSum):
 def test_a_hypothesis_without_a_test_is_not_evidence():
     subject = Lucky(low=0, high=1, rows=5)
     found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=10, seed=1, files=[])
-    assert {entry.hypothesis.rule: entry.status for entry in found}["assume_rare"] == "untested"
+    assert {entry.rule: entry.status for entry in found}["assume_rare"] == "untested"
     claim = read_claim(PLANTED / "raw-reward.toml")
     promise = replace(claim.guarantee, model="central", epsilon=Fraction(1), delta=DELTA)
     claim = replace(claim, guarantee=promise, audit=replace(claim.audit, trials=100))

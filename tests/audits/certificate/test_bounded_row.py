@@ -6,7 +6,7 @@ import json
 import pytest
 
 from audits.certificate import make
-from audits.certificate.document import seal
+from audits.certificate.document import seal, unsealed
 from audits.certificate.make import AuditBudget, certify
 from audits.certificate.summary import summary
 from audits.claim import read_claim
@@ -49,7 +49,7 @@ def document(tmp_path_factory):
     with pytest.MonkeyPatch.context() as few:
         few.setattr(make, "EXAMPLES", 16)
         certificate, _ = certify(claim, subject_of(claim), AuditBudget())
-    return seal(certificate.as_json())
+    return seal(unsealed(certificate))
 
 
 def refused(document):
@@ -228,7 +228,7 @@ def test_rows_of_a_large_ball_are_certified_though_nothing_is_proved_of_a_replac
     claim = claimed(tmp_path, radius=1, epsilon=40, use=use, more="radius = 25")
     monkeypatch.setattr(make, "EXAMPLES", 16)
     certificate, _ = certify(claim, subject_of(claim), AuditBudget())
-    document = seal(certificate.as_json())
+    document = seal(unsealed(certificate))
     assert document["verdict"] == "CERTIFIED"
     assert said(document) is None
     assert "Nothing is proved of a row that is replaced" in "\n".join(document["hazards"])

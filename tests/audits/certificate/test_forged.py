@@ -16,7 +16,7 @@ import pytest
 
 from audits.certificate import release
 from audits.certificate.curate import Order, curate
-from audits.certificate.document import seal
+from audits.certificate.document import seal, unsealed
 from audits.certificate.files import write_all
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
@@ -114,14 +114,14 @@ def documents(tmp_path_factory):
     field, few = folder / "outsourced" / "claim.toml", folder / "outsourced" / "field.csv"
     field.write_text(field.read_text().replace("rows = 400", "rows = 20"))
     few.write_text("".join(few.read_text().splitlines(keepends=True)[:21]))
-    write_all(seal(certified(field)[1].as_json()), folder / "field")
+    write_all(seal(unsealed(certified(field)[1])), folder / "field")
     standing = folder / "field" / "certificate.json"
     order = Order(field, few, folder / "z.csv", url, standing)
     session = certified(ROOT / "examples/contextual_release/claim.toml")[1]
     simple = certified(ROOT / "examples/mechanisms/binary-tree.toml")[1]
     made = {
         **{"persons": persons, "rows": rows, "curated": curate(order).certificate},
-        **{"session": seal(session.as_json()), "simple": seal(simple.as_json())},
+        **{"session": seal(unsealed(session)), "simple": seal(unsealed(simple))},
     }
     return {name: json.loads(json.dumps(each)) for name, each in made.items()}
 

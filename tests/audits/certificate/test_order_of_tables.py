@@ -2,12 +2,12 @@
 
 import json
 import random
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace as changed
 
 from audits.certificate import release
-from audits.certificate.document import describe_subject, seal
+from audits.certificate.document import describe_subject, seal, unsealed
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import claim_at
 from audits.subjects.catalogue import find, on_table, subject_of
@@ -72,8 +72,8 @@ def test_verdict_digest_and_release_are_the_same_in_every_order(tmp_path, use, r
         subject = subject_of(claim)
         certificate, proved = certify(claim, subject, AuditBudget(quick=True))
         assert certificate.verdict == "CERTIFIED"
-        certificate = replace(certificate, created="2026-01-01T00:00:00Z")
-        sealed.add(seal(certificate.as_json())["digest"])
+        certificate = changed(certificate, created="2026-01-01T00:00:00Z")
+        sealed.add(seal(unsealed(certificate))["digest"])
         due = release.prepare(claim, subject)
         run = release.settle(due, again=False)
         assert (run.kept is None) == (seed == 0)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from audits.certificate import published
-from audits.certificate.document import seal
+from audits.certificate.document import seal, unsealed
 from audits.certificate.summary import summary
 from audits.claim import read_claim
 from audits.cli import run
@@ -28,7 +28,7 @@ def document(tmp_path_factory):
     path = claim(tmp_path_factory.mktemp("published"), 60, epsilon=18.17, delta=1e-5, **BROKEN)
     before, published.RUNS = published.RUNS, 60
     try:
-        return published.refuted(read_claim(path), PoCurator(60, 2, 1)).as_json()
+        return unsealed(published.refuted(read_claim(path), PoCurator(60, 2, 1)))
     finally:
         published.RUNS = before
 

@@ -34,6 +34,7 @@ from dpaccount.ledger.journal import entries
 from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, assume_clipped, laplace, linear
+from dpaccount.schemas.certificate import DescribedSubject
 from mechanisms.subject import Domain, View, shown_to_all
 from tests.documents import wrong
 
@@ -402,12 +403,16 @@ def made_from(claim, made_by):
     """Ask for the run itself with a certificate that holds nothing of the subject but its code."""
     due = prepared(claim, made_by)
     proved = Proved(due.subject().proof(Fraction(0)))
-    certificate = certificate_of(claim, {"code": "of this test", "status": "sound"}, None, "not asked")
+    certificate = certificate_of(
+        claim, DescribedSubject("a", "a", "ours", "sound", {}, "of this test"), None, "not asked"
+    )
     return release.make(release.settle(due, again=False), proved, certificate)[0]
 
 
 def test_what_the_checker_would_refuse_is_not_charged(tmp_path):
-    with pytest.raises(InputError, match=r"checker would refuse it .*lacks name.*nothing is charged"):
+    with pytest.raises(
+        InputError, match=r"checker would refuse it .*subject\.code is of this test.*nothing is charged"
+    ):
         made_from(written(tmp_path), Ages)
     assert charges(tmp_path) == 0
 

@@ -7,9 +7,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from msgspec import to_builtins
 
 from audits import cli
-from audits.certificate.document import Certificate, describe_proof
+from audits.certificate.document import describe_proof
 from audits.certificate.sign import fingerprint, problem, read_key, sign
 from audits.cli.options import show
 from dpaccount import checker
@@ -29,18 +30,22 @@ def unproven(name="a-claim", unit="one row"):
     promise = {"model": "central", "unit": unit, "relation": "replace-one", "epsilon": 0.5, "delta": 1e-06}
     use = {"use": "some.rows:mean"}
     rows = {**use, "name": "rows", "source": "ours", "status": "unproved", "parameters": {}, "code": None}
-    body = Certificate(
-        verdict="UNPROVEN",
-        refutes=None,
-        claim={"schema": "dpaccount/claim/1", "name": name, "guarantee": promise, "subject": use},
-        subject=rows,
-        guarantee=dict(promise),
-        proved=describe_proof(None, "no proof"),
-        sensitivity=[],
-        audit=None,
-        environment={},
-        created="2026-11-20T10:00:00Z",
-    ).as_json()
+    body = {
+        "schema": "dpaccount/certificate/1",
+        "verdict": "UNPROVEN",
+        "refutes": None,
+        "claim": {"schema": "dpaccount/claim/1", "name": name, "guarantee": promise, "subject": use},
+        "subject": rows,
+        "guarantee": promise,
+        "proved": to_builtins(describe_proof(None, "no proof")),
+        "sensitivity": [],
+        "audit": None,
+        "release": None,
+        "releasable": False,
+        "environment": {},
+        "created": "2026-11-20T10:00:00Z",
+    }
+    body["hazards"] = checker.hazards_of(body)
     return {**body, "digest": checker.digest(body), "signature": None}
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from audits.certificate import published
 from audits.certificate.curate import Order, _checked, _longer, curate
+from audits.certificate.document import unsealed
 from audits.claim import read_claim
 from audits.cli import run
 from bandits.papers.kharkovskii.po_curator import PoCurator
@@ -323,7 +324,7 @@ def test_the_test_of_column_spaces_tells_all_runs_apart_at_ten_thousand_rows(tmp
     held, out = published._scores(PoCurator(10_000, 2, 10), (3.0, 1e-5), 1)
     assert held.min() > 12
     assert out.max() < 5
-    document = published.refuted(read_claim(path), PoCurator(10_000, 2, 10)).as_json()
+    document = unsealed(published.refuted(read_claim(path), PoCurator(10_000, 2, 10)))
     assert (document["verdict"], document["audit"]["points"][0]["alarms"]) == ("REFUTED", 0)
 
 

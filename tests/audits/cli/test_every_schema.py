@@ -46,6 +46,7 @@ def documents(dpaccount, tmp_path, root):
     for name, file in (("events", "plan.json"), ("derivation", "d.json")):
         yield name, json.loads((tmp_path / file).read_text())
     yield "certificate", RECEIVED
+    yield "claim", RECEIVED["claim"]
     yield "signature", json.loads(sign._message(RECEIVED, "2026-01-01T00:00:00Z"))
     yield "release", figures.answer(RECEIVED, tmp_path)
 

@@ -114,5 +114,5 @@ def test_the_search_reaches_the_declared_sensitivity():
     """The bound is tight, so a search that is biased to boundaries must attain it."""
     subject = LaplaceSum(rows=4, relation="add-remove", low=Fraction(-1), high=Fraction(3))
     found, suspect = gather(subject, Proved(subject.proof(DELTA)), examples=60, seed=1, files=[])
-    assert {entry.worst for entry in found if entry.hypothesis.query == "laplace-sum"} >= {"9"}
+    assert {entry.worst for entry in found if entry.query == "laplace-sum"} >= {"9"}
     assert suspect.distance > 0

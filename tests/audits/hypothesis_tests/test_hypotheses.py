@@ -54,7 +54,7 @@ def statuses(subject, examples=60):
     found, _ = gather(
         subject, Proved(subject.proof(DELTA)), examples=examples, seed=1, files=[Path(__file__)]
     )
-    return {entry.hypothesis.rule: entry.status for entry in found}
+    return {entry.rule: entry.status for entry in found}
 
 
 @dataclass(frozen=True)
@@ -316,10 +316,10 @@ def test_what_a_certificate_says_it_found_is_within_what_it_promises():
     steps = write(theorem)
     found, _ = gather(subject, Proved(theorem), examples=30, seed=2, files=[Path(__file__)])
     for entry in found:
-        step = next(s for s in steps if s["digest"] == entry.hypothesis.digest)
+        step = next(s for s in steps if s["digest"] == entry.step)
         most = evidence.limit_of(steps, step)
         assert most is None or Fraction(entry.worst) <= most
-        if entry.hypothesis.rule == "assume_ball":
+        if entry.rule == "assume_ball":
             assert Fraction(entry.worst) > most / 10
     assert to_approximate(theorem, HUGE, Fraction(1, 2))
     assert replace(subject, rounds=5).proof(DELTA)

@@ -323,7 +323,7 @@ def test_code_that_fails_on_some_runs_says_how_many():
     subject = Shows(**UNIT, rows=3, what=fails)
     found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=12, seed=1, files=[])
     assert all(each.status == "refuted" for each in found)
-    assert "runs fail)" in found[0].counterexample["wrong"]
+    assert "runs fail)" in found[0].counterexample.wrong
 
 
 # ------------------------------------------------------------------ numbers in the code

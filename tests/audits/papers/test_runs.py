@@ -11,6 +11,7 @@ from audits.papers.dubey import actions
 from audits.papers.dubey.noisy_tree import noisy_nodes
 from audits.papers.kharkovskii import projection
 from audits.papers.kharkovskii.chi_square import doubled_variance
+from audits.papers.parameters import Values
 from dpaccount.errors import InputError
 from dpaccount.numerics.intervals import floor_of
 
@@ -112,13 +113,14 @@ def test_same_user_and_distinct_users():
     assert (same["replays"], same["refuted"]) == (389, True)
     distinct = certify("zhou-moma", users="distinct")["certified"]
     assert (distinct["replays"], distinct["refuted"]) == (1, False)
-    settings = {
+    numbers = {
         "epsilon": Fraction(1),
         "T": Fraction(1000),
         "regret_delta": Fraction(1),
         "delta": Fraction(0),
     }
-    enough = zhou.replayed({**settings, "users": "same"}, 1, scale=224.0)  # k = 224 messages of ε/k each
+    same_users = Values(numbers, {"users": "same"})
+    enough = zhou.replayed(same_users, 1, scale=224.0)  # k = 224 messages of ε/k each
     assert enough["replays"] == 224
     assert not enough["refuted"]
 
