@@ -1,10 +1,24 @@
-"""`claims` and `reproduce`: the papers' privacy claims, tables and figures."""
+"""`claims`, `reproduce`: the papers' privacy claims, tables and figures; `work`: results that were kept."""
 
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import Folder, Json, Name, Whole, lines, reporting, short, show, whole
+from audits.cli.options import (
+    NOT_SAID,
+    File,
+    Flag,
+    Folder,
+    Json,
+    Name,
+    Whole,
+    WorkOptions,
+    lines,
+    reporting,
+    short,
+    show,
+    whole,
+)
 from dpaccount.errors import InputError
 
 
@@ -67,7 +81,7 @@ def reproduce(
     trials: Whole = None,
     rounds: Whole = None,
     seed: Whole = None,
-    jobs: Whole = None,
+    options: Annotated[WorkOptions, Parameter(name="*")] = NOT_SAID,
     out: Folder | None = None,
     json_: Json = False,
 ) -> int:
@@ -87,12 +101,9 @@ def reproduce(
         Rounds of a run, at least 32 (default as published, or what takes minutes).
     seed
         Of the first run; the others follow (default 0).
-    jobs
-        Processes (default: the number of cores); the results do not depend on it.
     out
         Also write summary.json, curves.csv and regret.svg into this folder.
     """
-    from audits.api.cores import cores
     from audits.papers import reproduce as papers
 
     if name is None or list_:
@@ -103,12 +114,89 @@ def reproduce(
         whole(trials, "--trials", 2, papers.MOST_TRIALS),
         whole(rounds, "--rounds", 32, papers.MOST_ROUNDS),
     )
-    first, processes = whole(seed, "--seed", 0, 10**6) or 0, whole(jobs, "--jobs", 1, 256) or cores()
-    with reporting() as report:
+    first = whole(seed, "--seed", 0, 10**6) or 0
+    with reporting() as report, options.work():
         answer, curves = papers.reproduce(
-            name, trials=count, rounds=horizon, seed=first, jobs=processes, progress=report
+            name,
+            trials=count,
+            rounds=horizon,
+            jobs=options.processes(),
+            seed=first,
+            progress=report,
         )
     if out is not None:
         papers.write_out(out, answer, curves)
     show(answer, json_, papers.table)
+    return 0
+
+
+# ------------------------------------------------------------------ work
+
+
+def work_list(*, store: File | None = None, json_: Json = False) -> int:
+    """List the work whose results were kept, complete or not, the latest last.
+
+    Example: `dpaccount work list`
+
+    Parameters
+    ----------
+    store
+        The store (default: the one in your cache).
+    """
+    from dpaccount.work.results import Results, default
+
+    with Results(store or default(), new=False) as results:
+        found = results.listed()
+    show(found, json_, _work_table)
+    return 0
+
+
+def _work_table(found: list[dict[str, Any]]) -> str:
+    lines = (
+        f"{e['digest'][:12]}  {e['seeds']:>8} seeds  {e['seconds']:>9.1f} s  {e['bytes']:>11} bytes"
+        f"  {'this code ' if e['current'] else 'other code'}  {e['name']}"
+        for e in found
+    )
+    return "\n".join(lines) or "no work was kept"
+
+
+def work_prune(
+    digest: Name | None = None,
+    *,
+    other_code: Flag = False,
+    all_: Annotated[bool, Parameter(name="--all", negative="", show_default=False)] = False,
+    store: File | None = None,
+    json_: Json = False,
+) -> int:
+    """Remove results that were kept; the same command then does its work anew.
+
+    Example: `dpaccount work prune --other-code`
+
+    Parameters
+    ----------
+    digest
+        The digest of one work, or how it begins (at least 6 characters).
+    other_code
+        All that other versions of the code made.
+    all_
+        Everything.
+    store
+        The store (default: the one in your cache).
+    """
+    from dpaccount.work.results import Results, default
+
+    if [digest is not None, other_code, all_].count(True) != 1:
+        raise InputError("say what is to be removed", "give a digest, --other-code or --all")
+    if digest is not None and len(digest) < 6:
+        raise InputError(f"{digest!r} is too short", "give at least 6 characters of the digest")
+    with Results(store or default(), new=False) as results:
+        gone = [
+            row
+            for row in results.listed()
+            if all_ or (other_code and not row["current"]) or (digest and row["digest"].startswith(digest))
+        ]
+        if digest is not None and len(gone) != 1:
+            raise InputError(f"{len(gone)} works begin with {digest[:64]}", "see dpaccount work list")
+        results.prune([row["digest"] for row in gone])
+    show(gone, json_, lambda removed: f"removed {len(removed)}")
     return 0

@@ -1,16 +1,36 @@
-"""Which process this is: for itself, through forks, and for others who ask whether it still runs."""
+"""Which process this is: for itself, through forks, and for others who ask whether it still runs.
+
+And whether it is inside a task that may be done again, where no noise of a release is drawn.
+"""
 
 import os
 import platform
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 
 _FORKS: list[int] = []  #: the processes that were forked on the way to this one
 _STILL = threading.RLock()
 _LETTING_GO: list[Callable[[], object]] = []
+_IN_TASK = ContextVar("in a task", default=False)
+
+
+@contextmanager
+def task() -> Iterator[None]:
+    """Mark the block as a task that may be done again: what it draws must not be a release."""
+    token = _IN_TASK.set(True)
+    try:
+        yield
+    finally:
+        _IN_TASK.reset(token)
+
+
+def in_task() -> bool:
+    """Say whether this is inside such a task."""
+    return _IN_TASK.get()
 
 
 @contextmanager
