@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,7 @@ from dpaccount.noise.samplers import Integers, Rehearsal
 from dpaccount.proof import Approximate, Gdp, Lattice, Private, Pure, Theorem, View
 from dpaccount.proof.search import delta_upper
 from dpaccount.work.described import DERIVED
-from dpaccount.work.run import run
-from dpaccount.work.series import Series
+from dpaccount.work.run import Series, run
 from dpaccount.work.workers import workers
 from mechanisms.subject import Subject
 
@@ -358,6 +358,7 @@ class ScoredRuns:
         return _arrived, (self.world.folders, pickle.dumps(self.world), self.delta, self.seed)
 
 
+@lru_cache(maxsize=8)
 def _arrived(folders: tuple[str, ...], packed: bytes, delta: Fraction, seed: int) -> ScoredRuns:
     stay_on_path(folders)  # a user's class is imported from the same path
     world: World = pickle.loads(packed)  # noqa: S301  # made by this program a moment ago

@@ -126,6 +126,7 @@ EXTRA = {
     "joblib": "audit",
     "distributed": "distributed",
     "cloudpickle": "audit",
+    "threadpoolctl": "audit",
     "cryptography": "audit",
     "matplotlib": "plot",
     "psycopg": "postgres",

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 import sys
 import time
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -152,21 +153,27 @@ class WorkOptions:
     @contextmanager
     def work(self) -> Iterator[None]:
         """Use the store, and the workers of the backend if one is named, for what is done in the block."""
-        from dpaccount.work.results import default, kept_in
+        from dpaccount.work.results import kept_in
         from dpaccount.work.workers import workers
 
         jobs, store = None if self.backend is None else self.processes(), self.store
         if store is None:
             try:
-                default().parent.mkdir(parents=True, exist_ok=True)
-                store = default()
+                default_store().parent.mkdir(parents=True, exist_ok=True)
+                store = default_store()
             except OSError as error:
-                say(f"note: nothing is kept for later: {default().parent}: {error.strerror}")
+                say(f"note: nothing is kept for later: {error.strerror}")
         with kept_in(store), workers(jobs, self.backend, self.scheduler):
             yield
 
 
 NOT_SAID = WorkOptions()
+
+
+def default_store() -> Path:
+    """Return where results are kept if nothing is said: ``DPACCOUNT_WORK``, else in the user's cache."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(os.environ.get("DPACCOUNT_WORK") or cache / "dpaccount" / "work.db")
 
 
 @contextmanager
@@ -188,13 +195,7 @@ COUNT = re.compile(r"^(.*?)\b(\d+) of (\d+)\b")
 EVERY = 10.0  #: seconds between two lines of JSON on one phase
 
 
-class Step(NamedTuple):
-    """What is being done: the phase, how much of how much, and the seconds left, where it counts."""
-
-    phase: str
-    done: int = 0
-    every: int = 0
-    left: int | None = None
+Step = tuple[str, int, int, int | None]  #: the phase, how much of how much, the seconds left
 
 
 def paced(clock: Callable[[], float]) -> Callable[[str], Step]:
@@ -207,9 +208,9 @@ def paced(clock: Callable[[], float]) -> Callable[[str], Step]:
         name, done, every = (what, 0, 0) if found is None else (found[1], int(found[2]), int(found[3]))
         if name != phase:
             phase, begun, first = name, clock(), done
-        counts = first < done < every
-        left = (clock() - begun) * (every - done) / (done - first) if counts else None
-        return Step(name.rstrip(": "), done, every, None if left is None else math.ceil(left))
+        if not first < done < every:
+            return name.rstrip(": "), done, every, None
+        return name.rstrip(": "), done, every, math.ceil((clock() - begun) * (every - done) / (done - first))
 
     return step
 
@@ -218,16 +219,15 @@ def json_lines(
     show: Callable[[str], None], clock: Callable[[], float] = time.monotonic
 ) -> Callable[[str], None]:
     """Return what shows a phase when it begins, every `EVERY` seconds, and when it ends."""
-    step, last, shown = paced(clock), Step(""), 0.0
+    step, last, shown = paced(clock), ("", 0), 0.0
 
     def report(what: str) -> None:
         nonlocal last, shown
-        now = step(what)
-        ended = now.done == now.every > last.done
-        if now.phase != last.phase or ended or clock() - shown >= EVERY:
-            said = {"progress": now.phase, "done": now.done, "of": now.every, "seconds_left": now.left}
-            show(json.dumps({key: value for key, value in said.items() if key == "progress" or now.every}))
-            last, shown = now, clock()
+        phase, done, every, left = step(what)
+        if phase != last[0] or done == every > last[1] or clock() - shown >= EVERY:
+            counts = {"done": done, "of": every, "seconds_left": left} if every else {}
+            show(json.dumps({"progress": phase, **counts}))
+            last, shown = (phase, done), clock()
 
     return report
 
@@ -237,7 +237,7 @@ def timed(show: Callable[[str], None], clock: Callable[[], float] = time.monoton
     step = paced(clock)
 
     def report(what: str) -> None:
-        left = step(what).left
+        left = step(what)[3]
         show(what if left is None else f"{what}, about {_duration(left)} left")
 
     return report

@@ -1,5 +1,7 @@
 """`claims`, `reproduce`: the papers' privacy claims, tables and figures; `work`: results that were kept."""
 
+from collections.abc import Callable
+from contextlib import closing
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -13,6 +15,7 @@ from audits.cli.options import (
     Name,
     Whole,
     WorkOptions,
+    default_store,
     lines,
     reporting,
     short,
@@ -143,30 +146,12 @@ def work_list(*, store: File | None = None, json_: Json = False) -> int:
     store
         The store (default: the one in your cache).
     """
-    from dpaccount.work.results import Results, default
-
-    with Results(store or default(), new=False) as results:
-        found = results.listed()
-    show(found, json_, _work_table)
+    show(_work(store), json_, _work_table)
     return 0
 
 
-def _work_table(found: list[dict[str, Any]]) -> str:
-    lines = (
-        f"{e['digest'][:12]}  {e['seeds']:>8} seeds  {e['seconds']:>9.1f} s  {e['bytes']:>11} bytes"
-        f"  {'this code ' if e['current'] else 'other code'}  {e['name']}"
-        for e in found
-    )
-    return "\n".join(lines) or "no work was kept"
-
-
 def work_prune(
-    digest: Name | None = None,
-    *,
-    other_code: Flag = False,
-    all_: Annotated[bool, Parameter(name="--all", negative="", show_default=False)] = False,
-    store: File | None = None,
-    json_: Json = False,
+    digest: Name | None = None, *, other_code: Flag = False, store: File | None = None, json_: Json = False
 ) -> int:
     """Remove results that were kept; the same command then does its work anew.
 
@@ -175,28 +160,43 @@ def work_prune(
     Parameters
     ----------
     digest
-        The digest of one work, or how it begins (at least 6 characters).
+        What the digest of the work begins with, at least 6 characters.
     other_code
         All that other versions of the code made.
-    all_
-        Everything.
     store
         The store (default: the one in your cache).
     """
-    from dpaccount.work.results import Results, default
+    if (digest is None) != other_code or (digest is not None and len(digest) < 6):
+        raise InputError("say what is to be removed", "give 6 characters of a digest, or --other-code")
 
-    if [digest is not None, other_code, all_].count(True) != 1:
-        raise InputError("say what is to be removed", "give a digest, --other-code or --all")
-    if digest is not None and len(digest) < 6:
-        raise InputError(f"{digest!r} is too short", "give at least 6 characters of the digest")
-    with Results(store or default(), new=False) as results:
-        gone = [
-            row
-            for row in results.listed()
-            if all_ or (other_code and not row["current"]) or (digest and row["digest"].startswith(digest))
-        ]
-        if digest is not None and len(gone) != 1:
-            raise InputError(f"{len(gone)} works begin with {digest[:64]}", "see dpaccount work list")
-        results.prune([row["digest"] for row in gone])
-    show(gone, json_, lambda removed: f"removed {len(removed)}")
+    def removed(row: dict[str, Any]) -> bool:
+        return not row["current"] if digest is None else row["digest"].startswith(digest)
+
+    show(_work(store, removed), json_, lambda gone: f"removed {len(gone['work'])}")
     return 0
+
+
+def _work(store: File | None, removed: Callable[[dict[str, Any]], bool] | None = None) -> dict[str, Any]:
+    """Return what is kept; what is `removed`, if that is said."""
+    from dpaccount.work.described import digest
+    from dpaccount.work.results import Results
+    from dpaccount.work.version import current
+
+    path, rows = store or default_store(), list[dict[str, Any]]()
+    if store is not None and not path.exists():
+        raise InputError("there is no store of results", "name one with --store", path)
+    if path.exists():
+        with closing(Results(path)) as results:
+            rows = list(filter(removed, results.listed(digest(current()))))
+            if removed is not None:
+                results.prune([row["digest"] for row in rows])
+    return {"schema": "dpaccount/kept-work/1", "work": rows}
+
+
+def _work_table(found: dict[str, Any]) -> str:
+    rows = [
+        f"{e['digest'][:12]}  {e['seeds']:>8} seeds  {e['seconds']:>9.1f} s  {e['bytes']:>11} bytes"
+        f"  {'this code ' if e['current'] else 'other code'}  {e['name']}"
+        for e in found["work"]
+    ]
+    return "\n".join(rows) or "no work was kept"

@@ -21,8 +21,7 @@ from bandits.papers.reproduction import CUMULATIVE_REGRET, Cell, Play, Reproduct
 from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded
-from dpaccount.work.run import run
-from dpaccount.work.series import Series
+from dpaccount.work.run import Series, run
 from dpaccount.work.workers import workers
 
 MOST_TRIALS, MOST_ROUNDS = 1000, 100_000
@@ -67,12 +66,11 @@ def reproduce(
     count, horizon = trials or made.trials, rounds or made.rounds
     if not 2 <= count <= MOST_TRIALS or not 32 <= horizon <= MOST_ROUNDS:
         raise InputError(f"trials lie in 2 ... {MOST_TRIALS} and rounds in 32 ... {MOST_ROUNDS}")
-    with workers(jobs):
-        cells = made.cells(horizon)  # which rehearse what they choose from
-    carried = [None if cell.subject is None else certificate(cell.subject) for cell in cells]
     seeds = range(seed, seed + count)
-    series = [Series(f"{name}: {_label(cell.row)}", partial(_trials, cell.play), seeds) for cell in cells]
-    with workers(jobs):
+    with workers(jobs):  # what cells compute beforehand enters their trials
+        cells = made.cells(horizon)
+        carried = [None if cell.subject is None else certificate(cell.subject) for cell in cells]
+        series = [Series(f"{name}: {_label(each.row)}", partial(_trials, each.play), seeds) for each in cells]
         done = run(series, counted("playing", len(cells) * count, progress))
     rows, curves = [], {}
     for cell, proved, played in zip(cells, carried, done, strict=True):

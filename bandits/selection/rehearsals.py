@@ -30,8 +30,7 @@ from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.work.run import run
-from dpaccount.work.series import Series
+from dpaccount.work.run import Series, run
 
 Play = Callable[[int], float]  #: number of a rehearsal ↦ its regret
 

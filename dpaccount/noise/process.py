@@ -1,7 +1,4 @@
-"""Which process this is: for itself, through forks, and for others who ask whether it still runs.
-
-And whether it is inside a task that may be done again, where no noise of a release is drawn.
-"""
+"""Which process this is: for itself, through forks, and for others who ask whether it still runs."""
 
 import os
 import platform
@@ -15,22 +12,8 @@ from pathlib import Path
 _FORKS: list[int] = []  #: the processes that were forked on the way to this one
 _STILL = threading.RLock()
 _LETTING_GO: list[Callable[[], object]] = []
-_IN_TASK = ContextVar("in a task", default=False)
-
-
-@contextmanager
-def task() -> Iterator[None]:
-    """Mark the block as a task that may be done again: what it draws must not be a release."""
-    token = _IN_TASK.set(True)
-    try:
-        yield
-    finally:
-        _IN_TASK.reset(token)
-
-
-def in_task() -> bool:
-    """Say whether this is inside such a task."""
-    return _IN_TASK.get()
+#: whether this is inside a task that may be done again, where no noise of a release is drawn
+IN_TASK = ContextVar("in a task", default=False)
 
 
 @contextmanager

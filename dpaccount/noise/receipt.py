@@ -111,7 +111,7 @@ class Receipt:
             raise ReceiptError(
                 "this receipt belongs to the process that charged it; draw there, or charge here anew"
             )
-        if self.releasable and process.in_task():
+        if self.releasable and process.IN_TASK.get():
             raise ReceiptError(
                 "a task, which may be done again, asks for noise of a release; draw it outside"
             )

@@ -11,7 +11,7 @@ from enum import Enum
 from fractions import Fraction
 from functools import _lru_cache_wrapper, partial
 from pathlib import Path
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ def described(value: object) -> Any:
         return value
     for kind, words in _WORDS.items():
         if isinstance(value, kind):
-            return [kind.__name__, *words(value)]
+            return [getattr(kind, "__name__", "name"), *words(value)]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = (each for each in dataclasses.fields(value) if each.metadata != DERIVED)
         parts = {each.name: described(getattr(value, each.name)) for each in fields}
@@ -50,7 +50,7 @@ def digest(value: object) -> str:
 def _named(made: Any) -> list[str]:
     """Return where a function or class is defined; with the digest of its file unless it is ours."""
     module, name = made.__module__, made.__qualname__
-    if "<" in name:  # <locals>, <lambda>
+    if module is None or "<" in name:  # a method of a value, <locals>, <lambda>
         raise _undescribed(made)
     named = [module, name]
     if module.partition(".")[0] in (*folders(), *sys.stdlib_module_names) and module != "__main__":
@@ -75,33 +75,17 @@ def _array(value: np.ndarray[Any, Any]) -> list[Any]:
     return [value.dtype.str, list(value.shape), content]
 
 
-def _members(value: Any) -> list[Any]:
-    return [[described(each) for each in value]]
-
-
-def _sorted(found: list[Any]) -> list[Any]:
-    return [sorted(found, key=canonical)]
-
-
 #: the words that determine a value, by its type; the first that fits
 _WORDS: dict[Any, Any] = {
     Enum: lambda value: [_named(type(value)), value.name],
-    int: lambda value: [_named(type(value)), int(value)],
-    float: lambda value: [value.hex()],
+    float: lambda value: [float(value).hex()],
     Fraction: lambda value: [str(value)],
     bytes: lambda value: [hashlib.sha256(value).hexdigest()],
     range: lambda value: [value.start, value.stop, value.step],
     np.ndarray: _array,
-    np.generic: lambda value: _array(np.asarray(value)),
-    tuple: lambda value: [*([_named(type(value))] if type(value) is not tuple else []), *_members(value)],
-    list: _members,
-    set: lambda value: _sorted(_members(value)[0]),
-    frozenset: lambda value: _sorted(_members(value)[0]),
-    dict: lambda value: _sorted([[described(key), described(each)] for key, each in value.items()]),
+    tuple: lambda value: [_named(type(value)), *map(described, value)],
+    list: lambda value: [*map(described, value)],
+    dict: lambda value: sorted(([described(key), described(value[key])] for key in value), key=canonical),
     partial: lambda value: [described(value.func), described(value.args), described(value.keywords)],
-    MethodType: lambda value: [described(value.__self__), value.__name__],
-    FunctionType: lambda value: [_named(value)],
-    BuiltinFunctionType: lambda value: [_named(value)],
-    _lru_cache_wrapper: lambda value: [_named(value)],
-    type: lambda value: [_named(value)],
+    FunctionType | BuiltinFunctionType | _lru_cache_wrapper | type: lambda value: [_named(value)],
 }

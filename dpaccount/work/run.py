@@ -4,25 +4,63 @@ Results do not depend on the workers, their number, the order in which they end,
 command was killed on the way.  That this is so is checked: a sample of groups is done again.
 """
 
+import io
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
+from contextvars import copy_context
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpaccount.errors import DpaccountError, InputError
 from dpaccount.noise import process
-from dpaccount.work.results import Results, as_bytes, kept_in, of_bytes, store_in_use
-from dpaccount.work.series import Floats, SeedGroup, Series, unpacked
+from dpaccount.work.described import described, digest
+from dpaccount.work.results import STORE, Results
+from dpaccount.work.threads import one_thread
 from dpaccount.work.version import Version, check, current
 
 AGAIN = 64  #: of so many groups one is done again
 POLL = 0.05  #: seconds between looks at what other commands do
 MAX_LOST = 3  #: times in a row that workers may die before anything is done
 
+Floats = NDArray[np.float64]
+Play = Callable[[range], Floats]  #: seeds ↦ numbers, one row for each; pure and picklable
 Tell = Callable[[int], object]  #: told how many tasks more are done
+
+
+@dataclass(frozen=True)
+class Series:
+    """Tasks of one function: its results for all `seeds`, of which `size` at a time are one group.
+
+    `name` is for people; what is computed is told from `play` and all that it was given.
+    """
+
+    name: str
+    play: Play
+    seeds: range
+    size: int = 1
+
+    def digest(self) -> str:
+        """Return the digest of the specification: the function with what it was given, and the code."""
+        return digest([described(self.play), current()])
+
+    def groups(self, of: str) -> list["SeedGroup"]:
+        """Return the groups, in order of their seeds; `of` names this series."""
+        parts = [self.seeds[k : k + self.size] for k in range(0, len(self.seeds), self.size)]
+        return [SeedGroup(f"{of} {part.start} {part.stop}", of, part, self) for part in parts]
+
+
+@dataclass(frozen=True, eq=False)
+class SeedGroup:
+    """Consecutive seeds of a series: what is claimed, done and kept as one."""
+
+    name: str
+    series: str
+    seeds: range
+    of: Series
 
 
 @dataclass(frozen=True)
@@ -31,6 +69,13 @@ class Done:
 
     values: Floats
     seconds: float
+
+
+class LostWorkersError(InputError):
+    """Workers ended while they had work."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what, "use fewer jobs, or see why they end; what is done is kept")
 
 
 def run(series: Sequence[Series], tell: Tell = lambda _: None, *, again: int = 1) -> list[Done]:
@@ -42,107 +87,102 @@ def run(series: Sequence[Series], tell: Tell = lambda _: None, *, again: int = 1
     Raises `ImpureTaskError` where they differ, `InputError` for a store that cannot be used, tasks to
     be kept that cannot be described, and workers that run other code or are lost.
     """
-    store = store_in_use()
-    names = [str(k) if store is None else each.digest for k, each in enumerate(series)]
-    parts = [list(each.groups(name)) for each, name in zip(series, names, strict=True)]
-    groups = {group: each for each, part in zip(series, parts, strict=True) for group in part}
-    with Results(store) as results:
-        if store is not None:
-            results.begin(series)
-        if twice := sum(map(_seeds, parts)) - _seeds(groups):  # two series may be the same
-            tell(twice)
+    store = STORE.get()
+    parts = [each.groups(str(k) if store is None else each.digest()) for k, each in enumerate(series)]
+    groups = {group.name: group for part in parts for group in part}
+    if twice := sum(len(each.seeds) for each in series) - _seeds(groups.values()):
+        tell(twice)  # two series may be the same
+    with closing(Results(store)) as results:
         _complete(groups, results, tell)
         if again and store is not None:
-            sample = sorted(groups, key=lambda group: group.name)[: max(again, len(groups) // AGAIN)]
-            for group, raw, _ in _done(sample, groups):
-                results.compare(groups[group].name, group, raw)
-        return [_joined([results.result(group) for group in part]) for part in parts]
+            sample = sorted(groups.values(), key=lambda group: digest(group.name))
+            list(_kept(sample[: max(again, len(groups) // AGAIN)], results))
+        return [_joined([results.result(group.name) for group in part]) for part in parts]
 
 
-def _complete(groups: dict[SeedGroup, Series], results: Results, tell: Tell) -> None:
+def _complete(groups: dict[str, SeedGroup], results: Results, tell: Tell) -> None:
     """Do all that is not done, by this command or by others that use the same store."""
-    left, lost = set(groups), 0
-    while missing := results.missing(list(groups)):
-        if others := left - set(missing):
-            tell(_seeds(others))
-        left = set(missing)
-        claimed: set[SeedGroup] = set()
+    told, lost = set[str](), 0
+    series = {group.series for group in groups.values()}
+    while len(told) < len(groups):
+        done = results.done(series) & groups.keys()
+        if done - told:
+            tell(_seeds(groups[name] for name in done - told))
+        before = len(told := done)
+        missing = [group for name, group in groups.items() if name not in done]
         try:
-            for group, raw, seconds in _done(_claimed(missing, results, claimed), groups):
-                results.keep(groups[group].name, group, raw, seconds)
-                claimed.discard(group)
-                results.let_go(group)
-                left.discard(group)
-                tell(_seeds([group]))
-        except _LostWorkers as why:
-            lost = lost + 1 if len(left) == len(missing) else 1
+            for group in _kept((group for group in missing if results.claim(group.name)), results):
+                told.add(group.name)
+                tell(len(group.seeds))
+        except LostWorkersError:
+            lost = lost + 1 if len(told) == before else 1
             if lost > MAX_LOST:
-                raise InputError(str(why), "use fewer jobs, or see why they end") from None
-        finally:
-            for group in claimed:
-                results.let_go(group)
-        if len(left) == len(missing):  # others have all that is left
+                raise
+        if missing and len(told) == before:  # others have all that is left
             time.sleep(POLL)
-    if left:
-        tell(_seeds(left))
 
 
 def _seeds(groups: Iterable[SeedGroup]) -> int:
     return sum(len(group.seeds) for group in groups)
 
 
-def _claimed(missing: Sequence[SeedGroup], results: Results, claimed: set[SeedGroup]) -> Iterator[SeedGroup]:
-    """Yield the groups that no other command does, each when a worker is about to need it."""
-    for group in missing:
-        if results.claim(group):
-            claimed.add(group)
+def _kept(groups: Iterable[SeedGroup], results: Results) -> Generator[SeedGroup, None, None]:
+    """Do groups and keep them; yield each then."""
+    code, begun = digest(current()), dict[str, SeedGroup]()
+    with closing(_done(begun.setdefault(group.name, group) for group in groups)) as done:
+        for name, raw, seconds in done:
+            group = begun[name]
+            results.keep(name, group.seeds, raw, seconds, group.series, group.of.name, code)
             yield group
 
 
-class _LostWorkers(Exception):  # noqa: N818
-    """Workers ended while they had work."""
-
-
-def _done(
-    groups: Iterable[SeedGroup], series: dict[SeedGroup, Series]
-) -> Iterator[tuple[SeedGroup, bytes, float]]:
-    """Yield groups with their results and seconds, as workers end them."""
+def _done(groups: Iterable[SeedGroup]) -> Generator[tuple[str, bytes, float], None, None]:
+    """Yield the names of groups with their results and seconds, as workers end them."""
     from joblib import Parallel, delayed
     from joblib.externals.loky.process_executor import BrokenProcessPool
+    from joblib.parallel import get_active_backend
 
     here = current()
-    packed: dict[str, bytes] = {}
-
-    def calls() -> Iterator[Any]:
-        for group in groups:
-            if group.series not in packed:
-                packed[group.series] = series[group].packed()
-            yield delayed(perform)(here, packed[group.series], group)
-
+    calls = (delayed(perform)(here, group.of.play, group.name, group.seeds) for group in groups)
+    ended = Parallel(batch_size=1, return_as="generator_unordered")(calls)
     try:
-        with closing(Parallel(batch_size=1, return_as="generator_unordered")(calls())) as ended:
-            yield from ended
-    except BrokenProcessPool as error:
-        raise _LostWorkers(f"workers end before their work is done ({type(error).__name__})") from None
+        yield from ended
+    except BrokenProcessPool:
+        raise LostWorkersError("workers end before their work is done") from None
     except DpaccountError:
         raise
     except Exception as error:
+        client = getattr(get_active_backend()[0], "client", None)  # of a cluster
+        if client is not None and client.status != "running":
+            why = "the scheduler of the cluster went away"
+            raise InputError(why, "start both anew: what is done is kept") from None
         if type(error).__module__.partition(".")[0] not in ("distributed", "dask"):
             raise
-        raise _LostWorkers(f"the cluster lost its work ({type(error).__name__})") from None
+        raise LostWorkersError(f"the cluster lost its work ({type(error).__name__})") from None
+    finally:
+        with warnings.catch_warnings(action="ignore"):  # of tasks that are left undone
+            ended.close()
 
 
-def perform(expected: Version, packed: bytes, group: SeedGroup) -> tuple[SeedGroup, bytes, float]:
-    """Do a group, in any process that runs this version of the code."""
+def perform(expected: Version, play: Play, name: str, seeds: range) -> tuple[str, bytes, float]:
+    """Do a group, in any process that runs this version of the code; return its name, bytes and seconds."""
     check(expected)
     began = time.process_time()
-    with process.task(), kept_in(None):
-        values = np.asarray(unpacked(packed)(group.seeds), dtype=np.float64)
-    if values.shape[:1] != (len(group.seeds),):
-        raise InputError(f"a task gives {values.shape} for {len(group.seeds)} seeds", "give a row for each")
-    return group, as_bytes(values), time.process_time() - began
+    values = np.ascontiguousarray(copy_context().run(_simulated, play, seeds), dtype=np.float64)
+    if values.shape[:1] != (len(seeds),):
+        raise InputError(f"a task gives {values.shape} for {len(seeds)} seeds", "give a row for each")
+    file = io.BytesIO()
+    np.save(file, values, allow_pickle=False)
+    return name, file.getvalue(), time.process_time() - began
+
+
+def _simulated(play: Play, seeds: range) -> Floats:
+    process.IN_TASK.set(True)  # no noise of a release, and no store for what is run in here
+    STORE.set(None)
+    with one_thread():
+        return play(seeds)
 
 
 def _joined(found: list[tuple[bytes, float]]) -> Done:
-    parts = [of_bytes(raw) for raw, _ in found]
+    parts = [np.load(io.BytesIO(raw), allow_pickle=False) for raw, _ in found]
     return Done(np.concatenate(parts) if parts else np.zeros(0), sum(seconds for _, seconds in found))

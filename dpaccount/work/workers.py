@@ -1,12 +1,12 @@
 """Where groups are done: in this process, in others of this machine (loky), or on a cluster (dask)."""
 
+import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from dpaccount.errors import InputError
-
-BACKENDS = ("serial", "loky", "dask")
+from dpaccount.work.threads import one_thread
 
 
 @contextmanager
@@ -16,44 +16,32 @@ def workers(
     """Use `jobs` processes of a backend for what is run in the block; results do not depend on it.
 
     Without a backend it is loky; one that the caller chose by `joblib.parallel_config` is left as it
-    is.  dask needs the address of its `scheduler`; raises `InputError` where none answers.
+    is.  dask needs the address of its `scheduler`; raises `InputError` where none answers.  Linear
+    algebra has one thread in the block, as in tasks: what they are given is computed here.
     """
     from joblib import parallel_config
-
-    if scheduler is not None and backend != "dask":
-        raise InputError("--scheduler goes with --backend dask", "say both")
-    if backend is None and (jobs is None or _chosen()):
-        yield
-    elif backend == "serial" or (backend is None and jobs == 1):
-        with parallel_config("sequential", n_jobs=1):
-            yield
-    elif backend in (None, "loky"):
-        with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):  # the cores are shared already
-            yield
-    elif backend == "dask":
-        with _connected(scheduler) as client, parallel_config("dask", client=client):
-            yield
-    else:
-        raise InputError(f"the backend is {backend[:40]!r}", f"known: {', '.join(BACKENDS)}")
-
-
-def _chosen() -> bool:
-    """Return whether the caller has configured joblib: a backend, or how many jobs."""
     from joblib.parallel import get_active_backend
 
-    backend, jobs = get_active_backend()
-    return jobs is not None or type(backend).__name__ != "LokyBackend"
+    if (scheduler is not None) != (backend == "dask"):
+        raise InputError("--backend dask and --scheduler HOST:PORT belong together", "say both or neither")
+    active, count = get_active_backend()
+    chosen = count is not None or type(active).__name__ != "LokyBackend"
+    with one_thread(), ExitStack() as stack:
+        if scheduler is not None:
+            client = stack.enter_context(_connected(scheduler))
+            stack.enter_context(parallel_config("dask", client=client))
+        elif backend == "serial" or (backend is None and jobs == 1 and not chosen):
+            stack.enter_context(parallel_config("sequential", n_jobs=1))
+        elif backend == "loky" or (backend is None and jobs is not None and not chosen):
+            stack.enter_context(parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1))
+        yield
 
 
-@contextmanager
-def _connected(scheduler: str | None) -> Iterator[Any]:
+def _connected(scheduler: str) -> Any:
     from distributed import Client
 
-    if scheduler is None:
-        raise InputError("--backend dask needs the address of a scheduler", "say --scheduler HOST:PORT")
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # `run` says what goes wrong
     try:
-        client = Client(scheduler, timeout=10)  # type: ignore[no-untyped-call]
+        return Client(scheduler, timeout=10)
     except (OSError, ValueError, TypeError):
         raise InputError("no dask scheduler answers", "give its address as HOST:PORT", scheduler) from None
-    with client:
-        yield client
