@@ -187,7 +187,7 @@ def attack_early(  # noqa: PLR0913
         sides = swapped[start:end]
         made, counts_of = np.empty(len(sides)), (int((~sides).sum()), int(sides.sum()))
         runs = [range(first, first + more) for first, more in zip(done, counts_of, strict=True)]
-        found = scores(worlds, proved, runs, seed, jobs, tell, again=int(start == 0))
+        found = scores(worlds, proved, runs, seed, jobs, tell)
         for side, here in ((0, ~sides), (1, sides)):
             made[here] = new = found[side][:, column]
             halves[side].append(new)
@@ -372,19 +372,14 @@ def scores(
     seed: int,
     jobs: int = 1,
     tell: Callable[[int], object] = lambda _: None,
-    *,
-    again: int = 1,
 ) -> list[Floats]:
-    """Return the scores of each world's runs; `tell` is called with the number of runs that ended.
-
-    Of those that are kept, `again` groups are done anew.
-    """
-    _, delta = proved.point
+    """Return the scores of each world's runs; `tell` is told how many more have ended."""
+    (_, delta), name = proved.point, f"audit {type(worlds[0].subject).__name__}"
     series = [
-        Series(f"audit {type(world.subject).__name__}", ScoredRuns(world, delta, seed, proved), part, CHUNK)
+        Series(name, ScoredRuns(world, delta, seed, proved), part, CHUNK)
         for world, part in zip(worlds, runs, strict=True)
     ]
     few = sum(map(len, runs)) < 4 * CHUNK  # done before another process has started
     with workers(1 if few else jobs):
-        found = run(series, tell, again=again)
+        found = run(series, tell)
     return [done.values.reshape(-1, 2) for done in found]

@@ -31,7 +31,7 @@ app = App(
 )
 ledger_app = App(name="ledger", help="The durable budget ledger: charges before noise.")
 app.command(ledger_app)  # commands are named in this order where one is unknown
-work_app = App(name="work", help="Results of long work, which are kept so that none of it is done twice.")
+work_app = App(name="work", help="Results of long work, kept so that none is done twice.")
 app.command(accounting.account)
 app.command(accounting.calibrate)
 app.command(training.sgd)

@@ -135,8 +135,8 @@ class WorkOptions:
     scheduler
         Where the scheduler listens, HOST:PORT, for --backend dask.
     store
-        The file that keeps what is done, so that a command that was killed goes on (default: one in your
-        cache; see `dpaccount work`).
+        The file that keeps what is done, so that a command that was killed goes on (default: one
+        in your cache; see `dpaccount work`).
     """
 
     jobs: Whole = None
@@ -152,7 +152,7 @@ class WorkOptions:
 
     @contextmanager
     def work(self) -> Iterator[None]:
-        """Use the store, and the workers of the backend if one is named, for what is done in the block."""
+        """Use the store, and the backend if one is named, for what is done in the block."""
         from dpaccount.work.results import kept_in
         from dpaccount.work.workers import workers
 
@@ -171,7 +171,7 @@ NOT_SAID = WorkOptions()
 
 
 def default_store() -> Path:
-    """Return where results are kept if nothing is said: ``DPACCOUNT_WORK``, else in the user's cache."""
+    """Return where results are kept by default: ``DPACCOUNT_WORK``, else in the user's cache."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return Path(os.environ.get("DPACCOUNT_WORK") or cache / "dpaccount" / "work.db")
 
@@ -208,9 +208,10 @@ def paced(clock: Callable[[], float]) -> Callable[[str], Step]:
         name, done, every = (what, 0, 0) if found is None else (found[1], int(found[2]), int(found[3]))
         if name != phase:
             phase, begun, first = name, clock(), done
-        if not first < done < every:
-            return name.rstrip(": "), done, every, None
-        return name.rstrip(": "), done, every, math.ceil((clock() - begun) * (every - done) / (done - first))
+        left = None
+        if first < done < every:
+            left = math.ceil((clock() - begun) * (every - done) / (done - first))
+        return name.rstrip(": "), done, every, left
 
     return step
 

@@ -1,4 +1,4 @@
-"""`claims`, `reproduce`: the papers' privacy claims, tables and figures; `work`: results that were kept."""
+"""`claims`, `reproduce`: the papers' claims, tables and figures; `work`: results that were kept."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -9,7 +9,6 @@ from cyclopts import Parameter
 from audits.cli.options import (
     NOT_SAID,
     File,
-    Flag,
     Folder,
     Json,
     Name,
@@ -150,39 +149,35 @@ def work_list(*, store: File | None = None, json_: Json = False) -> int:
     return 0
 
 
-def work_prune(
-    digest: Name | None = None, *, other_code: Flag = False, store: File | None = None, json_: Json = False
-) -> int:
-    """Remove results that were kept; the same command then does its work anew.
+def work_prune(digest: Name | None = None, *, store: File | None = None, json_: Json = False) -> int:
+    """Remove results that other versions of the code made; with DIGEST, those of that work.
 
-    Example: `dpaccount work prune --other-code`
+    Example: `dpaccount work prune`
 
     Parameters
     ----------
     digest
-        What the digest of the work begins with, at least 6 characters.
-    other_code
-        All that other versions of the code made.
+        What the digest of the work begins with, at least 6 characters; see `dpaccount work list`.
     store
         The store (default: the one in your cache).
     """
-    if (digest is None) != other_code or (digest is not None and len(digest) < 6):
-        raise InputError("say what is to be removed", "give 6 characters of a digest, or --other-code")
+    if digest is not None and len(digest) < 6:
+        raise InputError(f"{digest!r} is too short", "give at least 6 characters of the digest")
 
-    def removed(row: dict[str, Any]) -> bool:
+    def removed(row: Any) -> bool:
         return not row["current"] if digest is None else row["digest"].startswith(digest)
 
     show(_work(store, removed), json_, lambda gone: f"removed {len(gone['work'])}")
     return 0
 
 
-def _work(store: File | None, removed: Callable[[dict[str, Any]], bool] | None = None) -> dict[str, Any]:
+def _work(store: File | None, removed: Callable[[Any], bool] | None = None) -> dict[str, Any]:
     """Return what is kept; what is `removed`, if that is said."""
     from dpaccount.work.described import digest
     from dpaccount.work.results import Results
     from dpaccount.work.version import current
 
-    path, rows = store or default_store(), list[dict[str, Any]]()
+    path, rows = store or default_store(), list[Any]()
     if store is not None and not path.exists():
         raise InputError("there is no store of results", "name one with --store", path)
     if path.exists():

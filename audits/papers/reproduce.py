@@ -70,7 +70,9 @@ def reproduce(
     with workers(jobs):  # what cells compute beforehand enters their trials
         cells = made.cells(horizon)
         carried = [None if cell.subject is None else certificate(cell.subject) for cell in cells]
-        series = [Series(f"{name}: {_label(each.row)}", partial(_trials, each.play), seeds) for each in cells]
+        labels = [f"{name}: {_label(cell.row)}" for cell in cells]
+        plays = [partial(_trials, cell.play) for cell in cells]
+        series = [Series(label, play, seeds) for label, play in zip(labels, plays, strict=True)]
         done = run(series, counted("playing", len(cells) * count, progress))
     rows, curves = [], {}
     for cell, proved, played in zip(cells, carried, done, strict=True):

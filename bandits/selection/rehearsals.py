@@ -97,7 +97,8 @@ def race(runners: Sequence[Runner]) -> Selection:
     found: dict[str, list[float]] = {runner.label: [] for runner in runners}
     for before, most in pairwise((0, *STAGES)):
         seeds = range(FIRST_SEED + before, FIRST_SEED + most)
-        series = [Series(f"rehearse {r.label}", partial(_played, r.play), seeds, AT_ONCE) for r in left]
+        plays = [(f"rehearse {runner.label}", partial(_played, runner.play)) for runner in left]
+        series = [Series(label, play, seeds, AT_ONCE) for label, play in plays]
         for runner, done in zip(left, run(series), strict=True):
             found[runner.label] += done.values.tolist()
         best = np.array(min((found[r.label] for r in left), key=lambda each: float(np.mean(each))))
@@ -163,10 +164,8 @@ def _on_people(subject: Any, seed: int) -> float:
 def _on_surface(name: str, epsilon: Fraction, delta: Fraction, rounds: int) -> list[Runner]:
     """Return the bandits whose points are public, on functions drawn from the prior of a surface's points."""
     common: dict[str, Any] = {"surface": name, "epsilon": epsilon, "delta": delta, "rounds": rounds}
-    found = [
-        Runner("phased-posterior", {"stream": s}, partial(_on_drawn, PhasedPosterior(**common, stream=s)))
-        for s in ("separate", "correlated")
-    ]
+    phased = [PhasedPosterior(**common, stream=stream) for stream in ("separate", "correlated")]
+    found = [Runner("phased-posterior", {"stream": p.stream}, partial(_on_drawn, p)) for p in phased]
     return [*found, Runner("surface-gp-ucb", {}, partial(_on_drawn, SurfaceGpUcb(**common)))]
 
 

@@ -85,7 +85,7 @@ _WORDS: dict[Any, Any] = {
     np.ndarray: _array,
     tuple: lambda value: [_named(type(value)), *map(described, value)],
     list: lambda value: [*map(described, value)],
-    dict: lambda value: sorted(([described(key), described(value[key])] for key in value), key=canonical),
+    dict: lambda value: sorted(map(described, value.items()), key=canonical),
     partial: lambda value: [described(value.func), described(value.args), described(value.keywords)],
     FunctionType | BuiltinFunctionType | _lru_cache_wrapper | type: lambda value: [_named(value)],
 }

@@ -20,9 +20,9 @@ FORMAT, EDITION = 0x64706177, 1  #: of the file: "dpaw"
 PATIENCE = 30.0  #: seconds that one command waits for another's transaction
 LAYOUT = f"""
 PRAGMA journal_mode = WAL; BEGIN IMMEDIATE;
-CREATE TABLE results (name TEXT PRIMARY KEY, series TEXT NOT NULL, work TEXT NOT NULL, code TEXT NOT NULL,
-  seeds INTEGER NOT NULL, digest TEXT NOT NULL, seconds REAL NOT NULL, written TEXT NOT NULL,
-  result BLOB NOT NULL);
+CREATE TABLE results (name TEXT PRIMARY KEY, series TEXT NOT NULL, work TEXT NOT NULL,
+  code TEXT NOT NULL, seeds INTEGER NOT NULL, digest TEXT NOT NULL, seconds REAL NOT NULL,
+  written TEXT NOT NULL, result BLOB NOT NULL);
 PRAGMA application_id = {FORMAT}; PRAGMA user_version = {EDITION}; COMMIT;
 """
 STORE: ContextVar[Path | None] = ContextVar("store", default=None)  #: where results are kept
@@ -68,15 +68,16 @@ class Results:
 
     def _prepare(self) -> None:
         """Lay out a new file; refuse one of another format."""
-        marks = [
-            self._file.execute(f"PRAGMA {key}").fetchone()[0] for key in ("application_id", "user_version")
-        ]
-        if marks == [0, 0] and not self._file.execute("SELECT * FROM sqlite_master").fetchone():
+        (edition,), (found,) = (
+            self._file.execute(f"PRAGMA {key}").fetchone() for key in ("user_version", "application_id")
+        )
+        if edition == found == 0 and not self._file.execute("SELECT * FROM sqlite_master").fetchone():
             self._file.executescript(LAYOUT)
-        elif marks != [FORMAT, EDITION]:
+        elif (found, edition) != (FORMAT, EDITION):
             what = "this is no store of results of this program, or one of another edition"
             raise InputError(what, "name another file with --store", self.path)
-        self._file.execute("PRAGMA synchronous = NORMAL")  # a kill loses nothing, power loss the last groups
+        # a kill loses nothing, a power failure the last groups
+        self._file.execute("PRAGMA synchronous = NORMAL")
 
     def close(self) -> None:
         """Close the file and let go of all claims."""
@@ -120,17 +121,17 @@ class Results:
         return not self._asked("SELECT 1 FROM results WHERE name = ?", name)
 
     def keep(self, name: str, seeds: range, raw: bytes, seconds: float, *about: str) -> None:
-        """Keep a group's result, durably; `about`: its series, the work's name, the digest of the code.
+        """Keep a group's result; `about`: its series, the work's name, the digest of the code.
 
         Raises `ImpureTaskError` if another result is there.
         """
         found = hashlib.sha256(raw).hexdigest()
-        insert = "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, datetime(), ?) ON CONFLICT DO NOTHING"
-        self._asked(insert, name, *about, len(seeds), found, seconds, raw)
+        insert = "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, datetime(), ?)"
+        self._asked(f"{insert} ON CONFLICT DO NOTHING", name, *about, len(seeds), found, seconds, raw)
         if self._asked("SELECT digest FROM results WHERE name = ?", name) != [(found,)]:
             raise ImpureTaskError(
-                f"{about[1]}: seeds {seeds.start} ... {seeds.stop - 1} gave other results when they were done"
-                " again; a task may read what it is given and its seeds, no clock and no other randomness"
+                f"{about[1]}: seeds {seeds.start} ... {seeds.stop - 1} gave other results when they were"
+                " done again; a task reads what it is given and its seeds, no clock, no other randomness"
             )
         self._lock(_byte(name), "LOCK_UN")
 
@@ -139,15 +140,15 @@ class Results:
         rows = self._asked("SELECT result, seconds, digest FROM results WHERE name = ?", name)
         if not rows or hashlib.sha256(rows[0][0]).hexdigest() != rows[0][2]:
             what = "a result is gone, or does not read as it was written"
-            raise InputError(what, "remove it with dpaccount work prune", self.path)
+            raise InputError(what, "remove that work with dpaccount work prune DIGEST", self.path)
         return rows[0][:2]  # type: ignore[no-any-return]
 
     def listed(self, code: str) -> list[dict[str, Any]]:
         """Return what is known of each series, the latest last; `current` if this code made it."""
         keys = ("digest", "name", "current", "groups", "seeds", "seconds", "bytes", "written")
         question = (
-            "SELECT series, work, code, count(*), sum(seeds), sum(seconds), sum(length(result)), max(written)"
-            " FROM results GROUP BY series ORDER BY max(written)"
+            "SELECT series, work, code, count(*), sum(seeds), sum(seconds), sum(length(result)),"
+            " max(written) FROM results GROUP BY series ORDER BY max(written)"
         )
         rows = [dict(zip(keys, row, strict=True)) for row in self._asked(question)]
         return [{**row, "current": row["current"] == code} for row in rows]
@@ -160,5 +161,5 @@ class Results:
 
 
 def _byte(name: str) -> int:
-    """Return the byte that stands for a group; two that share one are merely not done at the same time."""
+    """Return the byte that stands for a group; two that share one are not done at the same time."""
     return 1 + int(hashlib.sha256(name.encode()).hexdigest()[:15], 16)

@@ -19,8 +19,7 @@ from dpaccount.errors import DpaccountError, InputError
 from dpaccount.noise import process
 from dpaccount.work.described import described, digest
 from dpaccount.work.results import STORE, Results
-from dpaccount.work.threads import one_thread
-from dpaccount.work.version import Version, check, current
+from dpaccount.work.version import Version, check, current, libraries
 
 AGAIN = 64  #: of so many groups one is done again
 POLL = 0.05  #: seconds between looks at what other commands do
@@ -44,7 +43,7 @@ class Series:
     size: int = 1
 
     def digest(self) -> str:
-        """Return the digest of the specification: the function with what it was given, and the code."""
+        """Return the digest of the function, of what it was given, and of the code."""
         return digest([described(self.play), current()])
 
     def groups(self, of: str) -> list["SeedGroup"]:
@@ -74,29 +73,27 @@ class Done:
 class LostWorkersError(InputError):
     """Workers ended while they had work."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(what, "use fewer jobs, or see why they end; what is done is kept")
 
-
-def run(series: Sequence[Series], tell: Tell = lambda _: None, *, again: int = 1) -> list[Done]:
+def run(series: Sequence[Series], tell: Tell = lambda _: None) -> list[Done]:
     """Return the results of every series.
 
     What is in the store already (`dpaccount.work.results.kept_in`) is not done again, and other
     commands may work on the same store; `joblib.parallel_config` says which workers do the rest.  Of
-    results that are kept, one group in `AGAIN`, and at least `again`, is done anew and compared.
+    results that are kept, one group in `AGAIN`, and at least one, is done anew and compared.
     Raises `ImpureTaskError` where they differ, `InputError` for a store that cannot be used, tasks to
     be kept that cannot be described, and workers that run other code or are lost.
     """
     store = STORE.get()
-    parts = [each.groups(str(k) if store is None else each.digest()) for k, each in enumerate(series)]
+    names = [str(k) if store is None else each.digest() for k, each in enumerate(series)]
+    parts = [each.groups(name) for each, name in zip(series, names, strict=True)]
     groups = {group.name: group for part in parts for group in part}
     if twice := sum(len(each.seeds) for each in series) - _seeds(groups.values()):
         tell(twice)  # two series may be the same
     with closing(Results(store)) as results:
         _complete(groups, results, tell)
-        if again and store is not None:
+        if store is not None:
             sample = sorted(groups.values(), key=lambda group: digest(group.name))
-            list(_kept(sample[: max(again, len(groups) // AGAIN)], results))
+            list(_kept(sample[: max(1, len(groups) // AGAIN)], results))
         return [_joined([results.result(group.name) for group in part]) for part in parts]
 
 
@@ -148,7 +145,9 @@ def _done(groups: Iterable[SeedGroup]) -> Generator[tuple[str, bytes, float], No
     try:
         yield from ended
     except BrokenProcessPool:
-        raise LostWorkersError("workers end before their work is done") from None
+        raise LostWorkersError(
+            "workers end before their work is done", "use fewer jobs, or see why"
+        ) from None
     except DpaccountError:
         raise
     except Exception as error:
@@ -158,14 +157,14 @@ def _done(groups: Iterable[SeedGroup]) -> Generator[tuple[str, bytes, float], No
             raise InputError(why, "start both anew: what is done is kept") from None
         if type(error).__module__.partition(".")[0] not in ("distributed", "dask"):
             raise
-        raise LostWorkersError(f"the cluster lost its work ({type(error).__name__})") from None
+        raise LostWorkersError("the cluster lost its work", "see its log") from None
     finally:
         with warnings.catch_warnings(action="ignore"):  # of tasks that are left undone
             ended.close()
 
 
 def perform(expected: Version, play: Play, name: str, seeds: range) -> tuple[str, bytes, float]:
-    """Do a group, in any process that runs this version of the code; return its name, bytes and seconds."""
+    """Do a group, in any process that runs this code; return its name, bytes and seconds."""
     check(expected)
     began = time.process_time()
     values = np.ascontiguousarray(copy_context().run(_simulated, play, seeds), dtype=np.float64)
@@ -179,8 +178,8 @@ def perform(expected: Version, play: Play, name: str, seeds: range) -> tuple[str
 def _simulated(play: Play, seeds: range) -> Floats:
     process.IN_TASK.set(True)  # no noise of a release, and no store for what is run in here
     STORE.set(None)
-    with one_thread():
-        return play(seeds)
+    libraries().limit(limits=1)  # for good: `workers` restores what the command had
+    return play(seeds)
 
 
 def _joined(found: list[tuple[bytes, float]]) -> Done:

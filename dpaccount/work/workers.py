@@ -1,4 +1,4 @@
-"""Where groups are done: in this process, in others of this machine (loky), or on a cluster (dask)."""
+"""Where groups are done: in this process, in others (loky), or on a cluster (dask)."""
 
 import logging
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from dpaccount.errors import InputError
-from dpaccount.work.threads import one_thread
+from dpaccount.work.version import libraries
 
 
 @contextmanager
@@ -23,10 +23,10 @@ def workers(
     from joblib.parallel import get_active_backend
 
     if (scheduler is not None) != (backend == "dask"):
-        raise InputError("--backend dask and --scheduler HOST:PORT belong together", "say both or neither")
+        raise InputError("--backend dask and --scheduler belong together", "say both or neither")
     active, count = get_active_backend()
     chosen = count is not None or type(active).__name__ != "LokyBackend"
-    with one_thread(), ExitStack() as stack:
+    with libraries().limit(limits=1), ExitStack() as stack:
         if scheduler is not None:
             client = stack.enter_context(_connected(scheduler))
             stack.enter_context(parallel_config("dask", client=client))
@@ -44,4 +44,4 @@ def _connected(scheduler: str) -> Any:
     try:
         return Client(scheduler, timeout=10)
     except (OSError, ValueError, TypeError):
-        raise InputError("no dask scheduler answers", "give its address as HOST:PORT", scheduler) from None
+        raise InputError("no dask scheduler answers", "give HOST:PORT", scheduler) from None

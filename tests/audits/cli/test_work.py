@@ -52,11 +52,11 @@ def test_what_is_kept_is_listed_and_removed(dpaccount, tmp_path, monkeypatch):
     assert sum(row["seeds"] for row in rows) == 1200
     assert "this code" in dpaccount("work", "list", "--store", store)[1]
     digest = rows[0]["digest"]
-    assert dpaccount("work", "prune", "--other-code", "--store", store)[1] == "removed 0\n"
+    assert dpaccount("work", "prune", "--store", store)[1] == "removed 0\n"
     assert dpaccount("work", "prune", digest[:12], "--store", store)[1] == "removed 1\n"
     assert len(json.loads(dpaccount("work", "list", "--store", store, "--json")[1])["work"]) == 1
     monkeypatch.setattr("dpaccount.work.version.current", lambda: {"dpaccount": "of another time"})
-    assert dpaccount("work", "prune", "--other-code", "--store", store)[1] == "removed 1\n"
+    assert dpaccount("work", "prune", "--store", store)[1] == "removed 1\n"
     assert dpaccount("work", "list", "--store", store)[1] == "no work was kept\n"
 
 
@@ -84,10 +84,8 @@ WRONG = [
     ((*FIGURE, "--jobs", "0"), "--jobs"),
     (("work", "list", "--store", "text.db"), "not a database"),
     (("work", "list", "--store", "no.db"), "there is no store"),
-    (("work", "prune", "--other-code", "--store", "text.db"), "not a database"),
-    (("work", "prune"), "say what is to be removed"),
-    (("work", "prune", "abcdef", "--other-code"), "say what is to be removed"),
-    (("work", "prune", "abc"), "say what is to be removed"),
+    (("work", "prune", "--store", "text.db"), "not a database"),
+    (("work", "prune", "abc"), "too short"),
 ]
 
 
