@@ -137,7 +137,6 @@ def _done(groups: Iterable[SeedGroup]) -> Generator[tuple[str, bytes, float], No
     """Yield the names of groups with their results and seconds, as workers end them."""
     from joblib import Parallel, delayed
     from joblib.externals.loky.process_executor import BrokenProcessPool
-    from joblib.parallel import get_active_backend
 
     here = current()
     calls = (delayed(perform)(here, group.of.play, group.name, group.seeds) for group in groups)
@@ -151,10 +150,6 @@ def _done(groups: Iterable[SeedGroup]) -> Generator[tuple[str, bytes, float], No
     except DpaccountError:
         raise
     except Exception as error:
-        client = getattr(get_active_backend()[0], "client", None)  # of a cluster
-        if client is not None and client.status != "running":
-            why = "the scheduler of the cluster went away"
-            raise InputError(why, "start both anew: what is done is kept") from None
         if type(error).__module__.partition(".")[0] not in ("distributed", "dask"):
             raise
         raise LostWorkersError("the cluster lost its work", "see its log") from None

@@ -2,10 +2,9 @@
 
 import logging
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from typing import Any
+from contextlib import ExitStack, contextmanager, suppress
 
-from dpaccount.errors import InputError
+from dpaccount.errors import DpaccountError, InputError
 from dpaccount.work.version import libraries
 
 
@@ -28,8 +27,7 @@ def workers(
     chosen = count is not None or type(active).__name__ != "LokyBackend"
     with libraries().limit(limits=1), ExitStack() as stack:
         if scheduler is not None:
-            client = stack.enter_context(_connected(scheduler))
-            stack.enter_context(parallel_config("dask", client=client))
+            stack.enter_context(_cluster(scheduler))
         elif backend == "serial" or (backend is None and jobs == 1 and not chosen):
             stack.enter_context(parallel_config("sequential", n_jobs=1))
         elif backend == "loky" or (backend is None and jobs is not None and not chosen):
@@ -37,11 +35,25 @@ def workers(
         yield
 
 
-def _connected(scheduler: str) -> Any:
+@contextmanager
+def _cluster(scheduler: str) -> Iterator[None]:
     from distributed import Client
+    from joblib import parallel_config
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # `run` says what goes wrong
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what goes wrong is said below
     try:
-        return Client(scheduler, timeout=10)
+        client = Client(scheduler, timeout=10)
     except (OSError, ValueError, TypeError):
         raise InputError("no dask scheduler answers", "give HOST:PORT", scheduler) from None
+    try:
+        with parallel_config("dask", client=client):
+            yield
+    except Exception as error:
+        if client.status == "running" or isinstance(error, DpaccountError):
+            raise
+        why = "the scheduler of the cluster went away"
+        raise InputError(why, "start both anew: what is done is kept", scheduler) from None
+    finally:
+        with suppress(Exception):
+            client.close()

@@ -1,7 +1,12 @@
 """`work list` and `prune`, and commands that keep what they do: the same answer again, or one sentence."""
 
 import json
+import os
+import socket
 import sqlite3
+import subprocess
+import sys
+import time
 from contextlib import closing
 
 import pytest
@@ -110,3 +115,65 @@ def test_a_run_that_is_not_pure_ends_the_command(dpaccount, tmp_path, monkeypatc
 
 
 CALLS = iter(range(10**9))
+
+
+# ------------------------------------------------------------------ a cluster
+
+
+def started(root, words, output=subprocess.DEVNULL):
+    return subprocess.Popen(
+        [sys.executable, "-m", *words],
+        cwd=root,
+        stdout=output,
+        stderr=output,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(root)},
+    )
+
+
+@pytest.fixture
+def cluster(root):
+    """Return the address of a scheduler, its process, and those of its two workers."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address, quiet = f"127.0.0.1:{port}", "--no-dashboard"
+    scheduler = started(root, ["distributed.cli.dask_scheduler", "--port", str(port), quiet])
+    words = ["distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", quiet]
+    crew = [started(root, words) for _ in range(2)]
+    yield address, scheduler, crew
+    for process in (*crew, scheduler):
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.slow
+def test_a_cluster_that_loses_a_worker_and_then_itself(dpaccount, root, tmp_path, cluster):
+    """The same answer as here while a worker is left; one sentence when the scheduler is gone."""
+    address, scheduler, crew = cluster
+    figure = [*map(str, FIGURE[:-2]), "--backend", "dask", "--scheduler", address]
+
+    def on_the_cluster(store, lost):
+        process = started(root, ["dpaccount", *figure, "--store", str(store)], subprocess.PIPE)
+        with process:
+            while process.poll() is None and not kept(store):
+                time.sleep(0.01)
+            lost.kill()
+            out, err = process.communicate()
+        return process.returncode, out, err
+
+    code, out, err = on_the_cluster(tmp_path / "there.db", crew[0])
+    assert code == 0, err
+    assert timeless(out) == timeless(dpaccount(*FIGURE, "--store", tmp_path / "here.db")[1])
+    code, out, err = on_the_cluster(tmp_path / "gone.db", scheduler)
+    assert (code, out) == (2, "")
+    (line,) = [line for line in err.splitlines() if not line.startswith("{")]
+    assert line.startswith(f"error: {address}: the scheduler of the cluster went away")
+
+
+def kept(store):
+    try:
+        with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as file:
+            return file.execute("SELECT count(*) FROM results").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
