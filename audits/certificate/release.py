@@ -42,7 +42,7 @@ from mechanisms.subject import Rows, Subject, View, released
 from mechanisms.table.totals import FromTotals, Totals
 from mechanisms.table.user_level import ByPerson, named
 
-ALONE = 100  #: rows that are summed one by one
+ONE_BY_ONE = 100  #: rows that are summed one by one
 REHEARSED = ("corners", "uniform")  #: number of synthetic datasets on which a run is rehearsed
 OPENING = "opening"  #: ledger's name of the secret that keys the data's digest
 EVALUATION = "evaluation on public data, outside the guarantee"
@@ -271,7 +271,7 @@ def _in_parts(due: Release, data: Rows) -> Totals:
     subject: Any = due.subject()
     rows = subject.table(data) if isinstance(subject, ByPerson) else data
     mechanism: Any = named(replace(due, few=False).subject())
-    first, rest = rows[:ALONE], rows[ALONE:]
+    first, rest = rows[:ONE_BY_ONE], rows[ONE_BY_ONE:]
     alone, several = np.array_split(first, max(1, len(first))), np.array_split(rest, 3)
     return Totals(sum(mechanism.query(part) for part in (*alone, *several, rows[:0])), len(data))
 

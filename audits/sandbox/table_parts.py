@@ -33,7 +33,7 @@ from mechanisms.table.rows import check_number
 from mechanisms.table.totals import Part, Summed, Totals
 from mechanisms.table.user_level import ByPerson, named
 
-SCHEMA: Final = "dpaccount/totals/1"
+TOTALS: Final = "dpaccount/totals/1"
 MANIFEST: Final = "manifest.jsonl"
 CONNECT_SECONDS: Final = 10
 BY_CLUSTER: Final = (
@@ -225,7 +225,7 @@ def _manifest(work: Work, header: dict[str, str]) -> Iterator[tuple[bytes, dict[
             os.fchmod(file.fileno(), 0o600)
             _lock(file.fileno(), path)
             engine = "here" if work.scheduler is None else "dask"
-            wanted = {"schema": SCHEMA, **header, "partitions": work.partitions, "engine": engine}
+            wanted = {"schema": TOTALS, **header, "partitions": work.partitions, "engine": engine}
             secret, found, end = _read(file.read(), wanted, path)
             file.truncate(end)
             file.seek(end)
