@@ -24,6 +24,7 @@ BATCH: Final = 65_536  #: rows that are held at once
 ARROW: Final = (".arrow", ".feather", ".ipc")
 KNOWN: Final = (".csv", ".parquet", *ARROW)
 PLAIN_NUMBER: Final = r"^-?[0-9]{1,17}(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?$"
+MAX_PLAIN: Final = 2**30  #: characters of lines that pyarrow reads at once
 MAX_CELL_LENGTH: Final = 2**31 - 1  #: characters of a cell
 
 Batch = dict[str, Sequence[object]]  #: the cells of some rows, by column
@@ -125,7 +126,7 @@ def _plain_columns(lines: list[str], width: int, places: dict[str, int]) -> Batc
     readers find the same cells in them.
     """
     text = "".join(lines)
-    if '"' in text or "\r" in text or not text.isascii():
+    if len(text) > MAX_PLAIN or '"' in text or "\r" in text or not text.isascii():
         return None
     if any(line.count(",") != width - 1 for line in lines):
         return None
