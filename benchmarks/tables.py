@@ -31,13 +31,13 @@ SUMMED = (
     "import sys; from fractions import Fraction as F; from pathlib import Path\n"
     "from dpaccount.documents import Place; from mechanisms.gaussian_sum import GaussianSum\n"
     "from mechanisms.table import Column, Table; from mechanisms.table.bind_columns import bind\n"
-    "from mechanisms.table.totals import Part, Summed\n"
+    "from mechanisms.table.totals import TablePart, Summed\n"
     "columns = Column('group', 'integer', F(0), F(199)), Column('x', 'number', F(0), F(100))\n"
     "table = Table(columns, int(sys.argv[2]), 'id', 3)\n"
     "said = Place({'columns': ['x'], 'by': 'group'}, '')\n"
     "given, reading = bind(GaussianSum, said, table, 3 * table.rows, 'add-remove')\n"
     "made = GaussianSum(**given)\n"
-    "Summed(made, made.domain(), table, reading).of([Path(sys.argv[1])], Part(0, 1, bytes(32)))\n"
+    "Summed(made, made.domain(), table, reading).of([Path(sys.argv[1])], TablePart(0, 1, bytes(32)))\n"
 )
 #: name, column of identities, what runs
 WAYS = (

@@ -12,7 +12,7 @@ import msgspec
 
 from audits.claim import AuditPlan, Claim
 from audits.datasets.shape import Described
-from audits.sandbox.table_parts import IN_ONE, Work
+from audits.sandbox.table_parts import IN_ONE, TableWork
 from audits.sensitivity.search import DeclaredSensitivity
 
 
@@ -29,7 +29,7 @@ class Certify(msgspec.Struct, frozen=True, tag=True):
     policy: Path | None = None
     jobs: int = 1
     allow_code: bool = True
-    work: Work = IN_ONE
+    work: TableWork = IN_ONE
 
 
 class Audit(msgspec.Struct, frozen=True, tag=True):

@@ -25,7 +25,7 @@ from audits.sandbox.closed import opened
 from audits.sandbox.fork import Fork
 from audits.sandbox.frames import packed, unpacked
 from audits.sandbox.private_data import PASSES, asked, digest_of_data, on_files, rows_of, stamp_of
-from audits.sandbox.table_parts import IN_ONE, Work, summed, totals_of
+from audits.sandbox.table_parts import IN_ONE, TableWork, summed, totals_of
 from audits.subjects.catalogue import on_table, subject_made
 from audits.subjects.sources import digest_of_code
 from dpaccount import checker
@@ -39,7 +39,7 @@ from dpaccount.noise.samplers import Rehearsal
 from dpaccount.relation import adjacency
 from dpaccount.schemas.certificate import BudgetAround, Draft, MadeRelease
 from mechanisms.subject import Rows, Subject, View, released
-from mechanisms.table.totals import FromTotals, Totals
+from mechanisms.table.totals import FromTotals, TableTotals
 from mechanisms.table.user_level import ByPerson, named
 
 ONE_BY_ONE = 100  #: rows that are summed one by one
@@ -71,7 +71,7 @@ class Release:
 
     claim: Claim
     made_by: type
-    data: Rows | Totals
+    data: Rows | TableTotals
     digest: str
     key: str
     few: bool = False
@@ -108,7 +108,7 @@ class PreparedRelease:
 # -------------------------------------------------------------- the data
 
 
-def prepare(claim: Claim, subject: Subject, work: Work = IN_ONE) -> Release | None:
+def prepare(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Release | None:
     """Read a claim's data file; None if the claim has none.
 
     A mechanism that adds noise to sums gets their exact totals, any other one rows clamped to its domain.
@@ -128,7 +128,9 @@ def prepare(claim: Claim, subject: Subject, work: Work = IN_ONE) -> Release | No
         digests = [hashlib.sha256(part).hexdigest() for part in parts]
         if _is_summed(claim, subject, work):
             named_ = dict(zip(("claim", "data", "code"), digests, strict=True))
-            data: Rows | Totals = totals_of(claim, made_by, named_, work, lambda: stamp_of(file) != stamp)
+            data: Rows | TableTotals = totals_of(
+                claim, made_by, named_, work, lambda: stamp_of(file) != stamp
+            )
         else:
             data = rows_of(claim, made_by, file)
         changed = digest_of_data(file) != known
@@ -137,7 +139,7 @@ def prepare(claim: Claim, subject: Subject, work: Work = IN_ONE) -> Release | No
     return Release(claim, made_by, data, known, hashlib.sha256(canonical(digests)).hexdigest())
 
 
-def _is_summed(claim: Claim, subject: Subject, work: Work) -> bool:
+def _is_summed(claim: Claim, subject: Subject, work: TableWork) -> bool:
     """Return whether the release is made from totals; an evaluation on public data needs the rows."""
     whole = claim.public_data and isinstance(subject, Evaluated)
     if not whole and summed(claim, type(named(subject))) is not None:
@@ -248,7 +250,7 @@ def rehearsed(due: Release, proved: Proved, certificate: Draft) -> None:
     for base in REHEARSED:
         data = dataset(due.subject().domain(), base, coins)
         view, report = _shown(due, data, rehearse(proved, Rehearsal(coins)))
-        if isinstance(due.data, Totals):
+        if isinstance(due.data, TableTotals):
             again, _ = _shown(due, _in_parts(due, data), rehearse(proved, Rehearsal(coins)))
             if packed_view(again) != packed_view(view):
                 raise InputError(
@@ -263,7 +265,7 @@ def rehearsed(due: Release, proved: Proved, certificate: Draft) -> None:
         _shown(due, data[:0], rehearse(proved, Rehearsal(coins)))
 
 
-def _in_parts(due: Release, data: Rows) -> Totals:
+def _in_parts(due: Release, data: Rows) -> TableTotals:
     """Return the totals of synthetic data, whose first rows are taken one by one, the others in three parts.
 
     The mechanism is that of the release, with all its parameters, and not the one of few rows.
@@ -273,10 +275,10 @@ def _in_parts(due: Release, data: Rows) -> Totals:
     mechanism: Any = named(replace(due, few=False).subject())
     first, rest = rows[:ONE_BY_ONE], rows[ONE_BY_ONE:]
     alone, several = np.array_split(first, max(1, len(first))), np.array_split(rest, 3)
-    return Totals(sum(mechanism.query(part) for part in (*alone, *several, rows[:0])), len(data))
+    return TableTotals(sum(mechanism.query(part) for part in (*alone, *several, rows[:0])), len(data))
 
 
-def _shown(due: Release, data: Rows | Totals, noise: Noise) -> tuple[View, dict[str, object]]:
+def _shown(due: Release, data: Rows | TableTotals, noise: Noise) -> tuple[View, dict[str, object]]:
     """Run on data, recorded as in the tests of its hypotheses; return the output, and the report.
 
     The reporting process is forked before the run, and gets the view alone.
@@ -291,8 +293,8 @@ def _shown(due: Release, data: Rows | Totals, noise: Noise) -> tuple[View, dict[
     return view, report
 
 
-def _view(player: Subject, data: Rows | Totals, noise: Noise, coins: int) -> View:
-    if isinstance(data, Totals):
+def _view(player: Subject, data: Rows | TableTotals, noise: Noise, coins: int) -> View:
+    if isinstance(data, TableTotals):
         mechanism: Any = FromTotals(named(player), data.sums)  # type: ignore[arg-type]  # it is additive
         return record(mechanism, np.zeros((0, 0)), noise, coins).view
     return record(player, data.copy(), noise, coins).view
@@ -370,7 +372,7 @@ def _evaluation(due: Release, view: View) -> dict[str, object] | None:
     if not due.claim.public_data:
         return None
     judge, coins = due.subject(), due.claim.audit.seed
-    if not isinstance(judge, Evaluated) or isinstance(due.data, Totals):
+    if not isinstance(judge, Evaluated) or isinstance(due.data, TableTotals):
         return None
     rows = due.data
     try:

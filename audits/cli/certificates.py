@@ -73,13 +73,13 @@ class CertifyOptions:
         """Return the request; raises `InputError` for what does not go together."""
         from audits.api.cores import cores
         from audits.api.requests import Certify
-        from audits.sandbox.table_parts import Work
+        from audits.sandbox.table_parts import TableWork
 
         if (self.engine is None) != (self.scheduler is None):
             raise InputError("--engine dask and --scheduler go together", "give both or neither")
         parts = whole(self.partitions, "--partitions", 1, MOST_PARTITIONS) or 1
         jobs, allowed = whole(self.jobs, "--jobs") or cores(), not self.catalogue_only
-        work = Work(jobs, parts, self.work, self.scheduler)
+        work = TableWork(jobs, parts, self.work, self.scheduler)
         return Certify(claim, self.quick, self.new_release, self.policy, jobs, allowed, work)
 
 

@@ -5,7 +5,6 @@ done in another order changes nothing.  Finished parts are kept in a manifest if
 command that was killed goes on there.  No noise and no receipt leaves this process; only totals come back.
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -27,12 +26,12 @@ from audits.sandbox.private_data import digest_of_data
 from audits.subjects.catalogue import is_catalogued, on_table, subject_of
 from audits.subjects.sources import digest_of_code
 from dpaccount.documents import canonical
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, posix_module
 from mechanisms.subject import Additive
 from mechanisms.table.persons import SECRET_BYTES
 from mechanisms.table.reading import files_of
 from mechanisms.table.rows import check_number
-from mechanisms.table.totals import Part, Summed, Totals
+from mechanisms.table.totals import Summed, TablePart, TableTotals
 from mechanisms.table.user_level import ByPerson, named
 
 TOTALS: Final = "dpaccount/totals/1"
@@ -44,10 +43,11 @@ BY_CLUSTER: Final = (
 )
 
 Found = tuple[list[int], int]  #: a part's totals and its number of units
+Done = Iterator[tuple[int, Found]]  #: numbers of parts, as they end
 
 
 @dataclass(frozen=True)
-class Work:
+class TableWork:
     """How a table is summed: in how many parts, how many at once, and where finished ones are kept.
 
     `scheduler` is the address of a dask cluster whose workers do the parts.  The totals depend on none of it.
@@ -64,7 +64,7 @@ class Work:
         return self.partitions > 1 or self.folder is not None or self.scheduler is not None
 
 
-IN_ONE: Final = Work()
+IN_ONE: Final = TableWork()
 
 
 def summed(claim: Claim, made_by: type) -> Summed | None:
@@ -86,8 +86,8 @@ def summed(claim: Claim, made_by: type) -> Summed | None:
 
 
 def totals_of(
-    claim: Claim, made_by: type, digests: dict[str, str], work: Work, changed: Callable[[], bool]
-) -> Totals:
+    claim: Claim, made_by: type, digests: dict[str, str], work: TableWork, changed: Callable[[], bool]
+) -> TableTotals:
     """Return the exact totals of the claim's table; `digests` are those of claim, data and code.
 
     No part is kept once the files have `changed`.  Raises `InputError` for what is public: the files, the
@@ -96,7 +96,7 @@ def totals_of(
     if claim.data_file is None or claim.table is None:
         raise InputError("no table is declared", "give [data.columns]", claim.path)
     with _manifest(work, digests) as (secret, found, keep):
-        missing = [Part(k, work.partitions, secret) for k in range(work.partitions) if k not in found]
+        missing = [TablePart(k, work.partitions, secret) for k in range(work.partitions) if k not in found]
         do = _in_forks if work.scheduler is None else _on_cluster
         for number, part in do(claim, made_by, missing, work):
             if changed():
@@ -106,13 +106,13 @@ def totals_of(
     sums = sum(np.array(found[number][0], dtype=np.int64) for number in range(work.partitions))
     units = sum(units for _, units in found.values())
     check_number(claim.data_file, claim.table, units, claim.guarantee.relation)
-    return Totals(np.asarray(sums), units)
+    return TableTotals(np.asarray(sums), units)
 
 
 # ------------------------------------------------------------------ parts
 
 
-def part_of(claim: Claim, made_by: type, part: Part) -> Found:
+def part_of(claim: Claim, made_by: type, part: TablePart) -> Found:
     """Return the totals of one part."""
     what = summed(claim, made_by)
     if what is None or claim.data_file is None:
@@ -121,7 +121,9 @@ def part_of(claim: Claim, made_by: type, part: Part) -> Found:
     return found.sums.tolist(), found.units
 
 
-def _in_forks(claim: Claim, made_by: type, parts: list[Part], work: Work) -> Iterator[tuple[int, Found]]:
+def _in_forks(
+    claim: Claim, made_by: type, parts: list[TablePart], work: TableWork
+) -> Iterator[tuple[int, Found]]:
     """Do parts in forks, `jobs` at a time: no cache of this process keeps private rows."""
     for start in range(0, len(parts), work.jobs):
         wave = parts[start : start + work.jobs]
@@ -132,7 +134,7 @@ def _in_forks(claim: Claim, made_by: type, parts: list[Part], work: Work) -> Ite
                     yield part.number, (sums, units)
 
 
-def _doing(claim: Claim, made_by: type, part: Part) -> Callable[[object], Found]:
+def _doing(claim: Claim, made_by: type, part: TablePart) -> Callable[[object], Found]:
     return lambda _: part_of(claim, made_by, part)
 
 
@@ -147,7 +149,9 @@ def _answer(fork: Fork) -> Found:
     return sums, units
 
 
-def _on_cluster(claim: Claim, made_by: type, parts: list[Part], work: Work) -> Iterator[tuple[int, Found]]:
+def _on_cluster(
+    claim: Claim, made_by: type, parts: list[TablePart], work: TableWork
+) -> Iterator[tuple[int, Found]]:
     """Do parts on the workers of a dask cluster, which see the same files under the same names."""
     try:
         import distributed
@@ -189,7 +193,7 @@ class Said:
         return Said(text, data, digest_of_code(made_by))
 
 
-def _remote(claim: str, said: Said, part: Part) -> tuple[str | None, list[int], int]:
+def _remote(claim: str, said: Said, part: TablePart) -> tuple[str | None, list[int], int]:
     """Return a part's totals on a worker, or why it refuses.
 
     A new process does it: one that has been up for long may hold older code than its files.
@@ -215,7 +219,7 @@ def answer() -> None:
         found = (
             (wrong, [], 0)
             if other
-            else (None, *part_of(read, made_by, Part(number, of, bytes.fromhex(secret))))
+            else (None, *part_of(read, made_by, TablePart(number, of, bytes.fromhex(secret))))
         )
     except InputError as error:
         found = (str(error), [], 0)
@@ -229,7 +233,7 @@ Keep = Callable[[int, Found], None]
 
 
 @contextmanager
-def _manifest(work: Work, header: dict[str, str]) -> Iterator[tuple[bytes, dict[int, Found], Keep]]:
+def _manifest(work: TableWork, header: dict[str, str]) -> Iterator[tuple[bytes, dict[int, Found], Keep]]:
     """Yield the secret of the hash, the parts that are done, and how to keep another one.
 
     The manifest has exact totals of private data: only its owner may read it.
@@ -262,6 +266,7 @@ def _manifest(work: Work, header: dict[str, str]) -> Iterator[tuple[bytes, dict[
 
 
 def _lock(descriptor: int, path: Path) -> None:
+    fcntl = posix_module("fcntl")
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from mechanisms.table import texts
-from mechanisms.table.reading import Cells
+from mechanisms.table.reading import ArrowCells
 
 COLUMN_KINDS: Final = ("number", "integer", "category", "text", "boolean")
 NUMERIC_KINDS: Final = ("number", "integer")
@@ -145,7 +145,7 @@ class Column:
 
     def codes(self, cells: Iterable[object]) -> Floats:
         """Return each cell's code (of text, a row of codes), independently; never fails."""
-        if isinstance(cells, Cells):
+        if isinstance(cells, ArrowCells):
             if self.kind in NUMERIC_KINDS and (numbers := cells.numbers()) is not None:
                 return self.bounded(numbers.copy())
             distinct: Floats = self.codes(cells.values)[cells.places]

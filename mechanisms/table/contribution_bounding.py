@@ -11,7 +11,7 @@ from secrets import token_bytes
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.table.persons import SECRET_BYTES, Persons, keys_of
+from mechanisms.table.persons import SECRET_BYTES, PersonCounters, keys_of
 
 Floats = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ def bounded(
     rows is padded with `default`.
     """
     kept: dict[str, list[Floats]] = {}
-    persons, secret = Persons(max_rows, 0), token_bytes(SECRET_BYTES)
+    persons, secret = PersonCounters(max_rows, 0), token_bytes(SECRET_BYTES)
     for owners, codes in batches:
         for place in np.flatnonzero(persons.keep(keys_of(owners, secret))).tolist():
             kept.setdefault(owners[place], []).append(codes[place])

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.table.reading import Cells
+from mechanisms.table.reading import ArrowCells
 
 Keys = NDArray[np.uint64]  #: [n, 2]
 Mask = NDArray[np.bool_]
@@ -42,7 +42,7 @@ def keys_of(cells: Sequence[object], secret: bytes) -> Keys:
         if cells.dtype.kind in "iu":
             return _integer_keys(cells)
         cells = cells.tolist()
-    if isinstance(cells, Cells):
+    if isinstance(cells, ArrowCells):
         found = _plain_texts(cells.array)
         if found is not None:
             return _text_keys(found, secret)
@@ -161,7 +161,7 @@ def runs_of(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.i
     return together & (2**ROW_BITS - 1), first
 
 
-class Persons:
+class PersonCounters:
     """How many rows of each person were kept so far; `keep` says which of some more rows are.
 
     Small integers index their counters directly; other keys have a slot in a hash table with linear probing.

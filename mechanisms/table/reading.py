@@ -146,7 +146,7 @@ def _plain_columns(lines: list[str], width: int, places: dict[str, int]) -> Batc
             strings_can_be_null=False,
         ),
     )
-    return {name: Cells(table.column(names[at]).combine_chunks()) for name, at in places.items()}
+    return {name: ArrowCells(table.column(names[at]).combine_chunks()) for name, at in places.items()}
 
 
 def _cells(line: str) -> list[str]:
@@ -198,7 +198,7 @@ def _columnar(path: Path, names: Sequence[str], declared: Sequence[str], kind: s
         raise InputError(f"no {kind} file ({type(error).__name__})", "write it again", path) from None
 
 
-class Cells(Sequence[object]):
+class ArrowCells(Sequence[object]):
     """A column's cells in some rows, as pyarrow holds them; work on them is done once a distinct value."""
 
     def __init__(self, array: Any) -> None:
@@ -218,9 +218,9 @@ class Cells(Sequence[object]):
         values = self.values
         return (values[place] for place in self.places.tolist())
 
-    def taken(self, rows: NDArray[np.int64]) -> "Cells":
+    def taken(self, rows: NDArray[np.int64]) -> "ArrowCells":
         """Return the cells of some of the rows."""
-        return Cells(self.array.take(rows))
+        return ArrowCells(self.array.take(rows))
 
     def numbers(self) -> NDArray[np.float64] | None:
         """Return the cells as numbers, where all are texts of plain ones: as Python would read them."""
@@ -259,7 +259,7 @@ class Cells(Sequence[object]):
 
 
 def _batch(batch: Any, names: Sequence[str]) -> Batch:
-    """Return a batch's columns: numbers without gaps as arrays, others as `Cells`."""
+    """Return a batch's columns: numbers without gaps as arrays, others as `ArrowCells`."""
     return {name: _column(batch.column(name)) for name in names}
 
 
@@ -271,7 +271,7 @@ def _column(cells: Any) -> Sequence[object]:
     if numeric and not cells.null_count:
         found: Sequence[object] = cells.to_numpy(zero_copy_only=False)
         return found
-    return Cells(cells)
+    return ArrowCells(cells)
 
 
 def _listed(cells: Any) -> list[object]:

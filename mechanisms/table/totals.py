@@ -1,6 +1,6 @@
 """Exact totals of a table in one pass: the rows that count are summed batch by batch, and none is kept.
 
-Totals are integers on a grid: those of parts add up to the same numbers, whatever the parts are and in
+TableTotals are integers on a grid: those of parts add up to the same numbers, whatever the parts are and in
 whatever order they are done.  A part has all rows of its persons, or some batches where each row is a unit.
 """
 
@@ -16,8 +16,8 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from mechanisms.subject import Additive, Domain, Rows, View
 from mechanisms.table.declaration import Table
-from mechanisms.table.persons import Keys, Persons, keys_of, mixed, runs_of
-from mechanisms.table.reading import Batch, Cells, batches
+from mechanisms.table.persons import Keys, PersonCounters, keys_of, mixed, runs_of
+from mechanisms.table.reading import ArrowCells, Batch, batches
 from mechanisms.table.rows import Reading
 
 BLOCK: Final = 1000  #: rows of a table without identities that belong to one part
@@ -25,8 +25,8 @@ MOST_NUMBERS: Final = 2**23  #: of the rows that a mechanism is asked about at o
 
 
 @dataclass(frozen=True)
-class Part:
-    """Part `number`, from 0, of `of` parts; `secret` keys the hash of identities, the same for all parts."""
+class TablePart:
+    """Part `number`, from 0, of `of` parts; `secret` keys the hash of identities, the same for all."""
 
     number: int
     of: int
@@ -34,7 +34,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Totals:
+class TableTotals:
     """The exact totals of some units' rows that count, and how many units these are."""
 
     sums: Integers
@@ -54,7 +54,7 @@ class Summed:
     reading: Reading
     marked: bool = False
 
-    def of(self, files: Sequence[Path], part: Part) -> Totals:
+    def of(self, files: Sequence[Path], part: TablePart) -> TableTotals:
         """Return the totals of a part of some files, whose rows are in this order.
 
         Raises `InputError` for what is public: the files and their headers.
@@ -62,7 +62,7 @@ class Summed:
         identity = self.table.identity
         names = tuple(dict.fromkeys((*self.reading.names, *([identity] if identity else ()))))
         found = self._query(np.zeros((0, len(self.domain.low))))
-        persons = Persons(self.table.max_rows, -(-self.table.rows // part.of))
+        persons = PersonCounters(self.table.max_rows, -(-self.table.rows // part.of))
         at_once = max(1, MOST_NUMBERS // len(self.domain.low))
         rows, units, every = (
             0,
@@ -78,7 +78,7 @@ class Summed:
                 units += int(np.count_nonzero(kept))
             for some in np.array_split(np.flatnonzero(kept), np.count_nonzero(kept) // at_once + 1):
                 found = found + self._sums({name: _some(batch[name], some) for name in self.reading.names})
-        return Totals(found, units if identity is None else persons.number)
+        return TableTotals(found, units if identity is None else persons.number)
 
     def _sums(self, batch: Batch) -> Integers:
         codes = np.column_stack([self.table.column(n).codes(batch[n]) for n in self.reading.names])
@@ -101,7 +101,7 @@ class Summed:
         return self.mechanism.query(self.domain.clamped(rows))
 
 
-def _kept(cells: Sequence[object], persons: Persons, part: Part) -> NDArray[np.bool_]:
+def _kept(cells: Sequence[object], persons: PersonCounters, part: TablePart) -> NDArray[np.bool_]:
     """Return which rows of a batch count, of those whose persons are in the part."""
     keys = keys_of(cells, part.secret)
     if part.of == 1:
@@ -111,7 +111,7 @@ def _kept(cells: Sequence[object], persons: Persons, part: Part) -> NDArray[np.b
     return here
 
 
-def _part_of(keys: Keys, part: Part) -> NDArray[np.int64]:
+def _part_of(keys: Keys, part: TablePart) -> NDArray[np.int64]:
     """Return the part of each person, the same one in all parts and on all machines."""
     return (mixed(keys, int.from_bytes(part.secret[:8])) >> np.uint64(1)).astype(np.int64) % part.of
 
@@ -119,7 +119,7 @@ def _part_of(keys: Keys, part: Part) -> NDArray[np.int64]:
 def _some(cells: Sequence[object], rows: NDArray[np.int64]) -> Sequence[object]:
     if isinstance(cells, np.ndarray):
         return cells[rows]
-    if isinstance(cells, Cells):
+    if isinstance(cells, ArrowCells):
         return cells.taken(rows)
     return [cells[row] for row in rows.tolist()]
 

@@ -33,9 +33,9 @@ def test_planted_twins_of_the_logged_policy_are_refuted(name):
     subject = subject_made(claim, import_subject(claim.use, [str(PLANTED)]))
     certificate, _ = certify(claim, subject, AuditBudget(quick=True))
     assert certificate.verdict == "REFUTED"
-    false = [entry for entry in certificate.sensitivity if entry["status"] == "refuted"]
+    false = [entry for entry in certificate.sensitivity if entry.status == "refuted"]
     assert false
-    assert all(entry["counterexample"]["wrong"] for entry in false)
+    assert all(entry.counterexample.wrong for entry in false)
 
 
 def broken(subject):

@@ -243,7 +243,7 @@ def test_another_number_of_rows_is_refused_without_it(tmp_path, number):
 @pytest.mark.slow
 def test_under_add_remove_any_number_up_to_the_limit_is_read(tmp_path):
     for number in (0, 1, 5):
-        assert len(prepared(written(tmp_path, ["30"] * number, relation=ADD_REMOVE)).rows) == number
+        assert len(prepared(written(tmp_path, ["30"] * number, relation=ADD_REMOVE)).data) == number
     with pytest.raises(InputError, match="reads no table of at most 5 rows of 1 numbers"):
         prepared(written(tmp_path, ["30"] * 6, relation=ADD_REMOVE))
 
@@ -255,7 +255,7 @@ def prepared(claim, made_by=Ages):
 @pytest.mark.slow
 def test_values_out_of_range_are_clamped_and_not_refused(tmp_path):
     claim = written(tmp_path, ["193", "-7", "nan", "inf", "x"])
-    assert prepared(claim).rows.tolist() == [[100.0], [0.0], [0.0], [100.0], [0.0]]
+    assert prepared(claim).data.tolist() == [[100.0], [0.0], [0.0], [100.0], [0.0]]
     assert run(claim).certificate["verdict"] == "CERTIFIED"
 
 
@@ -283,8 +283,8 @@ def test_a_refusal_is_a_function_of_public_facts_only(tmp_path_factory, cells, o
             found = prepared(written(folder, ages, relation=relation))
         except InputError as refused:
             return str(refused)
-        assert Ages().domain().contains(found.rows)
-        return found.rows.shape
+        assert Ages().domain().contains(found.data)
+        return found.data.shape
 
     assert said(cells) == said([other, *cells[1:]]) == said([*cells[:-1], other])
 

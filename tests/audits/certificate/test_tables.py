@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from audits.certificate import release
 from audits.certificate.document import refused_by_checker
 from audits.claim import read_claim
+from audits.sandbox.private_data import rows_of
 from audits.subjects.catalogue import entries, find, on_table, subject_of
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
@@ -244,8 +245,10 @@ def test_what_stands_in_a_line_is_never_refused(tmp_path, cells):
     for read, use in (('column = "city"', "histogram"), ('columns = ["x", "y"]', "gaussian-sum")):
         claim = read_claim(claim_on(tmp_path, use, read, rows=8))
         due = release.prepare(claim, subject_of(claim))
-        assert due.rows.shape[0] == 8
-        assert due.subject().domain().contains(due.rows)
+        assert due.data.units == 8
+        rows = rows_of(claim, due.made_by, claim.data_file)
+        assert due.subject().domain().contains(rows)
+        assert due.data.sums.tolist() == due.subject().query(rows).tolist()
 
 
 def test_a_ledger_that_counts_another_unit_is_refused(tmp_path, dpaccount):
@@ -320,12 +323,13 @@ def test_persons_whose_rows_are_replaced_move_nobody_else(tmp_path):
     about = 'id = "who"\nmax_rows = 2\n'
     table(tmp_path)
     claim = read_claim(claim_on(tmp_path, "clipped-mean", 'column = "y"', rows=32, about=about))
-    before = release.prepare(claim, subject_of(claim)).rows
+    made_by = find("clipped-mean").made_by
+    before = rows_of(claim, made_by, claim.data_file)
     lines = (tmp_path / "t.csv").read_text().splitlines()
     kept = [line for line in lines[1:] if not line.startswith("p7,")]
     kept.insert(40, "p7,0.4,0.4,north,true,no,")
     (tmp_path / "t.csv").write_text("\n".join([lines[0], *kept, ""]))
-    after = release.prepare(claim, subject_of(claim)).rows
+    after = rows_of(claim, made_by, claim.data_file)
     changed = np.flatnonzero((before != after).any(axis=1))
     assert len(changed) == 1
     assert after[changed[0]].tolist() == [1, 0.4, -0.0]

@@ -15,7 +15,7 @@ from audits.certificate import release
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
 from audits.sandbox import table_parts
-from audits.sandbox.table_parts import Work, totals_of
+from audits.sandbox.table_parts import TableWork, totals_of
 from audits.subjects.catalogue import find, subject_made, subject_of
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
@@ -73,7 +73,7 @@ def test_sums_are_what_most_tables_are_for():
 def test_parts_and_processes_change_nothing(tmp_path):
     table(tmp_path)
     claim, folder = claimed(tmp_path), tmp_path / "w"
-    works = (Work(), Work(2, 3), Work(4, 7, folder), Work(1, 7, folder))
+    works = (TableWork(), TableWork(2, 3), TableWork(4, 7, folder), TableWork(1, 7, folder))
     found = [asked(claim, work) for work in works]
     assert len({tuple(each.sums.tolist()) for each in found}) == 1
     assert {each.units for each in found} == {32}
@@ -82,7 +82,7 @@ def test_parts_and_processes_change_nothing(tmp_path):
 def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
     table(tmp_path)
     claim, folder = claimed(tmp_path), tmp_path / "w"
-    first = asked(claim, Work(1, 4, folder))
+    first = asked(claim, TableWork(1, 4, folder))
     path = folder / "manifest.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     assert path.stat().st_mode & 0o777 == 0o600
@@ -95,7 +95,7 @@ def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
 
     in_forks = table_parts._in_forks
     monkeypatch.setattr(table_parts, "_in_forks", counted)
-    again = asked(claim, Work(1, 4, folder))
+    again = asked(claim, TableWork(1, 4, folder))
     assert (again.sums.tolist(), again.units) == (first.sums.tolist(), first.units)
     assert done == [2, 3]
     assert path.read_bytes() == b"".join(lines)
@@ -126,17 +126,17 @@ def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
 def test_a_folder_of_other_work_is_refused(tmp_path, spoil, said):
     table(tmp_path)
     claim, folder = claimed(tmp_path), tmp_path / "w"
-    asked(claim, Work(1, 2, folder))
+    asked(claim, TableWork(1, 2, folder))
     spoil(folder / "manifest.jsonl")
     with pytest.raises(InputError, match=said):
-        asked(claim, Work(1, 2, folder))
+        asked(claim, TableWork(1, 2, folder))
     with pytest.raises(InputError, match=r"another|no man|write to"):
-        asked(claim, Work(1, 3, folder))
+        asked(claim, TableWork(1, 3, folder))
 
 
 def test_two_commands_on_one_folder_are_refused(tmp_path):
     table(tmp_path)
-    work = Work(1, 2, tmp_path / "w")
+    work = TableWork(1, 2, tmp_path / "w")
     with (
         table_parts._manifest(work, DIGESTS),
         pytest.raises(InputError, match="another command is working there"),
@@ -148,7 +148,7 @@ def test_parts_of_a_table_that_changed_meanwhile_are_not_kept(tmp_path):
     table(tmp_path)
     looks = iter([False, True])
     with pytest.raises(InputError, match="changed while it was read"):
-        asked(claimed(tmp_path), Work(1, 4, tmp_path / "w"), lambda: next(looks))
+        asked(claimed(tmp_path), TableWork(1, 4, tmp_path / "w"), lambda: next(looks))
     assert len((tmp_path / "w" / "manifest.jsonl").read_text().splitlines()) == 2
 
 
@@ -156,13 +156,13 @@ def test_a_killed_part_is_one_line(tmp_path, monkeypatch):
     table(tmp_path)
     monkeypatch.setattr(table_parts, "part_of", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
     with pytest.raises(InputError, match=r"was killed; if memory ran out, take more --partitions"):
-        asked(claimed(tmp_path), Work(2, 3))
+        asked(claimed(tmp_path), TableWork(2, 3))
 
 
 def test_a_wrong_number_of_persons_is_refused_for_the_whole(tmp_path):
     table(tmp_path)
     with pytest.raises(InputError, match="more different who than rows = 31"):
-        asked(claimed(tmp_path, rows=31), Work(2, 5))
+        asked(claimed(tmp_path, rows=31), TableWork(2, 5))
 
 
 @dataclass(frozen=True)
@@ -241,16 +241,16 @@ def cluster(root):
 def test_a_cluster_whose_workers_are_killed_finds_the_same_totals(tmp_path, cluster):
     table(tmp_path, rows=20_000)
     claim = claimed(tmp_path)
-    here = asked(claim, Work(1, 12))
+    here = asked(claim, TableWork(1, 12))
     workers = [worker.process.pid for worker in cluster.workers.values()]
     os.kill(workers[0], signal.SIGKILL)
-    there = asked(claim, Work(1, 12, tmp_path / "w", cluster.scheduler_address))
+    there = asked(claim, TableWork(1, 12, tmp_path / "w", cluster.scheduler_address))
     assert (there.sums.tolist(), there.units) == (here.sums.tolist(), here.units)
     os.kill(cluster.workers[1].process.pid, signal.SIGKILL)
-    again = asked(claim, Work(1, 12, tmp_path / "w", cluster.scheduler_address))  # nothing is left to do
+    again = asked(claim, TableWork(1, 12, tmp_path / "w", cluster.scheduler_address))  # nothing is left to do
     assert again.sums.tolist() == here.sums.tolist()
     with pytest.raises(InputError, match="the manifest is of another engine"):  # the certificate names it
-        asked(claim, Work(1, 12, tmp_path / "w"))
+        asked(claim, TableWork(1, 12, tmp_path / "w"))
 
 
 @pytest.mark.slow
@@ -266,7 +266,7 @@ def test_a_worker_with_another_claim_or_table_or_code_is_refused(tmp_path, clust
     else:
         monkeypatch.setattr(table_parts, "digest_of_code", lambda _: "another")
     with pytest.raises(InputError, match=f"a worker has another {what} than this program"):
-        asked(claim, Work(1, 2, None, cluster.scheduler_address))
+        asked(claim, TableWork(1, 2, None, cluster.scheduler_address))
 
 
 @pytest.mark.slow
@@ -275,4 +275,4 @@ def test_a_cluster_that_is_not_there_is_one_line(tmp_path, monkeypatch):
     table(tmp_path)
     monkeypatch.setattr(table_parts, "CONNECT_SECONDS", 1)
     with pytest.raises(InputError, match=r"the dask cluster at tcp://127\.0\.0\.1:9 failed"):
-        asked(claimed(tmp_path), Work(1, 2, None, "tcp://127.0.0.1:9"))
+        asked(claimed(tmp_path), TableWork(1, 2, None, "tcp://127.0.0.1:9"))

@@ -63,7 +63,7 @@ def claimed(folder, use, **more):
 
 
 def refuted(certificate):
-    return {entry["rule"] for entry in certificate.sensitivity if entry["status"] == "refuted"}
+    return {entry.rule for entry in certificate.sensitivity if entry.status == "refuted"}
 
 
 @pytest.mark.slow(one_in=3)
@@ -104,9 +104,7 @@ def test_the_published_channel_is_refuted_by_name_where_the_claim_says_that_rewa
     claim = claimed(tmp_path, "ldp-ctl-gp-ucb", rewards_within=2.5)
     certificate, _ = certify(claim, subject_of(claim), AuditBudget(quick=True))
     assert certificate.verdict == "REFUTED"
-    assert [e["query"] for e in certificate.sensitivity if e["status"] == "refuted"] == [
-        "reward-within-B-plus-R"
-    ]
+    assert [e.query for e in certificate.sensitivity if e.status == "refuted"] == ["reward-within-B-plus-R"]
 
 
 @pytest.mark.slow

@@ -84,4 +84,4 @@ def test_a_twin_is_refuted_by_the_hypothesis_that_it_loses(tmp_path, twin, chann
         claim, subject_made(claim, import_subject(claim.use, [str(PLANTED)])), AuditBudget(quick=True)
     )
     assert certificate.verdict == "REFUTED"
-    assert loses in {entry["rule"] for entry in certificate.sensitivity if entry["status"] == "refuted"}
+    assert loses in {entry.rule for entry in certificate.sensitivity if entry.status == "refuted"}

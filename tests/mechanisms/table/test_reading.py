@@ -14,7 +14,7 @@ from pyarrow import feather, parquet
 from dpaccount.errors import InputError
 from mechanisms.table import Column, reading
 from mechanisms.table.persons import SECRET_BYTES, keys_of
-from mechanisms.table.reading import Cells, batches
+from mechanisms.table.reading import ArrowCells, batches
 
 LINES = ["p1,31,north", "p2,64,south", 'p1,"4,7",north', "p3,,"]
 NAMES = ("who", "age", "city")
@@ -125,7 +125,7 @@ def test_a_csv_file_as_the_library_writes_it_is_read_back(tmp_path):
 def test_numbers_without_gaps_come_as_arrays(tmp_path):
     batch = next(batches(columnar(tmp_path, ".parquet"), ("n", "age")))
     assert isinstance(batch["n"], np.ndarray)
-    assert isinstance(batch["age"], Cells)
+    assert isinstance(batch["age"], ArrowCells)
 
 
 CELL = st.one_of(
@@ -169,6 +169,6 @@ def test_plain_lines_have_the_codes_that_any_lines_have(tmp_path, cells, ragged,
 
 def test_plain_lines_are_read_by_pyarrow(tmp_path):
     (tmp_path / "t.csv").write_text("x,y\n1,2\n-3.5e2,\n")
-    assert isinstance(next(batches(tmp_path / "t.csv", ("x",)))["x"], Cells)
+    assert isinstance(next(batches(tmp_path / "t.csv", ("x",)))["x"], ArrowCells)
     (tmp_path / "t.csv").write_text('x,y\n1,2\n"3",4\n')
     assert isinstance(next(batches(tmp_path / "t.csv", ("x",)))["x"], list)

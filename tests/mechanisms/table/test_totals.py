@@ -1,4 +1,4 @@
-"""Totals of a table in one pass: whatever the parts, the batches and their order, the same exact sums.
+"""TableTotals of a table in one pass: whatever the parts, the batches and their order, the same exact sums.
 
 The oracle bounds contributions with a dictionary and asks the mechanism for all rows at once.  Twins that
 bound within parts, share rows out without regard to persons or forget that a person was seen are caught.
@@ -26,9 +26,9 @@ from mechanisms.quantiles import Quantiles
 from mechanisms.second_moments import SecondMoments
 from mechanisms.table import Column, Table, persons, reading, totals
 from mechanisms.table.bind_columns import bind
-from mechanisms.table.persons import SECRET_BYTES, Persons, keys_of
-from mechanisms.table.reading import Cells, files_of
-from mechanisms.table.totals import Part, Summed, Totals
+from mechanisms.table.persons import SECRET_BYTES, PersonCounters, keys_of
+from mechanisms.table.reading import ArrowCells, files_of
+from mechanisms.table.totals import Summed, TablePart, TableTotals
 
 SECRET = bytes(range(SECRET_BYTES))
 COLUMNS = (
@@ -104,8 +104,8 @@ def test_any_parts_in_any_order_have_the_totals_of_all_rows(
     expected, seen = by_dictionary(what, rows)
     for suffix in (".parquet", ".csv"):
         path = written(tmp_path / f"t{suffix}", rows)
-        each = [what.of([path], Part(k, parts, SECRET)) for k in reversed(range(parts))]
-        again = what.of([path], Part(0, parts, SECRET))
+        each = [what.of([path], TablePart(k, parts, SECRET)) for k in reversed(range(parts))]
+        again = what.of([path], TablePart(0, parts, SECRET))
         assert again.sums.tolist() == each[-1].sums.tolist()
         assert sum(one.sums for one in each).tolist() == expected.tolist()
         assert sum(one.units for one in each) == (len(seen) if own else len(rows))
@@ -133,7 +133,7 @@ def moved(folder, left, right, parts):
     sums = []
     for side in (left, right):
         path = written(folder / "t.parquet", side)
-        sums.append(sum(what.of([path], Part(k, parts, SECRET)).sums for k in range(parts)))
+        sums.append(sum(what.of([path], TablePart(k, parts, SECRET)).sums for k in range(parts)))
     return abs(int((sums[0] - sums[1])[0])) / 2**made.bits
 
 
@@ -146,7 +146,7 @@ def test_twins_are_caught(tmp_path, monkeypatch):
         broken.setattr(totals, "_part_of", lambda keys, part: np.arange(len(keys)) % part.of)
         assert moved(tmp_path, [], person, 3) > 18
     with monkeypatch.context() as broken:
-        broken.setattr(Persons, "keep", lambda _, keys: np.ones(len(keys), dtype=bool))
+        broken.setattr(PersonCounters, "keep", lambda _, keys: np.ones(len(keys), dtype=bool))
         assert moved(tmp_path, [], person, 1) > 18
 
 
@@ -164,7 +164,7 @@ def test_counters_keep_the_first_rows_of_everyone(ids, most, size, far):
     """Directly by small integers, by slots from the first large or negative one on."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(persons, "DENSE", 8)
-        counters, seen = Persons(most, 0), {}
+        counters, seen = PersonCounters(most, 0), {}
         for start in range(0, len(ids), size):
             batch = np.array(ids[start : start + size], dtype=np.int64) * (2**40 if far else 1)
             kept = counters.keep(keys_of(batch, SECRET))
@@ -175,7 +175,7 @@ def test_counters_keep_the_first_rows_of_everyone(ids, most, size, far):
 
 
 def test_a_table_of_slots_grows(monkeypatch):
-    rng, counters, seen = np.random.default_rng(5), Persons(2, 0), {}
+    rng, counters, seen = np.random.default_rng(5), PersonCounters(2, 0), {}
     for _ in range(40):
         batch = rng.integers(2**61, 2**61 + 60_000, 9_000)
         kept = counters.keep(keys_of(batch, SECRET))
@@ -188,7 +188,7 @@ def test_a_table_of_slots_grows(monkeypatch):
 def test_persons_with_one_hash_are_told_apart():
     """Whoever has the same first slot and even the same first word is another person."""
     keys = np.array([[5, 1], [5, 2], [5, 1], [5, 3], [5, 2]], dtype=np.uint64)
-    assert Persons(1, 0).keep(keys).tolist() == [True, True, False, True, False]
+    assert PersonCounters(1, 0).keep(keys).tolist() == [True, True, False, True, False]
 
 
 @given(texts=st.lists(st.text(max_size=70), max_size=30, unique_by=str.strip))
@@ -198,25 +198,25 @@ def test_other_texts_have_other_keys_however_they_are_held(texts):
     assert (keys[:, 1] >= 2**63).all()  # never an integer's
     for kind in (pa.string(), pa.large_string()):
         held = pa.array([None, *texts, "x"], kind)
-        assert keys_of(Cells(held.slice(1, len(texts))), SECRET).tolist() == keys.tolist()
+        assert keys_of(ArrowCells(held.slice(1, len(texts))), SECRET).tolist() == keys.tolist()
     padded = keys_of([f" {text}\t" for text in texts], SECRET)
     assert padded.tolist() == keys.tolist()
 
 
 def test_keys_of_many_texts_do_not_collide_and_are_drawn_by_the_secret():
     texts = [f"patient-{k:09d}" for k in range(100_000)] + [f"p{k}" for k in range(100_000)]
-    keys = keys_of(Cells(pa.array(texts)), SECRET)
+    keys = keys_of(ArrowCells(pa.array(texts)), SECRET)
     assert len(np.unique(keys, axis=0)) == len(texts)
     one = keys[:, 0].astype(float) / 2**64  # a linear hash by a secret is spread evenly
     assert np.histogram(one, 16, (0, 1))[0] == pytest.approx(len(texts) / 16, rel=0.1)
-    other = keys_of(Cells(pa.array(texts[:9])), bytes(SECRET_BYTES))
+    other = keys_of(ArrowCells(pa.array(texts[:9])), bytes(SECRET_BYTES))
     assert (other != keys[:9]).all()
 
 
 @pytest.mark.parametrize("kind", [pa.int8(), pa.uint64(), pa.int64()])
 def test_integers_are_compared_as_integers_with_gaps_too(kind):
     held = pa.array([3, None, 3, 7, None], kind)
-    keys = keys_of(Cells(held), SECRET)
+    keys = keys_of(ArrowCells(held), SECRET)
     assert (keys[0] == keys[2]).all()
     assert (keys[1] == keys[4]).all()
     whole = keys_of(held.drop_null().to_numpy(), SECRET)
@@ -242,8 +242,8 @@ def test_a_folder_is_read_in_the_order_of_its_names(tmp_path):
         "b/1.parquet",
     ]
     what = summed("laplace-sum", Table(COLUMNS, 3, "who", 3))
-    found = what.of(files, Part(0, 1, SECRET))
-    assert isinstance(found, Totals)
+    found = what.of(files, TablePart(0, 1, SECRET))
+    assert isinstance(found, TableTotals)
     assert found.sums.tolist() == [(0 + 1 + 2) * 2**20]
 
 
