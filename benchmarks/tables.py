@@ -1,4 +1,4 @@
-"""Totals of a large table beside pyarrow's reading of it: seconds of a processor, memory, and their ratio.
+"""Compare summing a large table with reading it by pyarrow: processor time, memory, and their ratio.
 
 usage: .venv/bin/python benchmarks/tables.py [--rows 100000000] [--rounds 3] [--folder FOLDER]
 

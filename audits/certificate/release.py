@@ -25,9 +25,8 @@ from audits.sandbox.closed import opened
 from audits.sandbox.fork import Fork
 from audits.sandbox.frames import packed, unpacked
 from audits.sandbox.private_data import PASSES, asked, digest_of_data, on_files, rows_of, stamp_of
-from audits.sandbox.table_parts import IN_ONE, TableWork, summed, totals_of
+from audits.sandbox.table_parts import IN_ONE, TableWork, digests_of, summed, totals_of
 from audits.subjects.catalogue import on_table, subject_made
-from audits.subjects.sources import digest_of_code
 from dpaccount import checker
 from dpaccount.documents import canonical
 from dpaccount.errors import InputError, LedgerError, ReceiptError
@@ -124,19 +123,17 @@ def prepare(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Release
     with opened():
         file, stamp = claim.data_file, stamp_of(claim.data_file)
         known = digest_of_data(file)
-        parts = [canonical(claim.written), known.encode(), digest_of_code(made_by).encode()]
-        digests = [hashlib.sha256(part).hexdigest() for part in parts]
+        digests = digests_of(claim, made_by, known)
         if _is_summed(claim, subject, work):
-            named_ = dict(zip(("claim", "data", "code"), digests, strict=True))
             data: Rows | TableTotals = totals_of(
-                claim, made_by, named_, work, lambda: stamp_of(file) != stamp
+                claim, made_by, digests, work, lambda: stamp_of(file) != stamp
             )
         else:
             data = rows_of(claim, made_by, file)
         changed = digest_of_data(file) != known
     if changed:
         raise InputError(f"{claim.data_file} changed while it was read", "certify when nobody writes to it")
-    return Release(claim, made_by, data, known, hashlib.sha256(canonical(digests)).hexdigest())
+    return Release(claim, made_by, data, known, hashlib.sha256(canonical([*digests.values()])).hexdigest())
 
 
 def _is_summed(claim: Claim, subject: Subject, work: TableWork) -> bool:

@@ -36,7 +36,7 @@ VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
 
 @dataclass(frozen=True)
 class CertifyOptions:
-    """What `certify` and `release` may be told beside a claim.
+    """The options that `certify` and `release` share.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from mechanisms.subject import Rows, Subject, View
 from mechanisms.table.reading import files_of
 from mechanisms.table.rows import read_rows
 
-PASSES = (LedgerError, ReceiptError, BudgetError)  #: what the ledger says, whatever asks it
+PASSES = (LedgerError, ReceiptError, BudgetError)  #: errors of the ledger, passed on unchanged
 
 #: what each part of a subject must do that another way would tell or show something
 WANTED = {

@@ -70,8 +70,7 @@ IN_ONE: Final = TableWork()
 def summed(claim: Claim, made_by: type) -> Summed | None:
     """Return what is summed over a claim's table, or None where the mechanism needs all rows at once.
 
-    Somebody's own mechanism always does: that its query is a sum over rows, in all sizes and whatever else
-    it may read meanwhile, no test could show.
+    A user's own class always needs them: no test can show that its query is a sum over rows at every size.
     """
     if claim.table is None or not is_catalogued(made_by):
         return None
@@ -85,10 +84,20 @@ def summed(claim: Claim, made_by: type) -> Summed | None:
     return Summed(mechanism, named(subject).domain(), claim.table, reading, marked)
 
 
+def digests_of(claim: Claim, made_by: type, data: str) -> dict[str, str]:
+    """Return the digests of a claim, its data, whose files have the digest `data`, and the code."""
+    parts = {
+        "claim": canonical(claim.written),
+        "data": data.encode(),
+        "code": digest_of_code(made_by).encode(),
+    }
+    return {name: hashlib.sha256(part).hexdigest() for name, part in parts.items()}
+
+
 def totals_of(
     claim: Claim, made_by: type, digests: dict[str, str], work: TableWork, changed: Callable[[], bool]
 ) -> TableTotals:
-    """Return the exact totals of the claim's table; `digests` are those of claim, data and code.
+    """Return the exact totals of the claim's table, given its `digests_of`.
 
     No part is kept once the files have `changed`.  Raises `InputError` for what is public: the files, the
     number of units where it is, and a folder with the manifest of other work.
@@ -97,8 +106,11 @@ def totals_of(
         raise InputError("no table is declared", "give [data.columns]", claim.path)
     with _manifest(work, digests) as (secret, found, keep):
         missing = [TablePart(k, work.partitions, secret) for k in range(work.partitions) if k not in found]
-        do = _in_forks if work.scheduler is None else _on_cluster
-        for number, part in do(claim, made_by, missing, work):
+        if work.scheduler is None:
+            ended = _in_forks(claim, made_by, missing, work)
+        else:
+            ended = _on_cluster(claim, digests, missing, work.scheduler)
+        for number, part in ended:
             if changed():
                 raise InputError("changed while it was read", "release when nobody writes", claim.data_file)
             keep(number, part)
@@ -150,18 +162,17 @@ def _answer(fork: Fork) -> Found:
 
 
 def _on_cluster(
-    claim: Claim, made_by: type, parts: list[TablePart], work: TableWork
+    claim: Claim, digests: dict[str, str], parts: list[TablePart], scheduler: str
 ) -> Iterator[tuple[int, Found]]:
     """Do parts on the workers of a dask cluster, which see the same files under the same names."""
     try:
         import distributed
     except ImportError:
         raise InputError("dask is not installed", "pip install 'dpaccount[distributed]'") from None
-    dask, said = cast("Any", distributed), Said.of(claim, made_by)  # which has no types
+    dask, where = cast("Any", distributed), str(claim.path.resolve())  # dask has no types
     try:
-        with dask.Client(work.scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as cluster:
-            where = str(claim.path.resolve())
-            asked = [cluster.submit(_remote, where, said, each, pure=False) for each in parts]
+        with dask.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as cluster:
+            asked = [cluster.submit(_remote, where, digests, each, pure=False) for each in parts]
             number = {future.key: part.number for future, part in zip(asked, parts, strict=True)}
             for future in dask.as_completed(asked, loop=cluster.loop):
                 wrong, sums, units = future.result()
@@ -172,33 +183,17 @@ def _on_cluster(
         raise
     except Exception as error:  # the cluster's errors are of many kinds
         raise InputError(
-            f"the dask cluster at {work.scheduler} failed ({type(error).__name__})",
+            f"the dask cluster at {scheduler} failed ({type(error).__name__})",
             "see that it runs and its workers read the table; with --work finished parts are kept",
         ) from None
 
 
-@dataclass(frozen=True)
-class Said:
-    """What a worker must find as it is here: the claim, its data and the code."""
-
-    claim: str
-    data: str
-    code: str
-
-    @staticmethod
-    def of(claim: Claim, made_by: type) -> "Said":
-        """Return the digests of what this process has."""
-        text = hashlib.sha256(canonical(claim.written)).hexdigest()
-        data = "" if claim.data_file is None else digest_of_data(claim.data_file)
-        return Said(text, data, digest_of_code(made_by))
-
-
-def _remote(claim: str, said: Said, part: TablePart) -> tuple[str | None, list[int], int]:
+def _remote(claim: str, digests: dict[str, str], part: TablePart) -> tuple[str | None, list[int], int]:
     """Return a part's totals on a worker, or why it refuses.
 
     A new process does it: one that has been up for long may hold older code than its files.
     """
-    asked = json.dumps([claim, [said.claim, said.data, said.code], [part.number, part.of, part.secret.hex()]])
+    asked = json.dumps([claim, digests, [part.number, part.of, part.secret.hex()]])
     words = [sys.executable, "-c", "from audits.sandbox.table_parts import answer; answer()"]
     done = subprocess.run(words, input=asked, capture_output=True, text=True, check=False)
     if done.returncode:  # what it says might quote data, and the cluster would log it
@@ -209,20 +204,18 @@ def _remote(claim: str, said: Said, part: TablePart) -> tuple[str | None, list[i
 
 def answer() -> None:
     """Answer on standard output what `_remote` asks on standard input."""
-    claim, said, (number, of, secret) = json.loads(sys.stdin.read())
+    path, wanted, (number, of, secret) = json.loads(sys.stdin.read())
     try:
-        read = read_claim(Path(claim))
-        made_by = type(named(subject_of(read)))
-        own, wanted = Said.of(read, made_by), Said(*said)
-        other = [name for name in ("claim", "data", "code") if getattr(own, name) != getattr(wanted, name)]
-        wrong = f"a worker has another {', '.join(other)} than this program; give it the same"
-        found = (
-            (wrong, [], 0)
-            if other
-            else (None, *part_of(read, made_by, TablePart(number, of, bytes.fromhex(secret))))
-        )
+        claim = read_claim(Path(path))
+        made_by = type(named(subject_of(claim)))
+        data = "" if claim.data_file is None else digest_of_data(claim.data_file)
+        own = digests_of(claim, made_by, data)
+        if other := [name for name, digest in wanted.items() if own[name] != digest]:
+            what = f"a worker has another {', '.join(other)} than this program"
+            raise InputError(what, "give it the same")
+        found: list[Any] = [None, *part_of(claim, made_by, TablePart(number, of, bytes.fromhex(secret)))]
     except InputError as error:
-        found = (str(error), [], 0)
+        found = [str(error), [], 0]
     sys.stdout.write(json.dumps(found))
 
 

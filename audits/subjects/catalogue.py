@@ -317,7 +317,7 @@ def values_of(subject: Subject) -> dict[str, object]:
 
 
 def is_catalogued(made_by: type) -> bool:
-    """Return whether a class is a catalogued one itself, and not somebody's own or one derived from it."""
+    """Return whether a class is catalogued; a subclass of a catalogued class is not."""
     try:
         return find(name_of(made_by)).made_by is made_by
     except InputError:

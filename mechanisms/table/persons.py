@@ -98,7 +98,7 @@ def _plain_texts(array: Any) -> NDArray[np.uint8] | None:
     ends = np.frombuffer(places, dtype=np.int64 if large else np.int32)
     ends = ends[array.offset : array.offset + len(array) + 1].astype(np.int64)
     held = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]] if data is not None else None
-    lengths, ends = np.diff(ends), ends - ends[0]
+    lengths = np.diff(ends)
     width = int(lengths.max())
     if held is None or width > LONGEST or ((held <= 32) | (held >= 127)).any():
         return None

@@ -15,7 +15,8 @@ from audits.certificate import release
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
 from audits.sandbox import table_parts
-from audits.sandbox.table_parts import TableWork, totals_of
+from audits.sandbox.private_data import digest_of_data
+from audits.sandbox.table_parts import TableWork, digests_of, totals_of
 from audits.subjects.catalogue import find, subject_made, subject_of
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
@@ -33,8 +34,14 @@ def claimed(folder, use="clipped-mean", read="column = 'y'\nscale = 3\ncount_sca
     return read_claim(claim_on(folder, use, read, relation="add-remove", rows=rows, about=PERSONS, **more))
 
 
-def asked(claim, work, changed=lambda: False):
-    return totals_of(claim, find(claim.use).made_by, DIGESTS, work, changed)
+def asked(claim, work, changed=lambda: False, digests=None):
+    if digests is None:  # a cluster's workers compare them with what they have
+        digests = DIGESTS if work.scheduler is None else real_digests(claim)
+    return totals_of(claim, find(claim.use).made_by, digests, work, changed)
+
+
+def real_digests(claim):
+    return digests_of(claim, find(claim.use).made_by, digest_of_data(claim.data_file))
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -250,23 +257,24 @@ def test_a_cluster_whose_workers_are_killed_finds_the_same_totals(tmp_path, clus
     again = asked(claim, TableWork(1, 12, tmp_path / "w", cluster.scheduler_address))  # nothing is left to do
     assert again.sums.tolist() == here.sums.tolist()
     with pytest.raises(InputError, match="the manifest is of another engine"):  # the certificate names it
-        asked(claim, TableWork(1, 12, tmp_path / "w"))
+        asked(claim, TableWork(1, 12, tmp_path / "w"), digests=real_digests(claim))
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("what", ["claim", "data", "code"])
-def test_a_worker_with_another_claim_or_table_or_code_is_refused(tmp_path, cluster, monkeypatch, what):
+def test_a_worker_with_another_claim_or_table_or_code_is_refused(tmp_path, cluster, what):
     table(tmp_path)
     claim = claimed(tmp_path)
+    digests = real_digests(claim)
     if what == "claim":
         claim.path.write_text(claim.path.read_text().replace("max_rows = 2", "max_rows = 900"))
     elif what == "data":
-        monkeypatch.setattr(table_parts, "digest_of_data", lambda _: "another")
+        table(tmp_path, seed=2)
     else:
-        monkeypatch.setattr(table_parts, "digest_of_code", lambda _: "another")
+        digests["code"] = "another"
     with pytest.raises(InputError, match=f"a worker has another {what} than this program"):
-        asked(claim, TableWork(1, 2, None, cluster.scheduler_address))
+        asked(claim, TableWork(1, 2, None, cluster.scheduler_address), digests=digests)
 
 
 @pytest.mark.slow
