@@ -1,5 +1,5 @@
 # Two commands do everything on a machine with python3.11, make, git and gcc:
-#   make certify   sets up, then certifies the shipped example on real data
+#   make certify   sets up, then certifies the shipped example and releases it on real data
 #   make test      sets up if needed, then runs the tests
 # one makes what a reviewer can carry away:
 #   make checker   writes dist/dpaccount-checker.zip, which python3 runs as it is
@@ -34,12 +34,12 @@ $(TOOLS): $(READY) requirements-dev.lock
 	$(PIP) --require-hashes -r requirements-dev.lock
 	touch $(TOOLS)
 
-# The ledger is opened once; `certify` itself never creates one, since a fresh ledger forgets what was spent.
+# The ledger is opened once; `release` itself never creates one, since a fresh ledger forgets what was spent.
 $(EXAMPLE)/plan-finder.db: | $(READY)
 	$(BIN)/dpaccount ledger init $(LEDGER) --epsilon 1 --delta 1e-6 --unit "$(UNIT)" --relation replace-one --measure approximate
 
 certify: $(READY) $(EXAMPLE)/plan-finder.db
-	$(BIN)/dpaccount certify $(EXAMPLE)/claim.toml
+	$(BIN)/dpaccount release $(EXAMPLE)/claim.toml --yes
 
 checker:
 	$(PYTHON) .ci/zip_checker.py dist/dpaccount-checker.zip

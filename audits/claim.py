@@ -12,6 +12,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import read_exact, shown
 from dpaccount.relation import RELATION_CLASSES, Observer, check_radius, stated
 from dpaccount.schemas import claim as tables
+from dpaccount.schemas import study
 from dpaccount.schemas.fields import keys
 from mechanisms.table.declaration import KEYS as TABLE_KEYS
 from mechanisms.table.declaration import Table, read_table
@@ -19,6 +20,9 @@ from mechanisms.table.declaration import Table, read_table
 NAME = re.compile(tables.CLAIM_NAME, re.ASCII)
 OPEN = "row-noise"  #: the subject of a claim that leaves the choice of row noise open
 MODELS = tuple(Observer)
+STUDY_TRIALS = 2000  #: runs of the attack on a study that says nothing of it
+#: keys of ``[data]``, and what certificates call them
+DATA_NAMES = {"unit_column": "id", "max_contributions": "max_rows", "max_units": "rows"}
 RELATIONS = tuple(RELATION_CLASSES)
 
 
@@ -114,6 +118,8 @@ def _with_noise(claim: Claim, place: Place) -> Claim:
 
 def claim_at(place: Place, path: Path) -> Claim:
     """Return the claim in a parsed document."""
+    lists = _schema(place) == study.SCHEMA
+    place = _with_earlier_names(_of_study(place) if lists else place)
     needed, optional = keys(tables.ClaimFile)
     top = place.table(("schema", *needed), optional)
     top["schema"].text(tables.SCHEMA)
@@ -133,7 +139,7 @@ def claim_at(place: Place, path: Path) -> Claim:
         name=name,
         guarantee=_guarantee(top["guarantee"]),
         use=subject["use"].text(),
-        parameters=subject.get("parameters"),
+        parameters=replace(subject["parameters"], at="") if lists else subject.get("parameters"),
         data_shape=subject.get("data"),
         examples=inside(path.parent, subject["examples"]) if "examples" in subject else None,
         data_file=file,
@@ -145,6 +151,40 @@ def claim_at(place: Place, path: Path) -> Claim:
         written=_without_password(as_written(_numbers_read(place.value))),
         scope=top["data"].child("scope").text() if "scope" in data else None,
     )
+
+
+def _schema(place: Place) -> object:
+    return place.value.get("schema") if isinstance(place.value, dict) else None
+
+
+def _of_study(place: Place) -> Place:
+    """Return a study as a claim: the subject is the study, whose parameters are its statistics."""
+    top = place.table(*_with_schema(study.StudyFile))
+    if not list(top["statistic"].items()):
+        raise top["statistic"].wrong("no statistic", "give one [[statistic]] or more")
+    kept = {key: value for key, value in place.value.items() if key not in ("schema", "statistic")}
+    if isinstance(kept["guarantee"], dict):
+        kept["guarantee"] = {"model": "central", **kept["guarantee"]}
+    subject = {"use": "study", "parameters": {"statistic": place.value["statistic"]}}
+    plan = {"audit": {"trials": STUDY_TRIALS}} if "audit" not in kept else {}
+    return Place({"schema": tables.SCHEMA, **kept, "subject": subject, **plan}, place.file, toml=True)
+
+
+def _with_schema(table: type[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    needed, optional = keys(table)
+    return ("schema", *needed), optional
+
+
+def _with_earlier_names(place: Place) -> Place:
+    """Return a claim whose data are said in the names that certificates keep."""
+    data = place.value.get("data") if isinstance(place.value, dict) else None
+    if not isinstance(data, dict) or not DATA_NAMES.keys() & data.keys():
+        return place
+    for name, kept in DATA_NAMES.items():
+        if name in data and kept in data:
+            raise place.child("data").wrong(f"both {name} and {kept} are given", f"say {name}")
+    renamed = {DATA_NAMES.get(key, key): value for key, value in data.items()}
+    return Place({**place.value, "data": renamed}, place.file, place.at, place.toml)
 
 
 def _guarantee(place: Place) -> Guarantee:

@@ -99,6 +99,7 @@ __all__ = [
     "events",
     "read_events",
     "release",
+    "release_file",
 ]
 
 _HOMES = {
@@ -113,7 +114,7 @@ _HOMES = {
     "calibrate": "dpaccount.accounting.calibrate_plan",
     "read_events": "dpaccount.plan.plan_file",
     # these stand above all else, which imports nothing of them: they are found by name when asked for
-    **dict.fromkeys(("audit", "certify", "check"), "audits.api.functions"),
+    **dict.fromkeys(("audit", "certify", "check", "release_file"), "audits.api.functions"),
     **dict.fromkeys(("Private", "release"), "mechanisms.subject.private"),
 }
 

@@ -15,6 +15,7 @@ from audits.api import dispatch
 from audits.api.arguments import DATA, AuditArguments, terms_of
 from audits.api.cores import cores
 from audits.api.requests import Certify
+from audits.claim import read_claim
 from dpaccount import checker
 from dpaccount.documents import read_bytes
 from dpaccount.errors import InputError
@@ -30,24 +31,50 @@ def certify(
     *,
     out: str | Path | None = None,
     quick: bool = False,
-    again: bool = False,
     require: str | Path | None = None,
     allow_code: bool = True,
     jobs: int | None = None,
 ) -> dict[str, Any]:
     """Prove, test and attack the claim in a TOML file; write and return its certificate.
 
-    `out` is a folder (default certificates/NAME), `quick` reduces the audit's runs tenfold, `again`
-    makes and charges a new release, `require` is a policy to be met (else `InputError`, after the
-    files are written).
+    No data are read and nothing is charged (`release_file` does both).  `out` is a folder (default
+    certificates/NAME), `quick` reduces the audit's runs tenfold, `require` is a policy to be met (else
+    `InputError`, after the files are written).
     """
+    policy = None if require is None else Path(require)
+    return _certified(
+        Certify(Path(claim), quick, policy=policy, jobs=jobs or cores(), allow_code=allow_code), out
+    )
+
+
+def release_file(
+    claim: str | Path,
+    *,
+    out: str | Path | None = None,
+    quick: bool = False,
+    again: bool = False,
+    require: str | Path | None = None,
+    allow_code: bool = True,
+    jobs: int | None = None,
+) -> dict[str, Any]:
+    """Certify a claim that names its data, charge its ledger, and run it once; return the certificate.
+
+    The same call again returns the same release and charges nothing; `again` makes and charges a new one.
+    The other arguments are those of `certify`.  Raises `BudgetError` where the ledger has no room.
+    """
+    if read_claim(Path(claim)).data_file is None:
+        raise InputError("nothing to release from", "name a file and a ledger in [data]", claim)
+    policy = None if require is None else Path(require)
+    question = Certify(Path(claim), quick, again, policy, jobs or cores(), allow_code, release=True)
+    return _certified(question, out)
+
+
+def _certified(question: Certify, out: str | Path | None) -> dict[str, Any]:
     from audits.certificate.files import write_all
 
-    policy = None if require is None else Path(require)
-    question = Certify(Path(claim), quick, again, policy, jobs or cores(), allow_code)
     done = dispatch.certify(question, _quiet)
     name = done.certificate["claim"]["name"]
-    write_all(done.certificate, Path("certificates") / name if out is None else Path(out), Path(claim))
+    write_all(done.certificate, Path("certificates") / name if out is None else Path(out), question.claim)
     if done.broken:
         raise InputError(f"the policy is not met: {'; '.join(done.broken)}", "see the certificate")
     return done.certificate

@@ -22,6 +22,7 @@ from audits.hypothesis_tests.evidence import WorstPair, describe
 from audits.hypothesis_tests.gather import gather
 from audits.hypothesis_tests.search import EXAMPLES
 from audits.hypothesis_tests.smoke_test import check_size, runs_at_all
+from audits.sandbox.private_data import on_files
 from audits.sandbox.table_parts import BY_CLUSTER
 from audits.subjects import catalogue
 from audits.subjects.sources import modules_of
@@ -41,13 +42,15 @@ DELTAS = (Fraction(0), Fraction(1, 10**6))  #: a proof for one of these declares
 def certify_subject(
     question: Certify, claim: Claim, subject: Subject, effort: AuditBudget, progress: Progress
 ) -> CertifyResult:
-    """Certify a claim, and run its subject on its data if it is certified and the policy is met."""
+    """Certify a claim; for a release, run it on its data if it is certified and the policy is met."""
     policy = None if question.policy is None else read_policy(question.policy)
 
     def broken(verdict: str) -> tuple[str, ...]:
         return () if policy is None else tuple(violations(policy, claim.guarantee, verdict))
 
-    due = release.prepare(claim, subject, question.work)
+    if claim.data_file is not None and claim.table is None:
+        on_files(claim, subject)
+    due = release.prepare(claim, subject, question.work) if question.release else None
     run = None if due is None else release.settle(due, again=question.again)
     if run is not None and run.kept is not None:
         return CertifyResult(run.kept, reprinted=True, broken=broken(run.kept["verdict"]))

@@ -17,10 +17,11 @@ from audits.sensitivity.search import DeclaredSensitivity
 
 
 class Certify(msgspec.Struct, frozen=True, tag=True):
-    """Prove, test and attack the claim of a file, and run it on its data; `again`: a new release.
+    """Prove, test and attack the claim of a file.
 
-    `quick` reduces the attack's runs tenfold; `policy` is the file of a policy gate; `work` says how the
-    table is summed.
+    With `release` it is then charged and run on its data, once; `again` makes another release.  Without
+    it no data are read and nothing is charged.  `quick` reduces the attack's runs tenfold; `policy` is
+    the file of a policy gate; `work` says how the table is summed.
     """
 
     claim: Path
@@ -30,6 +31,7 @@ class Certify(msgspec.Struct, frozen=True, tag=True):
     jobs: int = 1
     allow_code: bool = True
     work: TableWork = IN_ONE
+    release: bool = False
 
 
 class Audit(msgspec.Struct, frozen=True, tag=True):

@@ -4,6 +4,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from importlib import metadata
@@ -125,9 +126,11 @@ def describe_subject(claim: Claim, subject: Subject) -> parts.DescribedSubject:
 
 
 def _plain(value: object) -> object:
-    """Return a parameter for JSON: fractions as text, tuples as lists."""
+    """Return a parameter for JSON: fractions as text, tuples as lists, what has fields as its fields."""
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     return shown(value) if isinstance(value, Fraction) else value
 
 

@@ -98,11 +98,12 @@ def table(rows: list[Row]) -> str:
     written = csv.writer(out, lineterminator="\n")
     written.writerow(("name", "place", "value", "low", "high"))
     for row in rows:
-        written.writerow((_text(row.name), _text(row.place), row.value, row.low, row.high))
+        written.writerow((cell_text(row.name), cell_text(row.place), row.value, row.low, row.high))
     return out.getvalue()
 
 
-def _text(text: str) -> str:
+def cell_text(text: str) -> str:
+    """Return a cell's text so that no spreadsheet takes it for a formula."""
     return f"'{text}" if text.startswith(FORMULA) else text
 
 

@@ -36,6 +36,7 @@ app.command(accounting.calibrate)
 app.command(training.sgd)
 app.command(training.import_plan, name="import")
 app.command(certificates.certify)
+app.command(certificates.plan)
 app.command(certificates.release)
 app.command(outsourcing.curate)
 app.command(certificates.check)
@@ -72,7 +73,7 @@ ledger_app.command(ledger.grant)
 #: Earlier names of commands and, by command, of options: they work, and help does not show them.
 _EARLIER_COMMANDS = {("subjects",): ("list",), ("ledger", "draw"): ("ledger", "use")}
 _EARLIER_OPTIONS = {
-    "certify": {"--again": "--new-release", "--require": "--policy", "--no-code": "--catalogue-only"},
+    "certify": {"--require": "--policy", "--no-code": "--catalogue-only"},
     "release": {"--again": "--new-release", "--require": "--policy", "--no-code": "--catalogue-only"},
     "curate": {"--again": "--new-release", "--longer": "--out-of-bounds"},
     "audit": {"--early": "--stop-early", "--no-code": "--catalogue-only"},

@@ -30,6 +30,7 @@ from dpaccount.errors import InputError
 
 if TYPE_CHECKING:
     from audits.api.requests import Certify, CertifyResult
+    from audits.claim import Claim
 
 VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
 
@@ -42,8 +43,6 @@ class CertifyOptions:
     ----------
     quick
         Cut the audit's runs tenfold; the certificate says so.
-    new_release
-        Make a new, charged release.
     policy
         A policy file; exit 1 where it is not met.
     jobs
@@ -60,7 +59,6 @@ class CertifyOptions:
     """
 
     quick: Flag = False
-    new_release: Flag = False
     policy: File | None = None
     catalogue_only: CatalogueOnly = False
     jobs: Whole = None
@@ -69,7 +67,7 @@ class CertifyOptions:
     engine: Annotated[str, one_of("dask")] | None = None
     scheduler: Url | None = None
 
-    def question(self, claim: Path) -> "Certify":
+    def question(self, claim: Path, *, release: bool = False, again: bool = False) -> "Certify":
         """Return the request; raises `InputError` for what does not go together."""
         from audits.api.cores import cores
         from audits.api.requests import Certify
@@ -80,7 +78,7 @@ class CertifyOptions:
         parts = whole(self.partitions, "--partitions", 1, MOST_PARTITIONS) or 1
         jobs, allowed = whole(self.jobs, "--jobs") or cores(), not self.catalogue_only
         work = TableWork(jobs, parts, self.work, self.scheduler)
-        return Certify(claim, self.quick, self.new_release, self.policy, jobs, allowed, work)
+        return Certify(claim, self.quick, again, self.policy, jobs, allowed, work, release)
 
 
 MOST_PARTITIONS = 10_000
@@ -93,8 +91,7 @@ def certify(
 ) -> int:
     """Prove, test and attack a claim; print CERTIFIED, REFUTED or UNPROVEN and write the certificate.
 
-    A claim with real data is then run on it once, charging its ledger; the same command again prints
-    that release and charges nothing.
+    No data are read and nothing is charged: `dpaccount release` does that.
 
     Example: `dpaccount certify examples/mechanisms/histogram.toml --quick`
 
@@ -107,18 +104,18 @@ def certify(
     """
     from audits.certificate.summary import summary
 
-    done, path = _certified(claim, out, options)
+    done, path = _certified(options.question(claim), out)
     show(done.certificate, json_, lambda found: summary(found, path))
     return 1 if done.broken else VERDICTS[done.certificate["verdict"]]
 
 
-def _certified(claim: Path, out: Path | None, said: CertifyOptions) -> tuple["CertifyResult", Path]:
+def _certified(question: "Certify", out: Path | None) -> tuple["CertifyResult", Path]:
     """Certify, write the certificate's files, and say what a reader should know; return its path too."""
     from audits.api import dispatch
     from audits.certificate.files import write_all
     from audits.reports.ci import annotation
 
-    question = said.question(claim)
+    claim = question.claim
     with reporting() as report, redirect_stdout(sys.stderr):  # a subject may print
         done = dispatch.certify(question, report)
     folder = out or Path("certificates") / done.certificate["claim"]["name"]
@@ -134,33 +131,109 @@ def _certified(claim: Path, out: Path | None, said: CertifyOptions) -> tuple["Ce
 
 
 def release(
-    claim: File, *, out: Folder | None = None, options: Options = NOTHING, json_: Json = False
+    claim: File,
+    *,
+    out: Folder | None = None,
+    yes: Flag = False,
+    dry_run: Flag = False,
+    new_release: Flag = False,
+    options: Options = NOTHING,
+    json_: Json = False,
 ) -> int:
     """Certify a claim, charge its ledger, run it on its data, and write what is released.
 
-    Beside the certificate stand release.json, and of numbers a table (release.csv) and a picture with
-    error bars (release.svg).  The same command again prints the same release and charges nothing.
+    It first says what it will charge, and on a terminal asks.  Beside the certificate stand release.json,
+    and of numbers a table (release.csv) and a picture with error bars (release.svg).  The same command
+    again prints the same release and charges nothing.
 
     Example: `dpaccount release cities.toml --out releases/cities`
 
     Parameters
     ----------
     claim
-        A TOML file of schema dpaccount/claim/1 that names its data.
+        A TOML file of schema dpaccount/claim/1 or dpaccount/study/1 that names its data.
     out
         Folder for the release and the certificate (default certificates/NAME).
+    yes
+        Do not ask before charging.
+    dry_run
+        Say what would be charged and certify; read no data and charge nothing.
+    new_release
+        Make a new, charged release.
     """
+    from msgspec import to_builtins
+
     from audits.certificate.figures import answer, write_release
     from audits.certificate.summary import summary
     from audits.claim import read_claim
+    from audits.studies import results
+    from audits.studies.text import released as study_tables
 
-    if read_claim(claim).data_file is None:
+    asked = read_claim(claim)
+    if asked.data_file is None:
         raise InputError("nothing to release from", "name a file and a ledger in [data]", claim)
-    done, path = _certified(claim, out, options)
-    found = answer(done.certificate, path)
-    write_release(found, path.parent)
-    show(found, json_, lambda _: summary(done.certificate, path.parent / "release.json"))
+    _say_charge(asked)
+    if dry_run:
+        return certify(claim, out=out, options=options, json_=json_)
+    if not (yes or agreed()):
+        say("nothing is charged")
+        return 1
+    done, path = _certified(options.question(claim, release=True, again=new_release), out)
+    if results.is_study(asked):
+        tables = results.answer(asked, done.certificate, path)
+        results.write_tables(tables, path.parent)
+        show(to_builtins(tables), json_, lambda _: study_tables(done.certificate, tables))
+    else:
+        found = answer(done.certificate, path)
+        write_release(found, path.parent)
+        show(found, json_, lambda _: summary(done.certificate, path.parent / "release.json"))
     return 1 if done.broken else VERDICTS[done.certificate["verdict"]]
+
+
+def plan(study: File, *, json_: Json = False) -> int:
+    """Show the noise and the expected accuracy of every statistic of a study.
+
+    No data are read and nothing is charged.
+
+    Example: `dpaccount plan examples/hospital/study.toml`
+
+    Parameters
+    ----------
+    study
+        A TOML file of schema dpaccount/study/1.
+    """
+    from msgspec import to_builtins
+
+    from audits.claim import read_claim
+    from audits.studies import results
+    from audits.studies.text import planned
+
+    found = results.plan(read_claim(study))
+    show(to_builtins(found), json_, lambda _: planned(found))
+    return 0
+
+
+def _say_charge(claim: "Claim") -> None:
+    """Say what a release charges at most, and what its ledger has left.
+
+    Raises `InputError` for a ledger that is not there or counts another unit.
+    """
+    from audits.certificate.release import paying_ledger
+
+    promise = claim.guarantee
+    with paying_ledger(claim, str(claim.ledger)) as ledger:
+        left = ledger.show()["remaining"]
+    most = f"epsilon {float(promise.epsilon):g}, delta {float(promise.delta):g}"
+    rest = f"epsilon {left['epsilon']['lower']:g}" + (f", delta {left['delta']:g}" if "delta" in left else "")
+    say(f"a new release of {claim.name} charges at most {most}; the ledger has {rest} left")
+
+
+def agreed() -> bool:
+    """Ask on a terminal whether to go on; where nobody can answer, the command was the answer."""
+    if not sys.stdin.isatty():
+        return True
+    sys.stderr.write("charge it? [y/N] ")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def check(

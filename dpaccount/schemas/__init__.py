@@ -8,11 +8,18 @@ from msgspec.json import schema_components
 
 from dpaccount.schemas.certificate import Certificate
 from dpaccount.schemas.claim import ClaimFile
+from dpaccount.schemas.study import StudyFile, StudyPlan, StudyRelease
 
 Schema = dict[str, Any]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 PARTS = ("exact", "bound", "enclosure", "digest", "step", "amounts", "subject")  #: none a document
-STRUCTURES = {"certificate": Certificate, "claim": ClaimFile}
+STRUCTURES = {
+    "certificate": Certificate,
+    "claim": ClaimFile,
+    "study": StudyFile,
+    "study-plan": StudyPlan,
+    "study-release": StudyRelease,
+}
 
 
 def schemas() -> dict[str, Schema]:

@@ -172,6 +172,7 @@ READS: Final = {
     "number": "one column of numbers, clipped to [`low`, `high`] where it has these parameters",
     "numbers": "several columns of numbers: `columns`, and one more where it has a `reward`",
     "votes": "one column of whole numbers for each of its `candidates` or `questions`",
+    "statistics": "the columns of its ``[[statistic]]`` tables, which its `on_table` takes from a claim",
     "trial": "the columns of a logged trial, which its `on_table` takes from a claim",
 }
 

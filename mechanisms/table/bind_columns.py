@@ -102,7 +102,7 @@ def _named(table: Table, place: Place) -> Column:
 
 
 def _cells(column: Column, by: Column | None, bins: Place | None) -> tuple[Given, Reading]:
-    cells = cells_of(column, None if bins is None else _edges(bins))
+    cells = cells_of(column, None if bins is None else edges_of(bins))
     if by is None:
         return {"cells": len(cells.labels)}, Reading(
             (column.name,), lambda codes: cells.place(codes[:, 0])[:, None], (-1.0,), {"cells": cells.labels}
@@ -121,7 +121,7 @@ def _cells(column: Column, by: Column | None, bins: Place | None) -> tuple[Given
 
 def _named_cells(columns: list[Column], bins: Place | None) -> tuple[Given, Reading]:
     """Return what follows where a row names a cell in each of several columns, all of the same cells."""
-    cells = [cells_of(column, None if bins is None else _edges(bins)) for column in columns]
+    cells = [cells_of(column, None if bins is None else edges_of(bins)) for column in columns]
     labels, names = cells[0].labels, tuple(column.name for column in columns)
     for name, each in zip(names, cells, strict=True):
         if each.labels != labels:
@@ -192,7 +192,8 @@ def _written(edge: float) -> str:
     return repr(edge).removesuffix(".0")
 
 
-def _edges(place: Place) -> tuple[Fraction, ...]:
+def edges_of(place: Place) -> tuple[Fraction, ...]:
+    """Return the edges between bins that a document lists; raises `InputError` for too few or too many."""
     edges = tuple(each.number() for each in place.items())
     if not 2 <= len(edges) <= MOST_BINS + 1:
         raise place.wrong(f"found {len(edges)} edges", f"give 2 to {MOST_BINS + 1}")

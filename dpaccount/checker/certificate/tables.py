@@ -7,6 +7,7 @@ from typing import Any
 from ..documents import Rejected, brief, ensure, integer, spend, text
 from ..intervals import number
 from ..relation import ADDED
+from .reads import NAMING, check_read
 from .shapes import COUNT, TEXT, amount, closed, either, exact_of, listed
 
 Table = dict[str, Any]
@@ -24,7 +25,6 @@ WITNESS = closed(
         "other_rows": closed({"base": TEXT, "seed": COUNT}),
     }
 )
-NAMING = ("column", "columns", "by", "bins")  # parameters that say what is read of a table
 
 
 def check_tables(document: dict[str, Any]) -> None:
@@ -38,11 +38,12 @@ def check_tables(document: dict[str, Any]) -> None:
         check_declared(table)
     if document["proved"]["derivation"]:
         ensure(not described, "a subject with a proof has data of its own")
-        check_named(asked, document["subject"]["parameters"], data.get("columns", {}))
+        held, steps = document["subject"]["parameters"], document["proved"]["derivation"]
+        check_read(asked, held, data.get("columns", {}), steps)
         check_witness(document)
         if ":" not in asked["use"]:
-            held, moves = document["subject"]["parameters"], document["guarantee"].get("radius", 0)
-            check_bounds(held, document["proved"]["derivation"], centred=asked["use"] == "clipped-mean")
+            moves = document["guarantee"].get("radius", 0)
+            check_bounds(held, steps, centred=asked["use"] == "clipped-mean")
             same = exact_of(held.get("unit", moves), "unit") == exact_of(moves, "radius")
             ensure(same, "the parameter unit is not the radius of the guarantee")
         if data.get("columns"):
@@ -97,19 +98,6 @@ def check_column(name: str, column: Table) -> None:
         ensure(1 <= column.get("length", 48) <= 240, f"{said} counts 1 to 240 bytes")
         fits = missing is None or type(missing) is (bool if kind == "boolean" else str)
         ensure(fits, f"{said} has a default of another type")
-
-
-def check_named(asked: Table, held: Table, columns: Table) -> None:
-    """Verify that the columns that parameters name are declared, and the same for claim and subject."""
-    said, own = asked.get("parameters", {}), ":" in asked["use"]
-    ensure(not {"column", "columns"} <= said.keys(), "column and columns are not both given")
-    named = [said[key] for key in ("column", "by", "arm") if type(said.get(key)) is str]
-    named = [] if own and not columns else named  # a class of one's own may read files by itself
-    named += said["columns"] if type(said.get("columns")) is list else []
-    ensure(all(name in columns for name in named), f"a column among {brief(named)} is not declared")
-    ensure(own or not columns or named != [], "no column of the table is read")
-    alone = [key for key in NAMING if type(held.get(key)) in (str, list) and key not in said]
-    ensure(own or alone == [], f"the parameter {brief(alone)} is the claim's to say")
 
 
 def check_bounds(held: Table, steps: list[Table], *, centred: bool) -> None:

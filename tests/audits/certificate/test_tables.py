@@ -38,6 +38,17 @@ READ = {
     "votes": 'columns = ["seen", "paid"]',
     "persons": 'columns = ["city"]',
     "trial": 'arm = "city"\nreward = "seen"',
+    "statistics": """
+[[subject.parameters.statistic]]
+name = "seen by city"
+what = "count"
+by = ["city"]
+where = "seen == true"
+[[subject.parameters.statistic]]
+name = "mean of y"
+what = "mean"
+column = "y"
+""",
 }
 ROWS = 64
 

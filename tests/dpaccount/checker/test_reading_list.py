@@ -10,7 +10,10 @@ from tests.dpaccount.checker.made import HONEST, derivation
 HERE = Path(checker.__file__).parent
 NAMES = ("documents", "intervals", "distributions", "curves", "facts", "relation", "derivation")
 CORE = [f"{name}.py" for name in NAMES]
-SHOWN = ("shapes", "replaced", "hazards", "releases", "tables", "evidence", "counts", "separated", "verdict")
+SHOWN = (
+    *("shapes", "replaced", "hazards", "releases", "reads", "tables", "evidence", "counts", "separated"),
+    "verdict",
+)
 AROUND = [f"certificate/{name}.py" for name in (*SHOWN, "__init__")]
 BARE = json.dumps({"schema": "dpaccount/derivation/1", "steps": derivation()}).encode()
 

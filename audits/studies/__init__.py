@@ -1,0 +1,1 @@
+"""Studies: their plans, what they released, and both as text for a terminal."""

@@ -1,0 +1,76 @@
+"""Studies as tables of text for a terminal: their plans, and what they released."""
+
+import io
+import math
+from typing import Any
+
+from audits.certificate.summary import summary
+from dpaccount.checker import plain
+from dpaccount.schemas.study import StudyPlan, StudyRelease
+
+WIDTH = 100  #: columns of a terminal that a table may take
+MOST_SHOWN = 40  #: rows of a statistic on a terminal; its file has them all
+
+
+def planned(plan: StudyPlan) -> str:
+    """Return a plan as a table: noise, cost and expected accuracy of every statistic."""
+    rows = [
+        [
+            each.name,
+            ", ".join(f"{part} {short(scale, scale)}" for part, scale in each.noise.scales.items()),
+            short(each.epsilon, each.epsilon),
+            "depends on the data" if each.half_width is None else short(each.half_width, each.half_width),
+            "" if each.too_noisy_below is None else str(each.too_noisy_below),
+        ]
+        for each in plan.statistics
+    ]
+    head = ["statistic", f"{plan.statistics[0].noise.law} noise", "ε alone", "95% ±", "too noisy below"]
+    total = f"{plan.name}: total ε = {plan.total.epsilon:g}, δ = {plan.total.delta:g}; nothing is charged"
+    return f"{total}\n{grid(head, rows)}"
+
+
+def released(certificate: dict[str, Any], found: StudyRelease) -> str:
+    """Return the verdict, and each statistic as a table with its 95 % interval."""
+    made = {**certificate, "release": None}
+    parts = [summary(made, found.certificate)]
+    for name, each in found.statistics.items():
+        keys = [key for key in each.rows[0] if key not in ("estimate", "low", "high")]
+        rows = [[*(str(row[key]) for key in keys), *numbers(row)] for row in each.rows[:MOST_SHOWN]]
+        more = f"\n… {len(each.rows) - MOST_SHOWN} more rows" if len(each.rows) > MOST_SHOWN else ""
+        parts.append(f"\n{plain(name)}\n{grid([*keys, 'estimate', '95% interval of the noise'], rows)}{more}")
+    return "\n".join(parts)
+
+
+def numbers(row: dict[str, Any]) -> list[str]:
+    """Return an estimate and its interval, to the digits that the noise leaves; ends are rounded outwards."""
+    low, high = row["low"], row["high"]
+    if low is None or high is None:
+        return [f"{row['estimate']:.4g}", "none is proved"]
+    half = (high - low) / 2
+    place = 0 if half <= 0 else 1 - math.floor(math.log10(half))
+    ends = math.floor(low * 10.0**place) / 10.0**place, math.ceil(high * 10.0**place) / 10.0**place
+    return [short(row["estimate"], half), f"{short(ends[0], half)} … {short(ends[1], half)}"]
+
+
+def short(value: float, noise: float) -> str:
+    """Return a number to two digits of its noise."""
+    if not value or not noise:
+        return f"{value:g}"
+    place = 1 - math.floor(math.log10(abs(noise)))
+    return f"{round(value, place):.{max(place, 0)}f}"
+
+
+def grid(head: list[str], rows: list[list[str]]) -> str:
+    """Return rows of text under a head, aligned; control characters in cells are escaped."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    drawn = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in head:
+        drawn.add_column(plain(name), overflow="fold")
+    for row in rows:
+        drawn.add_row(*map(plain, row))
+    out = io.StringIO()
+    Console(file=out, width=WIDTH, highlight=False, markup=False, no_color=True).print(drawn)
+    return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").split("\n"))

@@ -1,0 +1,138 @@
+"""Conditions on declared columns, such as ``age >= 18 and readmitted == true``: which rows count."""
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.errors import InputError
+from mechanisms.table.columns import NUMERIC_KINDS, Column
+
+Floats = NDArray[np.float64]
+Codes = Mapping[str, Floats]
+Holds = Callable[[Codes], NDArray[np.bool_]]
+
+LONGEST: Final = 1000  #: characters of a condition
+RIGHT: Final = 'write comparisons such as age >= 18 and ward == "A", with and, or, not'
+
+_COMPARED: Final[dict[type[ast.cmpop], Callable[[Floats, float], NDArray[np.bool_]]]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+_MIRRORED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
+    ast.Lt: ast.Gt,
+    ast.LtE: ast.GtE,
+    ast.Gt: ast.Lt,
+    ast.GtE: ast.LtE,
+    ast.Eq: ast.Eq,
+    ast.NotEq: ast.NotEq,
+}
+_TRUTH: Final = {"true": True, "false": False, "True": True, "False": False}
+
+
+@lru_cache(maxsize=256)
+def condition(text: str, columns: tuple[Column, ...]) -> tuple[tuple[str, ...], Holds]:
+    """Return the names of the columns that a condition reads, and which rows meet it.
+
+    A comparison has a declared column on one side and a public constant on the other: a number for
+    numbers and integers, a declared value in quotes for a category, true or false for a boolean.  A
+    boolean column may stand alone.  Rows are judged one by one, by the codes of their cells (a missing
+    cell has the code of the column's default).  Raises `InputError`.
+    """
+    if len(text) > LONGEST:
+        raise InputError(f"the condition has {len(text)} characters", f"at most {LONGEST}")
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise InputError(f"{text[:60]!r} is no condition", RIGHT) from None
+    known = {column.name: column for column in columns}
+    return _names(tree.body, known), _compiled(tree.body, known)
+
+
+def _names(node: ast.expr, known: Mapping[str, Column]) -> tuple[str, ...]:
+    names = (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+    return tuple(dict.fromkeys(name for name in names if name in known))
+
+
+def _compiled(node: ast.expr, known: Mapping[str, Column]) -> Holds:
+    match node:
+        case ast.BoolOp(op=op, values=values):
+            parts = [_compiled(value, known) for value in values]
+            joined = np.logical_and if isinstance(op, ast.And) else np.logical_or
+            return lambda codes: joined.reduce([part(codes) for part in parts])
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            inner = _compiled(operand, known)
+            return lambda codes: ~inner(codes)
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            sides = [left, *others]
+            pairs = zip(sides, ops, sides[1:], strict=False)
+            parts = [_comparison(a, type(op), b, known) for a, op, b in pairs]
+            return lambda codes: np.logical_and.reduce([part(codes) for part in parts])
+        case ast.Name(id=name) if name in known and known[name].kind == "boolean":
+            return lambda codes: codes[name] == 1
+        case _:
+            raise InputError(f"{ast.unparse(node)[:60]!r} is no comparison", RIGHT)
+
+
+def _comparison(left: ast.expr, op: type[ast.cmpop], right: ast.expr, known: Mapping[str, Column]) -> Holds:
+    if op not in _COMPARED:
+        raise InputError("a condition has an operator that is not read", RIGHT)
+    if _column(right, known) is not None and _column(left, known) is None:
+        left, op, right = right, _MIRRORED[op], left
+    column = _column(left, known)
+    if column is None:
+        text = next((ast.unparse(side) for side in (left, right) if isinstance(side, ast.Name)), None)
+        said = f"{text[:60]!r} is no declared column" if text else "a comparison names no column"
+        raise InputError(said, f"declared: {', '.join(known)}")
+    name, limit, compared = column.name, _limit(column, op, right), _COMPARED[op]
+    return lambda codes: compared(codes[name], limit)
+
+
+def _column(node: ast.expr, known: Mapping[str, Column]) -> Column | None:
+    return known.get(node.id) if isinstance(node, ast.Name) else None
+
+
+def _limit(column: Column, op: type[ast.cmpop], node: ast.expr) -> float:
+    """Return the code that a column is compared with: a public constant's."""
+    value = _constant(node)
+    if value is None:
+        raise InputError(
+            f"{column.name} is compared with {ast.unparse(node)[:60]!r}, which is no constant",
+            "a threshold is a number or a declared value, which everybody may know",
+        )
+    if column.kind in NUMERIC_KINDS:
+        if isinstance(value, bool | str):
+            raise InputError(f"{column.name} is a number, compared with {value!r}", "write a number")
+        if abs(value) > 10**300:
+            raise InputError(f"{column.name} is compared with a number beyond 1e300", "write a smaller one")
+        return float(value)
+    if op not in (ast.Eq, ast.NotEq):
+        raise InputError(f"{column.name} is a {column.kind}, which has no order", "compare by == or !=")
+    if column.kind == "boolean":
+        if not isinstance(value, bool):
+            raise InputError(f"{column.name} is a boolean, compared with {value!r}", "write true or false")
+        return float(value)
+    if column.kind != "category" or not isinstance(value, str) or value not in column.labels:
+        raise InputError(
+            f"{column.name} is compared with {value!r}", f"known: {', '.join(map(repr, column.labels[:20]))}"
+        )
+    return float(column.labels.index(value))
+
+
+def _constant(node: ast.expr) -> bool | str | float | int | None:
+    match node:
+        case ast.Name(id=name) if name in _TRUTH:
+            return _TRUTH[name]
+        case ast.Constant(value=bool() | str() | int() | float() as value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return None if isinstance(value, bool) else -value
+    return None

@@ -1,0 +1,160 @@
+"""What a statistic sums, and how far one row moves each sum: the noisy draws that it is made of.
+
+Every draw is a vector of sums in units of its own, in which a row adds a vector of norm about 1.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import isqrt
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.errors import InputError
+from mechanisms.statistics.statistic import CELLED, Statistic
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+BITS: Final = 24  #: sums are multiples of 2^−BITS
+MARGIN: Final = Fraction(1, 2**16)  #: of norms, for the rounding of a row's numbers to that grid
+BRANCHES: Final = 4  #: cells that a cell of the level above has
+LEVELS: Final = 5  #: of cells for a quantile: 1,024 cells in all
+SQUARE: Final = Fraction(8, 5)  #: of z² − ½ beside z: two rows are at most 2 apart in both, as in z alone
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Sums that get noise of one scale.
+
+    A row adds a vector of ℓ2 norm at most `norm`; a replaced row moves the sums by at most `reach`.  With
+    `cells` it adds 1 to so many cells at most, of `size`; a single number lies in `interval`.
+    """
+
+    key: str
+    size: int
+    norm: Fraction
+    reach: Fraction
+    cells: int = 0
+    interval: tuple[Fraction, Fraction] | None = None
+
+    @property
+    def bits(self) -> int:
+        """Return the exponent of the grid of these sums under Laplace noise: counts are integers."""
+        return 0 if self.cells else BITS
+
+
+def root(square: Fraction) -> Fraction:
+    """Return at least the root of a number, by less than 10⁻⁹."""
+    return Fraction(isqrt(int(square * 10**18) + 1) + 1, 10**9)
+
+
+def counts(name: str, size: int, cells: int = 1) -> Draw:
+    """Return the counts of cells, of which a row is in at most so many."""
+    return Draw(f"{name}/count", size, root(Fraction(cells)), root(Fraction(2 * cells)), cells)
+
+
+@lru_cache(maxsize=256)
+def draws(what: Statistic, *, known: bool) -> tuple[Draw, ...]:
+    """Return the draws of a statistic; `known`: the number of rows in its one group is public.
+
+    A sum's unit is the largest magnitude M within its bounds: a row adds x/M to one group, and a replaced one
+    moves it by (high − low)/M within a group, or by √2 from one to another.  For means, variances and
+    regressions z is the number scaled to [−1, 1].  φ = (z…, 1)/√d has norm at most 1, and so has φφᵀ; two of
+    these are at most √2 apart, since their inner product (φ·ψ)² is not negative.
+    """
+    name, groups = what.name, what.groups
+    number = () if known else (counts(name, groups),)
+    match what.what:
+        case "count" | "histogram" | "top":
+            return (counts(name, groups * what.cells),)
+        case "sum":
+            low, high = _bounds(what)
+            most = max(abs(low), abs(high))
+            reach = max((high - low) / most, root(Fraction(2)) if groups > 1 else Fraction(1))
+            ends = min(low, Fraction(0)) / most, max(high, Fraction(0)) / most
+            interval = ends if groups == 1 else None
+            return (Draw(f"{name}/sum", groups, 1 + MARGIN, reach + MARGIN, 0, interval),)
+        case "mean":
+            interval = (Fraction(-1), Fraction(1)) if groups == 1 else None
+            return (Draw(f"{name}/sum", groups, 1 + MARGIN, 2 + MARGIN, 0, interval), *number)
+        case "variance":
+            norm = root(1 + SQUARE**2 / 4)
+            return (Draw(f"{name}/moments", 2 * groups, norm + MARGIN, 2 + MARGIN), *number)
+        case "median" | "quantile":
+            cells = sum(BRANCHES**level for level in range(1, LEVELS + 1))
+            return (counts(name, groups * cells, LEVELS),)
+        case _:
+            size = len(what.on) + 2
+            far = root(Fraction(2)) + MARGIN
+            return (Draw(f"{name}/moments", size * (size + 1) // 2, 1 + MARGIN, far),)
+
+
+def _bounds(what: Statistic) -> tuple[Fraction, Fraction]:
+    if what.column is None:
+        raise InputError(f"{what.name} has no column", "name one")
+    low, high = what.column.bounds
+    return Fraction(low), Fraction(high)
+
+
+def totals(what: Statistic, draw: Draw, codes: Mapping[str, Floats], bits: int) -> Integers:
+    """Return the exact sums of a draw over some rows, in steps of 2^−`bits`, given their codes by column."""
+    if not len(next(iter(codes.values()))):
+        return np.zeros(draw.size, dtype=np.int64)
+    if draw.cells:
+        return _counted(what, draw, codes) << bits
+    group = what.group_of(codes)
+    there = group >= 0
+    group, some = group[there], {name: column[there] for name, column in codes.items()}
+    if what.column is None:
+        raise InputError(f"{what.name} has no column", "name one")
+    if what.what == "sum":
+        most = max(map(abs, what.column.bounds))
+        return _summed(group, [some[what.column.name] / most], draw.size, bits)
+    z = what.scaled(what.column, some)
+    if what.what == "regression":
+        columns = [*(what.scaled(each, some) for each in what.on), z, np.ones(len(z))]
+        phi = np.stack(columns) / np.sqrt(len(columns))
+        first, second = np.triu_indices(len(columns))
+        every = [_exact(phi[a] * phi[b], bits).sum() for a, b in zip(first, second, strict=True)]
+        return np.array(every, dtype=np.int64)
+    parts = [z] if what.what == "mean" else [z, float(SQUARE) * (z * z - 0.5)]
+    return _summed(group, parts, draw.size, bits)
+
+
+def _counted(what: Statistic, draw: Draw, codes: Mapping[str, Floats]) -> Integers:
+    if what.what in (*CELLED, "count") or draw.cells == 1:
+        cell = what.cell_of(codes) if what.what in CELLED else what.group_of(codes)
+        return np.bincount(cell[cell >= 0], minlength=draw.size).astype(np.int64)
+    if what.column is None:
+        raise InputError(f"{what.name} has no column", "name one")
+    group, finest = what.group_of(codes), BRANCHES**LEVELS
+    share = (what.scaled(what.column, codes) + 1) / 2
+    cell = group * finest + np.minimum((share * finest).astype(np.int64), finest - 1)
+    found = np.bincount(cell[group >= 0], minlength=what.groups * finest).astype(np.int64)
+    by_level = [found.reshape(what.groups, BRANCHES**level, -1).sum(axis=2) for level in range(1, LEVELS + 1)]
+    return np.concatenate(by_level, axis=1).ravel()
+
+
+def _exact(numbers: Floats, bits: int) -> Integers:
+    """Return numbers within [−1, 1] in steps of 2^−`bits`, truncated toward zero: never longer."""
+    found: Integers = np.trunc(np.clip(numbers, -1, 1) * 2.0**bits).astype(np.int64)
+    return found
+
+
+def _summed(group: Integers, parts: list[Floats], size: int, bits: int) -> Integers:
+    """Return the sums of parts by group, one part after another."""
+    width = size // len(parts)
+    found = np.zeros((len(parts), width), dtype=np.int64)
+    for row, part in zip(found, parts, strict=True):
+        np.add.at(row, group, _exact(part, bits))
+    return found.ravel()
+
+
+def cut(what: tuple[Draw, ...], flat: Integers) -> list[Integers]:
+    """Return the parts of one vector that has all draws' sums, in their order."""
+    ends = np.cumsum([draw.size for draw in what])
+    return [flat[end - draw.size : end] for draw, end in zip(what, ends, strict=True)]

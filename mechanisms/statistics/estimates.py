@@ -1,0 +1,203 @@
+"""From noisy sums to estimates with intervals: post-processing, by interval arithmetic.
+
+An interval contains what the statistic would be without noise (of clipped numbers), for all numbers of a
+statistic at once, as long as no draw's noise is beyond its `reach`.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.statistics.draws import BITS, BRANCHES, LEVELS, SQUARE
+from mechanisms.statistics.statistic import Statistic
+
+Floats = NDArray[np.float64]
+Sizes = tuple[Floats, Floats, Floats]  #: numbers of rows, the fewest and the most that they may be
+Ends = tuple[Floats, Floats, Floats]  #: estimates, lower and upper ends; NaN: no end is known
+
+STEP: Final = 2.0**-BITS
+SLACK: Final = 2.0**-40  #: relative, for floating point
+RIDGE: Final = 1e-9  #: of the mean square of the features, so that a regression always has a solution
+
+
+def estimate(
+    what: Statistic, noisy: Sequence[Floats], reach: Sequence[float], rows: int, *, known: bool
+) -> Ends:
+    """Return the estimates of a statistic with the ends of their intervals.
+
+    `noisy` are the noisy sums of its draws and `reach` how far the noise of each may be, both in the units of
+    the draws.  There are at most `rows` rows; just so many in its one group where that is `known`.
+    """
+    match what.what:
+        case "count" | "histogram" | "top":
+            return _counts(noisy[0], reach[0])
+        case "sum":
+            return _sums(what, noisy[0], reach[0] + rows * STEP)  # rows' numbers are rounded to the grid
+        case "median" | "quantile":
+            return _quantiles(what, noisy[0], reach)
+        case "regression":
+            return _coefficients(what, noisy[0], reach[0])
+    if known:
+        size, off = np.full(what.groups, float(rows)), 0.0
+    else:
+        size, off = noisy[1], reach[1]
+    sizes = np.maximum(size, 1), np.maximum(size - off, 1), np.maximum(size + off, 1)
+    empty = size + off < 1  # of no rows nothing is known
+    return (_means if what.what == "mean" else _variances)(what, noisy[0], reach[0], sizes, empty)
+
+
+def _counts(noisy: Floats, reach: float) -> Ends:
+    wide = reach + np.abs(noisy) * SLACK
+    ends = np.maximum(np.ceil(noisy - wide), 0), np.maximum(np.floor(noisy + wide), 0)
+    return np.clip(np.rint(noisy), *ends), *ends
+
+
+def _sums(what: Statistic, noisy: Floats, reach: float) -> Ends:
+    most = max(map(abs, _bounds(what)))
+    wide = reach * (1 + SLACK) + np.abs(noisy) * SLACK
+    return noisy * most, (noisy - wide) * most, (noisy + wide) * most
+
+
+def _quotients(total: Floats, wide: float, sizes: Sizes) -> tuple[Floats, Floats]:
+    """Return the ends of what sums within `wide` over a number of rows between two may be."""
+    low, high = total - wide, total + wide
+    fewest, most = sizes[1:]
+    slack = STEP + SLACK  # a row's number is rounded to the grid
+    return np.minimum(low / fewest, low / most) - slack, np.maximum(high / fewest, high / most) + slack
+
+
+def _means(what: Statistic, noisy: Floats, wide: float, sizes: Sizes, empty: NDArray[np.bool_]) -> Ends:
+    low, high = _bounds(what)
+    ends = [np.clip(end, -1, 1) for end in _quotients(noisy, wide, sizes)]
+    ends = [np.where(empty, -1.0, ends[0]), np.where(empty, 1.0, ends[1])]
+    found = np.clip(noisy / sizes[0], *ends)
+    return tuple((low + high) / 2 + each * (high - low) / 2 for each in (found, *ends))  # type: ignore[return-value]
+
+
+def _variances(what: Statistic, noisy: Floats, wide: float, sizes: Sizes, empty: NDArray[np.bool_]) -> Ends:
+    """Return variances (of the rows at hand, divided by their number)."""
+    first, second = noisy.reshape(2, -1)
+    below, above = _quotients(first, wide, sizes)
+    mean = np.where(empty, -1, np.clip(below, -1, 1)), np.where(empty, 1, np.clip(above, -1, 1))
+    less, more = (np.clip(end / float(SQUARE) + 0.5, 0, 1) for end in _quotients(second, wide, sizes))
+    square = np.where(empty, 0, less), np.where(empty, 1, more)
+    largest = np.maximum(np.abs(mean[0]), np.abs(mean[1])) ** 2
+    least = np.where((mean[0] <= 0) & (mean[1] >= 0), 0.0, np.minimum(np.abs(mean[0]), np.abs(mean[1])) ** 2)
+    ends = np.maximum(square[0] - largest - SLACK, 0), np.maximum(square[1] - least + SLACK, 0)
+    middle = np.clip(first / sizes[0], -1, 1)
+    found = np.clip(np.clip(second / sizes[0] / float(SQUARE) + 0.5, 0, 1) - middle**2, *ends)
+    low, high = _bounds(what)
+    return tuple(each * ((high - low) / 2) ** 2 for each in (found, *ends))  # type: ignore[return-value]
+
+
+def _quantiles(what: Statistic, noisy: Floats, reach: Sequence[float]) -> Ends:
+    """Return quantiles by how many rows lie below the ends of cells, summed from noisy counts of all levels.
+
+    `reach` has how far the noise of a sum of 0, 1, … counts may be.  With j = ⌊q(n − 1)⌋ the quantile lies
+    between the numbers of rank j and j + 1 (from 0, sorted): it is at least an end below which at most j rows
+    lie, and at most one below which j + 2 do.
+    """
+    low, high = _bounds(what)
+    rank, cells = 0.5 if what.q is None else float(what.q), BRANCHES**LEVELS
+    ends = low + (high - low) * np.arange(cells + 1) / cells
+    terms = _below(np.ones(noisy.size // what.groups)).astype(np.int64)
+    off = np.array([reach[many] for many in range(terms.max() + 1)])[terms]
+    found = []
+    for counts in noisy.reshape(what.groups, -1):
+        below = _below(counts)
+        least = np.maximum.accumulate(np.maximum(below - off, 0))
+        most = np.maximum(np.minimum.accumulate((below + off)[::-1])[::-1], 0)
+        fewest, many = np.ceil(least[-1] - SLACK * cells), np.floor(most[-1] + SLACK * cells)
+        under = np.flatnonzero(most <= np.floor(rank * max(fewest - 1, 0)))
+        over = np.flatnonzero(least >= np.ceil(rank * max(many - 1, 0)) + 1)
+        first = ends[under[-1]] if len(under) and fewest >= 1 else low
+        last = ends[over[0]] if len(over) else high
+        rising = np.maximum.accumulate(np.maximum(below, 0))
+        middle = float(np.interp(rank * rising[-1], rising + np.arange(cells + 1) * 1e-9, ends))
+        slack = (high - low) * SLACK
+        found.append((np.clip(middle, first, last), max(first - slack, low), min(last + slack, high)))
+    middle_, first_, last_ = np.array(found).T
+    return middle_, first_, last_
+
+
+def _below(counts: Floats) -> Floats:
+    """Return how many rows lie below the end of each finest cell, from the counts of all levels."""
+    cells = BRANCHES**LEVELS
+    found, at = np.zeros(cells + 1), 0
+    for level in range(1, LEVELS + 1):
+        here, at = counts[at : at + BRANCHES**level].reshape(-1, BRANCHES), at + BRANCHES**level
+        before = here.cumsum(axis=1) - here  # in a cell of the level above, those before each
+        found[:-1] += np.repeat(before.ravel(), cells // BRANCHES**level)
+        if level == 1:
+            found[-1] = here.sum()
+    return found
+
+
+def _coefficients(what: Statistic, noisy: Floats, wide: float) -> Ends:
+    """Return the least-squares coefficients of the features, then the intercept, in the data's own units.
+
+    With S the noisy moments of (z, 1), s those with the target, and R ≥ the noise entrywise, the exact
+    coefficients w of (S − E)w = s − e are off the noisy ones v by d ≤ |S⁻¹|(R(|v| + d) + r): solved for d
+    where |S⁻¹|R contracts, else no interval is known.  The numbers are of z scaled to [−1, 1].
+    """
+    size = len(what.on) + 2
+    upper = np.zeros((size, size))
+    upper[np.triu_indices(size)] = noisy * size
+    whole = upper + np.triu(upper, 1).T
+    features = [*range(len(what.on)), size - 1]
+    left, right = whole[np.ix_(features, features)], whole[features, size - 2]
+    off = (wide + (abs(noisy).max() + wide) * size * STEP) * size  # rows' numbers are rounded to the grid
+    ridge = RIDGE * max(float(np.trace(left)), 1.0) / len(features)
+    try:
+        inverse = np.linalg.inv(left + ridge * np.eye(len(features)))
+    except np.linalg.LinAlgError:
+        inverse = np.zeros_like(left)
+    found = inverse @ right
+    spread = np.abs(inverse) @ np.full_like(left, off + ridge)
+    bound = np.full(len(features), np.nan)
+    if np.abs(np.linalg.eigvals(spread)).max() < 0.99:
+        excess = np.abs(inverse) @ ((off + ridge) * np.abs(found).sum() + np.full(len(features), off))
+        bound = np.linalg.solve(np.eye(len(features)) - spread, excess) * (1 + 1e-6)
+    return _in_units(what, found, bound)
+
+
+def _in_units(what: Statistic, found: Floats, bound: Floats) -> Ends:
+    """Return coefficients of z_target on z in the units of the columns: those of x, then the intercept."""
+    low, high = _bounds(what)
+    half, middle = (high - low) / 2, (high + low) / 2
+    spans = np.array([(each.bounds[1] - each.bounds[0]) / 2 for each in what.on])
+    middles = np.array([(each.bounds[1] + each.bounds[0]) / 2 for each in what.on])
+    slopes, wide = found[:-1] * half / spans, bound[:-1] * half / spans
+    intercept = middle + half * found[-1] - slopes @ middles
+    wider = half * bound[-1] + wide @ np.abs(middles)
+    every, off = np.append(slopes, intercept), np.append(wide, wider)
+    return every, every - off, every + off
+
+
+def _bounds(what: Statistic) -> tuple[float, float]:
+    if what.column is None:
+        raise ValueError(what.name)
+    return what.column.bounds
+
+
+def table(what: Statistic, ends: Sequence[Sequence[float | None]]) -> list[dict[str, Any]]:
+    """Return a statistic's rows: the values of `by`, of a cell or the name of a coefficient, and numbers."""
+    named: list[dict[str, Any]]
+    if what.what == "regression":
+        named = [{"term": name} for name in (*(each.name for each in what.on), "intercept")]
+    elif what.cells > 1 or what.cell_labels != ("",):
+        cell = "" if what.column is None else what.column.name
+        named = [{**key, cell: label} for key in what.keys for label in what.cell_labels]
+    else:
+        named = [dict(key) for key in what.keys]
+    rows = [
+        {**key, "estimate": value, "low": low, "high": high}
+        for key, value, low, high in zip(named, *ends, strict=True)
+    ]
+    if what.what != "top" or what.k is None:
+        return rows
+    groups = [rows[at : at + what.cells] for at in range(0, len(rows), what.cells)]
+    largest = [sorted(each, key=lambda row: -(row["estimate"] or 0))[: what.k] for each in groups]
+    return [row for each in largest for row in each]

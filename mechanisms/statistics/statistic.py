@@ -1,0 +1,223 @@
+"""One statistic of a study: what it is of which columns, and the group that each row counts in."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import product
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.documents import Place
+from dpaccount.errors import InputError
+from dpaccount.schemas.study import STATISTICS
+from mechanisms.statistics.conditions import condition
+from mechanisms.table.bind_columns import Cells, cells_of, edges_of
+from mechanisms.table.columns import NUMERIC_KINDS, Column
+from mechanisms.table.declaration import Table
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+VALUED: Final = ("sum", "mean", "variance", "median", "quantile")  #: of one column of numbers
+CELLED: Final = ("histogram", "top")  #: of one column's cells
+NAME: Final = re.compile(r"[A-Za-z0-9][\w %+,.()=-]{0,99}")  #: a file is called by it
+MOST_BY: Final = 3  #: columns by which a statistic is grouped
+MOST_GROUPS: Final = 10_000  #: of one statistic, cells of a histogram included
+MOST_FEATURES: Final = 20  #: of a regression
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A `what` of `STATISTICS`, of a `column`, `by` groups, of the rows that meet `where`.
+
+    `bins` are the edges between cells of a histogram of numbers, `q` is a quantile's rank, `k` how many
+    cells a `top` lists, `on` are the features of a regression of `column`.  Of a study's total this statistic
+    gets a `share` relative to the others', or what it needs for 95 % intervals of half-width `accuracy`.
+    Raises `InputError` for what does not go together.
+    """
+
+    name: str
+    what: str
+    column: Column | None = None
+    by: tuple[Column, ...] = ()
+    where: str = ""
+    declared: tuple[Column, ...] = ()  #: the columns that `where` may read
+    bins: tuple[Fraction, ...] = ()
+    q: Fraction | None = None
+    k: int | None = None
+    on: tuple[Column, ...] = ()
+    share: Fraction = Fraction(1)
+    accuracy: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no statistic."""
+        if self.what not in STATISTICS:
+            raise InputError(f"what is {self.what[:40]!r}", f"known: {', '.join(STATISTICS)}")
+        if NAME.fullmatch(self.name) is None:
+            raise InputError(f"a statistic is named {self.name[:40]!r}", f"names match {NAME.pattern}")
+        self._check_columns()
+        self._check_terms()
+        if self.groups * self.cells > MOST_GROUPS:
+            raise InputError(
+                f"{self.name} has {self.groups * self.cells} groups",
+                f"group by columns of fewer values: at most {MOST_GROUPS} groups in all",
+            )
+        _ = self._condition
+
+    def _check_columns(self) -> None:
+        column, what = self.column, self.what
+        if (column is None) != (what == "count"):
+            right = "leave column out" if what == "count" else "name its column"
+            raise InputError(f"{self.name} is a {what}", right)
+        if what in (*VALUED, "regression"):
+            for each in (column, *self.on):
+                if each is None or each.kind not in (*NUMERIC_KINDS, "boolean"):
+                    named = "nothing" if each is None else f"{each.name}, a {each.kind}"
+                    raise InputError(f"{self.name} is a {what} of {named}", "name a number or integer column")
+                if each.bounds[0] == each.bounds[1]:
+                    raise InputError(f"{each.name} has one value only", "give bounds that differ")
+        if len(self.by) > MOST_BY or len({each.name for each in self.by}) < len(self.by):
+            raise InputError(f"{self.name} is by {len(self.by)} columns", f"at most {MOST_BY}, each once")
+
+    def _check_terms(self) -> None:
+        for given, kinds, what in (
+            (bool(self.bins), CELLED, "bins are for a histogram or top"),
+            (self.q is not None, ("quantile",), "q is for a quantile"),
+            (self.k is not None, ("top",), "k is for a top"),
+            (bool(self.on), ("regression",), "on is for a regression"),
+        ):
+            if given and self.what not in kinds:
+                raise InputError(f"{self.name} is a {self.what}", f"{what}: leave it out")
+        if self.what == "quantile" and not (self.q is not None and 0 < self.q < 1):
+            raise InputError(f"{self.name} is a quantile", "give q between 0 and 1, such as q = 0.9")
+        if self.what == "top" and not (self.k is not None and 1 <= self.k <= self.cells):
+            raise InputError(f"{self.name} is a top", f"give k, from 1 to its {self.cells} cells")
+        if self.what == "regression":
+            names = [each.name for each in (*self.on, *([self.column] if self.column else []))]
+            if not 1 <= len(self.on) <= MOST_FEATURES or len(set(names)) < len(names) or self.by:
+                raise InputError(
+                    f"{self.name} is a regression", f"give on, 1 to {MOST_FEATURES} other columns, without by"
+                )
+        if self.share <= 0 or (self.accuracy is not None and self.accuracy <= 0):
+            raise InputError(f"{self.name} has a share or an accuracy of 0 or less", "give a positive one")
+        if self.accuracy is not None and self.what not in ("count", "histogram", "top", "sum", "mean"):
+            raise InputError(
+                f"{self.name} is a {self.what}, whose interval depends on the data", "give a share instead"
+            )
+
+    # ------------------------------------------------------------------ which columns, which groups
+
+    @cached_property
+    def reads(self) -> tuple[str, ...]:
+        """Return the names of the columns that it reads, each once."""
+        columns = (*self.by, *([self.column] if self.column else []), *self.on)
+        return tuple(dict.fromkeys((*(each.name for each in columns), *self._condition[0])))
+
+    @property
+    def _condition(self) -> Any:
+        return condition(self.where, self.declared) if self.where.strip() else ((), None)
+
+    @property
+    def group_cells(self) -> tuple[Cells, ...]:
+        """Return the cells of each column by which it is grouped."""
+        return tuple(_cells_of(each, ()) for each in self.by)
+
+    @cached_property
+    def cell_labels(self) -> tuple[str, ...]:
+        """Return the labels of a histogram's or top's cells, one empty one for every other kind."""
+        return self._cells.labels if self.what in CELLED and self.column is not None else ("",)
+
+    @property
+    def _cells(self) -> Cells:
+        if self.column is None:
+            raise InputError(f"{self.name} has no column", "name one")
+        return _cells_of(self.column, self.bins)
+
+    @property
+    def cells(self) -> int:
+        """Return how many cells each group has: one, but for histograms and tops."""
+        return len(self.cell_labels)
+
+    @cached_property
+    def groups(self) -> int:
+        """Return how many groups there are: 1 without `by`."""
+        return int(np.prod([len(each.labels) for each in self.group_cells], dtype=np.int64))
+
+    @cached_property
+    def keys(self) -> tuple[dict[str, str], ...]:
+        """Return the values of the `by` columns in every group, in the order of groups."""
+        names = [each.name for each in self.by]
+        return tuple(
+            dict(zip(names, labels, strict=True))
+            for labels in product(*(each.labels for each in self.group_cells))
+        )
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether every row counts in one group: their number follows from the table's."""
+        return not self.by and not self.where.strip()
+
+    def group_of(self, codes: Mapping[str, Floats]) -> Integers:
+        """Return the group of each row, −1 for none: rows that miss the condition, or a value of `by`."""
+        size = len(next(iter(codes.values())))
+        found: Integers = np.zeros(size, dtype=np.int64)
+        there = np.ones(size, dtype=bool) if self._condition[1] is None else self._condition[1](codes)
+        for column, cells in zip(self.by, self.group_cells, strict=True):
+            place = cells.place(codes[column.name])
+            there = there & (place >= 0)
+            found = found * len(cells.labels) + np.where(place >= 0, place, 0).astype(np.int64)
+        return np.where(there, found, -1)
+
+    def cell_of(self, codes: Mapping[str, Floats]) -> Integers:
+        """Return the cell of each row among all groups' cells, −1 for none."""
+        group = self.group_of(codes)
+        if self.what not in CELLED or self.column is None:
+            return group
+        cell = self._cells.place(codes[self.column.name])
+        return np.where((group >= 0) & (cell >= 0), group * self.cells + cell, -1).astype(np.int64)
+
+    def scaled(self, column: Column, codes: Mapping[str, Floats]) -> Floats:
+        """Return a column's numbers from −1, its lower bound, to 1, its upper one."""
+        low, high = column.bounds
+        found: Floats = np.clip((codes[column.name] - low) / (high - low) * 2 - 1, -1, 1)
+        return found
+
+
+@lru_cache(maxsize=256)  # not kept in a statistic, which is sent to other processes
+def _cells_of(column: Column, bins: tuple[Fraction, ...]) -> Cells:
+    return cells_of(column, bins or None)
+
+
+def read_statistic(place: Place, table: Table) -> Statistic:
+    """Return the statistic at a ``[[statistic]]`` of a document, on a declared table; raises `InputError`."""
+    names = {field.name for field in fields(Statistic)} - {"name", "what", "declared"}
+    given = place.table(("name", "what"), tuple(sorted(names)))
+    terms: dict[str, Any] = {"name": given["name"].text(), "what": given["what"].text(*STATISTICS)}
+    if "column" in given:
+        terms["column"] = _column(given["column"], table)
+    for key in ("by", "on"):
+        if key in given:
+            terms[key] = tuple(_column(each, table) for each in given[key].items())
+    if "where" in given:
+        terms["where"] = given["where"].text()
+    if "bins" in given:
+        terms["bins"] = edges_of(given["bins"])
+    if "k" in given:
+        terms["k"] = given["k"].integer()
+    terms |= {key: given[key].real() for key in ("q", "share", "accuracy") if key in given}
+    try:
+        read = condition(terms["where"], table.columns)[0] if terms.get("where", "").strip() else ()
+        return Statistic(declared=tuple(map(table.column, read)), **terms)
+    except InputError as error:
+        raise place.placed(error) from None
+
+
+def _column(place: Place, table: Table) -> Column:
+    try:
+        return table.column(place.text())
+    except InputError as error:
+        raise place.placed(error) from None

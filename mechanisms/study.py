@@ -1,0 +1,286 @@
+"""Several statistics of one table, from noisy sums: counts, sums, means, quantiles and more, by groups."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.documents import Place
+from dpaccount.errors import InputError, RuleError, out_of_range
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import (
+    REPLACE_ONE,
+    Theorem,
+    assume_ball,
+    assume_cell,
+    assume_clipped,
+    assume_lipschitz,
+    compose,
+    fine_gaussian,
+    laplace,
+    linear,
+    moved,
+)
+from dpaccount.proof.derivation import point
+from dpaccount.relation import adjacency
+from mechanisms.shared import accuracy, confidence, grid
+from mechanisms.shared.gaussian_noise import distance
+from mechanisms.statistics import calibration
+from mechanisms.statistics.draws import BITS, Draw, cut, draws, totals
+from mechanisms.statistics.estimates import estimate
+from mechanisms.statistics.statistic import Statistic, read_statistic
+from mechanisms.subject import Additive, Domain, Rows, Subject, View, known_relation, shown_to_all
+from mechanisms.table.bind_columns import Promise
+from mechanisms.table.columns import Column
+from mechanisms.table.declaration import Table
+from mechanisms.table.rows import Reading
+from mechanisms.table.user_level import ByPerson, named
+
+MOST_STATISTICS: Final = 200
+RESERVED: Final = ("accuracy", "labels")  #: names of what stands beside a release's numbers
+EXAMPLES: Final = (
+    Statistic("rows", "count", by=(Column("group", "category", values=("a", "b")),)),
+    Statistic("average", "mean", Column("value", "number", Fraction(0), Fraction(10))),
+)
+
+
+@dataclass(frozen=True)
+class Study(Additive):
+    """Release `statistics` of one table, each from sums with noise of its own.
+
+    `scales` has the noise of every draw, in the units of the draw: with `law` ``gaussian`` its standard
+    deviation, with ``laplace`` its scale.  A row is 1 and the codes of the columns that are read, in the
+    order of their names; one that begins with 0 is a row of nothing.  `exact_rows`: whether the number of
+    rows is public, and each is one of these.
+    """
+
+    source: ClassVar[str] = "Dwork et al. 2006; Canonne, Kamath & Steinke 2020; Dong, Roth & Su 2022"
+    status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "statistics"
+
+    statistics: tuple[Statistic, ...] = EXAMPLES
+    scales: tuple[Fraction, ...] = (Fraction(8), Fraction(8))
+    law: str = "gaussian"
+    rows: int = 100
+    relation: str = REPLACE_ONE
+    exact_rows: bool = True
+
+    def __post_init__(self) -> None:
+        """Validate the parameters."""
+        known_relation(self.relation)
+        names = [each.name for each in self.statistics]
+        if not 1 <= len(names) <= MOST_STATISTICS or len(set(names)) < len(names):
+            raise InputError(f"{len(names)} statistics", f"give 1 to {MOST_STATISTICS}, each of its own name")
+        if taken := [name for name in names if name in RESERVED]:
+            raise InputError(f"a statistic is called {taken[0]!r}", f"not {', '.join(RESERVED)}")
+        if self.law not in ("gaussian", "laplace"):
+            raise InputError(f"law is {self.law!r}", "known: gaussian, laplace")
+        if len(self.scales) != len(self.draws) or min(self.scales) <= 0 or self.rows < 1:
+            raise out_of_range(f"one scale > 0 for each of {len(self.draws)} draws, and rows >= 1")
+        if self.law == "laplace":
+            for draw in self.draws:
+                if not draw.cells and draw.interval is None:
+                    raise InputError(
+                        f"{draw.key} has several sums of numbers, which need Gaussian noise",
+                        "give the guarantee a delta > 0",
+                    )
+        for draw, scale in zip(self.draws, self.scales, strict=True):
+            grid.room(2 * self.rows + 64 * scale, self._bits(draw))
+
+    @classmethod
+    def on_table(cls, table: Table, parameters: Place, promise: Promise) -> tuple[Subject, Reading]:
+        """Return the study on a declared table, with the least noise that meets a claim's total."""
+        given = parameters.table(("statistic",))["statistic"]
+        known_relation(promise.relation)
+        statistics = tuple(read_statistic(each, table) for each in given.items())
+        try:
+            subject = planned(statistics, table.rows, table.max_rows, promise)[0]
+        except InputError as error:
+            raise parameters.placed(error) from None
+        columns = named(subject).columns  # type: ignore[attr-defined]  # it is a study
+        default = (0.0, *(column.default for column in columns))
+
+        def encode(codes: Rows) -> Rows:
+            return np.hstack([np.ones((len(codes), 1)), codes])
+
+        return subject, Reading(tuple(column.name for column in columns), encode, default)
+
+    # -------------------------------------------------------------- public constants
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Return the columns that are read, in the order of their names."""
+        every = (
+            c for s in self.statistics for c in (*s.by, *s.on, *s.declared, *[s.column] * bool(s.column))
+        )
+        known = {column.name: column for column in every if column is not None}
+        return tuple(known[name] for name in sorted(known))
+
+    @cached_property
+    def parts(self) -> tuple[tuple[Draw, ...], ...]:
+        """Return the draws of every statistic."""
+        return tuple(draws(each, known=self._known(each)) for each in self.statistics)
+
+    @cached_property
+    def draws(self) -> tuple[Draw, ...]:
+        """Return all draws, in the order of `scales`."""
+        return tuple(draw for part in self.parts for draw in part)
+
+    def _known(self, what: Statistic) -> bool:
+        return self.exact_rows and what.is_whole
+
+    def _bits(self, draw: Draw) -> int:
+        return draw.bits if self.law == "laplace" else BITS
+
+    def domain(self) -> Domain:
+        """Return whether a row is there, then the codes of its cells."""
+        ends = [column.bounds for column in self.columns]
+        low, high = ((first, *(end[k] for end in ends)) for k, first in enumerate((0.0, 1.0)))
+        whole = (True, *(column.kind != "number" for column in self.columns))
+        return Domain(self.rows, low, high, whole, (0.0, *(column.default for column in self.columns)))
+
+    # -------------------------------------------------------------- proof and run
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Compose the draws of all statistics: their μ² (and distances from Gaussian noise), or their ε."""
+        parts = [self._leaf(draw, scale) for draw, scale in zip(self.draws, self.scales, strict=True)]
+        return shown_to_all(compose(*parts) if len(parts) > 1 else parts[0], "study", delta)
+
+    def _leaf(self, draw: Draw, scale: Fraction) -> Theorem:
+        """Return the theorem of one draw: how far a row moves it, and its noise."""
+        step = grid.step(self._bits(draw))
+        if self.law == "laplace":
+            if draw.interval is None:
+                moves = assume_cell(draw.key, self.relation, "movement", draw.cells)
+            else:
+                moves = assume_clipped(draw.key, *draw.interval, self.relation, "movement")
+            return laplace(linear(moves), scale, step, draw.key)
+        if adjacency(self.relation).rows_vary:
+            moves = linear(assume_ball(draw.key, draw.norm, self.relation, "movement"))
+        else:  # wherever two rows stand, replacing one by the other moves the sums by no more than this
+            moves = moved(assume_lipschitz(draw.key, Fraction(0), draw.reach, draw.reach, "movement"), None)
+        far = distance(scale, step, draw.size)
+        return fine_gaussian(moves, scale**2, step, draw.size, far, draw.key)
+
+    def query(self, data: Rows) -> Integers:
+        """Return the exact sums of all draws, one after another, in the units of the noise."""
+        rows = self.domain().clamped(data)
+        rows = rows[rows[:, 0] == 1]
+        codes = {column.name: rows[:, 1 + k] for k, column in enumerate(self.columns)}
+        if not codes:  # a count of all rows reads no column
+            codes = {"": rows[:, 0]}
+        found = [
+            totals(what, draw, codes, self._bits(draw))
+            for what, part in zip(self.statistics, self.parts, strict=True)
+            for draw in part
+        ]
+        whole: Integers = np.concatenate(found)
+        return whole
+
+    def publish(self, totals: Integers, noise: Noise) -> View:
+        """Release the noisy sums, and the estimates that follow from them."""
+        noisy = {
+            draw.key: noise.noisy(draw.key, 0, part) * float(grid.step(self._bits(draw)))
+            for draw, part in zip(self.draws, cut(self.draws, totals), strict=True)
+        }
+        ends = self._ends(noisy, Fraction(19, 20))
+        return View(public={**noisy, **{name: each[0] for name, each in ends.items()}})
+
+    def _ends(self, noisy: dict[str, NDArray[Any]], level: Fraction) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        scales = dict(zip((draw.key for draw in self.draws), self.scales, strict=True))
+        for what, part in zip(self.statistics, self.parts, strict=True):
+            reach = self.reach(what, part, [scales[draw.key] for draw in part], level)
+            sums = [noisy[draw.key] for draw in part]
+            found[what.name] = estimate(what, sums, reach, self.rows, known=self._known(what))
+        return found
+
+    def reach(
+        self, what: Statistic, part: tuple[Draw, ...], scales: list[Fraction], level: Fraction
+    ) -> list[float]:
+        """Return how far the noise of each draw of a statistic may be, for all its numbers at once.
+
+        For a quantile, how far that of sums of 0, 1, … counts may be.
+        """
+        alpha = confidence.missed(level)
+        if what.what in ("median", "quantile"):
+            return calibration.reach_of_sums(self.law, scales[0], self._bits(part[0]), what.groups, alpha)
+        many = sum(draw.size for draw in part)
+        return [
+            calibration.reach_of_one(self.law, scale, self._bits(draw), alpha / many)
+            for draw, scale in zip(part, scales, strict=True)
+        ]
+
+    def report(self, view: View) -> dict[str, object]:
+        """Return the estimates of each statistic."""
+        return {each.name: view.public[each.name].tolist() for each in self.statistics}
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the intervals of each statistic, simultaneous for all its numbers; null: none is known."""
+        ends = self._ends({draw.key: view.public[draw.key] for draw in self.draws}, level)
+        of = {each.name: f"the {each.what} of clipped numbers without noise" for each in self.statistics}
+        return {
+            name: accuracy.interval(_known(low), _known(high), level, of[name])
+            for name, (_, low, high) in ends.items()
+        }
+
+
+def planned_for(
+    study: Study, table: Table | None, relation: str, epsilon: Fraction, delta: Fraction
+) -> tuple[tuple[calibration.Asked, float], ...]:
+    """Return each statistic of a study that was planned on a table, with its amount of the total."""
+    if table is None:
+        raise InputError("a study reads a declared table", "declare [data.columns]")
+    return planned(study.statistics, table.rows, table.max_rows, Promise(relation, epsilon, delta))[1]
+
+
+@lru_cache(maxsize=64)  # a command makes its subject several times
+def planned(
+    statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise
+) -> tuple[Subject, tuple[tuple[calibration.Asked, float], ...]]:
+    """Return the study with the least noise that meets a promise, and each statistic with its amount.
+
+    There are `rows` units, of each of which `max_rows` rows count.  Raises `InputError` where no noise does.
+    """
+    relation, law = promise.relation, "gaussian" if promise.delta > 0 else "laplace"
+    vary = adjacency(relation).rows_vary
+    exact = max_rows == 1 and not vary
+
+    def made(scales: calibration.Scales) -> Subject:
+        study = Study(statistics, scales, law, rows * max_rows, relation, exact)
+        return study if max_rows == 1 else ByPerson(study, rows, max_rows, relation)
+
+    def proved(scales: calibration.Scales) -> bool:
+        try:
+            return point(made(scales).proof(promise.delta))[0] <= promise.epsilon
+        except RuleError:
+            return False
+
+    asked = []
+    for what in statistics:
+        known = exact and what.is_whole
+        part = draws(what, known=known)
+        moves = tuple(_moved_by(draw, law, vary=vary) * max_rows for draw in part)
+        asked.append(calibration.Asked(what, part, moves, law, rows * max_rows, known))
+    total = calibration.total_amount(promise.epsilon, promise.delta)
+    scales, amounts = calibration.least_scales(asked, total, proved)
+    return made(scales), tuple(zip(asked, amounts, strict=True))
+
+
+def _moved_by(draw: Draw, law: str, *, vary: bool) -> Fraction:
+    """Return how far one row moves a draw: in ℓ2 for Gaussian noise, in ℓ1 for Laplace noise."""
+    if law == "gaussian":
+        return draw.norm if vary else draw.reach
+    if draw.interval is None:
+        return Fraction(draw.cells * (1 if vary else 2))
+    low, high = draw.interval
+    return max(abs(low), abs(high)) if vary else high - low
+
+
+def _known(ends: NDArray[np.float64]) -> NDArray[Any]:
+    """Return ends of intervals, None for those that are not known."""
+    return np.array([None if np.isnan(end) else float(end) for end in ends], dtype=object)
