@@ -90,6 +90,7 @@ __all__ = [
     "Relation",
     "SampledWithoutReplacement",
     "Sequence",
+    "Study",
     "Tree",
     "Zcdp",
     "audit",
@@ -115,6 +116,7 @@ _HOMES = {
     "read_events": "dpaccount.plan.plan_file",
     # these stand above all else, which imports nothing of them: they are found by name when asked for
     **dict.fromkeys(("audit", "certify", "check", "release_file"), "audits.api.functions"),
+    "Study": "audits.api.studies",
     **dict.fromkeys(("Private", "release"), "mechanisms.subject.private"),
 }
 
