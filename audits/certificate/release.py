@@ -185,14 +185,14 @@ def _made_before(due: Release, ledger: Ledger, number: int, state: RunState) -> 
     if state.drawing:
         raise RunningError(f"another run of {name} is drawing now; ask again when it has kept its release")
     if state.kept is None:
-        raise LedgerError(f"a run of {name} drew its noise and was lost; --again makes a new, charged one")
+        raise LedgerError(f"a run of {name} drew its noise and was lost; --new-release charges a new one")
     entry, head = ledger.charged(due.numbered(number))
     body = dict(state.kept)
     wrong = _wrong(due, body, due.named_data(body.pop(OPENING, "")), entry, head)
     if wrong is not None:
         raise LedgerError(
             f"the release of {name} that the ledger kept is not printed: {wrong}; see what"
-            " `dpaccount ledger verify` says, and --again makes a new, charged one"
+            " `dpaccount ledger verify` says, and --new-release makes a new, charged one"
         )
     return body
 

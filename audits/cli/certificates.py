@@ -19,6 +19,7 @@ from audits.cli.options import (
     Name,
     Url,
     Whole,
+    day,
     one_of,
     reporting,
     say,
@@ -268,22 +269,17 @@ def check(
         Let the checker that was extracted from the Coq proofs follow every step, too (`make formal` builds
         it); a bare derivation needs no --derivation then.  Says which rules are proved by machine.
     """
-    from datetime import date
-
     from audits.reports.verified import followed, is_derivation
     from dpaccount import checker
 
-    try:
-        day = None if valid_on is None else date.fromisoformat(valid_on)
-    except ValueError:
-        raise InputError(f"--valid-on is {valid_on}", "write a date as YYYY-MM-DD") from None
+    today = day(valid_on, "--valid-on")
     if derivation and key is not None:
         raise InputError("a bare derivation is not signed", "leave --key or --derivation out")
     raw, verdict = read_bytes(certificate), None
     derivation = derivation or (verified and is_derivation(raw))
     signature = None if derivation else "not looked at"
     try:
-        verdict, said = checker.judged(raw, day, derivation=derivation)
+        verdict, said = checker.judged(raw, today, derivation=derivation)
     except checker.Unreadable as why:
         raise InputError(f"{checker.plain(str(certificate))}: {why}", "give a certificate") from None
     except checker.Rejected as why:

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -62,6 +63,16 @@ def number(text: str | None, option: str) -> Fraction | None:
 def numbers(options: object, *names: str) -> dict[str, Fraction | None]:
     """Return the exact numbers that several options give, by name."""
     return {name: number(getattr(options, name), f"--{name}") for name in names}
+
+
+def day(text: str | None, option: str) -> date | None:
+    """Return the day that an option gives as YYYY-MM-DD; raises `InputError` naming the option."""
+    try:
+        return None if text is None else date.fromisoformat(text)
+    except ValueError:
+        raise InputError(
+            f"{option} is {text[:40] if text else text!r}", "write a date as YYYY-MM-DD"
+        ) from None
 
 
 def required(text: str | None, option: str) -> Fraction:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import File, Flag, Json, LedgerUrl, Url, lines, one_of, say, show
+from audits.cli.options import File, Flag, Json, LedgerUrl, Name, Text, Url, day, one_of, say, show
 from dpaccount.documents import atomically
 from dpaccount.errors import InputError
 
@@ -84,25 +84,43 @@ def show_ledger(url: LedgerUrl, *, json_: Json = False) -> int:
 
     Example: `dpaccount ledger show sqlite:///team.db`
     """
+    from audits.reports.of_ledger import shown
     from dpaccount.ledger import answers
 
-    show(answers.show(url), json_, lines)
+    show(answers.show(url), json_, shown)
     return 0
 
 
-def ledger_log(url: LedgerUrl, *, csv: Flag = False, json_: Json = False) -> int:
+def ledger_log(
+    url: LedgerUrl,
+    *,
+    since: Text | None = None,
+    until: Text | None = None,
+    by: Text | None = None,
+    scope: Name | None = None,
+    csv: Flag = False,
+    json_: Json = False,
+) -> int:
     """Print every entry: what it is, who charged it and why, what it spends, why it was refused.
 
-    Example: `dpaccount ledger log sqlite:///team.db --csv`
+    Example: `dpaccount ledger log sqlite:///team.db --since 2026-01-01 --by alice --csv`
 
     Parameters
     ----------
+    since
+        Only entries from this day on (UTC), YYYY-MM-DD.
+    until
+        Only entries up to this day.
+    by
+        Only what this person, team or program did.
+    scope
+        Only what was charged to this scope, or below it.
     csv
         Print a table with commas.
     """
     from dpaccount.ledger import answers
 
-    entries = answers.log(url)
+    entries = answers.log(url, answers.Chosen(day(since, "--since"), day(until, "--until"), by, scope))
     if csv and not json_:
         sys.stdout.write(answers.table(entries))
     else:

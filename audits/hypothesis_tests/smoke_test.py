@@ -40,7 +40,11 @@ def check_size(subject: Subject) -> None:
     except (Exception, SystemExit) as error:
         raise InputError(f"the subject's domain raises {type(error).__name__}: {error}", "mend it") from None
     if domain.rows * len(domain.low) > MAX_DATASET_NUMBERS:
-        raise InputError(f"{domain.rows} rows of {len(domain.low)} numbers are too many to test", "use fewer")
+        most = MAX_DATASET_NUMBERS // len(domain.low)
+        raise InputError(
+            f"{domain.rows} units of {len(domain.low)} numbers are too many to test",
+            f"units times numbers are at most {MAX_DATASET_NUMBERS}: here at most {most} units",
+        )
 
 
 def of_few_rows(subject: Subject, delta: Fraction) -> Subject:

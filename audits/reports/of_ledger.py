@@ -2,16 +2,22 @@
 
 import csv
 import io
+import math
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 from audits.reports import page
+from audits.reports.grid import grid
 from audits.reports.sections import Block, Section
 from audits.reports.standards import SILENT
+from dpaccount.checker import plain
+from dpaccount.exact import to_digits
 from dpaccount.ledger.answers import room
 
 Report = dict[str, Any]
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  #: how a cell begins that a spreadsheet would compute
+BAR = 10  #: characters that stand for a whole cap
 CSV_COLUMNS = ("table", "row", "name", "value")
 
 
@@ -23,6 +29,40 @@ def verdict(report: Report) -> str:
 def html(report: Report, name: str) -> str:
     """Return the page; it looks as those of certificates do, and has no scripts either."""
     return page.of_sections(verdict(report), f"ledger {name}", sections(report))
+
+
+def shown(found: Report) -> str:
+    """Return the result of `Ledger.show` for a terminal: a row for each scope, the whole ledger first."""
+    budget = found["budget"]
+    whole = {**found, "scope": "(all)", "cap": budget}
+    rows = [_scope_row(each) for each in (whole, *found["scopes"])]
+    head = ["scope", "cap", "spent", "left", "", "most-exposed unit"]
+    about = f"{budget['unit']}, under {budget['relation']}, added up in {budget['measure']}"
+    counted = f"{found['entries']} charges, {found['refused']} refused, {found['resets']} resets"
+    return f"{plain(about)}\n{grid(head, rows)}\n{found['explained']}\n{counted}; head {found['head']}"
+
+
+def _scope_row(each: Report) -> list[str]:
+    cap, unit = each["cap"], each["worst_unit"]
+    spent, left = _ends(each["spent"], up=True), _ends(each["remaining"], up=False)
+    limit = f"ε {cap['epsilon']}" + (f", δ {cap['delta']}" if cap.get("delta") not in (None, "0") else "")
+    share = float(each["spent"]["epsilon"]["upper"]) / max(float(Fraction(cap["epsilon"])), 1e-300)
+    full = min(math.ceil(share * BAR), BAR) if share > 0 else 0
+    return [
+        each["scope"],
+        limit,
+        spent,
+        left,
+        "█" * full + "░" * (BAR - full),
+        "all" if unit is None else str(unit),
+    ]
+
+
+def _ends(amounts: Report, *, up: bool) -> str:
+    """Return ε and δ to four digits: of what is spent rounded up, of what is left rounded down."""
+    epsilon = amounts["epsilon"]["upper" if up else "lower"]
+    parts = [("ε", epsilon), *([("δ", amounts["delta"])] if "delta" in amounts else [])]
+    return ", ".join(f"{name} {to_digits(value, up=up, digits=4)}" for name, value in parts)
 
 
 def table(report: Report) -> str:
@@ -124,6 +164,8 @@ def sections(report: Report) -> list[Section]:
         Section("Rounds: drawn and returned", "marks", _rows(report["marks"])),
         Section("Nodes that were drawn", "nodes", _rows(report["nodes"])),
         Section("Spending over time", "spending", _spending(report["spending"])),
+        Section("Accepted charges by month, scope, person and purpose", "teams", _teams(report["teams"])),
+        Section("Accepted charges", "charged", _rows(report["charged"])),
         Section("Refused charges", "refused", _rows(report["refused"])),
         Section("Resets", "resets", _rows(report["resets"])),
         Section("What may have been lost", "forfeits", _rows(report["forfeits"])),
@@ -173,6 +215,14 @@ def _sums(report: Report) -> Block:
 def _spending(found: Report) -> tuple[Block, ...]:
     rows = [{**row, "spent": _inline(row["spent"])} for row in found["rows"]]
     of = f"“spent” is what unit {found['of_unit']} had spent over its life at the end of the day, or month."
+    return Block("text", (of,)), *_rows({"rows": rows})
+
+
+def _teams(found: Report) -> tuple[Block, ...]:
+    rows = [{**row, "spent": _inline(row["spent"])} for row in found["rows"]]
+    of = (
+        f"“spent” is what these charges cost unit {found['of_unit']}; a returned reservation is not deducted."
+    )
     return Block("text", (of,)), *_rows({"rows": rows})
 
 

@@ -1,14 +1,13 @@
 """Studies as tables of text for a terminal: their plans, and what they released."""
 
-import io
 import math
 from typing import Any
 
 from audits.certificate.summary import summary
+from audits.reports.grid import grid, short
 from dpaccount.checker import plain
 from dpaccount.schemas.study import StudyPlan, StudyRelease
 
-WIDTH = 100  #: columns of a terminal that a table may take
 MOST_SHOWN = 40  #: rows of a statistic on a terminal; its file has them all
 
 
@@ -50,27 +49,3 @@ def numbers(row: dict[str, Any]) -> list[str]:
     place = 0 if half <= 0 else 1 - math.floor(math.log10(half))
     ends = math.floor(low * 10.0**place) / 10.0**place, math.ceil(high * 10.0**place) / 10.0**place
     return [short(row["estimate"], half), f"{short(ends[0], half)} … {short(ends[1], half)}"]
-
-
-def short(value: float, noise: float) -> str:
-    """Return a number to two digits of its noise."""
-    if not value or not noise:
-        return f"{value:g}"
-    place = 1 - math.floor(math.log10(abs(noise)))
-    return f"{round(value, place):.{max(place, 0)}f}"
-
-
-def grid(head: list[str], rows: list[list[str]]) -> str:
-    """Return rows of text under a head, aligned; control characters in cells are escaped."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    drawn = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in head:
-        drawn.add_column(plain(name), overflow="fold")
-    for row in rows:
-        drawn.add_row(*map(plain, row))
-    out = io.StringIO()
-    Console(file=out, width=WIDTH, highlight=False, markup=False, no_color=True).print(drawn)
-    return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").split("\n"))

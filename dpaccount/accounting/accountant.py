@@ -75,10 +75,27 @@ class PlanCost(Enclosure):
         return self.accountant.plot(kind, axes)
 
 
+def _counted(events: Event | Iterable[Event], relation: Relation | str | None) -> Plan:
+    """Return the plan of events under a relation, or under the one in which they have a meaning."""
+    given = events if isinstance(events, Event) else list(events)
+    if relation is not None:
+        return Plan(relation, given)
+    try:
+        return Plan(Relation.REPLACE_ONE, given)
+    except InputError:
+        try:
+            return Plan(Relation.ADD_REMOVE, given)
+        except InputError:
+            pass  # they have no common relation: the first reason says more
+        raise
+
+
 class Accountant:
     """The cost of a plan under groups of `group` units (1: single units).
 
-    Events alone, one or several, are a plan under `relation`; a `Plan` has its own.
+    Events alone, one or several, are a plan under `relation`; a `Plan` has its own.  Without one they are
+    counted under replace-one or, where they have a meaning under that alone, as Poisson samples do, under
+    add-remove.
 
     >>> from dpaccount.plan.events import Gaussian
     >>> Accountant(Gaussian(sigma=4, count=10)).epsilon(1e-5)
@@ -90,13 +107,13 @@ class Accountant:
         plan: Plan | Event | Iterable[Event],
         group: int = 1,
         *,
-        relation: Relation | str = Relation.REPLACE_ONE,
+        relation: Relation | str | None = None,
     ) -> None:
         if type(group) is not int or group < 1:
             raise InputError(
                 f"a group of {group!r} is out of range", "it must be a whole number of at least 1"
             )
-        self.plan = plan if isinstance(plan, Plan) else Plan(relation, plan)
+        self.plan = plan if isinstance(plan, Plan) else _counted(plan, relation)
         self.group = group
 
     def __repr__(self) -> str:

@@ -42,10 +42,13 @@ from dpaccount.ledger.stores.store import Store
 
 SCHEMA: Final = "dpaccount/ledger-report/1"
 MOST: Final = 200  #: items in a list
+TEAMS: Final = 1000  #: groups of charges by month, scope, who charged and purpose; others have no purpose
 REPLAYED: Final = 200_000  #: entries up to which balances are recomputed by default
-LISTS: Final = ("refused", "resets", "forfeits", "nodes", "marks")
+LISTS: Final = ("charged", "refused", "resets", "forfeits", "nodes", "marks")
 COUNTED: Final = ("charges", "refused", "drawn", "returned")  #: counted for each day
 Report = dict[str, Any]
+Team = tuple[str, str | None, str | None, str | None]
+TEAM: Final = ("month", "scope", "by", "purpose")  #: by which accepted charges are added up
 
 
 def report(url: str, *, replay: bool | None = None) -> Report:
@@ -164,6 +167,7 @@ class Pass:
     bad: int | None = None
     days: dict[str, Report] = field(default_factory=dict)
     reserved: dict[int, Report] = field(default_factory=dict)
+    teams: dict[Team, tuple[int, Amounts]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Start with empty lists and sums."""
@@ -202,14 +206,22 @@ class Pass:
         lists = {
             name: {"rows": list(items), "all": self._counts[name]} for name, items in self._lists.items()
         }
-        return {"spending": {"of_unit": self.worst, "rows": spending}, **lists}
+        teams = [
+            {**dict(zip(TEAM, key, strict=True)), "charges": many, "spent": _named(self.budget, spent)}
+            for key, (many, spent) in sorted(self.teams.items(), key=lambda item: str(item[0]))
+        ]
+        spent_by = {"of_unit": self.worst, "rows": teams}
+        return {"spending": {"of_unit": self.worst, "rows": spending}, "teams": spent_by, **lists}
 
     def _gather(self, entry: Entry, facts: Report) -> None:
         day = str(facts.get("time", ""))[:10]
         line = self.days.setdefault(day, {**dict.fromkeys(COUNTED, 0), "spent": None})
         if entry.kind == CHARGE:
             line["charges"] += 1
-            self._spend(at_written(read_body(CHARGE, entry.body).steps, self.worst))
+            cost = at_written(read_body(CHARGE, entry.body).steps, self.worst)
+            self._spend(cost)
+            self._note("charged", entry, facts, ("purpose", "by", "scope", "key"))
+            self._of_team(facts, zero(self.budget.width) if cost is None else _amounts(cost))
         elif entry.kind in (RESERVATION, ROUNDS, RETURN):
             self._of_reservation(entry, facts, line)
         elif entry.kind == REFUSAL:
@@ -238,8 +250,12 @@ class Pass:
                 "parts": total,
                 "returned": 0,
             }
+            whole = zero(self.budget.width)
             for steps in changes.cost_of(parts, [(1, total)]):
-                self._sum = plus(self._sum, at_unit(steps, self.worst, self.budget.width))
+                whole = plus(whole, at_unit(steps, self.worst, self.budget.width))
+            self._sum = plus(self._sum, whole)
+            self._note("charged", entry, facts, ("purpose", "by", "scope", "key"))
+            self._of_team(facts, whole)
             return
         taken: PartsBody = read_body(entry.kind, entry.body)
         number, which = taken.reservation, intervals.read(taken.parts)
@@ -252,6 +268,16 @@ class Pass:
             for steps in changes.cost_of(self._costs[number], which):
                 back = at_unit(steps, self.worst, self.budget.width)
                 self._sum = tuple(map(Fraction.__sub__, self._sum, back))
+
+    def _of_team(self, facts: Report, cost: Amounts) -> None:
+        """Add a charge to those of its month, scope, person and purpose, at the worst unit."""
+        month = str(facts.get("time", ""))[:7]
+        scope, by, purpose = (facts.get(name) for name in TEAM[1:])
+        team = month, scope, by, purpose
+        if team not in self.teams and len(self.teams) >= TEAMS:
+            team = month, scope, None, None
+        many, spent = self.teams.get(team, (0, zero(self.budget.width)))
+        self.teams[team] = many + 1, plus(spent, cost)
 
     def _of_drawing(self, entry: Entry, facts: Report, line: Report) -> None:
         """Count a draw; for a charge in parts, also list the drawn node."""

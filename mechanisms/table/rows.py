@@ -52,11 +52,11 @@ def read_rows(path: Path, table: Table, reading: Reading, relation: str) -> Floa
 
 def check_number(path: Path, table: Table, found: int, relation: str) -> None:
     """Refuse another number of units than is declared; where it varies, more than there may be."""
-    what = "rows" if table.identity is None else f"different {table.identity}"
+    what = "rows" if table.identity is None else f"distinct values of {table.identity!r}"
     if not kind_of(relation).rows_vary and found != table.rows:
-        raise InputError(f"{found} {what}", f"the public number is rows = {table.rows}", path)
+        raise InputError(f"found {found} {what}", f"the claim declares {table.rows}", path)
     if found > table.rows:
-        raise InputError(f"more {what} than rows = {table.rows}, the most there may be", "raise it", path)
+        raise InputError(f"more {what} than the claim's limit of {table.rows}", "raise the limit", path)
 
 
 def _encoded(batch: Batch, table: Table, reading: Reading) -> Floats:

@@ -69,12 +69,12 @@ def table_hazards(claim: dict[str, Any], data: dict[str, Any]) -> list[str]:
     """Return what a claim on a table must say of what is public in it."""
     if "columns" not in data:
         return []
-    units = f"different {data['id']}" if "id" in data else "rows"
+    units = f"distinct values of {data['id']}" if "id" in data else "rows"
     if claim["guarantee"]["relation"] == ADDED:
         about = f"That the table has at most {data['rows']} {units} is assumed, and public."
     else:
-        whose = f" Which {data['id']} are in it is public too." if "id" in data else ""
-        about = f"The number of {units} of the table is public, and so is their order.{whose}"
+        whose = f" Which values of {data['id']} are in it is public too." if "id" in data else ""
+        about = f"The number of {units} in the table is public, and so is their order.{whose}"
     return [about, *_counted(data["columns"])]
 
 

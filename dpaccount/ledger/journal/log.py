@@ -4,6 +4,8 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from typing import Any, Final
 
@@ -41,8 +43,29 @@ COLUMNS: Final = (
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  #: first characters of cells that a spreadsheet evaluates
 
 
-def log(url: str) -> list[Line]:
-    """Return a line for every entry: its kind, who charged it and why, the amounts, why it was refused.
+@dataclass(frozen=True)
+class Chosen:
+    """Which entries a log has: from `since` to `until`, two days, `by` somebody, in or below a `scope`."""
+
+    since: date | None = None
+    until: date | None = None
+    by: str | None = None
+    scope: str | None = None
+
+    def has(self, line: Line) -> bool:
+        """Return whether a line is one of these; one without a time or a name is not, where that is asked."""
+        day = str(line["time"] or "")[:10]
+        late = self.since is None or day >= self.since.isoformat()
+        early = self.until is None or (day != "" and day <= self.until.isoformat())
+        inside = self.scope is None or f"{line['scope'] or ''}/".startswith(f"{self.scope}/")
+        return late and early and inside and (self.by is None or line["by"] == self.by)
+
+
+EVERY = Chosen()
+
+
+def log(url: str, chosen: Chosen = EVERY) -> list[Line]:
+    """Return a line for every chosen entry: its kind, who charged it and why, amounts, why it was refused.
 
     ``spends`` has the amounts of a charge at its worst unit, rounded up; ``first`` and ``last`` are
     the units that it covers (null: all).  Raises `LedgerError` if the chain is broken.
@@ -52,7 +75,8 @@ def log(url: str) -> list[Line]:
         with store.reading() as rows:
             check_linked(rows, 0)
             budget = budget_of(first_entry(rows))
-            return [_line(entry, budget) for entry in rows.entries()]
+            lines = (_line(entry, budget) for entry in rows.entries())
+            return [line for line in lines if chosen.has(line)]
     finally:
         store.close()
 
@@ -77,7 +101,7 @@ def _words(line: Line) -> Iterator[str]:
     yield f"{line['entry']:>6} {line['time'] or '':25} {line['kind']:8}"
     if line["spends"]:
         yield " ".join(f"{name} {_rounded_up(amount)}" for name, amount in line["spends"].items())
-        yield "of everybody" if line["first"] is None else f"of {line['first']} to {line['last']}"
+        yield "of all units" if line["first"] is None else f"of {line['first']} to {line['last']}"
     for name in ("scope", "cohort", "parts", "purpose", "by", "role", "key", "about", "reason"):
         if line[name] is not None:
             yield f"{name} {line[name]}"

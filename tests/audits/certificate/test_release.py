@@ -706,7 +706,7 @@ def test_a_lost_run_is_not_made_again_by_itself(tmp_path, monkeypatch):
         patch.setattr(Ledger, "keep_release", lambda *_: (_ for _ in ()).throw(LedgerError("no room")))
         with pytest.raises(LedgerError, match="no room"):
             run(claim)
-    with pytest.raises(LedgerError, match="was lost; --again"):
+    with pytest.raises(LedgerError, match="was lost; --new-release"):
         run(claim)
     assert charges(tmp_path) == 1
     assert run(claim, again=True).certificate["release"]

@@ -285,13 +285,16 @@ def refused(claim, match):
 def test_refusals_rest_on_public_facts(tmp_path):
     table(tmp_path)
     refused(
-        claim_on(tmp_path, "histogram", 'column = "city"', rows=63), "64 rows; the public number is rows = 63"
+        claim_on(tmp_path, "histogram", 'column = "city"', rows=63), "found 64 rows; the claim declares 63"
     )
     refused(
         claim_on(tmp_path, "histogram", 'column = "city"', rows=63, relation="add-remove"), "more rows than"
     )
     about = 'id = "who"\nmax_rows = 2\n'
-    refused(claim_on(tmp_path, "histogram", 'column = "city"', rows=31, about=about), "32 different who")
+    refused(
+        claim_on(tmp_path, "histogram", 'column = "city"', rows=31, about=about),
+        "32 distinct values of 'who'",
+    )
     refused(claim_on(tmp_path, "histogram", 'column = "city"', about='id = "whose"'), "no column whose")
     unread = claim_on(tmp_path, "histogram", 'column = "city"')
     unread.write_text(

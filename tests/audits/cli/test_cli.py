@@ -352,7 +352,7 @@ def test_a_bad_data_file_charges_and_writes_nothing(dpaccount, real):
     file = real.parent / "insurance_trial.csv"
     lines = file.read_text().splitlines(keepends=True)
     damaged = {
-        "the public number is rows = 5630": lines[:-1],
+        "the claim declares 5630": lines[:-1],
         "no column md_visits": [lines[0].replace("md_visits", "visits"), *lines[1:]],
     }
     for said, text in damaged.items():

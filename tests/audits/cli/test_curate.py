@@ -239,7 +239,7 @@ def test_the_published_curator_is_listed_and_certifies_nothing(tmp_path, capsys,
 @pytest.mark.slow
 def test_a_table_of_another_size_is_refused(tmp_path, certified):
     table(tmp_path, rows=9), (url := ledger(tmp_path))
-    with pytest.raises(InputError, match="9 rows; the public number is rows = 8"):
+    with pytest.raises(InputError, match="found 9 rows; the claim declares 8"):
         hand_out(tmp_path, certified, url=url)
     assert not list(tmp_path.glob("out*"))
 

@@ -211,3 +211,62 @@ def test_a_series_of_many_days_is_by_months():
     months = review._shorter(days)
     assert len(months) == 480
     assert months["2039-12"] == {"charges": 3, "refused": 1, "drawn": 0, "returned": 0, "spent": (40, 0)}
+
+
+def test_accepted_charges_are_listed_and_added_up_by_team_and_purpose(url, capsys):
+    found = review.report(url)
+    assert [row["purpose"] for row in found["charged"]["rows"]] == ["=cmd()", "stream", "more"]
+    assert found["charged"]["all"] == sum(row["charges"] for row in found["teams"]["rows"]) == 3
+    by_purpose = {row["purpose"]: row for row in found["teams"]["rows"]}
+    assert (by_purpose["=cmd()"]["scope"], by_purpose["=cmd()"]["by"]) == ("team", "ada")
+    spent = {purpose: row["spent"]["epsilon"] for purpose, row in by_purpose.items()}
+    assert spent == {"=cmd()": 0.25, "stream": 0.25, "more": 0.25}
+    [day] = found["spending"]["rows"]  # nothing was returned: all teams together spent what the unit did
+    assert sum(spent.values()) == day["spent"]["epsilon"]
+    assert run(["ledger", "report", url]) == 0
+    assert "Accepted charges by month" in capsys.readouterr().out
+
+
+def test_too_many_purposes_are_added_up_without_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(review, "TEAMS", 2)
+    url = f"sqlite:///{tmp_path}/many.db"
+    init(url, epsilon=1, delta=0, unit="day", relation="replace-one", measure="pure")
+    with Ledger.open(url) as ledger:
+        for n in range(5):
+            ledger.charge_plan(plan("1/10"), f"purpose {n}", by="ada")
+    rows = review.report(url)["teams"]["rows"]
+    assert sorted((str(row["purpose"]), row["charges"]) for row in rows) == [
+        ("None", 3),
+        ("purpose 0", 1),
+        ("purpose 1", 1),
+    ]
+    assert sum(row["spent"]["epsilon"] for row in rows) == pytest.approx(0.5)
+
+
+def test_a_log_has_the_chosen_entries_alone(url, capsys):
+    everything = logged(capsys, url)
+    today = next(line["time"][:10] for line in everything if line["kind"] == "charge")
+    assert logged(capsys, url, "--since", today, "--until", today) == [e for e in everything if e["time"]]
+    assert logged(capsys, url, "--since", "2100-01-01") == []
+    assert logged(capsys, url, "--until", "2000-01-01") == []
+    assert [line["purpose"] for line in logged(capsys, url, "--by", "ada")] == ["=cmd()"]
+    assert {line["scope"] for line in logged(capsys, url, "--scope", "team")} == {"team"}
+    assert logged(capsys, url, "--scope", "tea") == []
+    assert run(["ledger", "log", url, "--since", "yesterday"]) == 2
+    assert "--since is yesterday; write a date as YYYY-MM-DD" in capsys.readouterr().err
+
+
+def logged(capsys, url, *options):
+    assert run(["ledger", "log", url, *options, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_what_is_shown_is_a_row_for_each_scope(url, capsys):
+    assert run(["ledger", "show", url]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    whole, team = (
+        next(line for line in lines if line.strip().startswith(name)) for name in ("(all)", "team")
+    )
+    assert whole.split()[:7] == ["(all)", "ε", "1", "ε", "0.75", "ε", "0.25"]
+    assert team.split()[:7] == ["team", "ε", "0.5", "ε", "0.5", "ε", "0"]
+    assert ("█" * 8 + "░" * 2 in whole, "█" * 10 in team) == (True, True)

@@ -168,7 +168,7 @@ def test_a_killed_part_is_one_line(tmp_path, monkeypatch):
 
 def test_a_wrong_number_of_persons_is_refused_for_the_whole(tmp_path):
     table(tmp_path)
-    with pytest.raises(InputError, match="more different who than rows = 31"):
+    with pytest.raises(InputError, match="more distinct values of 'who' than the claim's limit of 31"):
         asked(claimed(tmp_path, rows=31), TableWork(2, 5))
 
 

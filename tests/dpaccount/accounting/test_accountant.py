@@ -8,7 +8,15 @@ import pytest
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
-from dpaccount.plan.events import Gaussian, Laplace, Plan, Pure, Relation
+from dpaccount.plan.events import (
+    Gaussian,
+    Laplace,
+    Plan,
+    PoissonSubsampled,
+    Pure,
+    RandomizedResponse,
+    Relation,
+)
 
 
 def replaced(*events):
@@ -60,3 +68,13 @@ def test_ranges():
 def test_a_group_is_a_whole_number(group):
     with pytest.raises(InputError, match="a group of"):
         Accountant(Gaussian(sigma=1), group)
+
+
+def test_events_alone_are_counted_under_the_relation_that_they_have():
+    sampled = PoissonSubsampled(rate="0.01", of=Gaussian(sigma=1), count=10)
+    assert Accountant(sampled).plan.relation == Relation.ADD_REMOVE
+    assert Accountant([Gaussian(sigma=1)]).plan.relation == Relation.REPLACE_ONE
+    with pytest.raises(InputError, match="replace-one"):
+        Accountant([sampled, RandomizedResponse(epsilon=1)])
+    with pytest.raises(InputError, match="poisson_subsampled"):
+        Accountant(sampled, relation="replace-one")

@@ -1,0 +1,32 @@
+"""Aligned tables and short numbers for a terminal."""
+
+import io
+import math
+
+from dpaccount.checker import plain
+
+WIDTH = 100  #: columns of a terminal that a table may take
+
+
+def short(value: float, noise: float) -> str:
+    """Return a number to two digits of its noise."""
+    if not value or not noise:
+        return f"{value:g}"
+    place = 1 - math.floor(math.log10(abs(noise)))
+    return f"{round(value, place):.{max(place, 0)}f}"
+
+
+def grid(head: list[str], rows: list[list[str]]) -> str:
+    """Return rows of text under a head, aligned; control characters in cells are escaped."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    drawn = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in head:
+        drawn.add_column(plain(name), overflow="fold")
+    for row in rows:
+        drawn.add_row(*map(plain, row))
+    out = io.StringIO()
+    Console(file=out, width=WIDTH, highlight=False, markup=False, no_color=True).print(drawn)
+    return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").split("\n"))
