@@ -42,6 +42,12 @@ def claim(tmp_path, text=None, *, use="laplace-sum", epsilon="0.5", delta="0", *
     return path
 
 
+def last_error(result):
+    """Return the error of a command that has said something before, such as what it will charge."""
+    code, out, err = result
+    return is_error((code, out, err.splitlines()[-1]))
+
+
 def is_error(result):
     code, out, err = result
     lines = [line for line in err.splitlines() if not line.startswith("runs code from")]
@@ -315,19 +321,51 @@ def entries(dpaccount, path):
     ]
 
 
+def kept():
+    """Return the certificate that a release has written."""
+    return json.loads(Path("certificates/plan-finder/certificate.json").read_text())
+
+
+@pytest.mark.slow
+def test_certify_and_a_dry_run_read_no_data_and_charge_nothing(dpaccount, real):
+    (real.parent / "insurance_trial.csv").unlink()
+    for command in (["certify"], ["release", "--dry-run"]):
+        code, out, err = dpaccount(*command, real, "--json", "--quick", "--jobs", 1)
+        assert (code, json.loads(out)["release"]) == (0, None)
+        assert ("charges at most epsilon 1, delta 1e-06" in err) == (command[0] == "release")
+    assert entries(dpaccount, real) == 0
+
+
+def test_a_release_that_is_declined_on_a_terminal_charges_nothing(dpaccount, real, monkeypatch):
+    for said in ("n\n", "", "no\n"):
+        monkeypatch.setattr("sys.stdin", Terminal(said))
+        code, out, err = dpaccount("release", real)
+        assert (code, out) == (1, "")
+        assert "charge it? [y/N] nothing is charged" in err
+    assert entries(dpaccount, real) == 0
+
+
+class Terminal(io.StringIO):
+    """Standard input where somebody types."""
+
+    def isatty(self):
+        return True
+
+
 @pytest.mark.slow
 def test_a_real_run_is_charged_once_and_reprinted(dpaccount, real):
-    code, out, _ = dpaccount("certify", real, "--json", "--jobs", 1)
-    first = json.loads(out)
+    code, _, said = dpaccount("release", real, "--json", "--jobs", 1)
+    first = kept()
+    assert "charges at most epsilon 1, delta 1e-06; the ledger has epsilon 1, delta 1e-06 left" in said
     assert (code, first["verdict"], first["releasable"]) == (0, "CERTIFIED", True)
     assert first["release"]["evaluation"]["note"].startswith("evaluation on public data, outside")
     assert entries(dpaccount, real) == 1
-    code, out, err = dpaccount("certify", real, "--json")
-    assert (code, json.loads(out)) == (0, first)
+    code, _, err = dpaccount("release", real, "--json")
+    assert (code, kept()) == (0, first)
     assert "printed again" in err
     assert entries(dpaccount, real) == 1
     assert dpaccount("check", "certificates/plan-finder/certificate.json")[0] == 0
-    code, out, err = dpaccount("certify", real, "--again", "--jobs", 1)
+    code, out, err = dpaccount("release", real, "--again", "--jobs", 1)
     assert (code, out) == (1, "")
     assert "nothing was charged" in err.splitlines()[-1]
     assert entries(dpaccount, real) == 1
@@ -343,7 +381,7 @@ def test_a_missing_or_truncated_ledger_charges_and_writes_nothing(dpaccount, rea
         lambda: ledger.write_bytes(b""),
     ):
         damage()
-        is_error(dpaccount("certify", real, "--json"))
+        is_error(dpaccount("release", real, "--json"))
         assert not Path("certificates").exists()
 
 
@@ -357,16 +395,16 @@ def test_a_bad_data_file_charges_and_writes_nothing(dpaccount, real):
     }
     for said, text in damaged.items():
         file.write_text("".join(text))
-        assert said in is_error(dpaccount("certify", real))
+        assert said in last_error(dpaccount("release", real))
     assert entries(dpaccount, real) == 0
     file.write_text("".join([lines[0], lines[1].replace(",12,", ",-12,"), *lines[2:]]))
-    assert dpaccount("certify", real, "--jobs", 1)[0] == 0  # a cell is private: a refusal would tell
+    assert dpaccount("release", real, "--jobs", 1)[0] == 0  # a cell is private: a refusal would tell
 
 
 @pytest.mark.slow
 def test_no_real_data_is_touched_unless_the_claim_is_certified(dpaccount, real):
     real.write_text(real.read_text().replace('model = "joint"', 'model = "local"'))
-    code, out, _ = dpaccount("certify", real, "--json", "--jobs", 1)
+    code, out, _ = dpaccount("release", real, "--json", "--jobs", 1)
     assert (code, json.loads(out)["release"]) == (3, None)
     assert entries(dpaccount, real) == 0
 

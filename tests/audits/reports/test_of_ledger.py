@@ -253,7 +253,7 @@ def test_a_log_has_the_chosen_entries_alone(url, capsys):
     assert {line["scope"] for line in logged(capsys, url, "--scope", "team")} == {"team"}
     assert logged(capsys, url, "--scope", "tea") == []
     assert run(["ledger", "log", url, "--since", "yesterday"]) == 2
-    assert "--since is yesterday; write a date as YYYY-MM-DD" in capsys.readouterr().err
+    assert "--since is 'yesterday'; write a date as YYYY-MM-DD" in capsys.readouterr().err
 
 
 def logged(capsys, url, *options):

@@ -70,7 +70,7 @@ def certify(files, capfd, **at):
     places = {f"at_{place}": at.get(place, False) for place in ("import", "play", "report")}
     source = OWN.format(**places).replace("FILE", repr(str(files / "people.csv")))
     (files / "own.py").write_text(source)
-    code = run(["certify", "claim.toml", "--quick", "--jobs", "1"])
+    code = run(["release", "claim.toml", "--quick", "--jobs", "1"])
     with Ledger.open(f"sqlite:///{files}/own.db") as ledger:
         return code, *capfd.readouterr(), ledger.show()["entries"]
 
