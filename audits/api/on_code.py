@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace as changed
 
 from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity, Task, attack_on, packed_task
+from audits.api.verdicts import answer_fields, nothing_in_unit
 from audits.attack.black_box import Attempt, attack
 from audits.attack.pair_search import Stuck
 from audits.attack.runs import Challenge, Progress
@@ -207,12 +208,10 @@ def audit_function(crew: Crew, question: Audit, data: Described, progress: Progr
     said = f"; {found.cut}" if found.cut else ""
     return {
         **nothing_found(question, ""),
-        "epsilon_lower": found.reached.epsilon_lower,
-        "epsilon_power": found.power,
+        **answer_fields(question, found.reached, found.leaked),
         "trials": found.runs,
+        "runs": found.runs,
         "attack": f"black box: {found.score}{said}",
-        "refuted": found.refuted(question.epsilon),
-        "verdict": found.verdict(question.epsilon),
         "witness": witness(found, data.shape),
     }
 
@@ -236,6 +235,7 @@ def attack_function(
         plan.seed,
         counts_only=counts_only,
         early=question.early,
+        curve=question.curve,
     )
     return attack(crew, pairs, challenge, progress)
 
@@ -263,8 +263,10 @@ def nothing_found(question: Audit, why: str) -> dict[str, Any]:
         "delta": shown(question.delta),
         "confidence": shown(question.plan.confidence),
         "trials": 0,
+        "runs": 0,
         "attack": f"none: {why}",
         "refuted": False,
+        **nothing_in_unit(question.curve),
         "witness": {"findings": [why]},
     }
 

@@ -10,7 +10,7 @@ import numpy as np
 from audits.attack.learned_scores import best_score
 from audits.attack.planning import Floats
 from audits.attack.runs import SHARED_SEEDS, THIN, TRAIN, Challenge, Progress, Runs, room_for
-from audits.attack.thresholds import plan_threshold, violation
+from audits.attack.thresholds import levels_at, plan_event, violation
 from audits.datasets.bases import Pair
 from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import Outcome
@@ -128,12 +128,18 @@ def _mixed(trials: list[Trial], most: int, of_base: int) -> list[Trial]:
 def judge_of(challenge: Challenge, runs: int) -> Callable[[Floats, Floats], float]:
     """Return how scores are judged: by the bound expected if it breaks the claim, else by signs of that."""
     epsilon, delta = float(challenge.epsilon), float(challenge.delta)
+    curve = challenge.curve
+    levels = levels_at(challenge.delta) if curve is None else curve.lowers
 
     def judged(held: Floats, out: Floats) -> float:
-        rule, expected = plan_threshold(held, out, challenge.delta, challenge.risk, runs)
-        if expected > epsilon:
+        rule, expected = plan_event(held, out, levels, challenge.risk, runs)
+        if expected > (epsilon if curve is None else curve.planned):
             return 1000.0 + expected
-        beyond = max(violation(held, out, epsilon, delta), violation(-out, -held, epsilon, delta))
+        beyond = (
+            0.0
+            if curve is not None
+            else max(violation(held, out, epsilon, delta), violation(-out, -held, epsilon, delta))
+        )
         if beyond > CLEAR:
             return 100.0 + beyond
         sign = 1 if rule.direction == "left" else -1

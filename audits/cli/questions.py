@@ -9,10 +9,12 @@ from cyclopts import Parameter
 
 from audits.cli.options import CatalogueOnly, File, Flag, Number, Numbers, Whole, numbers, one_of
 from dpaccount.documents import Place, parse_json, read_bytes
+from dpaccount.errors import InputError
 from dpaccount.exact import exact_argument
 from dpaccount.relation import RELATION_CLASSES
 
 if TYPE_CHECKING:
+    from audits.api.on_results import OneRunAudit, SamplesAudit
     from audits.api.requests import Audit, Sensitivity
 
 RELATION_CHOICES = one_of(*RELATION_CLASSES)
@@ -33,6 +35,19 @@ class AuditOptions:
         The claimed epsilon, at least 0; wins over the claim's.
     delta
         The claimed delta, from 0 to 1 (default 0, or the claim's).
+    rho
+        In place of epsilon and delta: the claimed rho of zCDP, at least 0.
+    mu
+        In place of epsilon and delta: the claimed mu of Gaussian differential privacy, at least 0.
+    plan
+        In place of epsilon and delta: a JSON file of schema dpaccount/events/1, whose whole privacy curve is
+        claimed.
+    samples
+        In place of a subject: two files of results that were drawn elsewhere, one a row, on two neighbouring
+        datasets (CSV, JSON lines, NPY or Parquet).
+    one_run
+        In place of a subject: a CSV file of one training run, a line a canary, with the columns included
+        (0 or 1, a fair coin each) and score.
     trials
         Runs on the pair under attack (default 20000).
     confidence
@@ -69,6 +84,11 @@ class AuditOptions:
     claim: File | None = None
     epsilon: Number = None
     delta: Number = None
+    rho: Number = None
+    mu: Number = None
+    plan: File | None = None
+    samples: Annotated[tuple[Path, Path], Parameter(metavar="FILE FILE")] | None = None
+    one_run: File | None = None
     trials: Whole = None
     confidence: Number = None
     seed: Whole = None
@@ -86,19 +106,44 @@ class AuditOptions:
     stop_early: Flag = False
     catalogue_only: CatalogueOnly = False
 
-    def question(self, subject: str | None) -> "Audit":
+    def question(self, subject: str | None) -> "Audit | SamplesAudit | OneRunAudit":
         """Return the request; raises `InputError` for what is missing or wrong, or does not go together."""
         from audits.api.arguments import AuditArguments
+        from dpaccount.plan.plan_file import read_events
 
-        return AuditArguments(
-            **numbers(self, "epsilon", "delta", "trials", "confidence", "seed", "seconds", "jobs", "radius"),
+        arguments = AuditArguments(
+            plan=None if self.plan is None else read_events(self.plan),
+            **numbers(
+                self,
+                "epsilon",
+                "delta",
+                "rho",
+                "mu",
+                "trials",
+                "confidence",
+                "seed",
+                "seconds",
+                "jobs",
+                "radius",
+            ),
             claim=self.claim,
             relation=self.relation,
             terms=terms_of(self),
             early=self.stop_early,
             allow_code=not self.catalogue_only,
             named=option,
-        ).request(subject)
+        )
+        files = [
+            name
+            for name, value in (("samples", self.samples), ("one-run", self.one_run))
+            if value is not None
+        ]
+        if len(files) > 1 or (files and subject is not None):
+            others = " and ".join(map(option, files))
+            raise InputError(f"{others} stands in place of a subject", "give one of them, and no subject")
+        if self.samples is not None:
+            return arguments.samples(*self.samples)
+        return arguments.request(subject) if self.one_run is None else arguments.one_run(self.one_run)
 
 
 def option(name: str) -> str:
