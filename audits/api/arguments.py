@@ -41,7 +41,8 @@ class AuditArguments:
     `epsilon` ≥ 0 and 0 ≤ `delta` ≤ 1 are the claim, or one of `rho` ≥ 0 (zCDP), `mu` ≥ 0 (Gaussian DP)
     and `plan`, whose privacy curve it is.  At most `trials` runs (10 to 10⁷) and
     `seconds` of processor time are spent on the pair under attack; 0 < `confidence` < 1 is that of
-    the lower bound; `early` stops at the first refutation.  `relation`, `radius` and `terms`
+    the lower bound; `early` stops at the first refutation.  A function runs in the interpreter `python`;
+    `command` is a program in place of a subject.  `relation`, `radius` and `terms`
     describe a plain function's data.
     """
 
@@ -61,6 +62,8 @@ class AuditArguments:
     terms: Terms = field(default_factory=dict)
     early: bool = False
     allow_code: bool = True
+    python: str | None = None
+    command: str | None = None
     named: Named = str
 
     def request(self, subject: str | None) -> Audit:
@@ -69,8 +72,12 @@ class AuditArguments:
         Raises `InputError` for arguments that are missing, out of range, or inconsistent.
         """
         named = self.named
-        if (subject is None) == (self.claim is None):
-            raise InputError(f"give either a subject's name or {named('claim')} CLAIM.toml")
+        if sum(each is not None for each in (subject, self.claim, self.command)) != 1:
+            others = f"{named('claim')} CLAIM.toml or {named('command')}"
+            raise InputError(f"give either a subject's name, {others}")
+        if self.python is not None and ":" not in (self.command or subject or ":"):
+            raise InputError(f"{named('python')} runs a function", "name it, such as clinic:noisy_count")
+        subject = self.command if subject is None else subject
         self._check_claim()
         curve = self._curve()
         effort = _given(
@@ -94,6 +101,8 @@ class AuditArguments:
             early=self.early,
             jobs=jobs,
             allow_code=self.allow_code,
+            python=self.python,
+            command=self.command,
         )
 
     def samples(self, left: Path, right: Path) -> SamplesAudit:
@@ -129,6 +138,8 @@ class AuditArguments:
             "relation": self.relation,
             "radius": self.radius,
             "early": self.early or None,
+            "python": self.python,
+            "command": self.command,
             **self.terms,
         }
         for name in (name for name, value in given.items() if value is not None):
@@ -195,7 +206,9 @@ class AuditArguments:
         named = self.named
         if self.epsilon is None and self.rho is None and self.mu is None and self.plan is None:
             raise InputError(f"{named('epsilon')} is missing", "give the claimed ε of the subject")
-        if ":" not in subject and (self.terms or self.radius is not None):
+        if self.command is not None and not self.terms:
+            raise InputError("a program needs data", f"describe them by {', '.join(map(named, DATA[:4]))}")
+        if self.command is None and ":" not in subject and (self.terms or self.radius is not None):
             names = ", ".join(map(named, ("radius", *DATA)))
             raise InputError(f"{subject} has data of its own", f"leave {names} out")
         if self.relation is not None and self.relation not in RELATIONS:

@@ -33,7 +33,7 @@ def audit(question: Audit | SamplesAudit | OneRunAudit, progress: Progress) -> d
         return audit_samples(question, progress)
     if isinstance(question, OneRunAudit):
         return audit_one_run(question, progress)
-    if runs_apart(question.use):
+    if question.command is not None or runs_apart(question.use):
         return on_code.audit_code(question, progress)
     subject = on_subject.subject_asked(question, catalogue.find(question.use).made_by)
     if question.relation not in (None, subject.relation):

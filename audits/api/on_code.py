@@ -4,6 +4,7 @@ For a mechanism class the whole request runs in a worker.  Plain functions ``f(d
 attacked from here; they have no proof, so the verdict is REFUTED or UNPROVEN.
 """
 
+import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from audits.datasets.neighbours import candidates
 from audits.datasets.shape import Described, Neighbourhood
 from audits.hypothesis_tests.search import digest_of_files
 from audits.sandbox.crew import IMPORT, Crew, Gone, Process
+from audits.sandbox.foreign import check_command
 from audits.sandbox.outcomes import SILENT
 from audits.sensitivity.search import Search, prove_sensitivity, test_sensitivity
 from audits.subjects.broken.table import function_named
@@ -140,11 +142,19 @@ def power_said(found: Attempt, question: Audit) -> str:
 def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
     """Return the answer of `dpaccount audit` on user code, without its seconds."""
     folder = Path.cwd() if question.claim is None else question.claim.parent
-    code = _code(question.use, folder, allow_code=question.allow_code)
+    code = _elsewhere(question) or _code(question.use, folder, allow_code=question.allow_code)
+    if question.python is not None:
+        code = replace(code, python=question.python)
     seconds = float(question.plan.seconds)
     with Crew(code, seconds=seconds, jobs=question.jobs) as crew:
         if _kind(crew) == "function":
-            return audit_function(crew, question, _data(question), progress)
+            data = _data(question)
+            layout = data.shape.layout
+            if question.python is not None and layout is not None and layout.form in ("pandas", "polars"):
+                raise InputError(
+                    f'as = "{layout.form}" does not reach another interpreter', 'say as = "dict"'
+                )
+            return audit_function(crew, question, data, progress)
         try:
             task = Task(changed(question, data=None), code.folders, seconds)  # classes declare it
             answer: dict[str, Any] = _done(crew.first, task, progress)
@@ -318,6 +328,17 @@ def class_sensitivities(question: Sensitivity) -> dict[str, Any]:
 def _code(use: str, folder: Path, *, allow_code: bool) -> Code:
     catalogued = function_named(use)
     return code_of(use, folder, allow_code=allow_code) if catalogued is None else catalogued.code
+
+
+def _elsewhere(question: Audit) -> Code | None:
+    """Return a program as code, after a notice on standard error that it runs; None if it is a function."""
+    if question.command is None:
+        return None
+    if not question.allow_code:
+        raise InputError("a command runs code, and --catalogue-only forbids it", "name a catalogued subject")
+    check_command(question.command)
+    sys.stderr.write(f"runs {question.command}\n")
+    return Code(question.use, (), command=question.command)
 
 
 def _kind(crew: Crew) -> str:

@@ -37,7 +37,8 @@ class Audit(msgspec.Struct, frozen=True, tag=True):
     """Attack `use`, which claims (ε, δ) or `curve`; the file `claim`, if any, has parameters and data.
 
     `relation` and `data` describe the data.  The time limit is `seconds` for a catalogued subject,
-    and the plan's for user code.
+    and the plan's for user code.  A function runs in the interpreter `python` if there is one; `command`
+    is a program in place of one.
     """
 
     use: str
@@ -52,6 +53,8 @@ class Audit(msgspec.Struct, frozen=True, tag=True):
     jobs: int = 1
     allow_code: bool = True
     curve: EventClaim | None = None
+    python: str | None = None
+    command: str | None = None
 
 
 class Sensitivity(msgspec.Struct, frozen=True, tag=True):

@@ -12,13 +12,16 @@ import queue
 import resource
 import sys
 import threading
+from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from audits.datasets.forms import Given, Layout
 from audits.sandbox.closed import close
+from audits.sandbox.foreign import OtherPython, Program
 from audits.sandbox.frames import packed, read_frame, sent, unpacked, write_frame
 from audits.sandbox.outcomes import UNMEANT, Outcome, of_error, played
 from audits.subjects.code import (
@@ -60,6 +63,22 @@ class Worker:
             write_frame(self.answers, ["failed", f"{type(error).__name__}: {error}"])
             return
         write_frame(self.answers, ["loaded", "function" if callable(self.subject) else "no function"])
+
+    def load_program(self, command: str, folder: str) -> None:
+        """Take a program for the function; its data files are written to the folder."""
+        self._load_foreign(lambda: Program(command, Path(folder)))
+
+    def load_python(self, path: str, use: str, folders: list[str]) -> None:
+        """Take a function that runs in another Python interpreter."""
+        self._load_foreign(lambda: OtherPython(path, use, folders))
+
+    def _load_foreign(self, made: Callable[[], object]) -> None:
+        try:
+            self.subject = made()
+        except InputError as error:
+            write_frame(self.answers, ["failed", str(error)])
+            return
+        write_frame(self.answers, ["loaded", "function"])
 
     def load(self, use: str, folders: list[str], memory: int, file: str | None = None) -> None:
         """Import the subject under the memory limit; answer its kind, or why it cannot be used."""

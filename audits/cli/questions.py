@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import CatalogueOnly, File, Flag, Number, Numbers, Whole, numbers, one_of
+from audits.cli.options import CatalogueOnly, File, Flag, Number, Numbers, Text, Whole, numbers, one_of
 from dpaccount.documents import Place, parse_json, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import exact_argument
@@ -48,6 +48,11 @@ class AuditOptions:
     one_run
         In place of a subject: a CSV file of one training run, a line a canary, with the columns included
         (0 or 1, a fair coin each) and score.
+    python
+        The Python interpreter in which a function of your own runs, 3.8 or later; nothing is installed there.
+    command
+        In place of a subject: a program of any language, such as "prog {seed} {data}": a whole number, and
+        the path of a CSV file; it prints its result as JSON.
     trials
         Runs on the pair under attack (default 20000).
     confidence
@@ -89,6 +94,8 @@ class AuditOptions:
     plan: File | None = None
     samples: Annotated[tuple[Path, Path], Parameter(metavar="FILE FILE")] | None = None
     one_run: File | None = None
+    python: File | None = None
+    command: Text | None = None
     trials: Whole = None
     confidence: Number = None
     seed: Whole = None
@@ -131,6 +138,8 @@ class AuditOptions:
             terms=terms_of(self),
             early=self.stop_early,
             allow_code=not self.catalogue_only,
+            python=None if self.python is None else str(self.python),
+            command=self.command,
             named=option,
         )
         files = [

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from queue import SimpleQueue
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -57,6 +58,7 @@ class Process:
         self.starts = 0
         self._popen: subprocess.Popen[bytes] | None = None
         self._buffer = bytearray()
+        self._folder: TemporaryDirectory[str] | None = None  #: where a program's data are
 
     def start(self) -> str:
         """Start and import; return ``function``, ``class`` or another type's name.
@@ -84,6 +86,8 @@ class Process:
             answer, said = "failed", str(gone)
         if answer == "failed":
             self.kill()
+            if self.code.command is not None or self.code.python is not None:
+                raise InputError(said)
             raise InputError(f"importing {self.code.use.partition(':')[0]} failed ({said})", "mend it")
         self.kind = said
         return self.kind
@@ -91,6 +95,11 @@ class Process:
     def _loading(self) -> list[object]:
         """Return the request that brings the code there: by its name, or by value."""
         folders = list(self.code.folders)
+        if self.code.command is not None:
+            self._folder = TemporaryDirectory(prefix="dpaccount-")
+            return ["load_program", self.code.command, self._folder.name]
+        if self.code.python is not None:
+            return ["load_python", self.code.python, self.code.use, folders]
         if self.code.value is not None:
             return ["load_value", self.code.value, folders, self.memory]
         return ["load", self.code.use, folders, self.memory, self.code.meant()]
@@ -143,6 +152,9 @@ class Process:
             if pipe is not None:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            folder.cleanup()
 
     @property
     def alive(self) -> bool:
