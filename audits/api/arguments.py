@@ -42,7 +42,8 @@ class AuditArguments:
     and `plan`, whose privacy curve it is.  At most `trials` runs (10 to 10⁷) and
     `seconds` of processor time are spent on the pair under attack; 0 < `confidence` < 1 is that of
     the lower bound; `early` stops at the first refutation.  A function runs in the interpreter `python`;
-    `command` is a program in place of a subject.  `relation`, `radius` and `terms`
+    `command` is a program in place of a subject.  Runs of either are kept in the file `keep`,
+    from which the same arguments go on.  `relation`, `radius` and `terms`
     describe a plain function's data.
     """
 
@@ -64,6 +65,7 @@ class AuditArguments:
     allow_code: bool = True
     python: str | None = None
     command: str | None = None
+    keep: Path | None = None
     named: Named = str
 
     def request(self, subject: str | None) -> Audit:
@@ -75,8 +77,11 @@ class AuditArguments:
         if sum(each is not None for each in (subject, self.claim, self.command)) != 1:
             others = f"{named('claim')} CLAIM.toml or {named('command')}"
             raise InputError(f"give either a subject's name, {others}")
-        if self.python is not None and ":" not in (self.command or subject or ":"):
+        own = self.command is not None or subject is None or ":" in subject
+        if self.python is not None and (self.command is not None or not own):
             raise InputError(f"{named('python')} runs a function", "name it, such as clinic:noisy_count")
+        if self.keep is not None and not own:
+            raise InputError(f"{named('keep')} keeps the runs of your own function", "leave it out")
         subject = self.command if subject is None else subject
         self._check_claim()
         curve = self._curve()
@@ -103,6 +108,7 @@ class AuditArguments:
             allow_code=self.allow_code,
             python=self.python,
             command=self.command,
+            keep=self.keep,
         )
 
     def samples(self, left: Path, right: Path) -> SamplesAudit:
@@ -140,6 +146,7 @@ class AuditArguments:
             "early": self.early or None,
             "python": self.python,
             "command": self.command,
+            "keep": self.keep,
             **self.terms,
         }
         for name in (name for name, value in given.items() if value is not None):

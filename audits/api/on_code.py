@@ -30,10 +30,12 @@ from audits.datasets.shape import Described, Neighbourhood
 from audits.hypothesis_tests.search import digest_of_files
 from audits.sandbox.crew import IMPORT, Crew, Gone, Process
 from audits.sandbox.foreign import check_command
+from audits.sandbox.kept_runs import KeepingCrew, KeptRuns
 from audits.sandbox.outcomes import SILENT
 from audits.sensitivity.search import Search, prove_sensitivity, test_sensitivity
 from audits.subjects.broken.table import function_named
 from audits.subjects.code import Code, code_of
+from dpaccount import __version__
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError, RuleError
 from dpaccount.exact import shown, to_digits
 from dpaccount.schemas.certificate import AttackedPair, AuditResult, DescribedSubject, Draft
@@ -146,7 +148,7 @@ def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
     if question.python is not None:
         code = replace(code, python=question.python)
     seconds = float(question.plan.seconds)
-    with Crew(code, seconds=seconds, jobs=question.jobs) as crew:
+    with _crew(code, question, seconds) as crew:
         if _kind(crew) == "function":
             data = _data(question)
             layout = data.shape.layout
@@ -155,6 +157,8 @@ def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
                     f'as = "{layout.form}" does not reach another interpreter', 'say as = "dict"'
                 )
             return audit_function(crew, question, data, progress)
+        if question.keep is not None:
+            raise InputError(f"{question.use} is a class", "only runs of a function are kept")
         try:
             task = Task(changed(question, data=None), code.folders, seconds)  # classes declare it
             answer: dict[str, Any] = _done(crew.first, task, progress)
@@ -328,6 +332,29 @@ def class_sensitivities(question: Sensitivity) -> dict[str, Any]:
 def _code(use: str, folder: Path, *, allow_code: bool) -> Code:
     catalogued = function_named(use)
     return code_of(use, folder, allow_code=allow_code) if catalogued is None else catalogued.code
+
+
+def _crew(code: Code, question: Audit, seconds: float) -> Crew:
+    """Return processes for the code; their runs are kept if that is asked."""
+    if question.keep is None:
+        return Crew(code, seconds=seconds, jobs=question.jobs)
+    plan, file = question.plan, None if code.command is not None else code.file()
+    claimed = question.curve or (shown(question.epsilon), shown(question.delta))
+    asked = {
+        "version of this program": __version__,
+        "function": question.use,
+        "interpreter": str(question.python),
+        "code": "" if file is None else str(digest_of_files([file])),
+        "claim": repr(claimed),
+        "seed": str(plan.seed),
+        "effort": f"{plan.trials} {shown(plan.confidence)} {shown(plan.seconds)} {question.early}",
+    }
+    kept = KeptRuns(question.keep, asked)
+    try:
+        return KeepingCrew(code, kept, seconds=seconds, jobs=question.jobs)
+    except InputError:
+        kept.close()
+        raise
 
 
 def _elsewhere(question: Audit) -> Code | None:

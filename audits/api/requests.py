@@ -55,6 +55,7 @@ class Audit(msgspec.Struct, frozen=True, tag=True):
     curve: EventClaim | None = None
     python: str | None = None
     command: str | None = None
+    keep: Path | None = None
 
 
 class Sensitivity(msgspec.Struct, frozen=True, tag=True):

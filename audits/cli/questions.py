@@ -53,6 +53,9 @@ class AuditOptions:
     command
         In place of a subject: a program of any language, such as "prog {seed} {data}": a whole number, and
         the path of a CSV file; it prints its result as JSON.
+    keep
+        A file in which the runs of a function or program are kept as they are made: the same command, after
+        whatever ended it, goes on from there.
     trials
         Runs on the pair under attack (default 20000).
     confidence
@@ -96,6 +99,7 @@ class AuditOptions:
     one_run: File | None = None
     python: File | None = None
     command: Text | None = None
+    keep: File | None = None
     trials: Whole = None
     confidence: Number = None
     seed: Whole = None
@@ -140,6 +144,7 @@ class AuditOptions:
             allow_code=not self.catalogue_only,
             python=None if self.python is None else str(self.python),
             command=self.command,
+            keep=self.keep,
             named=option,
         )
         files = [

@@ -232,6 +232,9 @@ class Crew:
 
     def left(self) -> float:
         """Return the seconds that are left of the wall limit."""
+        return self._left()
+
+    def _left(self) -> float:
         return self._until - time.monotonic()
 
     def keep(self, datasets: Sequence[NDArray[Any]]) -> None:
@@ -253,17 +256,7 @@ class Crew:
 
     def some(self, plays: Sequence[Play]) -> list[Outcome]:
         """Return the outcomes of the first runs, in order: of as many as the wall limit allows."""
-        size, begun = self._chunk_size, self.left()
-        chunks = [plays[i : i + size] for i in range(0, len(plays), size)]
-        if len(self._processes) == 1 or len(chunks) == 1:
-            parts = [self._chunk(self._processes[0], chunk) for chunk in chunks]
-        else:
-            parts = self._at_once(chunks)
-        found: list[Outcome] = []
-        for chunk, part in zip(chunks, parts, strict=True):
-            found += part
-            if len(part) < len(chunk):
-                break
+        found = self._made(plays)
         for outcome in found[:1] + found[-1:]:
             if outcome.structure.startswith(UNMEANT):
                 raise InputError(outcome.structure.removeprefix(UNMEANT).strip())
@@ -274,7 +267,22 @@ class Crew:
                 " be compared",
                 "mend it, so that all that it returns is numbers or text",
             )
-        pace = max(begun - self.left(), 1e-9) / max(len(found), 1)
+        return found
+
+    def _made(self, plays: Sequence[Play]) -> list[Outcome]:
+        """Make runs; return the outcomes of as many as the wall limit allows."""
+        size, begun = self._chunk_size, self._left()
+        chunks = [plays[i : i + size] for i in range(0, len(plays), size)]
+        if len(self._processes) == 1 or len(chunks) == 1:
+            parts = [self._chunk(self._processes[0], chunk) for chunk in chunks]
+        else:
+            parts = self._at_once(chunks)
+        found: list[Outcome] = []
+        for chunk, part in zip(chunks, parts, strict=True):
+            found += part
+            if len(part) < len(chunk):
+                break
+        pace = max(begun - self._left(), 1e-9) / max(len(found), 1)
         self._chunk_size = max(1, min(CHUNK, int(BATCH / pace)))
         return found
 
@@ -298,7 +306,7 @@ class Crew:
         done: list[Outcome] = []
         asked = False
         while len(done) < len(plays):
-            left = self.left()
+            left = self._left()
             if left <= 0:
                 process.kill()  # answers may still be on their way
                 break
