@@ -16,6 +16,7 @@ from msgspec.structs import replace as changed
 from audits.api.cores import cores
 from audits.api.on_results import OneRunAudit, SamplesAudit
 from audits.api.requests import Audit, Sensitivity, attack_on
+from audits.api.tracing import TraceRequest
 from audits.claim import RELATIONS, AuditPlan, read_claim
 from audits.datasets.bases import Pair
 from audits.datasets.described import paired, read_data
@@ -224,6 +225,43 @@ class AuditArguments:
             )
         data = described(self.terms, self._relation(), self.radius, named)
         return Audit(subject, self.epsilon or Fraction(0), Fraction(0), AuditPlan(), data=data)
+
+
+@dataclass(frozen=True)
+class TraceArguments:
+    """The arguments of `trace`: the claim (`epsilon`, `delta`), or `mu`, and a plain function's data."""
+
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+    mu: Fraction | None = None
+    relation: str | None = None
+    radius: Fraction | None = None
+    terms: Terms = field(default_factory=dict)
+    seed: Fraction | None = None
+    seconds: Fraction | None = None
+    allow_code: bool = True
+    named: Named = str
+
+    def request(self, function: str) -> TraceRequest:
+        """Return the request; raises `InputError` for arguments that are missing or out of range."""
+        named = self.named
+        _check_range(self.epsilon, named("epsilon"), "at least 0", lambda value: value >= 0)
+        _check_range(self.mu, named("mu"), "at least 0", lambda value: value >= 0)
+        _check_range(self.delta, named("delta"), "at least 0 and at most 1", lambda value: 0 <= value <= 1)
+        if self.epsilon is None and self.mu is None:
+            raise InputError(f"{named('epsilon')} is missing", f"give what is claimed, or {named('mu')}")
+        data = described(self.terms, self.relation, self.radius, named)
+        if data is None:
+            names = ", ".join(map(named, ARRAY[:3]))
+            raise InputError(f"{function[:70]} has no data", f"describe them by {names}")
+        plan = replace(
+            AuditPlan(),
+            **_given(
+                seed=whole_argument(named("seed"), self.seed, 0), seconds=time_limit(self.seconds, named)
+            ),
+        )
+        delta = self.delta or Fraction(0)
+        return TraceRequest(function, data, self.epsilon, delta, self.mu, plan, self.allow_code)
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,14 @@ class Worker:
                 outcome = Outcome(f"{UNMEANT} {error}", (), np.zeros(0), failed=True)
             write_frame(self.answers, sent(outcome))
 
+    def trace(self, seed: list[int], again: bool) -> None:  # noqa: FBT001  # as the request has it
+        """Record a run on the first dataset, and replay it on the second; see `audits.trace.lead`."""
+        from audits.trace.lead import trace_pair
+
+        silence()
+        left, right = self.datasets
+        write_frame(self.answers, trace_pair(self.subject, left, right, seed, again=again))
+
     def prove(self, norm: str, bound: str, shape: dict[str, Any], seconds: float) -> None:
         """Search for a proof of a query's sensitivity; see `audits.sensitivity.branch_and_bound`."""
         from audits.datasets.shape import Shape
@@ -155,7 +163,7 @@ def main() -> None:
         name, *given = waiting.get()
         if name == "play" and worker.datasets:
             silence()
-        getattr(worker, name)(*given)  # close, load, keep, play, prove, task, …
+        getattr(worker, name)(*given)  # close, load, keep, play, prove, task, trace, …
 
 
 _SILENT: list[int] = []

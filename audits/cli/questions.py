@@ -16,6 +16,7 @@ from dpaccount.relation import RELATION_CLASSES
 if TYPE_CHECKING:
     from audits.api.on_results import OneRunAudit, SamplesAudit
     from audits.api.requests import Audit, Sensitivity
+    from audits.api.tracing import TraceRequest
 
 RELATION_CHOICES = one_of(*RELATION_CLASSES)
 DTYPES = one_of("float", "int")
@@ -165,7 +166,7 @@ def option(name: str) -> str:
     return "--" + name
 
 
-def terms_of(options: "AuditOptions | SensitivityOptions") -> dict[str, Place]:
+def terms_of(options: "AuditOptions | SensitivityOptions | TraceOptions") -> dict[str, Place]:
     """Return the data that the options describe, as documents; raises `InputError` if unreadable."""
     from audits.api import arguments
 
@@ -191,6 +192,72 @@ def _json_or_file(text: str, name: str) -> Place:
     if text.lstrip().startswith("["):
         return parse_json(text, name)
     return parse_json(read_bytes(Path(text)), text)
+
+
+@dataclass(frozen=True)
+class TraceOptions:
+    """What `trace` may be told beside a function's name.
+
+    Parameters
+    ----------
+    epsilon
+        The claimed epsilon, at least 0: by how many scales of Laplace noise its input may move.
+    delta
+        The claimed delta, from 0 to 1 (default 0).
+    mu
+        By how many standard deviations the input of Gaussian noise may move (default: what epsilon and delta
+        allow).
+    shape
+        ROWS or ROWS,COLUMNS.
+    low
+        The least value of every entry: a number, or one for each column with commas.
+    high
+        The largest value of every entry: a number, or one for each column with commas.
+    relation
+        replace-one (default), add-remove, or bounded-row with --radius.
+    radius
+        How far a row moves, where the relation is bounded-row.
+    dtype
+        float (default) or int.
+    columns
+        In place of --shape: a TOML file with rows, columns, and id, max_rows, as.
+    left
+        A dataset, in JSON or in a JSON file: only this pair is traced.
+    right
+        Its neighbour.
+    seed
+        What all of it follows from (default 1).
+    seconds
+        Limit on the time of all runs (default 60).
+    """
+
+    epsilon: Number = None
+    delta: Number = None
+    mu: Number = None
+    shape: Shape | None = None
+    low: Numbers = None
+    high: Numbers = None
+    relation: Annotated[str, RELATION_CHOICES] | None = None
+    radius: Number = None
+    dtype: Annotated[str, DTYPES] | None = None
+    columns: File | None = None
+    left: Data | None = None
+    right: Data | None = None
+    seed: Whole = None
+    seconds: Number = None
+    catalogue_only: CatalogueOnly = False
+
+    def question(self, function: str) -> "TraceRequest":
+        """Return the request; raises `InputError` for what is missing or wrong, or does not go together."""
+        from audits.api.arguments import TraceArguments
+
+        return TraceArguments(
+            **numbers(self, "epsilon", "delta", "mu", "radius", "seed", "seconds"),
+            relation=self.relation,
+            terms=terms_of(self),
+            allow_code=not self.catalogue_only,
+            named=option,
+        ).request(function)
 
 
 @dataclass(frozen=True)
