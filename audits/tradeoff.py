@@ -35,7 +35,7 @@ ORDERS = 1 + np.geomspace(1e-3, 1e3, 60)  #: Rényi orders that are tried; any o
 CURVE_POINTS = 24  #: points of a plan's curve
 SMALLEST_DELTA = Fraction(1, 10**9)  #: the last of these points
 ROUNDED = 1e-9  #: relative; far above the error of the double-precision curves below
-MAX_EPSILON = 60  #: no number of runs can show more
+MAX_EPSILON = 60.0  #: no number of runs can show more
 
 
 class PointClaim(msgspec.Struct, frozen=True, tag=True):
@@ -169,7 +169,7 @@ class CurveClaim(msgspec.Struct, frozen=True, tag=True):
 
     def lowers(self, hit: Floats, alarm: Floats) -> Floats:
         """Return `lower` of many events in double precision, plus the largest claimed ε."""
-        best = np.full(hit.shape, -float(MAX_EPSILON))
+        best = np.full(hit.shape, -MAX_EPSILON)
         with np.errstate(divide="ignore", invalid="ignore"):
             for epsilon, delta in self.points:
                 for likely, rare in ((hit, alarm), (1 - alarm, 1 - hit)):
@@ -190,7 +190,7 @@ def curve_of_plan(plan: Plan) -> CurveClaim:
     top = cost.epsilon(SMALLEST_DELTA).upper
     if top > MAX_EPSILON:
         raise InputError(
-            f"the plan costs more than ε = {MAX_EPSILON} at δ = {shown(SMALLEST_DELTA)}",
+            f"the plan costs more than ε = {MAX_EPSILON:g} at δ = {shown(SMALLEST_DELTA)}",
             "an audit can only refute a smaller cost",
         )
     grid = {Fraction(to_digits(top * k / (CURVE_POINTS - 1), up=True, digits=6)) for k in range(CURVE_POINTS)}

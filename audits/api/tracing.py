@@ -13,12 +13,12 @@ from audits.datasets.neighbours import candidates
 from audits.datasets.shape import Described
 from audits.sandbox.crew import IMPORT, Crew, Gone
 from audits.subjects.code import code_of
+from audits.tradeoff import ROUNDED
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.plan.events import Gdp
 
 MAX_PAIRS = 60  #: pairs that are traced, as far as time allows
-ROUNDING = 1e-9  #: relative; smaller excesses are rounding
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def _gather(found: _Found, document: dict[str, Any], pair: Pair, allowed: dict[s
         part = math.inf if scale == 0 and moved > 0 else moved / scale if moved else 0.0
         spent[family] += part if family == "laplace" else part * part
         shown = moved if document["numbers"] >= size else largest  # of a choice only one entry shows
-        if shown > scale * limit * (1 + ROUNDING):
+        if shown > scale * limit * (1 + ROUNDED):
             where = f"{call} at {file}:{line}"
             said = f"{where}: declared sensitivity {scale * limit:.6g}, measured {shown:.6g}"
             found.add(where, shown, said, pair)
@@ -134,7 +134,7 @@ def _gather(found: _Found, document: dict[str, Any], pair: Pair, allowed: dict[s
         return
     for family, total in (("laplace", spent["laplace"]), ("gaussian", math.sqrt(spent["gaussian"]))):
         limit, other = allowed[family], "gaussian" if family == "laplace" else "laplace"
-        if limit is not None and spent[other] == 0 and total > limit * (1 + ROUNDING):
+        if limit is not None and spent[other] == 0 and total > limit * (1 + ROUNDED):
             sign = "ε" if family == "laplace" else "μ"
             said = f"all {family} noise together spends {sign} = {total:.6g}, and {limit:.6g} is claimed"
             found.add(family, total, said, pair)

@@ -21,6 +21,7 @@ from audits.attack.pair_search import (
     judge_of,
     more_runs,
     most_suspicious,
+    movement,
     note,
 )
 from audits.attack.planning import Floats
@@ -95,6 +96,8 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
         progress("search for the most suspicious pair")
         how = Screen.of(planned, repeats=repeats)
         trial, searched = most_suspicious(crew, pairs, challenge, planned, how, pace, found, progress)
+        if repeats and trial.moved is None and crew.tally.most > 1:
+            trial.moved = _movement(crew, trial, challenge.seed)
         progress(f"learning from {planned.train} runs a side")
         train = min(planned.train, max(room_for(crew.tally.most), THIN))
         more_runs(crew, trial, train - len(trial.left), challenge.seed, crew.left() / 3)
@@ -208,10 +211,17 @@ def nothing(crew: Crew) -> InputError:
 # ------------------------------------------------------------------ learning and certifying
 
 
+def _movement(crew: Crew, trial: Trial, seed: int) -> Floats | None:
+    """Return by how much the numbers of two runs with the same noise differ on a pair that is given."""
+    crew.keep([trial.candidate.left, trial.candidate.right])
+    one, other = crew.run([(side, seed, 1, SHARED_SEEDS[0]) for side in (0, 1)])
+    return movement([(one, other)])
+
+
 def _learn(trial: Trial, challenge: Challenge, certify: int) -> tuple[Learned, Rule]:
     """Return the score and the rule to certify, both fixed now."""
     runs = max(certify // 2, 1)
-    learned = best_score(trial.left, trial.right, judge_of(challenge, runs))
+    learned = best_score(trial.left, trial.right, judge_of(challenge, runs), trial.moved)
     if challenge.curve is not None:
         levels = challenge.curve.lowers
         return learned, plan_event(learned.left, learned.right, levels, challenge.risk, runs)[0]

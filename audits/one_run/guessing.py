@@ -42,12 +42,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.attack.planning import Floats
-from audits.tradeoff import CurveClaim, MuClaim, PointClaim
+from audits.tradeoff import MAX_EPSILON, CurveClaim, MuClaim, PointClaim
 
 RunClaim = MuClaim | PointClaim | CurveClaim  #: claims that one run can be held against
-WIDTH = 1e-6  #: to which a level is found
-MAX_LEVEL = 60.0  #: no number of canaries can show more
-ROUNDING = 1e-10  #: relative; above the error of sums and tails in double precision
+LEVEL_WIDTH = 1e-6  #: to which a level is found
+SUM_ROUNDING = 1e-10  #: relative; above the error of sums and tails in double precision
 
 
 @dataclass(frozen=True)
@@ -87,12 +86,12 @@ def refutes(found: Guesses, needed: Callable[[float], float], risk: float) -> bo
     total = risk
     right, wrong = risk * v / m, risk * (r - v) / m
     for count in range(v - 1, -1, -1):
-        missing = needed(right * (1 - ROUNDING)) * (1 - ROUNDING) - wrong
+        missing = needed(right * (1 - SUM_ROUNDING)) * (1 - SUM_ROUNDING) - wrong
         if missing > 0:
             share = missing * m / (r - count)
             total += share
             right, wrong = right + share * count / m, wrong + missing
-        if total > 1 + ROUNDING:
+        if total > 1 + SUM_ROUNDING:
             return True
         if missing <= 0:  # nothing changes from here on
             return False
@@ -115,7 +114,7 @@ def refutes_point(found: Guesses, epsilon: float, delta: float, risk: float) -> 
             break
         mass = min(float(tails[lower] - tails[lower + 1]), budget / (v - lower))
         total, budget = total + mass, budget - mass * (v - lower)
-    return total * (1 + ROUNDING) + 1e-11 <= risk
+    return total * (1 + SUM_ROUNDING) + 1e-11 <= risk
 
 
 def falls(found: Guesses, claim: RunClaim, level: float, risk: float) -> bool:
@@ -131,9 +130,9 @@ def level_below(found: Guesses, claim: RunClaim, risk: float) -> float:
     if not falls(found, claim, 0.0, risk):
         return 0.0
     low, high = 0.0, 1.0
-    while high < MAX_LEVEL and falls(found, claim, high, risk):
+    while high < MAX_EPSILON and falls(found, claim, high, risk):
         low, high = high, 2 * high
-    while high - low > WIDTH:
+    while high - low > LEVEL_WIDTH:
         middle = (low + high) / 2
         low, high = (middle, high) if falls(found, claim, middle, risk) else (low, middle)
     return low

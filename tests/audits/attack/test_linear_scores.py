@@ -1,10 +1,15 @@
 """The score that is linear in what is shown is found, and separates, for numbers of any magnitude."""
 
+from fractions import Fraction
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audits.attack.learned_scores import best_score
 from audits.attack.output_scores import Sample, learn
+from audits.attack.thresholds import plan_threshold
+from audits.sandbox.outcomes import Outcome
 
 NOTHING = np.zeros(0)
 
@@ -36,3 +41,22 @@ def test_nothing_is_an_error(exponent, offset, seed):
     if all(np.isfinite(each.numbers).all() for each in found):
         slope = learn(found).slope
         assert slope is None or np.isfinite(slope).all()
+
+
+def test_a_shift_in_many_columns_is_scored_along_the_movement():
+    # Gaussian noise in 225 columns, shifted by μ = 2 in all together: no single column shows it
+    rng = np.random.default_rng(1)
+    moved = 2 * rng.choice([-1.0, 1.0], 225) / 15
+    left, right = (
+        [Outcome("x", (), side * moved + rng.normal(size=225)) for _ in range(400)] for side in (1, 0)
+    )
+
+    def judge(held, out):
+        return plan_threshold(held, out, Fraction(0), Fraction(1, 20), 1000)[1]
+
+    along = best_score(left, right, judge, moved)
+    assert along.value > 1
+    assert "the direction in which the entries move" in along.score.said()
+    assert best_score(left, right, judge).value < along.value - 0.4
+    unlike = best_score(left, right, judge, np.zeros(225))  # no direction at all
+    assert "the direction" not in unlike.score.said()
