@@ -229,11 +229,12 @@ class AuditArguments:
 
 @dataclass(frozen=True)
 class TraceArguments:
-    """The arguments of `trace`: the claim (`epsilon`, `delta`), or `mu`, and a plain function's data."""
+    """The arguments of `trace`: (`epsilon`, `delta`), `mu` or `sensitivity`, and a function's data."""
 
     epsilon: Fraction | None = None
     delta: Fraction | None = None
     mu: Fraction | None = None
+    sensitivity: Fraction | None = None
     relation: str | None = None
     radius: Fraction | None = None
     terms: Terms = field(default_factory=dict)
@@ -248,8 +249,10 @@ class TraceArguments:
         _check_range(self.epsilon, named("epsilon"), "at least 0", lambda value: value >= 0)
         _check_range(self.mu, named("mu"), "at least 0", lambda value: value >= 0)
         _check_range(self.delta, named("delta"), "at least 0 and at most 1", lambda value: 0 <= value <= 1)
-        if self.epsilon is None and self.mu is None:
-            raise InputError(f"{named('epsilon')} is missing", f"give what is claimed, or {named('mu')}")
+        _check_range(self.sensitivity, named("sensitivity"), "at least 0", lambda value: value >= 0)
+        if self.epsilon is None and self.mu is None and self.sensitivity is None:
+            others = f"{named('mu')} or {named('sensitivity')}"
+            raise InputError(f"{named('epsilon')} is missing", f"give what is claimed, or {others}")
         data = described(self.terms, self.relation, self.radius, named)
         if data is None:
             names = ", ".join(map(named, ARRAY[:3]))
@@ -261,7 +264,9 @@ class TraceArguments:
             ),
         )
         delta = self.delta or Fraction(0)
-        return TraceRequest(function, data, self.epsilon, delta, self.mu, plan, self.allow_code)
+        return TraceRequest(
+            function, data, self.epsilon, delta, self.mu, plan, self.sensitivity, self.allow_code
+        )
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,10 @@ from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.plan.events import Gdp
 
+SAMPLED = (
+    "{} may be a sample, for which inputs of noise may move by more than ε and δ say: give --sensitivity to"
+    " hold them against what is declared"
+)
 MAX_PAIRS = 60  #: pairs that are traced, as far as time allows
 
 
@@ -25,7 +29,8 @@ MAX_PAIRS = 60  #: pairs that are traced, as far as time allows
 class TraceRequest:
     """Trace a function on pairs of neighbouring datasets; the claim says what its noise allows.
 
-    `mu` is for Gaussian noise: by default the largest that meets (ε, δ).
+    `mu` is for Gaussian noise: by default the largest that meets (ε, δ).  With a declared `sensitivity`,
+    every input is held against that instead.
     """
 
     use: str
@@ -34,6 +39,7 @@ class TraceRequest:
     delta: Fraction
     mu: Fraction | None
     plan: AuditPlan
+    sensitivity: Fraction | None = None
     allow_code: bool = True
 
 
@@ -50,6 +56,7 @@ class _Seen:
 class _Found:
     places: dict[tuple[str, str, int], _Seen] = field(default_factory=dict)
     findings: dict[str, tuple[float, str, Pair]] = field(default_factory=dict)  #: the largest of each kind
+    notes: dict[str, None] = field(default_factory=dict)
     pairs: int = 0
 
     def add(self, kind: str, size: float, said: str, pair: Pair) -> None:
@@ -81,7 +88,7 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
                 if number == 0:
                     raise InputError(f"{question.use} {gone}", "allow more seconds") from None
                 break
-            _gather(found, document, pair, allowed)
+            _gather(found, document, pair, allowed, question.sensitivity)
             progress(f"traced {number + 1} of {len(pairs)} pairs")
     return _answer(found, question, allowed)
 
@@ -103,15 +110,29 @@ def _allowed(question: TraceRequest) -> dict[str, float | None]:
     }
 
 
-def _gather(found: _Found, document: dict[str, Any], pair: Pair, allowed: dict[str, float | None]) -> None:
-    """Add what one pair showed."""
+def _gather(
+    found: _Found,
+    document: dict[str, Any],
+    pair: Pair,
+    allowed: dict[str, float | None],
+    sensitivity: Fraction | None = None,
+) -> None:
+    """Add what one pair showed.
+
+    Where other draws come with the noise, they may be a sample, for which more may move than (ε, δ) says.
+    """
     if found.pairs == 0 and document["failed"] is not None:
         raise InputError(f"the function {document['failed']}", "mend it, so that it returns numbers or text")
     found.pairs += 1
     for said in document["findings"]:
         found.add(said, 0.0, said, pair)
+    for said in document["notes"]:
+        found.notes.setdefault(said)
     spent = {"laplace": 0.0, "gaussian": 0.0}
     entries = 0
+    sampled = bool(document["draws"]) and sensitivity is None
+    if sampled:
+        found.notes.setdefault(SAMPLED.format(document["draws"]))
     for call, file, line, scale, family, moved, largest, size in document["calls"]:
         seen = found.places.setdefault((call, file, line), _Seen(scale, family))
         if scale is not None:
@@ -121,17 +142,21 @@ def _gather(found: _Found, document: dict[str, Any], pair: Pair, allowed: dict[s
         seen.moved = max(seen.moved or 0.0, moved)
         entries += size
         limit = allowed[family]
-        if limit is None or scale is None:
+        if sensitivity is not None:
+            _hold(found, (call, file, line), float(sensitivity), moved, pair)
+            continue
+        if limit is None or scale is None or sampled:
             continue
         part = math.inf if scale == 0 and moved > 0 else moved / scale if moved else 0.0
         spent[family] += part if family == "laplace" else part * part
         shown = moved if document["numbers"] >= size else largest  # of a choice only one entry shows
-        if shown > scale * limit * (1 + ROUNDED):
-            where = f"{call} at {file}:{line}"
-            said = f"{where}: declared sensitivity {scale * limit:.6g}, measured {shown:.6g}"
-            found.add(where, shown, said, pair)
-    if document["numbers"] < entries:
-        return
+        _hold(found, (call, file, line), scale * limit, shown, pair)
+    if document["numbers"] >= entries:
+        _hold_total(found, spent, allowed, pair)
+
+
+def _hold_total(found: _Found, spent: dict[str, float], allowed: dict[str, float | None], pair: Pair) -> None:
+    """Add a finding if all calls of one family together, and no others, spend more than is claimed."""
     for family, total in (("laplace", spent["laplace"]), ("gaussian", math.sqrt(spent["gaussian"]))):
         limit, other = allowed[family], "gaussian" if family == "laplace" else "laplace"
         if limit is not None and spent[other] == 0 and total > limit * (1 + ROUNDED):
@@ -140,11 +165,21 @@ def _gather(found: _Found, document: dict[str, Any], pair: Pair, allowed: dict[s
             found.add(family, total, said, pair)
 
 
+def _hold(found: _Found, place: tuple[str, str, int], declared: float, measured: float, pair: Pair) -> None:
+    """Add a finding if more was measured than declared."""
+    if measured > declared * (1 + ROUNDED):
+        where = f"{place[0]} at {place[1]}:{place[2]}"
+        said = f"{where}: declared sensitivity {declared:.6g}, measured {measured:.6g}"
+        found.add(where, measured, said, pair)
+
+
 def _answer(found: _Found, question: TraceRequest, allowed: dict[str, float | None]) -> dict[str, Any]:
     noise = []
     for (call, file, line), seen in found.places.items():
         limit = allowed[seen.family]
         declared = None if seen.scale is None or limit is None else seen.scale * limit
+        if question.sensitivity is not None:
+            declared = float(question.sensitivity)
         noise.append(
             {
                 "call": call,
@@ -152,7 +187,7 @@ def _answer(found: _Found, question: TraceRequest, allowed: dict[str, float | No
                 "line": line,
                 "scale": seen.scale,
                 "declared": declared,
-                "moved": seen.moved,
+                "moved": "inf" if seen.moved is not None and math.isinf(seen.moved) else seen.moved,
             }
         )
     witness = next((pair for _, _, pair in found.findings.values()), None)
@@ -161,6 +196,7 @@ def _answer(found: _Found, question: TraceRequest, allowed: dict[str, float | No
         "pairs": found.pairs,
         "noise": noise,
         "findings": [said for _, said, _ in found.findings.values()],
+        "notes": list(found.notes),
         "witness": {}
         if witness is None
         else {**question.data.shape.shown(witness.left, witness.right), "base": witness.base},

@@ -113,7 +113,8 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
     runs = len(trial.left) + len(trial.right) + made
     cuts = []
     if planned != asked or certify < asked.certify or (made < certify and not isinstance(reached, Won)):
-        cuts.append(f"cut by time: {runs} of {challenge.trials} runs (a run takes {trial.pace:.2g} s)")
+        what = f"{runs} of {challenge.trials} runs" if runs < challenge.trials else "the search for a pair"
+        cuts.append(f"cut by time: {what} (a run takes {trial.pace:.2g} s)")
     room = room_for(crew.tally.most)
     if room < planned.at_once(len(pairs)):
         wide = f"results of up to {crew.tally.most} numbers"

@@ -81,11 +81,15 @@ def _traced_lines(answer: dict[str, Any]) -> str:
         f"  declared {_known(each['declared'])}  moved {_known(each['moved'])}"
         for each in answer["noise"]
     ]
-    return "\n".join([*rows, *(f"finding: {said}" for said in answer["findings"])]) or "no noise calls"
+    said = [
+        *(f"finding: {each}" for each in answer["findings"]),
+        *(f"note: {each}" for each in answer["notes"]),
+    ]
+    return "\n".join([*rows, *said]) or "no noise calls"
 
 
-def _known(value: float | None) -> str:
-    return "?" if value is None else f"{value:.6g}"
+def _known(value: float | str | None) -> str:
+    return "?" if value is None else f"{float(value):.6g}"
 
 
 def sensitivity(

@@ -207,6 +207,8 @@ class TraceOptions:
     mu
         By how many standard deviations the input of Gaussian noise may move (default: what epsilon and delta
         allow).
+    sensitivity
+        By how much every input of noise may move, whatever epsilon says: for sums over a sample.
     shape
         ROWS or ROWS,COLUMNS.
     low
@@ -234,6 +236,7 @@ class TraceOptions:
     epsilon: Number = None
     delta: Number = None
     mu: Number = None
+    sensitivity: Number = None
     shape: Shape | None = None
     low: Numbers = None
     high: Numbers = None
@@ -252,7 +255,7 @@ class TraceOptions:
         from audits.api.arguments import TraceArguments
 
         return TraceArguments(
-            **numbers(self, "epsilon", "delta", "mu", "radius", "seed", "seconds"),
+            **numbers(self, "epsilon", "delta", "mu", "sensitivity", "radius", "seed", "seconds"),
             relation=self.relation,
             terms=terms_of(self),
             allow_code=not self.catalogue_only,

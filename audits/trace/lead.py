@@ -47,11 +47,19 @@ def trace_pair(
                 findings[f"{_at(one)} gives the same noise on every run: its seed is fixed"] = None
     seen = bool(first.calls) and all(call.seen for call in first.calls)
     differs = before.key() != after.key()
-    if differs and seen and not findings:
-        findings[f"{_difference(before, after)} although all noisy values are the same"] = None
+    draws = next((_at(call) for call in first.calls if call.draws), None)
+    notes = []
+    if differs and not findings:
+        moves = f"{_difference(before, after)} although all noisy values are the same"
+        if seen:
+            findings[moves] = None
+        elif any(call.seen for call in first.calls):
+            notes.append(f"{moves}; what {draws or 'noise that is not followed'} gave may explain it")
     return {
         "calls": [_row(call) for call in second.calls or first.calls],
         "findings": list(findings),
+        "notes": notes,
+        "draws": draws,
         "numbers": len(before.numbers),
         "failed": before.shown_as_failure() if before.failed else None,
         "differs": differs,

@@ -43,6 +43,7 @@ def taped(tape: Tape, library: str, name: str, original: Callable[..., Any]) -> 
             tape.depth -= 1
         location, scale = _parameters(name, given, more)
         number, value = tape.drawn(f"{library}.{name}", scale, value, frame, location)
+        tape.calls[number].draws = name not in ADDITIVE
         return value if name not in ADDITIVE or np.any(location) else noise(value, tape, number)
 
     return draw

@@ -34,6 +34,7 @@ class NoiseCall:
     scale: float | None
     value: Any
     location: Any = 0.0
+    draws: bool = False  #: it is no noise that is added, but a sample, a coin or a uniform number
     inputs: list[tuple[Any, Any]] = field(default_factory=list)
     moved: float | None = None
     largest: float = 0.0  #: by which one entry moved

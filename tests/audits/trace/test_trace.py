@@ -17,6 +17,7 @@ from audits.trace.noise_values import NOISE, noise
 from audits.trace.patches import generator, through
 from audits.trace.tape import Tape, distance
 from tests.audits.trace import traced
+from tests.planted import dp_sgd
 
 GRID = [np.array(rows) for rows in ([0, 0, 0], [0, 0, 3], [3, 3, 3], [3, 3, 0], [1, 2, 3], [1, 2, 0])]
 PAIRS = [(one, other) for one in GRID for other in GRID if (one != other).sum() == 1]
@@ -155,3 +156,62 @@ def test_requests_that_are_incomplete_are_refused(dpaccount, words):
     code, out, err = dpaccount("trace", "traced:total", *words, *data)
     assert (code, out) == (2, "")
     assert err.startswith("error: ")
+
+
+def sgd_findings(name, seeds=range(1, 4)):
+    rows = np.array([[1.0, 1.0], [-1.0, 0.5], [0.5, -1.0], [1.0, -1.0]])
+    pairs = [(rows, rows[:-1]), (rows[:1], rows[:0]), (rows[[0, 0, 0]], rows[[0, 0]])]
+    found = _Found()
+    for seed in seeds:
+        for number, (left, right) in enumerate(pairs):
+            document = trace_pair(
+                getattr(dp_sgd, name), Given(left), Given(right), [seed, number], again=True
+            )
+            _gather(found, document, Pair(left, right, "rows"), ALLOWED, dp_sgd.CLIP)
+    return [said for _, said, _ in found.findings.values()], list(found.notes), found
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("no_clipping", "declared sensitivity 1, measured 4"),
+        ("clipping_by_batch", "declared sensitivity 1, measured"),
+        ("one_noise", "is added to several values"),
+        ("real_batch_size", "the result moves"),
+    ],
+)
+def test_planted_training_bugs_are_found(name, said):
+    findings, notes, _ = sgd_findings(name)
+    assert any(said in each for each in findings + notes), (findings, notes)
+
+
+def test_sound_training_is_not_accused_and_the_noise_is_measured():
+    findings, notes, found = sgd_findings("correct", range(1, 21))
+    assert (findings, notes) == ([], [])
+    assert [seen.scale for (call, _, _), seen in found.places.items() if "normal" in call] == [dp_sgd.SIGMA]
+    _, _, found = sgd_findings("half_the_noise")
+    assert [seen.scale for (call, _, _), seen in found.places.items() if "normal" in call] == [
+        dp_sgd.SIGMA / 2
+    ]
+
+
+def test_samples_are_not_held_against_epsilon_alone():
+    left, right = np.ones((2, 2)), np.ones((1, 2))
+    found = _Found()
+    document = trace_pair(dp_sgd.correct, Given(left), Given(right), [1], again=False)
+    _gather(found, document, Pair(left, right, "rows"), {"laplace": 0.01, "gaussian": 0.01, "other": None})
+    assert found.findings == {}
+    assert any("may be a sample" in said for said in found.notes)
+
+
+def test_an_input_that_is_no_number_on_one_side_moves_without_bound(dpaccount, tmp_path):
+    (tmp_path / "odd.py").write_text(
+        "import numpy as np\n"
+        "def ratio(data, rng):\n"
+        "    with np.errstate(all='ignore'):\n"
+        "        return np.float64(1) / data.sum() + rng.laplace()\n"
+    )
+    code, out, _ = dpaccount("trace", "odd:ratio", *WORDS)
+    assert code == 1
+    assert json.loads(out)["noise"][0]["moved"] == "inf"
+    assert dpaccount("trace", "odd:ratio", *WORDS[:-1])[0] == 1
