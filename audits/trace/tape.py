@@ -134,7 +134,7 @@ def distance(one: Any, other: Any, family: str) -> float | None:
         return None
     with np.errstate(invalid="ignore"):
         apart = np.where(left == right, 0.0, np.abs(left - right)).ravel()
-    apart = np.nan_to_num(apart, nan=np.inf)
+    apart = np.nan_to_num(apart, nan=np.inf, posinf=np.inf)
     if family == "largest entry":
         return float(apart.max(initial=0.0))
     return float(np.sqrt((apart * apart).sum()) if family == "gaussian" else apart.sum())
