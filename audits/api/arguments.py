@@ -14,15 +14,19 @@ import numpy as np
 from msgspec.structs import replace as changed
 
 from audits.api.cores import cores
+from audits.api.on_results import OneRunAudit, SamplesAudit
 from audits.api.requests import Audit, Sensitivity, attack_on
+from audits.api.tracing import TraceRequest
 from audits.claim import RELATIONS, AuditPlan, read_claim
 from audits.datasets.bases import Pair
 from audits.datasets.described import paired, read_data
 from audits.datasets.shape import ARRAY, Described, array_shape
 from audits.sensitivity.search import NORMS, DeclaredSensitivity
+from audits.tradeoff import EventClaim, MuClaim, PointClaim, RhoClaim, curve_of_plan
 from dpaccount.documents import Place, parse_toml, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import as_exact, shown, whole_argument
+from dpaccount.plan.events import Plan
 
 Named = Callable[[str], str]
 Terms = Mapping[str, Place]  #: shape, low, high, dtype, or columns; and a pair left, right
@@ -35,15 +39,21 @@ MAX_TRIALS, MAX_SECONDS = 10**7, 10**7
 class AuditArguments:
     """The arguments of an attack; None means the default, or the claim's value.
 
-    `epsilon` ≥ 0 and 0 ≤ `delta` ≤ 1 are the claim.  At most `trials` runs (10 to 10⁷) and
+    `epsilon` ≥ 0 and 0 ≤ `delta` ≤ 1 are the claim, or one of `rho` ≥ 0 (zCDP), `mu` ≥ 0 (Gaussian DP)
+    and `plan`, whose privacy curve it is.  At most `trials` runs (10 to 10⁷) and
     `seconds` of processor time are spent on the pair under attack; 0 < `confidence` < 1 is that of
-    the lower bound; `early` stops at the first refutation.  `relation`, `radius` and `terms`
+    the lower bound; `early` stops at the first refutation.  A function runs in the interpreter `python`;
+    `command` is a program in place of a subject.  Runs of either are kept in the file `keep`,
+    from which the same arguments go on.  `relation`, `radius` and `terms`
     describe a plain function's data.
     """
 
     claim: Path | None = None
     epsilon: Fraction | None = None
     delta: Fraction | None = None
+    rho: Fraction | None = None
+    mu: Fraction | None = None
+    plan: Plan | None = None
     trials: Fraction | None = None
     confidence: Fraction | None = None
     seed: Fraction | None = None
@@ -54,6 +64,9 @@ class AuditArguments:
     terms: Terms = field(default_factory=dict)
     early: bool = False
     allow_code: bool = True
+    python: str | None = None
+    command: str | None = None
+    keep: Path | None = None
     named: Named = str
 
     def request(self, subject: str | None) -> Audit:
@@ -62,11 +75,17 @@ class AuditArguments:
         Raises `InputError` for arguments that are missing, out of range, or inconsistent.
         """
         named = self.named
-        if (subject is None) == (self.claim is None):
-            raise InputError(f"give either a subject's name or {named('claim')} CLAIM.toml")
-        _check_range(self.epsilon, named("epsilon"), "at least 0", lambda value: value >= 0)
-        _check_range(self.delta, named("delta"), "at least 0 and at most 1", lambda value: 0 <= value <= 1)
-        _check_range(self.confidence, named("confidence"), "above 0 and below 1", lambda value: 0 < value < 1)
+        if sum(each is not None for each in (subject, self.claim, self.command)) != 1:
+            others = f"{named('claim')} CLAIM.toml or {named('command')}"
+            raise InputError(f"give either a subject's name, {others}")
+        own = self.command is not None or subject is None or ":" in subject
+        if self.python is not None and (self.command is not None or not own):
+            raise InputError(f"{named('python')} runs a function", "name it, such as clinic:noisy_count")
+        if self.keep is not None and not own:
+            raise InputError(f"{named('keep')} keeps the runs of your own function", "leave it out")
+        subject = self.command if subject is None else subject
+        self._check_claim()
+        curve = self._curve()
         effort = _given(
             trials=whole_argument(named("trials"), self.trials, 10, MAX_TRIALS),
             confidence=self.confidence,
@@ -77,12 +96,111 @@ class AuditArguments:
         request = self._of_claim() if subject is None else self._of_subject(subject)
         return changed(
             request,
-            **_given(epsilon=self.epsilon, delta=self.delta, relation=self.relation, seconds=self.seconds),
+            **_given(
+                epsilon=self.epsilon,
+                delta=self.delta,
+                relation=self._relation(),
+                seconds=self.seconds,
+                curve=curve,
+            ),
             plan=replace(request.plan, **effort),
             early=self.early,
             jobs=jobs,
             allow_code=self.allow_code,
+            python=self.python,
+            command=self.command,
+            keep=self.keep,
         )
+
+    def samples(self, left: Path, right: Path) -> SamplesAudit:
+        """Return the request to compare two files of results."""
+        self._only_claim("samples")
+        curve = self._curve()
+        if curve is None and self.epsilon is None:
+            raise InputError(f"{self.named('epsilon')} is missing", "say what is claimed")
+        return SamplesAudit(
+            left, right, self.epsilon or Fraction(0), self.delta or Fraction(0), self._effort(), curve
+        )
+
+    def one_run(self, file: Path) -> OneRunAudit:
+        """Return the request to audit one run by the scores of its canaries."""
+        self._only_claim("one-run")
+        curve = self._curve()
+        if isinstance(curve, RhoClaim):
+            raise InputError(
+                f"no bound on {self.named('rho')} is known from one run", "claim mu, or epsilon and delta"
+            )
+        if curve is None and self.epsilon is None:
+            raise InputError(f"{self.named('epsilon')} is missing", "say what is claimed")
+        claim = PointClaim(self.epsilon or Fraction(0), self.delta or Fraction(0)) if curve is None else curve
+        return OneRunAudit(file, claim, self._effort(), self.plan)
+
+    def _only_claim(self, option: str) -> None:
+        """Refuse arguments that have no meaning where nothing is run; check the claim's ranges."""
+        given = {
+            "claim": self.claim,
+            "trials": self.trials,
+            "seconds": self.seconds,
+            "jobs": self.jobs,
+            "relation": self.relation,
+            "radius": self.radius,
+            "early": self.early or None,
+            "python": self.python,
+            "command": self.command,
+            "keep": self.keep,
+            **self.terms,
+        }
+        for name in (name for name, value in given.items() if value is not None):
+            raise InputError(
+                f"{self.named(option)} runs nothing",
+                f"leave {self.named('stop-early' if name == 'early' else name)} out",
+            )
+        self._check_claim()
+
+    def _check_claim(self) -> None:
+        named = self.named
+        _check_range(self.epsilon, named("epsilon"), "at least 0", lambda value: value >= 0)
+        _check_range(self.delta, named("delta"), "at least 0 and at most 1", lambda value: 0 <= value <= 1)
+        _check_range(self.confidence, named("confidence"), "above 0 and below 1", lambda value: 0 < value < 1)
+
+    def _effort(self) -> AuditPlan:
+        seed = whole_argument(self.named("seed"), self.seed, 0)
+        return replace(AuditPlan(), **_given(confidence=self.confidence, seed=seed))
+
+    def _curve(self) -> EventClaim | None:
+        """Return the claim of ρ, μ or a plan; None for a claim of (ε, δ)."""
+        named = self.named
+        given = [
+            name
+            for name, value in (("rho", self.rho), ("mu", self.mu), ("plan", self.plan))
+            if value is not None
+        ]
+        points = [
+            name for name, value in (("epsilon", self.epsilon), ("delta", self.delta)) if value is not None
+        ]
+        if len(given) > 1 or (given and (points or self.claim is not None)):
+            several = [*given, *points, *(["claim"] if self.claim is not None else [])]
+            raise InputError(
+                f"{' and '.join(map(named, several))} are different claims", "audit one claim at a time"
+            )
+        for name, value in (("rho", self.rho), ("mu", self.mu)):
+            _check_range(value, named(name), "at least 0", lambda value: value >= 0)
+        if self.mu is not None:
+            return MuClaim(self.mu)
+        if self.rho is not None:
+            return RhoClaim(self.rho)
+        return None if self.plan is None else curve_of_plan(self.plan)
+
+    def _relation(self) -> str | None:
+        """Return the relation, which a plan states as well."""
+        if self.plan is None:
+            return self.relation
+        of_plan = self.plan.relation.value
+        if self.relation not in (None, of_plan):
+            raise InputError(
+                f"{self.named('plan')} is under {of_plan}", f"leave {self.named('relation')} out"
+            )
+        return of_plan
 
     def _of_claim(self) -> Audit:
         """Return the attack on the claim in a file; the claim describes the data."""
@@ -94,17 +212,61 @@ class AuditArguments:
     def _of_subject(self, subject: str) -> Audit:
         """Return the attack on a named subject, with the data that the arguments describe."""
         named = self.named
-        if self.epsilon is None:
+        if self.epsilon is None and self.rho is None and self.mu is None and self.plan is None:
             raise InputError(f"{named('epsilon')} is missing", "give the claimed ε of the subject")
-        if ":" not in subject and (self.terms or self.radius is not None):
+        if self.command is not None and not self.terms:
+            raise InputError("a program needs data", f"describe them by {', '.join(map(named, DATA[:4]))}")
+        if self.command is None and ":" not in subject and (self.terms or self.radius is not None):
             names = ", ".join(map(named, ("radius", *DATA)))
             raise InputError(f"{subject} has data of its own", f"leave {names} out")
         if self.relation is not None and self.relation not in RELATIONS:
             raise InputError(
                 f"{named('relation')} is {self.relation[:70]!r}", f"known: {', '.join(RELATIONS)}"
             )
+        data = described(self.terms, self._relation(), self.radius, named)
+        return Audit(subject, self.epsilon or Fraction(0), Fraction(0), AuditPlan(), data=data)
+
+
+@dataclass(frozen=True)
+class TraceArguments:
+    """The arguments of `trace`: (`epsilon`, `delta`), `mu` or `sensitivity`, and a function's data."""
+
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+    mu: Fraction | None = None
+    sensitivity: Fraction | None = None
+    relation: str | None = None
+    radius: Fraction | None = None
+    terms: Terms = field(default_factory=dict)
+    seed: Fraction | None = None
+    seconds: Fraction | None = None
+    allow_code: bool = True
+    named: Named = str
+
+    def request(self, function: str) -> TraceRequest:
+        """Return the request; raises `InputError` for arguments that are missing or out of range."""
+        named = self.named
+        _check_range(self.epsilon, named("epsilon"), "at least 0", lambda value: value >= 0)
+        _check_range(self.mu, named("mu"), "at least 0", lambda value: value >= 0)
+        _check_range(self.delta, named("delta"), "at least 0 and at most 1", lambda value: 0 <= value <= 1)
+        _check_range(self.sensitivity, named("sensitivity"), "at least 0", lambda value: value >= 0)
+        if self.epsilon is None and self.mu is None and self.sensitivity is None:
+            others = f"{named('mu')} or {named('sensitivity')}"
+            raise InputError(f"{named('epsilon')} is missing", f"give what is claimed, or {others}")
         data = described(self.terms, self.relation, self.radius, named)
-        return Audit(subject, self.epsilon, Fraction(0), AuditPlan(), data=data)
+        if data is None:
+            names = ", ".join(map(named, ARRAY[:3]))
+            raise InputError(f"{function[:70]} has no data", f"describe them by {names}")
+        plan = replace(
+            AuditPlan(),
+            **_given(
+                seed=whole_argument(named("seed"), self.seed, 0), seconds=time_limit(self.seconds, named)
+            ),
+        )
+        delta = self.delta or Fraction(0)
+        return TraceRequest(
+            function, data, self.epsilon, delta, self.mu, plan, self.sensitivity, self.allow_code
+        )
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ to be attacked, run in other processes.
 from typing import Any
 
 from audits.api import on_code, on_subject
+from audits.api.on_results import OneRunAudit, SamplesAudit, audit_one_run, audit_samples
 from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity
 from audits.attack.runs import Progress
 from audits.certificate.make import AuditBudget
@@ -26,9 +27,13 @@ def certify(question: Certify, progress: Progress) -> CertifyResult:
     return on_subject.certify_subject(question, claim, catalogue.subject_of(claim), effort, progress)
 
 
-def audit(question: Audit, progress: Progress) -> dict[str, Any]:
+def audit(question: Audit | SamplesAudit | OneRunAudit, progress: Progress) -> dict[str, Any]:
     """Answer `dpaccount audit`, without its seconds."""
-    if runs_apart(question.use):
+    if isinstance(question, SamplesAudit):
+        return audit_samples(question, progress)
+    if isinstance(question, OneRunAudit):
+        return audit_one_run(question, progress)
+    if question.command is not None or runs_apart(question.use):
         return on_code.audit_code(question, progress)
     subject = on_subject.subject_asked(question, catalogue.find(question.use).made_by)
     if question.relation not in (None, subject.relation):

@@ -20,6 +20,7 @@ from dpaccount import checker
 from dpaccount.documents import read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import Exact, exact_argument
+from dpaccount.plan.events import Plan
 
 
 def _quiet(what: str) -> None:
@@ -82,9 +83,12 @@ def _certified(question: Certify, out: str | Path | None) -> dict[str, Any]:
 
 def audit(  # noqa: PLR0913  # keywords, each documented
     subject: str | Callable[..., Any],
-    epsilon: Exact,
-    delta: Exact = 0,
+    epsilon: Exact | None = None,
+    delta: Exact | None = None,
     *,
+    rho: Exact | None = None,
+    mu: Exact | None = None,
+    plan: Plan | None = None,
     trials: int | None = None,
     confidence: Exact | None = None,
     seed: int | None = None,
@@ -98,7 +102,8 @@ def audit(  # noqa: PLR0913  # keywords, each documented
 ) -> dict[str, Any]:
     """Attack a subject by name, or a function of an importable module; return a lower bound on its ε.
 
-    (`epsilon`, `delta`) is the claim.  The pair under attack gets at most `trials` runs (default
+    (`epsilon`, `delta`) is the claim, or one of `rho` (zCDP), `mu` (Gaussian DP) and `plan`, whose whole
+    privacy curve is claimed.  The pair under attack gets at most `trials` runs (default
     20000) and `seconds` of processor time (default 60, for your own code), in `jobs` processes;
     `confidence` is that of the lower bound (default 0.95); `early` stops at the first refutation;
     without `allow_code`, only catalogued subjects are run.
@@ -113,8 +118,11 @@ def audit(  # noqa: PLR0913  # keywords, each documented
         raise InputError(f"audit has no argument {key!r}", f"known: {', '.join(known)}")
     name = subject if isinstance(subject, str) else f"{subject.__module__}:{subject.__qualname__}"
     arguments = AuditArguments(
-        epsilon=exact_argument("epsilon", epsilon),
-        delta=exact_argument("delta", delta),
+        epsilon=_exact("epsilon", epsilon),
+        delta=_exact("delta", delta),
+        rho=_exact("rho", rho),
+        mu=_exact("mu", mu),
+        plan=plan,
         trials=_exact("trials", trials),
         confidence=_exact("confidence", confidence),
         seed=_exact("seed", seed),

@@ -4,6 +4,7 @@ For a mechanism class the whole request runs in a worker.  Plain functions ``f(d
 attacked from here; they have no proof, so the verdict is REFUTED or UNPROVEN.
 """
 
+import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import msgspec
 from msgspec.structs import replace as changed
 
 from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity, Task, attack_on, packed_task
+from audits.api.verdicts import answer_fields, nothing_in_unit
 from audits.attack.black_box import Attempt, attack
 from audits.attack.pair_search import Stuck
 from audits.attack.runs import Challenge, Progress
@@ -27,10 +29,13 @@ from audits.datasets.neighbours import candidates
 from audits.datasets.shape import Described, Neighbourhood
 from audits.hypothesis_tests.search import digest_of_files
 from audits.sandbox.crew import IMPORT, Crew, Gone, Process
+from audits.sandbox.foreign import check_command
+from audits.sandbox.kept_runs import KeepingCrew, KeptRuns
 from audits.sandbox.outcomes import SILENT
 from audits.sensitivity.search import Search, prove_sensitivity, test_sensitivity
 from audits.subjects.broken.table import function_named
 from audits.subjects.code import Code, code_of
+from dpaccount import __version__
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError, RuleError
 from dpaccount.exact import shown, to_digits
 from dpaccount.schemas.certificate import AttackedPair, AuditResult, DescribedSubject, Draft
@@ -139,11 +144,21 @@ def power_said(found: Attempt, question: Audit) -> str:
 def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
     """Return the answer of `dpaccount audit` on user code, without its seconds."""
     folder = Path.cwd() if question.claim is None else question.claim.parent
-    code = _code(question.use, folder, allow_code=question.allow_code)
+    code = _elsewhere(question) or _code(question.use, folder, allow_code=question.allow_code)
+    if question.python is not None:
+        code = replace(code, python=question.python)
     seconds = float(question.plan.seconds)
-    with Crew(code, seconds=seconds, jobs=question.jobs) as crew:
+    with _crew(code, question, seconds) as crew:
         if _kind(crew) == "function":
-            return audit_function(crew, question, _data(question), progress)
+            data = _data(question)
+            layout = data.shape.layout
+            if question.python is not None and layout is not None and layout.form in ("pandas", "polars"):
+                raise InputError(
+                    f'as = "{layout.form}" does not reach another interpreter', 'say as = "dict"'
+                )
+            return audit_function(crew, question, data, progress)
+        if question.keep is not None:
+            raise InputError(f"{question.use} is a class", "only runs of a function are kept")
         try:
             task = Task(changed(question, data=None), code.folders, seconds)  # classes declare it
             answer: dict[str, Any] = _done(crew.first, task, progress)
@@ -207,12 +222,10 @@ def audit_function(crew: Crew, question: Audit, data: Described, progress: Progr
     said = f"; {found.cut}" if found.cut else ""
     return {
         **nothing_found(question, ""),
-        "epsilon_lower": found.reached.epsilon_lower,
-        "epsilon_power": found.power,
+        **answer_fields(question, found.reached, found.leaked),
         "trials": found.runs,
+        "runs": found.runs,
         "attack": f"black box: {found.score}{said}",
-        "refuted": found.refuted(question.epsilon),
-        "verdict": found.verdict(question.epsilon),
         "witness": witness(found, data.shape),
     }
 
@@ -236,6 +249,7 @@ def attack_function(
         plan.seed,
         counts_only=counts_only,
         early=question.early,
+        curve=question.curve,
     )
     return attack(crew, pairs, challenge, progress)
 
@@ -263,8 +277,10 @@ def nothing_found(question: Audit, why: str) -> dict[str, Any]:
         "delta": shown(question.delta),
         "confidence": shown(question.plan.confidence),
         "trials": 0,
+        "runs": 0,
         "attack": f"none: {why}",
         "refuted": False,
+        **nothing_in_unit(question.curve),
         "witness": {"findings": [why]},
     }
 
@@ -316,6 +332,40 @@ def class_sensitivities(question: Sensitivity) -> dict[str, Any]:
 def _code(use: str, folder: Path, *, allow_code: bool) -> Code:
     catalogued = function_named(use)
     return code_of(use, folder, allow_code=allow_code) if catalogued is None else catalogued.code
+
+
+def _crew(code: Code, question: Audit, seconds: float) -> Crew:
+    """Return processes for the code; their runs are kept if that is asked."""
+    if question.keep is None:
+        return Crew(code, seconds=seconds, jobs=question.jobs)
+    plan, file = question.plan, None if code.command is not None else code.file()
+    claimed = question.curve or (shown(question.epsilon), shown(question.delta))
+    asked = {
+        "version of this program": __version__,
+        "function": question.use,
+        "interpreter": str(question.python),
+        "code": "" if file is None else str(digest_of_files([file])),
+        "claim": repr(claimed),
+        "seed": str(plan.seed),
+        "effort": f"{plan.trials} {shown(plan.confidence)} {shown(plan.seconds)} {question.early}",
+    }
+    kept = KeptRuns(question.keep, asked)
+    try:
+        return KeepingCrew(code, kept, seconds=seconds, jobs=question.jobs)
+    except InputError:
+        kept.close()
+        raise
+
+
+def _elsewhere(question: Audit) -> Code | None:
+    """Return a program as code, after a notice on standard error that it runs; None if it is a function."""
+    if question.command is None:
+        return None
+    if not question.allow_code:
+        raise InputError("a command runs code, and --catalogue-only forbids it", "name a catalogued subject")
+    check_command(question.command)
+    sys.stderr.write(f"runs {question.command}\n")
+    return Code(question.use, (), command=question.command)
 
 
 def _kind(crew: Crew) -> str:

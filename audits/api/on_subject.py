@@ -1,6 +1,7 @@
 """Requests about a mechanism class that run in this process: certify, attack, test bounds."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -8,10 +9,18 @@ from typing import Any
 from msgspec import to_builtins
 
 from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity
+from audits.api.verdicts import answer_fields
 from audits.attack.membership_guessing import plan_known_guess
-from audits.attack.power import judged
+from audits.attack.planning import Floats
+from audits.attack.power import judged, leaked
 from audits.attack.runs import Progress
-from audits.attack.thresholds import plan_known_threshold
+from audits.attack.thresholds import (
+    CountedBound,
+    LowerBound,
+    Threshold,
+    plan_known_event,
+    plan_known_threshold,
+)
 from audits.attack.white_box import Attacked, Target, attack, attack_early
 from audits.certificate import release
 from audits.certificate.document import seal, unsealed
@@ -79,12 +88,7 @@ def audit_subject(
     """Return the answer of `dpaccount audit` on a mechanism class, without its seconds."""
     check_size(subject)
     plan = question.plan
-    try:
-        proved = Proved(subject.proof(question.delta))
-    except RuleError as error:
-        raise InputError(
-            f"{question.use} has no proof to draw noise from at this δ: {error}", "try another δ"
-        ) from None
+    proved = _drawing(question, subject)
     progress("search for the worst neighbouring pair")
     given = [] if question.claim is None else example_tables(read_claim(question.claim), subject)
     evidence, suspect = gather(subject, proved, examples=EXAMPLES, seed=plan.seed, files=[], given=given)
@@ -96,10 +100,11 @@ def audit_subject(
     bound = outcome.results[0][1]
     answer = {
         "schema": "dpaccount/audit/1",
-        **judged(bound, question.epsilon, blind=bool(unseen)),
         "delta": shown(question.delta),
+        **_judged(question, bound, blind=bool(unseen)),
         "confidence": shown(plan.confidence),
         "trials": 2 * outcome.trials,
+        "runs": 2 * outcome.trials,
         "attack": "white box: log-likelihood ratio of the releases",
         "witness": {
             **to_builtins(describe(suspect.pair, suspect.coins, "the neighbouring pair under attack")),
@@ -108,6 +113,16 @@ def audit_subject(
         },
     }
     return said_cut(answer, plan)
+
+
+def _drawing(question: Audit, subject: Subject) -> Proved:
+    """Return a proof to draw noise from: at the claimed δ, or for a curve at the first that has one."""
+    for delta in (question.delta,) if question.curve is None else DELTAS:
+        try:
+            return Proved(subject.proof(delta))
+        except RuleError as error:
+            why = error
+    raise InputError(f"{question.use} has no proof to draw noise from at this δ: {why}", "try another δ")
 
 
 def _attacked(
@@ -123,10 +138,28 @@ def _attacked(
         "folders": effort.folders,
         "progress": effort.counted,
     }
+    if question.curve is not None:
+        levels = question.curve.lowers
+
+        def planner(
+            held: Floats, out: Floats, _: Fraction, risk: Fraction, runs: int
+        ) -> tuple[Threshold, float]:
+            return plan_known_event(held, out, levels, risk, runs)
+
+        return attack(subject, proved, [target], suspect, planners=(planner,), **terms)
     if question.early:
         return attack_early(subject, proved, target, suspect, **terms)
     planners = (plan_known_threshold, plan_known_guess)
     return attack(subject, proved, [target], suspect, planners=planners, **terms)
+
+
+def _judged(question: Audit, bound: LowerBound, *, blind: bool) -> Mapping[str, object]:
+    """Return the answer's bound, power and verdict; with a score that is `blind`, power is the bound."""
+    if question.curve is None:
+        return judged(bound, question.epsilon, blind=blind)
+    if not isinstance(bound, CountedBound):
+        raise TypeError("a curve is held against counts")
+    return answer_fields(question, bound, bound if blind else leaked(bound))
 
 
 def said_cut(answer: dict[str, Any], plan: AuditPlan) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from audits.claim import AuditPlan, Claim
 from audits.datasets.shape import Described
 from audits.sandbox.table_parts import IN_ONE, TableWork
 from audits.sensitivity.search import DeclaredSensitivity
+from audits.tradeoff import EventClaim
 
 
 class Certify(msgspec.Struct, frozen=True, tag=True):
@@ -35,10 +36,11 @@ class Certify(msgspec.Struct, frozen=True, tag=True):
 
 
 class Audit(msgspec.Struct, frozen=True, tag=True):
-    """Attack `use`, which claims (ε, δ); the file `claim`, if any, has parameters and data.
+    """Attack `use`, which claims (ε, δ) or `curve`; the file `claim`, if any, has parameters and data.
 
     `relation` and `data` describe the data.  The time limit is `seconds` for a catalogued subject,
-    and the plan's for user code.
+    and the plan's for user code.  A function runs in the interpreter `python` if there is one; `command`
+    is a program in place of one.
     """
 
     use: str
@@ -52,6 +54,10 @@ class Audit(msgspec.Struct, frozen=True, tag=True):
     early: bool = False
     jobs: int = 1
     allow_code: bool = True
+    curve: EventClaim | None = None
+    python: str | None = None
+    command: str | None = None
+    keep: Path | None = None
 
 
 class Sensitivity(msgspec.Struct, frozen=True, tag=True):

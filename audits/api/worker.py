@@ -12,13 +12,16 @@ import queue
 import resource
 import sys
 import threading
+from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from audits.datasets.forms import Given, Layout
 from audits.sandbox.closed import close
+from audits.sandbox.foreign import OtherPython, Program
 from audits.sandbox.frames import packed, read_frame, sent, unpacked, write_frame
 from audits.sandbox.outcomes import UNMEANT, Outcome, of_error, played
 from audits.subjects.code import (
@@ -61,6 +64,22 @@ class Worker:
             return
         write_frame(self.answers, ["loaded", "function" if callable(self.subject) else "no function"])
 
+    def load_program(self, command: str, folder: str) -> None:
+        """Take a program for the function; its data files are written to the folder."""
+        self._load_foreign(lambda: Program(command, Path(folder)))
+
+    def load_python(self, path: str, use: str, folders: list[str]) -> None:
+        """Take a function that runs in another Python interpreter."""
+        self._load_foreign(lambda: OtherPython(path, use, folders))
+
+    def _load_foreign(self, made: Callable[[], object]) -> None:
+        try:
+            self.subject = made()
+        except InputError as error:
+            write_frame(self.answers, ["failed", str(error)])
+            return
+        write_frame(self.answers, ["loaded", "function"])
+
     def load(self, use: str, folders: list[str], memory: int, file: str | None = None) -> None:
         """Import the subject under the memory limit; answer its kind, or why it cannot be used."""
         limit_memory(memory)
@@ -92,6 +111,14 @@ class Worker:
             except InputError as error:  # the code that ran is not the code that was meant
                 outcome = Outcome(f"{UNMEANT} {error}", (), np.zeros(0), failed=True)
             write_frame(self.answers, sent(outcome))
+
+    def trace(self, seed: list[int], again: bool) -> None:  # noqa: FBT001  # as the request has it
+        """Record a run on the first dataset, and replay it on the second; see `audits.trace.lead`."""
+        from audits.trace.lead import trace_pair
+
+        silence()
+        left, right = self.datasets
+        write_frame(self.answers, trace_pair(self.subject, left, right, seed, again=again))
 
     def prove(self, norm: str, bound: str, shape: dict[str, Any], seconds: float) -> None:
         """Search for a proof of a query's sensitivity; see `audits.sensitivity.branch_and_bound`."""
@@ -136,7 +163,7 @@ def main() -> None:
         name, *given = waiting.get()
         if name == "play" and worker.datasets:
             silence()
-        getattr(worker, name)(*given)  # close, load, keep, play, prove, task, …
+        getattr(worker, name)(*given)  # close, load, keep, play, prove, task, trace, …
 
 
 _SILENT: list[int] = []

@@ -21,10 +21,11 @@ from audits.attack.pair_search import (
     judge_of,
     more_runs,
     most_suspicious,
+    movement,
     note,
 )
 from audits.attack.planning import Floats
-from audits.attack.power import against, power, verdict_of
+from audits.attack.power import against, leakage, verdict_of
 from audits.attack.runs import (
     SHARED_SEEDS,
     THIN,
@@ -36,7 +37,7 @@ from audits.attack.runs import (
     room_for,
     runs_within,
 )
-from audits.attack.thresholds import LowerBound, Planner, Rule, Threshold, plan_threshold
+from audits.attack.thresholds import LowerBound, Planner, Rule, Threshold, plan_event, plan_threshold
 from audits.datasets.bases import Pair
 from audits.sandbox.crew import Crew, TimeUp
 from audits.sandbox.outcomes import Outcome
@@ -54,7 +55,7 @@ ALIKE = "the same result for every seed: no noise was seen, or it does not follo
 class Attempt:
     """The result of an attack on the pair that it chose; `runs` were made on that pair.
 
-    `power` is the largest ε that these runs could have shown, had every one of them told its side.
+    `leaked` is the bound that these runs would have given, had every one of them told its side.
     """
 
     candidate: Pair
@@ -63,11 +64,16 @@ class Attempt:
     runs: int
     searched: int
     findings: tuple[str, ...]
-    power: float
+    leaked: LowerBound
     cut: str | None = None  #: what the wall-clock limit, or the results' width, reduced
 
+    @property
+    def power(self) -> float:
+        """Return the largest ε that these runs could have shown."""
+        return max(self.leaked.epsilon_lower, self.reached.epsilon_lower)
+
     def refuted(self, epsilon: Fraction) -> bool:
-        """Return whether the bound is above a claim."""
+        """Return whether the bound on ε is above a claim."""
         return self.reached.epsilon_lower > epsilon
 
     def verdict(self, epsilon: Fraction) -> str:
@@ -90,6 +96,8 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
         progress("search for the most suspicious pair")
         how = Screen.of(planned, repeats=repeats)
         trial, searched = most_suspicious(crew, pairs, challenge, planned, how, pace, found, progress)
+        if repeats and trial.moved is None and crew.tally.most > 1:
+            trial.moved = _movement(crew, trial, challenge.seed)
         progress(f"learning from {planned.train} runs a side")
         train = min(planned.train, max(room_for(crew.tally.most), THIN))
         more_runs(crew, trial, train - len(trial.left), challenge.seed, crew.left() / 3)
@@ -98,14 +106,15 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
             raise TimeUp
         learned, rule = _learn(trial, challenge, certify)
         progress(f"certifying on {certify} fresh runs")
-        reached, power, made = _certify(crew, trial, learned, rule, challenge, certify, progress)
+        reached, leaked, made = _certify(crew, trial, learned, rule, challenge, certify, progress)
     except TimeUp:
         why = "; ".join([f"its runs did not end within {crew.seconds:.3g} seconds", *crew.tally.said()])
         raise Stuck(f"{why}; allow more seconds") from None
     runs = len(trial.left) + len(trial.right) + made
     cuts = []
     if planned != asked or certify < asked.certify or (made < certify and not isinstance(reached, Won)):
-        cuts.append(f"cut by time: {runs} of {challenge.trials} runs (a run takes {trial.pace:.2g} s)")
+        what = f"{runs} of {challenge.trials} runs" if runs < challenge.trials else "the search for a pair"
+        cuts.append(f"cut by time: {what} (a run takes {trial.pace:.2g} s)")
     room = room_for(crew.tally.most)
     if room < planned.at_once(len(pairs)):
         wide = f"results of up to {crew.tally.most} numbers"
@@ -119,7 +128,7 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
         runs,
         searched,
         tuple(dict.fromkeys(found)),
-        power,
+        leaked,
         "; ".join(cuts) or None,
     )
 
@@ -203,10 +212,20 @@ def nothing(crew: Crew) -> InputError:
 # ------------------------------------------------------------------ learning and certifying
 
 
+def _movement(crew: Crew, trial: Trial, seed: int) -> Floats | None:
+    """Return by how much the numbers of two runs with the same noise differ on a pair that is given."""
+    crew.keep([trial.candidate.left, trial.candidate.right])
+    one, other = crew.run([(side, seed, 1, SHARED_SEEDS[0]) for side in (0, 1)])
+    return movement([(one, other)])
+
+
 def _learn(trial: Trial, challenge: Challenge, certify: int) -> tuple[Learned, Rule]:
     """Return the score and the rule to certify, both fixed now."""
     runs = max(certify // 2, 1)
-    learned = best_score(trial.left, trial.right, judge_of(challenge, runs))
+    learned = best_score(trial.left, trial.right, judge_of(challenge, runs), trial.moved)
+    if challenge.curve is not None:
+        levels = challenge.curve.lowers
+        return learned, plan_event(learned.left, learned.right, levels, challenge.risk, runs)[0]
     planners: list[Planner] = [plan_threshold]
     if not challenge.counts_only and not _bets(challenge, certify):
         planners.insert(0, plan_guess)  # where nothing is expected of either, it needs the fewest runs
@@ -218,7 +237,7 @@ def _learn(trial: Trial, challenge: Challenge, certify: int) -> tuple[Learned, R
 
 def _bets(challenge: Challenge, certify: int) -> bool:
     """Return whether bets, which share the risk with counts, are worth it."""
-    return challenge.early and certify >= EARLY
+    return challenge.bets and certify >= EARLY
 
 
 def _certify(
@@ -229,15 +248,15 @@ def _certify(
     challenge: Challenge,
     runs: int,
     progress: Progress,
-) -> tuple[LowerBound, float, int]:
-    """Return the bound that `rule` reaches on fresh runs, what it could have reached, and the runs made.
+) -> tuple[LowerBound, LowerBound, int]:
+    """Return the bound that `rule` reaches on fresh runs, that of total leakage, and the runs made.
 
     A fair coin chooses the side of each; where only counts are wanted, the sides take turns.  Which
     runs count is fixed beforehand: those that time does not allow count against the attack.
     """
     crew.keep([trial.candidate.left, trial.candidate.right])
     coins = np.random.default_rng([challenge.seed, 5]).integers(0, 2, runs)  # 0: left
-    if challenge.counts_only:
+    if challenge.only_counts:
         coins = np.arange(runs) % 2
     bettor, risk = None, challenge.risk
     if _bets(challenge, runs) and isinstance(rule, Threshold):
@@ -255,11 +274,11 @@ def _certify(
             made += len(outcomes)
             won = None if bettor is None else bettor.feed(scores[-1], sides[: len(outcomes)] == 0)
         if won is not None:
-            return won, max(won.epsilon_lower, power(rule, coins, made, challenge.delta, risk)), made
+            return won, leakage(rule, coins, made, challenge.delta, risk), made
         if len(outcomes) < len(sides):
             break
         if start + block < runs:
             progress(f"certifying: {start + block} of {runs} runs")
     whole = against(np.concatenate([np.zeros(0), *scores]), coins)
     reached = rule.measure(whole[coins == 0], whole[coins == 1], challenge.delta, risk)
-    return reached, power(rule, coins, made, challenge.delta, risk), made
+    return reached, leakage(rule, coins, made, challenge.delta, risk), made

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from audits.attack.planning import Floats, cuts_of, weighed
 from audits.attack.thresholds import Threshold, better
+from audits.tradeoff import MAX_EPSILON
 
 RUNS_PER_STAKE = 50  #: runs between changes of the stake
-MAX_EPSILON = 60.0
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.attack.outcome_columns import Columns, learn
+from audits.attack.outcome_columns import SHIFT, Columns, learn
 from audits.sandbox.outcomes import Outcome
 
 Floats = NDArray[np.float64]
@@ -129,12 +129,14 @@ class Learned:
     value: float
 
 
-def best_score(left: Sequence[Outcome], right: Sequence[Outcome], judge: Judge) -> Learned:
+def best_score(
+    left: Sequence[Outcome], right: Sequence[Outcome], judge: Judge, moved: Floats | None = None
+) -> Learned:
     """Return the score that `judge` (a function of left and right scores) rates highest.
 
-    Fitted on the even runs, judged on the odd ones.
+    Fitted on the even runs, judged on the odd ones.  `moved`: see `audits.attack.outcome_columns.learn`.
     """
-    columns = learn(left[::2], right[::2])
+    columns = learn(left[::2], right[::2], moved)
     a, b = columns.table(left), columns.table(right)
     fitted, sides = np.concatenate([a[::2], b[::2]]), np.repeat([1.0, 0.0], [len(a[::2]), len(b[::2])])
     alive = [j for j in range(fitted.shape[1]) if _varies(fitted[:, j])]
@@ -147,11 +149,11 @@ def best_score(left: Sequence[Outcome], right: Sequence[Outcome], judge: Judge) 
         if len(useful) > 1:
             scores.append(_additive(columns, useful, fitted, sides, grain))
         if grain == GRAINS[0]:
-            scores += [Score(columns, tables=(single[k],)) for k in order[:ALONE]]
+            shift = [k for k in order[ALONE:] if columns.names[single[k].column] == SHIFT]
+            alone = [*order[:ALONE], *shift]  # the direction of the shift is always a candidate
+            scores += [Score(columns, tables=(single[k],)) for k in alone]
             scores += [
-                Score(columns, column=single[k].column, sign=sign)
-                for k in order[:ALONE]
-                for sign in (1.0, -1.0)
+                Score(columns, column=single[k].column, sign=sign) for k in alone for sign in (1.0, -1.0)
             ]
     if not scores:
         scores = [Score(columns, column=0)]

@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.attack.planning import CAREFUL, Floats, Rates, counted, cuts_of, fewer, modelled, weighed
+from audits.tradeoff import MAX_EPSILON
 
-MAX_EPSILON = 60.0  #: no number of runs can show more
 TAIL_ROUNDING = 1e-13  #: absolute; of the differences of tails
 TAIL_SLACK = 1e-6  #: relative; far above the error of scipy's binomial tails
 

@@ -17,6 +17,8 @@ from audits.sandbox.outcomes import Outcome
 Floats = NDArray[np.float64]
 Place = tuple[str, int]  #: "text" or "part of the kind", and which one of an outcome
 MAX_ENTRIES = 48  #: number of entries of an outcome with a column each
+SHIFT = "the direction in which the entries move"
+LEAST_SPREAD = 1e-6  #: of an entry, as a part of the usual variance
 PAIRWISE = 6  #: up to this many entries, all differences are columns
 RARE = -1.0
 
@@ -37,6 +39,7 @@ class Columns:
     kinds: bool = False  #: whether structures differ, so that their parts are compared
     signed: bool = False  #: there are zeros below zero, or NaN of several kinds
     direction: Floats = field(default_factory=lambda: np.zeros(0))
+    shift: Floats = field(default_factory=lambda: np.zeros(0))  #: weights of all entries
     names: list[str] = field(default_factory=list)
     called: dict[Place, str] = field(default_factory=dict)  #: numbers, texts and parts by their keys
 
@@ -79,12 +82,19 @@ class Columns:
             if len(self.direction):
                 with np.errstate(invalid="ignore", over="ignore"):
                     columns["a weighted sum of the entries"] = numbers[:, self.entries] @ self.direction
+            if len(self.shift):
+                with np.errstate(invalid="ignore", over="ignore"):
+                    columns[SHIFT] = numbers @ self.shift
         self.names = list(columns)
         return np.column_stack(list(columns.values()))
 
 
-def learn(left: Sequence[Outcome], right: Sequence[Outcome]) -> Columns:
-    """Return the columns for outcomes like these two samples."""
+def learn(left: Sequence[Outcome], right: Sequence[Outcome], moved: Floats | None = None) -> Columns:
+    """Return the columns for outcomes like these two samples.
+
+    `moved` is by how much the numbers of two runs with the same noise differ, if that is known: the score of
+    Gaussian noise is along it, however many entries there are.
+    """
     both = [*left, *right]
     columns = Columns(width=max((len(o.numbers) for o in both), default=0))
     columns.structures = _codes([o.structure for o in both])
@@ -105,6 +115,8 @@ def learn(left: Sequence[Outcome], right: Sequence[Outcome]) -> Columns:
     columns.broken = set(np.flatnonzero((known != np.floor(known)).any(axis=0)).tolist())
     if columns.width > 1:
         columns.direction = _direction(a[:, columns.entries], b[:, columns.entries])
+        if moved is not None and len(moved) == columns.width:
+            columns.shift = _weights(moved, a, b)
     return columns
 
 
@@ -214,6 +226,15 @@ def _direction(a: Floats, b: Floats) -> Floats:
     moved = a.mean(axis=0) - b.mean(axis=0)
     pooled = np.atleast_2d((np.cov(a.T) + np.cov(b.T)) / 2)
     weights: Floats = np.linalg.pinv(pooled, rcond=1e-10) @ moved
+    return weights if np.isfinite(weights).all() and weights.any() else np.zeros(0)
+
+
+def _weights(moved: Floats, a: Floats, b: Floats) -> Floats:
+    """Return a movement over each entry's variance; nothing if it is no direction."""
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        spread = (np.nanvar(a, axis=0) + np.nanvar(b, axis=0)) / 2
+        usual = np.median(spread[spread > 0]) if (spread > 0).any() else 1.0
+        weights: Floats = np.where(moved == 0, 0.0, moved / np.maximum(spread, LEAST_SPREAD * usual))
     return weights if np.isfinite(weights).all() and weights.any() else np.zeros(0)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from audits.attack.learned_scores import best_score
 from audits.attack.planning import Floats
 from audits.attack.runs import SHARED_SEEDS, THIN, TRAIN, Challenge, Progress, Runs, room_for
-from audits.attack.thresholds import plan_threshold, violation
+from audits.attack.thresholds import levels_at, plan_event, violation
 from audits.datasets.bases import Pair
 from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import Outcome
@@ -37,6 +37,7 @@ class Trial:
     promise: float = -np.inf
     pace: float = 1e-6  #: seconds per run
     odd: int = 0  #: runs with the same noise on both sides that differ in more than numbers
+    moved: Floats | None = None  #: by how much the numbers of such runs differ
 
     @property
     def told(self) -> int:
@@ -92,9 +93,12 @@ def most_suspicious(
         return Trial(pairs[0], pace=pace), 1
     room = room_for(crew.tally.most)
     screened = pairs[: min(screen.pairs, max(room // len(screen.seeds), 1))]
-    moved, odd = _movements(crew, screened, challenge.seed, screen, found)
+    moved, odd, gathered = _movements(crew, screened, challenge.seed, screen, found)
     most = planned.rounds[0][0] if planned.rounds else 1
-    trials = [Trial(screened[k], pace=pace, odd=odd[k]) for k in _shortlist(screened, moved, odd, most)]
+    trials = [
+        Trial(screened[k], pace=pace, odd=odd[k], moved=movement(gathered[k]) if screen.paired else None)
+        for k in _shortlist(screened, moved, odd, most)
+    ]
     judge = judge_of(challenge, max(planned.certify // 2, 1000))
     for number, (kept, of_base, runs) in enumerate(planned.rounds):
         trials = _mixed(trials, kept, of_base)
@@ -106,7 +110,7 @@ def most_suspicious(
             more_runs(crew, trial, runs, challenge.seed, share)
             note(found, trial.left)
             if len(trial.left) >= TRAIN:
-                trial.promise = best_score(trial.left, trial.right, judge).value
+                trial.promise = best_score(trial.left, trial.right, judge, trial.moved).value
         trials.sort(key=lambda trial: -trial.promise)
         progress(f"{len(trials)} pairs compared")
     return trials[0], len(screened)
@@ -128,12 +132,18 @@ def _mixed(trials: list[Trial], most: int, of_base: int) -> list[Trial]:
 def judge_of(challenge: Challenge, runs: int) -> Callable[[Floats, Floats], float]:
     """Return how scores are judged: by the bound expected if it breaks the claim, else by signs of that."""
     epsilon, delta = float(challenge.epsilon), float(challenge.delta)
+    curve = challenge.curve
+    levels = levels_at(challenge.delta) if curve is None else curve.lowers
 
     def judged(held: Floats, out: Floats) -> float:
-        rule, expected = plan_threshold(held, out, challenge.delta, challenge.risk, runs)
-        if expected > epsilon:
+        rule, expected = plan_event(held, out, levels, challenge.risk, runs)
+        if expected > (epsilon if curve is None else curve.planned):
             return 1000.0 + expected
-        beyond = max(violation(held, out, epsilon, delta), violation(-out, -held, epsilon, delta))
+        beyond = (
+            0.0
+            if curve is not None
+            else max(violation(held, out, epsilon, delta), violation(-out, -held, epsilon, delta))
+        )
         if beyond > CLEAR:
             return 100.0 + beyond
         sign = 1 if rule.direction == "left" else -1
@@ -145,8 +155,8 @@ def judge_of(challenge: Challenge, runs: int) -> Callable[[Floats, Floats], floa
 
 def _movements(
     crew: Crew, pairs: Sequence[Pair], seed: int, screen: Screen, found: list[str]
-) -> tuple[Floats, list[int]]:
-    """Return how far the sides of each pair are apart when both use the same randomness; and how often oddly.
+) -> tuple[Floats, list[int], list[list[tuple[Outcome, Outcome]]]]:
+    """Return how far apart each pair's sides are with the same randomness; how often oddly; the runs.
 
     That is in how many runs texts or kinds differ; where any run fails, pairs of the same base count as well.
     Additive noise cancels, so three runs show what the query moves by, in units of the noise.
@@ -178,8 +188,18 @@ def _movements(
         for pair, each in zip(pairs, gathered, strict=True)
     ]
     if not screen.paired:
-        return np.array([_means_apart(each, scales) for each in gathered]), odd
-    return np.array([np.mean([_apart(a, b, scales) for a, b in each]) for each in gathered]), odd
+        return np.array([_means_apart(each, scales) for each in gathered]), odd, gathered
+    return np.array([np.mean([_apart(a, b, scales) for a, b in each]) for each in gathered]), odd, gathered
+
+
+def movement(each: list[tuple[Outcome, Outcome]]) -> Floats | None:
+    """Return the mean difference of the numbers of runs with the same noise; None if kinds differ."""
+    alike = [(a.numbers, b.numbers) for a, b in each if a.structure == b.structure]
+    if not alike or len({len(a) for a, _ in alike}) > 1 or len(alike[0][0]) < 2:
+        return None
+    with np.errstate(invalid="ignore", over="ignore"):
+        found: Floats = np.nan_to_num(np.mean([a - b for a, b in alike], axis=0), posinf=0.0, neginf=0.0)
+    return found
 
 
 def _noise_scales(gathered: list[list[tuple[Outcome, Outcome]]]) -> dict[str, Floats]:

@@ -30,19 +30,24 @@ def against(scores: Floats, coins: NDArray[np.int64]) -> Floats:
     return np.concatenate([scores, np.where(missing == 0, -np.inf, np.inf)])
 
 
-def power(rule: Rule, coins: NDArray[np.int64], made: int, delta: Fraction, risk: Fraction) -> float:
-    """Return the ε shown if each of the runs `made` reveals its side, as total leakage would."""
+def leakage(rule: Rule, coins: NDArray[np.int64], made: int, delta: Fraction, risk: Fraction) -> LowerBound:
+    """Return the bound if each of the runs `made` reveals its side, as total leakage would."""
     whole = against(np.where(coins[:made] == 0, np.inf, -np.inf), coins)
     best = EVERY if isinstance(rule, Guess) else rule
-    return best.measure(whole[coins == 0], whole[coins == 1], delta, risk).epsilon_lower
+    return best.measure(whole[coins == 0], whole[coins == 1], delta, risk)
+
+
+def leaked(reached: CountedBound) -> CountedBound:
+    """Return the bound that as many runs give if each of them reveals its side."""
+    full, empty = np.ones(reached.runs), np.zeros(reached.other_runs)
+    return clopper_pearson(full, empty, 0.5, reached.delta, reached.risk, reached.direction)
 
 
 def power_of(reached: LowerBound) -> float:
     """Return the largest ε that the number of runs behind a bound could have shown."""
     delta, risk = reached.delta, reached.risk
     if isinstance(reached, CountedBound):
-        full, empty = np.ones(reached.runs), np.zeros(reached.other_runs)
-        return clopper_pearson(full, empty, 0.5, delta, risk, reached.direction).epsilon_lower
+        return leaked(reached).epsilon_lower
     if not isinstance(reached, Guessed | Won):
         raise TypeError(f"no power is known for {type(reached).__name__}")
     n = reached.runs

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from audits.sandbox.crew import TimeUp
+from audits.tradeoff import EventClaim
 
 SHARED_SEEDS = (1, 2, 3)  #: seeds of the runs that both sides of a pair make with the same randomness
 #: for each search round: pairs kept, pairs per base, runs a side that it adds
@@ -40,6 +41,7 @@ def counted(what: str, whole: int, progress: Progress) -> Callable[[int], None]:
 class Challenge:
     """A claim and the settings of the attack on it.
 
+    The claim is (ε, δ), or the `curve` where there is one: then counts of one event are held against it.
     `counts_only`: the bound must rest on counts of one event, which a certificate can hold;
     `early`: stop at the first refutation, by betting.
     """
@@ -51,6 +53,17 @@ class Challenge:
     seed: int
     counts_only: bool = False
     early: bool = False
+    curve: EventClaim | None = None
+
+    @property
+    def only_counts(self) -> bool:
+        """Return whether the bound must rest on counts of one event."""
+        return self.counts_only or self.curve is not None
+
+    @property
+    def bets(self) -> bool:
+        """Return whether bets are wanted and known for the claim."""
+        return self.early and self.curve is None
 
 
 @dataclass(frozen=True)

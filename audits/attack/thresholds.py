@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from audits.attack.planning import CAREFUL, Floats, counted, cuts_of, fewer, modelled, weighed
+from audits.tradeoff import EventClaim
 
 
 class LowerBound(Protocol):
@@ -43,6 +44,7 @@ class Rule(Protocol):
 
 #: from training scores (left, right), δ, risk and the runs a side to come: a rule and the bound expected
 Planner = Callable[[Floats, Floats, Fraction, Fraction, int], tuple[Rule, float]]
+Levels = Callable[[Floats, Floats], Floats]  #: from confidence ends of an event's rates to what they show
 
 
 @dataclass(frozen=True)
@@ -134,43 +136,67 @@ def upper_end(hits: Floats | float, runs: float, risk: float) -> Floats:
     return found
 
 
+def shown_by(reached: LowerBound, claim: EventClaim | None) -> float:
+    """Return a bound in the unit of a claim: of ε where there is none, else by the ends of its counts."""
+    if claim is None:
+        return reached.epsilon_lower
+    if not isinstance(reached, CountedBound):
+        raise TypeError(f"{type(reached).__name__} has no counts to hold a curve against")
+    return claim.lower(reached.power, reached.false_alarm)
+
+
 def choose_threshold(held: Floats, out: Floats, delta: Fraction, risk: Fraction) -> float:
     """Return the threshold with the best Clopper–Pearson bound on training scores.
 
     A poor choice does no harm, since other scores certify it.
     """
-    return promising(held, out, delta, risk, len(held))[0]
+    return promising(held, out, levels_at(delta), risk, len(held))[0]
 
 
-def promising(held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs: int) -> tuple[float, float]:
+def levels_at(delta: Fraction) -> Levels:
+    """Return the level of an event's rates that is ε at `delta`."""
+
+    def levels(hit: Floats, alarm: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found: Floats = np.log(np.maximum((hit - float(delta)) / alarm, 1.0))
+        return found
+
+    return levels
+
+
+def promising(held: Floats, out: Floats, levels: Levels, risk: Fraction, runs: int) -> tuple[float, float]:
     """Return the threshold with the best bound expected of `runs` further runs a side, and that bound."""
     cuts = cuts_of(held, out)
     seen, curve = counted(held, out, cuts), modelled(held, out, cuts)
-    smooth = int(np.argmax(_expected(curve.left, curve.not_left, runs, delta, float(risk))))
+    smooth = int(np.argmax(_expected(curve.left, curve.not_left, runs, levels, float(risk))))
     runs = fewer(runs, min(len(held), len(out)))
-    careful = _expected(seen.left, seen.not_left, runs, delta, min(float(risk), CAREFUL))
+    careful = _expected(seen.left, seen.not_left, runs, levels, min(float(risk), CAREFUL))
     lucky = int(np.argmax(careful))
-    of_smooth = float(_expected(seen.left, seen.not_left, runs, delta, float(risk))[smooth])
+    of_smooth = float(_expected(seen.left, seen.not_left, runs, levels, float(risk))[smooth])
     best, expected = (smooth, of_smooth) if of_smooth >= careful[lucky] else (lucky, float(careful[lucky]))
     if expected <= 0:
         best = int(np.argmax(seen.left - seen.not_left))
     return float(cuts[best]), expected
 
 
-def _expected(power: Floats, alarm: Floats, runs: int, delta: Fraction, risk: float) -> Floats:
+def _expected(power: Floats, alarm: Floats, runs: int, levels: Levels, risk: float) -> Floats:
     """Return the bounds that these rates give in `runs` runs a side."""
-    low, high = lower_end(runs * power, runs, risk / 2), upper_end(runs * alarm, runs, risk / 2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found: Floats = np.log(np.maximum((low - float(delta)) / high, 1.0))
-    return found
+    return levels(lower_end(runs * power, runs, risk / 2), upper_end(runs * alarm, runs, risk / 2))
 
 
 def plan_threshold(
     held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs: int
 ) -> tuple[Threshold, float]:
-    """Return the more promising direction's threshold, and the bound expected of it."""
-    left, of_left = promising(held, out, delta, risk, runs)
-    right, of_right = promising(-out, -held, delta, risk, runs)
+    """Return the more promising direction's threshold, and the bound on ε expected of it."""
+    return plan_event(held, out, levels_at(delta), risk, runs)
+
+
+def plan_event(
+    held: Floats, out: Floats, levels: Levels, risk: Fraction, runs: int
+) -> tuple[Threshold, float]:
+    """Return the more promising direction's threshold, and the level expected of it."""
+    left, of_left = promising(held, out, levels, risk, runs)
+    right, of_right = promising(-out, -held, levels, risk, runs)
     if of_left >= of_right:
         return Threshold(left, "left"), of_left
     return Threshold(right, "right"), of_right
@@ -179,11 +205,18 @@ def plan_threshold(
 def plan_known_threshold(
     held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs: int
 ) -> tuple[Threshold, float]:
-    """Return the event and the bound expected where scores are log-likelihood ratios."""
+    """Return the event and the bound on ε expected where scores are log-likelihood ratios."""
+    return plan_known_event(held, out, levels_at(delta), risk, runs)
+
+
+def plan_known_event(
+    held: Floats, out: Floats, levels: Levels, risk: Fraction, runs: int
+) -> tuple[Threshold, float]:
+    """Return the event and the level expected where scores are log-likelihood ratios."""
     cuts = cuts_of(held, out)
     rates = weighed(held, out, cuts)
-    left = _expected(rates.left, rates.not_left, runs, delta, float(risk))
-    right = _expected(rates.right, rates.not_right, runs, delta, float(risk))
+    left = _expected(rates.left, rates.not_left, runs, levels, float(risk))
+    right = _expected(rates.right, rates.not_right, runs, levels, float(risk))
     return better(cuts, left, right)
 
 

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from audits.cli.options import Json, Name, differing, lines, reporting, say, show
-from audits.cli.questions import AuditOptions, SensitivityOptions
+from audits.cli.questions import AuditOptions, SensitivityOptions, TraceOptions
 
 AUDITED = {"NOT REFUTED": 0, "REFUTED": 1, "NOT ATTACKED": 3}
-AUDIT, SENSITIVITY = AuditOptions(), SensitivityOptions()  #: nothing said
+AUDIT, SENSITIVITY, TRACE = AuditOptions(), SensitivityOptions(), TraceOptions()  #: nothing said
 
 
 def audit(
@@ -46,6 +46,50 @@ def audit(
         say(f"note: {said}")
     show(answer, json_, lambda shown: lines({**shown, "witness": differing(shown["witness"])}))
     return AUDITED[answer["verdict"]]
+
+
+def trace(
+    function: Name,
+    *,
+    options: Annotated[TraceOptions, Parameter(name="*")] = TRACE,
+    json_: Json = False,
+) -> int:
+    """Trace noise calls on neighbouring datasets: what each is added to, and by how much that moves.
+
+    The run on one dataset is recorded, and replayed on its neighbour with the same noisy values.  Exit 1 with
+    findings, which `audit` then certifies or does not; exit 3 where no input of noise was seen.
+
+    Example: `dpaccount trace clinic:noisy_total --epsilon 1 --shape 20 --low 0 --high 3 --dtype int`
+
+    Parameters
+    ----------
+    function
+        package.module:name of a function f(data, rng) or f(data).
+    """
+    from audits.api import tracing
+
+    question = options.question(function)
+    with reporting() as report, redirect_stdout(sys.stderr):
+        answer = tracing.trace(question, report)
+    show(answer, json_, _traced_lines)
+    return tracing.exit_code(answer)
+
+
+def _traced_lines(answer: dict[str, Any]) -> str:
+    rows = [
+        f"{each['file']}:{each['line']}  {each['call']}  scale {_known(each['scale'])}"
+        f"  declared {_known(each['declared'])}  moved {_known(each['moved'])}"
+        for each in answer["noise"]
+    ]
+    said = [
+        *(f"finding: {each}" for each in answer["findings"]),
+        *(f"note: {each}" for each in answer["notes"]),
+    ]
+    return "\n".join([*rows, *said]) or "no noise calls"
+
+
+def _known(value: float | str | None) -> str:
+    return "?" if value is None else f"{float(value):.6g}"
 
 
 def sensitivity(

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import CatalogueOnly, File, Flag, Number, Numbers, Whole, numbers, one_of
+from audits.cli.options import CatalogueOnly, File, Flag, Number, Numbers, Text, Whole, numbers, one_of
 from dpaccount.documents import Place, parse_json, read_bytes
+from dpaccount.errors import InputError
 from dpaccount.exact import exact_argument
 from dpaccount.relation import RELATION_CLASSES
 
 if TYPE_CHECKING:
+    from audits.api.on_results import OneRunAudit, SamplesAudit
     from audits.api.requests import Audit, Sensitivity
+    from audits.api.tracing import TraceRequest
 
 RELATION_CHOICES = one_of(*RELATION_CLASSES)
 DTYPES = one_of("float", "int")
@@ -33,6 +36,27 @@ class AuditOptions:
         The claimed epsilon, at least 0; wins over the claim's.
     delta
         The claimed delta, from 0 to 1 (default 0, or the claim's).
+    rho
+        In place of epsilon and delta: the claimed rho of zCDP, at least 0.
+    mu
+        In place of epsilon and delta: the claimed mu of Gaussian differential privacy, at least 0.
+    plan
+        In place of epsilon and delta: a JSON file of schema dpaccount/events/1, whose whole privacy curve is
+        claimed.
+    samples
+        In place of a subject: two files of results that were drawn elsewhere, one a row, on two neighbouring
+        datasets (CSV, JSON lines, NPY or Parquet).
+    one_run
+        In place of a subject: a CSV file of one training run, a line a canary, with the columns included
+        (0 or 1, a fair coin each) and score.
+    python
+        The Python interpreter in which a function of your own runs, 3.8 or later; nothing is installed there.
+    command
+        In place of a subject: a program of any language, such as "prog {seed} {data}": a whole number, and
+        the path of a CSV file; it prints its result as JSON.
+    keep
+        A file in which the runs of a function or program are kept as they are made: the same command, after
+        whatever ended it, goes on from there.
     trials
         Runs on the pair under attack (default 20000).
     confidence
@@ -69,6 +93,14 @@ class AuditOptions:
     claim: File | None = None
     epsilon: Number = None
     delta: Number = None
+    rho: Number = None
+    mu: Number = None
+    plan: File | None = None
+    samples: Annotated[tuple[Path, Path], Parameter(metavar="FILE FILE")] | None = None
+    one_run: File | None = None
+    python: File | None = None
+    command: Text | None = None
+    keep: File | None = None
     trials: Whole = None
     confidence: Number = None
     seed: Whole = None
@@ -86,19 +118,47 @@ class AuditOptions:
     stop_early: Flag = False
     catalogue_only: CatalogueOnly = False
 
-    def question(self, subject: str | None) -> "Audit":
+    def question(self, subject: str | None) -> "Audit | SamplesAudit | OneRunAudit":
         """Return the request; raises `InputError` for what is missing or wrong, or does not go together."""
         from audits.api.arguments import AuditArguments
+        from dpaccount.plan.plan_file import read_events
 
-        return AuditArguments(
-            **numbers(self, "epsilon", "delta", "trials", "confidence", "seed", "seconds", "jobs", "radius"),
+        arguments = AuditArguments(
+            plan=None if self.plan is None else read_events(self.plan),
+            **numbers(
+                self,
+                "epsilon",
+                "delta",
+                "rho",
+                "mu",
+                "trials",
+                "confidence",
+                "seed",
+                "seconds",
+                "jobs",
+                "radius",
+            ),
             claim=self.claim,
             relation=self.relation,
             terms=terms_of(self),
             early=self.stop_early,
             allow_code=not self.catalogue_only,
+            python=None if self.python is None else str(self.python),
+            command=self.command,
+            keep=self.keep,
             named=option,
-        ).request(subject)
+        )
+        files = [
+            name
+            for name, value in (("samples", self.samples), ("one-run", self.one_run))
+            if value is not None
+        ]
+        if len(files) > 1 or (files and subject is not None):
+            others = " and ".join(map(option, files))
+            raise InputError(f"{others} stands in place of a subject", "give one of them, and no subject")
+        if self.samples is not None:
+            return arguments.samples(*self.samples)
+        return arguments.request(subject) if self.one_run is None else arguments.one_run(self.one_run)
 
 
 def option(name: str) -> str:
@@ -106,7 +166,7 @@ def option(name: str) -> str:
     return "--" + name
 
 
-def terms_of(options: "AuditOptions | SensitivityOptions") -> dict[str, Place]:
+def terms_of(options: "AuditOptions | SensitivityOptions | TraceOptions") -> dict[str, Place]:
     """Return the data that the options describe, as documents; raises `InputError` if unreadable."""
     from audits.api import arguments
 
@@ -132,6 +192,75 @@ def _json_or_file(text: str, name: str) -> Place:
     if text.lstrip().startswith("["):
         return parse_json(text, name)
     return parse_json(read_bytes(Path(text)), text)
+
+
+@dataclass(frozen=True)
+class TraceOptions:
+    """What `trace` may be told beside a function's name.
+
+    Parameters
+    ----------
+    epsilon
+        The claimed epsilon, at least 0: by how many scales of Laplace noise its input may move.
+    delta
+        The claimed delta, from 0 to 1 (default 0).
+    mu
+        By how many standard deviations the input of Gaussian noise may move (default: what epsilon and delta
+        allow).
+    sensitivity
+        By how much every input of noise may move, whatever epsilon says: for sums over a sample.
+    shape
+        ROWS or ROWS,COLUMNS.
+    low
+        The least value of every entry: a number, or one for each column with commas.
+    high
+        The largest value of every entry: a number, or one for each column with commas.
+    relation
+        replace-one (default), add-remove, or bounded-row with --radius.
+    radius
+        How far a row moves, where the relation is bounded-row.
+    dtype
+        float (default) or int.
+    columns
+        In place of --shape: a TOML file with rows, columns, and id, max_rows, as.
+    left
+        A dataset, in JSON or in a JSON file: only this pair is traced.
+    right
+        Its neighbour.
+    seed
+        What all of it follows from (default 1).
+    seconds
+        Limit on the time of all runs (default 60).
+    """
+
+    epsilon: Number = None
+    delta: Number = None
+    mu: Number = None
+    sensitivity: Number = None
+    shape: Shape | None = None
+    low: Numbers = None
+    high: Numbers = None
+    relation: Annotated[str, RELATION_CHOICES] | None = None
+    radius: Number = None
+    dtype: Annotated[str, DTYPES] | None = None
+    columns: File | None = None
+    left: Data | None = None
+    right: Data | None = None
+    seed: Whole = None
+    seconds: Number = None
+    catalogue_only: CatalogueOnly = False
+
+    def question(self, function: str) -> "TraceRequest":
+        """Return the request; raises `InputError` for what is missing or wrong, or does not go together."""
+        from audits.api.arguments import TraceArguments
+
+        return TraceArguments(
+            **numbers(self, "epsilon", "delta", "mu", "sensitivity", "radius", "seed", "seconds"),
+            relation=self.relation,
+            terms=terms_of(self),
+            allow_code=not self.catalogue_only,
+            named=option,
+        ).request(function)
 
 
 @dataclass(frozen=True)

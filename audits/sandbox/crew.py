@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from queue import SimpleQueue
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -57,6 +58,7 @@ class Process:
         self.starts = 0
         self._popen: subprocess.Popen[bytes] | None = None
         self._buffer = bytearray()
+        self._folder: TemporaryDirectory[str] | None = None  #: where a program's data are
 
     def start(self) -> str:
         """Start and import; return ``function``, ``class`` or another type's name.
@@ -84,6 +86,8 @@ class Process:
             answer, said = "failed", str(gone)
         if answer == "failed":
             self.kill()
+            if self.code.command is not None or self.code.python is not None:
+                raise InputError(said)
             raise InputError(f"importing {self.code.use.partition(':')[0]} failed ({said})", "mend it")
         self.kind = said
         return self.kind
@@ -91,6 +95,11 @@ class Process:
     def _loading(self) -> list[object]:
         """Return the request that brings the code there: by its name, or by value."""
         folders = list(self.code.folders)
+        if self.code.command is not None:
+            self._folder = TemporaryDirectory(prefix="dpaccount-")
+            return ["load_program", self.code.command, self._folder.name]
+        if self.code.python is not None:
+            return ["load_python", self.code.python, self.code.use, folders]
         if self.code.value is not None:
             return ["load_value", self.code.value, folders, self.memory]
         return ["load", self.code.use, folders, self.memory, self.code.meant()]
@@ -143,6 +152,9 @@ class Process:
             if pipe is not None:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            folder.cleanup()
 
     @property
     def alive(self) -> bool:
@@ -220,6 +232,9 @@ class Crew:
 
     def left(self) -> float:
         """Return the seconds that are left of the wall limit."""
+        return self._left()
+
+    def _left(self) -> float:
         return self._until - time.monotonic()
 
     def keep(self, datasets: Sequence[NDArray[Any]]) -> None:
@@ -241,17 +256,7 @@ class Crew:
 
     def some(self, plays: Sequence[Play]) -> list[Outcome]:
         """Return the outcomes of the first runs, in order: of as many as the wall limit allows."""
-        size, begun = self._chunk_size, self.left()
-        chunks = [plays[i : i + size] for i in range(0, len(plays), size)]
-        if len(self._processes) == 1 or len(chunks) == 1:
-            parts = [self._chunk(self._processes[0], chunk) for chunk in chunks]
-        else:
-            parts = self._at_once(chunks)
-        found: list[Outcome] = []
-        for chunk, part in zip(chunks, parts, strict=True):
-            found += part
-            if len(part) < len(chunk):
-                break
+        found = self._made(plays)
         for outcome in found[:1] + found[-1:]:
             if outcome.structure.startswith(UNMEANT):
                 raise InputError(outcome.structure.removeprefix(UNMEANT).strip())
@@ -262,7 +267,22 @@ class Crew:
                 " be compared",
                 "mend it, so that all that it returns is numbers or text",
             )
-        pace = max(begun - self.left(), 1e-9) / max(len(found), 1)
+        return found
+
+    def _made(self, plays: Sequence[Play]) -> list[Outcome]:
+        """Make runs; return the outcomes of as many as the wall limit allows."""
+        size, begun = self._chunk_size, self._left()
+        chunks = [plays[i : i + size] for i in range(0, len(plays), size)]
+        if len(self._processes) == 1 or len(chunks) == 1:
+            parts = [self._chunk(self._processes[0], chunk) for chunk in chunks]
+        else:
+            parts = self._at_once(chunks)
+        found: list[Outcome] = []
+        for chunk, part in zip(chunks, parts, strict=True):
+            found += part
+            if len(part) < len(chunk):
+                break
+        pace = max(begun - self._left(), 1e-9) / max(len(found), 1)
         self._chunk_size = max(1, min(CHUNK, int(BATCH / pace)))
         return found
 
@@ -286,7 +306,7 @@ class Crew:
         done: list[Outcome] = []
         asked = False
         while len(done) < len(plays):
-            left = self.left()
+            left = self._left()
             if left <= 0:
                 process.kill()  # answers may still be on their way
                 break

@@ -7,7 +7,6 @@ what a double does not hold has its rest beside it, and what cannot be read is o
 """
 
 import hashlib
-import inspect
 import random
 import re
 from collections.abc import Callable, Iterable
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.datasets.forms import Given
+from audits.sandbox import foreign_worker
 from audits.sandbox.tables import is_table, opened
 
 MAX_NUMBERS = 2**17  #: numbers, or members, of one outcome; one that has more is opaque
@@ -133,26 +133,14 @@ def played(function: Callable[..., Any], data: Given, seed: list[int] | None) ->
 
 
 def takes_generator(function: Callable[..., Any]) -> bool:
-    """Return whether a function takes a generator: f(data, rng), and not f(data) alone.
-
-    One that requires a single argument draws its own noise, unless it has a parameter called
-    ``rng``.
-    """
+    """Return whether a function takes a generator; see `audits.sandbox.foreign_worker.takes_generator`."""
     try:
-        return _takes_generator(function)
+        return _cached(function)
     except TypeError:  # no key of a cache
-        return _takes_generator.__wrapped__(function)
+        return foreign_worker.takes_generator(function)
 
 
-@lru_cache(maxsize=16)
-def _takes_generator(function: Callable[..., Any]) -> bool:
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # of some compiled functions none is known
-        return True
-    placed = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
-    required = [each for each in placed if each.default is each.empty]
-    return len(required) != 1 or any(each.name == "rng" for each in placed[1:2])
+_cached = lru_cache(maxsize=16)(foreign_worker.takes_generator)
 
 
 @dataclass

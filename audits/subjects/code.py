@@ -18,13 +18,16 @@ class Code:
     """A user's code: ``package.module:name``, found in `folders` (at the end of the path) or installed.
 
     It may not open the file `closed` by itself; see `audits.sandbox.closed`.  `value` is the function itself
-    where it travels by value.
+    where it travels by value.  It runs in the interpreter `python` if there is one; `command` is a program
+    in place of a function.
     """
 
     use: str
     folders: tuple[str, ...]
     closed: str | None = None
     value: bytes | None = None
+    python: str | None = None
+    command: str | None = None
 
     @property
     def name(self) -> str:

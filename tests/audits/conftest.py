@@ -41,7 +41,7 @@ class InProcess(crew.Crew):
         self.function = import_subject(code.use, list(code.folders))
         self.kind = "function" if callable(self.function) else type(self.function).__name__
 
-    def left(self):
+    def _left(self):
         return self.seconds - self.used
 
     def keep(self, datasets):

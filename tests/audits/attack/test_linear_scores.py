@@ -1,10 +1,15 @@
 """The score that is linear in what is shown is found, and separates, for numbers of any magnitude."""
 
+from fractions import Fraction
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audits.attack.learned_scores import best_score
 from audits.attack.output_scores import Sample, learn
+from audits.attack.thresholds import plan_threshold
+from audits.sandbox.outcomes import Outcome
 
 NOTHING = np.zeros(0)
 
@@ -36,3 +41,23 @@ def test_nothing_is_an_error(exponent, offset, seed):
     if all(np.isfinite(each.numbers).all() for each in found):
         slope = learn(found).slope
         assert slope is None or np.isfinite(slope).all()
+
+
+def test_a_shift_in_many_columns_is_scored_along_the_movement():
+    # Gaussian noise on a grid in 900 columns, shifted by 1.5 in all together: no single column shows it
+    rng = np.random.default_rng(1)
+    moved = 1.5 * rng.choice([-1.0, 1.0], 900) / 30
+    left, right = (
+        [Outcome("x", (), np.round(1024 * (side * moved + rng.normal(size=900))) / 1024) for _ in range(150)]
+        for side in (1, 0)
+    )
+
+    def judge(held, out):
+        return plan_threshold(held, out, Fraction(0), Fraction(1, 20), 1000)[1]
+
+    along = best_score(left, right, judge, moved)
+    assert along.value > 0.5
+    assert "the direction in which the entries move" in along.score.said()
+    assert best_score(left, right, judge).value < 0.3
+    unlike = best_score(left, right, judge, np.zeros(900))  # no direction at all
+    assert "the direction" not in unlike.score.said()

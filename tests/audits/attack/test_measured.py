@@ -18,7 +18,7 @@ from audits.attack.black_box import attack
 from audits.attack.e_process import Won
 from audits.attack.membership_guessing import Guess
 from audits.attack.pair_search import Stuck
-from audits.attack.power import against, judged, power, power_of, verdict_of
+from audits.attack.power import against, judged, leakage, power_of, verdict_of
 from audits.attack.runs import Challenge, asked_of, runs_within
 from audits.attack.thresholds import Threshold
 from audits.datasets.bases import Pair
@@ -385,7 +385,7 @@ def test_no_scores_show_more_than_the_power(data, rule, delta, planned):
     made = data.draw(st.integers(0, planned))
     scores = np.array(data.draw(st.lists(st.sampled_from([-1.0, 0.0, 1.0]), min_size=made, max_size=made)))
     risk = Fraction(1, 20)
-    could = power(rule, coins, made, delta, risk)
+    could = leakage(rule, coins, made, delta, risk).epsilon_lower
     whole = against(scores, coins)
     assert rule.measure(whole[coins == 0], whole[coins == 1], delta, risk).epsilon_lower <= could + 1e-6
     # runs that time cut can only lower what is shown
@@ -401,7 +401,7 @@ def test_power_is_what_perfect_runs_show():
         coins = np.arange(40) % 2
         perfect = rule.measure(np.full(20, 1.0), np.full(20, -1.0), delta, risk)
         assert power_of(perfect) == pytest.approx(perfect.epsilon_lower)
-        assert power(rule, coins, 40, delta, risk) == pytest.approx(perfect.epsilon_lower)
+        assert leakage(rule, coins, 40, delta, risk).epsilon_lower == pytest.approx(perfect.epsilon_lower)
     assert judged(perfect, Fraction(1))["verdict"] == "REFUTED"
     # a guess at every run needs ln(20)/ln(1 + 1/e) = 9.6 of them against ε = 1
     for runs, verdict in ((9, "NOT ATTACKED"), (10, "REFUTED")):

@@ -1,0 +1,119 @@
+"""Requests about results that were drawn elsewhere: two samples, or the canaries of one training run."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from audits.api.verdicts import answer_fields
+from audits.attack.runs import Challenge, Progress
+from audits.claim import AuditPlan
+from audits.one_run.audit import audit_canaries
+from audits.one_run.canaries import COINS, read_canaries
+from audits.one_run.guessing import RunClaim
+from audits.one_run.healthy import healthy
+from audits.samples.reading import read_samples
+from audits.samples.two_samples import UNSEEN, compare
+from audits.tradeoff import CurveClaim, EventClaim, MuClaim, PointClaim
+from dpaccount.exact import shown
+from dpaccount.plan.events import Plan
+
+
+@dataclass(frozen=True)
+class SamplesAudit:
+    """Attack a claim with the results in two files."""
+
+    left: Path
+    right: Path
+    epsilon: Fraction
+    delta: Fraction
+    plan: AuditPlan
+    curve: EventClaim | None = None
+
+
+@dataclass(frozen=True)
+class OneRunAudit:
+    """Attack a claim with the canaries of one training run; `events` is the claimed plan, if there is one."""
+
+    file: Path
+    claim: RunClaim
+    plan: AuditPlan
+    events: Plan | None = None
+
+
+def audit_one_run(question: OneRunAudit, progress: Progress) -> dict[str, Any]:
+    """Return the answer of `dpaccount audit --one-run`, without its seconds."""
+    plan, claim = question.plan, question.claim
+    canaries = read_canaries(question.file)
+    found = audit_canaries(canaries.included, canaries.scores, claim, plan.confidence, plan.seed)
+    progress(f"simulating runs as claimed with {len(canaries.scores)} canaries")
+    risk = float(1 - plan.confidence)
+    beside = healthy(canaries.included, canaries.scores, found, question.events, risk, plan.seed)
+    point = claim if isinstance(claim, PointClaim) else PointClaim(Fraction(0))
+    pure = (
+        found
+        if claim is point
+        else audit_canaries(canaries.included, canaries.scores, point, plan.confidence, plan.seed)
+    )
+    answer: dict[str, Any] = {
+        "schema": "dpaccount/audit/1",
+        "verdict": found.verdict,
+        "epsilon_lower": pure.lower,
+        "epsilon_power": pure.power,
+        "delta": shown(point.delta),
+        "confidence": shown(plan.confidence),
+        "trials": len(canaries.scores),
+        "runs": 1,
+        "attack": "one run: canaries guessed from their scores, by their highest and lowest",
+        "refuted": found.verdict == "REFUTED",
+        "witness": {
+            "canaries": {
+                "file": question.file.name,
+                "sha256": canaries.digest,
+                "count": len(canaries.scores),
+            },
+            "event": found.best.said(),
+            "findings": [COINS, *([] if beside is None else [beside.said()])],
+        },
+    }
+    if isinstance(claim, MuClaim):
+        answer |= {"mu_lower": found.lower, "mu_power": found.power}
+    if isinstance(claim, CurveClaim):
+        answer |= {"excess_lower": found.lower, "excess_power": found.power}
+    if beside is not None:
+        answer["healthy"] = {
+            "mean": beside.mean,
+            "deviation": beside.deviation,
+            "share_above": beside.above,
+            "shown": beside.shown,
+            "suspicious": beside.suspicious,
+        }
+    return answer
+
+
+def audit_samples(question: SamplesAudit, progress: Progress) -> dict[str, Any]:
+    """Return the answer of `dpaccount audit --samples`, without its seconds."""
+    plan = question.plan
+    left, right = read_samples(question.left, question.right)
+    runs = len(left.results) + len(right.results)
+    progress(f"comparing {runs} results")
+    risk = 1 - plan.confidence
+    challenge = Challenge(
+        question.epsilon, question.delta, runs, risk, plan.seed, counts_only=True, curve=question.curve
+    )
+    found = compare(left, right, challenge)
+    return {
+        "schema": "dpaccount/audit/1",
+        "delta": shown(question.delta),
+        **answer_fields(question, found.reached, found.leaked),
+        "confidence": shown(plan.confidence),
+        "trials": runs,
+        "runs": runs,
+        "attack": f"results drawn elsewhere: {found.score}, Clopper-Pearson on the other half",
+        "witness": {
+            "samples": {"left": left.described(), "right": right.described()},
+            "event": found.reached.said(),
+            "score": found.score,
+            "findings": [UNSEEN],
+        },
+    }

@@ -1,0 +1,210 @@
+"""Answers `dpaccount trace`: the noise calls of a function, and how far what they are added to moves."""
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from audits.attack.runs import Progress
+from audits.claim import AuditPlan
+from audits.datasets.bases import Pair
+from audits.datasets.neighbours import candidates
+from audits.datasets.shape import Described
+from audits.sandbox.crew import IMPORT, Crew, Gone
+from audits.subjects.code import code_of
+from audits.tradeoff import ROUNDED
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.errors import InputError
+from dpaccount.plan.events import Gdp
+
+SAMPLED = (
+    "{} may be a sample, for which inputs of noise may move by more than ε and δ say: give --sensitivity to"
+    " hold them against what is declared"
+)
+MAX_PAIRS = 60  #: pairs that are traced, as far as time allows
+
+
+@dataclass(frozen=True)
+class TraceRequest:
+    """Trace a function on pairs of neighbouring datasets; the claim says what its noise allows.
+
+    `mu` is for Gaussian noise: by default the largest that meets (ε, δ).  With a declared `sensitivity`,
+    every input is held against that instead.
+    """
+
+    use: str
+    data: Described
+    epsilon: Fraction | None
+    delta: Fraction
+    mu: Fraction | None
+    plan: AuditPlan
+    sensitivity: Fraction | None = None
+    allow_code: bool = True
+
+
+@dataclass
+class _Seen:
+    """One place in the code, over all pairs: its smallest scale, and the largest movement."""
+
+    scale: float | None
+    family: str
+    moved: float | None = None
+
+
+@dataclass
+class _Found:
+    places: dict[tuple[str, str, int], _Seen] = field(default_factory=dict)
+    findings: dict[str, tuple[float, str, Pair]] = field(default_factory=dict)  #: the largest of each kind
+    notes: dict[str, None] = field(default_factory=dict)
+    pairs: int = 0
+
+    def add(self, kind: str, size: float, said: str, pair: Pair) -> None:
+        """Add a finding, unless one of its kind is as large."""
+        if kind not in self.findings or size > self.findings[kind][0]:
+            self.findings[kind] = (size, said, pair)
+
+
+def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
+    """Return the answer of `dpaccount trace`."""
+    code = code_of(question.use, Path.cwd(), allow_code=question.allow_code)
+    data = question.data
+    given = None if data.pair is None else [Pair(*data.pair, "the pair that is given")]
+    pairs = given or candidates(data.shape, question.plan.seed)[:MAX_PAIRS]
+    allowed = _allowed(question)
+    found = _Found()
+    with Crew(code, seconds=float(question.plan.seconds)) as crew:
+        if crew.kind != "function":
+            raise InputError(f"{question.use} is no function", "name a function f(data, rng)")
+        crew.layout = data.shape.layout
+        for number, pair in enumerate(pairs):
+            if crew.left() <= 0:
+                break
+            crew.keep([pair.left, pair.right])
+            crew.first.send(["trace", [question.plan.seed, number], number == 0])
+            try:
+                document = crew.first.receive(max(crew.left(), IMPORT if number == 0 else 0.1))
+            except Gone as gone:
+                if number == 0:
+                    raise InputError(f"{question.use} {gone}", "allow more seconds") from None
+                break
+            _gather(found, document, pair, allowed, question.sensitivity)
+            progress(f"traced {number + 1} of {len(pairs)} pairs")
+    return _answer(found, question, allowed)
+
+
+def _allowed(question: TraceRequest) -> dict[str, float | None]:
+    """Return what may move, in units of the scale, by family of noise."""
+    mu = question.mu
+    if mu is None and question.epsilon is not None and question.delta > 0:
+        low, high = 0.0, 60.0
+        for _ in range(40):
+            middle = (low + high) / 2
+            fits = Accountant(Gdp(mu=repr(middle))).delta(question.epsilon).upper <= question.delta
+            low, high = (middle, high) if fits else (low, middle)
+        mu = Fraction(low)
+    return {
+        "laplace": None if question.epsilon is None else float(question.epsilon),
+        "gaussian": None if mu is None else float(mu),
+        "other": None,
+    }
+
+
+def _gather(
+    found: _Found,
+    document: dict[str, Any],
+    pair: Pair,
+    allowed: dict[str, float | None],
+    sensitivity: Fraction | None = None,
+) -> None:
+    """Add what one pair showed.
+
+    Where other draws come with the noise, they may be a sample, for which more may move than (ε, δ) says.
+    """
+    if found.pairs == 0 and document["failed"] is not None:
+        raise InputError(f"the function {document['failed']}", "mend it, so that it returns numbers or text")
+    found.pairs += 1
+    for said in document["findings"]:
+        found.add(said, 0.0, said, pair)
+    for said in document["notes"]:
+        found.notes.setdefault(said)
+    spent = {"laplace": 0.0, "gaussian": 0.0}
+    entries = 0
+    sampled = bool(document["draws"]) and sensitivity is None
+    if sampled:
+        found.notes.setdefault(SAMPLED.format(document["draws"]))
+    for call, file, line, scale, family, moved, largest, size in document["calls"]:
+        seen = found.places.setdefault((call, file, line), _Seen(scale, family))
+        if scale is not None:
+            seen.scale = scale if seen.scale is None else min(seen.scale, scale)
+        if moved is None:
+            continue
+        seen.moved = max(seen.moved or 0.0, moved)
+        entries += size
+        limit = allowed[family]
+        if sensitivity is not None:
+            _hold(found, (call, file, line), float(sensitivity), moved, pair)
+            continue
+        if limit is None or scale is None or sampled:
+            continue
+        part = math.inf if scale == 0 and moved > 0 else moved / scale if moved else 0.0
+        spent[family] += part if family == "laplace" else part * part
+        shown = moved if document["numbers"] >= size else largest  # of a choice only one entry shows
+        _hold(found, (call, file, line), scale * limit, shown, pair)
+    if document["numbers"] >= entries:
+        _hold_total(found, spent, allowed, pair)
+
+
+def _hold_total(found: _Found, spent: dict[str, float], allowed: dict[str, float | None], pair: Pair) -> None:
+    """Add a finding if all calls of one family together, and no others, spend more than is claimed."""
+    for family, total in (("laplace", spent["laplace"]), ("gaussian", math.sqrt(spent["gaussian"]))):
+        limit, other = allowed[family], "gaussian" if family == "laplace" else "laplace"
+        if limit is not None and spent[other] == 0 and total > limit * (1 + ROUNDED):
+            sign = "ε" if family == "laplace" else "μ"
+            said = f"all {family} noise together spends {sign} = {total:.6g}, and {limit:.6g} is claimed"
+            found.add(family, total, said, pair)
+
+
+def _hold(found: _Found, place: tuple[str, str, int], declared: float, measured: float, pair: Pair) -> None:
+    """Add a finding if more was measured than declared."""
+    if measured > declared * (1 + ROUNDED):
+        where = f"{place[0]} at {place[1]}:{place[2]}"
+        said = f"{where}: declared sensitivity {declared:.6g}, measured {measured:.6g}"
+        found.add(where, measured, said, pair)
+
+
+def _answer(found: _Found, question: TraceRequest, allowed: dict[str, float | None]) -> dict[str, Any]:
+    noise = []
+    for (call, file, line), seen in found.places.items():
+        limit = allowed[seen.family]
+        declared = None if seen.scale is None or limit is None else seen.scale * limit
+        if question.sensitivity is not None:
+            declared = float(question.sensitivity)
+        noise.append(
+            {
+                "call": call,
+                "file": file,
+                "line": line,
+                "scale": seen.scale,
+                "declared": declared,
+                "moved": "inf" if seen.moved is not None and math.isinf(seen.moved) else seen.moved,
+            }
+        )
+    witness = next((pair for _, _, pair in found.findings.values()), None)
+    return {
+        "schema": "dpaccount/trace/1",
+        "pairs": found.pairs,
+        "noise": noise,
+        "findings": [said for _, said, _ in found.findings.values()],
+        "notes": list(found.notes),
+        "witness": {}
+        if witness is None
+        else {**question.data.shape.shown(witness.left, witness.right), "base": witness.base},
+    }
+
+
+def exit_code(answer: dict[str, Any]) -> int:
+    """Return 1 for findings, 0 where inputs of noise were seen and all is well, else 3: nothing was seen."""
+    if answer["findings"]:
+        return 1
+    return 0 if any(call["moved"] is not None for call in answer["noise"]) else 3

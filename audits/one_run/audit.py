@@ -1,0 +1,154 @@
+"""The audit of one run: claim and number of canaries fix the rules before the coins are read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.attack.planning import Floats
+from audits.attack.power import verdict_of
+from audits.one_run.guessing import Guesses, RunClaim, by_score, guess, least_refuting, level_below
+from dpaccount.errors import InputError
+
+MIN_CANARIES = 10
+MAX_CANARIES = 10_000_000
+MAX_GUESSES = 10_000  #: of one rule
+FRACTIONS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)  #: of the canaries that are guessed
+OTHERS = (0.05, 0.2, 0.5)  #: fractions tried beside the planned one
+SHARE = 0.75  #: of the risk for the planned rule; the other rules share the rest
+LARGE_SHIFT = 3.0  #: of scores, in units of their noise: more is not planned for
+LOWERED, STEPS = 0.85, 30  #: by what factor a level out of reach is lowered, how often
+UNFAIR = 1e-9  #: coins at least as uneven as this probability are refused
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Guess "in" for the `each` highest scores and "out" for the `each` lowest, at a share of the risk."""
+
+    each: int
+    risk: float
+
+
+@dataclass(frozen=True)
+class OneRun:
+    """The result: `lower` is in the unit of the claim, `power` what these canaries could have shown."""
+
+    claim: RunClaim
+    lower: float
+    power: float
+    best: Guesses
+    rules: tuple[Rule, ...]
+
+    @property
+    def verdict(self) -> str:
+        """Return REFUTED, NOT REFUTED, or NOT ATTACKED if no scores could have refuted the claim."""
+        return verdict_of(self.lower, self.power, self.claim.level)
+
+
+def audit_canaries(
+    included: Sequence[bool] | NDArray[np.bool_],
+    scores: Sequence[float] | Floats,
+    claim: RunClaim,
+    confidence: Fraction = Fraction(19, 20),
+    seed: int = 1,
+) -> OneRun:
+    """Return the lower bound that the scores of canaries show; higher scores should mean "included".
+
+    Each canary must have been included by a fair coin of its own, and the scores must follow from
+    what the run released.  `seed` breaks ties.  Raises `InputError` for scores that are NaN,
+    unequal lengths, fewer than `MIN_CANARIES` canaries, and coins that are not fair.
+    """
+    coins, values = np.asarray(included), np.asarray(scores, dtype=np.float64)
+    check_canaries(coins, values)
+    coins = coins.astype(bool)
+    rules = rules_for(len(coins), claim, float(1 - confidence))
+    ordered = by_score(values, coins, seed)
+    guesses = [guess(ordered, rule.each) for rule in rules]
+    levels = [level_below(made, claim, rule.risk) for made, rule in zip(guesses, rules, strict=True)]
+    best = int(np.argmax(levels))
+    return OneRun(claim, levels[best], power(len(coins), rules, claim), guesses[best], rules)
+
+
+def check_canaries(included: NDArray[np.generic], scores: Floats) -> None:
+    """Raise `InputError` for canaries that no bound can rest on."""
+    m = len(included)
+    if included.ndim != 1 or scores.ndim != 1 or len(scores) != m:
+        raise InputError(f"{m} coins and {len(scores)} scores", "give one coin and one score for each canary")
+    if not MIN_CANARIES <= m <= MAX_CANARIES:
+        raise InputError(f"{m} canaries", f"give {MIN_CANARIES} to {MAX_CANARIES}")
+    wrong = np.flatnonzero((included != 0) & (included != 1))
+    if len(wrong):
+        raise InputError(f"canary {wrong[0] + 1} has no coin", "included is 0 or 1")
+    unknown = np.flatnonzero(np.isnan(scores))
+    if len(unknown):
+        raise InputError(f"the score of canary {unknown[0] + 1} is NaN", "give every canary a score")
+    ins = int(included.astype(bool).sum())
+    if ins in (0, m) or _unlikely(m, ins):
+        raise InputError(
+            f"{ins} of {m} canaries are included, which fair coins do not give",
+            "include every canary by a fair coin of its own",
+        )
+
+
+def _unlikely(m: int, ins: int) -> bool:
+    from scipy.special import bdtr
+
+    return bool(2 * bdtr(min(ins, m - ins), m, 0.5) < UNFAIR)
+
+
+@lru_cache(maxsize=64)
+def rules_for(canaries: int, claim: RunClaim, risk: float) -> tuple[Rule, ...]:
+    """Return the rules, by the claim and the number of canaries alone, so that their error is `risk` in all.
+
+    The planned one refutes the claim at the smallest Gaussian shift of the scores; where that is
+    out of reach, it refutes a smaller level.
+    """
+    sizes = sorted({_each(canaries, fraction) for fraction in FRACTIONS})
+    level, shift, planned = float(claim.level), np.inf, sizes[0]
+    for _ in range(STEPS):
+        shift, planned = min(
+            (_shift_needed(canaries, each, claim, level, SHARE * risk), each) for each in sizes
+        )
+        if shift <= LARGE_SHIFT:
+            break
+        level *= LOWERED
+    others = sorted({_each(canaries, fraction) for fraction in OTHERS} - {planned})
+    rest = (1 - SHARE) * risk / len(others)
+    return (Rule(planned, SHARE * risk), *(Rule(each, rest) for each in others))
+
+
+def _each(canaries: int, fraction: float) -> int:
+    return max(min(int(fraction * canaries), MAX_GUESSES) // 2, 1)
+
+
+def _shift_needed(canaries: int, each: int, claim: RunClaim, level: float, risk: float) -> float:
+    """Return the shift at which as many guesses as refute the claim are expected to be right."""
+    needed = least_refuting(canaries, 2 * each, claim, level, risk) / (2 * each)
+    if needed > 1:
+        return np.inf
+    low, high = 0.0, 100.0
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _accuracy(middle, each / canaries) < needed else (low, middle)
+    return high
+
+
+def _accuracy(shift: float, share: float) -> float:
+    """Return how often the highest `share` of scores are included ones, which are shifted."""
+    from scipy.special import ndtr
+
+    low, high = -50.0, 150.0
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        above = (ndtr(shift - middle) + ndtr(-middle)) / 2
+        low, high = (middle, high) if above > share else (low, middle)
+    ins, outs = float(ndtr(shift - low)), float(ndtr(-low))
+    return ins / max(ins + outs, 1e-300)
+
+
+def power(canaries: int, rules: Sequence[Rule], claim: RunClaim) -> float:
+    """Return the level that these rules show if every guess is right."""
+    return max(level_below(Guesses(canaries, 2 * r.each, 2 * r.each), claim, r.risk) for r in rules)

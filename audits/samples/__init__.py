@@ -1,0 +1,1 @@
+"""Results that were drawn elsewhere: reading them, and comparing two sets of them."""

@@ -1,0 +1,262 @@
+"""Reads results that were drawn elsewhere, one a row: CSV, JSON lines, NPY, Parquet.
+
+A CSV file begins with the names of its columns, unless all cells of its first line are numbers.
+"""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Never
+
+import numpy as np
+
+from audits.attack.planning import Floats
+from audits.sandbox.outcomes import Outcome, of_value
+from dpaccount.errors import InputError
+
+MAX_RESULTS = 5_000_000  #: results of one file
+Cells = Sequence[Any] | Floats  #: of one column
+KNOWN = (".csv", ".jsonl", ".ndjson", ".npy", ".parquet")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells: a column is an array of numbers, or texts (which may all be numbers)."""
+
+    columns: tuple[str, ...]
+    cells: tuple[Cells, ...]
+    lines: int = 1  #: the number of the first row, for messages
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows."""
+        return len(self.cells[0]) if self.cells else 0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The results of one file, and the digest of its bytes."""
+
+    path: Path
+    digest: str
+    results: Sequence[Outcome]
+
+    def described(self) -> dict[str, object]:
+        """Return what a witness holds of the file: its name without folders, digest, number of results."""
+        return {"file": self.path.name, "sha256": self.digest, "results": len(self.results)}
+
+
+def read_samples(left: Path, right: Path) -> tuple[Sample, Sample]:
+    """Return the results of two files; both must have the same columns.
+
+    Raises `InputError` for files that cannot be read, have no results, or have NaN or missing
+    cells.
+    """
+    raws = [file_bytes(path) for path in (left, right)]
+    tables = [_read(path, raw) for path, raw in zip((left, right), raws, strict=True)]
+    for path, table in zip((left, right), tables, strict=True):
+        if (table.rows if isinstance(table, Table) else len(table)) == 0:
+            raise InputError("there are no results of this side", "give both sides their results", path)
+    one, other = tables
+    if isinstance(one, Table) and isinstance(other, Table):
+        sides = list(_alike(one, other, left, right))
+    elif isinstance(one, Table) or isinstance(other, Table):
+        raise InputError(
+            f"{left.name} has columns and {right.name} has values, or the reverse", "give both in one format"
+        )
+    else:
+        sides = [one, other]
+    digests = [sha256(raw).hexdigest() for raw in raws]
+    return Sample(left, digests[0], sides[0]), Sample(right, digests[1], sides[1])
+
+
+def file_bytes(path: Path) -> bytes:
+    """Return a data file's bytes; raises `InputError` if it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(error.strerror or "unreadable", "give the path of a readable file", path) from None
+
+
+def _read(path: Path, raw: bytes) -> Table | list[Outcome]:
+    kind = path.suffix.lower()
+    if kind == ".csv":
+        return read_csv(path, raw)
+    if kind in (".jsonl", ".ndjson"):
+        return _json_lines(path, raw)
+    if kind == ".npy":
+        return _npy(path, raw)
+    if kind == ".parquet":
+        return _parquet(path, raw)
+    raise InputError(f"{kind or 'no ending'} is no known format", f"known: {', '.join(KNOWN)}", path)
+
+
+def read_csv(path: Path, raw: bytes, *, named: bool = False) -> Table:
+    """Return the table of a CSV file; with `named` its first line must hold the names of columns."""
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError("not UTF-8", "write the file as UTF-8", path) from None
+    try:
+        rows = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(text, "")), 1) if row]
+    except csv.Error as error:
+        raise InputError(f"no CSV file ({error})", "write one result a line", path) from None
+    if not rows:
+        return Table((), ())
+    first = rows[0][1]
+    header = named or any(_number(cell) is None for cell in first)
+    names = tuple(cell.strip() for cell in first) if header else tuple(f"{k}" for k in range(len(first)))
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"two columns are called {twice[:70]!r}", "give columns different names", path)
+    body = rows[1:] if header else rows
+    _check_count(path, len(body))
+    for number, row in body:
+        if len(row) != len(names):
+            raise InputError(
+                f"line {number} has {len(row)} cells and the first line {len(names)}", "mend it", path
+            )
+        for name, cell in zip(names, row, strict=True):
+            if not cell.strip():
+                raise InputError(f"line {number} has no {name[:70]!r}", "leave no cell empty", path)
+            if cell.strip().lower() in ("nan", "+nan", "-nan"):
+                _nan(path, f"line {number} of {name[:70]!r}")
+    return Table(names, tuple([row[k] for _, row in body] for k in range(len(names))))
+
+
+def _number(cell: str) -> float | None:
+    try:
+        return float(cell)
+    except ValueError:
+        return None
+
+
+def numbers_of(cells: Cells) -> Floats | None:
+    """Return a column as numbers; None if one of its cells is no number."""
+    try:
+        return np.array([float(cell) for cell in cells])
+    except ValueError:
+        return None
+
+
+def _nan(path: Path, where: str) -> Never:
+    raise InputError(f"{where} is NaN", "write what is missing as a value of its own, such as -1", path)
+
+
+def _json_lines(path: Path, raw: bytes) -> list[Outcome]:
+    results = []
+    try:
+        lines = raw.decode().splitlines()
+    except UnicodeDecodeError:
+        raise InputError("not UTF-8", "write the file as UTF-8", path) from None
+    _check_count(path, len(lines))
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        outcome = json_outcome(line, path, f"line {number}")
+        if outcome.void:
+            raise InputError(f"line {number} holds no result", "write a number, a text or a list", path)
+        if np.isnan(outcome.numbers).any():
+            _nan(path, f"line {number}")
+        results.append(outcome)
+    return results
+
+
+def json_outcome(text: str, path: Path | None = None, where: str = "the result") -> Outcome:
+    """Return the result that one JSON value stands for; raises `InputError` if it is none."""
+    try:
+        return of_value(json.loads(text))
+    except (ValueError, RecursionError):
+        raise InputError(f"{where} is no JSON: {text.strip()[:60]!r}", "write one JSON value", path) from None
+
+
+def _npy(path: Path, raw: bytes) -> Table:
+    try:
+        array = np.load(io.BytesIO(raw), allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise InputError(
+            f"no array can be read ({str(error)[:80]})", "save it with numpy.save", path
+        ) from None
+    if array.ndim == 0 or array.dtype.kind not in "biufU":
+        raise InputError("one result a row is needed", "save an array of numbers or texts by rows", path)
+    _check_count(path, len(array))
+    flat = array.reshape(len(array), math.prod(array.shape[1:]))
+    cells: list[Cells] = []
+    for k in range(flat.shape[1]):
+        column = flat[:, k]
+        if column.dtype.kind == "f" and np.isnan(column).any():
+            _nan(path, f"row {int(np.flatnonzero(np.isnan(column))[0])}")
+        cells.append(column.tolist() if column.dtype.kind == "U" else column.astype(np.float64))
+    return Table(tuple(map(str, range(len(cells)))), tuple(cells))
+
+
+def _parquet(path: Path, raw: bytes) -> Table:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError:
+        raise InputError("Parquet needs pyarrow", "pip install 'dpaccount[tables]'", path) from None
+    try:
+        table = parquet.read_table(io.BytesIO(raw))
+    except (ArrowException, OSError) as error:
+        raise InputError(f"no Parquet file ({str(error)[:80]})", "write it again", path) from None
+    _check_count(path, table.num_rows)
+    cells: list[Cells] = []
+    for name in table.column_names:
+        column = table.column(name)
+        if column.null_count:
+            raise InputError(f"{name[:70]!r} has missing cells", "fill them with a value of their own", path)
+        values = column.to_pylist()
+        if all(isinstance(value, bool | int | float) for value in values):
+            numbers = np.array(values, dtype=np.float64)
+            if np.isnan(numbers).any():
+                _nan(path, f"row {int(np.flatnonzero(np.isnan(numbers))[0])} of {name[:70]!r}")
+            cells.append(numbers)
+        else:
+            cells.append([str(value) for value in values])
+    return Table(tuple(table.column_names), tuple(cells))
+
+
+def _check_count(path: Path, rows: int) -> None:
+    if rows > MAX_RESULTS:
+        raise InputError(f"{rows} results", f"at most {MAX_RESULTS} are compared", path)
+
+
+def _alike(one: Table, other: Table, left: Path, right: Path) -> tuple[list[Outcome], list[Outcome]]:
+    """Return the results of two tables with the same columns, which are numbers on both sides or texts."""
+    if one.columns != other.columns:
+        told = [", ".join(table.columns)[:120] or "none" for table in (one, other)]
+        raise InputError(
+            f"{left.name} has the columns {told[0]} and {right.name} {told[1]}", "give both the same columns"
+        )
+    numbers: list[tuple[Floats, Floats]] = []
+    texts, names, titles = [], [], []
+    for name, here, there in zip(one.columns, one.cells, other.cells, strict=True):
+        left_numbers, right_numbers = numbers_of(here), numbers_of(there)
+        if left_numbers is not None and right_numbers is not None:
+            numbers.append((left_numbers, right_numbers))
+            names.append(f"[{name!r}]")
+        elif isinstance(here, np.ndarray) or isinstance(there, np.ndarray):  # a number is no text
+            raise InputError(
+                f"{name[:70]!r} is of numbers in one file and of texts in the other",
+                "give both the same type",
+            )
+        else:
+            texts.append((here, there))
+            titles.append(f"[{name!r}]")
+    found = []
+    for side, table in enumerate((one, other)):
+        columns = [each[side] for each in numbers]
+        matrix = np.column_stack(columns) if columns else np.zeros((table.rows, 0))
+        labels = list(zip(*(each[side] for each in texts), strict=True)) if texts else [()] * table.rows
+        found.append(
+            [
+                Outcome("row", labels[k], matrix[k], names=tuple(names), titles=tuple(titles))
+                for k in range(table.rows)
+            ]
+        )
+    return found[0], found[1]

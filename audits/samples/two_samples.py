@@ -1,0 +1,62 @@
+"""Audits two sets of results that were drawn elsewhere: an event from one half, its counts from the other.
+
+What the bound rests on, and nothing here can check: the results of each file are independent draws
+on one dataset, and the two datasets are neighbours.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from audits.attack.learned_scores import best_score
+from audits.attack.pair_search import judge_of
+from audits.attack.power import leaked
+from audits.attack.runs import TRAIN, Challenge
+from audits.attack.thresholds import CountedBound, levels_at, plan_event
+from audits.samples.reading import Sample
+from audits.sandbox.outcomes import Outcome
+from dpaccount.errors import InputError
+
+UNSEEN = (
+    "the results were drawn elsewhere: this program saw neither the code nor the datasets; the bound holds if"
+    " each file has independent results on one dataset, and the two datasets are neighbours"
+)
+MIN_RESULTS = 2 * TRAIN  #: of one side
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The bound from the second halves, what total leakage would have given, and the score."""
+
+    reached: CountedBound
+    leaked: CountedBound
+    score: str
+
+
+def compare(left: Sample, right: Sample, challenge: Challenge) -> Compared:
+    """Return the bound of two samples; a seeded half of each chooses the event that the other half counts.
+
+    Raises `InputError` if a side has fewer than `MIN_RESULTS` results.
+    """
+    for sample in (left, right):
+        if len(sample.results) < MIN_RESULTS:
+            raise InputError(
+                f"{len(sample.results)} results are too few", f"give at least {MIN_RESULTS}", sample.path
+            )
+    rng = np.random.default_rng([challenge.seed, 7])
+    train_left, held = _halves(left, rng)
+    train_right, out = _halves(right, rng)
+    runs = min(len(held), len(out))
+    learned = best_score(train_left, train_right, judge_of(challenge, runs))
+    levels = levels_at(challenge.delta) if challenge.curve is None else challenge.curve.lowers
+    rule, _ = plan_event(learned.left, learned.right, levels, challenge.risk, runs)
+    delta = challenge.delta if challenge.curve is None else Fraction(0)
+    reached = rule.measure(learned.score.of(held), learned.score.of(out), delta, challenge.risk)
+    return Compared(reached, leaked(reached), learned.score.said())
+
+
+def _halves(sample: Sample, rng: np.random.Generator) -> tuple[list[Outcome], list[Outcome]]:
+    order = rng.permutation(len(sample.results))
+    half = len(order) // 2
+    return [sample.results[k] for k in order[:half]], [sample.results[k] for k in order[half:]]

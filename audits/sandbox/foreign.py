@@ -1,0 +1,209 @@
+"""Functions that run elsewhere: in another Python interpreter, or as a program of any language.
+
+Both are called here like a function f(data, rng), inside the worker process that the time limit ends with all
+that it started.
+"""
+
+import json
+import math
+import re
+import shlex
+import shutil
+import subprocess
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from audits.sandbox import foreign_worker
+from dpaccount.errors import InputError
+
+LEAST_VERSION = (3, 8)
+MAX_SEED = 2**31 - 1  #: seeds are from 0 to this, which every language holds
+MAX_DATASETS = 4096  #: datasets that are kept by the other side
+#: runs the source that follows, without the working directory before the standard library
+START = "import sys; sys.path[:] = [each for each in sys.path if each]; exec(sys.argv.pop(1))"
+HOLES = re.compile(r"\{(\w*)\}")
+
+
+class ProgramFailed(Exception):  # noqa: N818
+    """A program ended with an error, or printed no JSON; the text says which."""
+
+
+def check_command(command: str) -> None:
+    """Raise `InputError` unless a command names a program and says where the data go."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise InputError(f"the command {command[:70]!r} cannot be split ({error})", "close quotes") from None
+    holes = set(HOLES.findall(command))
+    if not words or "data" not in holes or holes - {"data", "seed"}:
+        raise InputError(
+            f"the command is {command[:70]!r}",
+            'write such as "prog {seed} {data}": a seed, the path of a CSV file',
+        )
+    if shutil.which(words[0]) is None:
+        raise InputError(f"{words[0][:70]!r} is no program that can be run", "give its path")
+
+
+class Program:
+    """A program that is run once for every call: it reads a CSV file, and prints its result as JSON.
+
+    ``{seed}`` becomes a whole number, ``{data}`` the path of the file: a line a row, without a header for
+    an array, and with the names of the columns for a table.  Several lines of output are one list.
+    """
+
+    def __init__(self, command: str, folder: Path) -> None:
+        check_command(command)
+        self._words = shlex.split(command)
+        self._folder = folder
+        self._files: dict[str, Path] = {}
+
+    def __call__(self, data: Any, rng: np.random.Generator) -> Any:
+        """Return what the program prints; raises `ProgramFailed`."""
+        given = {
+            "{seed}": str(int(rng.integers(0, MAX_SEED, endpoint=True))),
+            "{data}": str(self._file(data)),
+        }
+        words = [HOLES.sub(lambda hole: given[hole[0]], word) for word in self._words]
+        done = subprocess.run(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
+        )
+        if done.returncode:
+            how = "exit code" if done.returncode > 0 else "signal"
+            raise ProgramFailed(f"{how} {abs(done.returncode)}")
+        lines = [line for line in done.stdout.decode("utf-8", "replace").splitlines() if line.strip()]
+        try:
+            values = [json.loads(line) for line in lines]
+        except (ValueError, RecursionError):
+            raise ProgramFailed("prints no JSON: " + repr(lines[0][:60])) from None
+        if not values:
+            raise ProgramFailed("prints nothing")
+        return values[0] if len(values) == 1 else values
+
+    def _file(self, data: Any) -> Path:
+        text = as_csv(data)
+        digest = sha256(text.encode()).hexdigest()[:32]
+        if digest not in self._files:
+            path = self._folder / f"{digest}.csv"
+            path.write_text(text)
+            self._files[digest] = path
+        return self._files[digest]
+
+
+def as_csv(data: Any) -> str:
+    """Return a dataset as CSV: rows of an array, or a table with a header; missing cells are empty."""
+    if isinstance(data, np.ndarray):
+        rows = data.reshape(len(data), -1).tolist() if data.size else [[]] * len(data)
+        return "".join(",".join(map(_cell, row)) + "\n" for row in rows)
+    columns = data if isinstance(data, dict) else {name: data[name] for name in data.columns}
+    cells = [_cells(column) for column in columns.values()]
+    lines = [",".join(map(_cell, columns)), *(",".join(row) for row in zip(*cells, strict=True))]
+    return "".join(line + "\n" for line in lines)
+
+
+def _cells(column: Any) -> list[str]:
+    values = column.to_list() if hasattr(column, "to_list") else column.tolist()
+    return [_cell(value) for value in values]
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, int | float):
+        return repr(value)
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\n\r') else text
+
+
+class OtherPython:
+    """A function in another Python interpreter, which runs `audits.sandbox.foreign_worker`."""
+
+    def __init__(self, path: str, use: str, folders: list[str]) -> None:
+        self.path, self.use, self.folders = path, use, folders
+        self._child: subprocess.Popen[str] | None = None
+        self._kept: dict[str, None] = {}
+        self._start()
+
+    def __call__(self, data: Any, rng: np.random.Generator) -> Any:
+        """Return what the function returns there; raises an exception of the same name if it raises."""
+        if self._child is None:
+            self._start()
+        document = json.dumps(foreign_worker.encode(data))
+        key = sha256(document.encode()).hexdigest()
+        try:
+            if key not in self._kept:
+                self._send('{"keep": "' + key + '", "data": ' + document + "}")
+                self._kept[key] = None
+            self._send(json.dumps({"run": key, "seed": int(rng.integers(0, MAX_SEED, endpoint=True))}))
+            answer = self._receive()
+        except (BrokenPipeError, EOFError):
+            self._ended()
+        if isinstance(answer, dict) and answer[foreign_worker.TAG] == "raised":
+            _raise(*answer["is"])
+        value = foreign_worker.decode(answer)
+        if len(self._kept) > MAX_DATASETS:
+            self.close()
+        return value
+
+    def _start(self) -> None:
+        source = Path(foreign_worker.__file__).read_text()
+        module, _, name = self.use.partition(":")
+        try:
+            self._child = subprocess.Popen(
+                [self.path, "-c", START, source], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+            self._send(json.dumps([module, name, self.folders]))
+            hello = self._receive()
+        except (OSError, EOFError, ValueError):
+            raise self._no_interpreter() from None
+        if not isinstance(hello, dict) or not {"failed", "python"} & hello.keys():
+            raise self._no_interpreter()
+        if "failed" in hello:
+            self.close()
+            raise InputError(f"importing {module} in {self.path} failed ({hello['failed']})", "mend it")
+        if tuple(hello["python"]) < LEAST_VERSION:
+            self.close()
+            raise InputError(f"{self.path} is Python {hello['python'][:2]}", "give Python 3.8 or later")
+
+    def _no_interpreter(self) -> InputError:
+        self.close()
+        return InputError(f"{self.path} is no Python interpreter", "give the path of one, 3.8 or later")
+
+    def _send(self, line: str) -> None:
+        if self._child is None or self._child.stdin is None:
+            raise EOFError
+        self._child.stdin.write(line + "\n")
+        self._child.stdin.flush()
+
+    def _receive(self) -> Any:
+        if self._child is None or self._child.stdout is None:
+            raise EOFError
+        line = self._child.stdout.readline()
+        if not line:
+            raise EOFError
+        return json.loads(line)
+
+    def _ended(self) -> NoReturn:
+        code = None if self._child is None else self._child.wait()
+        self.close()
+        raise ProgramFailed(f"the interpreter ends with {code}")
+
+    def close(self) -> None:
+        """End the interpreter; the next call starts it again."""
+        child, self._child = self._child, None
+        self._kept.clear()
+        if child is not None:
+            child.kill()
+            child.communicate()
+
+
+def _raise(name: str, said: str) -> NoReturn:
+    """Raise an exception of this name, as the function did."""
+    if name == "SystemExit":
+        raise SystemExit(said)
+    kind = name if name.isidentifier() else "Exception"
+    raise type(kind, (Exception,), {})(said)

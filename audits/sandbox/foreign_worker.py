@@ -1,0 +1,165 @@
+"""Runs a function in another Python interpreter (3.8 or later): one file, the standard library alone.
+
+`audits.sandbox.foreign` starts it and sends requests, one JSON document a line.  NumPy is used if it is
+there: without it, arrays are nested lists, and the generator is a `random.Random`.
+"""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import inspect
+import json
+import os
+import random
+import sys
+from collections.abc import Callable
+from typing import Any
+
+try:
+    import numpy as np
+except ImportError:  # the interpreter does without
+    np = None  # type: ignore[assignment]
+
+TAG = "\x00"  #: the key of a document that stands for a value that JSON has no form for
+
+
+def takes_generator(function: Callable[..., Any]) -> bool:
+    """Return whether a function takes a generator: f(data, rng), and not f(data) alone.
+
+    One that requires a single argument draws its own noise, unless its second one is called ``rng``.
+    """
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # of some compiled functions none is known
+        return True
+    placed = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    required = [each for each in placed if each.default is each.empty]
+    return len(required) != 1 or any(each.name == "rng" for each in placed[1:2])
+
+
+def encode(value: Any) -> Any:
+    """Return a value as JSON has it; what JSON has no form for is tagged."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if np is not None and isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufc":
+        array = np.ascontiguousarray(value)
+        whole = base64.b64encode(array.tobytes()).decode()
+        return {
+            TAG: "array" if isinstance(value, np.ndarray) else "scalar",
+            "is": [array.dtype.str, list(np.shape(value)), whole],
+        }
+    if np is not None and isinstance(value, np.ndarray) and value.dtype.kind in "OU":
+        members = [encode(each) for each in value.ravel().tolist()]
+        return {TAG: "objects", "is": [value.dtype.str, list(value.shape), members]}
+    if type(value) in (list, tuple, set, frozenset):
+        members = sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value
+        return {TAG: type(value).__name__, "is": [encode(each) for each in members]}
+    if type(value) is dict:
+        return {TAG: "dict", "is": [[encode(key), encode(each)] for key, each in value.items()]}
+    if type(value) is bytes:
+        return {TAG: "bytes", "is": base64.b64encode(value).decode()}
+    if type(value) is complex:
+        return {TAG: "complex", "is": [value.real, value.imag]}
+    return {TAG: "object", "is": type(value).__name__}
+
+
+def decode(document: Any) -> Any:
+    """Return the value that a document stands for."""
+    if not isinstance(document, dict):
+        return document
+    kind, held = document[TAG], document["is"]
+    if kind in ("array", "scalar"):
+        return _array(kind, *held)
+    if kind == "objects":
+        return _objects(*held)
+    if kind == "dict":
+        return {decode(key): decode(each) for key, each in held}
+    if kind == "bytes":
+        return base64.b64decode(held)
+    if kind == "complex":
+        return complex(*held)
+    if kind == "object":
+        return type(held, (), {})()
+    made_by: Any = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}[kind]
+    return made_by(decode(each) for each in held)
+
+
+def _array(kind: str, dtype: str, shape: list[int], whole: str) -> Any:
+    raw = base64.b64decode(whole)
+    if np is not None:
+        array = np.frombuffer(raw, dtype=np.dtype(dtype)).reshape(shape).copy()
+        return array[()] if kind == "scalar" else array
+    codes = {"f8": "d", "f4": "f", "i8": "q", "i4": "i", "u8": "Q", "b1": "?"}
+    flat: list[Any] = memoryview(raw).cast(codes[dtype[1:]]).tolist()
+    return _nested(flat, shape)
+
+
+def _objects(dtype: str, shape: list[int], members: list[Any]) -> Any:
+    flat = [decode(each) for each in members]
+    if np is None:
+        return _nested(flat, shape)
+    array = np.empty(len(flat), dtype=np.dtype(dtype))
+    array[:] = flat
+    return array.reshape(shape)
+
+
+def _nested(flat: list[Any], shape: list[int]) -> Any:
+    if len(shape) < 2:
+        return flat
+    size = len(flat) // shape[0] if shape[0] else 0
+    return [_nested(flat[k * size : (k + 1) * size], shape[1:]) for k in range(shape[0])]
+
+
+def _answer(function: Callable[..., Any], data: Any, seed: int) -> Any:
+    random.seed(seed)
+    generator: Any = random.Random(seed)  # noqa: S311
+    if np is not None:
+        np.random.seed(seed)
+        if hasattr(np.random, "default_rng"):
+            generator = np.random.default_rng(seed)
+    try:
+        return encode(function(data, generator) if takes_generator(function) else function(data))
+    except BaseException as error:  # whatever it raises is what it did
+        name = "SystemExit" if isinstance(error, SystemExit) else type(error).__name__
+        try:
+            said = str(error)
+        except Exception:
+            said = ""
+        return {TAG: "raised", "is": [name, said]}
+
+
+def main() -> None:
+    """Import the function that the first line names, then serve one request a line."""
+    requests, answers = os.fdopen(os.dup(0), "r"), os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+
+    def answer(document: Any) -> None:
+        answers.write(json.dumps(document) + "\n")
+        answers.flush()
+
+    module, name, folders = json.loads(requests.readline())
+    sys.path.extend(folders)
+    try:
+        function = getattr(importlib.import_module(module), name)
+    except BaseException as error:  # a module may raise anything
+        answer({"failed": f"{type(error).__name__}: {error}"})
+        return
+    if not callable(function) or isinstance(function, type):
+        answer({"failed": f"{name} is no function"})
+        return
+    answer({"python": list(sys.version_info[:3])})
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    kept: dict[str, Any] = {}
+    for line in requests:
+        request = json.loads(line)
+        if "keep" in request:
+            kept[request["keep"]] = request["data"]
+            continue
+        data = decode(kept[request["run"]])
+        answer(_answer(function, data, request["seed"]))
+
+
+if __name__ == "__main__":
+    main()

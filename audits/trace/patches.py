@@ -1,0 +1,162 @@
+"""Lets the noise calls of libraries go through a tape: numpy, random, secrets, scipy, OpenDP, diffprivlib."""
+
+import math
+import random
+import secrets
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from audits.trace.noise_values import noise
+from audits.trace.tape import Tape, caller
+
+#: methods with additive noise: positions of location and scale, None where there is none
+ADDITIVE: dict[str, tuple[int | None, int | None]] = {
+    **dict.fromkeys(("laplace", "normal", "gumbel", "logistic", "gauss", "normalvariate"), (0, 1)),
+    **dict.fromkeys(("exponential", "geometric", "expovariate"), (None, 0)),
+    **dict.fromkeys(("standard_normal", "standard_exponential", "standard_cauchy"), (None, None)),
+}
+#: methods whose draws are given again, and are added to nothing
+DRAWS = (
+    *("random", "uniform", "integers", "choice", "binomial", "poisson", "permutation", "rand", "randn"),
+    *("randint", "gamma", "beta", "multinomial", "negative_binomial", "randrange", "sample", "choices"),
+    *("getrandbits", "betavariate", "random_sample", "bytes", "multivariate_normal"),
+)
+NAMES = {"loc": 0, "mu": 0, "scale": 1, "sigma": 1}
+
+
+def taped(tape: Tape, library: str, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that draws with `original`, and goes through the tape."""
+
+    def draw(*given: Any, **more: Any) -> Any:
+        if tape.depth:
+            return original(*given, **more)
+        frame = caller()
+        tape.depth += 1
+        try:
+            value = original(*given, **more)
+        finally:
+            tape.depth -= 1
+        location, scale = _parameters(name, given, more)
+        number, value = tape.drawn(f"{library}.{name}", scale, value, frame, location)
+        tape.calls[number].draws = name not in ADDITIVE
+        return value if name not in ADDITIVE or np.any(location) else noise(value, tape, number)
+
+    return draw
+
+
+def _parameters(name: str, given: tuple[Any, ...], more: dict[str, Any]) -> tuple[Any, float | None]:
+    """Return the location and the scale of a call; 0 and None where there is none, or it is no number."""
+    if name not in ADDITIVE:
+        return 0.0, None
+    at, scale_at = ADDITIVE[name]
+    named = {NAMES[key]: value for key, value in more.items() if key in NAMES}
+    location = 0.0 if at is None else named.get(at, given[at] if len(given) > at else 0.0)
+    if scale_at is None:
+        return location, 1.0
+    held = more.get({"geometric": "p", "expovariate": "lambd"}.get(name, "scale"), named.get(1))
+    scale = held if held is not None else given[scale_at] if len(given) > scale_at else 1.0
+    if np.ndim(scale) != 0 or not math.isfinite(float(scale)) or float(scale) <= 0:
+        return location, None
+    if name == "geometric":
+        return location, -1 / math.log1p(-float(scale)) if float(scale) < 1 else 0.0
+    return location, 1 / float(scale) if name == "expovariate" else float(scale)
+
+
+def generator(tape: Tape, bits: Any) -> np.random.Generator:
+    """Return a generator of NumPy whose draws go through the tape."""
+    methods = {
+        name: staticmethod(taped(tape, "numpy.random.Generator", name, method))
+        for name, method in _methods(np.random.Generator(bits))
+    }
+    made: np.random.Generator = type("Generator", (np.random.Generator,), methods)(bits)
+    return made
+
+
+def _methods(held: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
+    for name in (*ADDITIVE, *DRAWS):
+        if hasattr(held, name):
+            yield name, getattr(held, name)
+
+
+@contextmanager
+def through(tape: Tape) -> Iterator[None]:
+    """Let the noise calls inside the block go through the tape."""
+    with ExitStack() as stack:
+
+        def replace(owner: Any, name: str, new: object) -> None:
+            stack.enter_context(patch.object(owner, name, new))
+
+        original = np.random.default_rng
+        replace(np.random, "default_rng", lambda seed=None: generator(tape, original(seed).bit_generator))
+        for library, owner in (("numpy.random", np.random), ("random", random)):
+            for name, method in _methods(owner):
+                replace(owner, name, taped(tape, library, name, method))
+        for name in ("randbelow", "randbits", "choice", "token_bytes"):
+            replace(secrets, name, taped(tape, "secrets", name, getattr(secrets, name)))
+        _patch_libraries(tape, replace)
+        yield
+
+
+def _patch_libraries(tape: Tape, replace: Callable[[Any, str, object], None]) -> None:
+    """Patch the libraries that the code has imported."""
+    stats = sys.modules.get("scipy.stats")
+    if stats is not None:
+        for name in ("laplace", "norm", "dlaplace", "expon", "gumbel_r", "uniform", "bernoulli"):
+            replace(getattr(stats, name), "rvs", _frozen(tape, name, getattr(stats, name).rvs))
+    measurements = sys.modules.get("opendp.mod")
+    if measurements is not None:
+        replace(
+            measurements.Measurement,
+            "__call__",
+            _mechanism(tape, "opendp.Measurement", measurements.Measurement.__call__),
+        )
+    base = sys.modules.get("diffprivlib.mechanisms.base")
+    for kind in [] if base is None else _subclasses(base.DPMechanism):
+        if "randomise" in vars(kind):
+            replace(
+                kind, "randomise", _mechanism(tape, f"diffprivlib.{kind.__name__}", vars(kind)["randomise"])
+            )
+
+
+def _subclasses(kind: type) -> list[type]:
+    direct: list[type] = type.__subclasses__(kind)
+    return [each for child in direct for each in (child, *_subclasses(child))]
+
+
+def _frozen(tape: Tape, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a distribution's `rvs` through the tape; loc and scale are given by name."""
+
+    def rvs(*given: Any, loc: Any = 0, scale: Any = 1, **more: Any) -> Any:
+        frame = caller()
+        tape.depth += 1
+        try:
+            value = original(*given, loc=loc, scale=scale, **more)
+        finally:
+            tape.depth -= 1
+        size = float(scale) if np.ndim(scale) == 0 else None
+        number, value = tape.drawn(f"scipy.stats.{name}", size, value, frame, loc)
+        return value if np.any(loc) else noise(value, tape, number)
+
+    return rvs
+
+
+def _mechanism(tape: Tape, called: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a mechanism's call through the tape: its argument is what noise is added to."""
+
+    def call(self: Any, given: Any) -> Any:
+        if tape.depth:
+            return original(self, given)
+        frame = caller()
+        tape.depth += 1
+        try:
+            value = original(self, given)
+        finally:
+            tape.depth -= 1
+        return tape.drawn(called, None, value, frame, given)[1]
+
+    return call

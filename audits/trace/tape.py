@@ -1,0 +1,162 @@
+"""The tape of one run: its noise calls, and the values that noise was added to.
+
+A first run is recorded.  In the second, on the neighbouring dataset, every noise call gives what it gave
+the first time, and where noise is added to a value, the sum is that of the first run: whatever moves then
+escapes the noise.
+"""
+
+import sys
+import sysconfig
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+LIBRARIES = tuple(
+    str(Path(sysconfig.get_paths()[key])) for key in ("stdlib", "platstdlib", "purelib", "platlib")
+)
+OWN = str(Path(__file__).parent)
+#: families of noise: what moves is measured in ℓ1 for Laplace and in ℓ2 for Gaussian noise
+LAPLACE = ("laplace", "geometric", "dlaplace")
+GAUSSIAN = ("normal", "standard_normal", "gauss", "normalvariate", "norm")
+
+
+@dataclass
+class NoiseCall:
+    """One call: its place, its scale if known, the value it gave, and its inputs with their sums."""
+
+    call: str
+    file: str
+    line: int
+    shape: tuple[int, ...]
+    scale: float | None
+    value: Any
+    location: Any = 0.0
+    draws: bool = False  #: it is no noise that is added, but a sample, a coin or a uniform number
+    inputs: list[tuple[Any, Any]] = field(default_factory=list)
+    moved: float | None = None
+    largest: float = 0.0  #: by which one entry moved
+
+    @property
+    def place(self) -> tuple[str, str, int]:
+        """Return what identifies the call in the code."""
+        return self.call, self.file, self.line
+
+    @property
+    def seen(self) -> list[Any]:
+        """Return what noise was added to, as far as it was seen."""
+        return [*([self.location] if np.any(self.location) else []), *(given for given, _ in self.inputs)]
+
+    @property
+    def family(self) -> str:
+        """Return laplace, gaussian or other."""
+        name = self.call.rpartition(".")[2]
+        return "laplace" if name in LAPLACE else "gaussian" if name in GAUSSIAN else "other"
+
+
+@dataclass
+class Tape:
+    """Noise calls in order; with `before`, a replay of that tape."""
+
+    before: "Tape | None" = None
+    calls: list[NoiseCall] = field(default_factory=list)
+    findings: dict[str, None] = field(default_factory=dict)
+    depth: int = 0
+
+    def drawn(
+        self, call: str, scale: float | None, value: Any, frame: FrameType | None, location: Any = 0.0
+    ) -> tuple[int, Any]:
+        """Note a call that gave `value`, around `location`; return its number, and the value to give."""
+        file, line = _where(frame)
+        number = len(self.calls)
+        made = NoiseCall(call, file, line, np.shape(value), scale, value, location)
+        first = self._first(number)
+        if self.before is not None:
+            if first is None or first.place != made.place:
+                what = "the number or the order of noise calls depends on the data"
+                self.findings.setdefault(f"{what}, from {call} at {file}:{line} on")
+            else:
+                made.value = value = self._replayed(first, made)
+                self._moved(made, first.location, location)
+        self.calls.append(made)
+        return number, value
+
+    def _first(self, number: int) -> NoiseCall | None:
+        calls = [] if self.before is None else self.before.calls
+        return calls[number] if number < len(calls) else None
+
+    def _replayed(self, first: NoiseCall, made: NoiseCall) -> Any:
+        """Return the first run's values; where there are more now, further ones follow."""
+        if first.shape == made.shape:
+            return first.value
+        if len(first.shape) == 1 and len(made.shape) == 1:
+            same = min(first.shape[0], made.shape[0])
+            return np.concatenate([np.asarray(first.value)[:same], np.asarray(made.value)[same:]])
+        return made.value
+
+    def added(self, number: int, given: Any, total: Any) -> Any:
+        """Note that a call's noise was added to `given`; return the sum to go on with."""
+        made = self.calls[number]
+        made.inputs.append((given, total))
+        first = self._first(number)
+        if first is None or first.place != made.place:
+            return total
+        if len(first.inputs) < len(made.inputs):
+            return total
+        before, total_before = first.inputs[len(made.inputs) - 1]
+        return total_before if self._moved(made, before, given) else total
+
+    def _moved(self, made: NoiseCall, before: Any, given: Any) -> bool:
+        """Note how far an input moved; return whether that can be told."""
+        moved = distance(before, given, made.family)
+        if moved is None:
+            where = f"{made.call} at {made.file}:{made.line}"
+            self.findings.setdefault(f"the shape of what {where} is added to depends on the data")
+            return False
+        if moved > 0 or np.any(given) or made.inputs:
+            made.moved = max(made.moved or 0.0, moved)
+            made.largest = max(made.largest, distance(before, given, "largest entry") or 0.0)
+        return True
+
+
+def distance(one: Any, other: Any, family: str) -> float | None:
+    """Return how far two inputs are apart: in ℓ2 for Gaussian noise, in ℓ∞ for the largest entry, else in ℓ1.
+
+    None if shapes differ.
+    """
+    try:
+        left, right = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    if left.shape != right.shape:
+        return None
+    with np.errstate(invalid="ignore"):
+        apart = np.where(left == right, 0.0, np.abs(left - right)).ravel()
+    apart = np.nan_to_num(apart, nan=np.inf, posinf=np.inf)
+    if family == "largest entry":
+        return float(apart.max(initial=0.0))
+    return float(np.sqrt((apart * apart).sum()) if family == "gaussian" else apart.sum())
+
+
+def _where(frame: FrameType | None) -> tuple[str, int]:
+    """Return the file and line of the nearest caller that is no library's."""
+    nearest = frame
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith((*LIBRARIES, OWN, "<frozen")):
+            return _shown(name), frame.f_lineno
+        frame = frame.f_back
+    return ("?", 0) if nearest is None else (_shown(nearest.f_code.co_filename), nearest.f_lineno)
+
+
+def _shown(name: str) -> str:
+    path = Path(name)
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else path.name
+
+
+def caller() -> FrameType | None:
+    """Return the frame that called a patched function."""
+    return sys._getframe(2)

@@ -1,0 +1,273 @@
+"""Claims as trade-off functions: what a privacy claim allows an event's two probabilities to be.
+
+An event that is fixed beforehand has probability p on one dataset and q on its neighbour.  Every
+claim here (a point (ε, δ), a list of points, ρ-zCDP, μ-GDP) allows some (p, q) and forbids others,
+and it forbids more as p grows and q falls.  So one pair of confidence ends, p ≥ `hit` and q ≤
+`alarm`, tests the whole curve at once: the error is that of the two ends, however many points or
+orders the curve has.
+
+- μ-GDP: p ≤ Φ(Φ⁻¹(q) + μ), so μ ≥ Φ⁻¹(p) − Φ⁻¹(q) (Dong, Roth & Su 2022).
+- ρ-zCDP: the two-point divergences obey D_α(p‖q) ≤ ρα and D_α(q‖p) ≤ ρα for all α > 1 (data
+  processing; Bun & Steinke 2016).  These are stronger than all (ε, δ) that ρ implies.
+- points: p ≤ e^ε q + δ, and 1 − q ≤ e^ε (1 − p) + δ for the complement.
+
+D_α(p‖q) grows in p and falls in q where p > q, so the ends give a lower bound of it.
+"""
+
+import math
+from fractions import Fraction
+from typing import ClassVar
+
+import msgspec
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.errors import InputError
+from dpaccount.exact import Number, shown, to_digits
+from dpaccount.numerics.intervals import ball, floor_of
+from dpaccount.plan.events import Plan
+from dpaccount.precision import certified, precision
+
+Floats = NDArray[np.float64]
+ORDERS = 1 + np.geomspace(1e-3, 1e3, 60)  #: Rényi orders that are tried; any order gives a bound
+CURVE_POINTS = 24  #: points of a plan's curve
+SMALLEST_DELTA = Fraction(1, 10**9)  #: the last of these points
+ROUNDED = 1e-9  #: relative; far above the error of the double-precision curves below
+MAX_EPSILON = 60.0  #: no number of runs can show more
+
+
+class PointClaim(msgspec.Struct, frozen=True, tag=True):
+    """(ε, δ)-differential privacy; the level is ε."""
+
+    name: ClassVar[str] = "epsilon"
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+
+    @property
+    def level(self) -> Fraction:
+        """Return the claimed ε."""
+        return self.epsilon
+
+    def needed(self, level: float, power: float) -> float:
+        """Return the least false-alarm probability of an event with this power, rounded down."""
+        delta = float(self.delta)
+        grown = math.exp(min(level, 700.0))
+        most = max((power - delta) / grown, 1 - delta - grown * (1 - power), 0.0)
+        return most * (1 - ROUNDED)
+
+
+class MuClaim(msgspec.Struct, frozen=True, tag=True):
+    """μ-GDP (Gaussian differential privacy); the level is μ."""
+
+    name: ClassVar[str] = "mu"
+    mu: Fraction
+
+    @property
+    def level(self) -> Fraction:
+        """Return the claimed μ."""
+        return self.mu
+
+    @property
+    def planned(self) -> float:
+        """Return what `lowers` is above where the claim is exceeded."""
+        return float(self.mu)
+
+    def lower(self, hit: float, alarm: float) -> float:
+        """Return the least μ at which an event may have p ≥ `hit` and q ≤ `alarm`, rounded down."""
+        if not hit > alarm > 0:
+            return 0.0
+        return max(math.nextafter(quantile_below(hit) - quantile_above(alarm), -math.inf), 0.0)
+
+    def lowers(self, hit: Floats, alarm: Floats) -> Floats:
+        """Return `lower` of many events, in double precision: to choose among them."""
+        from scipy.special import ndtri
+
+        inside = [np.clip(each, 1e-300, 1 - 1e-16) for each in (hit, alarm)]
+        found: Floats = np.maximum(ndtri(inside[0]) - ndtri(inside[1]), 0.0)
+        return found
+
+    def needed(self, level: float, power: float) -> float:
+        """Return the least false-alarm probability of an event with this power, rounded down."""
+        from scipy.special import ndtr, ndtri
+
+        if power <= 0:
+            return 0.0
+        return 1.0 if power >= 1 else float(ndtr(ndtri(power) - level)) * (1 - ROUNDED)
+
+
+class RhoClaim(msgspec.Struct, frozen=True, tag=True):
+    """ρ-zCDP (zero-concentrated differential privacy); the level is ρ."""
+
+    name: ClassVar[str] = "rho"
+    rho: Fraction
+
+    @property
+    def level(self) -> Fraction:
+        """Return the claimed ρ."""
+        return self.rho
+
+    @property
+    def planned(self) -> float:
+        """Return what `lowers` is above where the claim is exceeded."""
+        return float(self.rho)
+
+    def lower(self, hit: float, alarm: float) -> float:
+        """Return the least ρ at which an event may have p ≥ `hit` and q ≤ `alarm`, rounded down."""
+        if not 1 > hit > alarm > 0:
+            return 0.0
+        table = _renyi_over_order(np.array([hit]), np.array([alarm]))
+        turned, place = divmod(int(np.argmax(table)), len(ORDERS))
+        one, other = (alarm, hit) if turned else (hit, alarm)
+        return max(_renyi_below(one, other, float(ORDERS[place])), _relative_entropy_below(one, other), 0.0)
+
+    def lowers(self, hit: Floats, alarm: Floats) -> Floats:
+        """Return `lower` of many events, in double precision: to choose among them."""
+        found: Floats = np.where(hit > alarm, _renyi_over_order(hit, alarm).max(axis=(0, 1)), 0.0)
+        return found
+
+
+class CurveClaim(msgspec.Struct, frozen=True, tag=True):
+    """A list of points (ε, δ) that all hold; the level is by how much ε is too small, claimed to be 0."""
+
+    name: ClassVar[str] = "excess"
+    points: tuple[tuple[Fraction, Fraction], ...]
+
+    @property
+    def level(self) -> Fraction:
+        """Return 0: no point is exceeded."""
+        return Fraction(0)
+
+    @property
+    def planned(self) -> float:
+        """Return what `lowers` is above where a point is exceeded."""
+        return float(max(epsilon for epsilon, _ in self.points))
+
+    def worst(self, hit: float, alarm: float) -> tuple[float, float, Fraction, Fraction]:
+        """Return the largest excess, rounded down, with the ε shown there, the claimed ε, and δ."""
+        sides = ((Fraction(hit), Fraction(alarm)), (1 - Fraction(alarm), 1 - Fraction(hit)))
+        found = (-math.inf, 0.0, *self.points[0])
+        for epsilon, delta in self.points:
+            for likely, rare in sides:
+                if rare <= 0 or likely <= delta:
+                    continue
+                shown = _log_below((likely - delta) / rare)
+                excess = math.nextafter(shown - float(epsilon), -math.inf)
+                if Fraction(shown) <= epsilon:
+                    excess = min(excess, 0.0)
+                found = max(found, (excess, shown, epsilon, delta))
+        return found
+
+    def needed(self, level: float, power: float) -> float:
+        """Return the least false-alarm probability of an event with this power, rounded down."""
+        return max(PointClaim(eps, delta).needed(float(eps) + level, power) for eps, delta in self.points)
+
+    def lower(self, hit: float, alarm: float) -> float:
+        """Return by how much the claimed ε is exceeded at the worst point; 0 if nowhere."""
+        return max(self.worst(hit, alarm)[0], 0.0)
+
+    def lowers(self, hit: Floats, alarm: Floats) -> Floats:
+        """Return `lower` of many events in double precision, plus the largest claimed ε."""
+        best = np.full(hit.shape, -MAX_EPSILON)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for epsilon, delta in self.points:
+                for likely, rare in ((hit, alarm), (1 - alarm, 1 - hit)):
+                    shown = np.log(np.maximum(likely - float(delta), 1e-300) / np.maximum(rare, 1e-300))
+                    best = np.maximum(best, shown - float(epsilon))
+        return best + self.planned
+
+
+_WIDE = precision(160)  #: bits that tell p from 1 where p is nearly 1
+
+EventClaim = MuClaim | RhoClaim | CurveClaim  #: claims that the counts of one event are held against
+TradeOff = PointClaim | EventClaim
+
+
+def curve_of_plan(plan: Plan) -> CurveClaim:
+    """Return a plan's privacy curve at `CURVE_POINTS` points: upper bounds on its δ."""
+    cost = Accountant(plan)
+    top = cost.epsilon(SMALLEST_DELTA).upper
+    if top > MAX_EPSILON:
+        raise InputError(
+            f"the plan costs more than ε = {MAX_EPSILON:g} at δ = {shown(SMALLEST_DELTA)}",
+            "an audit can only refute a smaller cost",
+        )
+    grid = {Fraction(to_digits(top * k / (CURVE_POINTS - 1), up=True, digits=6)) for k in range(CURVE_POINTS)}
+    points = ((epsilon, Fraction(_decimal_above(cost.delta(epsilon).upper))) for epsilon in sorted(grid))
+    return CurveClaim(tuple(point for point in points if point[1] < 1))
+
+
+def _decimal_above(delta: Number) -> str:
+    """Return a short decimal at least as large as δ."""
+    return to_digits(delta, up=True, digits=9)
+
+
+@_WIDE
+def quantile_below(p: float) -> float:
+    """Return a number at most Φ⁻¹(p), proved by the value of Φ there; 0 < p < 1."""
+    from scipy.special import ndtri
+
+    guess, step = float(ndtri(p)), 1e-12
+    while True:
+        x = guess - step * (1 + abs(guess))
+        if _normal_cdf(x) <= ball(Fraction(p)):
+            return x
+        step *= 8
+
+
+@_WIDE
+def quantile_above(p: float) -> float:
+    """Return a number at least Φ⁻¹(p), proved by the value of Φ there; 0 < p < 1."""
+    from scipy.special import ndtri
+
+    guess, step = float(ndtri(p)), 1e-12
+    while True:
+        x = guess + step * (1 + abs(guess))
+        if _normal_cdf(x) >= ball(Fraction(p)):
+            return x
+        step *= 8
+
+
+@certified
+def _renyi_below(p: float, q: float, order: float) -> float:
+    """Return D_α(p‖q)/α of two-point distributions, rounded down; α > 1."""
+    a, left, right = arb(order), ball(Fraction(p)), ball(Fraction(q))
+    moment = left**a * right ** (1 - a) + (1 - left) ** a * (1 - right) ** (1 - a)
+    return _rounded_down(moment.log() / (a - 1) / a)
+
+
+@certified
+def _relative_entropy_below(p: float, q: float) -> float:
+    """Return the relative entropy, the limit of D_α/α at α = 1, rounded down."""
+    left, right = ball(Fraction(p)), ball(Fraction(q))
+    return _rounded_down(left * (left / right).log() + (1 - left) * ((1 - left) / (1 - right)).log())
+
+
+@certified
+def _log_below(ratio: Fraction) -> float:
+    """Return ln(ratio) of a positive number, rounded down."""
+    return _rounded_down(ball(ratio).log())
+
+
+def _normal_cdf(x: float) -> arb:
+    """Return Φ(x), without cancellation in either tail."""
+    return (-arb(x) / arb(2).sqrt()).erfc() / 2
+
+
+def _rounded_down(value: arb) -> float:
+    low = floor_of(value)
+    return math.nextafter(float(low), -math.inf)
+
+
+def _renyi_over_order(hit: Floats, alarm: Floats) -> Floats:
+    """Return D_α/α in both directions, by direction, order and event, in double precision."""
+    p, q = (np.clip(each, 1e-300, 1 - 1e-15) for each in (hit, alarm))
+    a = ORDERS[:, None]
+    tables = []
+    for one, other in ((p, q), (q, p)):
+        logs = np.logaddexp(
+            a * np.log(one) + (1 - a) * np.log(other), a * np.log1p(-one) + (1 - a) * np.log1p(-other)
+        )
+        tables.append(logs / (a - 1) / a)
+    return np.stack(tables)

@@ -1,0 +1,155 @@
+"""Samples drawn elsewhere: their bound, its error, the formats, and what is refused."""
+
+import json
+from fractions import Fraction as F  # noqa: N817
+
+import numpy as np
+import pytest
+
+from audits.attack.runs import Challenge
+from audits.samples.reading import read_samples
+from audits.samples.two_samples import compare
+from audits.tradeoff import MuClaim
+
+
+def gaussian(runs, shift, seed):
+    return np.round((shift + np.random.default_rng(seed).normal(size=runs)) * 1024) / 1024
+
+
+def write(path, values):
+    values = np.asarray(values)
+    if path.suffix == ".npy":
+        np.save(path, values)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(value) + "\n" for value in values.tolist()))
+    elif path.suffix == ".parquet":
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        parquet.write_table(pa.table({"value": values}), path)
+    else:
+        path.write_text("value\n" + "".join(f"{value!r}\n" for value in values.tolist()))
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "npy", "parquet"])
+def test_every_format_gives_the_same_bound(dpaccount, tmp_path, ending):
+    for name, shift in (("a", 0.0), ("b", 2.0)):
+        write(tmp_path / f"{name}.{ending}", gaussian(2000, shift, ord(name)))
+    code, out, _ = dpaccount("audit", "--samples", f"a.{ending}", f"b.{ending}", "--mu", "1", "--json")
+    answer = json.loads(out)
+    assert (code, answer["verdict"], answer["runs"]) == (1, "REFUTED", 4000)
+    assert 1.4 < answer["mu_lower"] < 2
+    assert "saw neither the code nor the datasets" in answer["witness"]["findings"][0]
+    assert answer["witness"]["samples"]["left"]["results"] == 2000
+
+
+@pytest.mark.statistical  # seeded; two sound claims at level .05
+@pytest.mark.parametrize("words", [["--mu", "1"], ["--epsilon", "4.38", "--delta", "1e-5"], ["--rho", ".5"]])
+def test_sound_claims_are_not_refuted(dpaccount, tmp_path, words):
+    for name, shift in (("a", 0.0), ("b", 1.0)):
+        write(tmp_path / f"{name}.csv", gaussian(2000, shift, ord(name)))
+    code, out, _ = dpaccount("audit", "--samples", "a.csv", "b.csv", *words, "--json")
+    answer = json.loads(out)
+    assert (code, answer["verdict"], answer["refuted"]) == (0, "NOT REFUTED", False)
+
+
+@pytest.mark.slow
+@pytest.mark.statistical  # seeded; fails by chance with probability below 1e-3
+def test_a_bound_is_rarely_above_the_truth(tmp_path):
+    wrong, runs = 0, 200
+    for seed in range(runs):
+        paths = [write(tmp_path / f"{side}.npy", gaussian(300, side, 2 * seed + side)) for side in (0, 1)]
+        found = compare(
+            *read_samples(*paths), Challenge(F(1), F(0), 600, F(1, 20), seed, curve=MuClaim(F(1)))
+        )
+        wrong += MuClaim(F(1)).lower(found.reached.power, found.reached.false_alarm) > 1
+    assert wrong / runs <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
+
+
+def test_rows_of_several_columns_and_texts_are_compared(dpaccount, tmp_path):
+    rng = np.random.default_rng(1)
+    for name, share in (("a", 0.9), ("b", 0.3)):
+        rows = [f"{rng.normal()},{'yes' if rng.random() < share else 'no'}" for _ in range(400)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["x,says", *rows]))
+    code, out, _ = dpaccount("audit", "--samples", "a.csv", "b.csv", "--epsilon", ".2", "--json")
+    assert code == 1
+    assert "says" in json.loads(out)["witness"]["score"]
+
+
+def test_numbers_are_compared_as_numbers_however_they_are_written(dpaccount, tmp_path):
+    coins = np.random.default_rng(1).integers(0, 2, (2, 400))
+    (tmp_path / "a.csv").write_text("\n".join(map(str, coins[0])))
+    (tmp_path / "b.csv").write_text("\n".join(f"{coin}.0" for coin in coins[1]))
+    code, out, _ = dpaccount("audit", "--samples", "a.csv", "b.csv", "--epsilon", "1", "--json")
+    assert (code, json.loads(out)["verdict"]) == (0, "NOT REFUTED")
+
+
+def test_few_results_attack_nothing(dpaccount, tmp_path):
+    for name, shift in (("a", 0.0), ("b", 100.0)):
+        write(tmp_path / f"{name}.csv", gaussian(20, shift, 1))
+    code, out, _ = dpaccount("audit", "--samples", "a.csv", "b.csv", "--epsilon", "5", "--json")
+    assert (code, json.loads(out)["verdict"]) == (3, "NOT ATTACKED")
+
+
+GOOD = "value\n" + "1\n" * 20
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "said"),
+    [
+        (GOOD, "value\n", "no results of this side"),
+        (GOOD, "", "no results of this side"),
+        (GOOD, "value\n" + "nan\n" * 20, "line 2 of 'value' is NaN"),
+        (GOOD, "other\n" + "1\n" * 20, "has the columns value and b.csv other"),
+        (GOOD, "value,more\n" + "1,2\n" * 20, "has the columns value and b.csv value, more"),
+        (GOOD, "value\n1\n", "1 results are too few"),
+        (GOOD, "value\n1\n1,2\n", "line 3 has 2 cells"),
+        (GOOD, "value,value\n1,2\n", "two columns are called 'value'"),
+        (GOOD, "value,w\n1,\n", "line 2 has no 'w'"),
+    ],
+)
+def test_samples_that_cannot_be_compared_are_refused(dpaccount, tmp_path, left, right, said):
+    (tmp_path / "a.csv").write_text(left)
+    (tmp_path / "b.csv").write_text(right)
+    code, out, err = dpaccount("audit", "--samples", "a.csv", "b.csv", "--epsilon", "1", "--json")
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "said"),
+    [
+        ("b.jsonl", b"1\n{\n", "line 2 is no JSON"),
+        ("b.jsonl", b"1\nnull\n", "line 2 holds no result"),
+        ("b.jsonl", b"1\n[NaN, 1]\n", "line 2 is NaN"),
+        ("b.npy", b"no array", "no array can be read"),
+        ("b.parquet", b"no table", "no Parquet file"),
+        ("b.txt", b"1", "no known format"),
+        ("b.csv", b"\xff\xfe", "not UTF-8"),
+        ("absent.csv", None, "No such file"),
+    ],
+)
+def test_files_that_cannot_be_read_are_refused(dpaccount, tmp_path, name, raw, said):
+    (tmp_path / "a.csv").write_text(GOOD)
+    if raw is not None:
+        (tmp_path / name).write_bytes(raw)
+    code, out, err = dpaccount("audit", "--samples", "a.csv", name, "--epsilon", "1", "--json")
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--samples", "a.csv"],
+        ["--samples", "a.csv", "a.csv"],
+        ["--samples", "a.csv", "a.csv", "--epsilon", "1", "--trials", "10"],
+        ["--samples", "a.csv", "a.csv", "--epsilon", "1", "--one-run", "a.csv"],
+        ["--samples", "a.csv", "a.csv", "--epsilon", "1", "--rho", "1"],
+        ["f:g", "--samples", "a.csv", "a.csv", "--epsilon", "1"],
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(dpaccount, tmp_path, words):
+    (tmp_path / "a.csv").write_text(GOOD)
+    assert dpaccount("audit", *words, "--json")[:2] == (2, "")

@@ -1,0 +1,133 @@
+"""Kept runs: a killed audit goes on to the same answer, and a file of other runs is refused."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from audits.sandbox.kept_runs import KeptRuns, _records
+from dpaccount.errors import InputError
+
+ASKED = {"claim": "1", "seed": "1"}
+SHOP = "def leak(data, rng): return round(float(data.sum()) + rng.laplace(scale=.5), 2)\n"
+WORDS = [
+    "audit",
+    "shop:leak",
+    "--epsilon",
+    "1",
+    "--trials",
+    "300",
+    "--seconds",
+    "1e5",
+    "--shape",
+    "2",
+    "--low",
+    "0",
+]
+WORDS += ["--high", "1", "--left", "[0,0]", "--right", "[0,1]", "--json"]
+
+
+def answer_of(text):
+    answer = json.loads(text)
+    answer.pop("seconds")
+    return answer
+
+
+def test_records_come_back_and_a_torn_end_is_cut(tmp_path):
+    kept = KeptRuns(tmp_path / "k", ASKED)
+    for n in range(5):
+        kept.append("left", n / 7)
+    kept.close()
+    whole = (tmp_path / "k").read_bytes()
+    ends = [0]
+    for record in range(6):
+        ends.append(
+            next(n for n in range(ends[-1] + 1, len(whole) + 1) if len(_records(whole[:n])[0]) == record + 1)
+        )
+    for size in range(ends[1], len(whole) + 1):
+        (tmp_path / "k").write_bytes(whole[:size])
+        kept = KeptRuns(tmp_path / "k", ASKED)
+        complete = sum(end <= size for end in ends[1:])
+        assert [record[1] for record in kept.records] == [n / 7 for n in range(complete - 1)]
+        kept.append("left", 9.0)
+        kept.close()
+        assert _records((tmp_path / "k").read_bytes())[0][-1] == ["left", 9.0]
+
+
+def test_an_edit_ends_what_is_read(tmp_path):
+    kept = KeptRuns(tmp_path / "k", ASKED)
+    kept.append("left", 1.0)
+    kept.append("left", 2.0)
+    kept.close()
+    raw = bytearray((tmp_path / "k").read_bytes())
+    for place in range(len(raw)):
+        edited = raw.copy()
+        edited[place] ^= 1
+        assert len(_records(bytes(edited))[0]) < 3
+
+
+def test_a_file_of_other_runs_is_refused(tmp_path):
+    KeptRuns(tmp_path / "k", ASKED).close()
+    with pytest.raises(InputError, match="another seed"):
+        KeptRuns(tmp_path / "k", {**ASKED, "seed": "2"})
+    (tmp_path / "text").write_text("claim = 1\n" * 9)
+    with pytest.raises(InputError, match="no kept runs"):
+        KeptRuns(tmp_path / "text", ASKED)
+    assert (tmp_path / "text").read_text() == "claim = 1\n" * 9
+    with pytest.raises(InputError, match="directory"):
+        KeptRuns(tmp_path, ASKED)
+    held = KeptRuns(tmp_path / "k", ASKED)
+    with pytest.raises(InputError, match="another audit"):
+        KeptRuns(tmp_path / "k", ASKED)
+    held.close()
+
+
+@pytest.mark.slow
+def test_the_same_command_goes_on_and_another_is_refused(dpaccount, tmp_path):
+    (tmp_path / "shop.py").write_text(SHOP)
+    code, out, _ = dpaccount(*WORDS)
+    _, kept, _ = dpaccount(*WORDS, "--keep", "runs.kept")
+    assert answer_of(out) == answer_of(kept)
+    whole = (tmp_path / "runs.kept").read_bytes()
+    for part in (0.5, 1):  # whatever is lost of the end
+        (tmp_path / "runs.kept").write_bytes(whole[: int(part * len(whole))])
+        assert answer_of(dpaccount(*WORDS, "--keep", "runs.kept")[1]) == answer_of(out)
+    others = {
+        "another seed": ["--seed", "2"],
+        "another claim": ["--epsilon", "2"],
+        "another effort": ["--trials", "61"],
+        "other data": ["--right", "[1,0]"],
+    }
+    for said, words in others.items():
+        given = [*WORDS, "--keep", "runs.kept"]
+        given[given.index(words[0]) + 1 if words[0] in given else len(given) :][:1] = []
+        if words[0] in given:
+            given[given.index(words[0]) + 1] = words[1]
+        else:
+            given += words
+        code, out, err = dpaccount(*given)
+        assert (code, out) == (2, ""), said
+        assert said in err
+    (tmp_path / "shop.py").write_text(SHOP.replace(".5", ".4"))
+    assert "another code" in dpaccount(*WORDS, "--keep", "runs.kept")[2]
+
+
+@pytest.mark.slow
+def test_killed_it_gives_the_answer_of_the_undisturbed_run(dpaccount, tmp_path):
+    (tmp_path / "shop.py").write_text("import time\n" + SHOP.replace("return", "time.sleep(.01); return"))
+    _, undisturbed, _ = dpaccount(*WORDS)
+    command = [sys.executable, "-m", "dpaccount", *WORDS, "--keep", "runs.kept"]
+    for size in (1000, 4000):
+        with subprocess.Popen(
+            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as child:
+            until = time.monotonic() + 60
+            while child.poll() is None and time.monotonic() < until:
+                if (tmp_path / "runs.kept").exists() and (tmp_path / "runs.kept").stat().st_size > size:
+                    break
+                time.sleep(0.005)
+            child.kill()
+    assert (tmp_path / "runs.kept").stat().st_size > 1000
+    assert answer_of(dpaccount(*WORDS, "--keep", "runs.kept")[1]) == answer_of(undisturbed)

@@ -1,0 +1,217 @@
+"""Record and replay of noise calls: broken twins are found with their lines, sound ones are not accused."""
+
+import inspect
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from audits.api import tracing
+from audits.api.tracing import _Found, _gather
+from audits.datasets.bases import Pair
+from audits.datasets.forms import Given
+from audits.trace.lead import trace_pair
+from audits.trace.noise_values import NOISE, noise
+from audits.trace.patches import generator, through
+from audits.trace.tape import Tape, distance
+from tests.audits.trace import traced
+from tests.planted import dp_sgd
+
+GRID = [np.array(rows) for rows in ([0, 0, 0], [0, 0, 3], [3, 3, 3], [3, 3, 0], [1, 2, 3], [1, 2, 0])]
+PAIRS = [(one, other) for one in GRID for other in GRID if (one != other).sum() == 1]
+ALLOWED = {"laplace": 1.0, "gaussian": 1.0, "other": None}
+
+
+def findings_of(function):
+    found = _Found()
+    for number, (left, right) in enumerate(PAIRS):
+        document = trace_pair(function, Given(left), Given(right), [1, number], again=number == 0)
+        _gather(found, json.loads(json.dumps(document)), Pair(left, right, "grid"), ALLOWED)
+    return [said for _, said, _ in found.findings.values()], found
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["count", "total", "located", "own_noise", "standard_library", "in_place", "histogram", "noisy_max", "two_halves",
+     "response"],
+)  # fmt: skip
+def test_sound_functions_are_not_accused(name):
+    findings, found = findings_of(getattr(traced, name))
+    assert findings == []
+    seen = [place.moved for place in found.places.values()]
+    assert (max(filter(None, seen), default=0) > 0) == (name != "response")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("small_scale", "declared sensitivity 2, measured 3"),
+        ("small_located", "declared sensitivity 2, measured 3"),
+        ("divided", "declared sensitivity 2, measured 3"),
+        ("histogram_of_one", "declared sensitivity 1, measured 2"),
+        ("both_whole", "all laplace noise together spends ε = 2"),
+        ("small_gauss", "declared sensitivity 1, measured 3"),
+        ("fixed", "its seed is fixed"),
+        ("one_noise", "is added to several values"),
+        ("spread_scale", "the scale of"),
+        ("sometimes", "noise calls depends on the data"),
+        ("in_the_clear", "the result moves (entry 1 by 3) although all noisy values are the same"),
+    ],
+)
+def test_broken_twins_are_found_with_their_lines(name, said):
+    function = getattr(traced, name)
+    findings, found = findings_of(function)
+    assert any(said in finding for finding in findings), findings
+    lines, first = inspect.getsourcelines(function)
+    places = range(first, first + len(lines))
+    assert all(file.endswith("traced.py") and line in places for _, file, line in found.places)
+
+
+def test_noise_is_the_number_that_it_is():
+    for value in (1.5, 3, np.array([1.0, -2.0]), np.float64(0.25)):
+        tape = Tape()
+        number, drawn = tape.drawn("x.laplace", 1.0, value, None)
+        made = noise(drawn, tape, number)
+        assert isinstance(made, NOISE)
+        for expression in ("2 + v", "v + 2", "2 - v", "v - 2", "-v", "v * 3", "3 * v", "v / 2", "2 / v", "v > 1", "v + w",
+                           "w + v", "w * v", "abs(v)", "v ** 2", "v + v", "np.exp(v)", "np.add(v, 1)"):  # fmt: skip
+            for w in (np.float64(2.5), np.int64(2), 1.5, np.array([1.0, 2.0])):
+                got, expected = (eval(expression, {"v": each, "w": w, "np": np}) for each in (made, value))  # noqa: S307
+                assert np.array_equal(got, expected), expression
+
+
+def test_patches_end_with_their_block():
+    before = (np.random.default_rng, np.random.laplace, traced.random.gauss)
+    with through(Tape()):
+        assert np.random.default_rng is not before[0]
+    assert (np.random.default_rng, np.random.laplace, traced.random.gauss) == before
+
+
+def test_a_taped_generator_draws_what_the_generator_draws():
+    taped, plain = generator(Tape(), np.random.PCG64(3)), np.random.default_rng(np.random.PCG64(3))
+    assert isinstance(taped, np.random.Generator)
+    for draw in (
+        "laplace(1, 2, 3)",
+        "normal(size=4)",
+        "integers(0, 9, 5)",
+        "geometric(.3)",
+        "permutation(6)",
+        "random()",
+    ):
+        one, other = (eval(f"rng.{draw}", {"rng": rng}) for rng in (taped, plain))  # noqa: S307
+        assert np.array_equal(one, other)
+
+
+def test_distances():
+    assert distance([1, 2], [4, 6], "gaussian") == 5
+    assert distance([1, 2], [4, 6], "laplace") == 7
+    assert distance([1.0], [np.nan], "laplace") == np.inf
+    assert distance([np.inf], [np.inf], "laplace") == 0
+    assert distance([1, 2], [1], "laplace") is None
+    assert distance("a", 1, "laplace") is None
+
+
+@pytest.fixture
+def folder(tmp_path):
+    shutil.copy(Path(traced.__file__), tmp_path / "traced.py")
+    return tmp_path
+
+
+WORDS = ["--epsilon", "1", "--shape", "3", "--low", "0", "--high", "3", "--dtype", "int", "--left", "[0,0,0]"]
+WORDS += ["--right", "[0,0,3]", "--json"]
+
+
+def test_the_command_answers(dpaccount, folder):
+    code, out, _ = dpaccount("trace", "traced:small_scale", *WORDS)
+    answer = json.loads(out)
+    line = inspect.getsourcelines(traced.small_scale)[1] + 1
+    assert code == 1
+    assert answer["noise"] == [
+        {"call": "numpy.random.Generator.laplace", "file": "traced.py", "line": line, "scale": 2.0, "declared": 2.0, "moved": 3.0}
+    ]  # fmt: skip
+    assert answer["findings"] == [
+        f"numpy.random.Generator.laplace at traced.py:{line}: declared sensitivity 2, measured 3",
+        "all laplace noise together spends ε = 1.5, and 1 is claimed",
+    ]
+    assert answer["witness"]["right"] == [0, 0, 3]
+
+
+@pytest.mark.parametrize(("name", "code"), [("total", 0), ("response", 3), ("raises", 2), ("absent", 2)])
+def test_exit_codes(dpaccount, folder, name, code):
+    assert dpaccount("trace", f"traced:{name}", *WORDS)[0] == code
+
+
+def test_gaussian_noise_is_judged_by_epsilon_and_delta():
+    request = tracing.TraceRequest("", None, 1, tracing.Fraction(1, 10**5), None, None)
+    assert tracing._allowed(request)["gaussian"] == pytest.approx(0.26805, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["--epsilon", "1"], ["--epsilon", "-1"], ["--mu", "-1"], ["--delta", "2", "--mu", "1"]]
+)
+def test_requests_that_are_incomplete_are_refused(dpaccount, words):
+    data = [] if words == ["--epsilon", "1"] else ["--shape", "3", "--low", "0", "--high", "1"]
+    code, out, err = dpaccount("trace", "traced:total", *words, *data)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+
+
+def sgd_findings(name, seeds=range(1, 4)):
+    rows = np.array([[1.0, 1.0], [-1.0, 0.5], [0.5, -1.0], [1.0, -1.0]])
+    pairs = [(rows, rows[:-1]), (rows[:1], rows[:0]), (rows[[0, 0, 0]], rows[[0, 0]])]
+    found = _Found()
+    for seed in seeds:
+        for number, (left, right) in enumerate(pairs):
+            document = trace_pair(
+                getattr(dp_sgd, name), Given(left), Given(right), [seed, number], again=True
+            )
+            _gather(found, document, Pair(left, right, "rows"), ALLOWED, dp_sgd.CLIP)
+    return [said for _, said, _ in found.findings.values()], list(found.notes), found
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("no_clipping", "declared sensitivity 1, measured 4"),
+        ("clipping_by_batch", "declared sensitivity 1, measured"),
+        ("one_noise", "is added to several values"),
+        ("real_batch_size", "the result moves"),
+    ],
+)
+def test_planted_training_bugs_are_found(name, said):
+    findings, notes, _ = sgd_findings(name)
+    assert any(said in each for each in findings + notes), (findings, notes)
+
+
+def test_sound_training_is_not_accused_and_the_noise_is_measured():
+    findings, notes, found = sgd_findings("correct", range(1, 21))
+    assert (findings, notes) == ([], [])
+    assert [seen.scale for (call, _, _), seen in found.places.items() if "normal" in call] == [dp_sgd.SIGMA]
+    _, _, found = sgd_findings("half_the_noise")
+    assert [seen.scale for (call, _, _), seen in found.places.items() if "normal" in call] == [
+        dp_sgd.SIGMA / 2
+    ]
+
+
+def test_samples_are_not_held_against_epsilon_alone():
+    left, right = np.ones((2, 2)), np.ones((1, 2))
+    found = _Found()
+    document = trace_pair(dp_sgd.correct, Given(left), Given(right), [1], again=False)
+    _gather(found, document, Pair(left, right, "rows"), {"laplace": 0.01, "gaussian": 0.01, "other": None})
+    assert found.findings == {}
+    assert any("may be a sample" in said for said in found.notes)
+
+
+def test_an_input_that_is_no_number_on_one_side_moves_without_bound(dpaccount, tmp_path):
+    (tmp_path / "odd.py").write_text(
+        "import numpy as np\n"
+        "def ratio(data, rng):\n"
+        "    with np.errstate(all='ignore'):\n"
+        "        return np.float64(1) / data.sum() + rng.laplace()\n"
+    )
+    code, out, _ = dpaccount("trace", "odd:ratio", *WORDS)
+    assert code == 1
+    assert json.loads(out)["noise"][0]["moved"] == "inf"
+    assert dpaccount("trace", "odd:ratio", *WORDS[:-1])[0] == 1

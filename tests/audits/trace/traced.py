@@ -1,0 +1,109 @@
+"""Functions to trace: sound ones, and broken twins of them."""
+
+import math
+import random
+
+import numpy as np
+
+P = 1 - math.exp(-1.0)
+
+
+def counts(data):
+    return np.array([(data == k).sum() for k in range(4)])
+
+
+# ------------------------------------------------------------------ sound at ε = 1 (Laplace) or μ = 1, 0 to 3
+
+
+def count(data, rng):
+    return int((data > 1).sum() + rng.geometric(P) - rng.geometric(P))
+
+
+def total(data, rng):
+    return float(data.sum()) + rng.laplace(scale=3)
+
+
+def located(data, rng):
+    return rng.laplace(data.sum(), 3.0)
+
+
+def own_noise(data):
+    return data.sum() + 3 * np.random.laplace()  # noqa: NPY002
+
+
+def standard_library(data):
+    return float(data.sum()) + random.gauss(0, 3.0)
+
+
+def in_place(data, rng):
+    released = counts(data).astype(float)
+    released += rng.normal(0, math.sqrt(2), 4)
+    return released
+
+
+def histogram(data, rng):
+    return counts(data) + rng.laplace(scale=2, size=4)
+
+
+def noisy_max(data, rng):
+    return int(np.argmax(counts(data) + rng.laplace(scale=2, size=4)))
+
+
+def two_halves(data, rng):
+    return [data.sum() + rng.laplace(scale=6), data.sum() + rng.laplace(scale=6)]
+
+
+def response(data, rng):
+    return [int(value) if rng.random() < 0.7 else 0 for value in data]
+
+
+# ------------------------------------------------------------------ broken
+
+
+def small_scale(data, rng):
+    return float(data.sum()) + rng.laplace(scale=2)
+
+
+def small_located(data, rng):
+    return rng.laplace(data.sum(), 2.0)
+
+
+def divided(data, rng):
+    return data.sum() + rng.laplace(scale=6) / 3
+
+
+def histogram_of_one(data, rng):
+    return counts(data) + rng.laplace(scale=1, size=4)
+
+
+def both_whole(data, rng):
+    return [data.sum() + rng.laplace(scale=3), data.sum() + rng.laplace(scale=3)]
+
+
+def small_gauss(data):
+    return float(data.sum()) + random.gauss(0, 1.0)
+
+
+def fixed(data, rng):
+    return data.sum() + np.random.default_rng(7).laplace(scale=3)
+
+
+def one_noise(data, rng):
+    noise = rng.laplace(scale=30)
+    return [data.sum() + noise, data.max() + noise]
+
+
+def spread_scale(data, rng):
+    return data.sum() + rng.laplace(scale=3 + data.max())
+
+
+def sometimes(data, rng):
+    return data.sum() + rng.laplace(scale=3) if data.max() > 2 else float(0)
+
+
+def in_the_clear(data, rng):
+    return [data.sum() + rng.laplace(scale=3), float(data.max())]
+
+
+def raises(data, rng):
+    raise ValueError("no")
