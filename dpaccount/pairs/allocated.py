@@ -14,8 +14,9 @@ from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.fourier.contours import Product, contour, estimate_delta
 from dpaccount.numerics.fourier.fourier import Inversion
 from dpaccount.numerics.intervals import ball, precision
-from dpaccount.numerics.work_budget import OutOfReach
-from dpaccount.pairs.pair import TransformPair, Unbounded
+from dpaccount.numerics.work_budget import OutOfReach, bearable
+from dpaccount.pairs.pair import MAX_LISTED, Atoms, TransformPair, Unbounded
+from dpaccount.pairs.table import LossTable
 
 ORDERS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)  #: of the moments that say how far a loss spans
 MAX_REFINEMENTS = 3  #: of a contour for one point of a curve
@@ -66,6 +67,60 @@ class AllocatedGaussian(Unbounded, TransformPair):
     def add_moments(self, found: Moments, count: int) -> bool:
         """Add those of a unit that every step might hold: P is a mixture of such laws."""
         found.only_above(count * ball(self.mu2) / 2, count * ball(self.mu2))
+        return True
+
+
+@dataclass(frozen=True)
+class AllocatedResponse(LossTable):
+    """Randomised response of `epsilon`, which dominates every ε-DP mechanism, in `steps` steps of which one counts.
+
+    With e^{±ε} for the odds of one step, j of t steps in favour have the odds (je^ε + (t − j)e^{−ε})/t.
+    """
+
+    steps: int
+    epsilon: Fraction
+    added: bool = field(default=False, kw_only=True)
+    rank: ClassVar[int] = 13
+
+    def reversed(self) -> Self:
+        """Return the pair of the other direction."""
+        return replace(self, added=not self.added)
+
+    def losses(self) -> Atoms:
+        """Return the finite losses, each with its mass under P."""
+        bearable(self.steps, MAX_LISTED)
+        found, epsilon, steps = [], ball(self.epsilon), self.steps
+        rise, fall = epsilon.exp(), (-epsilon).exp()
+        mass = (1 + fall) ** -steps  # of Q, where no step is in favour
+        for j in range(steps + 1):
+            odds = (j * rise + (steps - j) * fall) / steps
+            found.append((-odds.log(), mass) if self.added else (odds.log(), mass * odds))
+            mass *= fall * (steps - j) / (j + 1)
+        return tuple(found)
+
+    def failing(self) -> Fraction:
+        """Return 0: both distributions have the same support."""
+        return Fraction(0)
+
+    def without_infinite_mass(self) -> Self:
+        """Return the pair itself."""
+        return self
+
+    def ceiling(self) -> arb:
+        """Return ε, that of outcomes that favour the same at every step."""
+        return ball(self.epsilon)
+
+    def largest(self) -> Fraction:
+        """Return ε."""
+        return self.epsilon
+
+    def ends(self) -> Ends:
+        """Return −ε and ε."""
+        return -self.epsilon, self.epsilon
+
+    def add_moments(self, found: Moments, count: int) -> bool:
+        """Add those of a step that surely holds the unit: P is a mixture of such laws."""
+        found.only_above(count * ball(self.epsilon**2 / 2), count * ball(self.epsilon**2))
         return True
 
 

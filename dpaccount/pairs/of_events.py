@@ -11,7 +11,7 @@ from typing import Any
 
 from dpaccount.errors import InputError
 from dpaccount.pairs import poisson
-from dpaccount.pairs.allocated import AllocatedGaussian
+from dpaccount.pairs.allocated import AllocatedGaussian, AllocatedResponse
 from dpaccount.pairs.composition import Attained, Composition, sort_key
 from dpaccount.pairs.discrete import DiscreteGaussianPair, GeometricPair
 from dpaccount.pairs.laplace import LaplacePair
@@ -247,14 +247,15 @@ def _without_replacement(total: Total, event: ev.SampledWithoutReplacement, coun
 
 def _allocated(total: Total, event: ev.RandomAllocation, count: int) -> None:
     """Add one epoch of ⌊steps/times⌋ steps for each time (docs/numerics.md)."""
-    mu2 = composition_of([(event.of, 1)]).mu2[1]
-    steps = event.steps // event.times
+    inner, steps, copies = composition_of([(event.of, 1)]), event.steps // event.times, count * event.times
     if event.times not in (1, event.steps):
         total.attained(Attained.NEVER)
     if steps == 1:
-        total.gaussian(mu2, mu2, count * event.times)
-    elif mu2:
-        total.pair(AllocatedGaussian(steps, mu2), count * event.times)
+        total.add(event.of, copies)
+    elif inner.one_pair is not None:
+        total.pair(AllocatedResponse(steps, event.of.epsilon), copies)
+    elif not inner.empty:
+        total.pair(AllocatedGaussian(steps, inner.mu2[1]), copies)
 
 
 def _sequence(total: Total, event: ev.Sequence, count: int) -> None:

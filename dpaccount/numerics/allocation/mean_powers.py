@@ -35,7 +35,7 @@ ROWS = 128  #: of a matrix that are multiplied at once
 MAX_TABLE = 8e6  #: entries of it
 LEAST = 12  #: of Re b: larger ones take more derivatives, smaller ones longer sums
 SPARE = 40.0  #: nats by which single terms of a power may exceed it
-MOST_POWER = 400  #: moments beyond which nothing is computed
+MOST_POWER = 511  #: moments beyond which nothing is computed
 STEPS_TO_A_PRODUCT = 0.01  #: of three numbers of 333 bits, in steps of work
 AWAY = (1.5, 3.0, 6.0, 12.0, math.inf)  #: rays are tried that are β/τ times these from the imaginary axis
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.97)  #: of the way from a to the largest a′ of a left tail
@@ -60,16 +60,20 @@ class LogNormals:
         return ball(self.mu2 / self.steps)
 
 
-@lru_cache(maxsize=64)
 def moments(law: LogNormals, most: int) -> list[arb]:
-    """Return log E S^m, m = 0 … most, as balls."""
+    """Return log E S^m, m = 0 … most at least, as balls."""
     bearable(most, MOST_POWER)
-    spend(most * most / 4)
+    return _moments(law, max(32, 1 << most.bit_length()))
+
+
+@lru_cache(maxsize=64)
+def _moments(law: LogNormals, most: int) -> list[arb]:
+    spend(most * most / 16)
     with precision(192):
         mu2, log_t = ball(law.mu2), ball(law.steps).log()
         row = [(mu2 * j * (j - 1) / 2 - j * log_t - arb(j + 1).lgamma()).exp() for j in range(most + 1)]
         found = _power(row, law.steps)
-        return [found[m].log() + arb(m + 1).lgamma() for m in range(most + 1)]
+        return [value.log() + arb(m + 1).lgamma() for m, value in enumerate(found)]
 
 
 def moment_bound(law: LogNormals, a: arb, most: int) -> arb:

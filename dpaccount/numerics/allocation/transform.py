@@ -95,7 +95,11 @@ class AllocatedGaussianTransform(Transform):
 
     def work(self, c: float, bits: int) -> float:
         """Return roughly how many steps of work one node on Re s = c takes."""
-        return 0.05 * bits * (1 + order(float(self.power(c))) / 4)
+        return 0.05 * bits * self.weight(c)
+
+    def weight(self, c: float) -> float:
+        """Return it by the derivatives that the power takes."""
+        return 1 + order(self.power(c)) / 4
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""

@@ -56,6 +56,7 @@ VALUES = {
     "points": [((Fraction(2), HALF), (Fraction(8), ONE))],
     "there": [2, 0],
     "gone": [1, 1],
+    "steps": [3, 2],
     "p": [TABLE.p],
     "q": [TABLE.q],
 }
