@@ -19,7 +19,8 @@ from dpaccount.pairs.pair import MAX_LISTED, Atoms, TransformPair, Unbounded
 from dpaccount.pairs.table import LossTable
 
 ORDERS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)  #: of the moments that say how far a loss spans
-MAX_REFINEMENTS = 3  #: of a contour for one point of a curve
+MAX_KNOWN = 8  #: stored sums of a curve
+MAX_REFINEMENTS = 2  #: of a contour for one point of a curve
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,11 @@ class _Inverted:
         self.known: list[Inversion] = []
 
     def at(self, t: Fraction) -> arb:
-        """Return a ball around δ(t) of about `bits` correct bits, or as small as 2^−2·bits."""
-        for inversion in reversed(self.known):
+        """Return a ball around δ(t) of about `bits` correct bits, or of a radius that is as small against 1."""
+        bound = self._chernoff(t)
+        if self._close(bound):
+            return bound
+        for inversion in self.known:
             value = inversion.curve(t)
             if self._close(value):
                 return value
@@ -148,7 +152,16 @@ class _Inverted:
             value = self.known[-1].curve(t)
             if self._close(value):
                 break
-        return value
+        self.known = self.known[-MAX_KNOWN:]
+        return value if value.is_finite() and value.rad() < 1 else bound
+
+    def _chernoff(self, t: Fraction) -> arb:
+        """Return [0, E e^{s(L−t)}] at the best of some s, and not above 1."""
+        (factor, _), *_ = self.product.parts
+        with precision(64):
+            bounds = [(factor.value(arb(s)) * (-ball(t) * arb(s)).exp()).upper() for s in ORDERS]
+            most = min((x for x in bounds if x.is_finite()), default=arb(1), key=float)
+            return arb(0).union(most.min(arb(1)))
 
     def _close(self, value: arb) -> bool:
-        return value.rel_accuracy_bits() >= self.bits or bool(value.upper() < arb(2) ** (-2 * self.bits))
+        return value.rel_accuracy_bits() >= self.bits or bool(value.rad() < arb(2) ** -(self.bits + 8))
