@@ -79,7 +79,9 @@ class TrainingOptions:
     target_epsilon: Number = None
     epochs: Number = None
     steps: Whole = None
-    sampling: Annotated[str, one_of("poisson", "random-allocation", "shuffle", "without-replacement")] = "poisson"
+    sampling: Annotated[str, one_of("poisson", "random-allocation", "shuffle", "without-replacement")] = (
+        "poisson"
+    )
     sample_rate: Number = None
     relation: Annotated[str | None, one_of("add-remove", "replace-one")] = None
     mechanism: Annotated[str | None, one_of("tree", "sqrt-toeplitz", "banded-toeplitz")] = None
@@ -174,6 +176,7 @@ def sgd(
     from dpaccount.accounting.training import Training
 
     share, run = options.share(), options.run()
+    bounds = run.epsilon(share)
     answer: dict[str, Any] = {
         "schema": "dpaccount/sgd/1",
         "sigma": shown(run.sigma),
@@ -181,11 +184,13 @@ def sgd(
         **run.described(),
         "relation": run.relation.value,
         "delta": shown(share),
-        "epsilon": run.epsilon(share).as_json(),
+        "epsilon": bounds.as_json(),
     }
     if isinstance(run, Training):
         answer["shuffled_epsilon"] = run.shuffled(share).as_json()["upper"]
-    answer["statement"] = run.statement(share)
+        answer["statement"] = run.statement(share, bounds)
+    else:
+        answer["statement"] = run.statement(share)
     if curve is not None and not isinstance(run, Training):
         raise InputError("--curve is drawn of samples", "leave it out where a --mechanism is named")
     if curve is not None and isinstance(run, Training):

@@ -42,12 +42,12 @@ SOURCES = {
     POISSON: "Poisson samples: Abadi et al. 2016; Zhu, Dong & Wang 2022; replace-one: docs/numerics.md",
     ALLOCATION: "random allocation: Chua et al. 2024; Feldman & Shenfeld 2025 (arXiv 2502.08202)",
     SHUFFLE: (
-        "upper end: passes in any fixed order, and joint convexity over orders; lower end: examples all of whose"
-        " gradients are alike but one, which is random allocation (Chua et al. 2024)"
+        "upper end: passes in any fixed order, and joint convexity over orders; lower end: examples all of"
+        " whose gradients are alike but one, which is random allocation (Chua et al. 2024)"
     ),
     FIXED: (
-        "upper end: Balle, Barthe & Gaboardi 2018 in both directions (Lebeda et al. 2024); lower end: a batch whose"
-        " other gradients are all opposite, which is a Poisson sample with twice the movement"
+        "upper end: Balle, Barthe & Gaboardi 2018 in both directions (Lebeda et al. 2024); lower end: a batch"
+        " whose other gradients are all opposite, which is a Poisson sample with twice the movement"
     ),
 }
 SAMPLINGS = tuple(SOURCES)
@@ -82,8 +82,8 @@ class Training:
     - ``poisson``: every example with probability batch/examples in every step;
     - ``random-allocation``: in every pass of ⌊examples/batch⌋ steps every example takes part in one of them,
       drawn uniformly by itself;
-    - ``shuffle``: batches are consecutive parts of a freshly shuffled order; under add-remove an example that
-      is removed leaves its place empty;
+    - ``shuffle``: in every pass ⌊examples/batch⌋ consecutive parts of a freshly shuffled order hold all
+      examples; under add-remove an example that is removed leaves its place empty;
     - ``without-replacement``: batch different examples, drawn afresh in every step.
 
     The first two are counted under add-remove, the other two under replace-one, unless `relation` says
@@ -154,7 +154,7 @@ class Training:
         return Plan(self.relation, fixed)
 
     def _allocated(self, moved: int, steps: int) -> Plan:
-        """Return random allocation in whole passes, of noise where an example moves a sum by so many norms."""
+        """Return random allocation in whole passes, where an example moves a sum by `moved` norms."""
         noise = Gaussian(sigma=self.sigma, sensitivity=moved)
         event = RandomAllocation(steps=self.pass_steps, of=noise, count=-(-steps // self.pass_steps))
         return Plan(Relation.ADD_REMOVE, event)
@@ -162,8 +162,9 @@ class Training:
     def least_plan(self, steps: int) -> Plan | None:
         """Return a plan that costs no more than the run, where that of the run is known from above only.
 
-        Let all gradients but one be −g, |g| = C. A replaced example, g instead of −g, moves its batch by 2C and
-        no other one: under shuffle that is random allocation, under without-replacement a Poisson sample.
+        Let all gradients but one be −g, |g| = C. A replaced example, g instead of −g, moves its batch by 2C
+        and no other one: under shuffle that is random allocation (of batches of unequal sizes, once the steps
+        of a pass are permuted at random), under without-replacement a Poisson sample.
         Under add-remove the other gradients are 0, and the example moves its batch by C.
         """
         if self.sampling == SHUFFLE:
@@ -215,10 +216,13 @@ class Training:
             lowest.append((count, Enclosure(bounds.lower, upper)))
         return lowest[::-1]
 
-    def statement(self, delta: Exact) -> str:
-        """Return the sentences to put into a paper: what is private, how it was sampled, and what is not."""
+    def statement(self, delta: Exact, bounds: Enclosure | None = None) -> str:
+        """Return the sentences to put into a paper: what is private, how it was sampled, and what is not.
+
+        `bounds` are those of `epsilon(delta)`, where they are known.
+        """
         share = as_exact(delta)
-        cost = formatted(self.epsilon(delta).upper, ".4g", up=True)
+        cost = formatted((bounds or self.epsilon(delta)).upper, ".4g", up=True)
         replaced = self.relation == Relation.REPLACE_ONE
         moved = ("replacing" if replaced else "adding or removing") + " one training example"
         how = {
@@ -227,12 +231,14 @@ class Training:
                 f" (Poisson samples, {self.batch} expected)"
             ),
             ALLOCATION: (
-                f"in each of {self.passes:,} passes every example takes part in one of {self.pass_steps:,} steps,"
-                " which it draws uniformly and independently of the others (random allocation)"
+                f"in each of {self.passes:,} passes every example takes part in one of"
+                f" {self.pass_steps:,} steps, which it draws uniformly and independently of the others"
+                " (random allocation)"
             ),
             SHUFFLE: (
-                f"batches are consecutive parts of a freshly shuffled order in each of {self.passes:,} passes"
-                + ("" if replaced else ", in which a removed example leaves its place empty")
+                f"in each of {self.passes:,} passes every example is in one of {self.pass_steps:,} batches,"
+                " which are consecutive parts of a freshly shuffled order"
+                + ("" if replaced else ", where a removed example leaves its place empty")
             ),
             FIXED: f"every step draws {self.batch} of {self.examples} examples afresh, without replacement",
         }[self.sampling]
@@ -249,14 +255,14 @@ class Training:
         if self.sampling != SHUFFLE:
             loose = formatted(self.shuffled(delta).upper, ".4g", up=True)
             return (
-                "It is not a bound for batches of a shuffled pass over the data: for these, epsilon is at most"
-                f" {loose} where one example is replaced."
+                "It is not a bound for batches of a shuffled pass over the data: for these, epsilon is at"
+                f" most {loose} where one example is replaced."
             )
         better = formatted(Accountant(self._allocated(1, self.steps)).epsilon(delta).upper, ".4g", up=True)
         return (
-            f"If instead every example draws one of the {self.pass_steps:,} steps of each pass by itself, so that"
-            f" batches vary in size (random allocation), epsilon is at most {better} with respect to adding or"
-            " removing one training example."
+            f"If instead every example draws one of the {self.pass_steps:,} steps of each pass by itself, so"
+            f" that batches vary in size (random allocation), epsilon is at most {better} with respect to"
+            " adding or removing one training example."
         )
 
 

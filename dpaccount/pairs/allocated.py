@@ -73,7 +73,7 @@ class AllocatedGaussian(Unbounded, TransformPair):
 
 @dataclass(frozen=True)
 class AllocatedResponse(LossTable):
-    """Randomised response of `epsilon`, which dominates every ε-DP mechanism, in `steps` steps of which one counts.
+    """Randomised response of `epsilon`, which dominates every ε-DP mechanism, in one of `steps` steps.
 
     With e^{±ε} for the odds of one step, j of t steps in favour have the odds (je^ε + (t − j)e^{−ε})/t.
     """
@@ -134,7 +134,7 @@ class _Inverted:
         self.known: list[Inversion] = []
 
     def at(self, t: Fraction) -> arb:
-        """Return a ball around δ(t) of about `bits` correct bits, or of a radius that is as small against 1."""
+        """Return a ball around δ(t) of about `bits` correct bits, or of a radius as small against 1."""
         bound = self._chernoff(t)
         if self._close(bound):
             return bound

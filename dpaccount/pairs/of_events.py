@@ -252,7 +252,7 @@ def _allocated(total: Total, event: ev.RandomAllocation, count: int) -> None:
         total.attained(Attained.NEVER)
     if steps == 1:
         total.add(event.of, copies)
-    elif inner.one_pair is not None:
+    elif isinstance(event.of, ev.Pure) and event.of.epsilon:
         total.pair(AllocatedResponse(steps, event.of.epsilon), copies)
     elif not inner.empty:
         total.pair(AllocatedGaussian(steps, inner.mu2[1]), copies)

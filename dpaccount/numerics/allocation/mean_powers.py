@@ -4,18 +4,19 @@ With n whole, b = n − a and Re b > 0, along any ray u = e^{w + iθ}, 0 ≤ θ 
 
     Γ(b)·H(a) = e^{ibθ} ∫ e^{bw} G(e^{w + iθ}) dw,    G(u) = E S^n e^{−uS}.
 
-G/n! is the coefficient of v^n in (Σ_j v^j φ_j(u)/j!)^t, φ_j(u) = E Y^j e^{−uY}, Y = e^X/t, and φ_j is a Gaussian
-integral. The ray near the imaginary axis keeps the terms of powers with a large imaginary part small.
+G/n! is the coefficient of v^n in (Σ_j v^j φ_j(u)/j!)^t, φ_j(u) = E Y^j e^{−uY}, Y = e^X/t, and φ_j is a
+Gaussian integral. A ray near the imaginary axis keeps the terms of powers with a large imaginary part small.
 
-Both integrals are trapezoid sums. What they leave out is bounded (`_Inner`, `MeanPowers`):
+Both integrals are trapezoid sums. What they leave out is bounded (`_InnerErrors`, `MeanPowers`):
 
 - Tails of the outer sum: e^{βw} = e^{(β−β′)w}e^{β′w}, and the whole sum at β′ = n − a′ is at most
   (1 + alias)·Γ(β′)H(a′), with H(a′) bounded for real a′ by `moment_bound`.
-- Aliases (Poisson summation): the sum is Σ_m F(τ + 2πm/h) with |F(y)| = e^{θy}|Γ(β + iy)||H(α + iy)|, b = β + iτ,
-  and |Γ(β + iy)| ≤ Γ(β)(cos ψ)^{−β}e^{−ψ|y|} for every ψ < π/2, |H(α + iy)| ≤ H(α)e^{−y²μ²/(2t)}: a common shift
-  of all X moves ln S by as much, so that ln S is a Gaussian of variance μ²/t plus something independent of it.
-- Inside, the line x − iψ/μ and lines y above and below it stay where Re uY ≥ 0: |e^{−uY}| ≤ e^{−|u|Y cos(angle)}, and
-  E Y^j e^{−cY} ≤ min(E Y^j, (j/(ec))^j).
+- Aliases (Poisson summation): the sum is Σ_m F(τ + 2πm/h) with |F(y)| = e^{θy}|Γ(β + iy)||H(α + iy)| and
+  b = β + iτ. For every ψ < π/2, |Γ(β + iy)| ≤ Γ(β)(cos ψ)^{−β}e^{−ψ|y|}; and |H(α + iy)| ≤
+  H(α)e^{−y²μ²/(2t)}: a common shift of all X moves ln S by as much, so that ln S is a Gaussian of variance
+  μ²/t plus something independent of it.
+- Inside, the line x − iψ/μ and lines y above and below it stay where Re uY ≥ 0: |e^{−uY}| ≤ e^{−|u|Y cos χ},
+  χ the angle of uY, and E Y^j e^{−cY} ≤ min(E Y^j, (j/(ec))^j).
 """
 
 import math
@@ -184,8 +185,7 @@ class MeanPowers:
         with precision(self.design.bits):
             beta, scale = whole - at, arb(whole + 1).gamma() * self.step
             weights = [
-                scale * (beta * w).exp() * row[whole]
-                for w, row in zip(self.nodes, self.series, strict=True)
+                scale * (beta * w).exp() * row[whole] for w, row in zip(self.nodes, self.series, strict=True)
             ]
             gamma, tails = beta.lgamma().exp(), self._tails(at, beta)
             size = gamma * moment_bound(self.law, at, self.most).exp()
@@ -354,7 +354,7 @@ def _inner(law: LogNormals, design: _Design, mu: arb, nodes: list[arb], top: int
 
 
 def _products(table: list[list[Any]], columns: list[Any], *, real: bool, plain: bool) -> list[list[Any]]:
-    """Return the product of a table's rows with columns, some rows at a time; real parts apart where that saves."""
+    """Return the product of a table's rows with columns, some rows at a time."""
     count = len(columns)
     if plain:
         parts = [[value.real for value in column] for column in columns]
@@ -373,7 +373,13 @@ class _InnerErrors:
     """What the inner sums leave out at most: aliases from both sides, and tails at both ends."""
 
     def __init__(
-        self, law: LogNormals, design: _Design, mu: arb, first: tuple[arb, arb], last: tuple[arb, arb], top: int
+        self,
+        law: LogNormals,
+        design: _Design,
+        mu: arb,
+        first: tuple[arb, arb],
+        last: tuple[arb, arb],
+        top: int,
     ) -> None:
         step = arb(design.step) * design.coarse / design.fine / mu
         height = arb(design.height)

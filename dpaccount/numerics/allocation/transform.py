@@ -1,8 +1,8 @@
 """The transform of Gaussian noise with random allocation.
 
-One of t steps, drawn uniformly, holds the unit: P is the uniform mixture of N(μe_i, I) over i, Q = N(0, I), and
-dP/dQ = S is a mean of t independent log-normals. Removing the unit has M(s) = E_Q S^{1+s} = H(1 + s), adding it
-M(s) = H(−s) (`mean_powers`).
+One of t steps, drawn uniformly, holds the unit: P is the uniform mixture of N(μe_i, I) over i, Q = N(0, I),
+and dP/dQ = S is a mean of t independent log-normals. Removing the unit has M(s) = E_Q S^{1+s} = H(1 + s),
+adding it M(s) = H(−s) (`mean_powers`).
 """
 
 import math

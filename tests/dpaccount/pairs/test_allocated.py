@@ -67,7 +67,9 @@ def test_the_powers_of_one_log_normal_are_known(turn):
             for n, value in enumerate(made.line(arb(at), arb(turn) / 8, 9)):
                 a = acb(at, turn * n / 8)
                 assert value.overlaps((a * (a - 1) / 4).exp())
-                assert float(abs(value - (a * (a - 1) / 4).exp()).upper()) < 1e-18 * math.exp(at * (at - 1) / 4)
+                assert float(abs(value - (a * (a - 1) / 4).exp()).upper()) < 1e-18 * math.exp(
+                    at * (at - 1) / 4
+                )
 
 
 def test_whole_powers_of_a_mean():
@@ -198,7 +200,9 @@ def test_the_ends_of_the_family_are_plain_noise():
 @pytest.mark.slow
 def test_more_steps_cost_less_and_more_epochs_more():
     costs = [
-        Accountant(Plan("add-remove", RandomAllocation(steps=t, of=Gaussian(sigma=1), count=n))).epsilon("1e-5")
+        Accountant(Plan("add-remove", RandomAllocation(steps=t, of=Gaussian(sigma=1), count=n))).epsilon(
+            "1e-5"
+        )
         for t, n in ((100, 20), (50, 20), (50, 40))
     ]
     assert costs[0].upper < costs[1].lower
