@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 
 from flint import arb
 
+from dpaccount.cached import cached_property
 from dpaccount.numerics.allocation.transform import AllocatedGaussianTransform
 from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed.moments import Moments
@@ -133,6 +134,12 @@ class _Inverted:
         self.bits = bits
         self.known: list[Inversion] = []
 
+    @cached_property
+    def moments(self) -> list[arb]:
+        """Return upper bounds on E e^{sL} at the orders."""
+        with precision(64):
+            return [self.product.value(arb(s)).upper() for s in ORDERS]
+
     def at(self, t: Fraction) -> arb:
         """Return a ball around δ(t) of about `bits` correct bits, or of a radius as small against 1."""
         bound = self._chernoff(t)
@@ -157,9 +164,10 @@ class _Inverted:
 
     def _chernoff(self, t: Fraction) -> arb:
         """Return [0, E e^{s(L−t)}] at the best of some s, and not above 1."""
-        (factor, _), *_ = self.product.parts
         with precision(64):
-            bounds = [(factor.value(arb(s)) * (-ball(t) * arb(s)).exp()).upper() for s in ORDERS]
+            bounds = [
+                (m * (-ball(t) * arb(s)).exp()).upper() for s, m in zip(ORDERS, self.moments, strict=True)
+            ]
             most = min((x for x in bounds if x.is_finite()), default=arb(1), key=float)
             return arb(0).union(most.min(arb(1)))
 
