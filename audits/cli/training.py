@@ -56,9 +56,12 @@ class TrainingOptions:
     steps
         In place of --epochs: the exact number of steps.
     sampling
-        poisson (each example by itself) or fixed-size (fresh samples; replace-one).
+        poisson (each example by itself), random-allocation (one step of every pass), shuffle, or
+        without-replacement (fresh samples of fixed size).
+    sample_rate
+        In place of --batch: the batch as a part of the examples.
     relation
-        add-remove (one example more or less; what poisson is counted under) or replace-one.
+        add-remove (one example more or less; usual for poisson and random-allocation) or replace-one.
     mechanism
         In place of --sampling: DP-FTRL by a tree, sqrt-toeplitz or banded-toeplitz (see --bands).
     participations
@@ -70,13 +73,16 @@ class TrainingOptions:
     """
 
     examples: Whole = None
-    batch: Whole = None
+    batch: Annotated[Whole, Parameter(alias="--batch-size")] = None
     delta: Number = None
-    sigma: Number = None
+    sigma: Annotated[Number, Parameter(alias="--noise-multiplier")] = None
     target_epsilon: Number = None
     epochs: Number = None
     steps: Whole = None
-    sampling: Annotated[str, one_of("poisson", "fixed-size")] = "poisson"
+    sampling: Annotated[str, one_of("poisson", "random-allocation", "shuffle", "without-replacement")] = (
+        "poisson"
+    )
+    sample_rate: Number = None
     relation: Annotated[str | None, one_of("add-remove", "replace-one")] = None
     mechanism: Annotated[str | None, one_of("tree", "sqrt-toeplitz", "banded-toeplitz")] = None
     participations: Whole = None
@@ -97,12 +103,10 @@ class TrainingOptions:
         noise, target = number(self.sigma, "--sigma"), number(self.target_epsilon, "--target-epsilon")
         if (noise is None) == (target is None):
             raise InputError("give either --sigma or --target-epsilon")
-        everyone, drawn = whole(self.examples, "--examples"), whole(self.batch, "--batch")
-        if everyone is None or drawn is None:
-            raise InputError("--examples and --batch are needed", "give whole numbers")
+        everyone, drawn = self._sizes()
         passes, steps = number(self.epochs, "--epochs"), whole(self.steps, "--steps")
         if passes is not None and steps is None:
-            steps = steps_of(passes, everyone, drawn)
+            steps = steps_of(passes, everyone, drawn, self.sampling)
         elif passes is not None or steps is None:
             raise InputError("give either --epochs or --steps")
         spread = 1 if noise is None else noise
@@ -110,6 +114,23 @@ class TrainingOptions:
         if run is None:
             run = Training(everyone, drawn, spread, steps, self.sampling, self.relation or "")
         return run if target is None else replace(run, sigma=least_sigma(run, target, self.share()).value)
+
+    def _sizes(self) -> tuple[int, int]:
+        """Return how many examples there are, and how many are in a batch."""
+        everyone, drawn = whole(self.examples, "--examples"), whole(self.batch, "--batch")
+        rate = number(self.sample_rate, "--sample-rate")
+        if drawn is not None and rate is not None:
+            raise InputError("--batch and --sample-rate are both given", "leave one out")
+        if everyone is not None and rate is not None:
+            if not 0 < rate <= 1 or (rate * everyone).denominator != 1:
+                raise InputError(
+                    f"--sample-rate {shown(rate)} of {everyone} examples is no whole batch",
+                    "give a fraction such as 256/60000, or --batch",
+                )
+            drawn = int(rate * everyone)
+        if everyone is None or drawn is None:
+            raise InputError("--examples and --batch are needed", "give whole numbers")
+        return everyone, drawn
 
     def _factored(
         self, everyone: int, drawn: int, noise: Fraction | int, steps: int
@@ -155,6 +176,7 @@ def sgd(
     from dpaccount.accounting.training import Training
 
     share, run = options.share(), options.run()
+    bounds = run.epsilon(share)
     answer: dict[str, Any] = {
         "schema": "dpaccount/sgd/1",
         "sigma": shown(run.sigma),
@@ -162,11 +184,13 @@ def sgd(
         **run.described(),
         "relation": run.relation.value,
         "delta": shown(share),
-        "epsilon": run.epsilon(share).as_json(),
+        "epsilon": bounds.as_json(),
     }
     if isinstance(run, Training):
         answer["shuffled_epsilon"] = run.shuffled(share).as_json()["upper"]
-    answer["statement"] = run.statement(share)
+        answer["statement"] = run.statement(share, bounds)
+    else:
+        answer["statement"] = run.statement(share)
     if curve is not None and not isinstance(run, Training):
         raise InputError("--curve is drawn of samples", "leave it out where a --mechanism is named")
     if curve is not None and isinstance(run, Training):

@@ -28,8 +28,9 @@ from dpaccount.plan.plan_file import read_plan
 from dpaccount.relation import Relation
 
 UNKNOWN = "?"
-FALLS = ("sigma", "scale", "k", "population", "separation")  #: keys of which more costs less
+FALLS = ("sigma", "scale", "k", "population", "separation", "steps")  #: keys of which more costs less
 FIXED = {  #: keys whose number cannot be sought, and why
+    "times": "the bound is for whole epochs of steps/times; count may be sought",
     "start": "it says where a stream begins, not how much it costs",
     "cover": "it says who pays, not how much",
     "points": "an order says where a divergence is taken; the epsilon beside it may be sought",

@@ -1,4 +1,4 @@
-"""What private training by noisy gradients costs: DP-SGD with Poisson samples, or samples of fixed size.
+"""What private training by noisy gradients costs: DP-SGD, by how its batches are drawn.
 
 One step clips the gradient of every drawn example to ℓ2 norm C, adds them up, and adds Gaussian noise of
 standard deviation σC; C drops out (Abadi et al. 2016).  Under add-remove one example more moves the sum by C;
@@ -31,23 +31,45 @@ from dpaccount.plan.events import (
     Plan,
     PoissonReplaced,
     PoissonSubsampled,
+    RandomAllocation,
     SampledWithoutReplacement,
 )
 from dpaccount.relation import Relation
 
-POISSON, FIXED = "poisson", "fixed-size"
-SAMPLINGS = (POISSON, FIXED)
+POISSON, ALLOCATION, SHUFFLE, FIXED = "poisson", "random-allocation", "shuffle", "without-replacement"
+#: How batches are drawn, and where the bound is proved.
+SOURCES = {
+    POISSON: "Poisson samples: Abadi et al. 2016; Zhu, Dong & Wang 2022; replace-one: docs/numerics.md",
+    ALLOCATION: "random allocation: Chua et al. 2024; Feldman & Shenfeld 2025 (arXiv 2502.08202)",
+    SHUFFLE: (
+        "upper end: passes in any fixed order, and joint convexity over orders; lower end: examples all of"
+        " whose gradients are alike but one, which is random allocation (Chua et al. 2024)"
+    ),
+    FIXED: (
+        "upper end: Balle, Barthe & Gaboardi 2018 in both directions (Lebeda et al. 2024); lower end: a batch"
+        " whose other gradients are all opposite, which is a Poisson sample with twice the movement"
+    ),
+}
+SAMPLINGS = tuple(SOURCES)
+OLD_NAMES = {"fixed-size": FIXED}  #: of samplings
 USUAL: Any = ""  #: the relation that a sampling is counted under where none is named
 POINTS = 60  #: of a curve over steps
 
 
-def steps_of(epochs: Exact, examples: int, batch: int) -> int:
-    """Return the steps that so many passes over the examples take, rounded up: ⌈epochs·examples/batch⌉."""
+def steps_of(epochs: Exact, examples: int, batch: int, sampling: str = POISSON) -> int:
+    """Return the steps that so many passes over the examples take, rounded up: ⌈epochs·examples/batch⌉.
+
+    Of random allocation and shuffled passes, which have ⌊examples/batch⌋ steps each, there are whole ones.
+    """
     passes = exact_argument("epochs", epochs)
     if type(examples) is not int or type(batch) is not int or examples < 1 or batch < 1:
         raise InputError("examples or batch are out of range", "give whole numbers of at least 1")
     if passes <= 0:
         raise InputError(f"{shown(passes)} epochs are out of range", "there must be more than 0")
+    if sampling in (ALLOCATION, SHUFFLE):
+        if passes.denominator != 1:
+            raise InputError(f"{shown(passes)} epochs are not whole", f"{sampling} takes whole passes")
+        return int(passes) * (examples // batch)
     return math.ceil(passes * examples / batch)
 
 
@@ -55,9 +77,17 @@ def steps_of(epochs: Exact, examples: int, batch: int) -> int:
 class Training:
     """So many `steps` on samples of `batch` of the `examples`, with noise multiplier `sigma`.
 
-    `sampling` is ``poisson``, every example with probability batch/examples in every step, counted under
-    add-remove unless `relation` says replace-one; or ``fixed-size``, batch different examples drawn afresh in
-    every step, under replace-one.
+    `sampling` is
+
+    - ``poisson``: every example with probability batch/examples in every step;
+    - ``random-allocation``: in every pass of ⌊examples/batch⌋ steps every example takes part in one of them,
+      drawn uniformly by itself;
+    - ``shuffle``: in every pass ⌊examples/batch⌋ consecutive parts of a freshly shuffled order hold all
+      examples; under add-remove an example that is removed leaves its place empty;
+    - ``without-replacement``: batch different examples, drawn afresh in every step.
+
+    The first two are counted under add-remove, the other two under replace-one, unless `relation` says
+    otherwise; of the four, poisson and shuffle are known under both.
     """
 
     examples: int
@@ -70,17 +100,36 @@ class Training:
     def __post_init__(self) -> None:
         """Refuse what is no training run."""
         check_batches(self.examples, self.batch, self.steps)
+        object.__setattr__(self, "sampling", OLD_NAMES.get(self.sampling, self.sampling))
         if self.sampling not in SAMPLINGS:
             raise InputError(f"unknown sampling {self.sampling!r}", f"known here: {', '.join(SAMPLINGS)}")
         object.__setattr__(self, "sigma", exact_argument("sigma", self.sigma))
-        usual = Relation.ADD_REMOVE if self.sampling == POISSON else Relation.REPLACE_ONE
+        usual = Relation.ADD_REMOVE if self.sampling in (POISSON, ALLOCATION) else Relation.REPLACE_ONE
         if self.relation not in ("", *Relation):
             raise InputError(f"unknown relation {self.relation!r}", f"known here: {', '.join(Relation)}")
         object.__setattr__(self, "relation", Relation(self.relation or usual))
-        if self.sampling == FIXED and self.relation != usual:
+        if self.sampling in (ALLOCATION, FIXED) and self.relation != usual:
             raise InputError(
-                "samples of fixed size are counted under replace-one", "add-remove takes poisson"
+                f"{self.sampling} is counted under {usual}", f"{self.relation} takes poisson or shuffle"
             )
+        if self.sampling == SHUFFLE and self.relation not in (Relation.ADD_REMOVE, Relation.REPLACE_ONE):
+            raise InputError(f"shuffle has no bound under {self.relation}", "use replace-one or add-remove")
+        if self.sampling in (ALLOCATION, SHUFFLE) and self.steps % self.pass_steps:
+            whole = self.steps // self.pass_steps * self.pass_steps
+            raise InputError(
+                f"{self.steps} steps are no whole passes of {self.pass_steps}",
+                f"use {whole + self.pass_steps}" + (f" or {whole}" if whole else ""),
+            )
+
+    @property
+    def pass_steps(self) -> int:
+        """Return how many full batches there are in one pass."""
+        return self.examples // self.batch
+
+    @property
+    def passes(self) -> int:
+        """Return how many passes the steps take, the last one rounded up."""
+        return -(-self.steps // self.pass_steps)
 
     @property
     def rate(self) -> Fraction:
@@ -94,17 +143,50 @@ class Training:
             noise = Gaussian(sigma=self.sigma)
             drawn = PoissonSubsampled if self.relation == Relation.ADD_REMOVE else PoissonReplaced
             return Plan(self.relation, drawn(rate=self.rate, of=noise, count=count))
+        if self.sampling == ALLOCATION:
+            return self._allocated(1, count)
         noise = Gaussian(sigma=self.sigma, sensitivity=2)
+        if self.sampling == SHUFFLE:
+            moved = 2 if self.relation == Relation.REPLACE_ONE else 1
+            passes = -(-count // self.pass_steps)
+            return Plan(self.relation, Gaussian(sigma=self.sigma, sensitivity=moved, count=passes))
         fixed = SampledWithoutReplacement(size=self.batch, population=self.examples, of=noise, count=count)
         return Plan(self.relation, fixed)
 
-    def epsilon(self, delta: Exact) -> Enclosure:
-        """Return the ε of the whole run at this δ."""
-        return Accountant(self.plan()).epsilon(delta)
+    def _allocated(self, moved: int, steps: int) -> Plan:
+        """Return random allocation in whole passes, where an example moves a sum by `moved` norms."""
+        noise = Gaussian(sigma=self.sigma, sensitivity=moved)
+        event = RandomAllocation(steps=self.pass_steps, of=noise, count=-(-steps // self.pass_steps))
+        return Plan(Relation.ADD_REMOVE, event)
+
+    def least_plan(self, steps: int) -> Plan | None:
+        """Return a plan that costs no more than the run, where that of the run is known from above only.
+
+        Let all gradients but one be −g, |g| = C. A replaced example, g instead of −g, moves its batch by 2C
+        and no other one: under shuffle that is random allocation (of batches of unequal sizes, once the steps
+        of a pass are permuted at random), under without-replacement a Poisson sample.
+        Under add-remove the other gradients are 0, and the example moves its batch by C.
+        """
+        if self.sampling == SHUFFLE:
+            return self._allocated(2 if self.relation == Relation.REPLACE_ONE else 1, steps)
+        if self.sampling == FIXED:
+            noise = Gaussian(sigma=self.sigma, sensitivity=2)
+            drawn = PoissonSubsampled(rate=self.rate, of=noise, count=steps)
+            return Plan(Relation.ADD_REMOVE, drawn)
+        return None
+
+    def epsilon(self, delta: Exact, steps: int | None = None) -> Enclosure:
+        """Return the ε of the whole run, or of the first steps, at this δ."""
+        count = self.steps if steps is None else steps
+        bounds, least = Accountant(self.plan(count)).epsilon(delta), self.least_plan(count)
+        if least is None:
+            return bounds
+        return Enclosure(Accountant(least).epsilon(delta).lower, bounds.upper)
 
     def described(self) -> dict[str, Any]:
         """Return what the run is beside noise and steps."""
-        return {"rate": f"{self.batch}/{self.examples}", "sampling": self.sampling}
+        source = SOURCES[self.sampling]
+        return {"rate": f"{self.batch}/{self.examples}", "sampling": self.sampling, "source": source}
 
     def shuffled(self, delta: Exact) -> Enclosure:
         """Return an ε for batches of a shuffled pass, where one example is replaced.
@@ -113,8 +195,7 @@ class Training:
         release of Gaussian noise in which a replaced example moves a sum by 2C.  It holds for any order, and
         where a last batch that is not full is left out.
         """
-        passes = math.ceil(Fraction(self.steps, self.examples // self.batch))
-        noise = Gaussian(sigma=self.sigma, sensitivity=2, count=passes)
+        noise = Gaussian(sigma=self.sigma, sensitivity=2, count=self.passes)
         return Accountant(Plan(Relation.REPLACE_ONE, noise)).epsilon(delta)
 
     def curve(self, delta: Exact, points: int = POINTS) -> list[tuple[int, Enclosure]]:
@@ -124,36 +205,64 @@ class Training:
         """
         if points < 1:
             raise InputError("a curve has at least one point", "ask for more")
-        counts = sorted({max(1, self.steps * j // points) for j in range(1, points + 1)})
+        unit = self.pass_steps if self.sampling in (ALLOCATION, SHUFFLE) else 1
+        last = self.steps // unit
+        counts = sorted({unit * max(1, last * j // points) for j in range(1, points + 1)})
         with allowance(PROFILE), shared():
-            found = [Accountant(self.plan(count)).epsilon(delta) for count in counts]
+            found = [self.epsilon(delta, count) for count in counts]
         lowest: list[tuple[int, Enclosure]] = []
         for count, bounds in zip(reversed(counts), reversed(found), strict=True):
             upper = min(bounds.upper, lowest[-1][1].upper) if lowest else bounds.upper
             lowest.append((count, Enclosure(bounds.lower, upper)))
         return lowest[::-1]
 
-    def statement(self, delta: Exact) -> str:
-        """Return the sentences to put into a paper: what is private, how it was sampled, and what is not."""
+    def statement(self, delta: Exact, bounds: Enclosure | None = None) -> str:
+        """Return the sentences to put into a paper: what is private, how it was sampled, and what is not.
+
+        `bounds` are those of `epsilon(delta)`, where they are known.
+        """
         share = as_exact(delta)
-        cost = formatted(self.epsilon(delta).upper, ".4g", up=True)
+        cost = formatted((bounds or self.epsilon(delta)).upper, ".4g", up=True)
         replaced = self.relation == Relation.REPLACE_ONE
         moved = ("replacing" if replaced else "adding or removing") + " one training example"
-        if self.sampling == POISSON:
-            how = (
+        how = {
+            POISSON: (
                 f"every step draws each example independently with probability {self.batch}/{self.examples}"
                 f" (Poisson samples, {self.batch} expected)"
-            )
-        else:
-            how = f"every step draws {self.batch} of {self.examples} examples afresh, without replacement"
-        loose = formatted(self.shuffled(delta).upper, ".4g", up=True)
+            ),
+            ALLOCATION: (
+                f"in each of {self.passes:,} passes every example takes part in one of"
+                f" {self.pass_steps:,} steps, which it draws uniformly and independently of the others"
+                " (random allocation)"
+            ),
+            SHUFFLE: (
+                f"in each of {self.passes:,} passes every example is in one of {self.pass_steps:,} batches,"
+                " which are consecutive parts of a freshly shuffled order"
+                + ("" if replaced else ", where a removed example leaves its place empty")
+            ),
+            FIXED: f"every step draws {self.batch} of {self.examples} examples afresh, without replacement",
+        }[self.sampling]
         return (
             f"Training is ({cost}, {shown(share)})-differentially private with respect to {moved}. This holds"
             f" where {how}, gradients are clipped in l2 example by example, Gaussian noise of"
             f" {shown(self.sigma)} times the clipping norm is added to their sum, and there are"
-            f" {self.steps:,} steps. Epsilon is an upper bound, rounded up. It is not a bound for batches of"
-            f" a shuffled pass over the data: for these, epsilon is at most {loose} where one example is"
-            " replaced. Choosing hyper-parameters on the same data is not counted."
+            f" {self.steps:,} steps. Epsilon is an upper bound, rounded up. {self._other_loops(share)}"
+            " Choosing hyper-parameters on the same data is not counted."
+        )
+
+    def _other_loops(self, delta: Fraction) -> str:
+        """Return what holds for a shuffled pass, or how to do better than one."""
+        if self.sampling != SHUFFLE:
+            loose = formatted(self.shuffled(delta).upper, ".4g", up=True)
+            return (
+                "It is not a bound for batches of a shuffled pass over the data: for these, epsilon is at"
+                f" most {loose} where one example is replaced."
+            )
+        better = formatted(Accountant(self._allocated(1, self.steps)).epsilon(delta).upper, ".4g", up=True)
+        return (
+            f"If instead every example draws one of the {self.pass_steps:,} steps of each pass by itself, so"
+            f" that batches vary in size (random allocation), epsilon is at most {better} with respect to"
+            " adding or removing one training example."
         )
 
 

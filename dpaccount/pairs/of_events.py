@@ -11,6 +11,7 @@ from typing import Any
 
 from dpaccount.errors import InputError
 from dpaccount.pairs import poisson
+from dpaccount.pairs.allocated import AllocatedGaussian, AllocatedResponse
 from dpaccount.pairs.composition import Attained, Composition, sort_key
 from dpaccount.pairs.discrete import DiscreteGaussianPair, GeometricPair
 from dpaccount.pairs.laplace import LaplacePair
@@ -244,6 +245,19 @@ def _without_replacement(total: Total, event: ev.SampledWithoutReplacement, coun
         total.pair(WithoutReplacement(Fraction(event.size, event.population), inner), count)
 
 
+def _allocated(total: Total, event: ev.RandomAllocation, count: int) -> None:
+    """Add one epoch of ⌊steps/times⌋ steps for each time (docs/numerics.md)."""
+    inner, steps, copies = composition_of([(event.of, 1)]), event.steps // event.times, count * event.times
+    if event.times not in (1, event.steps):
+        total.attained(Attained.NEVER)
+    if steps == 1:
+        total.add(event.of, copies)
+    elif isinstance(event.of, ev.Pure) and event.of.epsilon:
+        total.pair(AllocatedResponse(steps, event.of.epsilon), copies)
+    elif not inner.empty:
+        total.pair(AllocatedGaussian(steps, inner.mu2[1]), copies)
+
+
 def _sequence(total: Total, event: ev.Sequence, count: int) -> None:
     for part in event.of:
         total.add(part, count)
@@ -270,5 +284,6 @@ _ADD: dict[type[Event], Callable[[Total, Any, int], None]] = {
     ev.PoissonSubsampled: _poisson,
     ev.PoissonReplaced: _replaced,
     ev.SampledWithoutReplacement: _without_replacement,
+    ev.RandomAllocation: _allocated,
     ev.Sequence: _sequence,
 }

@@ -319,6 +319,8 @@ RANGES: dict[str, tuple[int | None, int | None, bool]] = {
     "delta": (0, 1, False),
     "k": (2, None, True),
     "rounds": (1, None, True),
+    "steps": (1, None, True),
+    "times": (1, None, True),
     "count": (1, None, True),
     "dimension": (1, None, True),
     "start": (1, None, True),

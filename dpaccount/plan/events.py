@@ -34,6 +34,7 @@ from dpaccount.plan.sample_events import (
     HOLD,
     PoissonReplaced,
     PoissonSubsampled,
+    RandomAllocation,
     SampledWithoutReplacement,
 )
 from dpaccount.relation import Relation
@@ -59,6 +60,7 @@ __all__ = [
     "PoissonReplaced",
     "PoissonSubsampled",
     "Pure",
+    "RandomAllocation",
     "RandomizedResponse",
     "Rdp",
     "SampledWithoutReplacement",
@@ -284,6 +286,7 @@ VOCABULARY: dict[str, type[Event]] = {
         PoissonSubsampled,
         PoissonReplaced,
         SampledWithoutReplacement,
+        RandomAllocation,
         MatrixFactorisation,
         DpFtrl,
         Sequence,
@@ -414,6 +417,7 @@ ELSEWHERE = {
     "sampled_without_replacement": "it is counted under replace-one",
     "poisson_subsampled": "poisson_replaced takes its place; it is counted under add-remove",
     "poisson_replaced": "it is counted under replace-one",
+    "random_allocation": "it is counted under add-remove",
 }
 
 

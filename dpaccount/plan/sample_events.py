@@ -103,3 +103,52 @@ class SampledWithoutReplacement(OnSample):
     def fraction(self) -> Fraction:
         """Return the part of the population that is drawn."""
         return Fraction(self.size, self.population)
+
+
+@event_kind
+class RandomAllocation(OnSample):
+    """`of`, run in each of `steps` steps, of which every unit takes part in `times`, drawn uniformly.
+
+    Units draw their steps independently; `count` is the number of independent epochs (add-remove only).
+    `of` is Gaussian noise, or `pure` once; `sensitivity` in it is how far a unit moves the value of a step
+    that holds it.
+    For `times` > 1 an upper bound is known: as many epochs of ⌊steps/times⌋ steps (docs/numerics.md).
+    """
+
+    name = "random_allocation"
+    steps: int
+    times: int = 1
+    of: Event
+
+    def _check(self) -> None:
+        super()._check()
+        if self.times > self.steps:
+            raise InputError("times exceeds steps", "a unit takes part at most once in a step", self.name)
+        parts = list(walk(self.of))
+        refused = next((part.name for part in parts if part.name not in ALLOCATED), None)
+        if refused is not None:
+            raise InputError(
+                f"no bound is known for {refused} in it", f"known are {', '.join(ALLOCATED)}", self.name
+            )
+        if (len(parts) > 1 or self.of.count > 1) and not all(part.gaussian for part in parts[1:] or parts):
+            raise InputError(
+                "several releases in one step are known for Gaussian noise only",
+                "give one release of pure, or Gaussian ones",
+                self.name,
+            )
+
+    @property
+    def fraction(self) -> Fraction:
+        """Return 1: every unit takes part."""
+        return Fraction(1)
+
+    def whole(self) -> Event:
+        """Return what is released to a unit whose steps are known: mixtures over them cost no more."""
+        return self.of * self.times
+
+    def _pure(self) -> Amount:
+        return self.whole().pure()
+
+
+#: What `RandomAllocation` may run.
+ALLOCATED = ("gaussian", "gdp", "pure", "sequence")

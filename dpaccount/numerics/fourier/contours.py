@@ -49,6 +49,10 @@ class Product:
                 others = tuple(part for part in others if type(part[0]) is not kind or part in left)
         return joint, others
 
+    def weight(self, c: float) -> float:
+        """Return how much more a line at c costs than one at 0, roughly."""
+        return max((factor.weight(c) for factor, _ in self.parts), default=1.0)
+
     def infinite(self) -> arb:
         """Return the mass at an infinite loss."""
         return -sum((n * (-f.infinite()).log1p() for f, n in self.parts if f.infinite() > 0), arb(0)).expm1()
@@ -168,7 +172,8 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
     tolerance = at.log_delta - digits * math.log(10)
     lines = _lines(product, at, tolerance)
     # the law at c decides how fast the terms fall; where they do not fall by themselves, only D and the depth
-    tried = {min(lines, key=cost) for cost in (_Candidate.cost, _Candidate.unaided)} if lines else set()
+    costs_of = (_Candidate.cost, _Candidate.unaided)
+    tried = {min(lines, key=lambda x: cost(x) * product.weight(x.c)) for cost in costs_of} if lines else set()
     smooth = _smoothing(at.c, gap)
     costs = {line: node_steps(product, line.c, _bits(product, at, line, tolerance)) for line in tried}
     tries = [(Fraction(0), EASY), (smooth, MAX_WORK), (Fraction(0), MAX_WORK)]

@@ -67,6 +67,10 @@ class Transform:
         """Return roughly how many steps of work one node on Re s = c takes at so many bits."""
         return 3.0
 
+    def weight(self, c: float) -> float:
+        """Return how much more the nodes of a line at c cost than those of one at 0, roughly."""
+        return 1.0
+
     def infinite(self) -> arb:
         """Return the mass at an infinite loss, which M leaves out."""
         return arb(0)

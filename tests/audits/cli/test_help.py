@@ -139,8 +139,13 @@ def complete(tmp_path, *words):
 def test_bash_completes_commands_options_and_words(tmp_path):
     assert {"certify", "calibrate", "claims", "curate", "check", "completion"} <= complete(tmp_path, "c")
     assert {"init", "charge", "show", "verify"} <= complete(tmp_path, "ledger", "")
-    assert complete(tmp_path, "sgd", "--samp") == {"--sampling"}
-    assert complete(tmp_path, "sgd", "--sampling", "") == {"poisson", "fixed-size"}
+    assert complete(tmp_path, "sgd", "--sampl") == {"--sampling", "--sample-rate"}
+    assert complete(tmp_path, "sgd", "--sampling", "") == {
+        "poisson",
+        "random-allocation",
+        "shuffle",
+        "without-replacement",
+    }
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -45,10 +45,11 @@ WAYS = [  # event, the place of a number in it, values that grow
     ({**TOEPLITZ, "separation": 1}, ("coefficients", 2), [0, "1/4", "1/2", "501/1000", 1]),
     pytest.param({**FIXED_SIZE}, ("size",), [1, 5, 80, 100], marks=pytest.mark.slow),
     pytest.param({**FIXED_SIZE}, ("population",), [5, 8, 10], marks=pytest.mark.slow),
+    ({"event": "random_allocation", "steps": 5, "of": {"event": "pure", "epsilon": 1}}, ("steps",), [1, 2, 9]),
     ({"event": "poisson_subsampled", "rate": "1/2", "of": SAMPLE["of"]}, ("rate",), ["1/100", "1/2", 1]),
     ({"event": "poisson_subsampled", "rate": "1/2", "of": SAMPLE["of"]}, ("of", "sigma"), [1, 2, 5]),
 ]  # fmt: skip
-ADDED = ("dp_ftrl", "poisson_subsampled")
+ADDED = ("dp_ftrl", "poisson_subsampled", "random_allocation")
 
 
 def holding(event, path, value):

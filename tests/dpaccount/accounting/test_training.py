@@ -18,7 +18,7 @@ from dpaccount.accounting.training import Training, curve_csv, least_sigma, step
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.numerics.fourier import contours
-from dpaccount.plan.events import Gaussian, Laplace, Plan
+from dpaccount.plan.events import Gaussian, Laplace, Plan, RandomAllocation
 
 RUN = Training(examples=60000, batch=256, sigma="1.1", steps=14063)
 CHEAP = {"event": "gaussian", "sigma": 10, "count": 4}
@@ -98,8 +98,84 @@ def test_shuffled_passes_are_bounded_without_amplification():
 def test_samples_of_fixed_size_are_counted_under_replace_one():
     run = Training(examples=1000, batch=10, sigma=2, steps=10, sampling="fixed-size")
     assert run.plan().relation == "replace-one"
-    assert run.epsilon(1e-5).lower is None
+    assert run.epsilon(1e-5).lower < run.epsilon(1e-5).upper < Fraction(3, 2) * run.epsilon(1e-5).lower
     assert "replacing one training example" in run.statement(1e-5)
+
+
+SMALL = {"examples": 1000, "batch": 100, "sigma": 2, "steps": 40}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_a_shuffled_run_lies_between_random_allocation_and_passes_in_any_order(relation):
+    run = Training(**SMALL, sampling="shuffle", relation=relation)
+    moved = 2 if relation == "replace-one" else 1
+    noise = Gaussian(sigma=2, sensitivity=moved)
+    found = run.epsilon(1e-5)
+    assert found.upper == Accountant(Plan(relation, noise * 4)).epsilon(1e-5).upper
+    least = Plan("add-remove", RandomAllocation(steps=10, of=noise, count=4))
+    assert found.lower == Accountant(least).epsilon(1e-5).lower < found.upper
+    said = run.statement(1e-5)
+    assert "every example draws one of the 10 steps of each pass by itself" in said
+    assert ("leaves its place empty" in said) == (relation == "add-remove")
+
+
+def test_random_allocation_of_a_run_is_its_event():
+    run = Training(**SMALL, sampling="random-allocation")
+    event = RandomAllocation(steps=10, of=Gaussian(sigma=2), count=4)
+    assert run.plan() == Plan("add-remove", event)
+    assert steps_of(4, 1000, 100, "random-allocation") == 40
+    assert steps_of(4, 1050, 100, "random-allocation") == 40
+
+
+@pytest.mark.slow
+def test_random_allocation_of_a_run_costs_less_than_poisson_samples():
+    run = Training(**SMALL, sampling="random-allocation")
+    assert run.epsilon(1e-5).upper < Training(**SMALL).epsilon(1e-5).upper  # less than Poisson samples
+    points = run.curve(1e-5, points=3)
+    assert [steps for steps, _ in points] == [10, 20, 40]
+
+
+@pytest.mark.nightly
+def test_the_noise_that_random_allocation_needs():
+    run = Training(**SMALL, sampling="random-allocation")
+    found = least_sigma(run, 1, 1e-5)
+    assert found.bounds.upper <= 1
+    less = Training(
+        **{**SMALL, "sigma": found.value * (1 - Fraction(1, 10**6))}, sampling="random-allocation"
+    )
+    assert less.epsilon(1e-5).lower > 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sampling": "random-allocation", "steps": 41}, "41 steps are no whole passes of 10; use 50 or 40"),
+        ({"sampling": "shuffle", "steps": 9}, "use 10"),
+        ({"sampling": "random-allocation", "relation": "replace-one"}, "counted under add-remove"),
+        ({"sampling": "without-replacement", "relation": "add-remove"}, "counted under replace-one"),
+    ],
+)
+def test_a_sampling_has_its_passes_and_relations(changes, message):
+    with pytest.raises(InputError, match=message):
+        Training(**{**SMALL, **changes})
+    with pytest.raises(InputError, match="not whole"):
+        steps_of("1.5", 1000, 100, "shuffle")
+
+
+def told(capsys, *words):
+    with pytest.raises(SystemExit) as code:
+        cli.main(["sgd", "--delta", "1e-5", "--steps", "40", "--examples", "1000", "--json", *words])
+    found = capsys.readouterr()
+    return json.loads(found.out) if code.value.code == 0 else found.err
+
+
+def test_the_names_of_the_field(capsys):
+    first = told(capsys, "--batch-size", "100", "--noise-multiplier", "2")
+    assert first == told(capsys, "--sample-rate", "1/10", "--sigma", "2")
+    assert set(first) >= {"epsilon", "sampling", "relation", "statement", "source"}
+    assert "leave one out" in told(capsys, "--batch", "100", "--sample-rate", "1/10", "--sigma", "2")
+    assert "no whole batch" in told(capsys, "--sample-rate", "0.0333", "--sigma", "2")
 
 
 @pytest.mark.parametrize(

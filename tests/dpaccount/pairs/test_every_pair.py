@@ -56,6 +56,7 @@ VALUES = {
     "points": [((Fraction(2), HALF), (Fraction(8), ONE))],
     "there": [2, 0],
     "gone": [1, 1],
+    "steps": [3, 2],
     "p": [TABLE.p],
     "q": [TABLE.q],
 }
@@ -332,7 +333,15 @@ def losses_hold(pair, curve):
             assert copies.delta(t, 0.0).overlaps(curve(t))
 
 
-@pytest.mark.parametrize(("name", "pair"), INSTANCES, ids=[name for name, _ in INSTANCES])
+def marked(name):
+    """Mark what takes seconds: the curve of this class is an inversion at every point."""
+    marks = {"AllocatedGaussian-1": [pytest.mark.slow]}.get(name, [pytest.mark.nightly])
+    return marks if "AllocatedGaussian" in name else []
+
+
+@pytest.mark.parametrize(
+    ("name", "pair"), [pytest.param(name, pair, marks=marked(name), id=name) for name, pair in INSTANCES]
+)
 def test_all_that_a_pair_states_is_one_pair(name, pair):
     check(pair)
 

@@ -23,7 +23,7 @@ ROUNDING = 1e-10  #: of sums in doubles
 CELLS = 24  #: that continuous noise is rounded to: a post-processing of it
 GAP = "10"  #: the first lattice will do: every enclosure must hold
 KINDS = sorted(ev.VOCABULARY)
-SAMPLES = ("poisson_subsampled", "poisson_replaced", "sampled_without_replacement")
+SAMPLES = ("poisson_subsampled", "poisson_replaced", "sampled_without_replacement", "random_allocation")
 INNER = [kind for kind in KINDS if kind not in (*SAMPLES, "tree", "matrix_factorisation", "sequence")]
 OWN = (
     "pure",
@@ -111,9 +111,18 @@ def stand_ins(event, times=1):
     elif name == "sampled_without_replacement":
         q = event.size / event.population
         once = [((1 - q) * gone + q * there, gone) for there, gone in stand_ins(event.of)]
+    elif name == "random_allocation":
+        once = [allocated(pair, event.steps, event.times) for pair in stand_ins(event.of)]
     else:
         once = list(_SINGLE[name](event))
     return [_all([pair] * (event.count * times)) for pair in once]
+
+
+def allocated(pair, steps, times):
+    """Each set of so many steps holds the unit with one probability."""
+    sets = [set(each) for each in itertools.combinations(range(steps), times)]
+    there = sum(_all([(pair[i not in held],) * 2 for i in range(steps)])[0] for held in sets) / len(sets)
+    return there, _all([pair] * steps)[1]
 
 
 def _all(found):
@@ -244,16 +253,24 @@ def drawn(rng, name):
 
 
 def _fits(sample, kind):
+    if sample == "random_allocation":
+        return kind in ("gaussian", "gdp", "pure")
     if sample == "poisson_replaced":
         return kind in _TRIPLES
     return kind != "dominating_pair" and ev.allowed(kind, RELATION_OF[sample])
 
 
-RELATION_OF = {"poisson_subsampled": Relation.ADD_REMOVE, "sampled_without_replacement": Relation.REPLACE_ONE}
+RELATION_OF = {
+    "poisson_subsampled": Relation.ADD_REMOVE,
+    "random_allocation": Relation.ADD_REMOVE,
+    "sampled_without_replacement": Relation.REPLACE_ONE,
+}
 POISSON = {"poisson_subsampled": ev.PoissonSubsampled, "poisson_replaced": ev.PoissonReplaced}
 
 
 def _sample(rng, name, of):
+    if name == "random_allocation":
+        return ev.RandomAllocation(steps=rng.choice([1, 2]), of=of)
     if name in POISSON:
         return POISSON[name](rate=rng.choice(["0.1", "0.5", "0.8"]), of=of, count=rng.choice([1, 2]))
     return ev.SampledWithoutReplacement(size=rng.choice([1, 4]), population=5, of=of)

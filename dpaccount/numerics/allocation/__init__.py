@@ -1,0 +1,1 @@
+"""Random allocation: each unit takes part in one of t steps, drawn uniformly."""

@@ -1,0 +1,175 @@
+"""Pairs of random allocation: each unit takes part in one of t steps, drawn uniformly."""
+
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import ClassVar, Self
+
+from flint import arb
+
+from dpaccount.cached import cached_property
+from dpaccount.numerics.allocation.transform import AllocatedGaussianTransform
+from dpaccount.numerics.bisection import Ends
+from dpaccount.numerics.closed.moments import Moments
+from dpaccount.numerics.closed.sampled_curves import Curve
+from dpaccount.numerics.fourier.contours import Product, contour, estimate_delta
+from dpaccount.numerics.fourier.fourier import Inversion
+from dpaccount.numerics.intervals import ball, precision
+from dpaccount.numerics.work_budget import OutOfReach, bearable
+from dpaccount.pairs.pair import MAX_LISTED, Atoms, TransformPair, Unbounded
+from dpaccount.pairs.table import LossTable
+
+ORDERS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)  #: of the moments that say how far a loss spans
+MAX_KNOWN = 8  #: stored sums of a curve
+MAX_REFINEMENTS = 2  #: of a contour for one point of a curve
+
+
+@dataclass(frozen=True)
+class AllocatedGaussian(Unbounded, TransformPair):
+    """Gaussian noise of μ² = `mu2` in `steps` ≥ 2 steps, one of which holds the unit (docs/numerics.md).
+
+    The pair when the unit is removed, or `added`.
+    """
+
+    steps: int
+    mu2: Fraction
+    added: bool = field(default=False, kw_only=True)
+    rank: ClassVar[int] = 12
+
+    def reversed(self) -> Self:
+        """Return the pair of the other direction."""
+        return replace(self, added=not self.added)
+
+    def transform(self) -> AllocatedGaussianTransform:
+        """Return the transform by quadrature."""
+        return AllocatedGaussianTransform(self.steps, self.mu2, added=self.added)
+
+    def own_curve(self, bits: int) -> Curve:
+        """Return the curve by Fourier inversion, for t < 0 from that of the other direction.
+
+        Raises `OutOfReach` at points where that takes too much work.
+        """
+        there, back = _Inverted(self.transform(), bits), _Inverted(self.reversed().transform(), bits)
+
+        def value(t: Fraction) -> arb:
+            if t >= 0:
+                return there.at(t)
+            with precision(bits + 32):
+                return -ball(t).expm1() + ball(t).exp() * back.at(-t)
+
+        return value
+
+    def own_span(self, depth: int) -> Ends:
+        """Return it by Chernoff's bound at estimated moments."""
+        transform, depth_nats = self.transform(), depth * math.log(2)
+        high = min((transform.log_m(s, 1) + depth_nats) / s for s in ORDERS)
+        low = min((transform.log_m(-s, 1) + depth_nats) / s for s in ORDERS)
+        return Fraction(-low), Fraction(high)
+
+    def add_moments(self, found: Moments, count: int) -> bool:
+        """Add those of a unit that every step might hold: P is a mixture of such laws."""
+        found.only_above(count * ball(self.mu2) / 2, count * ball(self.mu2))
+        return True
+
+
+@dataclass(frozen=True)
+class AllocatedResponse(LossTable):
+    """Randomised response of `epsilon`, which dominates every ε-DP mechanism, in one of `steps` steps.
+
+    With e^{±ε} for the odds of one step, j of t steps in favour have the odds (je^ε + (t − j)e^{−ε})/t.
+    """
+
+    steps: int
+    epsilon: Fraction
+    added: bool = field(default=False, kw_only=True)
+    rank: ClassVar[int] = 13
+
+    def reversed(self) -> Self:
+        """Return the pair of the other direction."""
+        return replace(self, added=not self.added)
+
+    def losses(self) -> Atoms:
+        """Return the finite losses, each with its mass under P."""
+        bearable(self.steps, MAX_LISTED)
+        found, epsilon, steps = [], ball(self.epsilon), self.steps
+        rise, fall = epsilon.exp(), (-epsilon).exp()
+        mass = (1 + fall) ** -steps  # of Q, where no step is in favour
+        for j in range(steps + 1):
+            odds = (j * rise + (steps - j) * fall) / steps
+            found.append((-odds.log(), mass) if self.added else (odds.log(), mass * odds))
+            mass *= fall * (steps - j) / (j + 1)
+        return tuple(found)
+
+    def failing(self) -> Fraction:
+        """Return 0: both distributions have the same support."""
+        return Fraction(0)
+
+    def without_infinite_mass(self) -> Self:
+        """Return the pair itself."""
+        return self
+
+    def ceiling(self) -> arb:
+        """Return ε, that of outcomes that favour the same at every step."""
+        return ball(self.epsilon)
+
+    def largest(self) -> Fraction:
+        """Return ε."""
+        return self.epsilon
+
+    def ends(self) -> Ends:
+        """Return −ε and ε."""
+        return -self.epsilon, self.epsilon
+
+    def add_moments(self, found: Moments, count: int) -> bool:
+        """Add those of a step that surely holds the unit: P is a mixture of such laws."""
+        found.only_above(count * ball(self.epsilon**2 / 2), count * ball(self.epsilon**2))
+        return True
+
+
+class _Inverted:
+    """One copy's curve for ε ≥ 0; stored sums serve the points around the one they were made for."""
+
+    def __init__(self, transform: AllocatedGaussianTransform, bits: int) -> None:
+        self.product = Product((Fraction(0), Fraction(0)), ((transform, 1),))
+        self.bits = bits
+        self.known: list[Inversion] = []
+
+    @cached_property
+    def moments(self) -> list[arb]:
+        """Return upper bounds on E e^{sL} at the orders."""
+        with precision(64):
+            return [self.product.value(arb(s)).upper() for s in ORDERS]
+
+    def at(self, t: Fraction) -> arb:
+        """Return a ball around δ(t) of about `bits` correct bits, or of a radius as small against 1."""
+        bound = self._chernoff(t)
+        if self._close(bound):
+            return bound
+        for inversion in self.known:
+            value = inversion.curve(t)
+            if self._close(value):
+                return value
+        near = estimate_delta(self.product, float(t))
+        for extra in range(MAX_REFINEMENTS):
+            digits = (self.bits + 16 * (extra + 1)) * math.log10(2)
+            chosen = contour(self.product, near, digits, 0.0)
+            if chosen is None:
+                raise OutOfReach("a curve of random allocation takes too much work here")
+            self.known.append(Inversion(self.product, chosen, -near.log_delta + digits * math.log(10) + 30))
+            value = self.known[-1].curve(t)
+            if self._close(value):
+                break
+        self.known = self.known[-MAX_KNOWN:]
+        return value if value.is_finite() and value.rad() < 1 else bound
+
+    def _chernoff(self, t: Fraction) -> arb:
+        """Return [0, E e^{s(L−t)}] at the best of some s, and not above 1."""
+        with precision(64):
+            bounds = [
+                (m * (-ball(t) * arb(s)).exp()).upper() for s, m in zip(ORDERS, self.moments, strict=True)
+            ]
+            most = min((x for x in bounds if x.is_finite()), default=arb(1), key=float)
+            return arb(0).union(most.min(arb(1)))
+
+    def _close(self, value: arb) -> bool:
+        return value.rel_accuracy_bits() >= self.bits or bool(value.rad() < arb(2) ** -(self.bits + 8))

@@ -1,0 +1,254 @@
+"""Random allocation beside brute force: quadrature, exact rationals, and what it may never fall below."""
+
+import itertools
+import json
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import acb, arb
+
+from dpaccount import Accountant, Gaussian, Laplace, Plan, PoissonSubsampled, Pure, RandomAllocation
+from dpaccount.documents import parse_json
+from dpaccount.errors import InputError
+from dpaccount.numerics.allocation import mean_powers
+from dpaccount.numerics.allocation.mean_powers import LogNormals, MeanPowers
+from dpaccount.numerics.intervals import precision
+from dpaccount.pairs.allocated import AllocatedGaussian, AllocatedResponse
+from dpaccount.plan.plan_file import read_plan
+
+EXAMPLE = Plan("add-remove", RandomAllocation(steps=234, of=Gaussian(sigma="1.1"), count=60))
+
+
+def normal_tail(z):
+    return np.vectorize(math.erfc)(z / math.sqrt(2)) / 2
+
+
+def call(mu, c):
+    """E (Y − c)₊ of a log-normal Y of mean 1."""
+    z = (np.log(np.where(c > 0, c, 1)) + mu * mu / 2) / mu
+    return np.where(c > 0, normal_tail(z - mu) - c * normal_tail(z), 1 - c)
+
+
+def by_quadrature(steps, mu, epsilon):
+    """δ(ε) of one epoch, removed and added: all but one of the steps by the trapezoid rule."""
+    x = np.linspace(-9.5, 9.5, 20001 if steps == 2 else 801)
+    weight, y = np.exp(-x * x / 2) / math.sqrt(2 * math.pi) * (x[1] - x[0]), np.exp(mu * x - mu * mu / 2)
+    rest, mass = y, weight
+    for _ in range(steps - 2):
+        rest, mass = np.add.outer(rest, y).ravel(), np.multiply.outer(mass, weight).ravel()
+    there = steps * math.exp(epsilon) - rest
+    gone = steps * math.exp(-epsilon) - rest
+    put = np.where(gone > 0, call(mu, gone) - 1 + gone, 0)
+    return mass @ call(mu, there) / steps, math.exp(epsilon) * (mass @ put) / steps
+
+
+@pytest.mark.parametrize(("steps", "mu2", "at"), [(2, Fraction(1), "1"), (3, Fraction(1, 4), "0.25")])
+def test_one_epoch_beside_quadrature(steps, mu2, at):
+    truth = max(by_quadrature(steps, math.sqrt(mu2), float(at)))
+    noise = Gaussian(sigma=Fraction(1) if mu2 == 1 else 2)
+    found = Accountant(Plan("add-remove", RandomAllocation(steps=steps, of=noise))).delta(at)
+    assert float(found.lower) - 1e-9 <= truth <= float(found.upper) + 1e-9
+    assert float(found.upper) < truth * (1 + 1e-6)
+
+
+def powers(law, low, high, turn):
+    return MeanPowers(law, low, high, turn, 100)
+
+
+@pytest.mark.parametrize("turn", [0.0, 6.0, 60.0])
+def test_the_powers_of_one_log_normal_are_known(turn):
+    """E Y^a = e^{a(a−1)μ²/2}, at real powers, complex ones, and along a ray near the imaginary axis."""
+    made = powers(LogNormals(1, Fraction(1, 2)), -3.5, 4.0, turn)
+    with precision(120):
+        for at in (-3.5, -0.25, 0, 1, 2.5, 4):
+            for n, value in enumerate(made.line(arb(at), arb(turn) / 8, 9)):
+                a = acb(at, turn * n / 8)
+                assert value.overlaps((a * (a - 1) / 4).exp())
+                assert float(abs(value - (a * (a - 1) / 4).exp()).upper()) < 1e-18 * math.exp(
+                    at * (at - 1) / 4
+                )
+
+
+def test_whole_powers_of_a_mean():
+    """E S, E S² and E S³ by the moments of the terms, which add up."""
+    for steps, mu2 in ((2, Fraction(1)), (234, Fraction(100, 121)), (10**6, Fraction(4))):
+        made, e = powers(LogNormals(steps, mu2), 1.0, 3.0, 0.0), math.exp(mu2)
+        square = 1 + (e - 1) / steps
+        cube = (e**3 + 3 * (steps - 1) * e + (steps - 1) * (steps - 2)) / steps**2
+        for at, truth in ((1, 1.0), (2, square), (3, cube)):
+            found = made.line(arb(at), arb(0), 1)[0].real
+            assert found.rel_accuracy_bits() > 80
+            assert math.isclose(float(found), truth, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("part", ["_tails", "aliases", "_InnerErrors"])
+def test_each_error_term_is_needed(part, monkeypatch):
+    """With too few nodes the errors are large; balls without them miss the truth, with them they hold it."""
+
+    def coarse(*arguments):
+        ray = designed(*arguments)
+        changes = {
+            "_tails": {"first": ray.first + 6.0},
+            "aliases": {"step": ray.step * 6, "count": ray.count // 6 + 2, "fine": ray.fine * 6},
+            "_InnerErrors": {"left": ray.left + 14.0},
+        }[part]
+        return replace(ray, **changes)
+
+    designed, truth = mean_powers._designed, math.exp(2.5 * 1.5 / 4)
+    monkeypatch.setattr(mean_powers, "_designed", coarse)
+
+    def value():
+        with precision(120):
+            made = MeanPowers(LogNormals(1, Fraction(1, 2)), 2.5, 2.5, 0.0, 100)
+            return made.line(arb("2.5"), arb(0), 1)[0].real
+
+    with precision(120):
+        exact = (arb("2.5") * arb("1.5") / 4).exp()
+    assert value().contains(exact) or not value().is_finite()
+    if part == "_tails":
+        monkeypatch.setattr(MeanPowers, "_tails", lambda *_: arb(0))
+    elif part == "aliases":
+        monkeypatch.setattr(mean_powers, "aliases", lambda *_: arb(0))
+    else:
+        monkeypatch.setattr(mean_powers._InnerErrors, "at", lambda self, u: [arb(0)] * len(self.moments))
+    assert math.isclose(truth, float(exact))
+    assert not value().contains(exact)
+
+
+def test_sixty_epochs_of_a_usual_run():
+    """Both directions beside a discrete convolution in doubles; the answer is narrow."""
+    found = Accountant(EXAMPLE).epsilon("1e-5")
+    assert 2.3405207 < float(found.lower) <= float(found.upper) < 2.3405208
+    assert found.upper - found.lower < Fraction(1, 10**9)
+    poisson = PoissonSubsampled(rate="1/234", of=Gaussian(sigma="1.1"), count=60 * 234)
+    assert found.upper < Accountant(Plan("add-remove", poisson)).epsilon("1e-5").lower
+
+
+def enumerated(steps, epsilon, count, at):
+    """δ(ε) of randomised response in exact rationals but for the odds e^ε, which is a fraction here."""
+    p = Fraction(1) / (1 + epsilon)
+    once = {}
+    for outcome in itertools.product((0, 1), repeat=steps):
+        j = sum(outcome)
+        mass = p**j * (1 - p) ** (steps - j)
+        odds = (j * epsilon + (steps - j) / epsilon) / steps
+        once[odds] = once.get(odds, 0) + mass
+    total = {Fraction(1): Fraction(1)}
+    for _ in range(count):
+        total, before = {}, total
+        for (a, m), (b, n) in itertools.product(before.items(), once.items()):
+            total[a * b] = total.get(a * b, 0) + m * n
+    removed = sum(m * max(s - at, 0) for s, m in total.items())
+    return removed, sum(m * max(1 - at * s, 0) for s, m in total.items())
+
+
+@pytest.mark.parametrize(("steps", "count"), [(2, 1), (2, 3), (3, 2), (5, 2)])
+def test_pure_beside_exact_rationals(steps, count):
+    epsilon = Fraction(3)  # e^ε
+    truth = enumerated(steps, epsilon, count, Fraction(7, 4))
+    with precision(400):
+        loss = arb(3).log()
+    given = Fraction(round(float(loss) * 2**60), 2**60)
+    at = Fraction(round(math.log(1.75) * 2**60), 2**60)
+    plan = Plan("add-remove", RandomAllocation(steps=steps, of=Pure(epsilon=given), count=count))
+    found = Accountant(plan).delta(at)
+    assert math.isclose(float(found.upper), float(max(truth)), rel_tol=1e-12)
+    assert math.isclose(float(found.lower), float(max(truth)), rel_tol=1e-12)
+    pair = AllocatedResponse(steps, given)
+    for way, exact in zip((pair, pair.reversed()), truth, strict=True):
+        if count == 1:
+            with precision(128):
+                assert math.isclose(float(way.curve(64)(at)), float(exact), rel_tol=1e-12)
+
+
+def subset_deltas(steps, times, epsilon, at):
+    """δ(ε) where each of the subsets of so many steps is drawn, in exact rationals."""
+    p, subsets = Fraction(1) / (1 + epsilon), list(itertools.combinations(range(steps), times))
+    removed = added = Fraction(0)
+    for outcome in itertools.product((0, 1), repeat=steps):
+        mass = math.prod((p if x else 1 - p) for x in outcome)
+        odds = [math.prod((epsilon if outcome[i] else 1 / epsilon) for i in subset) for subset in subsets]
+        s = sum(odds, Fraction(0)) / len(subsets)
+        removed += mass * max(s - at, 0)
+        added += mass * max(1 - at * s, 0)
+    return max(removed, added)
+
+
+def test_several_times_are_dominated_by_epochs_of_fewer_steps():
+    """Blocks of ⌊t/k⌋ steps, one of each: an upper bound, beside the enumeration of all subsets."""
+    for steps, times, at in ((4, 2, "5/4"), (5, 2, "2"), (5, 3, "3"), (6, 2, "3/2"), (3, 3, "3/2")):
+        truth = subset_deltas(steps, times, Fraction(3), Fraction(at))
+        plan = RandomAllocation(steps=steps, times=times, of=Pure(epsilon=Fraction(math.log(3))))
+        found = Accountant(Plan("add-remove", plan)).delta(Fraction(math.log(Fraction(at))))
+        assert float(truth) <= float(found.upper) * (1 + 1e-9)
+        assert (found.lower is None) == (times != steps)
+        assert float(found.upper) < 1.6 * float(truth)
+
+
+def test_the_ends_of_the_family_are_plain_noise():
+    noise, plain = Gaussian(sigma=2), Accountant(Plan("add-remove", Gaussian(sigma=2, count=6)))
+    for event in (
+        RandomAllocation(steps=1, of=noise, count=6),
+        RandomAllocation(steps=3, times=3, of=noise, count=2),
+    ):
+        assert Accountant(Plan("add-remove", event)).epsilon("1e-6") == plain.epsilon("1e-6")
+
+
+@pytest.mark.slow
+def test_more_steps_cost_less_and_more_epochs_more():
+    costs = [
+        Accountant(Plan("add-remove", RandomAllocation(steps=t, of=Gaussian(sigma=1), count=n))).epsilon(
+            "1e-5"
+        )
+        for t, n in ((100, 20), (50, 20), (50, 40))
+    ]
+    assert costs[0].upper < costs[1].lower
+    assert costs[1].upper < costs[2].lower
+
+
+def test_beside_other_events():
+    """Another release is added, in the transform: never less than either, never more than their sum."""
+    allocated, other = RandomAllocation(steps=50, of=Gaussian(sigma=1), count=20), Laplace(scale=4)
+    whole, first, second = (
+        Accountant(Plan("add-remove", events)).epsilon("1e-5")
+        for events in ([allocated, other], [allocated], [other])
+    )
+    assert first.upper < whole.lower
+    assert whole.upper <= first.upper + second.upper
+    assert whole.upper - whole.lower < Fraction(1, 10**6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"times": 5}, "times exceeds steps"),
+        ({"times": 0}, "times"),
+        ({"steps": 0}, "steps"),
+        ({"steps": 2.5}, "steps"),
+        ({"of": {"event": "laplace", "scale": 2}}, "no bound is known for laplace"),
+        ({"of": {"event": "pure", "epsilon": 1, "count": 2}}, "several releases in one step"),
+        ({"of": {"event": "gaussian", "sigma": 1, "cover": [1, 2]}}, "cover"),
+        ({"rate": 0.5}, "rate"),
+    ],
+)
+def test_wrong_events_are_refused(changes, message):
+    event = {"event": "random_allocation", "steps": 4, "of": {"event": "gaussian", "sigma": 1}, **changes}
+    text = json.dumps({"schema": "dpaccount/events/1", "relation": "add-remove", "events": [event]})
+    with pytest.raises(InputError, match=message):
+        read_plan(parse_json(text.encode(), "plan.json"))
+
+
+def test_the_other_relation_is_refused():
+    with pytest.raises(InputError, match="no meaning under replace-one"):
+        Plan("replace-one", RandomAllocation(steps=4, of=Gaussian(sigma=1)))
+
+
+@pytest.mark.slow
+def test_the_curve_of_a_pair_has_both_sides():
+    """δ(t) = 1 − e^t + e^t δ_rev(−t) is how the curve is continued; its value at 0 is one number."""
+    pair = AllocatedGaussian(3, Fraction(1))
+    with precision(128):
+        assert pair.curve(40)(Fraction(0)).overlaps(pair.reversed().curve(40)(Fraction(0)))
