@@ -58,19 +58,22 @@ def tail_series(i: Interval, x: Decimal, terms: int) -> Pair:
 
     What is left is at most last·r/(1−r), r = x²/(2n+3) bounding every later ratio.
     """
-    square = i.mul((x, x), (x, x))
-    total = term = (x, x)
-    n = 0
+    up, down, n = i.up, i.down, 0
+    square = down.multiply(x, x), up.multiply(x, x)
+    least = most = low = high = x  # of the term, and of the sum
     while n < terms:
         n += 1
-        term = i.div(i.mul(term, square), i.of(2 * n + 1))
-        total = i.add(total, term)
-        if n > 16 and term[1] < total[1].scaleb(-i.digits - 5, i.up):
+        spend(i.price)
+        odd = Decimal(2 * n + 1)
+        least = down.divide(down.multiply(least, square[0]), odd)
+        most = up.divide(up.multiply(most, square[1]), odd)
+        low, high = down.add(low, least), up.add(high, most)
+        if n > 16 and most < high.scaleb(-i.digits - 5, up):
             break
     ratio = i.div(square, i.of(2 * n + 3))
     ensure(ratio[1] < 1, "too few terms of the series")
-    rest = i.div(i.mul(term, ratio), i.sub(i.of(1), ratio))
-    return total[0], i.add(total, rest)[1]
+    rest = i.div(i.mul((least, most), ratio), i.sub(i.of(1), ratio))
+    return low, i.add((low, high), rest)[1]
 
 
 def tail_fraction(i: Interval, x: Decimal, steps: int) -> Pair:
@@ -78,11 +81,12 @@ def tail_fraction(i: Interval, x: Decimal, steps: int) -> Pair:
 
     Every t_m is at least x, hence t_n lies in [x, x + (n+1)/x].
     """
-    point = (x, x)
-    value = (x, i.add(point, i.div(i.of(steps + 1), point))[1])
-    for m in range(steps, 0, -1):
-        value = i.add(point, i.div(i.of(m), value))
-    return value
+    up, down = i.up, i.down
+    spend(i.price * steps)
+    low, high = x, up.add(x, up.divide(Decimal(steps + 1), x))
+    for m in map(Decimal, range(steps, 0, -1)):
+        low, high = down.add(x, down.divide(m, high)), up.add(x, up.divide(m, low))
+    return low, high
 
 
 # ------------------------------------------------------------------ discrete Gaussians
@@ -163,24 +167,30 @@ def power(base: list[int], exponent: int) -> list[int]:
     return result
 
 
-def multiply(a: list[int], b: list[int]) -> list[int]:
-    """Return the exact product of two polynomials with coefficients ≥ 0, by one product of long decimals.
+def multiply(a: list[int], b: list[int], drop: int = 0) -> list[int]:
+    """Return the product of two polynomials with coefficients ≥ 0, by one product of long decimals.
 
     Coefficients are set side by side in blocks wide enough that no sum runs over; `decimal` then
-    multiplies exactly (its transform is integer), and an inexact result would raise.
+    multiplies exactly (its transform is integer), and an inexact result would raise.  The last `drop`
+    digits of each coefficient are left out, rounding up.
     """
     ensure(min(*a, *b, 0) >= 0, "negative mass")
-    width = _size(max(a)) + _size(max(b)) + _size(min(len(a), len(b))) + 1
+    width = max(_size(max(a)) + _size(max(b)) + _size(min(len(a), len(b))), drop) + 1
     ensure(width * (len(a) + len(b)) <= MAX_PRODUCT, "this lattice is too large for this checker")
     spend(width * (len(a) + len(b)) // 6)
     # exact, or an exception: the precision covers every digit
     exact = Context(
         prec=width * (len(a) + len(b)) + 9, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact, InvalidOperation]
     )
-    left, right = (exact.create_decimal("".join(_text(v).rjust(width, "0") for v in c)) for c in (a, b))
+    left = exact.create_decimal("".join([_text(v).rjust(width, "0") for v in a]))
+    right = left if a is b else exact.create_decimal("".join([_text(v).rjust(width, "0") for v in b]))
     size = len(a) + len(b) - 1
     digits = format(exact.multiply(left, right), "f").rjust(width * size, "0")
-    return [_whole(digits[k : k + width]) for k in range(0, width * size, width)]
+    blocks = [digits[k : k + width] for k in range(0, width * size, width)]
+    if not drop:
+        return [_whole(block) for block in blocks]
+    empty = "0" * drop
+    return [_whole(block[:-drop]) + (block[-drop:] != empty) for block in blocks]
 
 
 def _size(value: int | Fraction) -> int:
@@ -189,11 +199,12 @@ def _size(value: int | Fraction) -> int:
 
 
 def _text(value: int) -> str:
-    return format(Decimal(value), "f")  # str() refuses integers above 4300 digits
+    # str() refuses integers above 4300 digits
+    return str(value) if value.bit_length() < 10_000 else format(Decimal(value), "f")
 
 
 def _whole(text: str) -> int:
-    return int(Decimal(text))
+    return int(text) if len(text) < 4000 else int(Decimal(text))
 
 
 # ------------------------------------------------------------------ binomial laws

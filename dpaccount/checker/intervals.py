@@ -130,6 +130,12 @@ class Interval:
         return a[1].copy_negate(), a[0].copy_negate()
 
 
+def exact(value: Decimal) -> Fraction:
+    """Return a decimal as a fraction; one with a huge exponent, as next to 0 there are, is refused."""
+    ensure(value == 0 or abs(value.adjusted()) < MAX_SUM, "a number of too large an exponent")
+    return Fraction(value)
+
+
 Pair = tuple[Decimal, Decimal]
 ZERO: Pair = (Decimal(0), Decimal(0))
 
