@@ -4,23 +4,32 @@ What is chosen here, in floats, is a method and how fine lattices are: a bad cho
 and never a wrong one.  The checker is asked about every document before it is given away.
 """
 
+import json
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from audits.api.lattice_witness import Fineness, Witnessed, over_budget, witnessed
-from dpaccount.checker import Rejected, digest
-from dpaccount.checker.accounting import LAST, MAX_WORK, SCHEMA, bounds, judged, methods
+from dpaccount.checker import Rejected, Unreadable, digest, examined
+from dpaccount.checker.accounting import LAST, MAX_WORK, SCHEMA, bounds, methods
 from dpaccount.checker.accounting.lattice import delta as lattice_delta
 from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.accounting.releases import Releases
 from dpaccount.checker.documents import BROKEN, Work
 from dpaccount.checker.intervals import Interval
-from dpaccount.exact import Enclosure, shown as spelled, to_digits
+from dpaccount.documents import atomically
+from dpaccount.errors import InputError
+from dpaccount.exact import Enclosure, Number, to_digits
+from dpaccount.exact import shown as spelled
 
 SIGNIFICANT = 10  #: digits of what is confirmed
 FINENESS = (1, 2, 4, 8)  #: of lattices, tried in this order until the checker's work allows one
+MANY = 8  #: classes of units and directions, of which most are settled without a lattice
+CLOSE = Fraction(1, 10**6)  #: relative above 1
+CLOSED = ("gaussian-curve", "largest-losses", "renyi-bound")
 FREE = 10**9  #: work that the search may do: the checker's limit is for what it leads to
 ORDERS = [1 + Fraction(round(1000 * math.exp(x / 8)), 1000) for x in range(-40, 80)]
 
@@ -45,6 +54,12 @@ class Asked:
         upper = self.tight.upper
         return None if upper == math.inf else rounded_up(Fraction(upper))
 
+    @property
+    def close(self) -> bool:
+        """Say whether the accountant's answer is known closely: then no lattice can show much less."""
+        lower, upper = self.tight.lower, self.tight.upper
+        return lower is not None and upper != math.inf and upper - lower <= CLOSE * max(1, upper)
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -56,30 +71,68 @@ class Shown:
 
 
 def certificate(
-    plan: Any, tight: Enclosure, *, delta: Fraction | None = None, epsilon: Fraction | None = None
+    plan: Any, tight: Mapping[str, Any], *, delta: Fraction | None = None, epsilon: Fraction | None = None
 ) -> dict[str, Any]:
     """Return the certificate of a plan's answer, a document of schema ``dpaccount/account-certificate/1``.
 
-    `plan` is the document of events as it is written, its numbers exact; `tight` the accountant's answer to
-    ε at `delta` or δ at `epsilon`.  Where the checker confirms nothing, `confirmed` says why.
+    `plan` is the document of events, its numbers exact or as JSON; `tight` the accountant's answer to ε at
+    `delta` or δ at `epsilon`, as it is printed.  Where the checker confirms nothing, `confirmed` says why.
     """
-    asked = Asked(delta, epsilon, tight)
+    written = as_json(plan)
+    ends = (None if tight["lower"] is None else _number(tight["lower"]), _number(tight["upper"]))
+    asked = Asked(delta, epsilon, Enclosure(*ends))
     name, value = ("delta", delta) if delta is not None else ("epsilon", epsilon)
     document: dict[str, Any] = {
         "schema": SCHEMA,
-        "plan": plan,
+        "plan": written,
         "question": {name: spelled(value or Fraction(0))},
-        "tight": tight.as_json(),
+        "tight": dict(tight),
     }
     try:
-        relation, units = classes(plan)
-        steps, answer = derived(asked, relation, units, plan)
-        sealed = seal({**document, "confirmed": {"upper": spelled(answer)}, "derivation": steps})
-        judged(sealed)
-    except (Rejected, *BROKEN) as why:
+        relation, units = classes(written)
+        steps, answer = derived(asked, relation, units, written)
+        whole = seal({**document, "confirmed": {"upper": spelled(answer)}, "derivation": steps})
+        examined(json.dumps(whole).encode())
+    except (Rejected, Unreadable, *BROKEN) as why:
         said = str(why) or type(why).__name__
         return seal({**document, "confirmed": {"upper": None, "why": said}, "derivation": []})
-    return sealed
+    return whole
+
+
+def written_certificate(
+    path: Path,
+    plan: Any,
+    tight: Mapping[str, Any],
+    *,
+    delta: Fraction | None = None,
+    epsilon: Fraction | None = None,
+) -> dict[str, Any]:
+    """Write a certificate to a file; return what it confirms.  Raises `InputError` where it cannot."""
+    document = certificate(plan, tight, delta=delta, epsilon=epsilon)
+    try:
+        atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise InputError(str(error.strerror), "give a path in a writable folder", path) from None
+    confirmed: dict[str, Any] = document["confirmed"]
+    return confirmed
+
+
+def as_json(value: Any) -> Any:
+    """Return a document with exact numbers as JSON: a double where it prints as the number, else text."""
+    if isinstance(value, dict):
+        return {key: as_json(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [as_json(member) for member in value]
+    if not isinstance(value, Fraction):
+        return value
+    if value.denominator == 1:
+        return int(value)
+    near = float(value)
+    return near if math.isfinite(near) and Fraction(repr(near)) == value else spelled(value)
+
+
+def _number(bound: Any) -> Number:
+    return math.inf if bound == "inf" else Fraction(str(bound))
 
 
 def seal(body: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +149,8 @@ def derived(
         for unit, on in units
         for way in (("both",) if methods.symmetric(on) else ("there", "back"))
     ]
-    quick = [at_a_glance(asked, on, back=way == "back") for _, way, on in wanted]
+    close = asked.close or len(wanted) > MANY
+    quick = [at_a_glance(asked, on, back=way == "back") if close else None for _, way, on in wanted]
     left = [item for item, shown in zip(wanted, quick, strict=True) if shown is None]
     lattices = by_lattices(asked, [(on, way == "back") for _, way, on in left])
     rest = iter(lattices)
@@ -123,18 +177,26 @@ def derived(
 def at_a_glance(asked: Asked, on: Releases, *, back: bool) -> Shown | None:
     """Return what a closed form shows at the accountant's own answer; None where it takes a lattice."""
     Work.begin(FREE)
-    plain: list[tuple[str, dict[str, Any]]] = [("gaussian-curve", {}), ("largest-losses", {})]
     guess = asked.guess
-    if guess is None:
-        return None
-    epsilon, delta = asked.point(guess)
-    best = renyi(on, epsilon, delta)
-    if best is not None:
-        plain.append(("renyi-bound", {"order": str(best[0])}))
-    for rule, witness in plain:
-        if shows(rule, on, epsilon, delta, witness, back=back):
-            return Shown(rule, witness, guess)
-    return None
+    return (
+        None
+        if guess is None
+        else least([in_closed_form(asked, on, rule, guess, back=back) for rule in CLOSED])
+    )
+
+
+def in_closed_form(asked: Asked, on: Releases, rule: str, answer: Fraction, *, back: bool) -> Shown | None:
+    """Return that a rule without a lattice shows an answer; None where it does not."""
+    epsilon, delta = asked.point(answer)
+    best = renyi(on, epsilon, delta) if rule == "renyi-bound" else None
+    witness = {} if best is None else {"order": str(best[0])}
+    return Shown(rule, witness, answer) if shows(rule, on, epsilon, delta, witness, back=back) else None
+
+
+def least(found: list[Shown | None]) -> Shown | None:
+    """Return what shows the least answer, of equal ones the first; None where nothing does."""
+    known = [one for one in found if one is not None]
+    return min(known, key=lambda one: one.answer, default=None)
 
 
 def shows(
@@ -182,36 +244,39 @@ def by_lattices(asked: Asked, left: list[tuple[Releases, bool]]) -> list[Shown]:
 
 
 def by_lattice(asked: Asked, on: Releases, fineness: Fineness, *, back: bool) -> Shown:
-    """Return the least answer that a lattice shows, or a Rényi bound."""
-    hint = asked.guess or Fraction(1)
-    epsilon, delta = asked.point(hint)
-    other = by_renyi(asked, on, epsilon, delta, back=back)
+    """Return the least answer that a lattice shows, or a rule without one."""
+    _, delta = asked.point(asked.guess or Fraction(1))
+    guesses = [(rule, answer) for rule, answer in candidates(asked, on, back=back) if answer is not None]
+    other = least([in_closed_form(asked, on, rule, rounded_up(at), back=back) for rule, at in guesses])
     try:
         found = witnessed(on, delta, fineness, back=back)
+        answer = crossing(asked, found)
     except (Rejected, *BROKEN):
         if other is None:
             raise
         return other
-    answer = crossing(asked, found)
-    if answer is None or (other is not None and other.answer <= answer):
-        if other is None:
-            raise Rejected("more may be lost than delta allows: this checker confirms no epsilon")
-        return other
-    return Shown("lattice", found.witness, answer)
+    own = None if answer is None else Shown("lattice", found.witness, answer)
+    shown = least([other, own])
+    if shown is None:
+        raise Rejected("more may be lost than delta allows: this checker confirms no epsilon")
+    return shown
 
 
-def by_renyi(
-    asked: Asked, on: Releases, epsilon: Fraction, delta: Fraction, *, back: bool
-) -> Shown | None:
-    """Return what the best Rényi order shows; None where there is none."""
+def candidates(asked: Asked, on: Releases, *, back: bool) -> Iterator[tuple[str, Fraction | None]]:
+    """Yield about what the rules without a lattice show."""
+    epsilon, delta = asked.point(asked.guess or Fraction(1))
     best = renyi(on, epsilon, delta)
-    if best is None or not all(map(math.isfinite, best[1:])):
-        return None
-    value = max(best[1], 0.0) if asked.delta is not None else math.exp(min(best[2], 0.0))
-    answer = rounded_up(Fraction(value) * (1 + Fraction(1, 10**11)))
-    witness = {"order": str(best[0])}
-    at = asked.point(answer)
-    return Shown("renyi-bound", witness, answer) if shows("renyi-bound", on, *at, witness, back=back) else None
+    value = None if best is None else best[1] if asked.delta is not None else math.exp(min(best[2], 0.0))
+    if value is not None and math.isfinite(value):
+        yield "renyi-bound", Fraction(max(value, 0.0)) * (1 + Fraction(1, 10**11))
+    try:
+        most, lost = bounds.largest(Interval(30), on, back=back)
+    except (Rejected, *BROKEN):
+        return
+    if asked.delta is not None:
+        yield "largest-losses", Fraction(most[1])
+    elif Fraction(most[1]) <= epsilon:
+        yield "largest-losses", Fraction(lost[1])
 
 
 def crossing(asked: Asked, found: Witnessed) -> Fraction | None:

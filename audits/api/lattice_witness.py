@@ -1,4 +1,4 @@
-"""How fine the lattices of a certificate are: steps, spacings and limits, chosen from deviations in floats."""
+"""How fine the lattices of a certificate are: steps, spacings, limits, chosen by deviations in floats."""
 
 import math
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ Part = dict[str, Any]
 FINE = 0.02  #: a step over the deviation of one loss: it adds FINE²/6 to the variance, relatively
 LEAST, MOST = 8_000, 150_000  #: nodes of one release
 KEPT = 24_000  #: nodes of a power
-CELLS = 80  #: of a unit, or of a deviation, of noise
+CELLS, MOST_CELLS = 80, 200  #: of a unit, or of a deviation, of noise; and of a large deviation
 LISTED = 2_000  #: losses of discrete noise that are taken one by one
 SHARE = Fraction(1, 10**6)  #: of δ, and of the law, that may be moved in tails
 STEPS = 20  #: in which it is moved
@@ -129,7 +129,7 @@ def _made(
     """Return with which spacing, or from what inside, a measure is made."""
     if release is None:
         return {"spacing": str(_cell(square, fineness))}
-    kind, numbers, inner = release
+    kind, _, inner = release
     if kind == "replaced" and inner is not None:
         loss = inner.mu_squared or _largest(inner.others[0][0]) ** 2
         return {"spacing": str(_cell(loss, fineness))}
@@ -137,9 +137,10 @@ def _made(
         spacing = _spacing(release, fineness)
         return {"spacing": str(spacing)} if spacing else {}
     lone = len(inner.others) + bool(inner.mu_squared) == 1 and all(count == 1 for _, count in inner.others)
-    if lone and (inner.mu_squared or inner.others[0][0].on is None):
-        spacing = _cell(inner.mu_squared, fineness) if inner.mu_squared else _spacing(inner.others[0][0], fineness)
-        inside: Any = str(spacing)
+    if lone and inner.mu_squared:
+        inside: Any = str(_cell(inner.mu_squared, fineness))
+    elif lone and inner.others[0][0].on is None:
+        inside = str(_spacing(inner.others[0][0], fineness))
     else:
         inside, _ = _composed(i, inner, digits, share, fineness, back=back)
     found = {"inside": inside}
@@ -152,38 +153,39 @@ def _spacing(release: Release, fineness: Fineness) -> Fraction:
     """Return how far the losses of one release are apart; 0: each is taken by itself."""
     kind, numbers, _ = release
     if kind in ("laplace", "range"):
-        return numbers[0] * fineness.coarser / 256
+        return Fraction(numbers[0]) * fineness.coarser / 256
     if kind == "geometric":
-        return Fraction(0) if numbers[1] <= LISTED else 2 * numbers[1] / numbers[0] / LISTED
+        return Fraction(0) if numbers[1] <= LISTED else Fraction(2 * numbers[1]) / numbers[0] / LISTED
     if kind == "discrete-gaussian":
-        return Fraction(0) if numbers[0] * 15 <= LISTED else numbers[1] / numbers[0] / 100
+        return Fraction(0) if numbers[0] * 15 <= LISTED else Fraction(numbers[1]) / numbers[0] / 100
     if kind == "zcdp":
         return _cell(2 * numbers[0], fineness)
     if kind == "rdp":
-        return max(bound for _, bound in numbers[0]) / 500 or Fraction(1, 500)
+        return Fraction(max(bound for _, bound in numbers[0])) / 500 or Fraction(1, 500)
     return Fraction(0)
 
 
 def _cell(square: Fraction, fineness: Fineness) -> Fraction:
-    """Return a spacing for noise of this μ²: a part of it, and of a unit; of which μ² is a multiple."""
-    wanted = min(math.sqrt(square), 1.0) / CELLS * fineness.coarser
+    """Return a spacing for noise of this μ², of which μ² is a multiple: a part of μ, and of a unit."""
+    mu = math.sqrt(square)
+    wanted = max(min(mu, 1.0) / CELLS, mu / MOST_CELLS) * fineness.coarser
     return square / max(1, math.ceil(float(square) / wanted))
 
 
 def _largest(release: Release) -> Fraction:
     kind, numbers, _ = release
-    return Fraction(numbers[1]) / numbers[0] if kind == "geometric" else numbers[0]
+    return Fraction(numbers[1]) / numbers[0] if kind == "geometric" else Fraction(numbers[0])
 
 
 def _unit(releases: list[Release | None]) -> Fraction:
     """Return a number of which the losses of some release are multiples, that of the first one with atoms."""
     for release in releases:
         if release is not None and release.kind in ("response", "laplace", "approximate", "range"):
-            return release.numbers[0] or Fraction(1)
+            return Fraction(release.numbers[0] or 1)
         if release is not None and release.kind == "geometric":
-            return 1 / release.numbers[0]
+            return 1 / Fraction(release.numbers[0])
         if release is not None and release.kind == "discrete-gaussian":
-            return release.numbers[1] / release.numbers[0] ** 2 / 2
+            return Fraction(release.numbers[1]) / Fraction(release.numbers[0]) ** 2 / 2
     return Fraction(1)
 
 

@@ -9,6 +9,9 @@ What a valid certificate says: IF the code behaves as the listed hypotheses say,
 holds.  The evidence for the hypotheses is recorded in the certificate, and can be run again.
 """
 
+from .accounting.examine import EXIT as EXIT
+from .accounting.examine import examined as examined
+from .accounting.examine import to_read as to_read
 from .certificate import check as check
 from .certificate import judged as judged
 from .certificate import signature_of as signature_of
@@ -20,9 +23,6 @@ from .documents import Rejected as Rejected
 from .documents import Unreadable as Unreadable
 from .documents import digest as digest
 from .documents import plain as plain
-from .examine import EXIT as EXIT
-from .examine import examined as examined
-from .examine import to_read as to_read
 
 
 def main(arguments: list[str]) -> int:

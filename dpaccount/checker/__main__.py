@@ -20,10 +20,10 @@ if not __package__:  # run as a folder or zip file: a package of its own, off th
 import io
 from datetime import date
 
+from .accounting.examine import EXIT, examined, to_read
 from .certificate import signature_of
 from .derivation import in_words
 from .documents import MAX_BYTES, Rejected, Unreadable, plain
-from .examine import EXIT, examined, to_read
 
 USAGE = "usage: checker FILE [--at YYYY-MM-DD] [--derivation] [--rules]"
 

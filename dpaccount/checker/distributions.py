@@ -1,15 +1,14 @@
 """Laws of chance, enclosed: normal and binomial tails, and sums of discrete Gaussians exactly."""
 
 import math
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
 from .documents import ensure, spend
-from .intervals import MAX_DIGITS, Interval, Pair
+from .intervals import MAX_DIGITS, Interval, Pair, digits_of, multiply, power
 
 MAX_CELLS = 120_000  # lattice cells before a sum is out of reach
-MAX_PRODUCT = 20_000_000  # digits of one product of laws
 Law = tuple[list[int], int, int, int]
 
 
@@ -104,7 +103,7 @@ def lattice_at_most(
         return True
     half = Fraction(count * sum(v * v for v in steps), 2)
     below, above = math.ceil(half - variance * epsilon), math.floor(half + variance * epsilon)
-    digits = 24 + 2 * _size(1 / delta) if delta else 0
+    digits = 24 + 2 * digits_of(1 / delta) if delta else 0
     ensure(0 < digits <= MAX_DIGITS, "a lattice of noise at this δ is beyond this checker")
     cells, reach, least, excess = lattice_law(variance, steps, count, digits)
     spend(len(cells) * (1 + digits // 40) // 4)
@@ -153,58 +152,6 @@ def weights(variance: Fraction, radius: int, digits: int) -> tuple[list[int], in
     rest = i.div(i.mul(i.of(2), first), i.sub(i.of(1), ratio))
     one = half[:0:-1] + half
     return one, len(one) + int(i.up.multiply(rest[1], scale)) + 1
-
-
-def power(base: list[int], exponent: int) -> list[int]:
-    """Return the `exponent`-th power of a polynomial with coefficients ≥ 0."""
-    result = [1]
-    while exponent:
-        if exponent & 1:
-            result = multiply(result, base)
-        exponent >>= 1
-        if exponent:
-            base = multiply(base, base)
-    return result
-
-
-def multiply(a: list[int], b: list[int], drop: int = 0) -> list[int]:
-    """Return the product of two polynomials with coefficients ≥ 0, by one product of long decimals.
-
-    Coefficients are set side by side in blocks wide enough that no sum runs over; `decimal` then
-    multiplies exactly (its transform is integer), and an inexact result would raise.  The last `drop`
-    digits of each coefficient are left out, rounding up.
-    """
-    ensure(min(*a, *b, 0) >= 0, "negative mass")
-    width = max(_size(max(a)) + _size(max(b)) + _size(min(len(a), len(b))), drop) + 1
-    ensure(width * (len(a) + len(b)) <= MAX_PRODUCT, "this lattice is too large for this checker")
-    spend(width * (len(a) + len(b)) // 6)
-    # exact, or an exception: the precision covers every digit
-    exact = Context(
-        prec=width * (len(a) + len(b)) + 9, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact, InvalidOperation]
-    )
-    left = exact.create_decimal("".join([_text(v).rjust(width, "0") for v in a]))
-    right = left if a is b else exact.create_decimal("".join([_text(v).rjust(width, "0") for v in b]))
-    size = len(a) + len(b) - 1
-    digits = format(exact.multiply(left, right), "f").rjust(width * size, "0")
-    blocks = [digits[k : k + width] for k in range(0, width * size, width)]
-    if not drop:
-        return [_whole(block) for block in blocks]
-    empty = "0" * drop
-    return [_whole(block[:-drop]) + (block[-drop:] != empty) for block in blocks]
-
-
-def _size(value: int | Fraction) -> int:
-    # decimal digits, at least as many as the value has
-    return int(int(value) + 1).bit_length() * 30103 // 100000 + 1
-
-
-def _text(value: int) -> str:
-    # str() refuses integers above 4300 digits
-    return str(value) if value.bit_length() < 10_000 else format(Decimal(value), "f")
-
-
-def _whole(text: str) -> int:
-    return int(text) if len(text) < 4000 else int(Decimal(text))
 
 
 # ------------------------------------------------------------------ binomial laws

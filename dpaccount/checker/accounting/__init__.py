@@ -30,7 +30,7 @@ LAST = "worst-unit"
 
 
 def judged(document: dict[str, Any]) -> tuple[str, str]:
-    """Return CONFIRMED or UNCONFIRMED and what that says; raise `Rejected` naming what does not follow."""
+    """Return CONFIRMED, and what is; raise `Rejected` naming what does not follow, or why nothing is."""
     Work.begin(MAX_WORK)
     try:
         return _judged(document)
@@ -47,15 +47,16 @@ def _judged(document: dict[str, Any]) -> tuple[str, str]:
     lower = tight(document["tight"])
     if confirmed.get("upper") is None:
         check_members(confirmed, ("upper", "why"))
-        ensure(text(confirmed["why"]) != "" and steps == [], "nothing is confirmed, and a step is")
-        return "UNCONFIRMED", f"nothing is confirmed: {confirmed['why']}"
+        raise Rejected(f"nothing is confirmed: {brief(text(confirmed['why']))}")
     check_members(confirmed, ("upper",))
     found = real(text(confirmed["upper"]), "confirmed.upper")
     ensure(lower is None or lower <= found, "the tight lower end is above what is confirmed")
     epsilon, delta = (found, value) if asked == "delta" else (value, found)
     ensure(delta <= 1, "delta is above 1")
     count = infer(document["plan"], steps, epsilon, delta)
-    return "CONFIRMED", f"epsilon at most {plain(epsilon)} at delta {plain(delta)}: {count} steps follow"
+    at = document["question"][asked]
+    answer = "delta" if asked == "epsilon" else "epsilon"
+    return "CONFIRMED", f"{answer} at most {confirmed['upper']} at {asked} {at}: {count} steps follow"
 
 
 def question(given: Any) -> tuple[str, Fraction]:
@@ -68,7 +69,9 @@ def question(given: Any) -> tuple[str, Fraction]:
 def tight(given: Any) -> Fraction | None:
     """Read the accountant's enclosure, and return its lower end where there is one; it is not confirmed."""
     check_members(given, ("lower", "upper"))
-    lower, upper = (None if v in (None, "inf") else real(v, "tight") for v in (given["lower"], given["upper"]))
+    lower, upper = (
+        None if v in (None, "inf") else real(v, "tight") for v in (given["lower"], given["upper"])
+    )
     ensure(lower is None or upper is None or lower <= upper, "the tight ends are in the wrong order")
     return lower
 
@@ -77,9 +80,7 @@ def infer(plan: Any, steps: list[Any], epsilon: Fraction, delta: Fraction) -> in
     """Infer each step again: one for each class of units and direction, in their order, and the last."""
     relation, units = classes(plan)
     wanted = [
-        (unit, way, on)
-        for unit, on in units
-        for way in (("both",) if symmetric(on) else ("there", "back"))
+        (unit, way, on) for unit, on in units for way in (("both",) if symmetric(on) else ("there", "back"))
     ]
     for index, step in enumerate(steps):
         name = step.get("rule") if isinstance(step, dict) else None

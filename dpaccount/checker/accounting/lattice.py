@@ -11,9 +11,8 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import NamedTuple
 
-from ..distributions import multiply
 from ..documents import ensure, spend
-from ..intervals import Interval, Pair, exact
+from ..intervals import Interval, Pair, exact, multiply
 from .measures import NONE, ONE, Measure
 
 MAX_NODES = 400_000

@@ -151,4 +151,3 @@ def holds(
     if not isinstance(method, str) or method not in METHODS:
         raise Rejected("unknown rule")
     return METHODS[method](on, epsilon, limit, given, back=back)
-

@@ -6,6 +6,7 @@ Sources of the bounds: docs/numerics.md, "Groups" and "One unit in several round
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from ..distributions import pi
@@ -70,7 +71,7 @@ def ftrl_square(given: dict[str, Any]) -> Fraction:
         column = [*root_coefficients(i.up, width)]
     elif mechanism == "toeplitz":
         exact = [real(each, "a coefficient") for each in items(given["coefficients"])][:rounds]
-        falling = all(a >= b for a, b in zip(exact, exact[1:], strict=False))
+        falling = all(a >= b for a, b in pairwise(exact))
         ensure(falling, "coefficients that rise are beyond this checker")
         column = [i.of(each)[1] for each in exact]
     else:

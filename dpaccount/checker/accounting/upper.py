@@ -80,7 +80,7 @@ def renyi(i: Interval, step: Fraction, points: tuple[tuple[Fraction, Fraction], 
 def without_replacement(
     i: Interval, step: Fraction, rate: Fraction, there: Measure, back: Measure
 ) -> Measure:
-    """q·δ(1 + (x − 1)/q), x ≥ 1, of the worse direction of what is sampled (Balle, Barthe & Gaboardi 2018)."""
+    """q·δ(1 + (x − 1)/q), x ≥ 1, of the worse direction (Balle, Barthe & Gaboardi 2018)."""
     q, values = i.of(rate), [height(i, there), height(i, back)]
 
     def curve(t: Fraction) -> Decimal:

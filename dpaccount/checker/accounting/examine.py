@@ -4,11 +4,11 @@ import json
 from datetime import date
 from typing import Any
 
-from . import accounting, certificate
-from .derivation import listed
-from .documents import parse
+from .. import accounting, certificate
+from ..derivation import listed
+from ..documents import parse
 
-EXIT = {**certificate.EXIT, "CONFIRMED": 0, "UNCONFIRMED": 1}
+EXIT = {**certificate.EXIT, "CONFIRMED": 0}
 
 
 def examined(raw: bytes, at: date | None = None, *, derivation: bool = False) -> tuple[str, str]:
