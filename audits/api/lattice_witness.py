@@ -20,6 +20,7 @@ FINE = 0.02  #: a step over the deviation of one loss: it adds FINE²/6 to the v
 LEAST, MOST = 8_000, 150_000  #: nodes of one release
 KEPT = 24_000  #: nodes of a power
 CELLS, MOST_CELLS = 80, 200  #: of a unit, or of a deviation, of noise; and of a large deviation
+DENSE = 256  #: cells of a law that has a density between −ε and ε, on either side
 LISTED = 2_000  #: losses of discrete noise that are taken one by one
 SHARE = Fraction(1, 10**6)  #: of δ, and of the law, that may be moved in tails
 STEPS = 20  #: in which it is moved
@@ -153,7 +154,7 @@ def _spacing(release: Release, fineness: Fineness) -> Fraction:
     """Return how far the losses of one release are apart; 0: each is taken by itself."""
     kind, numbers, _ = release
     if kind in ("laplace", "range"):
-        return Fraction(numbers[0]) * fineness.coarser / 256
+        return Fraction(numbers[0]) * fineness.coarser / DENSE
     if kind == "geometric":
         return Fraction(0) if numbers[1] <= LISTED else Fraction(2 * numbers[1]) / numbers[0] / LISTED
     if kind == "discrete-gaussian":

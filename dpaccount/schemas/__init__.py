@@ -11,7 +11,7 @@ from dpaccount.schemas.claim import ClaimFile
 
 Schema = dict[str, Any]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
-PARTS = ("exact", "bound", "enclosure", "digest", "step", "amounts", "subject")  #: none a document
+PARTS = ("exact", "bound", "enclosure", "digest", "step", "amounts", "subject", "confirmed")  #: none a document
 STRUCTURES = {"certificate": Certificate, "claim": ClaimFile}
 
 

@@ -73,9 +73,10 @@ def product(a: Lattice, b: Lattice, digits: int) -> Lattice:
     """Compose: losses add up, masses multiply, and what is lost in one is lost."""
     ensure(a.step == b.step, "two lattices of different steps")
     ensure(len(a.masses) + len(b.masses) < MAX_NODES, "more nodes than this checker keeps")
-    masses = multiply(a.masses, b.masses, digits)
-    lost = a.lost * (sum(b.masses) + b.lost) + sum(a.masses) * b.lost
-    return Lattice(a.step, a.low + b.low, masses, -(-lost // 10**digits))
+    masses, scale = multiply(a.masses, b.masses, digits), 10**digits
+    lost = -(-(a.lost * (sum(b.masses) + b.lost) + sum(a.masses) * b.lost) // scale)
+    ensure(sum(masses) + lost <= 2 * scale and lost <= scale, "too few digits for so many releases")
+    return Lattice(a.step, a.low + b.low, masses, lost)
 
 
 def shortened(a: Lattice, right: int, left: int) -> Lattice:

@@ -1,6 +1,8 @@
 """Damaged and forged certificates of accounts are refused, naming the step; so is too much work."""
 
+import contextlib
 import copy
+import functools
 import json
 import time
 from fractions import Fraction
@@ -13,6 +15,7 @@ from audits.api import lattice_witness
 from audits.api.account_certificate import certificate, seal
 from dpaccount import checker
 from dpaccount.checker import accounting
+from dpaccount.checker.accounting.methods import symmetric
 from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.documents import Work
 
@@ -21,13 +24,19 @@ PLAN = {
     "schema": "dpaccount/events/1",
     "relation": "add-remove",
     "events": [
-        SAMPLED,
+        {**SAMPLED, "cover": [1, 5]},
         {"event": "laplace", "scale": 10, "cover": [1, 5]},
-        {"event": "gaussian", "sigma": 4.5, "cover": [7, 9]},
+        {"event": "gaussian", "sigma": 9.5, "cover": [7, 9]},
     ],
 }
 UNKNOWN = {"lower": None, "upper": "inf"}
-SMALL = {"LEAST": 300, "KEPT": 1000, "FINE": 0.2, "CELLS": 10, "MOST_CELLS": 10}  # of lattices: quickly checked
+SMALL = {
+    "LEAST": 300,
+    "KEPT": 1000,
+    "FINE": 0.2,
+    "CELLS": 10,
+    "MOST_CELLS": 10,
+}  # of lattices: quickly checked
 
 
 def made(plan, **question):
@@ -37,7 +46,9 @@ def made(plan, **question):
         return certificate(plan, UNKNOWN, **question)
 
 
-HONEST = made(PLAN, delta=Fraction(1, 1000))
+@functools.cache
+def honest():
+    return made(PLAN, delta=Fraction(1, 1000))
 
 
 def sealed(document):
@@ -53,8 +64,8 @@ def said(document):
     return None
 
 
-def edited(path, value, document=HONEST):
-    changed = copy.deepcopy(document)
+def edited(path, value, document=None):
+    changed = copy.deepcopy(document or honest())
     *above, last = path
     place = changed
     for key in above:
@@ -64,10 +75,10 @@ def edited(path, value, document=HONEST):
 
 
 def test_the_honest_document_is_confirmed_in_both_directions_of_both_classes():
-    assert HONEST["confirmed"]["upper"] is not None, HONEST["confirmed"]
-    assert said(HONEST) is None
-    ways = [(step["of"].get("unit"), step["of"].get("direction")) for step in HONEST["derivation"]]
-    assert ways == [(1, "there"), (1, "back"), (7, "there"), (7, "back"), (None, None)]
+    assert honest()["confirmed"]["upper"] is not None, honest()["confirmed"]
+    assert said(honest()) is None
+    ways = [(step["of"].get("unit"), step["of"].get("direction")) for step in honest()["derivation"]]
+    assert ways == [(1, "there"), (1, "back"), (7, "both"), (None, None)]
 
 
 @pytest.mark.parametrize(
@@ -95,8 +106,8 @@ def test_the_honest_document_is_confirmed_in_both_directions_of_both_classes():
         (("derivation", 0, "rule"), "gaussian-curve"),
         (("derivation", 0, "rule"), "largest-losses"),
         (("derivation", 0, "of", "direction"), "both"),
-        (("derivation", 1, "with", "digits"), 11),
-        (("derivation", 2, "with", "parts", 0, "step"), "1000"),
+        (("derivation", 0, "with", "digits"), 10),
+        (("derivation", 0, "with", "parts", 0, "step"), "1000"),
     ],
 )
 def test_a_change_with_the_digest_made_anew_is_refused_naming_a_step(path, value):
@@ -111,10 +122,11 @@ def test_another_relation_is_refused():
     assert "no meaning under replace-one" in said(edited(("plan", "relation"), "replace-one"))
 
 
-def consistent(plan, document=HONEST):
+def consistent(plan, document=None):
     """A forger's document: the honest steps, which name what the checker reads in another plan."""
+    document = document or honest()
     relation, units = classes(plan)
-    wanted = [(u, way, on) for u, on in units for way in ("there", "back")]
+    wanted = [(u, w, on) for u, on in units for w in (("both",) if symmetric(on) else ("there", "back"))]
     steps = copy.deepcopy(document["derivation"])
     for step, (unit, way, on) in zip(steps, wanted, strict=False):
         step["of"] = {"unit": unit, "direction": way, "releases": on.written()}
@@ -128,13 +140,13 @@ def test_a_dearer_plan_is_refused_by_its_mathematics():
     for key, value in (("rate", "0.11"), ("count", 4), ("of", {"event": "pure", "epsilon": "1.1"})):
         events = [{**PLAN["events"][0], key: value}, *PLAN["events"][1:]]
         against = said(consistent({**PLAN, "events": events}))
-        assert against.startswith("step 0") or against.startswith("step 1"), key
+        assert against.startswith("step 0"), key
         assert "does not follow" in against
 
 
 def test_a_smaller_answer_is_refused_by_its_mathematics():
-    less = Fraction(HONEST["confirmed"]["upper"]) * Fraction(9999, 10000)
-    forged = copy.deepcopy(HONEST)
+    less = Fraction(honest()["confirmed"]["upper"]) * Fraction(9999, 10000)
+    forged = copy.deepcopy(honest())
     forged["confirmed"]["upper"] = str(float(less))
     for step in forged["derivation"]:
         step["gives"]["epsilon"] = str(Fraction(str(float(less))))
@@ -145,9 +157,8 @@ def test_a_smaller_answer_is_refused_by_its_mathematics():
     ("path", "value"),
     [
         (("derivation", 0, "with", "parts", 1, "step"), "1/" + "9" * 40),
-        (("derivation", 0, "with", "parts", 1, "limits", 0), 2**200),
         (("derivation", 0, "with", "digits"), 10**9),
-        (("derivation", 2, "with", "parts", 0, "spacing"), "1/" + "9" * 40),
+        (("derivation", 0, "with", "parts", 0, "spacing"), "1/" + "9" * 40),
         (("plan", "events", 0, "count"), 10**300),
         (("plan", "events", 2, "sigma"), "1e-3000"),
         (("plan", "events", 1, "scale"), "1e-3000"),
@@ -155,12 +166,10 @@ def test_a_smaller_answer_is_refused_by_its_mathematics():
     ],
 )
 def test_too_much_work_is_refused_before_it_is_done(path, value):
-    begun = time.process_time()
     document = edited(path, value)
-    try:
+    begun = time.process_time()
+    with contextlib.suppress(checker.Rejected, ValueError):  # there are numbers that Python does not write
         document = consistent(document["plan"], document)
-    except checker.Rejected:
-        pass
     assert said(document) is not None
     assert time.process_time() - begun < 5
 
@@ -174,26 +183,27 @@ def leaves(value, path=()):
         yield path
 
 
-LEAVES = [path for path in leaves(HONEST) if path[0] not in ("digest", "tight")]
 OTHERS = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 40), st.text("0123456789/e.-x", max_size=8), st.just([]), st.just({}),
     st.sampled_from(["1/2", "1e-300", "there", "lattice", "0", "1/1024"]),
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.sampled_from(LEAVES), OTHERS)
-def test_no_leaf_can_be_replaced(path, value):
-    """But by a witness that confirms the same number, or the same number in other digits."""
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 1000), OTHERS)
+def test_no_leaf_can_be_replaced(which, value):
+    """But by a witness that confirms the same number."""
+    found = [path for path in leaves(honest()) if path[0] not in ("digest", "tight")]
+    path = found[which % len(found)]
     document = edited(path, value)
-    if document == HONEST:
+    if document == honest():
         return
     against = said(document)
     assert against is not None or "with" in path, path
 
 
 def test_without_a_new_digest_nothing_can_be_changed():
-    changed = copy.deepcopy(HONEST)
+    changed = copy.deepcopy(honest())
     changed["tight"]["upper"] = 3
     assert "digest" in said(changed)
 
@@ -208,10 +218,10 @@ def test_what_is_not_confirmed_is_not_valid():
     whole = made(plan, epsilon=Fraction(1, 10**9))
     if whole["confirmed"]["upper"] is None:
         assert said(whole).startswith("nothing is confirmed")
-    null = sealed({**HONEST, "confirmed": {"upper": None, "why": "no reason"}, "derivation": []})
+    null = sealed({**honest(), "confirmed": {"upper": None, "why": "no reason"}, "derivation": []})
     assert said(null) == "nothing is confirmed: no reason"
 
 
 def test_the_work_of_another_document_is_not_counted():
     Work.spent = 10**12
-    assert accounting.judged(HONEST)[0] == "CONFIRMED"
+    assert accounting.judged(honest())[0] == "CONFIRMED"
