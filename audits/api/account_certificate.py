@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from audits.api.lattice_witness import Fineness, Witnessed, over_budget, witnessed
+from audits.api.lattice_witness import Fineness, Witnessed, witnessed
 from dpaccount.checker import Rejected, Unreadable, digest, examined
 from dpaccount.checker.accounting import LAST, MAX_WORK, SCHEMA, bounds, methods
 from dpaccount.checker.accounting.lattice import delta as lattice_delta
@@ -26,7 +26,9 @@ from dpaccount.exact import Enclosure, Number, to_digits
 from dpaccount.exact import shown as spelled
 
 SIGNIFICANT = 10  #: digits of what is confirmed
-FINENESS = (1, 2, 4, 8)  #: of lattices, tried in this order until the checker's work allows one
+FINENESS = [Fineness(Fraction(4) / 2**k) for k in range(6)]  #: of lattices, tried in this order
+NEAR = Fraction(4, 10**5)  #: to the accountant's answer, relatively, beyond which lattices grow finer
+AFFORDED = Fraction(9, 10)  #: of the checker's work
 MANY = 8  #: classes of units and directions, of which most are settled without a lattice
 CLOSE = Fraction(1, 10**6)  #: relative above 1
 CLOSED = ("gaussian-curve", "largest-losses", "renyi-bound")
@@ -68,6 +70,7 @@ class Shown:
     rule: str
     witness: dict[str, Any]
     answer: Fraction
+    work: int = 0  #: of the checker, about
 
 
 def certificate(
@@ -229,22 +232,30 @@ def renyi(on: Releases, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, f
 
 
 def by_lattices(asked: Asked, left: list[tuple[Releases, bool]]) -> list[Shown]:
-    """Return what lattices show, as fine as the checker's work allows; or a Rényi bound that is smaller."""
-    for fineness in FINENESS:
-        Work.begin(FREE)
-        try:
-            shown = [by_lattice(asked, on, Fineness(fineness), back=back) for on, back in left]
-        except Rejected:
-            if fineness == FINENESS[-1]:
-                raise
-            continue
-        if not over_budget(MAX_WORK) or fineness == FINENESS[-1]:
-            return shown
-    return []
+    """Return what lattices show: all of them coarse, and those of the largest answers ever finer.
+
+    Until that answer is close to the accountant's, or the checker's work would not do.
+    """
+    found = [by_lattice(asked, on, FINENESS[0], back=back) for on, back in left]
+    level = [0] * len(left)
+    while found:
+        worst = max(range(len(found)), key=lambda index: found[index].answer)
+        level[worst] += 1
+        near = asked.close and found[worst].answer <= (asked.guess or 0) * (1 + NEAR)
+        spent = sum(one.work for one in found) - found[worst].work
+        if near or level[worst] == len(FINENESS) or spent + 2 * found[worst].work > AFFORDED * MAX_WORK:
+            break
+        on, back = left[worst]
+        finer = by_lattice(asked, on, FINENESS[level[worst]], back=back)
+        if spent + finer.work > AFFORDED * MAX_WORK:
+            break
+        found[worst] = min(finer, found[worst], key=lambda one: one.answer)
+    return found
 
 
 def by_lattice(asked: Asked, on: Releases, fineness: Fineness, *, back: bool) -> Shown:
     """Return the least answer that a lattice shows, or a rule without one."""
+    Work.begin(FREE)
     _, delta = asked.point(asked.guess or Fraction(1))
     guesses = [(rule, answer) for rule, answer in candidates(asked, on, back=back) if answer is not None]
     other = least([in_closed_form(asked, on, rule, rounded_up(at), back=back) for rule, at in guesses])
@@ -255,7 +266,7 @@ def by_lattice(asked: Asked, on: Releases, fineness: Fineness, *, back: bool) ->
         if other is None:
             raise
         return other
-    own = None if answer is None else Shown("lattice", found.witness, answer)
+    own = None if answer is None else Shown("lattice", found.witness, answer, found.work)
     shown = least([other, own])
     if shown is None:
         raise Rejected("more may be lost than delta allows: this checker confirms no epsilon")

@@ -18,7 +18,7 @@ Part = dict[str, Any]
 
 FINE = 0.02  #: a step over the deviation of one loss: it adds FINE²/6 to the variance, relatively
 LEAST, MOST = 8_000, 150_000  #: nodes of one release
-KEPT = 24_000  #: nodes of a power
+KEPT = 32_000  #: nodes of a power
 CELLS, MOST_CELLS = 80, 200  #: of a unit, or of a deviation, of noise; and of a large deviation
 DENSE = 256  #: cells of a law that has a density between −ε and ε, on either side
 LISTED = 2_000  #: losses of discrete noise that are taken one by one
@@ -30,9 +30,9 @@ WORST_DELTA = Fraction(1, 10**300)
 
 @dataclass(frozen=True)
 class Fineness:
-    """How much coarser than usual."""
+    """How much coarser than usual steps and spacings are."""
 
-    coarser: int = 1
+    coarser: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Witnessed:
     whole: Lattice
     interval: Interval
     digits: int
+    work: int  #: that it took
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,6 @@ class _Lot:
     span: tuple[float, float]
 
 
-def over_budget(most: int) -> bool:
-    """Say whether more work was done than a checker does."""
-    return Work.spent > most
-
-
 def witnessed(on: Releases, delta: Fraction, fineness: Fineness, *, back: bool) -> Witnessed:
     """Return a lattice of releases and its witness; raises `Rejected` where some have no measure."""
     share = max(delta, WORST_DELTA)
@@ -69,7 +65,7 @@ def witnessed(on: Releases, delta: Fraction, fineness: Fineness, *, back: bool) 
     digits = math.ceil(-math.log10(share) + math.log10(count) + math.log10(KEPT)) + SPARE
     i = Interval(digits + methods.GUARD)
     parts, whole = _composed(i, on, digits, share, fineness, back=back)
-    return Witnessed({"digits": digits, "parts": parts}, whole, i, digits)
+    return Witnessed({"digits": digits, "parts": parts}, whole, i, digits, Work.spent)
 
 
 def _composed(
@@ -82,17 +78,18 @@ def _composed(
     lots = [_lot(i, on, release, count, digits, share, fineness, back=back) for release, count in counted]
     whole = sum(lot.count * lot.deviation**2 for lot in lots)
     unit = _unit([release for release, _ in counted])
-    parts, found = [], []
+    parts, found = [], list[Lattice]()
     for lot in lots:
         own = max(lot.count * lot.deviation**2, whole / (4 * len(lots)))
-        step = FINE * fineness.coarser * math.sqrt(own / lot.count)
+        step = FINE * float(fineness.coarser) * math.sqrt(own / lot.count)
         low, high = lot.span
-        step = min(max(step, (high - low) / MOST), (high - low) / LEAST * fineness.coarser) or 1.0
+        step = min(max(step, (high - low) / MOST), (high - low) / LEAST * float(fineness.coarser)) or 1.0
         exact = _scaled(unit, step)
         moved = [SHARE * share / (STEPS * lot.count), SHARE / (STEPS * lot.count)]
-        part = {"step": str(exact), "limits": [KEPT, *(str(_short(each)) for each in moved)], **lot.made}
-        base = place(i, lot.measure, exact, digits)
-        found.append(power(i, base, lot.count, methods.limits_of(part["limits"], digits)))
+        kept = max(KEPT // 4, min(2 * KEPT, math.floor(KEPT / fineness.coarser)))
+        part = {"step": str(exact), "limits": [kept, *(str(_short(each)) for each in moved)], **lot.made}
+        limits = methods.limits_of(part["limits"], digits)
+        found.append(power(i, place(i, lot.measure, exact, limits), lot.count, limits))
         parts.append(part)
     return parts, together(i, found, digits)
 
@@ -169,7 +166,7 @@ def _spacing(release: Release, fineness: Fineness) -> Fraction:
 def _cell(square: Fraction, fineness: Fineness) -> Fraction:
     """Return a spacing for noise of this μ², of which μ² is a multiple: a part of μ, and of a unit."""
     mu = math.sqrt(square)
-    wanted = max(min(mu, 1.0) / CELLS, mu / MOST_CELLS) * fineness.coarser
+    wanted = max(min(mu, 1.0) / CELLS, mu / MOST_CELLS) * float(fineness.coarser)
     return square / max(1, math.ceil(float(square) / wanted))
 
 

@@ -11,7 +11,17 @@ from dpaccount.schemas.claim import ClaimFile
 
 Schema = dict[str, Any]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
-PARTS = ("exact", "bound", "enclosure", "digest", "step", "amounts", "subject", "confirmed")  #: none a document
+#: none a document
+PARTS = (
+    "exact",
+    "bound",
+    "enclosure",
+    "digest",
+    "step",
+    "amounts",
+    "subject",
+    "confirmed",
+)
 STRUCTURES = {"certificate": Certificate, "claim": ClaimFile}
 
 

@@ -25,7 +25,7 @@ from .releases import real
 
 SCHEMA = "dpaccount/account-certificate/1"
 MEMBERS = ("schema", "plan", "question", "tight", "confirmed", "derivation", "digest")
-MAX_WORK = 30_000_000  # about ten seconds
+MAX_WORK = 45_000_000  # about eight seconds
 LAST = "worst-unit"
 
 

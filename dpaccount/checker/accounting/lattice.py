@@ -37,9 +37,23 @@ class Limits(NamedTuple):
     left: int
 
 
-def place(i: Interval, measure: Measure, step: Fraction, digits: int) -> Lattice:
+def trimmed(i: Interval, measure: Measure, limits: Limits) -> Measure:
+    """Lose rare large losses, and raise rare small ones to the first that is kept."""
+    scale, first, last = Decimal(10) ** limits.digits, 0, len(measure.atoms) - 1
+    right, left = (i.down.divide(Decimal(each), scale) for each in (limits.right, limits.left))
+    lost, raised = NONE, NONE
+    while first < last and (more := i.up.add(lost, measure.atoms[last][1])) <= right:
+        lost, last = more, last - 1
+    while first < last and (more := i.up.add(raised, measure.atoms[first][1])) <= left:
+        raised, first = more, first + 1
+    (z, p), *rest = measure.atoms[first : last + 1]
+    return Measure([(z, i.up.add(p, raised)), *rest], i.up.add(measure.lost, lost))
+
+
+def place(i: Interval, whole: Measure, step: Fraction, limits: Limits) -> Lattice:
     """Put a measure on the nodes: an atom between two is split onto both (`measures`, Splitting)."""
-    up, down, scale = i.up, i.down, Decimal(10) ** digits
+    measure = trimmed(i, whole, limits)
+    up, down, scale = i.up, i.down, Decimal(10) ** limits.digits
     ratio = i.exp(i.of(-step))
     found: dict[int, int] = {}
     gap = down.subtract(ONE, ratio[1])

@@ -116,8 +116,8 @@ def of_curve(i: Interval, step: Fraction, first: int, heights: list[Decimal]) ->
 def removed(i: Interval, inner: Measure, rate: Fraction) -> Measure:
     """Return the measure of ((1 − q)Q + qP, Q): a unit is removed (Zhu, Dong & Wang 2022).
 
-    It costs q·δ((x − 1 + q)/q) for x ≥ 1 − q and 1 − x below.  An atom (z, p) becomes one at Z = 1 − q + qz of
-    mass pZ/z; what the measure lacks of mass 1 under Q is an atom at 1 − q.
+    It costs q·δ((x − 1 + q)/q) for x ≥ 1 − q and 1 − x below.  An atom (z, p) becomes one at Z = 1 − q + qz
+    of mass pZ/z; what the measure lacks of mass 1 under Q is an atom at 1 − q.
     """
     up, q, rest = i.up, i.of(rate), i.of(1 - rate)
     atoms, weight = Atoms(), NONE

@@ -88,8 +88,9 @@ def composed(i: Interval, on: Releases, witness: object, digits: int, *, back: b
             measure = gaussian(i, positive(part["spacing"], "spacing"), on.mu_squared)
         else:
             measure = measure_of(i, release, spacing, part.get("inside"), digits, back=back)
-        base = place(i, measure, positive(part["step"], "step"), digits)
-        found.append(power(i, base, count, limits_of(part["limits"], digits)))
+        limits = limits_of(part["limits"], digits)
+        base = place(i, measure, positive(part["step"], "step"), limits)
+        found.append(power(i, base, count, limits))
     return together(i, found, digits)
 
 

@@ -63,7 +63,7 @@ def laplace(i: Interval, spacing: Fraction, rate: Fraction, most: Fraction) -> M
 
 
 def geometric(i: Interval, rate: Fraction, scale: Fraction, shift: int) -> Measure:
-    """Two-sided geometric noise, integer by integer; beyond the shift on either side the odds are constant."""
+    """Two-sided geometric noise, integer by integer; beyond the shift the odds are constant."""
     ensure(shift <= MAX_SHIFT, "more losses than this checker lists")
     ratio = i.exp(i.of(-1 / scale))
     whole = i.add(UNIT, ratio)

@@ -41,8 +41,10 @@ def enough(chance, drawn, seed):
         truth, limit = delta(drawn, epsilon), number(share)
     else:
         epsilon = Fraction(chance.choice(["0", "0.01", "0.3", "1", "2.5", "6"]))
-        limit = number(confirmed(certificate(drawn, UNKNOWN, epsilon=epsilon)))
-        truth = delta(drawn, epsilon)
+        share = confirmed(certificate(drawn, UNKNOWN, epsilon=epsilon))
+        if share is None:
+            return False
+        truth, limit = delta(drawn, epsilon), number(share)
     assert truth <= limit * (1 + number(Fraction(1, 10**45))), (seed, drawn, epsilon, truth, limit)
     return True
 
