@@ -150,7 +150,7 @@ def check(certificate: str | Path, *, at: date | None = None) -> dict[str, Any]:
     """
     raw = read_bytes(Path(certificate))
     try:
-        verdict, said = checker.judged(raw, at)
+        verdict, said = checker.examined(raw, at)
     except checker.Unreadable as why:
         raise InputError(str(why), "give a certificate", certificate) from None
     except checker.Rejected as why:

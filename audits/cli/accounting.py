@@ -12,7 +12,7 @@ from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 
 
-def account(
+def account(  # noqa: PLR0913 - options
     events: Source,
     *,
     delta: Number = None,
@@ -20,6 +20,7 @@ def account(
     gap: Number = None,
     group: Whole = None,
     profile: File | None = None,
+    certificate: File | None = None,
     work: Number = None,
     json_: Json = False,
 ) -> int:
@@ -41,31 +42,37 @@ def account(
         Protect so many units at once (default 1).
     profile
         Also write delta(epsilon) to this .csv or .svg file.
+    certificate
+        Also write a document by which `dpaccount check` infers an upper end of the answer again.
     work
         Do at most this many times the usual work before a simpler bound is given (default 1).
     """
     from dpaccount.accounting.answers import account_answer
 
     place = parse_json(source(events), events)
+    share, loss, units = number(delta, "--delta"), number(epsilon, "--epsilon"), whole(group, "--group")
+    if certificate is not None and (share is None) == (loss is None):
+        raise InputError("a certificate answers one question", "give --delta or --epsilon")
+    if certificate is not None and units not in (None, 1):
+        raise InputError("certificates are of single units", "leave --group or --certificate out")
     with _work(work):
-        answer = account_answer(
-            place,
-            delta=number(delta, "--delta"),
-            epsilon=number(epsilon, "--epsilon"),
-            gap=number(gap, "--gap"),
-            group=whole(group, "--group"),
-        )
+        answer = account_answer(place, delta=share, epsilon=loss, gap=number(gap, "--gap"), group=units)
         if profile is not None:
             from dpaccount.accounting.accountant import Accountant
             from dpaccount.accounting.profile import write_profile
             from dpaccount.plan.plan_file import read_plan
 
-            write_profile(Accountant(read_plan(place), whole(group, "--group") or 1), profile)
+            write_profile(Accountant(read_plan(place), units or 1), profile)
+    if certificate is not None:
+        from audits.api.account_certificate import written_certificate
+
+        tight = answer["epsilon" if loss is None else "delta"]
+        answer["confirmed"] = written_certificate(certificate, place.value, tight, delta=share, epsilon=loss)
     show(answer, json_, lines)
     return 0
 
 
-def calibrate(
+def calibrate(  # noqa: PLR0913 - options
     event: Annotated[str, Parameter(allow_leading_hyphen=True)],
     *,
     epsilon: Number,
@@ -73,6 +80,7 @@ def calibrate(
     sensitivity: Number = None,
     count: Whole = None,
     rounds: Whole = None,
+    certificate: File | None = None,
     work: Number = None,
     json_: Json = False,
 ) -> int:
@@ -97,31 +105,36 @@ def calibrate(
         How many releases share the budget (default 1).
     rounds
         For tree and matrix_factorisation: the rounds of the stream.
+    certificate
+        Also write a document by which `dpaccount check` infers an upper end of the cost again.
     work
         Do at most this many times the usual work before a simpler bound is given (default 1).
     """
     from dpaccount.accounting.answers import calibrate_answer, calibrate_plan_answer
-    from dpaccount.accounting.calibrate import PARAMETERS
+    from dpaccount.accounting.calibrate import PARAMETERS, plan_of
+    from dpaccount.accounting.calibrate_plan import unknown_in
 
+    target, share = required(epsilon, "--epsilon"), required(delta, "--delta")
     if event == "-" or event.endswith(".json") or (event not in PARAMETERS and Path(event).is_file()):
         if (sensitivity, count, rounds) != (None, None, None):
             raise InputError("--sensitivity, --count and --rounds are said in the file", "leave them out")
-        target, share = required(epsilon, "--epsilon"), required(delta, "--delta")
         place = parse_json(source(event), event)
         with _work(work):
             answer = calibrate_plan_answer(place, epsilon=target, delta=share)
-        show(answer, json_, lines)
-        return 0
-    moved = number(sensitivity, "--sensitivity")
-    with _work(work):
-        answer = calibrate_answer(
-            event,
-            epsilon=required(epsilon, "--epsilon"),
-            delta=required(delta, "--delta"),
-            sensitivity=Fraction(1) if moved is None else moved,
-            count=whole(count, "--count") or 1,
-            rounds=whole(rounds, "--rounds"),
-        )
+        make = unknown_in(place).make
+    else:
+        given, times = number(sensitivity, "--sensitivity"), whole(count, "--count") or 1
+        moved, stream = Fraction(1) if given is None else given, whole(rounds, "--rounds")
+        with _work(work):
+            answer = calibrate_answer(
+                event, epsilon=target, delta=share, sensitivity=moved, count=times, rounds=stream
+            )
+        make = plan_of(event, sensitivity=moved, count=times, rounds=stream)
+    if certificate is not None:
+        from audits.api.account_certificate import written_certificate
+
+        plan, tight = make(Fraction(answer["value"])).as_json(), answer["proved"]["epsilon"]
+        answer["confirmed"] = written_certificate(certificate, plan, tight, delta=share)
     show(answer, json_, lines)
     return 0
 

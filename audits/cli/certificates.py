@@ -249,7 +249,8 @@ def check(
 ) -> int:
     """Re-verify a certificate with the independent checker: every step, digest and the verdict.
 
-    Exit code: 0 valid and CERTIFIED, 1 not valid or REFUTED, 3 UNPROVEN, 2 no certificate at all.
+    Exit code: 0 valid and CERTIFIED, 1 not valid or REFUTED, 3 UNPROVEN, 2 no certificate at all. Of what
+    `account --certificate` wrote: 0 where it confirms the upper end, else 1.
 
     Example: `dpaccount check certificate.json --rules`
 
@@ -279,7 +280,7 @@ def check(
     derivation = derivation or (verified and is_derivation(raw))
     signature = None if derivation else "not looked at"
     try:
-        verdict, said = checker.judged(raw, today, derivation=derivation)
+        verdict, said = checker.examined(raw, today, derivation=derivation)
     except checker.Unreadable as why:
         raise InputError(f"{checker.plain(str(certificate))}: {why}", "give a certificate") from None
     except checker.Rejected as why:
@@ -295,6 +296,8 @@ def check(
         "signature": signature,
         **(checker.to_read(raw) if rules and verdict is not None else {}),
     }
+    if verified and verdict == "CONFIRMED":
+        raise InputError("the verified checker follows no certificates of accounts", "leave --verified out")
     if verified:
         third = followed(raw if verdict is not None else None)
         answer |= asdict(third)
@@ -328,7 +331,7 @@ def _signature(raw: bytes, key: Path | None) -> tuple[str | None, str]:
         return None, checker.signature_of(raw)
     from audits.certificate.sign import problem
 
-    document = json.loads(raw)
+    document = {"signature": None, **json.loads(raw)}
     wrong = problem(document, key)
     if wrong is not None:
         return wrong, "not valid"

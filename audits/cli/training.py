@@ -158,6 +158,7 @@ def sgd(
     options: Annotated[TrainingOptions, Parameter(name="*")] = NOTHING_SAID,
     curve: File | None = None,
     events: File | None = None,
+    certificate: File | None = None,
     json_: Json = False,
 ) -> int:
     """Say what DP-SGD costs, or the least noise for a target epsilon.
@@ -172,6 +173,8 @@ def sgd(
         Also write epsilon over steps to this .csv or .svg file.
     events
         Also write the run as a file of events, for `account` and `ledger charge`.
+    certificate
+        Also write a document by which `dpaccount check` infers an upper end of epsilon again.
     """
     from dpaccount.accounting.training import Training
 
@@ -197,6 +200,11 @@ def sgd(
         _draw(run, share, curve)
     if events is not None:
         _write("--events", events, run.plan().to_json() + "\n")
+    if certificate is not None:
+        from audits.api.account_certificate import written_certificate
+
+        plan = run.plan().as_json()
+        answer["confirmed"] = written_certificate(certificate, plan, answer["epsilon"], delta=share)
     show(answer, json_, lines)
     return 0
 

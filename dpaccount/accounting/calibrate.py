@@ -22,6 +22,8 @@ from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.cover_partition import classes
 from dpaccount.plan.event_base import Event
+from dpaccount.plan.events import Plan
+from dpaccount.relation import Relation
 
 DIGITS = 13  #: significant digits of the value
 FINE = Fraction(1, 10**9)  #: width of enclosures that the search asks for
@@ -157,6 +159,14 @@ def _builder(
     elif rounds is not None:
         raise InputError(f"{name} has no rounds", "leave --rounds out")
     return lambda value: kind(**{parameter: value, **fixed})  # type: ignore[arg-type]
+
+
+def plan_of(
+    name: str, *, sensitivity: Fraction, count: int, rounds: int | None
+) -> Callable[[Fraction], Plan]:
+    """Return value ↦ the plan of what `calibrate` calibrates, its parameter set to it."""
+    build = _builder(name, PARAMETERS[name][0], sensitivity, count, rounds)
+    return lambda value: Plan(Relation.REPLACE_ONE, build(value))
 
 
 def _in_range(name: str, value: int) -> None:

@@ -9,11 +9,12 @@ What a valid certificate says: IF the code behaves as the listed hypotheses say,
 holds.  The evidence for the hypotheses is recorded in the certificate, and can be run again.
 """
 
-from .certificate import EXIT as EXIT
+from .accounting.examine import EXIT as EXIT
+from .accounting.examine import examined as examined
+from .accounting.examine import to_read as to_read
 from .certificate import check as check
 from .certificate import judged as judged
 from .certificate import signature_of as signature_of
-from .certificate import to_read as to_read
 from .certificate.evidence import promised as promised
 from .certificate.hazards import hazards_of as hazards_of
 from .derivation import check_derivation as check_derivation

@@ -20,7 +20,8 @@ if not __package__:  # run as a folder or zip file: a package of its own, off th
 import io
 from datetime import date
 
-from .certificate import EXIT, judged, signature_of, to_read
+from .accounting.examine import EXIT, examined, to_read
+from .certificate import signature_of
 from .derivation import in_words
 from .documents import MAX_BYTES, Rejected, Unreadable, plain
 
@@ -57,7 +58,7 @@ def show(name: str, at: date | None, options: set[str]) -> int:
     with open(name, "rb") as file:  # noqa: PTH123
         raw = file.read(MAX_BYTES + 1)
     bare = "--derivation" in options
-    verdict, confirmed = judged(raw, at, derivation=bare)
+    verdict, confirmed = examined(raw, at, derivation=bare)
     sys.stdout.write(f"valid: {confirmed}" + ("\n" if bare else f", {signature_of(raw)}\n"))
     if "--rules" in options:
         sys.stdout.write(in_words(to_read(raw)))

@@ -38,7 +38,7 @@ def inferred(steps: object) -> "Inference":
     """Return what is known of every step, or reject naming the first that fails."""
     if not isinstance(steps, list) or not 0 < len(steps) <= MAX_STEPS:
         raise Rejected(f"the derivation should be a list of 1 to {MAX_STEPS} steps")
-    Work.spent = 0
+    Work.begin()
     done = Inference(steps)
     for index, step in enumerate(steps):
         name = step.get("rule") if isinstance(step, dict) else None
@@ -182,12 +182,19 @@ def reachable(steps: list[Step]) -> Iterator[Step]:
 def reading_list(steps: list[Step], *start: str) -> dict[str, list[dict[str, Any]]]:
     """Return the rules that the last step rests on, each with its file and line, and the files of the core.
 
-    Files are named from the checker's folder, in the order of their imports.  The core is this module,
-    that on relations, the modules `start`, and all that these import from; what a rule calls stands beside
-    it or in the core.
+    The core is this module, that on relations, the modules `start`, and all that these import from; what a
+    rule calls stands beside it or in the core.
     """
     sources = {name: RULES[name].source for name in sorted({s["rule"] for s in reachable(steps)})}
-    wanted, waiting = set[str](), {__name__, relation.__name__, *start}
+    return listed(sources, __name__, relation.__name__, *start)
+
+
+def listed(sources: dict[str, Any], *start: str) -> dict[str, list[dict[str, Any]]]:
+    """Return rules with their files and lines, and the modules `start` with all that these import from.
+
+    Files are named from the checker's folder, in the order of their imports.
+    """
+    wanted, waiting = set[str](), {*start}
     while waiting:
         wanted |= waiting
         held = [value for name in waiting for value in vars(sys.modules[name]).values()]

@@ -1,15 +1,14 @@
 """Laws of chance, enclosed: normal and binomial tails, and sums of discrete Gaussians exactly."""
 
 import math
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
 from .documents import ensure, spend
-from .intervals import MAX_DIGITS, Interval, Pair
+from .intervals import MAX_DIGITS, Interval, Pair, digits_of, multiply, power
 
 MAX_CELLS = 120_000  # lattice cells before a sum is out of reach
-MAX_PRODUCT = 20_000_000  # digits of one product of laws
 Law = tuple[list[int], int, int, int]
 
 
@@ -58,19 +57,22 @@ def tail_series(i: Interval, x: Decimal, terms: int) -> Pair:
 
     What is left is at most last·r/(1−r), r = x²/(2n+3) bounding every later ratio.
     """
-    square = i.mul((x, x), (x, x))
-    total = term = (x, x)
-    n = 0
+    up, down, n = i.up, i.down, 0
+    square = down.multiply(x, x), up.multiply(x, x)
+    least = most = low = high = x  # of the term, and of the sum
     while n < terms:
         n += 1
-        term = i.div(i.mul(term, square), i.of(2 * n + 1))
-        total = i.add(total, term)
-        if n > 16 and term[1] < total[1].scaleb(-i.digits - 5, i.up):
+        spend(i.price)
+        odd = Decimal(2 * n + 1)
+        least = down.divide(down.multiply(least, square[0]), odd)
+        most = up.divide(up.multiply(most, square[1]), odd)
+        low, high = down.add(low, least), up.add(high, most)
+        if n > 16 and most < high.scaleb(-i.digits - 5, up):
             break
     ratio = i.div(square, i.of(2 * n + 3))
     ensure(ratio[1] < 1, "too few terms of the series")
-    rest = i.div(i.mul(term, ratio), i.sub(i.of(1), ratio))
-    return total[0], i.add(total, rest)[1]
+    rest = i.div(i.mul((least, most), ratio), i.sub(i.of(1), ratio))
+    return low, i.add((low, high), rest)[1]
 
 
 def tail_fraction(i: Interval, x: Decimal, steps: int) -> Pair:
@@ -78,11 +80,12 @@ def tail_fraction(i: Interval, x: Decimal, steps: int) -> Pair:
 
     Every t_m is at least x, hence t_n lies in [x, x + (n+1)/x].
     """
-    point = (x, x)
-    value = (x, i.add(point, i.div(i.of(steps + 1), point))[1])
-    for m in range(steps, 0, -1):
-        value = i.add(point, i.div(i.of(m), value))
-    return value
+    up, down = i.up, i.down
+    spend(i.price * steps)
+    low, high = x, up.add(x, up.divide(Decimal(steps + 1), x))
+    for m in map(Decimal, range(steps, 0, -1)):
+        low, high = down.add(x, down.divide(m, high)), up.add(x, up.divide(m, low))
+    return low, high
 
 
 # ------------------------------------------------------------------ discrete Gaussians
@@ -100,7 +103,7 @@ def lattice_at_most(
         return True
     half = Fraction(count * sum(v * v for v in steps), 2)
     below, above = math.ceil(half - variance * epsilon), math.floor(half + variance * epsilon)
-    digits = 24 + 2 * _size(1 / delta) if delta else 0
+    digits = 24 + 2 * digits_of(1 / delta) if delta else 0
     ensure(0 < digits <= MAX_DIGITS, "a lattice of noise at this δ is beyond this checker")
     cells, reach, least, excess = lattice_law(variance, steps, count, digits)
     spend(len(cells) * (1 + digits // 40) // 4)
@@ -149,51 +152,6 @@ def weights(variance: Fraction, radius: int, digits: int) -> tuple[list[int], in
     rest = i.div(i.mul(i.of(2), first), i.sub(i.of(1), ratio))
     one = half[:0:-1] + half
     return one, len(one) + int(i.up.multiply(rest[1], scale)) + 1
-
-
-def power(base: list[int], exponent: int) -> list[int]:
-    """Return the `exponent`-th power of a polynomial with coefficients ≥ 0."""
-    result = [1]
-    while exponent:
-        if exponent & 1:
-            result = multiply(result, base)
-        exponent >>= 1
-        if exponent:
-            base = multiply(base, base)
-    return result
-
-
-def multiply(a: list[int], b: list[int]) -> list[int]:
-    """Return the exact product of two polynomials with coefficients ≥ 0, by one product of long decimals.
-
-    Coefficients are set side by side in blocks wide enough that no sum runs over; `decimal` then
-    multiplies exactly (its transform is integer), and an inexact result would raise.
-    """
-    ensure(min(*a, *b, 0) >= 0, "negative mass")
-    width = _size(max(a)) + _size(max(b)) + _size(min(len(a), len(b))) + 1
-    ensure(width * (len(a) + len(b)) <= MAX_PRODUCT, "this lattice is too large for this checker")
-    spend(width * (len(a) + len(b)) // 6)
-    # exact, or an exception: the precision covers every digit
-    exact = Context(
-        prec=width * (len(a) + len(b)) + 9, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact, InvalidOperation]
-    )
-    left, right = (exact.create_decimal("".join(_text(v).rjust(width, "0") for v in c)) for c in (a, b))
-    size = len(a) + len(b) - 1
-    digits = format(exact.multiply(left, right), "f").rjust(width * size, "0")
-    return [_whole(digits[k : k + width]) for k in range(0, width * size, width)]
-
-
-def _size(value: int | Fraction) -> int:
-    # decimal digits, at least as many as the value has
-    return int(int(value) + 1).bit_length() * 30103 // 100000 + 1
-
-
-def _text(value: int) -> str:
-    return format(Decimal(value), "f")  # str() refuses integers above 4300 digits
-
-
-def _whole(text: str) -> int:
-    return int(Decimal(text))
 
 
 # ------------------------------------------------------------------ binomial laws

@@ -55,12 +55,18 @@ class Work:
     """How much arithmetic the document at hand has asked for; a unit is a third of a microsecond or so."""
 
     spent = 0
+    limit = MAX_WORK
+
+    @classmethod
+    def begin(cls, limit: int = MAX_WORK) -> None:
+        """Begin to count for another document."""
+        cls.spent, cls.limit = 0, limit
 
 
 def spend(units: int) -> None:
     """Count work, and reject a document that asks for too much of it."""
     Work.spent += units
-    ensure(Work.spent <= MAX_WORK, "the document asks for more arithmetic than this checker does")
+    ensure(Work.spent <= Work.limit, "the document asks for more arithmetic than this checker does")
 
 
 def ensure(holds: bool, why: str) -> None:  # noqa: FBT001

@@ -1,4 +1,4 @@
-"""Exact numbers read, and real numbers enclosed in intervals of decimals rounded outward."""
+"""Exact numbers, real numbers enclosed in intervals of decimals rounded outward, and exact products."""
 
 import math
 import re
@@ -11,6 +11,7 @@ from decimal import (
     Context,
     Decimal,
     DivisionByZero,
+    Inexact,
     InvalidOperation,
     Overflow,
 )
@@ -21,6 +22,7 @@ from .documents import ensure, spend
 MAX_DIGITS = 480  # working digits before a comparison is given up
 MAX_TEXT = 1000  # characters of one exact number
 MAX_SUM = 40_000  # bits of a sum of exact numbers
+MAX_PRODUCT = 20_000_000  # digits of one product of polynomials
 
 
 # ------------------------------------------------------------------ exact numbers
@@ -130,6 +132,12 @@ class Interval:
         return a[1].copy_negate(), a[0].copy_negate()
 
 
+def exact(value: Decimal) -> Fraction:
+    """Return a decimal as a fraction; one with a huge exponent, as next to 0 there are, is refused."""
+    ensure(value == 0 or abs(value.adjusted()) < MAX_SUM, "a number of too large an exponent")
+    return Fraction(value)
+
+
 Pair = tuple[Decimal, Decimal]
 ZERO: Pair = (Decimal(0), Decimal(0))
 
@@ -178,3 +186,58 @@ def outer_supremum(b: Fraction) -> Fraction:
         low, high = (middle, high) if p(middle) >= 0 else (low, middle)
     top = (1 + b * b) ** 2 + (1 + low**2) ** 2 - 2 * (b * low - 1) ** 2
     return max(8 * b * b, top + 4 * p(low) * (high - low))
+
+
+# ------------------------------------------------------------------ polynomials
+
+
+def power(base: list[int], exponent: int) -> list[int]:
+    """Return the `exponent`-th power of a polynomial with coefficients ≥ 0."""
+    result = [1]
+    while exponent:
+        if exponent & 1:
+            result = multiply(result, base)
+        exponent >>= 1
+        if exponent:
+            base = multiply(base, base)
+    return result
+
+
+def multiply(a: list[int], b: list[int], drop: int = 0) -> list[int]:
+    """Return the product of two polynomials with coefficients ≥ 0, by one product of long decimals.
+
+    Coefficients are set side by side in blocks wide enough that no sum runs over; `decimal` then
+    multiplies exactly (its transform is integer), and an inexact result would raise.  The last `drop`
+    digits of each coefficient are left out, rounding up.
+    """
+    ensure(min(*a, *b, 0) >= 0, "negative mass")
+    width = max(digits_of(max(a)) + digits_of(max(b)) + digits_of(min(len(a), len(b))), drop) + 1
+    ensure(width * (len(a) + len(b)) <= MAX_PRODUCT, "this lattice is too large for this checker")
+    spend(width * (len(a) + len(b)) // 6)
+    # exact, or an exception: the precision covers every digit
+    exact = Context(
+        prec=width * (len(a) + len(b)) + 9, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact, InvalidOperation]
+    )
+    left = exact.create_decimal("".join([_text(v).rjust(width, "0") for v in a]))
+    right = left if a is b else exact.create_decimal("".join([_text(v).rjust(width, "0") for v in b]))
+    size = len(a) + len(b) - 1
+    digits = format(exact.multiply(left, right), "f").rjust(width * size, "0")
+    blocks = [digits[k : k + width] for k in range(0, width * size, width)]
+    if not drop:
+        return [_whole(block) for block in blocks]
+    empty = "0" * drop
+    return [_whole(block[:-drop]) + (block[-drop:] != empty) for block in blocks]
+
+
+def digits_of(value: int | Fraction) -> int:
+    """Return how many decimal digits a number has, or one more."""
+    return int(int(value) + 1).bit_length() * 30103 // 100000 + 1
+
+
+def _text(value: int) -> str:
+    # str() refuses integers above 4300 digits
+    return str(value) if value.bit_length() < 10_000 else format(Decimal(value), "f")
+
+
+def _whole(text: str) -> int:
+    return int(text) if len(text) < 4000 else int(Decimal(text))

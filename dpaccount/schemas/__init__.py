@@ -12,7 +12,8 @@ from dpaccount.schemas.study import StudyFile, StudyPlan, StudyRelease
 
 Schema = dict[str, Any]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
-PARTS = ("exact", "bound", "enclosure", "digest", "step", "amounts", "subject")  #: none a document
+#: none a document
+PARTS = ("exact", "bound", "enclosure", "digest", "step", "amounts", "subject", "confirmed")
 STRUCTURES = {
     "certificate": Certificate,
     "claim": ClaimFile,

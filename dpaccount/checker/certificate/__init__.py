@@ -125,7 +125,7 @@ def judged(raw: bytes, at: date | None = None, *, derivation: bool = False) -> t
 
 def opened(raw: bytes, *, derivation: bool) -> dict[str, Any]:
     """Return a document of the schema that is asked for; its work begins to count."""
-    Work.spent = 0
+    Work.begin()
     document = parse(raw)
     schema = document.get("schema") if isinstance(document, dict) else None
     if derivation:

@@ -1,0 +1,317 @@
+"""Certificates of what a plan costs: the witnesses by which the independent checker confirms an upper end.
+
+What is chosen here, in floats, is a method and how fine lattices are: a bad choice confirms a larger number
+and never a wrong one.  The checker is asked about every document before it is given away.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from audits.api.lattice_witness import Fineness, Witnessed, witnessed
+from dpaccount.checker import Rejected, Unreadable, digest, examined
+from dpaccount.checker.accounting import LAST, MAX_WORK, SCHEMA, bounds, methods
+from dpaccount.checker.accounting.lattice import delta as lattice_delta
+from dpaccount.checker.accounting.plan import classes
+from dpaccount.checker.accounting.releases import Releases
+from dpaccount.checker.documents import BROKEN, Work
+from dpaccount.checker.intervals import Interval
+from dpaccount.documents import atomically
+from dpaccount.errors import InputError
+from dpaccount.exact import Enclosure, Number, to_digits
+from dpaccount.exact import shown as spelled
+
+SIGNIFICANT = 10  #: digits of what is confirmed
+FINENESS = [Fineness(Fraction(4) / 2**k) for k in range(6)]  #: of lattices, tried in this order
+NEAR = Fraction(4, 10**5)  #: to the accountant's answer, relatively, beyond which lattices grow finer
+AFFORDED = Fraction(9, 10)  #: of the checker's work
+MANY = 8  #: classes of units and directions, of which most are settled without a lattice
+CLOSE = Fraction(1, 10**6)  #: relative above 1
+CLOSED = ("gaussian-curve", "largest-losses", "renyi-bound")
+FREE = 10**9  #: work that the search may do: the checker's limit is for what it leads to
+ORDERS = [1 + Fraction(round(1000 * math.exp(x / 8)), 1000) for x in range(-40, 80)]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question: ε at `delta`, or δ at `epsilon`; and the accountant's answer, where it is finite."""
+
+    delta: Fraction | None
+    epsilon: Fraction | None
+    tight: Enclosure
+
+    def point(self, answer: Fraction) -> tuple[Fraction, Fraction]:
+        """Return (ε, δ) of an answer."""
+        if self.delta is not None:
+            return answer, self.delta
+        return self.epsilon or Fraction(0), answer
+
+    @property
+    def guess(self) -> Fraction | None:
+        """Return the accountant's upper end, rounded up; None where it is infinite."""
+        upper = self.tight.upper
+        return None if upper == math.inf else rounded_up(Fraction(upper))
+
+    @property
+    def close(self) -> bool:
+        """Say whether the accountant's answer is known closely: then no lattice can show much less."""
+        lower, upper = self.tight.lower, self.tight.upper
+        return lower is not None and upper != math.inf and upper - lower <= CLOSE * max(1, upper)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """By which rule and witness a class of units costs at most `answer` in one direction."""
+
+    rule: str
+    witness: dict[str, Any]
+    answer: Fraction
+    work: int = 0  #: of the checker, about
+
+
+def certificate(
+    plan: Any, tight: Mapping[str, Any], *, delta: Fraction | None = None, epsilon: Fraction | None = None
+) -> dict[str, Any]:
+    """Return the certificate of a plan's answer, a document of schema ``dpaccount/account-certificate/1``.
+
+    `plan` is the document of events, its numbers exact or as JSON; `tight` the accountant's answer to ε at
+    `delta` or δ at `epsilon`, as it is printed.  Where the checker confirms nothing, `confirmed` says why.
+    """
+    written = as_json(plan)
+    ends = (None if tight["lower"] is None else _number(tight["lower"]), _number(tight["upper"]))
+    asked = Asked(delta, epsilon, Enclosure(*ends))
+    name, value = ("delta", delta) if delta is not None else ("epsilon", epsilon)
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
+        "plan": written,
+        "question": {name: spelled(value or Fraction(0))},
+        "tight": dict(tight),
+    }
+    try:
+        relation, units = classes(written)
+        steps, answer = derived(asked, relation, units, written)
+        whole = seal({**document, "confirmed": {"upper": spelled(answer)}, "derivation": steps})
+        examined(json.dumps(whole).encode())
+    except (Rejected, Unreadable, *BROKEN) as why:
+        said = str(why) or type(why).__name__
+        return seal({**document, "confirmed": {"upper": None, "why": said}, "derivation": []})
+    return whole
+
+
+def written_certificate(
+    path: Path,
+    plan: Any,
+    tight: Mapping[str, Any],
+    *,
+    delta: Fraction | None = None,
+    epsilon: Fraction | None = None,
+) -> dict[str, Any]:
+    """Write a certificate to a file; return what it confirms.  Raises `InputError` where it cannot."""
+    document = certificate(plan, tight, delta=delta, epsilon=epsilon)
+    try:
+        atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise InputError(str(error.strerror), "give a path in a writable folder", path) from None
+    confirmed: dict[str, Any] = document["confirmed"]
+    return confirmed
+
+
+def as_json(value: Any) -> Any:
+    """Return a document with exact numbers as JSON: a double where it prints as the number, else text."""
+    if isinstance(value, dict):
+        return {key: as_json(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [as_json(member) for member in value]
+    if not isinstance(value, Fraction):
+        return value
+    if value.denominator == 1:
+        return int(value)
+    near = float(value)
+    return near if math.isfinite(near) and Fraction(repr(near)) == value else spelled(value)
+
+
+def _number(bound: Any) -> Number:
+    return math.inf if bound == "inf" else Fraction(str(bound))
+
+
+def seal(body: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with its digest."""
+    return {**body, "digest": digest(body)}
+
+
+def derived(
+    asked: Asked, relation: str, units: list[tuple[int | None, Releases]], plan: Any
+) -> tuple[list[dict[str, Any]], Fraction]:
+    """Return the steps for each class of units and direction, and the answer that they confirm."""
+    wanted = [
+        (unit, way, on)
+        for unit, on in units
+        for way in (("both",) if methods.symmetric(on) else ("there", "back"))
+    ]
+    close = asked.close or len(wanted) > MANY
+    quick = [at_a_glance(asked, on, back=way == "back") if close else None for _, way, on in wanted]
+    left = [item for item, shown in zip(wanted, quick, strict=True) if shown is None]
+    lattices = by_lattices(asked, [(on, way == "back") for _, way, on in left])
+    rest = iter(lattices)
+    shown = [one or next(rest) for one in quick]
+    answer = max(one.answer for one in shown)
+    epsilon, delta = asked.point(answer)
+    gives = {"epsilon": str(epsilon), "delta": str(delta)}
+    steps = [
+        {
+            "rule": one.rule,
+            "of": {"unit": unit, "direction": way, "releases": on.written()},
+            "with": one.witness,
+            "gives": gives,
+        }
+        for (unit, way, on), one in zip(wanted, shown, strict=True)
+    ]
+    last = {"relation": relation, "classes": len(units), "plan": digest(plan)}
+    return [*steps, {"rule": LAST, "of": last, "with": {}, "gives": gives}], answer
+
+
+# ------------------------------------------------------------------ without a lattice
+
+
+def at_a_glance(asked: Asked, on: Releases, *, back: bool) -> Shown | None:
+    """Return what a closed form shows at the accountant's own answer; None where it takes a lattice."""
+    Work.begin(FREE)
+    guess = asked.guess
+    return (
+        None
+        if guess is None
+        else least([in_closed_form(asked, on, rule, guess, back=back) for rule in CLOSED])
+    )
+
+
+def in_closed_form(asked: Asked, on: Releases, rule: str, answer: Fraction, *, back: bool) -> Shown | None:
+    """Return that a rule without a lattice shows an answer; None where it does not."""
+    epsilon, delta = asked.point(answer)
+    best = renyi(on, epsilon, delta) if rule == "renyi-bound" else None
+    witness = {} if best is None else {"order": str(best[0])}
+    return Shown(rule, witness, answer) if shows(rule, on, epsilon, delta, witness, back=back) else None
+
+
+def least(found: list[Shown | None]) -> Shown | None:
+    """Return what shows the least answer, of equal ones the first; None where nothing does."""
+    known = [one for one in found if one is not None]
+    return min(known, key=lambda one: one.answer, default=None)
+
+
+def shows(
+    rule: str, on: Releases, epsilon: Fraction, delta: Fraction, witness: dict[str, Any], *, back: bool
+) -> bool:
+    """Say whether a rule shows (ε, δ)."""
+    try:
+        return methods.holds(rule, on, epsilon, delta, witness, back=back)
+    except (Rejected, *BROKEN):
+        return False
+
+
+def renyi(on: Releases, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, float, float] | None:
+    """Return the best order with its ε at `delta` and its ln δ at `epsilon`; None where there is none."""
+    found = []
+    i = Interval(20)
+    share = math.log(delta) if delta else -math.inf
+    for order in [*ORDERS, *{a for each, _ in on.others if each.kind == "rdp" for a, _ in each.numbers[0]}]:
+        try:
+            bound = float(bounds.renyi(i, on, order)[1])
+        except (Rejected, *BROKEN):
+            continue
+        less = float(order - 1)
+        rest = less * math.log1p(-1 / float(order)) - math.log(float(order))
+        found.append((order, bound + (rest - share) / less, less * (bound - float(epsilon)) + rest))
+    return min(found, key=lambda one: one[2], default=None)
+
+
+# ------------------------------------------------------------------ with lattices
+
+
+def by_lattices(asked: Asked, left: list[tuple[Releases, bool]]) -> list[Shown]:
+    """Return what lattices show: all of them coarse, and those of the largest answers ever finer.
+
+    Until that answer is close to the accountant's, or the checker's work would not do.
+    """
+    found = [by_lattice(asked, on, FINENESS[0], back=back) for on, back in left]
+    level = [0] * len(left)
+    while found:
+        worst = max(range(len(found)), key=lambda index: found[index].answer)
+        level[worst] += 1
+        near = asked.close and found[worst].answer <= (asked.guess or 0) * (1 + NEAR)
+        spent = sum(one.work for one in found) - found[worst].work
+        if near or level[worst] == len(FINENESS) or spent + 2 * found[worst].work > AFFORDED * MAX_WORK:
+            break
+        on, back = left[worst]
+        finer = by_lattice(asked, on, FINENESS[level[worst]], back=back)
+        if spent + finer.work > AFFORDED * MAX_WORK:
+            break
+        found[worst] = min(finer, found[worst], key=lambda one: one.answer)
+    return found
+
+
+def by_lattice(asked: Asked, on: Releases, fineness: Fineness, *, back: bool) -> Shown:
+    """Return the least answer that a lattice shows, or a rule without one."""
+    Work.begin(FREE)
+    _, delta = asked.point(asked.guess or Fraction(1))
+    guesses = [(rule, answer) for rule, answer in candidates(asked, on, back=back) if answer is not None]
+    other = least([in_closed_form(asked, on, rule, rounded_up(at), back=back) for rule, at in guesses])
+    try:
+        found = witnessed(on, delta, fineness, back=back)
+        answer = crossing(asked, found)
+    except (Rejected, *BROKEN):
+        if other is None:
+            raise
+        return other
+    own = None if answer is None else Shown("lattice", found.witness, answer, found.work)
+    shown = least([other, own])
+    if shown is None:
+        raise Rejected("more may be lost than delta allows: this checker confirms no epsilon")
+    return shown
+
+
+def candidates(asked: Asked, on: Releases, *, back: bool) -> Iterator[tuple[str, Fraction | None]]:
+    """Yield about what the rules without a lattice show."""
+    epsilon, delta = asked.point(asked.guess or Fraction(1))
+    best = renyi(on, epsilon, delta)
+    value = None if best is None else best[1] if asked.delta is not None else math.exp(min(best[2], 0.0))
+    if value is not None and math.isfinite(value):
+        yield "renyi-bound", Fraction(max(value, 0.0)) * (1 + Fraction(1, 10**11))
+    try:
+        most, lost = bounds.largest(Interval(30), on, back=back)
+    except (Rejected, *BROKEN):
+        return
+    if asked.delta is not None:
+        yield "largest-losses", Fraction(most[1])
+    elif Fraction(most[1]) <= epsilon:
+        yield "largest-losses", Fraction(lost[1])
+
+
+def crossing(asked: Asked, found: Witnessed) -> Fraction | None:
+    """Return the least ε that the lattice shows at δ, rounded up, or its δ at ε; None where there is none."""
+    i, whole, digits = found.interval, found.whole, found.digits
+    if asked.delta is None:
+        value = Fraction(lattice_delta(i, whole, asked.epsilon or Fraction(0), digits))
+        return None if value > 1 else rounded_up(value)
+    limit = i.of(asked.delta)[0]
+
+    def enough(epsilon: Fraction) -> bool:
+        return lattice_delta(i, whole, epsilon, digits) <= limit
+
+    low, high = Fraction(0), max(Fraction(0), whole.step * (whole.low + len(whole.masses)))
+    if enough(low):
+        return low
+    if not enough(high):
+        return None
+    while high - low > high / 10**12:
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return rounded_up(high)
+
+
+def rounded_up(value: Fraction) -> Fraction:
+    """Return a decimal of so many significant digits, at least as large."""
+    return Fraction(to_digits(value, up=True, digits=SIGNIFICANT))

@@ -1,0 +1,119 @@
+"""A certificate of what a plan costs: every class of units, in both directions, inferred again.
+
+The confirmed end is the one that is proved here; the tight enclosure beside it is what the accountant says.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+from ..documents import (
+    BROKEN,
+    Rejected,
+    Work,
+    brief,
+    canonical,
+    check_members,
+    digest,
+    ensure,
+    items,
+    text,
+)
+from .methods import METHODS as METHODS
+from .methods import holds, symmetric
+from .plan import classes
+from .releases import real
+
+SCHEMA = "dpaccount/account-certificate/1"
+MEMBERS = ("schema", "plan", "question", "tight", "confirmed", "derivation", "digest")
+MAX_WORK = 45_000_000  # about eight seconds
+LAST = "worst-unit"
+
+
+def judged(document: dict[str, Any]) -> tuple[str, str]:
+    """Return CONFIRMED, and what is; raise `Rejected` naming what does not follow, or why nothing is."""
+    Work.begin(MAX_WORK)
+    try:
+        return _judged(document)
+    except BROKEN as why:
+        raise Rejected(f"a field has the wrong shape ({type(why).__name__}: {str(why)[:80]})") from None
+
+
+def _judged(document: dict[str, Any]) -> tuple[str, str]:
+    check_members(document, MEMBERS)
+    body = {name: value for name, value in document.items() if name != "digest"}
+    ensure(document["digest"] == digest(body), "the document's digest does not match its content")
+    asked, value = question(document["question"])
+    confirmed, steps = document["confirmed"], items(document["derivation"])
+    lower = tight(document["tight"])
+    if confirmed.get("upper") is None:
+        check_members(confirmed, ("upper", "why"))
+        raise Rejected(f"nothing is confirmed: {brief(text(confirmed['why']))}")
+    check_members(confirmed, ("upper",))
+    found = real(text(confirmed["upper"]), "confirmed.upper")
+    ensure(lower is None or lower <= found, "the tight lower end is above what is confirmed")
+    epsilon, delta = (found, value) if asked == "delta" else (value, found)
+    ensure(delta <= 1, "delta is above 1")
+    count = infer(document["plan"], steps, epsilon, delta)
+    at = document["question"][asked]
+    answer = "delta" if asked == "epsilon" else "epsilon"
+    return "CONFIRMED", f"{answer} at most {confirmed['upper']} at {asked} {at}: {count} steps follow"
+
+
+def question(given: Any) -> tuple[str, Fraction]:
+    """Return what is asked: at which δ, or at which ε."""
+    name = "epsilon" if isinstance(given, dict) and "epsilon" in given else "delta"
+    check_members(given, (name,))
+    return name, real(text(given[name]), f"question.{name}", 0, 1 if name == "delta" else None)
+
+
+def tight(given: Any) -> Fraction | None:
+    """Read the accountant's enclosure, and return its lower end where there is one; it is not confirmed."""
+    check_members(given, ("lower", "upper"))
+    lower, upper = (
+        None if v in (None, "inf") else real(v, "tight") for v in (given["lower"], given["upper"])
+    )
+    ensure(lower is None or upper is None or lower <= upper, "the tight ends are in the wrong order")
+    return lower
+
+
+def infer(plan: Any, steps: list[Any], epsilon: Fraction, delta: Fraction) -> int:
+    """Infer each step again: one for each class of units and direction, in their order, and the last."""
+    relation, units = classes(plan)
+    wanted = [
+        (unit, way, on) for unit, on in units for way in (("both",) if symmetric(on) else ("there", "back"))
+    ]
+    for index, step in enumerate(steps):
+        name = step.get("rule") if isinstance(step, dict) else None
+        try:
+            if index < len(wanted):
+                unit, way, on = wanted[index]
+                stated = {"unit": unit, "direction": way, "releases": on.written()}
+                given = follow(step, stated, epsilon, delta)
+                shown = holds(name, on, epsilon, delta, given, back=way == "back")
+                ensure(shown, f"(ε, δ) = ({plain(epsilon)}, {plain(delta)}) does not follow")
+            else:
+                stated = {"relation": relation, "classes": len(units), "plan": digest(plan)}
+                ensure(name == LAST and index == len(wanted), "no such step belongs here")
+                ensure(follow(step, stated, epsilon, delta) == {}, "the last step takes nothing")
+        except Rejected as why:
+            raise Rejected(f"step {index} ({brief(name)}): {why}") from None
+        except BROKEN as why:
+            raise Rejected(f"step {index} ({brief(name)}): {type(why).__name__} while inferring it") from None
+    ensure(len(steps) == len(wanted) + 1, f"needed {len(wanted) + 1} steps, found {len(steps)}")
+    return len(steps)
+
+
+def follow(step: Any, stated: dict[str, Any], epsilon: Fraction, delta: Fraction) -> dict[str, Any]:
+    """Verify what a step is about and gives; return its witness."""
+    check_members(step, ("rule", "of", "with", "gives"))
+    same = canonical(step["of"]) == canonical(stated)
+    ensure(same, f"it is of {brief(step['of'])}, but the plan says {brief(stated)}")
+    gives = {"epsilon": plain(epsilon), "delta": plain(delta)}
+    ensure(step["gives"] == gives, f"claims {brief(step['gives'])}, but the answer is {brief(gives)}")
+    ensure(isinstance(step["with"], dict), "a witness should be a table")
+    return dict(step["with"])
+
+
+def plain(value: Fraction) -> str:
+    """Write an exact number."""
+    return str(value)

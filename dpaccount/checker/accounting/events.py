@@ -1,0 +1,239 @@
+"""Events, read one by one: what each kind adds to what a unit meets."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from ..documents import brief, ensure, items, spend
+from ..relation import ADDED, REPLACED
+from .releases import Releases, Tally, real, whole
+from .streams import ftrl_square
+
+MAX_OUTCOMES = 4096  # of laws that are given outcome by outcome
+
+Event = dict[str, Any]
+Add = Callable[[Tally, Event, int], None]
+KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...], Add]] = {}
+
+
+def event(*required: str, optional: tuple[str, ...] = ()) -> Callable[[Add], Add]:
+    """Declare how an event is read: its members, and what it adds."""
+
+    def declare(add: Add) -> Add:
+        KINDS[add.__name__.strip("_")] = (required, optional, add)
+        return add
+
+    return declare
+
+
+#: The one relation under which an event has a meaning; the others have one under both.
+ONLY = {
+    "randomized_response": REPLACED,
+    "sampled_without_replacement": REPLACED,
+    "poisson_replaced": REPLACED,
+    "poisson_subsampled": ADDED,
+}
+STREAMS = ("tree", "matrix_factorisation")
+
+
+def add_event(tally: Tally, given: Any, relation: str, times: int, *, inside: bool) -> None:
+    """Add an event, as often as it is released, to a tally."""
+    ensure(isinstance(given, dict) and given.get("event") in KINDS, f"unknown event {brief(given)[:60]}")
+    name = given["event"]
+    ensure(ONLY.get(name, relation) == relation, f"{name} has no meaning under {relation}")
+    refused = inside and (name in STREAMS or name == "dominating_pair" or "cover" in given)
+    ensure(not refused, f"{name} does not belong inside another event")
+    required, optional, add = KINDS[name]
+    known = {"event", "count", *required, *optional} | ({"cover"} if name not in STREAMS else set())
+    missing = (set(given) - known) | ({*required} - set(given))
+    ensure(not missing, f"{name}: look at {', '.join(map(brief, sorted(missing)))}")
+    spend(100)
+    add(tally, {**given, "relation": relation}, times * whole(given.get("count", 1), "count"))
+
+
+def cover_of(value: object) -> tuple[int, int]:
+    """Read the first and the last unit that an event touches."""
+    ends = [whole(each, "the end of a cover") for each in items(value)]
+    ensure(len(ends) == 2 and ends[0] <= ends[1], "a cover is [first, last]")
+    return ends[0], ends[1]
+
+
+def _noise(given: Event, scale: str) -> tuple[Fraction, Fraction]:
+    """Read the scale of noise, and how far neighbours move the value."""
+    return real(given[scale], scale, None), real(given.get("sensitivity", 1), "sensitivity")
+
+
+@event("sigma", optional=("sensitivity",))
+def gaussian(tally: Tally, given: Event, times: int) -> None:
+    """μ = sensitivity/σ."""
+    sigma, moved = _noise(given, "sigma")
+    tally.gaussian(times * (moved / sigma) ** 2)
+
+
+@event("mu")
+def gdp(tally: Tally, given: Event, times: int) -> None:
+    """Whatever is μ-GDP."""
+    tally.gaussian(times * real(given["mu"], "mu") ** 2)
+
+
+@event(
+    *("rounds", "sigma", "participations", "separation"),
+    optional=("sensitivity", "mechanism", "bands", "coefficients"),
+)
+def dp_ftrl(tally: Tally, given: Event, times: int) -> None:
+    """Noisy prefix sums of which a unit enters several rounds: what they move together, over the noise."""
+    sigma, moved = _noise(given, "sigma")
+    tally.gaussian(times * ftrl_square(given) * (moved / sigma) ** 2)
+
+
+@event("scale", optional=("sensitivity",))
+def laplace(tally: Tally, given: Event, times: int) -> None:
+    """The Laplace pair of largest loss sensitivity/scale."""
+    scale, moved = _noise(given, "scale")
+    if moved:
+        tally.put(times, "laplace", moved / scale)
+
+
+@event("epsilon")
+def permute_and_flip(tally: Tally, given: Event, times: int) -> None:
+    """Dominated by the Laplace pair of largest loss ε (docs/numerics.md)."""
+    epsilon = real(given["epsilon"], "epsilon")
+    if epsilon:
+        tally.put(times, "laplace", epsilon)
+
+
+@event("scale", optional=("sensitivity",))
+def discrete_laplace(tally: Tally, given: Event, times: int) -> None:
+    """Two-sided geometric noise, moved by a whole number."""
+    scale, moved = _noise(given, "scale")
+    ensure(moved.denominator == 1, "sensitivity should be whole")
+    if moved:
+        tally.put(times, "geometric", scale, int(moved))
+
+
+@event("sigma", optional=("sensitivity", "dimension"))
+def discrete_gaussian(tally: Tally, given: Event, times: int) -> None:
+    """Discrete Gaussian noise; in more dimensions what is known is its zCDP."""
+    sigma, moved = _noise(given, "sigma")
+    line = whole(given.get("dimension", 1), "dimension") == 1
+    ensure(moved.denominator == 1 or not line, "sensitivity should be whole")
+    if moved and line:
+        tally.put(times, "discrete-gaussian", sigma, int(moved))
+    elif moved:
+        tally.put(times, "zcdp", (moved / sigma) ** 2 / 2)
+
+
+@event("epsilon", optional=("k",))
+def randomized_response(tally: Tally, given: Event, times: int) -> None:
+    """k-ary randomised response."""
+    epsilon, answers = real(given["epsilon"], "epsilon"), whole(given.get("k", 2), "k", 2)
+    if epsilon:
+        tally.put(times, "response", epsilon, answers)
+
+
+@event("epsilon")
+def pure(tally: Tally, given: Event, times: int) -> None:
+    """Whatever is ε-DP: randomised response (Kairouz, Oh & Viswanath 2015)."""
+    epsilon = real(given["epsilon"], "epsilon")
+    if epsilon:
+        tally.put(times, "response", epsilon, 2)
+
+
+@event("epsilon", "delta")
+def approximate(tally: Tally, given: Event, times: int) -> None:
+    """Whatever is (ε, δ)-DP: a failure, else randomised response."""
+    epsilon, delta = real(given["epsilon"], "epsilon"), real(given["delta"], "delta", 0, 1)
+    if epsilon or delta:
+        tally.put(times, "approximate", epsilon, delta)
+
+
+@event("epsilon")
+def exponential(tally: Tally, given: Event, times: int) -> None:
+    """ε-bounded range."""
+    _ranged(tally, real(given["epsilon"], "epsilon"), times)
+
+
+@event("eta")
+def bounded_range(tally: Tally, given: Event, times: int) -> None:
+    """η-bounded range."""
+    _ranged(tally, real(given["eta"], "eta"), times)
+
+
+def _ranged(tally: Tally, eta: Fraction, times: int) -> None:
+    if eta:
+        tally.put(times, "range", eta)
+
+
+@event("rho")
+def zcdp(tally: Tally, given: Event, times: int) -> None:
+    """ρ-zCDP."""
+    rho = real(given["rho"], "rho")
+    if rho:
+        tally.put(times, "zcdp", rho)
+
+
+@event("points")
+def rdp(tally: Tally, given: Event, times: int) -> None:
+    """Rényi divergences at most so much at some orders."""
+    points = [(real(a, "an order", None), real(e, "a divergence")) for a, e in items(given["points"])]
+    ensure(points != [] and all(order > 1 for order, _ in points), "orders should exceed 1")
+    tally.put(times, "rdp", tuple(points))
+
+
+@event("p", "q")
+def dominating_pair(tally: Tally, given: Event, times: int) -> None:
+    """Two laws, outcome by outcome."""
+    p, q = (tuple(real(each, "a probability") for each in items(given[key])) for key in "pq")
+    ensure(len(p) == len(q) <= MAX_OUTCOMES and sum(p) == sum(q) == 1, "p and q should be laws alike")
+    if p != q:
+        tally.put(times, "table", p, q)
+
+
+@event("of")
+def sequence(tally: Tally, given: Event, times: int) -> None:
+    """All of its members."""
+    for part in items(given["of"]):
+        add_event(tally, part, given["relation"], times, inside=True)
+
+
+def _sampled(given: Event) -> Releases:
+    inner = Tally()
+    add_event(inner, given["of"], given["relation"], 1, inside=True)
+    return inner.total()
+
+
+@event("rate", "of")
+def poisson_subsampled(tally: Tally, given: Event, times: int) -> None:
+    """What is run on a Poisson sample."""
+    rate, on = real(given["rate"], "rate", 0, 1), _sampled(given)
+    if rate == 1:
+        add_event(tally, given["of"], given["relation"], times, inside=True)
+    elif rate and on != Releases(Fraction(0), ()):
+        tally.put(times, "poisson", rate, on=on)
+
+
+@event("rate", "of")
+def poisson_replaced(tally: Tally, given: Event, times: int) -> None:
+    """Noise on a Poisson sample of which a row is replaced: Gaussian, or one other release."""
+    rate, on = real(given["rate"], "rate", 0, 1), _sampled(given)
+    one = on.others == () or (on.mu_squared == 0 and [count for _, count in on.others] == [1])
+    known = all(each.kind in ("laplace", "geometric", "response") for each, _ in on.others)
+    plain = all(each.kind != "response" or each.numbers[1] == 2 for each, _ in on.others)
+    ensure(one and known and plain, "no pair is known for what is sampled")
+    if rate and on != Releases(Fraction(0), ()):
+        tally.put(times, "replaced", rate, on=on)
+
+
+@event("size", "population", "of")
+def sampled_without_replacement(tally: Tally, given: Event, times: int) -> None:
+    """What is run on a sample of so many."""
+    size, population = whole(given["size"], "size"), whole(given["population"], "population")
+    ensure(size <= population, "the size exceeds the population")
+    if "cover" in given:
+        first, last = cover_of(given["cover"])
+        ensure(last - first + 1 >= population, "the cover holds fewer units than the population")
+    on = _sampled(given)
+    if size == population:
+        add_event(tally, given["of"], given["relation"], times, inside=True)
+    elif on != Releases(Fraction(0), ()):
+        tally.put(times, "without-replacement", Fraction(size, population), on=on)

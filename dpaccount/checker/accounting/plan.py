@@ -1,0 +1,83 @@
+"""A document of events: the releases that each class of units meets.
+
+Unit u is covered by the events whose range holds it. Let s be the largest first unit of these: all of them
+hold s too.  So the units at which ranges begin, before another one ends, meet all that any unit meets.
+"""
+
+from typing import Any
+
+from ..documents import check_members, ensure, items, spend
+from ..relation import relation_of
+from .events import add_event, cover_of
+from .releases import Releases, Tally, real, whole
+from .streams import root_square, tree_runs
+
+SCHEMA = "dpaccount/events/1"
+MAX_CLASSES = 5000
+
+Range = tuple[int, int]
+
+
+def classes(document: Any) -> tuple[str, list[tuple[int | None, Releases]]]:
+    """Return the relation of a plan, and each class of units: its first one (None: all), its releases."""
+    check_members(document, ("schema", "relation", "events"))
+    ensure(document["schema"] == SCHEMA, f"a plan has the schema {SCHEMA}")
+    relation = relation_of(document["relation"])
+    shared, ranges = Tally(), list[tuple[Range, Tally]]()
+    for given in items(document["events"]):
+        add_top(shared, ranges, given, relation)
+    return relation, [(None, shared.total())] if not ranges else swept(shared, ranges)
+
+
+def add_top(shared: Tally, ranges: list[tuple[Range, Tally]], given: Any, relation: str) -> None:
+    """Add an event to those of all units, or with the units that it touches."""
+    name = given.get("event") if isinstance(given, dict) else None
+    if name in ("tree", "matrix_factorisation"):
+        ranges += stream(given)
+        return
+    found = Tally()
+    cover = cover_of(given["cover"]) if isinstance(given, dict) and "cover" in given else None
+    add_event(found, given, relation, 1, inside=False)
+    if cover is None:
+        shared.merge(found)
+    else:
+        ranges.append((cover, found))
+
+
+def stream(given: dict[str, Any]) -> list[tuple[Range, Tally]]:
+    """Return what the rounds of a tree or a factorisation meet, which are its units."""
+    extra = ("kind",) if given["event"] == "matrix_factorisation" else ()
+    check_members(given, ("event", "rounds", "sigma"), ("sensitivity", "start", "count", *extra))
+    ensure(given.get("kind", "sqrt-toeplitz") == "sqrt-toeplitz", "unknown kind of factorisation")
+    rounds, start = whole(given["rounds"], "rounds"), whole(given.get("start", 1), "start")
+    moved = real(given.get("sensitivity", 1), "sensitivity") / real(given["sigma"], "sigma", None)
+    once = whole(given.get("count", 1), "count") * moved**2
+    if given["event"] == "tree":
+        runs = [(nodes * once, cover) for nodes, cover in tree_runs(rounds, start)]
+    else:
+        runs = [(once * root_square(rounds), (start, start + rounds - 1))]
+    found = []
+    for square, cover in runs:
+        tally = Tally()
+        tally.gaussian(square)
+        found.append((cover, tally))
+    return found
+
+
+def swept(shared: Tally, ranges: list[tuple[Range, Tally]]) -> list[tuple[int | None, Releases]]:
+    """Return the classes of units, by a sweep over the ends of ranges; of equal ones the first."""
+    spend(20 * len(ranges))
+    changes = sorted(
+        [(cover[0], 1, index) for index, (cover, _) in enumerate(ranges)]
+        + [(cover[1] + 1, 0, index) for index, (cover, _) in enumerate(ranges)]
+    )
+    now, begun = Tally(), None
+    now.merge(shared)
+    found: dict[Releases, int | None] = {}
+    for at, starts, index in changes:
+        if not starts and begun is not None:  # between a beginning and an end
+            found.setdefault(now.total(), begun)
+            ensure(len(found) <= MAX_CLASSES, "more classes of units than this checker looks at")
+        now.merge(ranges[index][1], 1 if starts else -1)
+        begun = at if starts else None
+    return [(unit, releases) for releases, unit in found.items()]

@@ -1,0 +1,97 @@
+"""Releases in normal form, and the exact numbers of a document of events.
+
+All Gaussian releases of a unit are one number, Σμ²; every other one is a `Release`, counted.
+"""
+
+import re
+from collections import Counter
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from ..documents import brief, ensure, spend
+
+MAX_EXACT = 100_000  # bits of a sum of exact numbers
+DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,5})?|\d+/\d+", re.ASCII)
+
+
+class Release(NamedTuple):
+    """One release in normal form: its kind, its numbers, and what it runs on a sample."""
+
+    kind: str
+    numbers: tuple[Any, ...]
+    on: "Releases | None" = None
+
+
+class Releases(NamedTuple):
+    """Releases together: Σμ² of the Gaussian ones, and the others, counted and sorted."""
+
+    mu_squared: Fraction
+    others: tuple[tuple[Release, int], ...]
+
+    def written(self) -> list[Any]:
+        """Return them as JSON."""
+        return [str(self.mu_squared), *([written(each), count] for each, count in self.others)]
+
+
+def written(release: Release) -> list[Any]:
+    """Return a release as JSON."""
+    inner = [] if release.on is None else [release.on.written()]
+    return [release.kind, *map(_text, release.numbers), *inner]
+
+
+def _text(value: Any) -> Any:
+    return [*map(_text, value)] if isinstance(value, tuple) else str(value)
+
+
+class Tally:
+    """Releases added up."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.mu_squared = Fraction(0)
+        self.others: Counter[Release] = Counter()
+
+    def total(self) -> Releases:
+        """Return them in normal form."""
+        spend(20 * len(self.others))
+        held = sorted(self.others.items(), key=lambda pair: str(written(pair[0])))
+        return Releases(self.mu_squared, tuple((each, count) for each, count in held if count))
+
+    def gaussian(self, mu_squared: Fraction) -> None:
+        """Add Gaussian releases of so much μ² in all."""
+        self.mu_squared += mu_squared
+        size = self.mu_squared.denominator.bit_length() + self.mu_squared.numerator.bit_length()
+        ensure(size <= MAX_EXACT, "a sum of more digits than this checker adds")
+        spend(2 + (size // 300) ** 2)
+
+    def put(self, times: int, kind: str, *numbers: Any, on: Releases | None = None) -> None:
+        """Add a release that is not Gaussian."""
+        self.others[Release(kind, numbers, on)] += times
+
+    def merge(self, other: "Tally", sign: int = 1) -> None:
+        """Add what another one holds, or take it away."""
+        self.gaussian(sign * other.mu_squared)
+        for release, count in other.others.items():
+            self.others[release] += sign * count
+
+
+# ------------------------------------------------------------------ numbers
+
+
+def real(value: object, name: str, least: int | None = 0, most: int | None = None) -> Fraction:
+    """Read an exact number, as JSON number or text, of at least `least`; None: above 0."""
+    form = value if isinstance(value, str) else repr(value)
+    fits = type(value) in (int, float, str) and len(form) <= 400 and DECIMAL.fullmatch(form) is not None
+    ensure(fits and not form.endswith("/0"), f"{name} should be a number, found {brief(value)}")
+    spend(200)
+    number = Fraction(form)
+    high = number > 0 if least is None else number >= least
+    ensure(high and (most is None or number <= most), f"{name} is out of range: {brief(value)}")
+    return number
+
+
+def whole(value: object, name: str, least: int = 1) -> int:
+    """Read an integer of at least `least`."""
+    number = real(value, name, least)
+    ensure(number.denominator == 1 and type(value) is not str, f"{name} should be an integer")
+    return int(number)

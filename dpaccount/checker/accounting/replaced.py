@@ -1,0 +1,78 @@
+"""The upper measure of noise on a Poisson sample of which one row is replaced (docs/numerics.md).
+
+Noise R without the row, moved by ±s with it: P = (1 − q)R + qR₊ and Q = (1 − q)R + qR₋ are worst.  The loss
+rises along the line, and both directions cost the same.
+"""
+
+from fractions import Fraction
+
+from ..documents import ensure
+from ..intervals import Interval, Pair
+from .measures import NONE, Measure, gathered, of_tails
+from .pairs import UNIT, NormalTails, nodes, reach
+from .releases import Releases
+
+MAX_SHIFT = 20_000
+
+
+def replaced(i: Interval, spacing: Fraction, rate: Fraction, on: Releases) -> Measure:
+    """Return the measure for Gaussian noise, or one other release."""
+    if on.mu_squared:
+        return gaussian(i, spacing, rate, on.mu_squared)
+    kind, numbers = on.others[0][0][:2]
+    if kind == "laplace":
+        return laplace(i, spacing, rate, *numbers)
+    scale, shift = numbers if kind == "geometric" else (1 / numbers[0], 1)
+    return geometric(i, rate, scale, shift)
+
+
+def mixed(i: Interval, rate: Fraction, without: Pair, inside: Pair) -> Pair:
+    """Enclose (1 − q)·without + q·inside."""
+    return i.add(i.mul(i.of(1 - rate), without), i.mul(i.of(rate), inside))
+
+
+def gaussian(i: Interval, spacing: Fraction, rate: Fraction, square: Fraction) -> Measure:
+    """At v = μu of the noise u the odds are 1 − q + qe^{v − μ²/2} over 1 − q + qe^{−v − μ²/2}."""
+    far, tails, odds = reach(i, square) + square, NormalTails(i, square), []
+    there, back = list[Pair](), list[Pair]()
+    for v in nodes(-far, far, spacing):
+        up, down = (mixed(i, rate, UNIT, i.exp(i.of(way * v - square / 2))) for way in (1, -1))
+        odds.append(i.div(up, down))
+        left, here, right = (tails.at(v + by) for by in (square, 0, -square))
+        there.append(mixed(i, rate, here, right))
+        back.append(mixed(i, rate, here, left))
+    return of_tails(i, odds, there, back)
+
+
+def laplace(i: Interval, spacing: Fraction, rate: Fraction, most: Fraction) -> Measure:
+    """Noise of scale 1 moved by `most`: beyond that on either side the odds are constant."""
+
+    def tail(x: Fraction) -> Pair:
+        half = i.div(i.exp(i.of(-abs(x))), i.of(2))
+        return half if x >= 0 else i.sub(UNIT, half)
+
+    inner = [x for x in nodes(-most, most, spacing / 2) if -most < x < most]
+    at = [-most, *inner, most]
+    odds = []
+    for x in at:
+        up, down = (mixed(i, rate, UNIT, i.exp(i.of(abs(x) - abs(x - by)))) for by in (most, -most))
+        odds.append(i.div(up, down))
+    there, back = ([mixed(i, rate, tail(x), tail(x - by)) for x in at] for by in (most, -most))
+    rest = of_tails(i, odds, there, back)
+    return Measure(gathered(i, [*rest.atoms, (odds[-1][1], there[-1][1])]), NONE)
+
+
+def geometric(i: Interval, rate: Fraction, scale: Fraction, shift: int) -> Measure:
+    """Two-sided geometric noise, integer by integer; beyond the shift the odds are constant."""
+    ensure(shift <= MAX_SHIFT, "more losses than this checker lists")
+    ratio = i.exp(i.of(-1 / scale))
+    whole = i.add(UNIT, ratio)
+    middle, ends = i.div(i.sub(UNIT, ratio), whole), i.div(UNIT, whole)
+    atoms = []
+    for x in range(-shift, shift + 1):
+        mass = i.mul(i.exp(i.of(-abs(x) / scale)), ends if abs(x) == shift else middle)
+        up, down = (
+            mixed(i, rate, UNIT, i.exp(i.of((abs(x) - abs(x - by)) / scale))) for by in (shift, -shift)
+        )
+        atoms.append((i.div(up, down)[1], i.mul(mass, up)[1]))
+    return Measure(gathered(i, atoms), NONE)

@@ -1,0 +1,227 @@
+"""Damaged and forged certificates of accounts are refused, naming the step; so is too much work."""
+
+import contextlib
+import copy
+import functools
+import json
+import time
+from fractions import Fraction
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from audits.api import lattice_witness
+from audits.api.account_certificate import certificate, seal
+from dpaccount import checker
+from dpaccount.checker import accounting
+from dpaccount.checker.accounting.methods import symmetric
+from dpaccount.checker.accounting.plan import classes
+from dpaccount.checker.documents import Work
+
+SAMPLED = {"event": "poisson_subsampled", "rate": "0.1", "of": {"event": "pure", "epsilon": 1}, "count": 3}
+PLAN = {
+    "schema": "dpaccount/events/1",
+    "relation": "add-remove",
+    "events": [
+        {**SAMPLED, "cover": [1, 5]},
+        {"event": "laplace", "scale": 10, "cover": [1, 5]},
+        {"event": "gaussian", "sigma": 9.5, "cover": [7, 9]},
+    ],
+}
+UNKNOWN = {"lower": None, "upper": "inf"}
+SMALL = {
+    "LEAST": 300,
+    "KEPT": 1000,
+    "FINE": 0.2,
+    "CELLS": 10,
+    "MOST_CELLS": 10,
+}  # of lattices: quickly checked
+
+
+def made(plan, **question):
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in SMALL.items():
+            patch.setattr(lattice_witness, name, value)
+        return certificate(plan, UNKNOWN, **question)
+
+
+@functools.cache
+def honest():
+    return made(PLAN, delta=Fraction(1, 1000))
+
+
+def sealed(document):
+    return seal({name: value for name, value in document.items() if name != "digest"})
+
+
+def said(document):
+    """What the checker says against a document; None where it confirms it."""
+    try:
+        checker.examined(json.dumps(document).encode())
+    except (checker.Rejected, checker.Unreadable) as why:
+        return str(why)
+    return None
+
+
+def edited(path, value, document=None):
+    changed = copy.deepcopy(document or honest())
+    *above, last = path
+    place = changed
+    for key in above:
+        place = place[key]
+    place[last] = value(place[last]) if callable(value) else value
+    return sealed(changed)
+
+
+def test_the_honest_document_is_confirmed_in_both_directions_of_both_classes():
+    assert honest()["confirmed"]["upper"] is not None, honest()["confirmed"]
+    assert said(honest()) is None
+    ways = [(step["of"].get("unit"), step["of"].get("direction")) for step in honest()["derivation"]]
+    assert ways == [(1, "there"), (1, "back"), (7, "both"), (None, None)]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("plan", "events", 0, "rate"), "0.05"),
+        (("plan", "events", 0, "rate"), "0.2"),
+        (("plan", "events", 0, "count"), 2),
+        (("plan", "events", 0, "count"), 4),
+        (("plan", "events", 0, "of", "epsilon"), 2),
+        (("plan", "events", 1, "scale"), 5),
+        (("plan", "events", 1, "cover"), [1, 6]),
+        (("plan", "events", 1, "cover"), [1, 7]),
+        (("plan", "events", 2, "sigma"), 4),
+        (("plan", "events", 2, "event"), "discrete_gaussian"),
+        (("plan", "events"), lambda events: events[:-1]),
+        (("plan", "events"), lambda events: [*events, {"event": "pure", "epsilon": 1}]),
+        (("question", "delta"), "0.0001"),
+        (("question", "delta"), "0.01"),
+        (("confirmed", "upper"), "0.1"),
+        (("confirmed", "upper"), "9"),
+        (("derivation",), lambda steps: [steps[0], *steps[2:]]),
+        (("derivation",), lambda steps: steps[2:]),
+        (("derivation",), lambda steps: [steps[2], *steps[1:]]),
+        (("derivation", 0, "rule"), "gaussian-curve"),
+        (("derivation", 0, "rule"), "largest-losses"),
+        (("derivation", 0, "of", "direction"), "both"),
+        (("derivation", 0, "with", "digits"), 10),
+        (("derivation", 0, "with", "parts", 0, "step"), "1000"),
+    ],
+)
+def test_a_change_with_the_digest_made_anew_is_refused_naming_a_step(path, value):
+    assert (said(edited(path, value)) or "").startswith("step ")
+
+
+def test_another_relation_is_refused():
+    plan = {**PLAN, "events": PLAN["events"][1:]}
+    whole = made(plan, delta=Fraction(1, 1000))
+    assert said(whole) is None
+    assert said(edited(("plan", "relation"), "replace-one", whole)).startswith("step ")
+    assert "no meaning under replace-one" in said(edited(("plan", "relation"), "replace-one"))
+
+
+def consistent(plan, document=None):
+    """A forger's document: the honest steps, which name what the checker reads in another plan."""
+    document = document or honest()
+    relation, units = classes(plan)
+    wanted = [(u, w, on) for u, on in units for w in (("both",) if symmetric(on) else ("there", "back"))]
+    steps = copy.deepcopy(document["derivation"])
+    for step, (unit, way, on) in zip(steps, wanted, strict=False):
+        step["of"] = {"unit": unit, "direction": way, "releases": on.written()}
+    steps[-1]["of"] = {"relation": relation, "classes": len(units), "plan": checker.digest(plan)}
+    return sealed({**document, "plan": plan, "derivation": steps})
+
+
+def test_a_dearer_plan_is_refused_by_its_mathematics():
+    """Every text of the document agrees with the plan; the numbers do not follow."""
+    assert said(consistent(PLAN)) is None
+    for key, value in (("rate", "0.11"), ("count", 4), ("of", {"event": "pure", "epsilon": "1.1"})):
+        events = [{**PLAN["events"][0], key: value}, *PLAN["events"][1:]]
+        against = said(consistent({**PLAN, "events": events}))
+        assert against.startswith("step 0"), key
+        assert "does not follow" in against
+
+
+def test_a_smaller_answer_is_refused_by_its_mathematics():
+    less = Fraction(honest()["confirmed"]["upper"]) * Fraction(9999, 10000)
+    forged = copy.deepcopy(honest())
+    forged["confirmed"]["upper"] = str(float(less))
+    for step in forged["derivation"]:
+        step["gives"]["epsilon"] = str(Fraction(str(float(less))))
+    assert "does not follow" in said(sealed(forged))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("derivation", 0, "with", "parts", 1, "step"), "1/" + "9" * 40),
+        (("derivation", 0, "with", "digits"), 10**9),
+        (("derivation", 0, "with", "parts", 0, "spacing"), "1/" + "9" * 40),
+        (("plan", "events", 0, "count"), 10**300),
+        (("plan", "events", 2, "sigma"), "1e-3000"),
+        (("plan", "events", 1, "scale"), "1e-3000"),
+        (("plan", "events", 0, "of", "epsilon"), "1e3000"),
+    ],
+)
+def test_too_much_work_is_refused_before_it_is_done(path, value):
+    document = edited(path, value)
+    begun = time.process_time()
+    with contextlib.suppress(checker.Rejected, ValueError):  # there are numbers that Python does not write
+        document = consistent(document["plan"], document)
+    assert said(document) is not None
+    assert time.process_time() - begun < 5
+
+
+def leaves(value, path=()):
+    if isinstance(value, dict | list):
+        keys = value if isinstance(value, dict) else range(len(value))
+        for key in keys:
+            yield from leaves(value[key], (*path, key))
+    else:
+        yield path
+
+
+OTHERS = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 40), st.text("0123456789/e.-x", max_size=8), st.just([]), st.just({}),
+    st.sampled_from(["1/2", "1e-300", "there", "lattice", "0", "1/1024"]),
+)  # fmt: skip
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 1000), OTHERS)
+def test_no_leaf_can_be_replaced(which, value):
+    """But by a witness that confirms the same number."""
+    found = [path for path in leaves(honest()) if path[0] not in ("digest", "tight")]
+    path = found[which % len(found)]
+    document = edited(path, value)
+    if document == honest():
+        return
+    against = said(document)
+    assert against is not None or "with" in path, path
+
+
+def test_without_a_new_digest_nothing_can_be_changed():
+    changed = copy.deepcopy(honest())
+    changed["tight"]["upper"] = 3
+    assert "digest" in said(changed)
+
+
+def test_tight_ends_that_contradict_what_is_confirmed_are_refused():
+    assert "tight" in said(edited(("tight",), {"lower": 1.9, "upper": 1.95}))
+    assert "tight" in said(edited(("tight",), {"lower": 0.2, "upper": 0.1}))
+
+
+def test_what_is_not_confirmed_is_not_valid():
+    plan = {**PLAN, "events": [{"event": "zcdp", "rho": "1e-3000"}, {"event": "pure", "epsilon": 1}]}
+    whole = made(plan, epsilon=Fraction(1, 10**9))
+    if whole["confirmed"]["upper"] is None:
+        assert said(whole).startswith("nothing is confirmed")
+    null = sealed({**honest(), "confirmed": {"upper": None, "why": "no reason"}, "derivation": []})
+    assert said(null) == "nothing is confirmed: no reason"
+
+
+def test_the_work_of_another_document_is_not_counted():
+    Work.spent = 10**12
+    assert accounting.judged(honest())[0] == "CONFIRMED"

@@ -1,0 +1,60 @@
+"""What an account certificate confirms is never below the truth by enumeration."""
+
+import random
+from fractions import Fraction
+
+import pytest
+
+from audits.api import lattice_witness
+from audits.api.account_certificate import certificate
+from tests.dpaccount.checker.enumeration import delta, number, plan
+
+UNKNOWN = {"lower": None, "upper": "inf"}  #: no answer of the accountant: what is confirmed rests on no hint
+
+
+def confirmed(document):
+    return None if document["confirmed"]["upper"] is None else Fraction(document["confirmed"]["upper"])
+
+
+def holds(seed, *, coarse):
+    """A random plan's confirmed ε, or δ, is enough; return whether one was confirmed.
+
+    Coarse lattices of few digits too: what they confirm is larger, and all that is rounded shows.
+    """
+    chance = random.Random(seed)
+    drawn = plan(chance)
+    with pytest.MonkeyPatch.context() as patch:
+        if coarse:
+            patch.setattr(lattice_witness, "LEAST", chance.choice([20, 100, 500]))
+            patch.setattr(lattice_witness, "KEPT", chance.choice([40, 300, 1500]))
+            patch.setattr(lattice_witness, "SPARE", chance.choice([1, 3, 8]))
+            patch.setattr(lattice_witness, "FINE", chance.choice([0.02, 0.3]))
+        return enough(chance, drawn, seed)
+
+
+def enough(chance, drawn, seed):
+    if chance.random() < 0.5:
+        share = Fraction(chance.choice(["1e-9", "1e-5", "1e-3", "0.02", "0.1", "0.4"]))
+        epsilon = confirmed(certificate(drawn, UNKNOWN, delta=share))
+        if epsilon is None:
+            return False
+        truth, limit = delta(drawn, epsilon), number(share)
+    else:
+        epsilon = Fraction(chance.choice(["0", "0.01", "0.3", "1", "2.5", "6"]))
+        share = confirmed(certificate(drawn, UNKNOWN, epsilon=epsilon))
+        if share is None:
+            return False
+        truth, limit = delta(drawn, epsilon), number(share)
+    assert truth <= limit * (1 + number(Fraction(1, 10**45))), (seed, drawn, epsilon, truth, limit)
+    return True
+
+
+def test_what_is_confirmed_is_enough_in_small_plans():
+    assert sum(holds(seed, coarse=True) for seed in range(6)) >= 3
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("block", range(20))
+def test_what_is_confirmed_is_enough_in_two_thousand_small_plans(block):
+    seeds = range(100 * block, 100 * block + 100)
+    assert sum(holds(seed, coarse=bool(seed % 3)) for seed in seeds) > 70
