@@ -22,6 +22,7 @@ from dpaccount.schemas.study import (
 )
 from mechanisms.statistics.calibration import Asked
 from mechanisms.statistics.estimates import table
+from mechanisms.statistics.statistic import file_name
 from mechanisms.study import Study, planned_for
 from mechanisms.table.user_level import ByPerson, named
 
@@ -105,11 +106,6 @@ def write_tables(found: StudyRelease, folder: Path) -> None:
         raise InputError(
             str(error.strerror or "unwritable"), "name a folder that can be written", folder
         ) from None
-
-
-def file_name(name: str) -> str:
-    """Return what the file of a statistic is called, without its ending."""
-    return name.replace(" ", "-")
 
 
 def written(each: StudyTable) -> str:
