@@ -81,7 +81,8 @@ def _means(what: Statistic, noisy: Floats, wide: float, sizes: Sizes, empty: NDA
 def _outward(found: Floats, first: Floats, last: Floats, low: float, high: float) -> Ends:
     """Return ends a little wider, for what was rounded in them, but within a column's bounds."""
     slack = max(abs(low), abs(high)) * ULPS
-    return found, np.maximum(first - slack, low), np.minimum(last + slack, high)
+    first, last = np.maximum(first - slack, low), np.minimum(last + slack, high)
+    return np.clip(found, first, last), first, last
 
 
 def _variances(what: Statistic, noisy: Floats, wide: float, sizes: Sizes, empty: NDArray[np.bool_]) -> Ends:
@@ -103,10 +104,10 @@ def _variances(what: Statistic, noisy: Floats, wide: float, sizes: Sizes, empty:
 def _quantiles(what: Statistic, noisy: Floats, reach: Sequence[float]) -> Ends:
     """Return quantiles by how many rows lie below the ends of cells, summed from noisy counts of all levels.
 
-    `reach` has how far the noise of a sum of 0, 1, … counts may be.  By any of the usual definitions a
-    quantile of n numbers lies between those of the ranks ⌊r⌋ and ⌈s⌉ (from 0, sorted), where r and s are the
-    lesser and the larger of q(n − 1) and q(n + 1) − 1 (Hyndman & Fan 1996): it is at least an end below which
-    at most ⌊r⌋ rows lie, and at most one below which more than ⌈s⌉ do.
+    `reach` has how far the noise of a sum of 0, 1, … counts may be.  By all definitions of Hyndman & Fan 1996
+    a quantile of n numbers lies between those of the ranks ⌊qn − 1⌋ and ⌈s⌉ (from 0, sorted), where s is the
+    larger of q(n − 1) and q(n + 1) − 1: it is at least an end below which at most ⌊qn − 1⌋ rows lie, and at
+    most one below which more than ⌈s⌉ do.
     """
     low, high = _bounds(what)
     rank, cells = what.q or Fraction(1, 2), BRANCHES**LEVELS
@@ -119,7 +120,7 @@ def _quantiles(what: Statistic, noisy: Floats, reach: Sequence[float]) -> Ends:
         least = np.maximum.accumulate(np.maximum(below - off, 0))
         most = np.maximum(np.minimum.accumulate((below + off)[::-1])[::-1], 0)
         fewest, many = ceil(least[-1] - SLACK * cells), floor(most[-1] + SLACK * cells)
-        under = np.flatnonzero(most <= floor(min(rank * (fewest - 1), rank * (fewest + 1) - 1)))
+        under = np.flatnonzero(most <= max(floor(rank * fewest - 1), 0))
         over = np.flatnonzero(least > ceil(max(rank * (many - 1), rank * (many + 1) - 1, 0)))
         first = ends[under[-1]] if len(under) else low
         last = ends[over[0]] if len(over) else high

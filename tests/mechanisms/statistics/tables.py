@@ -71,18 +71,16 @@ def study(what, law="gaussian", relation=ADD_REMOVE, *, rows=50, exact=False, sc
 @st.composite
 def coded(draw, columns, most=8):
     """Return rows of a study: whether each is there, then codes, often at the ends of their bounds."""
-    found = []
-    for _ in range(draw(st.integers(0, most))):
-        row = [draw(st.sampled_from([1.0, 1.0, 1.0, 0.0]))]
-        for column in columns:
-            low, high = column.bounds
-            if column.kind == "number":
-                inside = st.floats(low, high, allow_nan=False)
-                row.append(draw(st.sampled_from([low, high, (low + high) / 2]) | inside))
-            else:
-                row.append(float(draw(st.integers(int(low), int(high)))))
-        found.append(row)
-    return np.array(found).reshape(-1, 1 + len(columns))
+    size, rng = draw(st.integers(0, most)), np.random.default_rng(draw(st.integers(0, 2**32)))
+    found = [rng.integers(0, 4, size) > 0]
+    for column in columns:
+        low, high = column.bounds
+        if column.kind == "number":
+            ends = rng.choice([low, high, (low + high) / 2, np.nextafter(high, low)], size)
+            found.append(np.where(rng.integers(0, 2, size), ends, rng.uniform(low, high, size)))
+        else:
+            found.append(rng.integers(int(low), int(high) + 1, size))
+    return np.column_stack(found).astype(float)
 
 
 def plain(rows, columns):

@@ -53,6 +53,7 @@ def test_a_row_moves_no_draw_further_than_is_proved(data):
             assert low <= 0 <= high  # a row that does not count adds 0
 
 
+@settings(max_examples=50)
 @given(st.data())
 def test_rows_add_up(data):
     """So that what one row moves in an empty table it moves in any other, and batches do not matter."""
@@ -64,6 +65,7 @@ def test_rows_add_up(data):
     assert (both == sum(subject.query(row[None]) for row in np.concatenate([first, second]))).all()
 
 
+@settings(max_examples=50)
 @given(st.data())
 def test_sums_are_those_of_exact_numbers(data):
     what, holds = data.draw(statistics())
@@ -124,6 +126,7 @@ def cells(what, rows):
     return [sum(row["x"] < middle for row in rows), sum(row["x"] >= middle for row in rows)]
 
 
+@settings(max_examples=50)
 @given(st.data())
 def test_rows_that_do_not_count_add_nothing(data):
     """Rows of nothing, and of a value of `by` that nobody declared."""
@@ -138,6 +141,7 @@ def test_rows_that_do_not_count_add_nothing(data):
         assert not subject.query(rows).any()
 
 
+@settings(max_examples=15)
 @given(st.lists(st.floats() | st.sampled_from([np.nan, np.inf, -np.inf, 1e300, -1e300]), min_size=2, max_size=2))
 @example([np.nan, 1e308])
 def test_no_cell_is_beyond_its_bounds_whatever_it_holds(numbers):
