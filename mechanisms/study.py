@@ -280,10 +280,9 @@ def planned(
 
     asked = []
     for what in statistics:
-        known = exact and what.is_whole
-        part = draws(what, known=known)
+        part = draws(what, known=exact and what.is_whole)
         moves = tuple(_moved_by(draw, law, vary=vary) * max_rows for draw in part)
-        asked.append(calibration.Asked(what, part, moves, law, rows * max_rows, known))
+        asked.append(calibration.Asked(what, part, moves, law, rows * max_rows, rows))
     total = calibration.total_amount(promise.epsilon, promise.delta)
     _check_names([what.name for what in statistics])
     scales, amounts = calibration.least_scales(asked, total, proved)

@@ -11,6 +11,7 @@ from audits.claim import Claim
 from audits.subjects.catalogue import subject_of
 from dpaccount.documents import OWN, atomically
 from dpaccount.errors import InputError
+from dpaccount.noise.laws import double_up
 from dpaccount.proof.derivation import point
 from dpaccount.schemas.study import (
     PlannedStatistic,
@@ -57,8 +58,9 @@ def plan(claim: Claim) -> StudyPlan:
             PlannedStatistic(
                 name=each.what.name,
                 noise=StatisticNoise(study.law, _in_units(each, scales)),  # type: ignore[arg-type]
-                epsilon=float(point(subject.proof(promise.delta))[0]),
+                epsilon=double_up(point(subject.proof(promise.delta))[0]),
                 half_width=width,
+                group_size=each.group_size,
                 too_noisy_below=each.smallest_group(amount),
             )
         )

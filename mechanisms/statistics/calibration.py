@@ -28,14 +28,17 @@ Scales = tuple[Fraction, ...]
 
 @dataclass(frozen=True)
 class Asked:
-    """A statistic with its draws, and what one unit moves each of them by, under `law`."""
+    """A statistic with its draws, and what one unit moves each of them by, under `law`.
+
+    There are `units`, and at most `rows` rows.
+    """
 
     what: Statistic
     draws: tuple[Draw, ...]
     moves: tuple[Fraction, ...]
     law: str
     rows: int
-    known: bool
+    units: int
 
     def scales(self, amount: float) -> Scales:
         """Return the scales of the draws with which the statistic costs `amount`, in equal parts.
@@ -49,8 +52,7 @@ class Asked:
     def half_width(self, amount: float) -> float | None:
         """Return the half-width of its 95 % intervals, all at once; None if it depends on the data.
 
-        A mean or variance by groups, or of a private number of rows, is that of a group of average size, far
-        from the middle of its bounds.
+        Of a mean or variance it is that of a group of `group_size` rows, far from the middle of its bounds.
         """
         reach = self.reaches(amount)
         match self.what.what:
@@ -68,9 +70,15 @@ class Asked:
                 return min(self._per_row(wide, reach) + 3 * ROUNDED, 0.5) * ((high - low) / 2) ** 2
         return None
 
+    @property
+    def group_size(self) -> int | None:
+        """Return how many rows the groups of a mean or variance have if each unit has one and all count."""
+        means = self.what.what in ("mean", "variance")
+        return max(self.units // self.what.groups, 1) if means else None
+
     def _per_row(self, wide: float, reach: Sequence[float]) -> float:
-        """Return a width of sums as one of means in a group of average size m: wide·m/(m² − off²)."""
-        size, off = max(self.rows / self.what.groups, 1), sum(reach[1:])
+        """Return a width of sums as one of means of m rows whose number is known to `off`: wide·m/(m² − off²)."""
+        size, off = self.group_size or 1, sum(reach[1:])
         return wide * size / (size**2 - off**2) if off < size else math.inf
 
     def reaches(self, amount: float) -> list[float]:

@@ -128,8 +128,8 @@ def for_groups(mechanism: Subject, steps: int, delta: Fraction) -> Theorem:
     of_one = mechanism.proof(delta)
     if delta == 0:
         return group(of_one, steps, delta)
-    if (of_curve := _group_of_curve(of_one, steps, delta)) is not None:
-        return of_curve
+    if (curve := _gaussian(of_one)) is not None:
+        return approximate(group(curve, steps), delta)
     best: Theorem | None = None
     low, high = delta / 2**40, delta / steps
     for _ in range(HALVINGS):
@@ -143,18 +143,21 @@ def for_groups(mechanism: Subject, steps: int, delta: Fraction) -> Theorem:
     return best
 
 
-def _group_of_curve(theorem: Theorem, steps: int, delta: Fraction) -> Theorem | None:
-    """Return what a theorem at (ε, `delta`) is for groups, from the Gaussian curve that was converted to it.
-
-    None if it was converted from another one.
-    """
+def _gaussian(theorem: Theorem) -> Theorem | None:
+    """Return the theorem with the Gaussian curve that one at (ε, δ) was converted from, None for others."""
     if theorem.rule == "post_process":
-        inner = _group_of_curve(theorem.premises[0], steps, delta)
+        inner = _gaussian(theorem.premises[0])
         return None if inner is None else post_process(inner, theorem.premises[1])
     fact = theorem.premises[0].conclusion if theorem.rule == "to_approximate" else None
-    if not isinstance(fact, Private) or not isinstance(fact.curve, Gdp | NearGdp):
-        return None
-    return approximate(group(theorem.premises[0], steps, delta), delta)
+    return theorem.premises[0] if isinstance(fact, Private) and isinstance(fact.curve, Gdp | NearGdp) else None
+
+
+def of_rows(theorem: Theorem) -> Theorem:
+    """Return what a theorem about persons rests on: that about one of their rows."""
+    part = theorem.premises[0]
+    while part.rule != "group":
+        part = part.premises[0]
+    return part.premises[0]
 
 
 def by_person(
