@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Final
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ from mechanisms.shared.gaussian_noise import distance
 from mechanisms.statistics import calibration
 from mechanisms.statistics.draws import BITS, Draw, cut, draws, totals
 from mechanisms.statistics.estimates import estimate
-from mechanisms.statistics.statistic import Statistic, read_statistic
+from mechanisms.statistics.statistic import Statistic, file_name, read_statistic
 from mechanisms.subject import Additive, Domain, Rows, Subject, View, known_relation, shown_to_all
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
@@ -72,22 +73,14 @@ class Study(Additive):
     def __post_init__(self) -> None:
         """Validate the parameters."""
         known_relation(self.relation)
-        names = [each.name for each in self.statistics]
-        if not 1 <= len(names) <= MOST_STATISTICS or len(set(names)) < len(names):
-            raise InputError(f"{len(names)} statistics", f"give 1 to {MOST_STATISTICS}, each of its own name")
-        if taken := [name for name in names if name in RESERVED]:
-            raise InputError(f"a statistic is called {taken[0]!r}", f"not {', '.join(RESERVED)}")
+        _check_names([each.name for each in self.statistics])
         if self.law not in ("gaussian", "laplace"):
             raise InputError(f"law is {self.law!r}", "known: gaussian, laplace")
         if len(self.scales) != len(self.draws) or min(self.scales) <= 0 or self.rows < 1:
             raise out_of_range(f"one scale > 0 for each of {len(self.draws)} draws, and rows >= 1")
         if self.law == "laplace":
             for draw in self.draws:
-                if not draw.cells and draw.interval is None:
-                    raise InputError(
-                        f"{draw.key} has several sums of numbers, which need Gaussian noise",
-                        "give the guarantee a delta > 0",
-                    )
+                _check_pure(draw)
         for draw, scale in zip(self.draws, self.scales, strict=True):
             grid.room(2 * self.rows + 64 * scale, self._bits(draw))
 
@@ -229,6 +222,31 @@ class Study(Additive):
         }
 
 
+def _check_names(names: list[str]) -> None:
+    if not 1 <= len(names) <= MOST_STATISTICS:
+        raise InputError(f"found {len(names)} statistics", f"give 1 to {MOST_STATISTICS}")
+    if taken := [name for name in names if name in RESERVED]:
+        raise InputError(f"a statistic is called {taken[0]!r}", f"not {', '.join(RESERVED)}")
+    files: dict[str, str] = {}
+    for name in names:  # some file systems do not tell capitals, or ways to write one character, apart
+        file = normalize("NFKC", file_name(name)).casefold()
+        if file in files:
+            what = f"two statistics are called {name!r}"
+            if files[file] != name:
+                what = f"{files[file]!r} and {name!r} would be one file"
+            raise InputError(what, "give each a name of its own")
+        files[file] = name
+
+
+def _check_pure(draw: Draw) -> None:
+    """Refuse Laplace noise for sums of which a row moves several by broken amounts."""
+    if not draw.cells and draw.interval is None:
+        raise InputError(
+            f"{draw.key} has several sums of numbers, which need Gaussian noise",
+            "give the guarantee a delta > 0",
+        )
+
+
 def planned_for(
     study: Study, table: Table | None, relation: str, epsilon: Fraction, delta: Fraction
 ) -> tuple[tuple[calibration.Asked, float], ...]:
@@ -262,11 +280,11 @@ def planned(
 
     asked = []
     for what in statistics:
-        known = exact and what.is_whole
-        part = draws(what, known=known)
+        part = draws(what, known=exact and what.is_whole)
         moves = tuple(_moved_by(draw, law, vary=vary) * max_rows for draw in part)
-        asked.append(calibration.Asked(what, part, moves, law, rows * max_rows, known))
+        asked.append(calibration.Asked(what, part, moves, law, rows * max_rows, rows))
     total = calibration.total_amount(promise.epsilon, promise.delta)
+    _check_names([what.name for what in statistics])
     scales, amounts = calibration.least_scales(asked, total, proved)
     return made(scales), tuple(zip(asked, amounts, strict=True))
 
@@ -275,6 +293,7 @@ def _moved_by(draw: Draw, law: str, *, vary: bool) -> Fraction:
     """Return how far one row moves a draw: in ℓ2 for Gaussian noise, in ℓ1 for Laplace noise."""
     if law == "gaussian":
         return draw.norm if vary else draw.reach
+    _check_pure(draw)
     if draw.interval is None:
         return Fraction(draw.cells * (1 if vary else 2))
     low, high = draw.interval

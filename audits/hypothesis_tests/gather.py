@@ -30,7 +30,7 @@ from dpaccount.relation import adjacency
 from dpaccount.schemas.certificate import Evidence, ShownPair, Status
 from mechanisms.subject import Rows, Subject
 from mechanisms.table.contribution_bounding import bounded
-from mechanisms.table.user_level import ByPerson
+from mechanisms.table.user_level import ByPerson, of_rows
 
 MADE_UP_PERSONS = 30  #: persons in a synthetic table
 BEYOND = 2  #: rows that do not count, of a person in a synthetic table who has more than may
@@ -60,9 +60,8 @@ def gather(
         whole = search.gather(subject, proved, **terms, given=[_table(subject, each) for each in tables])
         check_imports()
         return whole
-    of_rows = Proved(proved.theorem.premises[0].premises[0])
     found, _ = search.gather(
-        subject.mechanism, of_rows, **terms, given=[subject.table(rows) for rows in given]
+        subject.mechanism, Proved(of_rows(proved.theorem)), **terms, given=[subject.table(rows) for rows in given]
     )
     by_step = {each.step: each for each in found}
     seen = search.search(subject, proved, [], examples=examples, seed=seed).judged(subject)

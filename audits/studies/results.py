@@ -11,6 +11,7 @@ from audits.claim import Claim
 from audits.subjects.catalogue import subject_of
 from dpaccount.documents import OWN, atomically
 from dpaccount.errors import InputError
+from dpaccount.noise.laws import double_up
 from dpaccount.proof.derivation import point
 from dpaccount.schemas.study import (
     PlannedStatistic,
@@ -22,6 +23,7 @@ from dpaccount.schemas.study import (
 )
 from mechanisms.statistics.calibration import Asked
 from mechanisms.statistics.estimates import table
+from mechanisms.statistics.statistic import file_name
 from mechanisms.study import Study, planned_for
 from mechanisms.table.user_level import ByPerson, named
 
@@ -56,8 +58,9 @@ def plan(claim: Claim) -> StudyPlan:
             PlannedStatistic(
                 name=each.what.name,
                 noise=StatisticNoise(study.law, _in_units(each, scales)),  # type: ignore[arg-type]
-                epsilon=float(point(subject.proof(promise.delta))[0]),
+                epsilon=double_up(point(subject.proof(promise.delta))[0]),
                 half_width=width,
+                group_size=each.group_size,
                 too_noisy_below=each.smallest_group(amount),
             )
         )
@@ -105,11 +108,6 @@ def write_tables(found: StudyRelease, folder: Path) -> None:
         raise InputError(
             str(error.strerror or "unwritable"), "name a folder that can be written", folder
         ) from None
-
-
-def file_name(name: str) -> str:
-    """Return what the file of a statistic is called, without its ending."""
-    return name.replace(" ", "-")
 
 
 def written(each: StudyTable) -> str:

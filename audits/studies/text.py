@@ -6,7 +6,7 @@ from typing import Any
 from audits.certificate.summary import summary
 from audits.reports.grid import grid, short
 from dpaccount.checker import plain
-from dpaccount.schemas.study import StudyPlan, StudyRelease
+from dpaccount.schemas.study import PlannedStatistic, StudyPlan, StudyRelease
 
 MOST_SHOWN = 40  #: rows of a statistic on a terminal; its file has them all
 
@@ -18,7 +18,7 @@ def planned(plan: StudyPlan) -> str:
             each.name,
             ", ".join(f"{part} {short(scale, scale)}" for part, scale in each.noise.scales.items()),
             short(each.epsilon, each.epsilon),
-            "depends on the data" if each.half_width is None else short(each.half_width, each.half_width),
+            expected(each),
             "" if each.too_noisy_below is None else str(each.too_noisy_below),
         ]
         for each in plan.statistics
@@ -26,6 +26,14 @@ def planned(plan: StudyPlan) -> str:
     head = ["statistic", f"{plan.statistics[0].noise.law} noise", "ε alone", "95% ±", "too noisy below"]
     total = f"{plan.name}: total ε = {plan.total.epsilon:g}, δ = {plan.total.delta:g}; nothing is charged"
     return f"{total}\n{grid(head, rows)}"
+
+
+def expected(each: PlannedStatistic) -> str:
+    """Return the half-width of a statistic's intervals, and of groups of what size it is."""
+    if each.half_width is None:
+        return "depends on the data"
+    of = "" if each.group_size is None else f" for {each.group_size} rows"
+    return short(each.half_width, each.half_width) + of
 
 
 def released(certificate: dict[str, Any], found: StudyRelease) -> str:

@@ -67,13 +67,15 @@ class PlannedStatistic(Struct, frozen=True):
     """A statistic of a plan.
 
     `epsilon` is what it costs alone, at the total's δ; `half_width` that of its 95 % intervals, all at once,
-    null where it depends on the data; in groups of fewer rows than `too_noisy_below` noise prevails.
+    null where it depends on the data; of a mean or variance it is that in a group of `group_size` rows.  In
+    groups of fewer rows than `too_noisy_below` noise prevails.
     """
 
     name: str
     noise: StatisticNoise
     epsilon: float
     half_width: float | None
+    group_size: int | None
     too_noisy_below: int | None
 
 

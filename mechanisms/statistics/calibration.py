@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
@@ -12,27 +12,33 @@ from dpaccount.errors import InputError
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.samplers import root_up
 from mechanisms.shared import confidence
-from mechanisms.statistics.draws import BRANCHES, LEVELS, SQUARE, Draw
-from mechanisms.statistics.statistic import Statistic
+from mechanisms.statistics.draws import BITS, BRANCHES, LEVELS, ROUNDED, SQUARE, Draw
+from mechanisms.statistics.statistic import LARGEST, Statistic
 
 LEVEL: Final = Fraction(19, 20)  #: of the intervals that a wanted accuracy is about
 DIGITS: Final = 5  #: significant ones of a scale, rounded up
 TRIED: Final = (1.0, 1.0005, 1.005, 1.05, 1.2, 1.5, 2.0, 4.0)  #: times the noise that a first guess says
 CLOSE: Final = 1.0005  #: how near to the least noise is near enough
+EPSILONS: Final = (Fraction(1, 10**6), 1000)  #: totals
+AMOUNTS: Final = (1e-10, 1e8)  #: of a statistic with a wanted accuracy
+LEAST_EASED, MOST_EASED = 1.001, 1e9  #: times which wanted accuracies are eased, to say what can be reached
 
 Scales = tuple[Fraction, ...]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A statistic with its draws, and what one unit moves each of them by, under `law`."""
+    """A statistic with its draws, and what one unit moves each of them by, under `law`.
+
+    There are `units`, and at most `rows` rows.
+    """
 
     what: Statistic
     draws: tuple[Draw, ...]
     moves: tuple[Fraction, ...]
     law: str
     rows: int
-    known: bool
+    units: int
 
     def scales(self, amount: float) -> Scales:
         """Return the scales of the draws with which the statistic costs `amount`, in equal parts.
@@ -46,22 +52,40 @@ class Asked:
     def half_width(self, amount: float) -> float | None:
         """Return the half-width of its 95 % intervals, all at once; None if it depends on the data.
 
-        A mean by groups, or of a private number of rows, is that of a group of average size.
+        Of a mean or variance it is that of a group of `group_size` rows, far from the middle of its bounds.
         """
-        reach = reaches(self.law, self.draws, self.scales(amount))
+        reach = self.reaches(amount)
         match self.what.what:
             case "count" | "histogram" | "top":
                 return reach[0]
             case "sum":
-                return reach[0] * max(map(abs, self._bounds()))
+                low, high = self._bounds()
+                return (reach[0] + self.rows * ROUNDED) * max(abs(low), abs(high))
             case "mean":
                 low, high = self._bounds()
-                return sum(reach) * (high - low) / 2 / max(self.rows / self.what.groups, 1)
+                return min(self._per_row(sum(reach), reach) + ROUNDED, 1) * (high - low) / 2
             case "variance":
                 low, high = self._bounds()
-                wide = reach[0] * (1 / float(SQUARE) + 2) + 2 * sum(reach[1:])
-                return wide * ((high - low) / 2) ** 2 / max(self.rows / self.what.groups, 1)
+                wide = reach[0] * (1 / float(SQUARE) + 2) + 2.5 * sum(reach[1:])
+                return min(self._per_row(wide, reach) + 3 * ROUNDED, 0.5) * ((high - low) / 2) ** 2
         return None
+
+    @property
+    def group_size(self) -> int | None:
+        """Return how many rows the groups of a mean or variance have if each unit has one and all count."""
+        means = self.what.what in ("mean", "variance")
+        return max(self.units // self.what.groups, 1) if means else None
+
+    def _per_row(self, wide: float, reach: Sequence[float]) -> float:
+        """Return a width of sums as one of means of m rows whose number is known to `off`: wide·m/(m² − off²)."""
+        size, off = self.group_size or 1, sum(reach[1:])
+        return wide * size / (size**2 - off**2) if off < size else math.inf
+
+    def reaches(self, amount: float) -> list[float]:
+        """Return how far the noise of each draw is, for all their numbers at once, at 95 %."""
+        alpha = confidence.missed(LEVEL) / sum(draw.size for draw in self.draws)
+        pairs = zip(self.draws, self.scales(amount), strict=True)
+        return [reach_of_one(self.law, scale, bits_of(self.law, draw), alpha) for draw, scale in pairs]
 
     def smallest_group(self, amount: float) -> int | None:
         """Return the number of rows below which a group is mostly noise; None without groups.
@@ -70,23 +94,23 @@ class Asked:
         """
         if not self.what.by:
             return None
-        reach = reaches(self.law, self.draws, self.scales(amount))
+        reach = self.reaches(amount)
         return math.ceil(5 * sum(reach) if self.what.what == "mean" else 2 * reach[-1])
 
     def wanted(self) -> float:
-        """Return the amount at which the half-width is the wanted accuracy; raises `InputError`."""
-        goal = float(self.what.accuracy or 0)
-        low, high = 1e-18, 1e18
-        for _ in range(200):
+        """Return the least amount at which no half-width is above the accuracy; raises `InputError`."""
+        goal, (low, high) = float(self.what.accuracy or 0), AMOUNTS
+        least = self.half_width(high)
+        if least is None:
+            raise InputError(f"{self.what.name} has no interval of a known width", "give a share instead")
+        if least > goal:
+            raise InputError(
+                f"{self.what.name} cannot be within {goal:g}", f"ask for ± {shown(least)} or more"
+            )
+        while high / low > 1 + 1e-6:
             middle = math.sqrt(low * high)
             width = self.half_width(middle)
-            if width is None:
-                raise InputError(f"{self.what.name} has no interval of a known width", "give a share instead")
-            low, high = (low, middle) if width <= goal else (middle, high)
-            if high / low < 1 + 1e-6:
-                break
-        if high >= 0.9e18:
-            raise InputError(f"{self.what.name} cannot be within {goal:g}", "ask for less accuracy")
+            low, high = (low, middle) if width is not None and width <= goal else (middle, high)
         return high
 
     def _bounds(self) -> tuple[float, float]:
@@ -95,15 +119,20 @@ class Asked:
         return self.what.column.bounds
 
 
-def rounded_up(value: float) -> Fraction:
-    """Return a number rounded up to `DIGITS` significant digits."""
-    place = DIGITS - 1 - math.floor(math.log10(value))
+def bits_of(law: str, draw: Draw) -> int:
+    """Return the exponent of the grid of a draw's noise."""
+    return draw.bits if law == "laplace" else BITS
+
+
+def rounded_up(value: float, digits: int = DIGITS) -> Fraction:
+    """Return a positive number rounded up to so many significant digits."""
+    place = digits - 1 - math.floor(math.log10(value))
     power = Fraction(10) ** place
     return Fraction(math.ceil(Fraction(value) * power)) / power
 
 
 def least_scales(
-    asked: Sequence[Asked], total: float, proved: Callable[[Scales], bool], unit: str = "total"
+    asked: Sequence[Asked], total: float, proved: Callable[[Scales], bool]
 ) -> tuple[Scales, list[float]]:
     """Return all draws' scales with which `proved` holds, and every statistic's amount.
 
@@ -111,52 +140,81 @@ def least_scales(
     amount that is nearly enough: all their noise is then raised until `proved` holds.  Raises `InputError`
     where the accuracies need more than there is, with what can be reached.
     """
+    fitted = _fitted(asked, total, proved)
+    if fitted is not None:
+        return fitted
+    wanted = [each for each in asked if each.what.accuracy is not None]
+    if not wanted or _fitted(_eased(asked, MOST_EASED), total, proved) is None:
+        raise InputError(
+            f"no {asked[0].law.capitalize()} noise is proved to meet this total",
+            "give an epsilon from 1e-6 to 10, with a delta of 1e-12 or more, or of 0",
+        )
+    low, high = 1.0, MOST_EASED
+    while high / low > LEAST_EASED:
+        middle = math.sqrt(low * high)
+        enough = _fitted(_eased(asked, middle), total, proved) is not None
+        low, high = (low, middle) if enough else (middle, high)
+    can = ", ".join(f"{each.what.name} ± {shown(float(each.what.accuracy or 0) * high)}" for each in wanted)
+    raise InputError(
+        "the accuracies need more than the total", f"raise the guarantee's epsilon, or ask for {can}"
+    )
+
+
+def _fitted(
+    asked: Sequence[Asked], total: float, proved: Callable[[Scales], bool]
+) -> tuple[Scales, list[float]] | None:
+    """Return what `least_scales` does, None where there is no such noise."""
     fixed = {k: each.wanted() for k, each in enumerate(asked) if each.what.accuracy is not None}
-    open_ = [k for k in range(len(asked)) if k not in fixed]
-    needed, shares = sum(fixed.values()), sum(float(asked[k].what.share) for k in open_)
-    if needed > total or (open_ and needed >= total * (1 - 1e-6)):
-        raise _too_much(asked, fixed, total)
+    shares = sum(float(each.what.share) for k, each in enumerate(asked) if k not in fixed)
+    left = total - sum(fixed.values())
+    if left < 0 or (shares and left <= total * 1e-6):
+        return None
 
     def amounts(factor: float) -> list[float]:
         by_law = factor**2 if asked[0].law == "gaussian" else factor
-        left = (total - needed) / by_law
-        own = [left * float(each.what.share) / shares if shares else 0.0 for each in asked]
+        own = [left / by_law * float(each.what.share) / shares if shares else 0.0 for each in asked]
         return [fixed.get(k, amount) for k, amount in enumerate(own)]
 
     def scales(factor: float) -> Scales:
         pairs = zip(asked, amounts(factor), strict=True)
         return tuple(scale for each, amount in pairs for scale in each.scales(amount))
 
-    if not open_:
-        if not proved(scales(1)):
-            raise _too_much(asked, fixed, total)
-        return scales(1), amounts(1)
+    if not shares:
+        return (scales(1), amounts(1)) if proved(scales(1)) else None
     low = 1.0
     for high in TRIED:
         if proved(scales(high)):
             break
         low = high
     else:
-        raise _too_much(asked, fixed, total)
+        return None
     while high / low > CLOSE:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if proved(scales(middle)) else (middle, high)
     return scales(high), amounts(high)
 
 
-def _too_much(asked: Sequence[Asked], fixed: dict[int, float], total: float) -> InputError:
-    over = max(sum(fixed.values()) / total, 1)
-    times = math.sqrt(over) if asked[0].law == "gaussian" else over
-    times *= 1.01 if len(fixed) == len(asked) else 1.5  # the others need something too
-    can = ", ".join(f"{asked[k].what.name} ± {float(asked[k].what.accuracy or 0) * times:.3g}" for k in fixed)
-    return InputError(
-        "the accuracies need more than the total",
-        f"raise the guarantee's epsilon, or ask for {can or 'less'}",
-    )
+def _eased(asked: Sequence[Asked], times: float) -> list[Asked]:
+    """Return statistics whose wanted accuracies are so many times as wide."""
+    return [
+        each
+        if each.what.accuracy is None
+        else replace(each, what=replace(each.what, accuracy=min(each.what.accuracy * Fraction(times), LARGEST)))
+        for each in asked
+    ]
+
+
+def shown(value: float) -> str:
+    """Return a number rounded up to three digits, as text."""
+    return f"{float(rounded_up(value, 3)):.15g}"
 
 
 def total_amount(epsilon: Fraction, delta: Fraction) -> float:
-    """Return about the μ² of Gaussian noise that is (ε, δ), or ε itself for δ = 0."""
+    """Return about the μ² of Gaussian noise that is (ε, δ), or ε itself for δ = 0; raises `InputError`."""
+    if not EPSILONS[0] <= epsilon <= EPSILONS[1] or delta >= 1:
+        raise InputError(
+            "the total is out of range", f"give an epsilon from 1e-6 to {EPSILONS[1]}, and a delta below 1"
+        )
     if delta == 0:
         return float(epsilon)
     high = 1.0
@@ -184,14 +242,6 @@ def reach_of_one(law: str, scale: Fraction, bits: int, alpha: Fraction) -> float
     if law == "laplace":
         return double_up(confidence.laplace(double_up(scale / step), alpha) * step)
     return double_up(confidence.gaussian(root_up((scale / step) ** 2), alpha) * step)
-
-
-def reaches(law: str, parts: Sequence[Draw], scales: Scales) -> list[float]:
-    """Return about how far the noise of each draw is, for all their numbers at once, at 95 %."""
-    alpha = float(1 - LEVEL) / sum(draw.size for draw in parts)
-    if law == "laplace":
-        return [float(scale) * math.log(1 / alpha) for scale in scales]
-    return [float(scale) * float(norm.isf(alpha / 2)) for scale in scales]
 
 
 def reach_of_sums(law: str, scale: Fraction, bits: int, groups: int, alpha: Fraction) -> list[float]:

@@ -17,7 +17,9 @@ Codes = Mapping[str, Floats]
 Holds = Callable[[Codes], NDArray[np.bool_]]
 
 LONGEST: Final = 1000  #: characters of a condition
+MOST_NODES: Final = 300  #: of its syntax tree, so that no evaluation is nested too deeply
 RIGHT: Final = 'write comparisons such as age >= 18 and ward == "A", with and, or, not'
+THRESHOLD: Final = "a threshold is a number or a declared value, which everybody may know"
 
 _COMPARED: Final[dict[type[ast.cmpop], Callable[[Floats, float], NDArray[np.bool_]]]] = {
     ast.Lt: operator.lt,
@@ -53,6 +55,8 @@ def condition(text: str, columns: tuple[Column, ...]) -> tuple[tuple[str, ...], 
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise InputError(f"{text[:60]!r} is no condition", RIGHT) from None
+    if sum(1 for _ in ast.walk(tree)) > MOST_NODES:
+        raise InputError(f"{text[:60]!r} has too many parts", "write a shorter condition")
     known = {column.name: column for column in columns}
     return _names(tree.body, known), _compiled(tree.body, known)
 
@@ -92,6 +96,8 @@ def _comparison(left: ast.expr, op: type[ast.cmpop], right: ast.expr, known: Map
         text = next((ast.unparse(side) for side in (left, right) if isinstance(side, ast.Name)), None)
         said = f"{text[:60]!r} is no declared column" if text else "a comparison names no column"
         raise InputError(said, f"declared: {', '.join(known)}")
+    if _column(right, known) is not None:
+        raise InputError(f"{ast.unparse(right)[:60]!r} is no constant but a column", THRESHOLD)
     name, limit, compared = column.name, _limit(column, op, right), _COMPARED[op]
     return lambda codes: compared(codes[name], limit)
 
@@ -106,7 +112,7 @@ def _limit(column: Column, op: type[ast.cmpop], node: ast.expr) -> float:
     if value is None:
         raise InputError(
             f"{column.name} is compared with {ast.unparse(node)[:60]!r}, which is no constant",
-            "a threshold is a number or a declared value, which everybody may know",
+            THRESHOLD,
         )
     if column.kind in NUMERIC_KINDS:
         if isinstance(value, bool | str):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import isqrt
+from math import ceil, floor, isqrt
 from typing import Final
 
 import numpy as np
@@ -21,6 +21,7 @@ Integers = NDArray[np.int64]
 
 BITS: Final = 24  #: sums are multiples of 2^−BITS
 MARGIN: Final = Fraction(1, 2**16)  #: of norms, for the rounding of a row's numbers to that grid
+ROUNDED: Final = 2.0**-BITS * 1.001  #: how far a row's number may be rounded, and more than that
 BRANCHES: Final = 4  #: cells that a cell of the level above has
 LEVELS: Final = 5  #: of cells for a quantile: 1,024 cells in all
 SQUARE: Final = Fraction(8, 5)  #: of z² − ½ beside z: two rows are at most 2 apart in both, as in z alone
@@ -113,7 +114,11 @@ def totals(what: Statistic, draw: Draw, codes: Mapping[str, Floats], bits: int) 
         raise InputError(f"{what.name} has no column", "name one")
     if what.what == "sum":
         most = max(map(abs, what.column.bounds))
-        return _summed(group, [some[what.column.name] / most], draw.size, bits)
+        part = some[what.column.name] / most
+        if draw.interval is None:
+            return _summed(group, [part], draw.size, bits)
+        low, high = (end * 2**bits for end in draw.interval)  # a quotient may be rounded beyond them
+        return np.array([np.clip(_exact(part, bits), ceil(low), floor(high)).sum()], dtype=np.int64)
     z = what.scaled(what.column, some)
     if what.what == "regression":
         columns = [*(what.scaled(each, some) for each in what.on), z, np.ones(len(z))]

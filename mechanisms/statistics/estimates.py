@@ -5,20 +5,22 @@ statistic at once, as long as no draw's noise is beyond its `reach`.
 """
 
 from collections.abc import Sequence
+from fractions import Fraction
+from math import ceil, floor
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.statistics.draws import BITS, BRANCHES, LEVELS, SQUARE
+from mechanisms.statistics.draws import BRANCHES, LEVELS, ROUNDED, SQUARE
 from mechanisms.statistics.statistic import Statistic
 
 Floats = NDArray[np.float64]
 Sizes = tuple[Floats, Floats, Floats]  #: numbers of rows, the fewest and the most that they may be
 Ends = tuple[Floats, Floats, Floats]  #: estimates, lower and upper ends; NaN: no end is known
 
-STEP: Final = 2.0**-BITS
 SLACK: Final = 2.0**-40  #: relative, for floating point
+ULPS: Final = 2.0**-50  #: of a column's bounds: more than what a few operations on them round
 RIDGE: Final = 1e-9  #: of the mean square of the features, so that a regression always has a solution
 
 
@@ -34,7 +36,7 @@ def estimate(
         case "count" | "histogram" | "top":
             return _counts(noisy[0], reach[0])
         case "sum":
-            return _sums(what, noisy[0], reach[0] + rows * STEP)  # rows' numbers are rounded to the grid
+            return _sums(what, noisy[0], reach[0] + rows * ROUNDED)
         case "median" | "quantile":
             return _quantiles(what, noisy[0], reach)
         case "regression":
@@ -50,8 +52,9 @@ def estimate(
 
 def _counts(noisy: Floats, reach: float) -> Ends:
     wide = reach + np.abs(noisy) * SLACK
-    ends = np.maximum(np.ceil(noisy - wide), 0), np.maximum(np.floor(noisy + wide), 0)
-    return np.clip(np.rint(noisy), *ends), *ends
+    found = np.maximum(np.rint(noisy), 0)
+    low, high = np.maximum(np.ceil(noisy - wide), 0), np.maximum(np.floor(noisy + wide), 0)
+    return found, np.minimum(low, found), np.maximum(high, found)  # far noise shows no empty interval
 
 
 def _sums(what: Statistic, noisy: Floats, reach: float) -> Ends:
@@ -64,8 +67,7 @@ def _quotients(total: Floats, wide: float, sizes: Sizes) -> tuple[Floats, Floats
     """Return the ends of what sums within `wide` over a number of rows between two may be."""
     low, high = total - wide, total + wide
     fewest, most = sizes[1:]
-    slack = STEP + SLACK  # a row's number is rounded to the grid
-    return np.minimum(low / fewest, low / most) - slack, np.maximum(high / fewest, high / most) + slack
+    return np.minimum(low / fewest, low / most) - ROUNDED, np.maximum(high / fewest, high / most) + ROUNDED
 
 
 def _means(what: Statistic, noisy: Floats, wide: float, sizes: Sizes, empty: NDArray[np.bool_]) -> Ends:
@@ -73,7 +75,14 @@ def _means(what: Statistic, noisy: Floats, wide: float, sizes: Sizes, empty: NDA
     ends = [np.clip(end, -1, 1) for end in _quotients(noisy, wide, sizes)]
     ends = [np.where(empty, -1.0, ends[0]), np.where(empty, 1.0, ends[1])]
     found = np.clip(noisy / sizes[0], *ends)
-    return tuple((low + high) / 2 + each * (high - low) / 2 for each in (found, *ends))  # type: ignore[return-value]
+    return _outward(*((low + high) / 2 + each * ((high - low) / 2) for each in (found, *ends)), low, high)
+
+
+def _outward(found: Floats, first: Floats, last: Floats, low: float, high: float) -> Ends:
+    """Return ends a little wider, for what was rounded in them, but within a column's bounds."""
+    slack = max(abs(low), abs(high)) * ULPS
+    first, last = np.maximum(first - slack, low), np.minimum(last + slack, high)
+    return np.clip(found, first, last), first, last
 
 
 def _variances(what: Statistic, noisy: Floats, wide: float, sizes: Sizes, empty: NDArray[np.bool_]) -> Ends:
@@ -95,12 +104,13 @@ def _variances(what: Statistic, noisy: Floats, wide: float, sizes: Sizes, empty:
 def _quantiles(what: Statistic, noisy: Floats, reach: Sequence[float]) -> Ends:
     """Return quantiles by how many rows lie below the ends of cells, summed from noisy counts of all levels.
 
-    `reach` has how far the noise of a sum of 0, 1, … counts may be.  With j = ⌊q(n − 1)⌋ the quantile lies
-    between the numbers of rank j and j + 1 (from 0, sorted): it is at least an end below which at most j rows
-    lie, and at most one below which j + 2 do.
+    `reach` has how far the noise of a sum of 0, 1, … counts may be.  By all definitions of Hyndman & Fan 1996
+    a quantile of n numbers lies between those of the ranks ⌊qn − 1⌋ and ⌈s⌉ (from 0, sorted), where s is the
+    larger of q(n − 1) and q(n + 1) − 1: it is at least an end below which at most ⌊qn − 1⌋ rows lie, and at
+    most one below which more than ⌈s⌉ do.
     """
     low, high = _bounds(what)
-    rank, cells = 0.5 if what.q is None else float(what.q), BRANCHES**LEVELS
+    rank, cells = what.q or Fraction(1, 2), BRANCHES**LEVELS
     ends = low + (high - low) * np.arange(cells + 1) / cells
     terms = _below(np.ones(noisy.size // what.groups)).astype(np.int64)
     off = np.array([reach[many] for many in range(terms.max() + 1)])[terms]
@@ -109,17 +119,17 @@ def _quantiles(what: Statistic, noisy: Floats, reach: Sequence[float]) -> Ends:
         below = _below(counts)
         least = np.maximum.accumulate(np.maximum(below - off, 0))
         most = np.maximum(np.minimum.accumulate((below + off)[::-1])[::-1], 0)
-        fewest, many = np.ceil(least[-1] - SLACK * cells), np.floor(most[-1] + SLACK * cells)
-        under = np.flatnonzero(most <= np.floor(rank * max(fewest - 1, 0)))
-        over = np.flatnonzero(least >= np.ceil(rank * max(many - 1, 0)) + 1)
-        first = ends[under[-1]] if len(under) and fewest >= 1 else low
+        fewest, many = ceil(least[-1] - SLACK * cells), floor(most[-1] + SLACK * cells)
+        under = np.flatnonzero(most <= max(floor(rank * fewest - 1), 0))
+        over = np.flatnonzero(least > ceil(max(rank * (many - 1), rank * (many + 1) - 1, 0)))
+        first = ends[under[-1]] if len(under) else low
         last = ends[over[0]] if len(over) else high
         rising = np.maximum.accumulate(np.maximum(below, 0))
-        middle = float(np.interp(rank * rising[-1], rising + np.arange(cells + 1) * 1e-9, ends))
+        middle = np.interp(float(rank) * rising[-1], rising + np.arange(cells + 1) * 1e-9, ends)
         slack = (high - low) * SLACK
-        found.append((np.clip(middle, first, last), max(first - slack, low), min(last + slack, high)))
-    middle_, first_, last_ = np.array(found).T
-    return middle_, first_, last_
+        first, last = min(first, last), max(first, last)
+        found.append((np.clip(middle, first, last), first - slack, last + slack))
+    return _outward(*np.array(found).T, low, high)
 
 
 def _below(counts: Floats) -> Floats:
@@ -148,7 +158,7 @@ def _coefficients(what: Statistic, noisy: Floats, wide: float) -> Ends:
     whole = upper + np.triu(upper, 1).T
     features = [*range(len(what.on)), size - 1]
     left, right = whole[np.ix_(features, features)], whole[features, size - 2]
-    off = (wide + (abs(noisy).max() + wide) * size * STEP) * size  # rows' numbers are rounded to the grid
+    off = (wide + (abs(noisy).max() + wide) * size * ROUNDED) * size  # there are |noisy|·size rows or so
     ridge = RIDGE * max(float(np.trace(left)), 1.0) / len(features)
     try:
         inverse = np.linalg.inv(left + ridge * np.eye(len(features)))

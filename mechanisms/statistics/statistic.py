@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.schemas.study import STATISTICS
+from mechanisms.shared import grid
 from mechanisms.statistics.conditions import condition
 from mechanisms.table.bind_columns import Cells, cells_of, edges_of
 from mechanisms.table.columns import NUMERIC_KINDS, Column
@@ -28,6 +29,9 @@ NAME: Final = re.compile(r"[A-Za-z0-9][\w %+,.()=-]{0,99}")  #: a file is called
 MOST_BY: Final = 3  #: columns by which a statistic is grouped
 MOST_GROUPS: Final = 10_000  #: of one statistic, cells of a histogram included
 MOST_FEATURES: Final = 20  #: of a regression
+LONGEST_FILE: Final = 200  #: bytes of a file's name
+NUMBERS: Final = ("estimate", "low", "high")  #: columns of what is released, beside those of `by`
+SMALLEST, LARGEST = Fraction(1, 10**15), Fraction(10**15)  #: shares and accuracies
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,8 @@ class Statistic:
             raise InputError(f"what is {self.what[:40]!r}", f"known: {', '.join(STATISTICS)}")
         if NAME.fullmatch(self.name) is None:
             raise InputError(f"a statistic is named {self.name[:40]!r}", f"names match {NAME.pattern}")
+        if len(file_name(self.name).encode()) > LONGEST_FILE:
+            raise InputError(f"the name {self.name[:40]!r} … is too long for a file", "write a shorter one")
         self._check_columns()
         self._check_terms()
         if self.groups * self.cells > MOST_GROUPS:
@@ -78,10 +84,19 @@ class Statistic:
                 if each is None or each.kind not in (*NUMERIC_KINDS, "boolean"):
                     named = "nothing" if each is None else f"{each.name}, a {each.kind}"
                     raise InputError(f"{self.name} is a {what} of {named}", "name a number or integer column")
-                if each.bounds[0] == each.bounds[1]:
-                    raise InputError(f"{each.name} has one value only", "give bounds that differ")
+                try:
+                    grid.spanned(*map(Fraction, each.bounds))
+                except InputError as error:
+                    raise error.inside(each.name) from None
         if len(self.by) > MOST_BY or len({each.name for each in self.by}) < len(self.by):
             raise InputError(f"{self.name} is by {len(self.by)} columns", f"at most {MOST_BY}, each once")
+        keys = [each.name for each in (*self.by, *([column] if column and what in CELLED else []))]
+        if len(set(keys)) < len(keys):
+            raise InputError(f"{self.name} is a {what} of {keys[-1]} by {keys[-1]}", "leave that by out")
+        if taken := [key for key in keys if key in NUMBERS]:
+            raise InputError(
+                f"{self.name} has the column {taken[0]!r} beside its {taken[0]!r}", "rename that column"
+            )
 
     def _check_terms(self) -> None:
         for given, kinds, what in (
@@ -102,8 +117,11 @@ class Statistic:
                 raise InputError(
                     f"{self.name} is a regression", f"give on, 1 to {MOST_FEATURES} other columns, without by"
                 )
-        if self.share <= 0 or (self.accuracy is not None and self.accuracy <= 0):
-            raise InputError(f"{self.name} has a share or an accuracy of 0 or less", "give a positive one")
+        for given, word in ((self.share, "share"), (self.accuracy, "accuracy")):
+            if given is not None and given <= 0:
+                raise InputError(f"{self.name} has 0 or less as its {word}", "give a positive one")
+            if given is not None and not SMALLEST <= given <= LARGEST:
+                raise InputError(f"{self.name} has a bad {word}", "give one in [1e-15, 1e15]")
         if self.accuracy is not None and self.what not in ("count", "histogram", "top", "sum", "mean"):
             raise InputError(
                 f"{self.name} is a {self.what}, whose interval depends on the data", "give a share instead"
@@ -124,7 +142,11 @@ class Statistic:
     @property
     def group_cells(self) -> tuple[Cells, ...]:
         """Return the cells of each column by which it is grouped."""
-        return tuple(_cells_of(each, ()) for each in self.by)
+        try:
+            return tuple(_cells_of(each, ()) for each in self.by)
+        except InputError as error:
+            right = "group by a category, a boolean or an integer of few values"
+            raise InputError(f"{self.name} is grouped, but {error.what}", right) from None
 
     @cached_property
     def cell_labels(self) -> tuple[str, ...]:
@@ -187,6 +209,11 @@ class Statistic:
         return found
 
 
+def file_name(name: str) -> str:
+    """Return what the file of a statistic is called, without its ending."""
+    return name.replace(" ", "-")
+
+
 @lru_cache(maxsize=256)  # not kept in a statistic, which is sent to other processes
 def _cells_of(column: Column, bins: tuple[Fraction, ...]) -> Cells:
     return cells_of(column, bins or None)
@@ -204,6 +231,10 @@ def read_statistic(place: Place, table: Table) -> Statistic:
             terms[key] = tuple(_column(each, table) for each in given[key].items())
     if "where" in given:
         terms["where"] = given["where"].text()
+        if not terms["where"].strip():
+            raise given["where"].wrong("the condition is empty", "leave it out, or write one")
+    if {"share", "accuracy"} <= given.keys():
+        raise place.wrong("both share and accuracy are given", "give one of them")
     if "bins" in given:
         terms["bins"] = edges_of(given["bins"])
     if "k" in given:

@@ -24,6 +24,7 @@ from mechanisms.table.rows import Reading
 KEYS = ("column", "columns", "by", "bins")  #: of ``[subject.parameters]``, for the table
 SIZE = ("columns", "candidates", "questions")  #: parameters that say how many columns there are
 MOST_BINS = 10_000
+FARTHEST_EDGE = 10**15
 
 Floats = NDArray[np.float64]
 Given = dict[str, object]  #: parameters that follow from the table
@@ -194,7 +195,7 @@ def _written(edge: float) -> str:
 
 def edges_of(place: Place) -> tuple[Fraction, ...]:
     """Return the edges between bins that a document lists; raises `InputError` for too few or too many."""
-    edges = tuple(each.number() for each in place.items())
+    edges = tuple(each.number(-FARTHEST_EDGE, FARTHEST_EDGE) for each in place.items())
     if not 2 <= len(edges) <= MOST_BINS + 1:
         raise place.wrong(f"found {len(edges)} edges", f"give 2 to {MOST_BINS + 1}")
     return edges

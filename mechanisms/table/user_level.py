@@ -15,7 +15,18 @@ import numpy as np
 from dpaccount.documents import Place
 from dpaccount.errors import RuleError
 from dpaccount.noise.receipt import Noise
-from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, Private, Theorem, assume_persons, group, persons
+from dpaccount.proof import (
+    ADD_REMOVE,
+    REPLACE_ONE,
+    Private,
+    Theorem,
+    assume_persons,
+    group,
+    persons,
+    post_process,
+)
+from dpaccount.proof.judgements import Gdp, NearGdp
+from dpaccount.proof.search import approximate
 from dpaccount.relation import adjacency
 from mechanisms.subject import Domain, Rows, Subject, View, released
 from mechanisms.table.bind_columns import bind
@@ -109,12 +120,16 @@ def named(subject: Subject) -> Subject:
 def for_groups(mechanism: Subject, steps: int, delta: Fraction) -> Theorem:
     """Return the theorem at `delta` for groups of `steps` rows (group privacy).
 
-    The group's δ is δ(e^kε − 1)/(e^ε − 1) with the ε that is proved at δ (Dwork & Roth 2014), which
+    Of Gaussian DP the curve of groups, k²μ², is converted: nothing better follows from μ.  Of other curves
+    the group's δ is δ(e^kε − 1)/(e^ε − 1) with the ε that is proved at δ (Dwork & Roth 2014), which
     falls with δ: the search is for a large one that keeps it below `delta`.  Raises `RuleError` if
     none does.
     """
+    of_one = mechanism.proof(delta)
     if delta == 0:
-        return group(mechanism.proof(delta), steps, delta)
+        return group(of_one, steps, delta)
+    if (curve := _gaussian(of_one)) is not None:
+        return approximate(group(curve, steps), delta)
     best: Theorem | None = None
     low, high = delta / 2**40, delta / steps
     for _ in range(HALVINGS):
@@ -126,6 +141,23 @@ def for_groups(mechanism: Subject, steps: int, delta: Fraction) -> Theorem:
     if best is None:
         raise RuleError(f"group: no δ of one row proves {float(delta):.3g} for groups of {steps}")
     return best
+
+
+def _gaussian(theorem: Theorem) -> Theorem | None:
+    """Return the theorem with the Gaussian curve that one at (ε, δ) was converted from, None for others."""
+    if theorem.rule == "post_process":
+        inner = _gaussian(theorem.premises[0])
+        return None if inner is None else post_process(inner, theorem.premises[1])
+    fact = theorem.premises[0].conclusion if theorem.rule == "to_approximate" else None
+    return theorem.premises[0] if isinstance(fact, Private) and isinstance(fact.curve, Gdp | NearGdp) else None
+
+
+def of_rows(theorem: Theorem) -> Theorem:
+    """Return what a theorem about persons rests on: that about one of their rows."""
+    part = theorem.premises[0]
+    while part.rule != "group":
+        part = part.premises[0]
+    return part.premises[0]
 
 
 def by_person(

@@ -1,0 +1,190 @@
+"""What a row adds to the draws of a statistic: exact sums, and no more than the proof says it moves them."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from dpaccount.proof import REPLACE_ONE
+from mechanisms.statistics.draws import BITS, BRANCHES, LEVELS, cut, draws
+from mechanisms.statistics.statistic import Statistic
+from tests.mechanisms.statistics.tables import (
+    BOUNDS,
+    PURE,
+    WARD,
+    coded,
+    groups,
+    plain,
+    statistics,
+    study,
+    value,
+)
+
+
+def parts(subject, rows):
+    """Return the sums of each draw, as Python's integers."""
+    return [part.astype(object) for part in cut(subject.draws, subject.query(np.array(rows, dtype=float)))]
+
+
+def square(numbers):
+    return sum(int(number) ** 2 for number in numbers)
+
+
+@given(st.data())
+def test_a_row_moves_no_draw_further_than_is_proved(data):
+    """Come or gone: by `norm`; replaced, or of nothing: by `reach`; with `cells` and `interval`, in ℓ1."""
+    what, _ = data.draw(statistics())
+    subject = study(what)
+    first, second = (data.draw(coded(subject.columns, most=1)) for _ in range(2))
+    sums = zip(subject.draws, parts(subject, first), parts(subject, second), strict=True)
+    for draw, one, other in sums:
+        grid = 2 ** subject._bits(draw)
+        for alone in (one, other):
+            assert square(alone) <= (draw.norm * grid) ** 2
+        assert square(one - other) <= (draw.reach * grid) ** 2
+        if draw.cells:
+            assert sum(abs(one)) <= draw.cells * grid
+            assert sum(abs(one - other)) <= 2 * draw.cells * grid
+        if draw.interval is not None:
+            low, high = draw.interval
+            assert low * grid <= one[0] <= high * grid
+            assert low <= 0 <= high  # a row that does not count adds 0
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_rows_add_up(data):
+    """So that what one row moves in an empty table it moves in any other, and batches do not matter."""
+    what, _ = data.draw(statistics())
+    subject = study(what)
+    first, second = (data.draw(coded(subject.columns)) for _ in range(2))
+    both = subject.query(np.concatenate([first, second]))
+    assert (both == subject.query(first) + subject.query(second)).all()
+    assert (both == sum(subject.query(row[None]) for row in np.concatenate([first, second]))).all()
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_sums_are_those_of_exact_numbers(data):
+    what, holds = data.draw(statistics())
+    subject = study(what, data.draw(st.sampled_from(["gaussian", "laplace"])) if what.what in PURE else "gaussian")
+    rows = data.draw(coded(subject.columns))
+    here = groups(what, holds, plain(rows, subject.columns))
+    for draw, found in zip(subject.draws, parts(subject, rows), strict=True):
+        wanted = [number for numbers in oracle(what, draw, here) for number in numbers]
+        assert len(wanted) == len(found) == draw.size
+        near = 0 if draw.cells else Fraction(1001, 1000 * 2**BITS) * max(len(rows), 1)
+        grid = 2 ** subject._bits(draw)
+        assert all(abs(Fraction(int(a), grid) - b) <= near for a, b in zip(found, wanted, strict=True))
+
+
+def oracle(what, draw, here):
+    """Return what each group adds, one list after another in the order of a draw's numbers."""
+    name = draw.key.rpartition("/")[2]
+    if what.what in ("median", "quantile"):
+        return [levels(what, rows) for rows in here]
+    if what.what in ("histogram", "top"):
+        return [cells(what, rows) for rows in here]
+    if name == "count":
+        return [[len(rows)] for rows in here]
+    if what.what == "sum":
+        most = max(abs(Fraction(end)) for end in what.column.bounds)
+        return [[sum(row["x"] for row in rows) / most] for rows in here]
+    z = [[scaled(what.column, row) for row in rows] for rows in here]
+    if what.what == "mean":
+        return [[sum(each)] for each in z]
+    if what.what == "variance":
+        eight = Fraction(8, 5)
+        return [[sum(each)] for each in z] + [[sum(eight * (n * n - Fraction(1, 2)) for n in each)] for each in z]
+    phi = [[*(scaled(each, row) for each in what.on), scaled(what.column, row), 1] for row in here[0]]
+    size = len(what.on) + 2
+    return [[sum(f[a] * f[b] for f in phi) / Fraction(size) for a in range(size) for b in range(a, size)]]
+
+
+def scaled(column, row):
+    low, high = map(Fraction, column.bounds)
+    return (row[column.name] - low) / (high - low) * 2 - 1
+
+
+def levels(what, rows):
+    low, high = map(Fraction, what.column.bounds)
+    found = []
+    for level in range(1, LEVELS + 1):
+        many = BRANCHES**level
+        places = [min(float((row["x"] - low) / (high - low)) * many // 1, many - 1) for row in rows]
+        found += [places.count(k) for k in range(many)]
+    return found
+
+
+def cells(what, rows):
+    column = what.column
+    if not what.bins:
+        return [sum(row[column.name] == k for row in rows) for k in range(4)]
+    low, middle, high = (Fraction(float(edge)) for edge in what.bins)
+    return [sum(row["x"] < middle for row in rows), sum(row["x"] >= middle for row in rows)]
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_rows_that_do_not_count_add_nothing(data):
+    """Rows of nothing, and of a value of `by` that nobody declared."""
+    what, _ = data.draw(statistics())
+    subject = study(what)
+    rows = data.draw(coded(subject.columns))
+    away = rows.copy()
+    away[:, 0] = 0
+    assert not subject.query(away).any()
+    if WARD in what.by:
+        rows[:, 1 + [column.name for column in subject.columns].index("ward")] = -1
+        assert not subject.query(rows).any()
+
+
+@settings(max_examples=15)
+@given(st.lists(st.floats() | st.sampled_from([np.nan, np.inf, -np.inf, 1e300, -1e300]), min_size=2, max_size=2))
+@example([np.nan, 1e308])
+def test_no_cell_is_beyond_its_bounds_whatever_it_holds(numbers):
+    """The table's reader bounds codes; a mechanism that is run on others clamps them all the same."""
+    for kind in ("sum", "mean", "variance", "median"):
+        for low, high in BOUNDS:
+            subject = study(Statistic("s", kind, value(low, high)))
+            for number in numbers:
+                sums = parts(subject, [[1.0, number]])
+                assert all(square(part) <= (draw.norm * 2**BITS) ** 2 for draw, part in zip(subject.draws, sums, strict=True))
+
+
+@settings(max_examples=20)
+@given(st.data())
+def test_no_two_draws_share_a_key(data):
+    """Names have no stroke, so that the keys of two statistics differ where their names do."""
+    whats = [data.draw(statistics())[0] for _ in range(3)]
+    from dataclasses import replace
+
+    names = data.draw(st.lists(st.sampled_from(["a", "a b", "a.count", "count", "a=b"]), min_size=3, max_size=3, unique=True))
+    keys = [
+        draw.key for name, what in zip(names, whats, strict=True)
+        for draw in draws(replace(what, name=name), known=False)
+    ]
+    assert len(set(keys)) == len(keys)
+
+
+def test_sums_of_a_billion_rows_have_room():
+    """Half of the 64 bits are left for noise."""
+    rows = 10**9
+    for kind in ("sum", "mean", "variance", "median"):
+        subject = study(Statistic("s", kind, value(Fraction(-1), Fraction(10**15))), rows=rows)
+        largest = max(draw.norm for draw in subject.draws) * rows * 2**BITS
+        assert 2 * largest < 2**62
+
+
+@pytest.mark.parametrize(("low", "high"), BOUNDS)
+def test_replaced_by_a_row_of_nothing(low, high):
+    """Where a person has fewer rows than may count, rows of nothing take their places."""
+    for kind in ("sum", "mean", "variance"):
+        subject = study(Statistic("s", kind, value(low, high)), relation=REPLACE_ONE)
+        nothing = np.array([subject.domain().nothing])
+        for end in (low, high):
+            moved = parts(subject, [[1.0, float(end)]])
+            for draw, one, other in zip(subject.draws, moved, parts(subject, nothing), strict=True):
+                assert square(one - other) <= (draw.reach * 2**BITS) ** 2
