@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import CatalogueOnly, File, Flag, Number, Numbers, Whole, numbers, one_of
+from audits.cli.options import (
+    CatalogueOnly,
+    File,
+    Flag,
+    Number,
+    Numbers,
+    Whole,
+    WorkOptions,
+    numbers,
+    one_of,
+)
 from dpaccount.documents import Place, parse_json, read_bytes
 from dpaccount.exact import exact_argument
 from dpaccount.relation import RELATION_CLASSES
@@ -22,7 +32,7 @@ Data = Annotated[str, Parameter(allow_leading_hyphen=True, metavar="JSON|FILE")]
 
 
 @dataclass(frozen=True)
-class AuditOptions:
+class AuditOptions(WorkOptions):
     """What `audit` may be told beside a subject's name.
 
     Parameters
@@ -42,8 +52,6 @@ class AuditOptions:
     seconds
         Limit on the time of all runs (default 60 for code of your own): slow code gets fewer, and the answer
         says so.
-    jobs
-        Processes (default: the number of cores); the result does not depend on it.
     relation
         Of your own function: replace-one (default), add-remove, or bounded-row with --radius.
     radius
@@ -73,7 +81,6 @@ class AuditOptions:
     confidence: Number = None
     seed: Whole = None
     seconds: Number = None
-    jobs: Whole = None
     relation: Annotated[str, RELATION_CHOICES] | None = None
     radius: Number = None
     shape: Shape | None = None

@@ -6,7 +6,6 @@ seeded rehearsal's and data are made up, so nothing from here is releasable.
 
 import math
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cache, partial
 from itertools import pairwise
@@ -18,10 +17,12 @@ import numpy as np
 from audits import papers
 from audits.attack.runs import Progress, counted, silent
 from audits.papers.parameters import Value
-from bandits.papers.reproduction import CUMULATIVE_REGRET, Cell, Reproduction
+from bandits.papers.reproduction import CUMULATIVE_REGRET, Cell, Play, Reproduction
 from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded
+from dpaccount.work.run import Series, run
+from dpaccount.work.workers import workers
 
 MOST_TRIALS, MOST_ROUNDS = 1000, 100_000
 FAR = 200  #: where last values are further apart than this, a figure has a logarithmic axis
@@ -51,27 +52,34 @@ def reproduce(
     *,
     trials: int | None = None,
     rounds: int | None = None,
-    jobs: int = 1,
+    jobs: int | None = None,
     seed: int = 0,
     progress: Progress = silent,
 ) -> tuple[dict[str, Any], dict[str, Floats]]:
-    """Return the answer of `dpaccount reproduce` and, by cell, the curves [trials, rounds]."""
-    started, spent = time.perf_counter(), time.process_time()
+    """Return the answer of `dpaccount reproduce` and, by cell, the curves [trials, rounds].
+
+    Trials are done on the workers that `joblib.parallel_config` says, else in `jobs` processes; see
+    `dpaccount.work.run`.
+    """
+    started = time.perf_counter()
     made = find(name)
     count, horizon = trials or made.trials, rounds or made.rounds
     if not 2 <= count <= MOST_TRIALS or not 32 <= horizon <= MOST_ROUNDS:
         raise InputError(f"trials lie in 2 ... {MOST_TRIALS} and rounds in 32 ... {MOST_ROUNDS}")
-    cells = made.cells(horizon)
-    carried = [None if cell.subject is None else certificate(cell.subject) for cell in cells]
-    tell = counted("playing", len(cells) * count, progress)
-    runs, seconds = _all([partial(cell.play, seed + k) for cell in cells for k in range(count)], jobs, tell)
-    rows, curves, took, seeds = [], {}, [], range(seed, seed + count)
-    for index, cell in enumerate(cells):
-        played = np.array(runs[index * count : (index + 1) * count])
-        curve = curves[_label(cell.row)] = cell.summary.curves(played)
-        said = {} if cell.details is None else cell.details(seeds, played)
-        rows.append({**_row(cell, curve[:, -1], carried[index]), **said})
-        took.append(sum(seconds[index * count : (index + 1) * count]) / count)
+    seeds = range(seed, seed + count)
+    with workers(jobs):  # what cells compute beforehand enters their trials
+        cells = made.cells(horizon)
+        carried = [None if cell.subject is None else certificate(cell.subject) for cell in cells]
+        labels = [f"{name}: {_label(cell.row)}" for cell in cells]
+        plays = [partial(_trials, cell.play) for cell in cells]
+        series = [Series(label, play, seeds) for label, play in zip(labels, plays, strict=True)]
+        done = run(series, counted("playing", len(cells) * count, progress))
+    rows, curves = [], {}
+    for cell, proved, played in zip(cells, carried, done, strict=True):
+        curve = curves[_label(cell.row)] = cell.summary.curves(played.values)
+        said = {} if cell.details is None else cell.details(seeds, played.values)
+        rows.append({**_row(cell, curve[:, -1], proved), **said})
+    took = [played.seconds / count for played in done]
     answer = {
         "schema": "dpaccount/reproduction/1",
         "name": name,
@@ -86,35 +94,13 @@ def reproduce(
         "sentences": [asdict(one) for one in made.sentences(rows, took)] if made.sentences else [],
         "releasable": False,
         "seconds": round(time.perf_counter() - started, 1),
-        "cpu_seconds": round(time.process_time() - spent + (sum(seconds) if jobs > 1 else 0), 1),
+        "cpu_seconds": round(sum(played.seconds for played in done), 1),
     }
     return answer, curves
 
 
-def _all(
-    runs: Sequence[Callable[[], Floats]], jobs: int, tell: Callable[[int], None]
-) -> tuple[list[Floats], list[float]]:
-    """Run everything, each with its processor's seconds; results do not depend on the number of jobs."""
-    if jobs == 1:
-        found = [_told(_timed(run), tell) for run in runs]
-    else:
-        from joblib import Parallel, delayed, parallel_config
-
-        with parallel_config("loky", inner_max_num_threads=1):  # processes share the cores already
-            work = Parallel(n_jobs=jobs, batch_size=1, return_as="generator")
-            found = [_told(done, tell) for done in work(delayed(_timed)(run) for run in runs)]
-    return [regret for regret, _ in found], [seconds for _, seconds in found]
-
-
-def _told(done: tuple[Floats, float], tell: Callable[[int], None]) -> tuple[Floats, float]:
-    tell(1)
-    return done
-
-
-def _timed(run: Callable[[], Floats]) -> tuple[Floats, float]:
-    started = time.process_time()
-    regret = run()
-    return regret, time.process_time() - started
+def _trials(play: Play, seeds: range) -> Floats:
+    return np.array([play(seed) for seed in seeds])
 
 
 def certificate(subject: Any) -> dict[str, Any]:

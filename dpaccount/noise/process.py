@@ -5,12 +5,15 @@ import platform
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 
 _FORKS: list[int] = []  #: the processes that were forked on the way to this one
 _STILL = threading.RLock()
 _LETTING_GO: list[Callable[[], object]] = []
+#: whether this is inside a task that may be done again, where no noise of a release is drawn
+IN_TASK = ContextVar("in a task", default=False)
 
 
 @contextmanager

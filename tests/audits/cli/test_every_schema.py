@@ -21,6 +21,7 @@ WORDS = (  # after those of test_schemas
     ("ask", "model.state", "--table", "out.csv", "--json"),
     ("audit", "laplace-sum", "--epsilon", 1, "--trials", 20, "--json"),
     ("reproduce", "kharkovskii2020-figure2c", "--trials", 2, "--rounds", 32, "--jobs", 1, "--json"),
+    ("work", "list", "--json"),
 )
 
 
