@@ -42,12 +42,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("nightly")
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _results_elsewhere(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep the results of commands out of the user's cache."""
-    os.environ["DPACCOUNT_WORK"] = str(tmp_path_factory.mktemp("work") / "work.db")
-
-
 @pytest.fixture
 def root() -> Path:
     """Return the project's root."""

@@ -152,8 +152,8 @@ class WorkOptions:
     scheduler
         Where the scheduler listens, HOST:PORT, for --backend dask.
     store
-        The file that keeps what is done, so that a command that was killed goes on (default: one
-        in your cache; see `dpaccount work`).
+        A file that keeps what is done, so that the same command goes on where it was killed; it is
+        created (default: nothing is kept).
     """
 
     jobs: Whole = None
@@ -173,24 +173,18 @@ class WorkOptions:
         from dpaccount.work.results import kept_in
         from dpaccount.work.workers import workers
 
-        jobs, store = None if self.backend is None else self.processes(), self.store
-        if store is None:
-            try:
-                default_store().parent.mkdir(parents=True, exist_ok=True)
-                store = default_store()
-            except OSError as error:
-                say(f"note: nothing is kept for later: {error.strerror}")
-        with kept_in(store), workers(jobs, self.backend, self.scheduler):
+        jobs = None if self.backend is None else self.processes()
+        with kept_in(self.store or usual_store()), workers(jobs, self.backend, self.scheduler):
             yield
 
 
 NOT_SAID = WorkOptions()
 
 
-def default_store() -> Path:
-    """Return where results are kept by default: ``DPACCOUNT_WORK``, else in the user's cache."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(os.environ.get("DPACCOUNT_WORK") or cache / "dpaccount" / "work.db")
+def usual_store() -> Path | None:
+    """Return the store of whoever sets ``DPACCOUNT_STORE``, for all commands."""
+    name = os.environ.get("DPACCOUNT_STORE")
+    return Path(name) if name else None
 
 
 @contextmanager

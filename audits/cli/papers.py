@@ -14,11 +14,11 @@ from audits.cli.options import (
     Name,
     Whole,
     WorkOptions,
-    default_store,
     lines,
     reporting,
     short,
     show,
+    usual_store,
     whole,
 )
 from dpaccount.errors import InputError
@@ -138,12 +138,12 @@ def reproduce(
 def work_list(*, store: File | None = None, json_: Json = False) -> int:
     """List the work whose results were kept, complete or not, the latest last.
 
-    Example: `dpaccount work list`
+    Example: `dpaccount work list --store work.db`
 
     Parameters
     ----------
     store
-        The store (default: the one in your cache).
+        The store (default: the one that DPACCOUNT_STORE names).
     """
     show(_work(store), json_, _work_table)
     return 0
@@ -152,14 +152,14 @@ def work_list(*, store: File | None = None, json_: Json = False) -> int:
 def work_prune(digest: Name | None = None, *, store: File | None = None, json_: Json = False) -> int:
     """Remove results that other versions of the code made; with DIGEST, those of that work.
 
-    Example: `dpaccount work prune`
+    Example: `dpaccount work prune --store work.db`
 
     Parameters
     ----------
     digest
         What the digest of the work begins with, at least 6 characters; see `dpaccount work list`.
     store
-        The store (default: the one in your cache).
+        The store (default: the one that DPACCOUNT_STORE names); no command may be using it.
     """
     if digest is not None and len(digest) < 6:
         raise InputError(f"{digest!r} is too short", "give at least 6 characters of the digest")
@@ -177,21 +177,20 @@ def _work(store: File | None, removed: Callable[[Any], bool] | None = None) -> d
     from dpaccount.work.results import Results
     from dpaccount.work.version import current
 
-    path, rows = store or default_store(), list[Any]()
-    if store is not None and not path.exists():
+    path = store or usual_store()
+    if path is None or not path.exists():
         raise InputError("there is no store of results", "name one with --store", path)
-    if path.exists():
-        with closing(Results(path)) as results:
-            rows = list(filter(removed, results.listed(digest(current()))))
-            if removed is not None:
-                results.prune([row["digest"] for row in rows])
+    with closing(Results(path, alone=removed is not None)) as results:
+        rows = list(filter(removed, results.listed(digest(current()))))
+        if removed is not None:
+            results.remove(row["digest"] for row in rows)
     return {"schema": "dpaccount/kept-work/1", "work": rows}
 
 
 def _work_table(found: dict[str, Any]) -> str:
     rows = [
-        f"{e['digest'][:12]}  {e['seeds']:>8} seeds  {e['seconds']:>9.1f} s  {e['bytes']:>11} bytes"
+        f"{e['digest'][:12]}  {e['seeds']:>8} seeds  {e['bytes']:>11} bytes"
         f"  {'this code ' if e['current'] else 'other code'}  {e['name']}"
         for e in found["work"]
     ]
-    return "\n".join(rows) or "no work was kept"
+    return "\n".join(rows) or "no work is kept"

@@ -76,10 +76,9 @@ def reproduce(
         done = run(series, counted("playing", len(cells) * count, progress))
     rows, curves = [], {}
     for cell, proved, played in zip(cells, carried, done, strict=True):
-        curve = curves[_label(cell.row)] = cell.summary.curves(played.values)
-        said = {} if cell.details is None else cell.details(seeds, played.values)
+        curve = curves[_label(cell.row)] = cell.summary.curves(played)
+        said = {} if cell.details is None else cell.details(seeds, played)
         rows.append({**_row(cell, curve[:, -1], proved), **said})
-    took = [played.seconds / count for played in done]
     answer = {
         "schema": "dpaccount/reproduction/1",
         "name": name,
@@ -91,10 +90,9 @@ def reproduce(
         "measure": cells[0].summary.name,
         "rows": rows,
         "exponents": _exponents(rows),
-        "sentences": [asdict(one) for one in made.sentences(rows, took)] if made.sentences else [],
+        "sentences": [asdict(one) for one in made.sentences(rows)] if made.sentences else [],
         "releasable": False,
         "seconds": round(time.perf_counter() - started, 1),
-        "cpu_seconds": round(sum(played.seconds for played in done), 1),
     }
     return answer, curves
 
@@ -184,7 +182,6 @@ def table(answer: dict[str, Any]) -> str:
     """Return an answer as text."""
     lines = [f"{answer['name']}: {answer['source']}"]
     lines += [f"{answer['trials']} trials of {answer['rounds']} rounds; rehearsal noise, not releasable"]
-    lines += [f"{answer['seconds']:.0f} s, of the processors {answer['cpu_seconds']:.0f} s"]
     lines += [f"assumed: {text}" for text in answer["assumed"]]
     width = max([72, *(len(_named(row)) for row in answer["rows"])])
     head = f"{'published':>9} {'mean':>9} {'median':>9} {'s.e.':>7}  proved"

@@ -82,8 +82,8 @@ class Sentence:
     numbers: str
 
 
-#: all rows, and the processor seconds of a trial of each ↦ what the paper says, judged
-Judge = Callable[[list[dict[str, Any]], list[float]], list[Sentence]]
+#: all rows ↦ what the paper says, judged
+Judge = Callable[[list[dict[str, Any]]], list[Sentence]]
 
 
 @dataclass(frozen=True)

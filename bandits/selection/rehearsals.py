@@ -100,7 +100,7 @@ def race(runners: Sequence[Runner]) -> Selection:
         plays = [(f"rehearse {runner.label}", partial(_played, runner.play)) for runner in left]
         series = [Series(label, play, seeds, AT_ONCE) for label, play in plays]
         for runner, done in zip(left, run(series), strict=True):
-            found[runner.label] += done.values.tolist()
+            found[runner.label] += done.tolist()
         best = np.array(min((found[r.label] for r in left), key=lambda each: float(np.mean(each))))
         left = [runner for runner in left if not _behind(np.array(found[runner.label]) - best)]
         if len(left) == 1:

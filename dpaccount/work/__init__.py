@@ -1,4 +1,4 @@
-"""Long work: pure functions of seeds, done in groups, kept as they are done, and never done twice.
+"""Long work: pure functions of seeds, done in groups, kept where asked, and never done twice.
 
 `run` does it on the workers that `workers` provides, `results` keeps it.  A group is named by the
 digest of what is computed (`described`) and of the code (`version`), and by its seeds, so that a

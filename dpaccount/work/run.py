@@ -1,16 +1,17 @@
 """Does what is not done yet, wherever the caller's workers are, and keeps it group by group.
 
 Results do not depend on the workers, their number, the order in which they end, or on how often the
-command was killed on the way.  That this is so is checked: a sample of groups is done again.
+command was killed on the way.  That this is so is checked: a sample of groups is done twice and
+compared before it is kept, and a sample of what is taken from the store is done again.
 """
 
 import io
-import time
 import warnings
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass
+from random import SystemRandom
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +20,17 @@ from dpaccount.errors import DpaccountError, InputError
 from dpaccount.noise import process
 from dpaccount.work.described import described, digest
 from dpaccount.work.results import STORE, Results
-from dpaccount.work.version import Version, check, current, libraries
+from dpaccount.work.version import Version, check, current, libraries, one_thread
 
-AGAIN = 64  #: of so many groups one is done again
-POLL = 0.05  #: seconds between looks at what other commands do
-MAX_LOST = 3  #: times in a row that workers may die before anything is done
+AGAIN = 64  #: of so many groups one is done twice, chosen so that no task can know
+HERE = ("SequentialBackend", "ThreadingBackend", "LokyBackend", "MultiprocessingBackend")
+LOST = ("joblib", "distributed", "dask", "concurrent", "asyncio")  #: whose errors are of workers
+RANDOM = SystemRandom()
 
 Floats = NDArray[np.float64]
 Play = Callable[[range], Floats]  #: seeds ↦ numbers, one row for each; pure and picklable
 Tell = Callable[[int], object]  #: told how many tasks more are done
+Groups = dict[str, tuple["Series", range]]  #: by name, which begins with the digest of the series
 
 
 @dataclass(frozen=True)
@@ -42,141 +45,155 @@ class Series:
     seeds: range
     size: int = 1
 
-    def digest(self) -> str:
-        """Return the digest of the function, of what it was given, and of the code."""
-        return digest([described(self.play), current()])
-
-    def groups(self, of: str) -> list["SeedGroup"]:
+    def groups(self, of: str) -> Groups:
         """Return the groups, in order of their seeds; `of` names this series."""
-        parts = [self.seeds[k : k + self.size] for k in range(0, len(self.seeds), self.size)]
-        return [SeedGroup(f"{of} {part.start} {part.stop}", of, part, self) for part in parts]
+        parts = (self.seeds[k : k + self.size] for k in range(0, len(self.seeds), self.size))
+        return {f"{of} {part.start} {part.stop} {part.step}": (self, part) for part in parts}
 
 
-@dataclass(frozen=True, eq=False)
-class SeedGroup:
-    """Consecutive seeds of a series: what is claimed, done and kept as one."""
+class ImpureTaskError(DpaccountError):
+    """A task gave two results for the same seeds: it reads something besides them."""
 
-    name: str
-    series: str
-    seeds: range
-    of: Series
+    exit_code = 70
 
 
-@dataclass(frozen=True)
-class Done:
-    """The results of a series, a row for each seed, and the processor seconds that they took."""
-
-    values: Floats
-    seconds: float
+class TaskError(DpaccountError):
+    """A task raised what is no error of ours (too little memory, a disk, a defect), or its worker died."""
 
 
-class LostWorkersError(InputError):
-    """Workers ended while they had work."""
-
-
-def run(series: Sequence[Series], tell: Tell = lambda _: None) -> list[Done]:
-    """Return the results of every series.
+def run(series: Sequence[Series], tell: Tell = lambda _: None) -> list[Floats]:
+    """Return the results of every series, a row for each seed.
 
     What is in the store already (`dpaccount.work.results.kept_in`) is not done again, and other
-    commands may work on the same store; `joblib.parallel_config` says which workers do the rest.  Of
-    results that are kept, one group in `AGAIN`, and at least one, is done anew and compared.
-    Raises `ImpureTaskError` where they differ, `InputError` for a store that cannot be used, tasks to
-    be kept that cannot be described, and workers that run other code or are lost.
+    commands may work on the same store; `joblib.parallel_config` says which workers do the rest.
+    Raises `ImpureTaskError` where two results of a group differ, `TaskError` where a task fails (then
+    nothing of its group is kept), `InputError` for a store that cannot be used, for tasks without a
+    description that are to be kept or to leave this machine, and for workers that run other code.
     """
-    store = STORE.get()
-    names = [str(k) if store is None else each.digest() for k, each in enumerate(series)]
+    from joblib.parallel import get_active_backend
+
+    store, away = STORE.get(), type(get_active_backend()[0]).__name__ not in HERE
+    version = current() if away or store is not None else None
+    names = [str(k) if version is None else _named(each, version) for k, each in enumerate(series)]
     parts = [each.groups(name) for each, name in zip(series, names, strict=True)]
-    groups = {group.name: group for part in parts for group in part}
-    if twice := sum(len(each.seeds) for each in series) - _seeds(groups.values()):
+    groups = {name: group for part in parts for name, group in part.items()}
+    if twice := sum(len(each.seeds) for each in series) - sum(len(seeds) for _, seeds in groups.values()):
         tell(twice)  # two series may be the same
-    with closing(Results(store)) as results:
-        _complete(groups, results, tell)
-        if store is not None:
-            sample = sorted(groups.values(), key=lambda group: digest(group.name))
-            list(_kept(sample[: max(1, len(groups) // AGAIN)], results))
-        return [_joined([results.result(group.name) for group in part]) for part in parts]
+    with one_thread(), nullcontext() if store is None else closing(Results(store)) as results:
+        work = LongWork(groups, results, version, tell)
+        work.complete()
+    return [_joined([work.done[name] for name in part]) for part in parts]
 
 
-def _complete(groups: dict[str, SeedGroup], results: Results, tell: Tell) -> None:
-    """Do all that is not done, by this command or by others that use the same store."""
-    told, lost = set[str](), 0
-    series = {group.series for group in groups.values()}
-    while len(told) < len(groups):
-        done = results.done(series) & groups.keys()
-        if done - told:
-            tell(_seeds(groups[name] for name in done - told))
-        before = len(told := done)
-        missing = [group for name, group in groups.items() if name not in done]
-        try:
-            for group in _kept((group for group in missing if results.claim(group.name)), results):
-                told.add(group.name)
-                tell(len(group.seeds))
-        except LostWorkersError:
-            lost = lost + 1 if len(told) == before else 1
-            if lost > MAX_LOST:
-                raise
-        if missing and len(told) == before:  # others have all that is left
-            time.sleep(POLL)
+def _named(series: Series, version: Version) -> str:
+    return digest([described(series.play), version])
 
 
-def _seeds(groups: Iterable[SeedGroup]) -> int:
-    return sum(len(group.seeds) for group in groups)
+class LongWork:
+    """Groups of which some are `done`: now, earlier, or by other commands on the same store."""
+
+    def __init__(self, groups: Groups, results: Results | None, version: Version | None, tell: Tell) -> None:
+        self.groups, self.done, self._tell = groups, dict[str, bytes](), tell
+        self._results, self._version, self._first = results, version, dict[str, bytes]()
+        self._take_what_others_did()
+        self._left = {name: int(name not in self.done) for name in groups}  #: times that each is to be done
+        for some in ([name for name in groups if (name in self.done) == old] for old in (True, False)):
+            for name in [] if results is None else RANDOM.sample(some, -(-len(some) // AGAIN)):
+                self._left[name] += 1
+
+    def complete(self) -> None:
+        """Do all that is not done."""
+        with closing(_performed(self._version, self._asked())) as ended:
+            for name, raw in ended:
+                self._take(name, raw)
+                self._take_what_others_did()
+
+    def _asked(self) -> Iterator[tuple[str, Play, range]]:
+        """Yield what is to be done, in an order that commands on one store do not share."""
+        names = [name for name, left in self._left.items() for _ in range(left)]
+        if self._results is not None:
+            RANDOM.shuffle(names)
+        old = {*self.done}
+        for name in names:
+            if name not in self.done or name in old:
+                yield name, self.groups[name][0].play, self.groups[name][1]
+
+    def _take(self, name: str, raw: bytes) -> None:
+        """Take what a worker made; keep it after the last time that it was to be done."""
+        self._compare(name, self.done.get(name, self._first.setdefault(name, raw)), raw)
+        self._left[name] -= 1
+        if name in self.done or self._left[name]:
+            return
+        if self._results is not None:
+            series, seeds = self.groups[name]
+            about = name.partition(" ")[0], series.name, digest(self._version)
+            self._compare(name, self._results.keep(name, raw, len(seeds), *about), raw)
+        self._end(name, raw)
+
+    def _take_what_others_did(self) -> None:
+        if self._results is not None:
+            for name, raw in self._results.added(lambda name: name in self.groups and name not in self.done):
+                self._compare(name, self._first.get(name, raw), raw)
+                self._end(name, raw)
+
+    def _end(self, name: str, raw: bytes) -> None:
+        self.done[name] = raw
+        self._tell(len(self.groups[name][1]))
+
+    def _compare(self, name: str, one: bytes, other: bytes) -> None:
+        """Where two results differ, no result of the series can be believed: remove it, end the command."""
+        if one != other:
+            if self._results is not None:
+                self._results.remove([name.partition(" ")[0]])
+            series, seeds = self.groups[name]
+            raise ImpureTaskError(
+                f"{series.name}: seeds {seeds[0]} ... {seeds[-1]} gave two results, so nothing of this work"
+                " is kept; a task reads what it is given and its seeds, no clock, no other randomness"
+            )
 
 
-def _kept(groups: Iterable[SeedGroup], results: Results) -> Generator[SeedGroup, None, None]:
-    """Do groups and keep them; yield each then."""
-    code, begun = digest(current()), dict[str, SeedGroup]()
-    with closing(_done(begun.setdefault(group.name, group) for group in groups)) as done:
-        for name, raw, seconds in done:
-            group = begun[name]
-            results.keep(name, group.seeds, raw, seconds, group.series, group.of.name, code)
-            yield group
-
-
-def _done(groups: Iterable[SeedGroup]) -> Generator[tuple[str, bytes, float], None, None]:
-    """Yield the names of groups with their results and seconds, as workers end them."""
+def _performed(
+    version: Version | None, groups: Iterable[tuple[str, Play, range]]
+) -> Generator[tuple[str, bytes], None, None]:
+    """Yield the names of groups with their results, as workers end them."""
     from joblib import Parallel, delayed
-    from joblib.externals.loky.process_executor import BrokenProcessPool
 
-    here = current()
-    calls = (delayed(perform)(here, group.of.play, group.name, group.seeds) for group in groups)
+    calls = (delayed(perform)(version, *group) for group in groups)
     ended = Parallel(batch_size=1, return_as="generator_unordered")(calls)
     try:
-        yield from ended
-    except BrokenProcessPool:
-        raise LostWorkersError(
-            "workers end before their work is done", "use fewer jobs, or see why"
-        ) from None
+        for each in ended:  # noqa: UP028  # which `yield from` would close outside of `finally`
+            yield each
     except DpaccountError:
         raise
     except Exception as error:
-        if type(error).__module__.partition(".")[0] not in ("distributed", "dask"):
-            raise
-        raise LostWorkersError("the cluster lost its work", "see its log") from None
+        who = "workers were lost" if type(error).__module__.partition(".")[0] in LOST else "a task failed"
+        what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        right = "see why, and start the command again; nothing of its group was kept"
+        raise TaskError(f"{who}: {what}; {right}") from error
     finally:
         with warnings.catch_warnings(action="ignore"):  # of tasks that are left undone
             ended.close()
 
 
-def perform(expected: Version, play: Play, name: str, seeds: range) -> tuple[str, bytes, float]:
-    """Do a group, in any process that runs this code; return its name, bytes and seconds."""
-    check(expected)
-    began = time.process_time()
+def perform(version: Version | None, name: str, play: Play, seeds: range) -> tuple[str, bytes]:
+    """Do a group, in any process that runs this code; return its name and the bytes of its result."""
+    if version is not None:
+        check(version)
     values = np.ascontiguousarray(copy_context().run(_simulated, play, seeds), dtype=np.float64)
     if values.shape[:1] != (len(seeds),):
         raise InputError(f"a task gives {values.shape} for {len(seeds)} seeds", "give a row for each")
     file = io.BytesIO()
     np.save(file, values, allow_pickle=False)
-    return name, file.getvalue(), time.process_time() - began
+    return name, file.getvalue()
 
 
 def _simulated(play: Play, seeds: range) -> Floats:
-    process.IN_TASK.set(True)  # no noise of a release, and no store for what is run in here
+    process.IN_TASK.set(True)  # no charge, no noise of a release, and no store for what is run in here
     STORE.set(None)
-    libraries().limit(limits=1)  # for good: `workers` restores what the command had
+    libraries().limit(limits=1)  # for good in a worker; in the command's own process `run` undoes it
     return play(seeds)
 
 
-def _joined(found: list[tuple[bytes, float]]) -> Done:
-    parts = [np.load(io.BytesIO(raw), allow_pickle=False) for raw, _ in found]
-    return Done(np.concatenate(parts) if parts else np.zeros(0), sum(seconds for _, seconds in found))
+def _joined(found: list[bytes]) -> Floats:
+    parts = [np.load(io.BytesIO(raw), allow_pickle=False) for raw in found]
+    return np.concatenate(parts) if parts else np.zeros(0)

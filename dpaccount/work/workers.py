@@ -2,10 +2,10 @@
 
 import logging
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 
-from dpaccount.errors import DpaccountError, InputError
-from dpaccount.work.version import libraries
+from dpaccount.errors import InputError
+from dpaccount.work.version import one_thread
 
 
 @contextmanager
@@ -24,36 +24,18 @@ def workers(
     if (scheduler is not None) != (backend == "dask"):
         raise InputError("--backend dask and --scheduler belong together", "say both or neither")
     active, count = get_active_backend()
-    chosen = count is not None or type(active).__name__ != "LokyBackend"
-    with libraries().limit(limits=1), ExitStack() as stack:
+    with one_thread(), ExitStack() as stack:
         if scheduler is not None:
-            stack.enter_context(_cluster(scheduler))
-        elif backend == "serial" or (backend is None and jobs == 1 and not chosen):
-            stack.enter_context(parallel_config("sequential", n_jobs=1))
-        elif backend == "loky" or (backend is None and jobs is not None and not chosen):
-            stack.enter_context(parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1))
+            from distributed import Client
+
+            logging.getLogger("distributed").setLevel(logging.CRITICAL)  # `run` says what goes wrong
+            try:
+                client = stack.enter_context(Client(scheduler, timeout=10))
+            except (OSError, ValueError, TypeError):
+                raise InputError("no dask scheduler answers", "give HOST:PORT", scheduler) from None
+            stack.enter_context(parallel_config("dask", client=client))
+        elif backend is not None or (count is None and type(active).__name__ == "LokyBackend"):
+            serial = backend == "serial" or jobs == 1
+            kind = "sequential" if serial else "loky"
+            stack.enter_context(parallel_config(kind, n_jobs=1 if serial else jobs))
         yield
-
-
-@contextmanager
-def _cluster(scheduler: str) -> Iterator[None]:
-    from distributed import Client
-    from joblib import parallel_config
-
-    for name in ("distributed", "distributed.client"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # what goes wrong is said below
-    try:
-        client = Client(scheduler, timeout=10)
-    except (OSError, ValueError, TypeError):
-        raise InputError("no dask scheduler answers", "give HOST:PORT", scheduler) from None
-    try:
-        with parallel_config("dask", client=client):
-            yield
-    except Exception as error:
-        if client.status == "running" or isinstance(error, DpaccountError):
-            raise
-        why = "the scheduler of the cluster went away"
-        raise InputError(why, "start both anew: what is done is kept", scheduler) from None
-    finally:
-        with suppress(Exception):
-            client.close()

@@ -1,5 +1,6 @@
 """Tasks for the runner: pure ones, and twins that read more than their seeds."""
 
+import builtins
 import os
 import time
 from fractions import Fraction
@@ -7,6 +8,8 @@ from itertools import count
 from pathlib import Path
 
 import numpy as np
+
+from dpaccount.work.version import libraries
 
 _CALLS = count()
 
@@ -46,8 +49,28 @@ def dies_once(mark, seeds):
     return squares(1.0, seeds)
 
 
-def dies(seeds):
-    os._exit(9)
+def fails_once(mark, error, seeds):
+    if seeds.start == 3 and not Path(mark).exists():
+        Path(mark).touch()
+        raise getattr(builtins, error)("no room\nfor this")
+    return squares(1.0, seeds)
+
+
+def wide(factor, seeds):
+    return np.outer(factor * np.array(seeds), np.ones(400))
+
+
+def threads_of_algebra(seeds):
+    return np.full(len(seeds), float(max(each["num_threads"] for each in libraries().info())))
+
+
+WAIT = int  #: for others; a test replaces it
+
+
+def threads_after(pause, seeds):
+    WAIT()
+    time.sleep(pause)
+    return threads_of_algebra(seeds)
 
 
 def releases(url, seeds):
