@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -129,6 +131,39 @@ def reproduce(
     if out is not None:
         papers.write_out(out, answer, curves)
     show(answer, json_, papers.table)
+    return 0
+
+
+def run_file(
+    experiment: File,
+    *,
+    options: Annotated[WorkOptions, Parameter(name="*")] = NOT_SAID,
+    out: Folder | None = None,
+    json_: Json = False,
+) -> int:
+    """Run an experiment: algorithms with their parameters, in worlds or on a log, with the same seeds.
+
+    Example: `dpaccount run examples/experiments/people.toml --jobs 2`
+
+    Parameters
+    ----------
+    experiment
+        A TOML file of schema dpaccount/experiment/1.
+    out
+        A folder for the results, the summary and a picture (default: experiments/NAME).  It keeps what
+        is done too, in work.db unless --store says otherwise, so that the same command goes on.
+    """
+    from audits.papers import experiment as papers
+
+    asked = papers.read_experiment(experiment)
+    folder = out or Path("experiments") / asked.name
+    folder.mkdir(parents=True, exist_ok=True)
+    if options.store is None and usual_store() is None:
+        options = replace(options, store=folder / "work.db")
+    with reporting() as report, options.work():
+        answer, curves = papers.run_experiment(asked, options.processes(), report)
+    papers.write_results(folder, answer, curves)
+    show(answer, json_, papers.text)
     return 0
 
 

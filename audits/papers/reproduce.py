@@ -6,7 +6,9 @@ seeded rehearsal's and data are made up, so nothing from here is releasable.
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
+from fractions import Fraction
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -69,13 +71,8 @@ def reproduce(
     seeds = range(seed, seed + count)
     with workers(jobs):  # what cells compute beforehand enters their trials
         cells = made.cells(horizon)
-        carried = [None if cell.subject is None else certificate(cell.subject) for cell in cells]
-        labels = [f"{name}: {_label(cell.row)}" for cell in cells]
-        plays = [partial(_trials, cell.play) for cell in cells]
-        series = [Series(label, play, seeds) for label, play in zip(labels, plays, strict=True)]
-        done = run(series, counted("playing", len(cells) * count, progress))
     rows, curves = [], {}
-    for cell, proved, played in zip(cells, carried, done, strict=True):
+    for cell, played, proved in zip(cells, *done(name, cells, seeds, jobs, progress), strict=True):
         curve = curves[_label(cell.row)] = cell.summary.curves(played)
         said = {} if cell.details is None else cell.details(seeds, played)
         rows.append({**_row(cell, curve[:, -1], proved), **said})
@@ -97,17 +94,27 @@ def reproduce(
     return answer, curves
 
 
+def done(
+    name: str, cells: Sequence[Cell], seeds: range, jobs: int | None, progress: Progress
+) -> tuple[list[Floats], list[dict[str, Any] | None]]:
+    """Return every cell's trials [trials, rounds], and what is proved of its subject; None: not private."""
+    with workers(jobs):
+        carried = [None if cell.subject is None else certificate(cell.subject, cell.delta) for cell in cells]
+        series = [Series(f"{name}: {_label(cell.row)}", partial(_trials, cell.play), seeds) for cell in cells]
+        return run(series, counted("playing", len(cells) * len(seeds), progress)), carried
+
+
 def _trials(play: Play, seeds: range) -> Floats:
     return np.array([play(seed) for seed in seeds])
 
 
-def certificate(subject: Any) -> dict[str, Any]:
-    """Return what is proved of a subject at its δ, inferred again by the checker."""
+def certificate(subject: Any, delta: Fraction | None = None) -> dict[str, Any]:
+    """Return what is proved of a subject at `delta`, or its own δ, inferred again by the checker."""
     from dpaccount import checker
     from dpaccount.proof.derivation import point, write
     from dpaccount.proof.search import private
 
-    theorem = subject.proof(subject.delta)
+    theorem = subject.proof(subject.delta if delta is None else delta)
     steps = write(theorem)
     checker.check_derivation(steps)  # raises where a step does not follow
     epsilon, delta = point(theorem)
@@ -225,24 +232,31 @@ def _short(number: float, width: int) -> str:
 
 
 def write_out(folder: Path, answer: dict[str, Any], curves: dict[str, Floats]) -> None:
-    """Write `summary.json`, `curves.csv` and `regret.svg` (means with bands of two standard errors)."""
-    import csv
+    """Write `summary.json`, `curves.csv` and `regret.svg`."""
     import json
+
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "summary.json").write_text(json.dumps(answer, indent=1, ensure_ascii=False), encoding="utf-8")
+    drawn(folder, answer["name"], answer["measure"], curves)
+
+
+def drawn(folder: Path, title: str, measure: str, curves: dict[str, Floats]) -> None:
+    """Write `curves.csv` and `regret.svg`: means of [trials, rounds], with bands of two standard errors."""
+    import csv
 
     import matplotlib as mpl
 
     mpl.use("Agg")
+    mpl.rcParams["svg.hashsalt"] = "dpaccount"  # the same bytes for the same curves
     from matplotlib import pyplot as plt
 
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "summary.json").write_text(json.dumps(answer, indent=1, ensure_ascii=False), encoding="utf-8")
-    rounds = answer["rounds"]
-    marks = np.unique(np.linspace(1, rounds, min(rounds, 200)).astype(int)) - 1
     figure, axes = plt.subplots(figsize=(9, 6))
     with (folder / "curves.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["cell", "round", "mean", "standard_error"])
         for label, regret in curves.items():
+            rounds = regret.shape[1]
+            marks = np.unique(np.linspace(1, rounds, min(rounds, 200)).astype(int)) - 1
             mean = regret.mean(axis=0)[marks]
             error = regret.std(axis=0, ddof=1)[marks] / math.sqrt(len(regret))
             (line,) = axes.plot(marks + 1, mean, label=label)
@@ -253,10 +267,10 @@ def write_out(folder: Path, answer: dict[str, Any], curves: dict[str, Floats]) -
                 [label, int(t) + 1, f"{m:.4f}", f"{e:.4f}"]
                 for t, m, e in zip(marks, mean, error, strict=True)
             )
-    axes.set(xlabel="round", ylabel=answer["measure"], title=answer["name"])
+    axes.set(xlabel="round", ylabel=measure, title=title)
     ends = [float(each[:, -1].mean()) for each in curves.values()]
     if min(ends) > 0 and max(ends) > FAR * min(ends):
         axes.set_yscale("log")
     axes.legend(fontsize=6)
-    figure.savefig(folder / "regret.svg")
+    figure.savefig(folder / "regret.svg", metadata={"Date": None})
     plt.close(figure)

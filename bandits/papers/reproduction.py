@@ -70,6 +70,7 @@ class Cell:
     summary: Summary = CUMULATIVE_REGRET
     details: Details | None = None
     like: bool = True
+    delta: Fraction | None = None  #: at which the subject is proved; None: its own
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from msgspec.json import schema_components
 
 from dpaccount.schemas.certificate import Certificate
 from dpaccount.schemas.claim import ClaimFile
+from dpaccount.schemas.experiment import ExperimentFile
 
 Schema = dict[str, Any]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 PARTS = ("exact", "bound", "enclosure", "digest", "step", "amounts", "subject")  #: none a document
-STRUCTURES = {"certificate": Certificate, "claim": ClaimFile}
+STRUCTURES = {"certificate": Certificate, "claim": ClaimFile, "experiment": ExperimentFile}
 
 
 def schemas() -> dict[str, Schema]:
