@@ -17,12 +17,12 @@ from typing import Any
 from dpaccount.documents import OWN
 from dpaccount.errors import InputError
 
-FORMAT, EDITION = 0x64706177, 2  #: of the file: "dpaw"
+FORMAT = 0x64707702  #: of the file: "dpw" and its edition
 PATIENCE = 30.0  #: seconds that one command waits for another's transaction
 LAYOUT = f"""
 CREATE TABLE IF NOT EXISTS results (name TEXT PRIMARY KEY, series TEXT NOT NULL, work TEXT NOT NULL,
   code TEXT NOT NULL, seeds INTEGER NOT NULL, digest TEXT NOT NULL, result BLOB NOT NULL);
-PRAGMA application_id = {FORMAT}; PRAGMA user_version = {EDITION}; COMMIT"""
+PRAGMA application_id = {FORMAT}; COMMIT"""
 STORE: ContextVar[Path | None] = ContextVar("store", default=None)  #: where results are kept
 
 
@@ -49,11 +49,8 @@ class Results:
             raise self._refused(error) from None
         try:
             self._asked(f"PRAGMA locking_mode = {'EXCLUSIVE' if alone else 'NORMAL'}")
-            found, edition = (
-                self._asked(f"PRAGMA {key}")[0][0] for key in ("application_id", "user_version")
-            )
-            new = edition == found == 0 and not self._asked("SELECT * FROM sqlite_master")
-            if not new and (found, edition) != (FORMAT, EDITION):
+            new = not self._asked("SELECT * FROM sqlite_master")
+            if not new and self._asked("PRAGMA application_id") != [(FORMAT,)]:
                 what = "this is no store of results of this program, or one of another edition"
                 raise InputError(what, "name another file with --store", path)
             # out of WAL only goes who has the file alone; a power failure may lose the last groups
@@ -97,10 +94,7 @@ class Results:
         return rows[0][0]  # type: ignore[no-any-return]
 
     def keep(self, name: str, raw: bytes, seeds: int, *about: str) -> bytes:
-        """Keep a group's result, unless another command has; return what is kept.
-
-        `about`: its series, the work's name, the digest of the code.
-        """
+        """Keep a group's result unless one is; return what is kept.  `about`: series, name, code."""
         row = (name, *about, seeds, hashlib.sha256(raw).hexdigest(), raw)
         self._asked("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", *row)
         return self._result(name)
@@ -112,8 +106,7 @@ class Results:
             " GROUP BY series ORDER BY max(rowid)"
         )
         keys = ("digest", "name", "current", "groups", "seeds", "bytes")
-        listed = [dict(zip(keys, row, strict=True)) for row in rows]
-        return [{**row, "current": row["current"] == code} for row in listed]
+        return [dict(zip(keys, (*row[:2], row[2] == code, *row[3:]), strict=True)) for row in rows]
 
     def remove(self, series: Iterable[str]) -> None:
         """Remove series."""

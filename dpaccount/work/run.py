@@ -1,13 +1,12 @@
 """Does what is not done yet, wherever the caller's workers are, and keeps it group by group.
 
-Results do not depend on the workers, their number, the order in which they end, or on how often the
-command was killed on the way.  That this is so is checked: a sample of groups is done twice and
-compared before it is kept, and a sample of what is taken from the store is done again.
+Results do not depend on the workers, their order, or on how often the command was killed.  A sample of
+groups is done twice and compared before it is kept, and a sample of what the store has is done again.
 """
 
 import io
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -74,19 +73,14 @@ def run(series: Sequence[Series], tell: Tell = lambda _: None) -> list[Floats]:
 
     store, away = STORE.get(), type(get_active_backend()[0]).__name__ not in HERE
     version = current() if away or store is not None else None
-    names = [str(k) if version is None else _named(each, version) for k, each in enumerate(series)]
+    names = [digest([described(s.play), version]) if version else str(k) for k, s in enumerate(series)]
     parts = [each.groups(name) for each, name in zip(series, names, strict=True)]
     groups = {name: group for part in parts for name, group in part.items()}
-    if twice := sum(len(each.seeds) for each in series) - sum(len(seeds) for _, seeds in groups.values()):
-        tell(twice)  # two series may be the same
+    tell(sum(len(each.seeds) for each in series) - sum(len(seeds) for _, seeds in groups.values()))
     with one_thread(), nullcontext() if store is None else closing(Results(store)) as results:
-        work = LongWork(groups, results, version, tell)
-        work.complete()
-    return [_joined([work.done[name] for name in part]) for part in parts]
-
-
-def _named(series: Series, version: Version) -> str:
-    return digest([described(series.play), version])
+        done = LongWork(groups, results, version, tell).complete()
+    arrays = [[np.load(io.BytesIO(done[name]), allow_pickle=False) for name in part] for part in parts]
+    return [np.concatenate(each) if each else np.zeros(0) for each in arrays]
 
 
 class LongWork:
@@ -97,26 +91,22 @@ class LongWork:
         self._results, self._version, self._first = results, version, dict[str, bytes]()
         self._take_what_others_did()
         self._left = {name: int(name not in self.done) for name in groups}  #: times that each is to be done
-        for some in ([name for name in groups if (name in self.done) == old] for old in (True, False)):
-            for name in [] if results is None else RANDOM.sample(some, -(-len(some) // AGAIN)):
+        for old in (True, False) if results is not None else ():
+            some = [name for name in groups if (name in self.done) == old]
+            for name in RANDOM.sample(some, -(-len(some) // AGAIN)):
                 self._left[name] += 1
 
-    def complete(self) -> None:
-        """Do all that is not done."""
-        with closing(_performed(self._version, self._asked())) as ended:
+    def complete(self) -> dict[str, bytes]:
+        """Do all that is not done, in an order that commands on one store do not share."""
+        names, old = [name for name, left in self._left.items() for _ in range(left)], {*self.done}
+        if self._results is not None:
+            RANDOM.shuffle(names)
+        todo = (name for name in names if name not in self.done or name in old)
+        with closing(_performed(self._version, ((name, *self.groups[name]) for name in todo))) as ended:
             for name, raw in ended:
                 self._take(name, raw)
                 self._take_what_others_did()
-
-    def _asked(self) -> Iterator[tuple[str, Play, range]]:
-        """Yield what is to be done, in an order that commands on one store do not share."""
-        names = [name for name, left in self._left.items() for _ in range(left)]
-        if self._results is not None:
-            RANDOM.shuffle(names)
-        old = {*self.done}
-        for name in names:
-            if name not in self.done or name in old:
-                yield name, self.groups[name][0].play, self.groups[name][1]
+        return self.done
 
     def _take(self, name: str, raw: bytes) -> None:
         """Take what a worker made; keep it after the last time that it was to be done."""
@@ -141,24 +131,25 @@ class LongWork:
         self._tell(len(self.groups[name][1]))
 
     def _compare(self, name: str, one: bytes, other: bytes) -> None:
-        """Where two results differ, no result of the series can be believed: remove it, end the command."""
-        if one != other:
-            if self._results is not None:
-                self._results.remove([name.partition(" ")[0]])
-            series, seeds = self.groups[name]
-            raise ImpureTaskError(
-                f"{series.name}: seeds {seeds[0]} ... {seeds[-1]} gave two results, so nothing of this work"
-                " is kept; a task reads what it is given and its seeds, no clock, no other randomness"
-            )
+        """Where two results differ, none of this work can be believed: remove all of it, end the command."""
+        if one == other:
+            return
+        if self._results is not None:
+            self._results.remove({each.partition(" ")[0] for each in self.groups})
+        series, seeds = self.groups[name]
+        raise ImpureTaskError(
+            f"{series.name}: seeds {seeds[0]} ... {seeds[-1]} gave two results, so nothing of this work"
+            " is kept; a task reads what it is given and its seeds, no clock, no other randomness"
+        )
 
 
 def _performed(
-    version: Version | None, groups: Iterable[tuple[str, Play, range]]
+    version: Version | None, groups: Iterable[tuple[str, Series, range]]
 ) -> Generator[tuple[str, bytes], None, None]:
     """Yield the names of groups with their results, as workers end them."""
     from joblib import Parallel, delayed
 
-    calls = (delayed(perform)(version, *group) for group in groups)
+    calls = (delayed(perform)(version, name, series.play, seeds) for name, series, seeds in groups)
     ended = Parallel(batch_size=1, return_as="generator_unordered")(calls)
     try:
         for each in ended:  # noqa: UP028  # which `yield from` would close outside of `finally`
@@ -192,8 +183,3 @@ def _simulated(play: Play, seeds: range) -> Floats:
     STORE.set(None)
     libraries().limit(limits=1)  # for good in a worker; in the command's own process `run` undoes it
     return play(seeds)
-
-
-def _joined(found: list[bytes]) -> Floats:
-    parts = [np.load(io.BytesIO(raw), allow_pickle=False) for raw in found]
-    return np.concatenate(parts) if parts else np.zeros(0)

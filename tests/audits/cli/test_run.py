@@ -282,7 +282,7 @@ def contents(folder):
     return [(folder / name).read_bytes() for name in FILES]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_ten_random_kills_of_a_run_leave_the_same_bytes(written, dpaccount, jobs):
     assert dpaccount("run", "small.toml", "--out", "whole", "--jobs", 1)[0] == 0

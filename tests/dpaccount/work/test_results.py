@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpaccount.errors import InputError
-from dpaccount.work.results import Results, kept_in
+from dpaccount.work.results import FORMAT, Results, kept_in
 from dpaccount.work.run import Series, run
 from tests.planted import tasks
 
@@ -137,7 +137,7 @@ def text(path):
 def other_edition(path):
     Results(path).close()
     with closing(sqlite3.connect(path)) as file, file:
-        file.execute("PRAGMA user_version = 7")
+        file.execute(f"PRAGMA application_id = {FORMAT + 1}")
 
 
 def damaged(path):

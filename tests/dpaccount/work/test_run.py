@@ -159,9 +159,10 @@ def test_a_task_that_reads_more_than_its_seeds_is_caught_and_not_kept(play, jobs
 
 def test_a_task_that_depends_on_its_process_is_caught_by_the_next_command(tmp_path):
     with kept_in(tmp_path / "work.db"):
-        run([series(tasks.by_its_process), series(SQUARES)])
+        run([series(SQUARES)])
+        run([series(tasks.by_its_process)])
         with workers(2), pytest.raises(ImpureTaskError, match=r"seeds \d+ \.\.\. \d+ gave two results"):
-            run([series(tasks.by_its_process), series(SQUARES)])
+            run([series(tasks.by_its_process)])
     kept = stored(tmp_path / "work.db").values()
     assert {raw[-48:] for raw in kept} >= {EXPECTED[:3].tobytes()}  # other work stays
     assert len(kept) == 7
@@ -354,8 +355,9 @@ def test_a_killed_command_goes_on_to_the_same_bytes(root, tmp_path):
     assert len(log.read_text().splitlines()) <= 60 + 2 + 3
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(
+    "jobs", [pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.nightly)]
+)
 def test_ten_random_kills_leave_the_same_bytes(root, tmp_path, jobs):
     store, log, rng = tmp_path / "work.db", tmp_path / "log", random.Random(jobs)
     for _ in range(10):
