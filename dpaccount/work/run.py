@@ -156,7 +156,7 @@ def _performed(
             yield each
     except DpaccountError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         who = "workers were lost" if type(error).__module__.partition(".")[0] in LOST else "a task failed"
         what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
         right = "see why, and start the command again; nothing of its group was kept"
