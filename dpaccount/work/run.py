@@ -76,7 +76,8 @@ def run(series: Sequence[Series], tell: Tell = lambda _: None) -> list[Floats]:
     names = [digest([described(s.play), version]) if version else str(k) for k, s in enumerate(series)]
     parts = [each.groups(name) for each, name in zip(series, names, strict=True)]
     groups = {name: group for part in parts for name, group in part.items()}
-    tell(sum(len(each.seeds) for each in series) - sum(len(seeds) for _, seeds in groups.values()))
+    if twice := sum(len(each.seeds) for each in series) - sum(len(seeds) for _, seeds in groups.values()):
+        tell(twice)  # two series may be the same
     with one_thread(), nullcontext() if store is None else closing(Results(store)) as results:
         done = LongWork(groups, results, version, tell).complete()
     arrays = [[np.load(io.BytesIO(done[name]), allow_pickle=False) for name in part] for part in parts]
