@@ -40,7 +40,7 @@ class Results:
     """An open store, to be closed; `alone` refuses one that a command uses, and keeps others out."""
 
     def __init__(self, path: Path, *, alone: bool = False) -> None:
-        self.path, self._last = path, 0
+        self.path, self._alone, self._last = path, alone, 0
         try:
             _own(path)
             wait = 0.1 if alone else PATIENCE
@@ -109,9 +109,11 @@ class Results:
         return [dict(zip(keys, (*row[:2], row[2] == code, *row[3:]), strict=True)) for row in rows]
 
     def remove(self, series: Iterable[str]) -> None:
-        """Remove series."""
+        """Remove series; who is alone gives their room back."""
         for each in series:
             self._asked("DELETE FROM results WHERE series = ?", each)
+        if self._alone:
+            self._asked("VACUUM")
 
 
 def _own(path: Path) -> None:

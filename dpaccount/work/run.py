@@ -155,7 +155,7 @@ def _performed(
     try:
         for each in ended:  # noqa: UP028  # which `yield from` would close outside of `finally`
             yield each
-    except DpaccountError:
+    except (DpaccountError, ModuleNotFoundError):  # an extra that is not installed
         raise
     except (Exception, SystemExit) as error:
         who = "workers were lost" if type(error).__module__.partition(".")[0] in LOST else "a task failed"

@@ -85,8 +85,11 @@ def test_what_a_command_uses_is_not_pruned_and_what_is_pruned_is_not_used(tmp_pa
         with pytest.raises(InputError, match="another command uses it"):
             Results(path, alone=True)
         assert len(rows(path)) == 1
+    with closing(Results(path)) as used:
+        used.keep("two", bytes(10**6), 1, "series", "made up", "code")
     with closing(Results(path, alone=True)) as pruning:
         pruning.remove(["series"])
+        assert path.stat().st_size < 10**5
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("dpaccount.work.results.PATIENCE", 0.1)
             with pytest.raises(InputError, match="another command uses it"):

@@ -242,6 +242,15 @@ def test_a_worker_of_another_version_is_refused_by_name(jobs, monkeypatch, tmp_p
         run([series(SQUARES)])
 
 
+@pytest.mark.parametrize("jobs", [1, ELSEWHERE])
+def test_what_is_neither_kept_nor_sent_away_is_refused_by_no_version(jobs, monkeypatch):
+    """As where code under attack has loaded other libraries than its workers."""
+    monkeypatch.setattr(runner, "current", dict)
+    with workers(jobs):
+        (done,) = run([series(SQUARES)])
+    assert done.tobytes() == EXPECTED.tobytes()
+
+
 def test_results_of_another_shape_are_refused():
     with pytest.raises(InputError, match="give a row for each"):
         run([series(tasks.too_few)])
