@@ -58,7 +58,7 @@ def asked(requirements):
 
 
 #: What users may leave out: asked for by an extra each, imported only where it is needed.
-OPTIONAL = ("noise", "audit", "bandits", "plot", "postgres", "tables", "frames", "distributed", "all")
+OPTIONAL = ("noise", "audit", "bandits", "plot", "postgres", "tables", "distributed", "frames", "all")
 
 
 @pytest.mark.slow

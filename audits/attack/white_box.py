@@ -372,7 +372,8 @@ class ScoredRuns:
 
 @lru_cache(maxsize=8)
 def _arrived(folders: tuple[str, ...], packed: bytes, delta: Fraction, seed: int) -> ScoredRuns:
-    sys.stdout = sys.stderr  # of a worker, for good: an answer may be on its way there
+    if folders:  # a user's code, in a worker of ours: what it prints is no answer
+        sys.stdout = sys.stderr
     stay_on_path(folders)  # a user's class is imported from the same path
     world: World = pickle.loads(packed)  # noqa: S301  # made by this program a moment ago
     return ScoredRuns(world, delta, seed, Proved(world.subject.proof(delta)))
