@@ -87,6 +87,11 @@ class LocalGpUcb(contextual.Contextual):
         sigma = self.sigma or least_sigma(lambda s: self._joint(s, self.delta), self.epsilon, self.delta)
         return sigma, sigma
 
+    @cached_property
+    def noise_scale(self) -> Fraction:
+        """Return σ of an entry of φφᵀ off the diagonal."""
+        return self.noise_scales[0]
+
     def proof(self, delta: Fraction) -> Theorem:
         """One message a person, in one release; what others see is a function of messages."""
         whole = (

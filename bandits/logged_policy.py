@@ -315,6 +315,11 @@ class LoggedPolicy:
         """
         return {"privacy_cost": self._cost(data, coins), **self.regret(data, view, coins)}
 
+    def regrets(self, data: Rows, view: View | None, coins: int) -> Floats:
+        """Return every slot's regret, as `regret` sums it; without a view, that of uniform choices."""
+        replay = Replay(self.domain().clamped(data), self.offered, self.counts, self.chance, coins)
+        return replay.regrets(None if view is None else np.asarray(view.own["recommended"]))
+
     def regret(self, data: Rows, view: View, coins: int) -> dict[str, float]:
         """Return what a run's recommendations earn, from the arms' means in this very data, without noise."""
         replay = Replay(self.domain().clamped(data), self.offered, self.counts, self.chance, coins)

@@ -6,18 +6,19 @@ asserts is about the releases; a claim is about what is shown, and judged by a s
 (`audits.attack.output_scores`).  A threshold is fixed on training runs; other runs certify it.
 """
 
-import contextlib
 import pickle
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Literal
+from functools import lru_cache
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+import dpaccount_packages
 from audits.attack.e_process import bettor_of, plan_known_bet
 from audits.attack.output_scores import Sample, ShownScore, learn, sample, wanted
 from audits.attack.runs import Progress, counted, silent
@@ -31,6 +32,9 @@ from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Integers, Rehearsal
 from dpaccount.proof import Approximate, Gdp, Lattice, Private, Pure, Theorem, View
 from dpaccount.proof.search import delta_upper
+from dpaccount.work.described import DERIVED
+from dpaccount.work.run import Series, run
+from dpaccount.work.workers import workers
 from mechanisms.subject import Subject
 
 Floats = NDArray[np.float64]
@@ -135,10 +139,8 @@ def attack(  # noqa: PLR0913
     )
     made, tell = int(swapped.sum()), counted("audit", 2 * trials, progress)
     trained = train - int(swapped[:train].sum()), int(swapped[:train].sum())
-    left, right = (
-        scores(world, proved, range(runs), seed, jobs, tell)
-        for world, runs in zip(worlds, (2 * trials - made, made), strict=True)
-    )
+    runs = range(2 * trials - made), range(made)
+    left, right = scores(worlds, proved, runs, seed, jobs, tell)
     share = risk / len(points)
     results = []
     for target in points:
@@ -183,11 +185,11 @@ def attack_early(  # noqa: PLR0913
     bettor = None
     for start, end in zip([0, *ends[:-1]], ends, strict=True):
         sides = swapped[start:end]
-        made = np.empty(len(sides))
+        made, counts_of = np.empty(len(sides)), (int((~sides).sum()), int(sides.sum()))
+        runs = [range(first, first + more) for first, more in zip(done, counts_of, strict=True)]
+        found = scores(worlds, proved, runs, seed, jobs, tell)
         for side, here in ((0, ~sides), (1, sides)):
-            runs = range(done[side], done[side] + int(here.sum()))
-            new = scores(worlds[side], proved, runs, seed, jobs, tell)[:, column]
-            made[here] = new
+            made[here] = new = found[side][:, column]
             halves[side].append(new)
             done[side] += len(new)
         if bettor is None:
@@ -230,7 +232,8 @@ def affordable(
     """Return the runs a side, at most `trials`, that fit into the wall limit."""
     begun = time.perf_counter()
     for world in worlds:
-        _chunk(world, proved, seed, range(PROBES))
+        for number in range(PROBES):
+            world.score(proved, _sampler(world, seed, number))
     pace = (time.perf_counter() - begun) / (2 * PROBES)
     return max(min(trials, int(SHARE * seconds * jobs / (2 * pace))), 30)
 
@@ -273,14 +276,16 @@ class World:
         here, there = (self.pair.right, self.pair.left) if self.swapped else (self.pair.left, self.pair.right)
         try:
             run = record(self.subject, here, rehearse(proved, sampler), self.coins)
-        except (Exception, SystemExit):
-            return None, None, 0.0  # property tests judge exceptions; no information here
+        except (Exception, SystemExit) as error:
+            self._tolerate(error)
+            return None, None, 0.0
         try:
             other = replay(self.subject, there, run, self.coins)
             ratio = log_ratio(run, other, proved.laws)
         except ReplayError:
             ratio = CERTAIN
-        except (Exception, SystemExit):
+        except (Exception, SystemExit) as error:
+            self._tolerate(error)
             ratio = 0.0
         return run, other, -ratio if self.swapped else ratio
 
@@ -301,8 +306,19 @@ class World:
                 replay(self.subject, rows, given, self.coins) for rows in (self.pair.left, self.pair.right)
             )
             return log_ratio(left, right, proved.laws)
-        except (Exception, SystemExit):
+        except (Exception, SystemExit) as error:
+            self._tolerate(error)
             return 0.0
+
+    def _tolerate(self, error: BaseException) -> None:
+        """Take an exception of a user's code for no information: property tests judge it.
+
+        What the machine lacked, and what our own code raises, says nothing of the code under attack, and
+        may strike one side alone; a score made of it could refute what is true.  It is raised again.
+        """
+        ours = type(self.subject).__module__.partition(".")[0] in dpaccount_packages.folders()
+        if isinstance(error, MemoryError | OSError) or (ours and not isinstance(error, ReplayError)):
+            raise error
 
 
 def taught(worlds: list[World], proved: Proved, training: NDArray[np.bool_], seed: int) -> list[World]:
@@ -332,53 +348,52 @@ def _sampler(world: World, seed: int, number: int) -> Rehearsal:
     return Rehearsal(np.random.SeedSequence([seed, int(world.swapped), number]))
 
 
-def scores(
-    world: World,
-    proved: Proved,
-    runs: range,
-    seed: int,
-    jobs: int,
-    tell: Callable[[int], None] = lambda _: None,
-) -> Floats:
-    """Return two scores of every run in one world: of its releases, and of its output.
-
-    `tell` is called after every part with its number of runs.
+@dataclass(frozen=True)
+class ScoredRuns:
+    """Two scores of every run in one world, by its number: of its releases, and of its output.
 
     They are finite, and rounded so that equal ratios stay equal.
     """
-    parts = [range(k, min(k + CHUNK, runs.stop)) for k in range(runs.start, runs.stop, CHUNK)]
-    if jobs == 1 or len(parts) < 4:
-        made = (_chunk(world, proved, seed, part) for part in parts)
-    else:
-        from joblib import Parallel, delayed
 
-        _, delta = proved.point
-        # workers import a user's class from the same path
-        blob = pickle.dumps(world)
-        work = (delayed(_proved_chunk)(world.folders, blob, delta, seed, part) for part in parts)
-        made = Parallel(n_jobs=jobs, return_as="generator")(work)
-    found = []
-    for part in made:
-        found.append(part)
-        tell(len(part))
-    whole: Floats = np.concatenate([np.zeros((0, 2)), *found]).clip(-CERTAIN, CERTAIN).round(9)
-    return whole
+    world: World
+    delta: Fraction
+    seed: int
+    proved: Proved = field(metadata=DERIVED)  #: of the subject, at `delta`
+
+    def __call__(self, runs: range) -> Floats:
+        """Return the scores of some runs."""
+        found = [self.world.score(self.proved, _sampler(self.world, self.seed, n)) for n in runs]
+        return np.array(found).reshape(len(found), 2).clip(-CERTAIN, CERTAIN).round(9)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel without the theorem, which cannot: a worker proves again, once."""
+        return _arrived, (self.world.folders, pickle.dumps(self.world), self.delta, self.seed)
 
 
-_PROVED: dict[bytes, tuple[World, Proved]] = {}
+@lru_cache(maxsize=8)
+def _arrived(folders: tuple[str, ...], packed: bytes, delta: Fraction, seed: int) -> ScoredRuns:
+    if folders:  # a user's code, in a worker of ours: what it prints is no answer
+        sys.stdout = sys.stderr
+    stay_on_path(folders)  # a user's class is imported from the same path
+    world: World = pickle.loads(packed)  # noqa: S301  # made by this program a moment ago
+    return ScoredRuns(world, delta, seed, Proved(world.subject.proof(delta)))
 
 
-def _proved_chunk(folders: tuple[str, ...], blob: bytes, delta: Fraction, seed: int, runs: range) -> Floats:
-    # theorems cannot be pickled: each worker proves again, once
-    if blob not in _PROVED:
-        stay_on_path(folders)
-        world: World = pickle.loads(blob)  # noqa: S301  # made by this program a moment ago
-        _PROVED[blob] = world, Proved(world.subject.proof(delta))
-    world, proved = _PROVED[blob]
-    with contextlib.redirect_stdout(sys.stderr):
-        return _chunk(world, proved, seed, runs)
-
-
-def _chunk(world: World, proved: Proved, seed: int, runs: range) -> Floats:
-    found = [world.score(proved, _sampler(world, seed, n)) for n in runs]
-    return np.array(found).reshape(len(found), 2)
+def scores(
+    worlds: Sequence[World],
+    proved: Proved,
+    runs: Sequence[range],
+    seed: int,
+    jobs: int = 1,
+    tell: Callable[[int], object] = lambda _: None,
+) -> list[Floats]:
+    """Return the scores of each world's runs; `tell` is told how many more have ended."""
+    (_, delta), name = proved.point, f"audit {type(worlds[0].subject).__name__}"
+    series = [
+        Series(name, ScoredRuns(world, delta, seed, proved), part, CHUNK)
+        for world, part in zip(worlds, runs, strict=True)
+    ]
+    few = sum(map(len, runs)) < 4 * CHUNK  # done before another process has started
+    with workers(1 if few else jobs):
+        found = run(series, tell)
+    return [done.reshape(-1, 2) for done in found]

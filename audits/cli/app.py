@@ -31,6 +31,7 @@ app = App(
 )
 ledger_app = App(name="ledger", help="The durable budget ledger: charges before noise.")
 app.command(ledger_app)  # commands are named in this order where one is unknown
+work_app = App(name="work", help="Results of long work, kept so that none is done twice.")
 app.command(accounting.account)
 app.command(accounting.calibrate)
 app.command(training.sgd)
@@ -48,6 +49,10 @@ app.command(attacks.sensitivity)
 app.command(attacks.trace)
 app.command(papers.claims)
 app.command(papers.reproduce)
+app.command(papers.run_file, name="run")
+app.command(work_app)
+work_app.command(papers.work_list, name="list")
+work_app.command(papers.work_prune, name="prune")
 app.command(attacks.list_subjects, name="list")
 app.command(certificates.schema)
 app.command(sessions.ask)
@@ -123,6 +128,7 @@ EXTRA = {
     "markupsafe": "audit",
     "joblib": "audit",
     "cloudpickle": "audit",
+    "threadpoolctl": "audit",
     "cryptography": "audit",
     "matplotlib": "plot",
     "psycopg": "postgres",

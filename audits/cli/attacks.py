@@ -39,7 +39,7 @@ def audit(
 
     question = options.question(subject)
     begun = time.perf_counter()
-    with reporting() as report, redirect_stdout(sys.stderr):
+    with reporting() as report, redirect_stdout(sys.stderr), options.work():
         answer = dispatch.audit(question, report)
     answer["seconds"] = round(time.perf_counter() - begun, 3)
     for said in answer["witness"].get("findings", ()):

@@ -2,11 +2,13 @@
 
 import json
 import math
+import os
 import re
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -148,14 +150,62 @@ def short(value: Any) -> str:
     return str(value)
 
 
+@dataclass(frozen=True)
+class WorkOptions:
+    """Where long work is done, and where its results are kept; they do not depend on either.
+
+    Parameters
+    ----------
+    jobs
+        Processes (default: the number of cores); the result does not depend on it.
+    backend
+        serial, loky (processes of this machine, the default) or dask.
+    scheduler
+        Where the scheduler listens, HOST:PORT, for --backend dask.
+    store
+        A file that keeps what is done, so that the same command goes on where it was killed; it is
+        created (default: nothing is kept).
+    """
+
+    jobs: Whole = None
+    backend: Annotated[str, one_of("serial", "loky", "dask")] | None = None
+    scheduler: Annotated[str, Parameter(metavar="TEXT")] | None = None
+    store: File | None = None
+
+    def processes(self) -> int:
+        """Return the number of processes."""
+        from audits.api.cores import cores
+
+        return whole(self.jobs, "--jobs", 1, 256) or cores()
+
+    @contextmanager
+    def work(self) -> Iterator[None]:
+        """Use the store, and the backend if one is named, for what is done in the block."""
+        from dpaccount.work.results import kept_in
+        from dpaccount.work.workers import workers
+
+        jobs = None if self.backend is None else self.processes()
+        with kept_in(self.store or usual_store()), workers(jobs, self.backend, self.scheduler):
+            yield
+
+
+NOT_SAID = WorkOptions()
+
+
+def usual_store() -> Path | None:
+    """Return the store of whoever sets ``DPACCOUNT_STORE``, for all commands."""
+    name = os.environ.get("DPACCOUNT_STORE")
+    return Path(name) if name else None
+
+
 @contextmanager
 def reporting() -> Iterator[Callable[[str], None]]:
     """Give a way to say on standard error what is being done.
 
-    On a terminal a spinner says it with the time left, elsewhere each phase is a line.
+    On a terminal a spinner says it with the time left, elsewhere each report is a line of JSON.
     """
     if not sys.stderr.isatty():
-        yield phases(say)
+        yield json_lines(say)
         return
     from rich.console import Console
 
@@ -164,44 +214,60 @@ def reporting() -> Iterator[Callable[[str], None]]:
 
 
 COUNT = re.compile(r"^(.*?)\b(\d+) of (\d+)\b")
+EVERY = 10.0  #: seconds between two lines of JSON on one phase
 
 
-def phases(show: Callable[[str], None]) -> Callable[[str], None]:
-    """Return what shows a phase that counts once, and every other as it comes."""
-    last = ""
-
-    def report(what: str) -> None:
-        nonlocal last
-        found = COUNT.match(what)
-        phase = what if found is None else found[1].rstrip(": ")
-        if found is None or phase != last:
-            show(f"{what} ...")
-        last = phase
-
-    return report
+Step = tuple[str, int, int, int | None]  #: the phase, how much of how much, the seconds left
 
 
-def timed(show: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> Callable[[str], None]:
-    """Return what shows a phase that counts with the time left, by its pace since it began."""
+def paced(clock: Callable[[], float]) -> Callable[[str], Step]:
+    """Return what reads a report; the time left is told by the pace of the phase since it began."""
     phase, begun, first = "", 0.0, 0
 
-    def report(what: str) -> None:
+    def step(what: str) -> Step:
         nonlocal phase, begun, first
         found = COUNT.match(what)
         name, done, every = (what, 0, 0) if found is None else (found[1], int(found[2]), int(found[3]))
         if name != phase:
             phase, begun, first = name, clock(), done
+        left = None
         if first < done < every:
-            left = (clock() - begun) * (every - done) / (done - first)
-            what = f"{what}, about {_duration(left)} left"
-        show(what)
+            left = math.ceil((clock() - begun) * (every - done) / (done - first))
+        return name.rstrip(": "), done, every, left
+
+    return step
+
+
+def json_lines(
+    show: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+) -> Callable[[str], None]:
+    """Return what shows a phase when it begins, every `EVERY` seconds, and when it ends."""
+    step, last, shown = paced(clock), ("", 0), 0.0
+
+    def report(what: str) -> None:
+        nonlocal last, shown
+        phase, done, every, left = step(what)
+        if phase != last[0] or done == every > last[1] or clock() - shown >= EVERY:
+            counts = {"done": done, "of": every, "seconds_left": left} if every else {}
+            show(json.dumps({"progress": phase, **counts}))
+            last, shown = (phase, done), clock()
 
     return report
 
 
-def _duration(seconds: float) -> str:
-    whole_seconds = math.ceil(seconds)
-    minutes, rest = divmod(whole_seconds, 60)
+def timed(show: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> Callable[[str], None]:
+    """Return what shows a phase that counts with the time left."""
+    step = paced(clock)
+
+    def report(what: str) -> None:
+        left = step(what)[3]
+        show(what if left is None else f"{what}, about {_duration(left)} left")
+
+    return report
+
+
+def _duration(seconds: int) -> str:
+    minutes, rest = divmod(seconds, 60)
     return (
         f"{minutes // 60} h {minutes % 60} min"
         if minutes > 59

@@ -1,10 +1,28 @@
-"""`claims` and `reproduce`: the papers' privacy claims, tables and figures."""
+"""`claims`, `reproduce`: the papers' claims, tables and figures; `work`: results that were kept."""
 
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import Folder, Json, Name, Whole, lines, reporting, short, show, whole
+from audits.cli.options import (
+    NOT_SAID,
+    File,
+    Folder,
+    Json,
+    Name,
+    Whole,
+    WorkOptions,
+    lines,
+    reporting,
+    short,
+    show,
+    usual_store,
+    whole,
+)
 from dpaccount.errors import InputError
 
 
@@ -67,7 +85,7 @@ def reproduce(
     trials: Whole = None,
     rounds: Whole = None,
     seed: Whole = None,
-    jobs: Whole = None,
+    options: Annotated[WorkOptions, Parameter(name="*")] = NOT_SAID,
     out: Folder | None = None,
     json_: Json = False,
 ) -> int:
@@ -87,12 +105,9 @@ def reproduce(
         Rounds of a run, at least 32 (default as published, or what takes minutes).
     seed
         Of the first run; the others follow (default 0).
-    jobs
-        Processes (default: the number of cores); the results do not depend on it.
     out
         Also write summary.json, curves.csv and regret.svg into this folder.
     """
-    from audits.api.cores import cores
     from audits.papers import reproduce as papers
 
     if name is None or list_:
@@ -103,12 +118,114 @@ def reproduce(
         whole(trials, "--trials", 2, papers.MOST_TRIALS),
         whole(rounds, "--rounds", 32, papers.MOST_ROUNDS),
     )
-    first, processes = whole(seed, "--seed", 0, 10**6) or 0, whole(jobs, "--jobs", 1, 256) or cores()
-    with reporting() as report:
+    first = whole(seed, "--seed", 0, 10**6) or 0
+    with reporting() as report, options.work():
         answer, curves = papers.reproduce(
-            name, trials=count, rounds=horizon, seed=first, jobs=processes, progress=report
+            name,
+            trials=count,
+            rounds=horizon,
+            jobs=options.processes(),
+            seed=first,
+            progress=report,
         )
     if out is not None:
         papers.write_out(out, answer, curves)
     show(answer, json_, papers.table)
     return 0
+
+
+def run_file(
+    experiment: File,
+    *,
+    options: Annotated[WorkOptions, Parameter(name="*")] = NOT_SAID,
+    out: Folder | None = None,
+    json_: Json = False,
+) -> int:
+    """Run an experiment: algorithms with their parameters, in worlds or on a log, with the same seeds.
+
+    Example: `dpaccount run examples/experiments/people.toml --jobs 2`
+
+    Parameters
+    ----------
+    experiment
+        A TOML file of schema dpaccount/experiment/1.
+    out
+        A folder for the results, the summary and a picture (default: experiments/NAME).  It keeps what
+        is done too, in work.db unless --store says otherwise, so that the same command goes on.
+    """
+    from audits.papers import experiment as papers
+
+    asked = papers.read_experiment(experiment)
+    folder = out or Path("experiments") / asked.name
+    folder.mkdir(parents=True, exist_ok=True)
+    if options.store is None and usual_store() is None:
+        options = replace(options, store=folder / "work.db")
+    with reporting() as report, options.work():
+        answer, curves = papers.run_experiment(asked, options.processes(), report)
+    papers.write_results(folder, answer, curves)
+    show(answer, json_, papers.text)
+    return 0
+
+
+# ------------------------------------------------------------------ work
+
+
+def work_list(*, store: File | None = None, json_: Json = False) -> int:
+    """List the work whose results were kept, complete or not, the latest last.
+
+    Example: `dpaccount work list --store work.db`
+
+    Parameters
+    ----------
+    store
+        The store (default: the one that DPACCOUNT_STORE names).
+    """
+    show(_work(store), json_, _work_table)
+    return 0
+
+
+def work_prune(digest: Name | None = None, *, store: File | None = None, json_: Json = False) -> int:
+    """Remove results that other versions of the code made; with DIGEST, those of that work.
+
+    Example: `dpaccount work prune --store work.db`
+
+    Parameters
+    ----------
+    digest
+        What the digest of the work begins with, at least 6 characters; see `dpaccount work list`.
+    store
+        The store (default: the one that DPACCOUNT_STORE names); no command may be using it.
+    """
+    if digest is not None and len(digest) < 6:
+        raise InputError(f"{digest!r} is too short", "give at least 6 characters of the digest")
+
+    def removed(row: Any) -> bool:
+        return not row["current"] if digest is None else row["digest"].startswith(digest)
+
+    show(_work(store, removed), json_, lambda gone: f"removed {len(gone['work'])}")
+    return 0
+
+
+def _work(store: File | None, removed: Callable[[Any], bool] | None = None) -> dict[str, Any]:
+    """Return what is kept; what is `removed`, if that is said."""
+    from dpaccount.work.described import digest
+    from dpaccount.work.results import Results
+    from dpaccount.work.version import current
+
+    path = store or usual_store()
+    if path is None or not path.exists():
+        raise InputError("there is no store of results", "name one with --store", path)
+    with closing(Results(path, alone=removed is not None)) as results:
+        rows = list(filter(removed, results.listed(digest(current()))))
+        if removed is not None:
+            results.remove(row["digest"] for row in rows)
+    return {"schema": "dpaccount/kept-work/1", "work": rows}
+
+
+def _work_table(found: dict[str, Any]) -> str:
+    rows = [
+        f"{e['digest'][:12]}  {e['seeds']:>8} seeds  {e['bytes']:>11} bytes"
+        f"  {'this code ' if e['current'] else 'other code'}  {e['name']}"
+        for e in found["work"]
+    ]
+    return "\n".join(rows) or "no work is kept"

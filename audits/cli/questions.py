@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import CatalogueOnly, File, Flag, Number, Numbers, Text, Whole, numbers, one_of
+from audits.cli.options import (
+    CatalogueOnly,
+    File,
+    Flag,
+    Number,
+    Numbers,
+    Text,
+    Whole,
+    WorkOptions,
+    numbers,
+    one_of,
+)
 from dpaccount.documents import Place, parse_json, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import exact_argument
@@ -25,7 +36,7 @@ Data = Annotated[str, Parameter(allow_leading_hyphen=True, metavar="JSON|FILE")]
 
 
 @dataclass(frozen=True)
-class AuditOptions:
+class AuditOptions(WorkOptions):
     """What `audit` may be told beside a subject's name.
 
     Parameters
@@ -66,8 +77,6 @@ class AuditOptions:
     seconds
         Limit on the time of all runs (default 60 for code of your own): slow code gets fewer, and the answer
         says so.
-    jobs
-        Processes (default: the number of cores); the result does not depend on it.
     relation
         Of your own function: replace-one (default), add-remove, or bounded-row with --radius.
     radius
@@ -105,7 +114,6 @@ class AuditOptions:
     confidence: Number = None
     seed: Whole = None
     seconds: Number = None
-    jobs: Whole = None
     relation: Annotated[str, RELATION_CHOICES] | None = None
     radius: Number = None
     shape: Shape | None = None

@@ -6,8 +6,9 @@ seeded rehearsal's and data are made up, so nothing from here is releasable.
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
+from fractions import Fraction
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -18,10 +19,12 @@ import numpy as np
 from audits import papers
 from audits.attack.runs import Progress, counted, silent
 from audits.papers.parameters import Value
-from bandits.papers.reproduction import CUMULATIVE_REGRET, Cell, Reproduction
+from bandits.papers.reproduction import CUMULATIVE_REGRET, Cell, Play, Reproduction
 from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded
+from dpaccount.work.run import Series, run
+from dpaccount.work.workers import workers
 
 MOST_TRIALS, MOST_ROUNDS = 1000, 100_000
 FAR = 200  #: where last values are further apart than this, a figure has a logarithmic axis
@@ -51,27 +54,28 @@ def reproduce(
     *,
     trials: int | None = None,
     rounds: int | None = None,
-    jobs: int = 1,
+    jobs: int | None = None,
     seed: int = 0,
     progress: Progress = silent,
 ) -> tuple[dict[str, Any], dict[str, Floats]]:
-    """Return the answer of `dpaccount reproduce` and, by cell, the curves [trials, rounds]."""
-    started, spent = time.perf_counter(), time.process_time()
+    """Return the answer of `dpaccount reproduce` and, by cell, the curves [trials, rounds].
+
+    Trials are done on the workers that `joblib.parallel_config` says, else in `jobs` processes; see
+    `dpaccount.work.run`.
+    """
+    started = time.perf_counter()
     made = find(name)
     count, horizon = trials or made.trials, rounds or made.rounds
     if not 2 <= count <= MOST_TRIALS or not 32 <= horizon <= MOST_ROUNDS:
         raise InputError(f"trials lie in 2 ... {MOST_TRIALS} and rounds in 32 ... {MOST_ROUNDS}")
-    cells = made.cells(horizon)
-    carried = [None if cell.subject is None else certificate(cell.subject) for cell in cells]
-    tell = counted("playing", len(cells) * count, progress)
-    runs, seconds = _all([partial(cell.play, seed + k) for cell in cells for k in range(count)], jobs, tell)
-    rows, curves, took, seeds = [], {}, [], range(seed, seed + count)
-    for index, cell in enumerate(cells):
-        played = np.array(runs[index * count : (index + 1) * count])
+    seeds = range(seed, seed + count)
+    with workers(jobs):  # what cells compute beforehand enters their trials
+        cells = made.cells(horizon)
+    rows, curves = [], {}
+    for cell, played, proved in zip(cells, *done(name, cells, seeds, jobs, progress), strict=True):
         curve = curves[_label(cell.row)] = cell.summary.curves(played)
         said = {} if cell.details is None else cell.details(seeds, played)
-        rows.append({**_row(cell, curve[:, -1], carried[index]), **said})
-        took.append(sum(seconds[index * count : (index + 1) * count]) / count)
+        rows.append({**_row(cell, curve[:, -1], proved), **said})
     answer = {
         "schema": "dpaccount/reproduction/1",
         "name": name,
@@ -83,47 +87,34 @@ def reproduce(
         "measure": cells[0].summary.name,
         "rows": rows,
         "exponents": _exponents(rows),
-        "sentences": [asdict(one) for one in made.sentences(rows, took)] if made.sentences else [],
+        "sentences": [asdict(one) for one in made.sentences(rows)] if made.sentences else [],
         "releasable": False,
         "seconds": round(time.perf_counter() - started, 1),
-        "cpu_seconds": round(time.process_time() - spent + (sum(seconds) if jobs > 1 else 0), 1),
     }
     return answer, curves
 
 
-def _all(
-    runs: Sequence[Callable[[], Floats]], jobs: int, tell: Callable[[int], None]
-) -> tuple[list[Floats], list[float]]:
-    """Run everything, each with its processor's seconds; results do not depend on the number of jobs."""
-    if jobs == 1:
-        found = [_told(_timed(run), tell) for run in runs]
-    else:
-        from joblib import Parallel, delayed, parallel_config
-
-        with parallel_config("loky", inner_max_num_threads=1):  # processes share the cores already
-            work = Parallel(n_jobs=jobs, batch_size=1, return_as="generator")
-            found = [_told(done, tell) for done in work(delayed(_timed)(run) for run in runs)]
-    return [regret for regret, _ in found], [seconds for _, seconds in found]
+def done(
+    name: str, cells: Sequence[Cell], seeds: range, jobs: int | None, progress: Progress
+) -> tuple[list[Floats], list[dict[str, Any] | None]]:
+    """Return every cell's trials [trials, rounds], and what is proved of its subject; None: not private."""
+    with workers(jobs):
+        carried = [None if cell.subject is None else certificate(cell.subject, cell.delta) for cell in cells]
+        series = [Series(f"{name}: {_label(cell.row)}", partial(_trials, cell.play), seeds) for cell in cells]
+        return run(series, counted("playing", len(cells) * len(seeds), progress)), carried
 
 
-def _told(done: tuple[Floats, float], tell: Callable[[int], None]) -> tuple[Floats, float]:
-    tell(1)
-    return done
+def _trials(play: Play, seeds: range) -> Floats:
+    return np.array([play(seed) for seed in seeds])
 
 
-def _timed(run: Callable[[], Floats]) -> tuple[Floats, float]:
-    started = time.process_time()
-    regret = run()
-    return regret, time.process_time() - started
-
-
-def certificate(subject: Any) -> dict[str, Any]:
-    """Return what is proved of a subject at its δ, inferred again by the checker."""
+def certificate(subject: Any, delta: Fraction | None = None) -> dict[str, Any]:
+    """Return what is proved of a subject at `delta`, or its own δ, inferred again by the checker."""
     from dpaccount import checker
     from dpaccount.proof.derivation import point, write
     from dpaccount.proof.search import private
 
-    theorem = subject.proof(subject.delta)
+    theorem = subject.proof(subject.delta if delta is None else delta)
     steps = write(theorem)
     checker.check_derivation(steps)  # raises where a step does not follow
     epsilon, delta = point(theorem)
@@ -198,7 +189,6 @@ def table(answer: dict[str, Any]) -> str:
     """Return an answer as text."""
     lines = [f"{answer['name']}: {answer['source']}"]
     lines += [f"{answer['trials']} trials of {answer['rounds']} rounds; rehearsal noise, not releasable"]
-    lines += [f"{answer['seconds']:.0f} s, of the processors {answer['cpu_seconds']:.0f} s"]
     lines += [f"assumed: {text}" for text in answer["assumed"]]
     width = max([72, *(len(_named(row)) for row in answer["rows"])])
     head = f"{'published':>9} {'mean':>9} {'median':>9} {'s.e.':>7}  proved"
@@ -242,24 +232,31 @@ def _short(number: float, width: int) -> str:
 
 
 def write_out(folder: Path, answer: dict[str, Any], curves: dict[str, Floats]) -> None:
-    """Write `summary.json`, `curves.csv` and `regret.svg` (means with bands of two standard errors)."""
-    import csv
+    """Write `summary.json`, `curves.csv` and `regret.svg`."""
     import json
+
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "summary.json").write_text(json.dumps(answer, indent=1, ensure_ascii=False), encoding="utf-8")
+    drawn(folder, answer["name"], answer["measure"], curves)
+
+
+def drawn(folder: Path, title: str, measure: str, curves: dict[str, Floats]) -> None:
+    """Write `curves.csv` and `regret.svg`: means of [trials, rounds], with bands of two standard errors."""
+    import csv
 
     import matplotlib as mpl
 
     mpl.use("Agg")
+    mpl.rcParams["svg.hashsalt"] = "dpaccount"  # the same bytes for the same curves
     from matplotlib import pyplot as plt
 
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "summary.json").write_text(json.dumps(answer, indent=1, ensure_ascii=False), encoding="utf-8")
-    rounds = answer["rounds"]
-    marks = np.unique(np.linspace(1, rounds, min(rounds, 200)).astype(int)) - 1
     figure, axes = plt.subplots(figsize=(9, 6))
     with (folder / "curves.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["cell", "round", "mean", "standard_error"])
         for label, regret in curves.items():
+            rounds = regret.shape[1]
+            marks = np.unique(np.linspace(1, rounds, min(rounds, 200)).astype(int)) - 1
             mean = regret.mean(axis=0)[marks]
             error = regret.std(axis=0, ddof=1)[marks] / math.sqrt(len(regret))
             (line,) = axes.plot(marks + 1, mean, label=label)
@@ -270,10 +267,10 @@ def write_out(folder: Path, answer: dict[str, Any], curves: dict[str, Floats]) -
                 [label, int(t) + 1, f"{m:.4f}", f"{e:.4f}"]
                 for t, m, e in zip(marks, mean, error, strict=True)
             )
-    axes.set(xlabel="round", ylabel=answer["measure"], title=answer["name"])
+    axes.set(xlabel="round", ylabel=measure, title=title)
     ends = [float(each[:, -1].mean()) for each in curves.values()]
     if min(ends) > 0 and max(ends) > FAR * min(ends):
         axes.set_yscale("log")
     axes.legend(fontsize=6)
-    figure.savefig(folder / "regret.svg")
+    figure.savefig(folder / "regret.svg", metadata={"Date": None})
     plt.close(figure)

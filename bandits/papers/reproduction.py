@@ -70,6 +70,7 @@ class Cell:
     summary: Summary = CUMULATIVE_REGRET
     details: Details | None = None
     like: bool = True
+    delta: Fraction | None = None  #: at which the subject is proved; None: its own
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,8 @@ class Sentence:
     numbers: str
 
 
-#: all rows, and the processor seconds of a trial of each ↦ what the paper says, judged
-Judge = Callable[[list[dict[str, Any]], list[float]], list[Sentence]]
+#: all rows ↦ what the paper says, judged
+Judge = Callable[[list[dict[str, Any]]], list[Sentence]]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ Subjects that are behind by more than three standard errors of paired difference
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import pairwise
 from math import sqrt
 from typing import Any
 
@@ -26,13 +27,15 @@ from bandits.statistics.additive_model import SCALES
 from bandits.statistics.arrays import Floats
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.errors import InputError, out_of_range
+from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import Theorem
+from dpaccount.work.run import Series, run
 
 Play = Callable[[int], float]  #: number of a rehearsal ↦ its regret
 
 STAGES = (8, 32, 96)  #: rehearsals of each subject that is left, before the race is looked at
+AT_ONCE = 8  #: rehearsals that are done and kept together
 FIRST_SEED = 18_000_000  #: rehearsals' worlds are no reproduction's
 MAX_REHEARSED_ROUNDS = 4096  #: rounds of a rehearsal; longer horizons are chosen for by noise
 REHEARSED_NOISE = 0.1  #: standard deviation of rehearsed rewards on a surface
@@ -92,10 +95,12 @@ def race(runners: Sequence[Runner]) -> Selection:
     """Rehearse on the same worlds, in stages; return the runner of least mean regret among those left."""
     left = list(runners)
     found: dict[str, list[float]] = {runner.label: [] for runner in runners}
-    for most in STAGES:
-        for runner in left:
-            done = found[runner.label]
-            done += [runner.play(FIRST_SEED + k) for k in range(len(done), most)]
+    for before, most in pairwise((0, *STAGES)):
+        seeds = range(FIRST_SEED + before, FIRST_SEED + most)
+        plays = [(f"rehearse {runner.label}", partial(_played, runner.play)) for runner in left]
+        series = [Series(label, play, seeds, AT_ONCE) for label, play in plays]
+        for runner, done in zip(left, run(series), strict=True):
+            found[runner.label] += done.tolist()
         best = np.array(min((found[r.label] for r in left), key=lambda each: float(np.mean(each))))
         left = [runner for runner in left if not _behind(np.array(found[runner.label]) - best)]
         if len(left) == 1:
@@ -109,6 +114,10 @@ def race(runners: Sequence[Runner]) -> Selection:
     return Selection(winner.subject, winner.parameters, f"mean regret in {count} public rehearsals: {listed}")
 
 
+def _played(play: Play, seeds: range) -> Floats:
+    return np.array([play(seed) for seed in seeds])
+
+
 def _behind(differences: Floats) -> bool:
     """Return whether paired regrets are above the leader's by more than three standard errors."""
     error = float(np.std(differences, ddof=1)) / sqrt(len(differences))
@@ -118,8 +127,13 @@ def _behind(differences: Floats) -> bool:
 # ------------------------------------------------------------------ settings
 
 
-def _noise(theorem: Theorem, seed: int) -> Noise:
-    return rehearse(theorem, Rehearsal(np.random.SeedSequence([seed, 3])))
+def _noise(subject: Any, seed: int) -> Noise:
+    return rehearse(_proved(subject), Rehearsal(np.random.SeedSequence([seed, 3])))
+
+
+@lru_cache(maxsize=16)
+def _proved(subject: Any) -> Proved:
+    return Proved(subject.proof(subject.delta))
 
 
 def _contextual(
@@ -136,43 +150,32 @@ def _contextual(
         ("doubling-gp-ucb", DoublingGpUcb, {}),
     ]
     return [
-        Runner(name, parameters, _on_people(kind(**common, **parameters))) for name, kind, parameters in made
+        Runner(name, parameters, partial(_on_people, kind(**common, **parameters)))
+        for name, kind, parameters in made
     ]
 
 
-def _on_people(subject: Any) -> Play:
-    theorem = subject.proof(subject.delta)
-
-    def play(seed: int) -> float:
-        people = simulated_people(subject.rounds, subject.candidates, subject.dimension, seed)
-        view = subject.play(people.records(), _noise(theorem, seed), seed)
-        return people.regret(np.asarray(view.own["action"]))
-
-    return play
+def _on_people(subject: Any, seed: int) -> float:
+    people = simulated_people(subject.rounds, subject.candidates, subject.dimension, seed)
+    view = subject.play(people.records(), _noise(subject, seed), seed)
+    return people.regret(np.asarray(view.own["action"]))
 
 
 def _on_surface(name: str, epsilon: Fraction, delta: Fraction, rounds: int) -> list[Runner]:
     """Return the bandits whose points are public, on functions drawn from the prior of a surface's points."""
     common: dict[str, Any] = {"surface": name, "epsilon": epsilon, "delta": delta, "rounds": rounds}
-    found = [
-        Runner("phased-posterior", {"stream": s}, _on_drawn(PhasedPosterior(**common, stream=s)))
-        for s in ("separate", "correlated")
-    ]
-    return [*found, Runner("surface-gp-ucb", {}, _on_drawn(SurfaceGpUcb(**common)))]
+    phased = [PhasedPosterior(**common, stream=stream) for stream in ("separate", "correlated")]
+    found = [Runner("phased-posterior", {"stream": p.stream}, partial(_on_drawn, p)) for p in phased]
+    return [*found, Runner("surface-gp-ucb", {}, partial(_on_drawn, SurfaceGpUcb(**common)))]
 
 
-def _on_drawn(subject: PhasedPosterior | SurfaceGpUcb) -> Play:
-    theorem = subject.proof(subject.delta)
-
-    def play(seed: int) -> float:
-        rng = np.random.default_rng([seed, 5])
-        known = replace(subject, sigma=subject.noise_scale)
-        world = known.__dict__["world"] = drawn(subject.surface, rng)  # in place of the surface itself
-        data = rng.normal(0, REHEARSED_NOISE, (subject.rounds, 1))
-        view = known.play(data, _noise(theorem, seed), seed)
-        return float(world.regret(np.asarray(view.public["points"])).sum())
-
-    return play
+def _on_drawn(subject: PhasedPosterior | SurfaceGpUcb, seed: int) -> float:
+    rng = np.random.default_rng([seed, 5])
+    known = replace(subject, sigma=subject.noise_scale)
+    world = known.__dict__["world"] = drawn(subject.surface, rng)  # in place of the surface itself
+    data = rng.normal(0, REHEARSED_NOISE, (subject.rounds, 1))
+    view = known.play(data, _noise(subject, seed), seed)
+    return float(world.regret(np.asarray(view.public["points"])).sum())
 
 
 def drawn(name: str, rng: np.random.Generator) -> Surface:

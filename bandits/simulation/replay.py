@@ -121,8 +121,8 @@ class Replay:
         cell, arm, reward = self.cell[now], self.arm[now], self.reward[now]
         return self.counts.totals(cell[counted], arm[counted], reward[counted], arm[inside & ~counted])
 
-    def evaluate(self, recommended: Integers) -> dict[str, float]:
-        """Return rewards and regret against the arms' means in this very data, slot by slot."""
+    def _paid(self, recommended: Integers) -> tuple[Floats, Floats, Floats]:
+        """Return the arms' means in this very data, of those who take part: best, usual, recommended."""
         shape, arms = (self.counts.cells, self.counts.arms), self.counts.arms
         place = (self.cell * arms + self.arm)[self.inside]
         people = np.bincount(place, minlength=self.counts.places)
@@ -134,7 +134,19 @@ class Replay:
         else:
             pair = [means[cell, each[self.inside]] for each in (self.arm, self.other)]
             best, usual = np.maximum(*pair), (pair[0] + pair[1]) / 2
-        played = means[cell, recommended[self.inside]]
+        return best, usual, means[cell, recommended[self.inside]]
+
+    def regrets(self, recommended: Integers | None) -> Floats:
+        """Return best − recommended mean of every slot, 0 where nobody takes part; None: uniform choices."""
+        nothing = np.full(len(self.inside), -1, dtype=np.int64)
+        best, usual, played = self._paid(nothing if recommended is None else recommended)
+        found = np.zeros(len(self.inside))
+        found[self.inside] = best - (usual if recommended is None else played)
+        return found
+
+    def evaluate(self, recommended: Integers) -> dict[str, float]:
+        """Return rewards and regret against the arms' means in this very data, slot by slot."""
+        best, usual, played = self._paid(recommended)
         kept = self.kept(slice(None), recommended)
         taken = self.reward[kept] / self.counts.steps
         return {

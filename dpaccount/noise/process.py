@@ -5,12 +5,25 @@ import platform
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
+
+from dpaccount.errors import ReceiptError
 
 _FORKS: list[int] = []  #: the processes that were forked on the way to this one
 _STILL = threading.RLock()
 _LETTING_GO: list[Callable[[], object]] = []
+#: whether this is inside a task that may be done again, where nothing is charged and no release is drawn
+IN_TASK = ContextVar("in a task", default=False)
+
+
+def outside_tasks() -> None:
+    """Raise `ReceiptError` inside a task."""
+    if IN_TASK.get():
+        raise ReceiptError(
+            "a task, which may be done again, charges a ledger or draws noise of a release; do that outside"
+        )
 
 
 @contextmanager

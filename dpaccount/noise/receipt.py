@@ -111,6 +111,8 @@ class Receipt:
             raise ReceiptError(
                 "this receipt belongs to the process that charged it; draw there, or charge here anew"
             )
+        if self.releasable:
+            process.outside_tasks()
         if key not in self._leaves:
             raise ReceiptError(f"this proof pays for {', '.join(self._leaves)}; it has no leaf {key!r}")
         with self._gate:

@@ -8,6 +8,7 @@ from msgspec.json import schema_components
 
 from dpaccount.schemas.certificate import Certificate
 from dpaccount.schemas.claim import ClaimFile
+from dpaccount.schemas.experiment import ExperimentFile
 from dpaccount.schemas.study import StudyFile, StudyPlan, StudyRelease
 
 Schema = dict[str, Any]
@@ -17,6 +18,7 @@ PARTS = ("exact", "bound", "enclosure", "digest", "step", "amounts", "subject", 
 STRUCTURES = {
     "certificate": Certificate,
     "claim": ClaimFile,
+    "experiment": ExperimentFile,
     "study": StudyFile,
     "study-plan": StudyPlan,
     "study-release": StudyRelease,

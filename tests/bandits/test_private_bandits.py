@@ -559,7 +559,6 @@ def test_a_short_table_1_has_the_published_calibration_beside_ours():
         }
     assert {row["delta"] for row in rows} == {None, 0.1, 1e-5, 1e-6}
     assert {row["published"] for row in rows} == {None}  # the paper's numbers are of 10 000 rounds
-    assert answer["cpu_seconds"] > 0
 
 
 def test_published_exponents_of_table_1():

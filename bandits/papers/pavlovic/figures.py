@@ -133,7 +133,7 @@ def predictions(rounds: int) -> list[Cell]:
     return cells
 
 
-def better_from(rows: list[dict[str, Any]], _: list[float]) -> list[Sentence]:
+def better_from(rows: list[dict[str, Any]]) -> list[Sentence]:
     """Say from which number of predictions on a released function errs less than the best mechanism."""
     found = []
     for kernel in FIGURE_KERNELS:

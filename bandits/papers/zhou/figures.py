@@ -3,6 +3,7 @@
 The figures' values are not in the paper's text; what the text states is printed next to ours.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ from bandits.papers.zhou.lower_bound import cells as lower_bound
 from bandits.papers.zhou.panels import Panel, channel_of, details, played, rational
 from bandits.papers.zhou.sentences import judged
 from bandits.simulation.points import POINT_KERNELS
+from bandits.statistics.arrays import Floats
 
 SE, MATERN = POINT_KERNELS
 PUBLISHED: dict[str, type[LocalRewards]] = {
@@ -76,8 +78,13 @@ def _cell(panel: Panel, name: str, subject: LocalRewards) -> Cell:
         partial(played, panel, subject),
         subject=subject if told else None,
         claim=_claim(name, subject) if published else None,
-        details=partial(details, panel),
+        details=partial(_details, panel, subject.rounds // getattr(subject, "replays", 1)),
     )
+
+
+def _details(panel: Panel, updates: int, seeds: Sequence[int], runs: Floats) -> dict[str, Any]:
+    """Return a row's additional entries, with how often a learner updates what it knows of all points."""
+    return {**details(panel, seeds, runs), "updates": updates}
 
 
 def _claim(name: str, subject: LocalRewards) -> Claim:

@@ -55,6 +55,7 @@ class Group(Generic[J]):
 
     def ask(self, job: J) -> J:
         """Queue a job until it is done, leading if nobody leads; raise its error or return it."""
+        process.outside_tasks()  # another thread may lead
         if self._held():  # queueing could deadlock: a leader may wait for this thread's lock
             self._commit_jobs([job])
         else:

@@ -95,6 +95,7 @@ class Store:
         `wants` is prefetched.  For a file the timeout counts from `asked` (of `time.monotonic`; by
         default now), so that it includes time in the queue of a group commit.
         """
+        process.outside_tasks()
         began = time.monotonic()
         line: AbstractContextManager[None] = nullcontext()
         if isinstance(self.place, Database):

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tomllib
 
 import pytest
 
@@ -21,6 +22,8 @@ WORDS = (  # after those of test_schemas
     ("ask", "model.state", "--table", "out.csv", "--json"),
     ("audit", "laplace-sum", "--epsilon", 1, "--trials", 20, "--json"),
     ("reproduce", "kharkovskii2020-figure2c", "--trials", 2, "--rounds", 32, "--jobs", 1, "--json"),
+    ("run", "experiment.toml", "--jobs", 1, "--json"),
+    ("work", "list", "--store", "experiments/people/work.db", "--json"),
 )
 
 
@@ -31,6 +34,11 @@ def documents(dpaccount, tmp_path, root):
     (tmp_path / "one.json").write_text(CONTEXT)
     for file in ("field.csv", "published.toml"):
         shutil.copy(root / "examples" / "outsourced" / file, tmp_path)
+    experiment = (root / "examples" / "experiments" / "people.toml").read_text()
+    (tmp_path / "experiment.toml").write_text(
+        experiment.replace("512", "32").replace("trials = 10", "trials = 2")
+    )
+    yield "experiment", tomllib.loads(experiment)
     for words in WORDS:
         code, out, err = dpaccount(*words)
         assert code in (0, 1, 3), (words, err)

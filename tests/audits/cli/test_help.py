@@ -1,6 +1,7 @@
 """Help is whole: every option says its kind, what it may be and what holds without it; every command has an example."""
 
 import io
+import json
 import re
 import shlex
 import subprocess
@@ -172,19 +173,22 @@ def test_time_left_follows_the_pace_of_the_phase():
     ]  # fmt: skip
 
 
-def test_what_is_no_terminal_hears_of_a_phase_once():
-    said = []
-    report = options_module().phases(said.append)
-    for what in (
-        "proof",
-        "audit",
-        "audit: 0 of 9 runs",
-        "audit: 4 of 9 runs",
-        "proof",
-        "playing: 1 of 2 runs",
-    ):
+def test_what_is_no_terminal_gets_lines_of_json():
+    """One when a phase begins, one every ten seconds, one at its end."""
+    now, said = [0.0], []
+    report = options_module().json_lines(said.append, clock=lambda: now[0])
+    for seconds, what in ((0, "proof"), (1, "audit"), (2, "audit: 0 of 9 runs"), (3, "audit: 1 of 9 runs"), (12, "audit: 4 of 9 runs"),
+                          (13, "audit: 9 of 9 runs"), (13, "audit: 9 of 9 runs"), (14, "proof"), (15, "playing: 1 of 2 runs")):  # fmt: skip
+        now[0] = seconds
         report(what)
-    assert said == ["proof ...", "audit ...", "proof ...", "playing: 1 of 2 runs ..."]
+    assert [json.loads(line) for line in said] == [
+        {"progress": "proof"},
+        {"progress": "audit"},
+        {"progress": "audit", "done": 4, "of": 9, "seconds_left": 13},
+        {"progress": "audit", "done": 9, "of": 9, "seconds_left": None},
+        {"progress": "proof"},
+        {"progress": "playing", "done": 1, "of": 2, "seconds_left": None},
+    ]
 
 
 def options_module():

@@ -106,13 +106,15 @@ def made_up_rows(moma, epsilon):
 def test_sentences_are_judged_by_the_numbers(moma, confirmed, epsilon):
     rows = made_up_rows(moma, epsilon)
     other = {**rows[0], "algorithm": "local-posterior", "constants": None}
-    found = judged([*rows, other], [2.0, 1.0, 0.5 if confirmed else 3.0] * 6 + [0.0])
+    for row, updates in zip(rows, [2, 1, 1 if confirmed else 3] * 6, strict=True):
+        row["updates"] = updates
+    found = judged([*rows, other])
     assert [one.said for one in found] == [BEST, CHEAP] * 2
     assert {one.confirmed for one in found} == {confirmed}
     assert {one.where.split(",")[0] for one in found} == {"not private" if epsilon is None else "private"}
     wins = 3 if confirmed else 0
     assert f"best in {wins} of 3" in found[0].numbers
-    assert found[1].numbers.endswith("2.00, 1.00, 0.50" if confirmed else "2.00, 1.00, 3.00")
+    assert found[1].numbers.endswith("2, 1, 1" if confirmed else "2, 1, 3")
 
 
 def test_rows_on_hard_functions_say_the_orders():

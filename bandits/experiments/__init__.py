@@ -1,0 +1,1 @@
+"""Experiments: bandits on worlds, of which a file names any; `worlds` says which there are."""

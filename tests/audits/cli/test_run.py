@@ -1,0 +1,313 @@
+"""`run`: every world with its bandits, common seeds, the same bytes after kills; a wrong file is one sentence."""
+
+import csv
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+
+from audits.papers import experiment
+from audits.papers.reproduce import certificate
+from bandits.experiments.worlds import LogWorld, RewardsWorld, SurfaceWorld, trial
+from bandits.papers.dubey import regret
+from bandits.phased_gp_ucb import PhasedGpUcb
+from tests.documents import wrong
+
+SMALL = """
+schema = "dpaccount/experiment/1"
+name = "small"
+trials = 3
+rounds = 40
+seed = 5
+[[world]]
+use = "people"
+candidates = 6
+[[algorithm]]
+use = "uniform"
+[[algorithm]]
+use = "phased-gp-ucb"
+parameters = { epsilon = [1, "1/2"], delta = 1e-6 }
+"""
+
+LOG = """
+schema = "dpaccount/experiment/1"
+name = "log"
+trials = 2
+[[world]]
+use = "log"
+file = "log.csv"
+rows = 400
+[world.columns]
+arm = { type = "category", values = ["a", "b"] }
+good = { type = "boolean" }
+[world.log]
+arm = "arm"
+logging = "uniform"
+reward = "good"
+[[algorithm]]
+use = "uniform"
+[[algorithm]]
+use = "logged-policy"
+parameters = { epsilon = [0.5, 20] }
+"""
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Write both files and a log in which arm b is better; work in their folder."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    arms = rng.integers(0, 2, 400)
+    good = rng.random(400) < np.where(arms == 1, 0.9, 0.1)
+    lines = [f"{'ab'[arm]},{str(bool(one)).lower()}" for arm, one in zip(arms, good, strict=True)]
+    Path("log.csv").write_text("\n".join(["arm,good", *lines]) + "\n")
+    Path("small.toml").write_text(SMALL)
+    Path("log.toml").write_text(LOG)
+    return tmp_path
+
+
+def rows_of(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+# ------------------------------------------------------------------ what is run
+
+
+@pytest.mark.usefixtures("written")
+def test_rows_are_those_of_the_bandits_by_themselves_and_pairs_have_common_seeds(dpaccount):
+    code, out, _ = dpaccount("run", "small.toml", "--json", "--jobs", 1)
+    answer, folder = json.loads(out), Path("experiments/small")
+    assert code == 0
+    assert not wrong("run", answer)
+    assert json.loads((folder / "summary.json").read_text()) == answer
+    bandits = [
+        PhasedGpUcb(rounds=40, candidates=6, epsilon=epsilon, delta=Fraction(1, 10**6))
+        for epsilon in (Fraction(1), Fraction(1, 2))
+    ]
+    known = [[regret.contextual(each, seed).sum() for seed in (5, 6, 7)] for each in bandits]
+    lines = rows_of(folder / "results.csv")
+    by_row = [[float(line["regret"]) for line in lines[k : k + 3]] for k in (0, 3, 6)]
+    assert by_row[1:] == [pytest.approx(each) for each in known]
+    assert [line["seed"] for line in lines] == ["5", "6", "7"] * 3
+    assert [line["epsilon"] for line in lines] == [""] * 3 + ["1"] * 3 + ["1/2"] * 3
+    for row, values in zip(answer["rows"], by_row, strict=True):
+        assert row["value"] == pytest.approx(np.mean(values), abs=1e-6)
+        assert row["standard_error"] == pytest.approx(np.std(values, ddof=1) / 3**0.5, abs=1e-6)
+    assert [tuple(pair["rows"]) for pair in answer["pairs"]] == list(combinations(range(3), 2))
+    for pair in answer["pairs"]:
+        apart = np.subtract(*(by_row[k] for k in reversed(pair["rows"])))
+        assert pair["difference"] == pytest.approx(apart.mean(), abs=1e-6)
+        assert pair["standard_error"] == pytest.approx(apart.std(ddof=1) / 3**0.5, abs=1e-6)
+    assert [row["proved"] for row in answer["rows"]] == [None, *map(certificate, bandits)]
+    table = parquet.read_table(folder / "results.parquet").to_pylist()
+    assert [row["regret"] for row in table] == [value for values in by_row for value in values]
+    assert {each.name for each in folder.iterdir()} == {
+        "summary.json", "results.csv", "results.parquet", "curves.csv", "regret.svg", "work.db",
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("written")
+def test_a_log_is_replayed_and_more_budget_regrets_less(dpaccount):
+    code, out, _ = dpaccount("run", "log.toml", "--json", "--jobs", 1)
+    uniform, small, large = json.loads(out)["rows"]
+    assert code == 0
+    assert uniform["standard_error"] == 0
+    assert large["value"] < small["value"]
+    assert large["value"] < uniform["value"] / 2
+    assert (small["proved"]["epsilon"], small["proved"]["delta"]) == (
+        pytest.approx(0.5, abs=0.01),
+        pytest.approx(1e-6),
+    )
+    assert small["proved"]["epsilon"] <= 0.5
+
+
+@pytest.mark.usefixtures("written")
+def test_regrets_of_a_log_add_up_to_what_a_release_says():
+    plan = experiment.read_experiment(Path("log.toml"))
+    world, policy = plan.cells[2].play.args
+    assert isinstance(world, LogWorld)
+    view = policy.play(world.rows, regret.noise_of(policy.proof(world.delta), 3), 3)
+    said = policy.regret(world.rows, view, 3)
+    lost = trial(world, policy, 3)
+    assert lost.shape == (400,)
+    assert said["regret_fraction_of_uniform"] == pytest.approx(lost.sum() / trial(world, None, 3).sum())
+    # a record that takes no part regrets nothing, and changes nobody else's
+    absent = world.rows.copy()
+    absent[7, 1] = -1
+    assert trial(replace(world, rows=absent), None, 3)[7] == 0
+
+
+@pytest.mark.parametrize(
+    "world", [RewardsWorld(2000), RewardsWorld(2000, "sensors"), SurfaceWorld(2000), SurfaceWorld(20, "michalewicz-10")]
+)  # fmt: skip
+def test_uniform_choices_regret_what_uniform_draws_do(world):
+    """The mean of each point's regret, told by the world itself from points drawn uniformly."""
+    rng, expected = np.random.default_rng(3), trial(world, None, 4)
+    if isinstance(world, SurfaceWorld):
+        known = experiment.catalogue.find("phased-posterior").made_by(surface=world.surface).world
+        drawn = known.regret(np.stack([rng.integers(0, n, 20000) for n in known.sizes], axis=1))
+    else:
+        people = world.panel.world(1, 4)
+        drawn = people.regrets(rng.integers(0, len(people.means), 20000))
+        expected = expected * len(people.rows) if len(people.rows) != 1 else expected
+    assert expected[0] == pytest.approx(drawn.mean(), abs=5 * drawn.std() / 20000**0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("world", "bandit", "more"),
+    [
+        ('use = "surface"', "phased-posterior", ""),
+        ('use = "surface"\nsurface = "michalewicz-10"', "surface-gp-ucb", ""),
+        ('use = "rewards"', "ldp-gp-ucb", ""),
+        ('use = "rewards"\nkernel = "stocks"', "local-posterior", 'parameters = { privacy = "none" }'),
+        ('use = "rewards"\nkernel = "matern-5/2"', "ldp-moma-gp-ucb", ""),
+        ('use = "people"\ndimension = 1', "local-gp-ucb", ""),
+        ('use = "people"', "jdp-gp-ucb", 'parameters = { calibration = "published" }'),
+    ],
+)
+def test_every_world_serves_its_bandits(world, bandit, more, dpaccount, tmp_path):
+    made = SMALL.partition("[[world]]")[0] + f"[[world]]\n{world}\n[[algorithm]]\nuse = '{bandit}'\n{more}"
+    (tmp_path / "made.toml").write_text(made + "\n[[algorithm]]\nuse = 'uniform'\n")
+    code, out, err = dpaccount(
+        "run", tmp_path / "made.toml", "--json", "--jobs", 1, "--out", tmp_path / "out"
+    )
+    assert code == 0, err
+    private, uniform = json.loads(out)["rows"]
+    assert (private["proved"] is None) == ("none" in more)
+    assert uniform["proved"] is None
+    assert min(private["value"], uniform["value"]) > 0
+
+
+# ------------------------------------------------------------------ what is wrong
+
+EDITS = [
+    ('"dpaccount/experiment/1"', '"dpaccount/experiment/2"', "schema"),
+    ("trials = 3", "trials = 1", "trials"),
+    ("trials = 3", "trials = 2.5", "trials: '2.5' is not whole"),
+    ("trials = 3", "", "'trials' is missing"),
+    ("rounds = 40", "", "world.0: the number of people is missing"),
+    ("rounds = 40", "rounds = 1", "rounds"),
+    ("seed = 5", "seed = -1", "seed"),
+    ("seed = 5", "sed = 5", "unknown key 'sed'"),
+    ('name = "small"', 'name = "../small"', "is not allowed"),
+    ("candidates = 6", "candidates = 1", "world.0: a parameter is out of range"),
+    ("candidates = 6", 'surface = "camelback"', "unknown key 'surface'"),
+    ("candidates = 6", "candidates = [6, 7]", "a number belongs here"),
+    ('use = "people"', 'use = "nobody"', "known here: people, surface, rewards, log"),
+    ('use = "people"', 'use = "surface"', "unknown key 'candidates'"),
+    ('use = "phased-gp-ucb"', 'use = "phased-posterior"', "does not play in the world people; there: "),
+    ('use = "phased-gp-ucb"', 'use = "laplace-sum"', "does not play"),
+    ('use = "phased-gp-ucb"', 'use = "os:system"\nname = "x"', "unknown subject 'os:system'"),
+    ('use = "phased-gp-ucb"', 'use = "nothing"', "unknown subject"),
+    ('use = "uniform"', 'use = "phased-gp-ucb"\nparameters = { delta = 1e-6 }', "two runs are the same"),
+    ('use = "uniform"', 'use = "uniform"\nparameters = { epsilon = 1 }', "uniform choices have no parameters"),
+    ("epsilon = [1,", "epsilons = [1,", "unknown key 'epsilons'"),
+    ("epsilon = [1,", "epsilon = [nan,", "small.toml"),
+    ("epsilon = [1,", "epsilon = [[1],", "a number belongs here"),
+    ("epsilon = [1,", "epsilon = [-1,", "small.toml"),
+    ('epsilon = [1, "1/2"]', "epsilon = []", "parameters.epsilon: an empty list"),
+    ("delta = 1e-6", "rounds = 50", "rounds follows from the world"),
+    ("[[algorithm]]", "[[algorithms]]", "unknown key 'algorithms'"),
+]  # fmt: skip
+
+LOG_EDITS = [
+    ('"log.csv"', '"../log.csv"', "leaves the claim's directory"),
+    ('"log.csv"', '"nothing.csv"', "No such file"),
+    ("rows = 400", "rows = 399", "rows = 399"),
+    ("rows = 400", "", "rows"),
+    ('reward = "good"', "", "'reward' is missing"),
+    ('reward = "good"', 'reward = "better"', "better"),
+    ("epsilon = [0.5, 20]", "epsilon = 0", "must be above 0"),
+    ("epsilon = [0.5, 20]", "batches = 0", "batches"),
+    ("epsilon = [0.5, 20]", "sigma = 1", "unknown key 'sigma'"),
+    ("[world.log]", "[world.logs]", "unknown key 'logs'"),
+    ('use = "logged-policy"', 'use = "arm-means"', "does not play in the world log; there: logged-policy, uniform"),
+]  # fmt: skip
+
+
+@pytest.mark.usefixtures("written")
+@pytest.mark.parametrize(
+    ("file", "before", "after", "said"),
+    [("small.toml", *each) for each in EDITS] + [("log.toml", *each) for each in LOG_EDITS],
+)
+def test_what_is_wrong_with_a_file_is_one_sentence_and_nothing_is_written(
+    file, before, after, said, dpaccount
+):
+    text = Path(file).read_text()
+    assert before in text
+    if "[[1]" in after:
+        said = "parameters.epsilon"
+    if "twice" in said or "two runs" in said:
+        text = text.replace('epsilon = [1, "1/2"], ', "")
+    Path(file).write_text(text.replace(before, after))
+    code, out, err = dpaccount("run", file, "--json")
+    assert (code, out) == (2, "")
+    (line,) = err.splitlines()
+    assert line.startswith("error: ")
+    assert said in line
+    assert not Path("experiments").exists()
+
+
+def test_a_file_of_the_schema_is_what_the_schema_says(root):
+    import tomllib
+
+    for path in sorted((root / "examples").rglob("*.toml")):
+        document = tomllib.loads(path.read_text())
+        assert (document.get("schema") == "dpaccount/experiment/1") == (not wrong("experiment", document)), (
+            path
+        )
+    for edit in ({"trials": None}, {"sed": 5}, {"world": []}, {"algorithm": [{}]}):
+        assert wrong("experiment", {**tomllib.loads(SMALL), **edit})
+
+
+# ------------------------------------------------------------------ the same bytes
+
+FILES = ("summary.json", "results.csv", "results.parquet", "curves.csv", "regret.svg")
+
+
+def contents(folder):
+    return [(folder / name).read_bytes() for name in FILES]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ten_random_kills_of_a_run_leave_the_same_bytes(written, dpaccount, jobs):
+    assert dpaccount("run", "small.toml", "--out", "whole", "--jobs", 1)[0] == 0
+    words = [sys.executable, "-m", "dpaccount", "run", "small.toml", "--out", "killed", "--jobs", str(jobs)]
+    rng = random.Random(jobs)
+    for _ in range(10):
+        process = subprocess.Popen(words, cwd=written, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        time.sleep(rng.uniform(0.5, 3.0))
+        process.kill()
+        process.wait()
+    assert subprocess.run(words, cwd=written, capture_output=True, check=False).returncode == 0
+    assert contents(Path("killed")) == contents(Path("whole"))
+
+
+def test_another_store_and_no_work_left_give_the_same_bytes(written, dpaccount):
+    first = dpaccount("run", "small.toml", "--out", "one", "--jobs", 1)
+    again = dpaccount("run", "small.toml", "--out", "one", "--jobs", 1)
+    assert first[:2] == again[:2]
+    before = contents(Path("one"))
+    other = dpaccount(
+        "run", "small.toml", "--out", "two", "--jobs", 1, "--store", "kept.db", "--backend", "serial"
+    )
+    assert other[:2] == first[:2]
+    assert contents(Path("two")) == before == contents(Path("one"))
+    assert Path("kept.db").exists()
+    assert not Path("two/work.db").exists()
+    shutil.rmtree(written / "one")
+    assert re.search(r"people phased-gp-ucb epsilon=1/2 delta=1e-06 +[0-9.]+ +[0-9.]+ ", first[1])

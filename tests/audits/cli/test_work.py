@@ -1,0 +1,201 @@
+"""`work list` and `prune`, and commands that keep what they do: the same answer again, or one sentence."""
+
+import json
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+
+import pytest
+
+from audits.attack import white_box
+from dpaccount.work import run as runner
+from dpaccount.work.results import Results
+
+AUDIT = ("audit", "laplace-sum", "--epsilon", 0.5, "--trials", 1200, "--json", "--jobs", 1)
+FIGURE = ("reproduce", "kharkovskii2020-figure2c", "--trials", 2, "--rounds", 32, "--json", "--jobs", 1)
+
+
+def timeless(out):
+    return {key: value for key, value in json.loads(out).items() if not key.endswith("seconds")}
+
+
+@pytest.fixture
+def done(monkeypatch):
+    """Return the groups that were done, as they are done."""
+    seen, honest = [], runner.perform
+    monkeypatch.setattr(runner, "perform", lambda *given: (seen.append(given[1]), honest(*given))[1])
+    return seen
+
+
+@pytest.mark.parametrize("words", [AUDIT, FIGURE], ids=["audit", "reproduce"])
+def test_the_same_command_does_nothing_twice_and_prints_the_same(dpaccount, tmp_path, done, words):
+    store = tmp_path / "kept.db"
+    code, first, _ = dpaccount(*words, "--store", store)
+    groups = len(set(done))
+    done.clear()
+    assert (code, timeless(dpaccount(*words, "--store", store)[1])) == (0, timeless(first))
+    assert len(done) == -(-groups // runner.AGAIN)  # what is compared
+    with closing(sqlite3.connect(store)) as file, file:  # as if it had been killed in the middle
+        file.execute("DELETE FROM results WHERE rowid % 2")
+    done.clear()
+    assert timeless(dpaccount(*words, "--store", store)[1]) == timeless(first)
+    assert groups // 2 < len(done) < groups
+
+
+def test_nothing_is_kept_unless_it_is_asked_for(dpaccount, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert dpaccount(*AUDIT)[0] == 0
+    assert [*tmp_path.iterdir()] == []
+    monkeypatch.setenv("DPACCOUNT_STORE", "kept.db")
+    assert dpaccount(*AUDIT)[0] == 0
+    assert [each.name for each in tmp_path.iterdir()] == ["kept.db"]
+
+
+def test_what_is_kept_is_listed_and_removed(dpaccount, tmp_path, monkeypatch):
+    store = tmp_path / "kept.db"
+    dpaccount(*AUDIT, "--store", store)
+    code, out, _ = dpaccount("work", "list", "--store", store, "--json")
+    rows = json.loads(out)["work"]
+    assert (code, {row["name"] for row in rows}, {row["current"] for row in rows}) == (
+        0,
+        {"audit LaplaceSum"},
+        {True},
+    )
+    assert sum(row["seeds"] for row in rows) == 1200
+    assert "this code" in dpaccount("work", "list", "--store", store)[1]
+    digest = rows[0]["digest"]
+    assert dpaccount("work", "prune", "--store", store)[1] == "removed 0\n"
+    assert dpaccount("work", "prune", digest[:12], "--store", store)[1] == "removed 1\n"
+    assert len(json.loads(dpaccount("work", "list", "--store", store, "--json")[1])["work"]) == 1
+    with closing(Results(store)):
+        assert dpaccount("work", "prune", digest[:12], "--store", store)[0] == 2
+    monkeypatch.setattr("dpaccount.work.version.current", lambda: {"dpaccount": "of another time"})
+    assert dpaccount("work", "prune", "--store", store)[1] == "removed 1\n"
+    assert dpaccount("work", "list", "--store", store)[1] == "no work is kept\n"
+
+
+WRONG = [
+    ((*AUDIT, "--store", "text.db"), "not a database"),
+    ((*FIGURE, "--store", "text.db"), "not a database"),
+    ((*FIGURE, "--store", "nowhere/x.db"), "No such file"),
+    ((*AUDIT, "--store", "open.db"), "a file of your own"),
+    (("work", "list"), "name one with --store"),
+    ((*AUDIT, "--scheduler", "127.0.0.1:1"), "belong together"),
+    ((*AUDIT, "--backend", "dask"), "belong together"),
+    ((*AUDIT, "--backend", "ray"), "--backend"),
+    ((*FIGURE, "--jobs", "0"), "--jobs"),
+    (("work", "list", "--store", "text.db"), "not a database"),
+    (("work", "list", "--store", "no.db"), "there is no store"),
+    (("work", "prune", "--store", "text.db"), "not a database"),
+    (("work", "prune", "abc"), "too short"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), WRONG)
+def test_what_is_wrong_is_one_sentence(dpaccount, tmp_path, monkeypatch, words, said):
+    monkeypatch.chdir(tmp_path)
+    for name, mode in (("text.db", 0o600), ("open.db", 0o644)):
+        (tmp_path / name).write_text("no store\n" * 100)
+        (tmp_path / name).chmod(mode)
+    code, out, err = dpaccount(*words)
+    assert (code, out) == (2, "")
+    (line,) = [line for line in err.splitlines() if not line.startswith("{")]
+    assert line.startswith("error: ")
+    assert said in line
+
+
+def test_a_run_that_is_not_pure_ends_the_command(dpaccount, tmp_path, monkeypatch):
+    """As if the noise of a run came from elsewhere than from its number."""
+    honest = white_box._sampler
+    monkeypatch.setattr(white_box, "_sampler", lambda world, seed, _: honest(world, seed, next(CALLS)))
+    code, out, err = dpaccount(*AUDIT, "--store", tmp_path / "kept.db")
+    assert (code, out) == (70, "")
+    assert "gave two results, so nothing of this work is kept" in err
+    assert json.loads(dpaccount("work", "list", "--store", tmp_path / "kept.db", "--json")[1])["work"] == []
+
+
+def test_a_run_without_memory_is_no_score(dpaccount, tmp_path, monkeypatch):
+    """It would have counted as a score of 0, on one side more than on the other: a false REFUTED."""
+    honest, calls = white_box.record, iter(range(10**9))
+
+    def short_of_memory(*given):
+        if next(calls) % 400 > 300:
+            raise MemoryError
+        return honest(*given)
+
+    monkeypatch.setattr(white_box, "record", short_of_memory)
+    code, out, err = dpaccount(*AUDIT, "--store", tmp_path / "kept.db")
+    assert (code, out) == (2, "")
+    assert "error: a task failed: MemoryError" in err
+    monkeypatch.setattr(white_box, "record", honest)
+    assert timeless(dpaccount(*AUDIT, "--store", tmp_path / "kept.db")[1]) == timeless(dpaccount(*AUDIT)[1])
+
+
+CALLS = iter(range(10**9))
+
+
+# ------------------------------------------------------------------ a cluster
+
+
+def started(root, words, output=subprocess.DEVNULL):
+    return subprocess.Popen(
+        [sys.executable, "-m", *words],
+        cwd=root,
+        stdout=output,
+        stderr=output,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(root)},
+    )
+
+
+@pytest.fixture
+def cluster(root):
+    """Return the address of a scheduler, its process, and those of its two workers."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address, quiet = f"127.0.0.1:{port}", "--no-dashboard"
+    scheduler = started(root, ["distributed.cli.dask_scheduler", "--port", str(port), quiet])
+    words = ["distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", quiet]
+    crew = [started(root, words) for _ in range(2)]
+    yield address, scheduler, crew
+    for process in (*crew, scheduler):
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.nightly
+def test_a_cluster_that_loses_a_worker_and_then_itself(dpaccount, root, tmp_path, cluster):
+    """The same answer as here while a worker is left; one sentence when the scheduler is gone."""
+    address, scheduler, crew = cluster
+    figure = [*map(str, FIGURE[:-2]), "--backend", "dask", "--scheduler", address]
+
+    def on_the_cluster(store, lost, *more):
+        process = started(root, ["dpaccount", *figure, *more, "--store", str(store)], subprocess.PIPE)
+        with process:
+            while process.poll() is None and not kept(store):
+                time.sleep(0.01)
+            lost.kill()
+            out, err = process.communicate()
+        return process.returncode, out, err
+
+    code, out, err = on_the_cluster(tmp_path / "there.db", crew[0])
+    assert code == 0, err
+    assert timeless(out) == timeless(dpaccount(*FIGURE, "--store", tmp_path / "here.db")[1])
+    code, out, err = on_the_cluster(tmp_path / "gone.db", scheduler, "--trials", "40")
+    assert (code, out) == (2, "")
+    (line,) = [line for line in err.splitlines() if not line.startswith("{")]
+    assert line.startswith("error: workers were lost")
+
+
+def kept(store):
+    try:
+        with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as file:
+            return file.execute("SELECT count(*) FROM results").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
