@@ -196,6 +196,12 @@ class PersonCounters:
         """Return how many persons there are; each has at least one row."""
         return int(np.count_nonzero(self._counts))
 
+    def keys(self) -> Keys:
+        """Return the keys of all persons, in no order."""
+        if not self._table.size:
+            return _integer_keys(np.flatnonzero(self._counts))
+        return self._table[:, self._table[1] != EMPTY].T
+
     def _slots(self, keys: Keys) -> NDArray[np.int64]:
         if not self._table.size:
             if not len(keys) or (not keys[:, 1].any() and int(keys[:, 0].max()) < self._dense):
@@ -214,10 +220,10 @@ class PersonCounters:
 
     def _hash(self) -> None:
         """Go over from counters by integer to slots by key."""
-        known = np.flatnonzero(self._counts)
-        counts, self._counts = self._counts[known], np.zeros(0, dtype=np.uint16)
+        known = self.keys()
+        counts, self._counts = self._counts[self._counts > 0], np.zeros(0, dtype=np.uint16)
         self._grow(max(2**16, len(known)))
-        self._counts[self._found(_integer_keys(known))] = counts
+        self._counts[self._found(known)] = counts
 
     def _is_full(self, more: int) -> bool:
         return 3 * (self._taken + more) > 2 * self._table.shape[1]
