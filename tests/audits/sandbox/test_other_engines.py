@@ -105,9 +105,7 @@ def test_other_code_and_no_sums_are_refused(tmp_path):
     with pytest.raises(InputError, match="this machine has other code"):
         other.totals([])
     with pytest.raises(InputError, match="quantile adds no noise to sums"):
-        other_engines.begin(
-            claim_on(tmp_path, "quantile", reads("quantile"))
-        )
+        other_engines.begin(claim_on(tmp_path, "quantile", reads("quantile")))
 
 
 @pytest.mark.slow
