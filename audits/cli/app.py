@@ -126,6 +126,7 @@ EXTRA = {
     "psycopg": "postgres",
     "pyarrow": "tables",
     "distributed": "distributed",
+    "fsspec": "remote",
     "pandas": "frames",
     "polars": "frames",
 }

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_bytes
-from typing import Any
+from typing import Any, Final
 
 from audits.claim import Claim, read_claim
 from audits.sandbox.manifest import PART, manifest
@@ -21,6 +21,8 @@ from mechanisms.table.persons import SECRET_BYTES
 from mechanisms.table.reading import Batch, record_batches
 from mechanisms.table.totals import TablePart
 from mechanisms.table.user_level import named
+
+SPELLINGS: Final = ("integer", "string", "null")  #: of identities, null where all cells of a batch lack
 
 
 @dataclass(frozen=True)
@@ -84,10 +86,17 @@ def _read(batches: Iterable[Any], names: Sequence[str], identity: str | None) ->
     for batch in batches:
         for count, columns in record_batches(batch, names):
             if identity is not None and count:
-                kind = str(batch.schema.field(identity).type).replace("large_", "")
-                own = "integer" if "int" in kind else kind
-                if own not in ("integer", "string", "null") or (spelled and own not in (spelled, "null")):
+                own = _spelling(batch.schema.field(identity).type)
+                if own not in SPELLINGS or (spelled and own not in (spelled, "null")):
                     what = f"{identity} is {own}" + (f", before {spelled}" if spelled else "")
                     raise InputError(what, "give all its cells as integers, without gaps, or all as text")
-                spelled = spelled or own.replace("null", "")
+                spelled = spelled or ("" if own == "null" else own)
             yield columns
+
+
+def _spelling(kind: Any) -> str:
+    from pyarrow import types
+
+    if types.is_integer(kind):
+        return "integer"
+    return "string" if types.is_string(kind) or types.is_large_string(kind) else str(kind)

@@ -79,6 +79,9 @@ class DataFile:
     def columns(self) -> dict[str, str | None]:
         """Return the columns that names of folders give as ``key=value``, the same for all its rows."""
         pairs = [part.split("=", 1) for part in self.name.split("/")[:-1] if "=" in part]
+        if len({key for key, _ in pairs}) < len(pairs):
+            what = "two folders in a path give the same column (key=value)"
+            raise InputError(what, "rename one", str(self.place))
         return {unquote(key): None if value == NULL_FOLDER else unquote(value) for key, value in pairs}
 
     @contextmanager
@@ -122,6 +125,8 @@ class DataFile:
 def is_folder(source: Source) -> bool:
     """Return whether a table is a folder of files."""
     if isinstance(source, Remote):
+        if source.url.startswith("http"):  # a file's content would say, by the links in it
+            return False
         with source.system() as (system, path):
             return bool(system.isdir(path))
     return source.is_dir()

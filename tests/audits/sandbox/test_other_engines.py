@@ -88,6 +88,7 @@ def batch(**columns):
     [
         ([batch(who=[1.0])], "who is double; give all its cells as integers, without gaps, or all as text"),
         ([batch(who=[1]), batch(who=["1"])], "who is string, before integer"),
+        ([batch(who=pa.array(["1"]).dictionary_encode())], "who is dictionary<.*; give all its cells"),
         ([batch()], "no column who"),
         ([batch(who=[[1]])], "the column who is nested"),
     ],

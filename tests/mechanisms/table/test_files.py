@@ -65,6 +65,10 @@ def test_contradictory_folders_are_refused(tmp_path):
     stored(tmp_path / "age=1" / "a.csv", [1.0], ".csv")
     with pytest.raises(InputError, match="the column age stands in the file and in the name of its folder"):
         cells(files_of(tmp_path)[0], ("age",))
+    stored(tmp_path / "two" / "ward=A" / "ward=B" / "a.csv", [1.0], ".csv")
+    with pytest.raises(InputError, match="two folders in a path give the same column"):
+        files_of(tmp_path / "two")
+    (tmp_path / "two" / "ward=A" / "ward=B" / "a.csv").unlink()
     stored(tmp_path / "b.csv", [1.0], ".csv")
     with pytest.raises(InputError, match="some folders' names give other columns"):
         files_of(tmp_path)
