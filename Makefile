@@ -17,7 +17,7 @@ EXAMPLE := examples/plan_finder
 UNIT := one person's whole record: plan, visits, spending
 LEDGER := sqlite:///$(EXAMPLE)/plan-finder.db
 
-.PHONY: setup certify checker test slow nightly lint house site formal corpus clean
+.PHONY: setup certify checker test slow nightly lint house bench scale site formal corpus clean
 
 setup: $(TOOLS)
 
@@ -70,6 +70,14 @@ lint: $(TOOLS)
 # The size and structure of the code against .ci/house.toml.
 house: $(TOOLS)
 	$(BIN)/python .ci/house.py
+
+# Ours beside peers and floors (docs/benchmarks.md; under ten minutes), and what size costs (docs/scale.md).
+# PEERS=FOLDER names an environment in which peers are installed; one that is not is told as not measured.
+bench: $(TOOLS)
+	$(BIN)/python -m benchmarks.book $(if $(PEERS),--peers $(PEERS))
+
+scale: $(TOOLS)
+	$(BIN)/python -m benchmarks.scale
 
 # Tutorials are run while it is built; a link, an anchor or a name that leads nowhere ends it.
 site: $(TOOLS)

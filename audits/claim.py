@@ -16,6 +16,7 @@ from dpaccount.schemas import study
 from dpaccount.schemas.fields import keys
 from mechanisms.table.declaration import KEYS as TABLE_KEYS
 from mechanisms.table.declaration import Table, read_table
+from mechanisms.table.files import Remote, Source
 
 NAME = re.compile(tables.CLAIM_NAME, re.ASCII)
 OPEN = "row-noise"  #: the subject of a claim that leaves the choice of row noise open
@@ -64,7 +65,7 @@ class Claim:
     parameters: Place | None
     data_shape: Place | None
     examples: Path | None  #: a public or synthetic table, whose neighbours are tested too
-    data_file: Path | None
+    data_file: Source | None
     ledger: str | None
     public_data: bool  #: data declared public, so runs may be evaluated
     table: Table | None  #: the table that the claim declares for its data file
@@ -218,7 +219,7 @@ def _audit(place: Place) -> AuditPlan:
     )
 
 
-def _data(place: Place, claim: Path) -> tuple[Path | None, str | None, bool, Table | None]:
+def _data(place: Place, claim: Path) -> tuple[Source | None, str | None, bool, Table | None]:
     """Return the file, the ledger, whether the file is public, and the declared table, if any.
 
     A claim about all tables with its columns names neither file nor ledger: `dpaccount curate` gets
@@ -232,12 +233,23 @@ def _data(place: Place, claim: Path) -> tuple[Path | None, str | None, bool, Tab
     table = read_table(place) if declared else None
     if about_any:
         return None, None, public, table
-    file = inside(claim.parent, given["file"])
+    file = _source(claim.parent, given["file"])
     url = given["ledger"].text()
     if url.startswith("sqlite:///"):
         written = Place(url.removeprefix("sqlite:///"), place.file, given["ledger"].at, toml=True)
         url = f"sqlite:///{inside(claim.parent, written)}"
     return file, url, public, table
+
+
+def _source(folder: Path, place: Place) -> Source:
+    """Return what a URL names, or the path written at `place`, relative to `folder` and inside of it."""
+    text = place.text()
+    if "://" not in text:
+        return inside(folder, place)
+    try:
+        return Remote(text)
+    except InputError as error:
+        raise place.placed(error) from None
 
 
 #: Keys of a claim that hold real numbers, which may be written as text.

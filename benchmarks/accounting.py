@@ -1,25 +1,13 @@
-"""Our accounting beside dp-accounting and prv-accountant: time, width and error, in one run.
+"""Our accounting beside dp-accounting and prv-accountant: time at equal width, widths and errors.
 
-usage: .venv/bin/python benchmarks/accounting.py [--out accounting.svg]
-
-The peers live in an environment of their own, made once under the user's cache directory (dp-accounting may
-downgrade numpy); the first run needs the network. Errors are distances from our enclosure, which is proved;
-it contains the worse direction of add-remove. dp-accounting gives an upper value only. Time at equal width is
-ours where no more than dp-accounting's error is asked for. Afterwards: what size costs.
+Errors are distances from our enclosure, which is proved; it contains the worse direction of add-remove.
+dp-accounting gives an upper value only.  Ours is the time where no more than the peer's error is asked for.
 """
 
-import argparse
-import json
-import os
-import random
-import subprocess
-import sys
 import time
-import venv
-from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
+from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.exact import Enclosure
 from dpaccount.plan.events import (
@@ -32,7 +20,6 @@ from dpaccount.plan.events import (
     Relation,
 )
 
-PEERS = ("dp-accounting==0.6.0", "prv-accountant==0.2.0")
 REPEATS = 3
 Found = dict[str, dict[str, list[float]]]  #: row → peer → [lower, upper, seconds]
 
@@ -128,28 +115,6 @@ print(json.dumps(found))
 """
 
 
-def peers_python() -> Path:
-    """Return the interpreter of the peers' own environment, made where it is missing."""
-    home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "dpaccount-peers"
-    python = home / "bin" / "python"
-    if not (home / "ready").exists():
-        venv.create(home, with_pip=True, clear=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *PEERS], check=True)
-        (home / "ready").touch()
-    return python
-
-
-@dataclass(frozen=True)
-class Ours:
-    """Our enclosure and the seconds it took; `at_width` seconds where only the peer's error is asked for."""
-
-    low: float
-    high: float
-    width: float
-    seconds: float
-    at_width: float
-
-
 def timed(
     events: tuple[Event, ...], relation: Relation, delta: str, gap: Fraction
 ) -> tuple[Enclosure, float]:
@@ -162,102 +127,20 @@ def timed(
     return bounds, min(times)
 
 
-def measure_ours(theirs: Found) -> dict[str, Ours]:
-    """Measure every row, at the ordinary width and at the width of dp-accounting's error."""
-    found = {}
+def rows(setting: BenchmarkSetting) -> Rows:
+    """Yield every row beside each peer."""
+    why = setting.lacks("dp_accounting")
+    theirs: Found = {} if why else setting.asked(THEIRS, REPEATS)
     for name, (relation, events, delta) in ROWS.items():
         bounds, seconds = timed(events, relation, delta, Fraction(1, 10**6))
-        error = abs(theirs[name]["dp-accounting"][1] - float(bounds.upper))
-        _, at_width = timed(events, relation, delta, Fraction(max(error, 1e-12)))
-        width = float(bounds.upper - bounds.lower)
-        found[name] = Ours(float(bounds.lower), float(bounds.upper), width, seconds, at_width)
-    return found
-
-
-def print_rows(ours: dict[str, Ours], theirs: Found) -> None:
-    """Print a line for every row and peer: errors and times, and their ratios to ours."""
-    print("| row | ε, upper end | our width | our s | peer | error | ÷ width | its s | ÷ ours at its width |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    for name, own in ours.items():
-        for peer, (below, above, seconds) in theirs[name].items():
-            error = max(abs(above - own.high), abs(below - own.low))
-            print(
-                f"| {name} | {own.high:.12f} | {own.width:.1e} | {own.seconds:.3f} | {peer} | {error:.1e}"
-                f" | {error / own.width:.0e} | {seconds:.3f} | {seconds / own.at_width:.2g} |"
-            )
-
-
-def print_scale() -> None:
-    """Print what size costs: a million charges, a thousand mixtures, a billion releases."""
-    node = Gaussian(sigma=20)
-    covers = [(k << j, (k + 1) << j) for j in range(20) for k in range(1 << (19 - j))]
-    charges = tuple(node.covering(first + 1, last) for first, last in covers)
-    rng = random.Random(1)  # noqa: S311 - a made-up plan
-    mixtures = []
-    for _ in range(2000):
-        first, noise = rng.randint(1, 20_000), Fraction(rng.randint(200, 400), 10)
-        kind = Gaussian(sigma=noise) if rng.random() < 0.5 else Laplace(scale=noise)
-        mixtures.append(kind.covering(first, first + rng.randint(1, 200)))
-    billion = PoissonSubsampled(rate="1e-6", of=Gaussian(sigma=1), count=10**9)
-    plans = {
-        f"{len(charges)} charges over 2^19 units": Plan(Relation.REPLACE_ONE, charges),
-        "2000 covers, 1000 different mixtures": Plan(Relation.REPLACE_ONE, tuple(mixtures)),
-        "10^9 sampled Gaussians": Plan(Relation.ADD_REMOVE, (billion,)),
-    }
-    for name, plan in plans.items():
-        begun = time.perf_counter()
-        bounds = Accountant(plan).epsilon("1e-6")
-        seconds = time.perf_counter() - begun
-        width = float(bounds.upper - bounds.lower)
-        print(f"{name}: ε ≤ {float(bounds.upper):.9f}, width {width:.0e}, {seconds:.2f} s")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("accounting.svg"))
-    out = parser.parse_args().out
-    done = subprocess.run(
-        [peers_python(), "-c", THEIRS, str(REPEATS)], capture_output=True, text=True, check=True
-    )
-    theirs: Found = json.loads(done.stdout.splitlines()[-1])
-    sys.stderr.write(done.stderr)
-    ours = measure_ours(theirs)
-    print_rows(ours, theirs)
-    wins = sum(own.at_width <= theirs[name]["dp-accounting"][2] for name, own in ours.items())
-    widest = max(own.width for own in ours.values())
-    print(f"\nwithin dp-accounting's time on {wins} of {len(ours)} rows, widest {widest:.1e}")
-    print(f"peers: {', '.join(PEERS)}\n")
-    print_scale()
-    draw(ours, theirs, out)
-    print(f"drawn: {out}", file=sys.stderr)
-
-
-def draw(ours: dict[str, Ours], theirs: Found, out: Path) -> None:
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), sharey=True)
-    names = list(ours)
-    for at, name in enumerate(names):
-        own = ours[name]
-        left.plot(max(own.width, 1e-17), at, "ks")
-        right.plot(own.at_width, at, "ks")
-        for mark, peer in zip("ox", ("dp-accounting", "prv-accountant"), strict=True):
-            if peer in theirs.get(name, {}):
-                below, above, spent = theirs[name][peer]
-                left.plot(max(abs(above - own.high), abs(below - own.low), 1e-17), at, mark, color="tab:red")
-                right.plot(spent, at, mark, color="tab:red")
-    left.set_yticks(range(len(names)), names)
-    for axes, label in ((left, "width or error in ε"), (right, "seconds")):
-        axes.set_xscale("log")
-        axes.set_xlabel(label)
-        axes.grid(alpha=0.3)
-    figure.suptitle("■ dpaccount   ● dp-accounting   × prv-accountant")
-    figure.tight_layout()
-    figure.savefig(out)
-
-
-if __name__ == "__main__":
-    main()
+        width = f"width {float(bounds.upper - bounds.lower):.0e}"
+        for peer in ("dp-accounting", "prv-accountant"):
+            if peer not in theirs.get(name, {}):
+                yield BenchmarkRow(name, seconds, "s", peer, None, f"{width}; {why or 'not installed'}")
+                continue
+            below, above, spent = theirs[name][peer]
+            error = abs(above - float(bounds.upper))
+            if peer == "prv-accountant":  # it gives both ends
+                error = max(error, abs(below - float(bounds.lower)))
+            _, seconds = timed(events, relation, delta, Fraction(max(error, 1e-12)))
+            yield BenchmarkRow(name, seconds, "s", peer, spent, f"{width}, its error {error:.0e}")

@@ -1,29 +1,20 @@
-"""How much of the true ε audits certify, and how many runs refute a false claim.
+"""How much of the true ε audits certify, how many runs refute a false claim, and how often bounds are wrong.
 
-    python benchmarks/audits.py [--trials 10000,100000] [--repeats 31] [--failures 2000]
-        [--peers] [--dp-auditorium CHECKOUT] [--statdp CHECKOUT]
+The part of the true ε that 95 % lower bounds reach with n runs on either side, training included: counts of
+one event (Clopper-Pearson) and the coin with the known likelihood ratio, the coin with a learned score;
+beside the limit of any threshold test, had nothing to be learned.  What a Gaussian fit says is an estimate
+and no bound.  Then the runs on both sides until bets refute a claim that is too small, beside those that
+counts need; and how often bounds are wrong, beside the 5 % that they may be.
 
-First table: the part of the true ε that 95 % lower bounds reach with n runs on either side, training
-included: counts of one event (Clopper-Pearson) and the coin with the known likelihood ratio, the coin
-with a learned score, and the limit of any threshold test, had nothing to be learned.  Second: what
-a Gaussian fit says, which is an estimate and no bound.  Third: runs on both sides until bets refute a
-claim that is too small.  Fourth: how often bounds are wrong at 5 %.
-
-With --peers, mechanisms of diffprivlib and OpenDP are audited as black boxes; with checkouts of
-DP-Auditorium and StatDP, which are not published as packages, these test the same claims on the same
-runs.  All four live in an environment of their own under the user's cache directory, made when it is
-first needed; that needs the network.
+In the environment of peers, mechanisms of diffprivlib and OpenDP are audited as black boxes, and
+DP-Auditorium and StatDP test the same claims on the same runs (from checkouts on its path: they are not
+published as packages).
 """
 
-import argparse
 import json
 import math
-import os
 import subprocess
-import sys
 import tempfile
-import time
-import venv
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,14 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import nct
 
-# this file's name is that of the package: its folder must not be searched first
-sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
-
-from audits.attack.e_process import bettor_of, plan_known_bet  # noqa: E402
-from audits.attack.learned_scores import best_score  # noqa: E402
-from audits.attack.membership_guessing import epsilon_below, plan_guess, plan_known_guess  # noqa: E402
-from audits.attack.thresholds import Planner, plan_known_threshold, plan_threshold  # noqa: E402
-from audits.sandbox.outcomes import Outcome  # noqa: E402
+from audits.attack.e_process import bettor_of, plan_known_bet
+from audits.attack.learned_scores import best_score
+from audits.attack.membership_guessing import epsilon_below, plan_guess, plan_known_guess
+from audits.attack.thresholds import Planner, plan_known_threshold, plan_threshold
+from audits.sandbox.outcomes import Outcome
+from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows
 
 Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int, int], Floats]  #: generator, side (0 left), runs: a row a run
@@ -247,8 +236,6 @@ def fitted(case: Case, n: int, repeats: int) -> float:
 
 # ------------------------------------------------------------------ the peers, in their own environment
 
-LIBRARIES = ("diffprivlib==0.6.6", "scikit-learn==1.4.2", "opendp==0.16.0")  # diffprivlib needs the old one
-TESTERS = {"--dp-auditorium": ("tensorflow", "absl-py", "etils", "scipy"), "--statdp": ("numba", "scipy")}
 SUBJECTS = [  # claimed (ε, δ), tight
     ("diffprivlib Laplace", 1.0, Fraction(0)),
     ("diffprivlib geometric", 1.0, Fraction(0)),
@@ -261,73 +248,48 @@ SCRIPT = Path(__file__).with_name("audit_peers.py")
 SIZES = (1000, 4000, 16_000, 64_000)
 
 
-def peers_python(options: list[str]) -> Path:
-    """Return the interpreter of an environment with what these options need, made where it is missing."""
-    packages = [*LIBRARIES, *(package for option in options for package in TESTERS[option])]
-    home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "dpaccount-audit-peers"
-    python, ready = home / "bin" / "python", home / "ready"
-    if not ready.exists():
-        venv.create(home, with_pip=True, clear=True)
-        ready.touch()
-    done = ready.read_text().split()
-    missing = [package for package in packages if package not in done]
-    if missing:
-        made = subprocess.run(
-            [python, "-m", "pip", "install", "--quiet", *missing], check=False, capture_output=True, text=True
-        )
-        if made.returncode:
-            why = made.stderr.strip().splitlines()[-1:] or ["pip says nothing"]
-            sys.exit(
-                f"error: {', '.join(missing)} cannot be installed ({why[0]}); connect to the network, once"
-            )
-        ready.write_text(" ".join([*done, *missing]))
-    return python
-
-
-def asked_of(python: Path, *words: object) -> str:
+def asked_of(setting: BenchmarkSetting, *words: object) -> str:
     """Return what the script says in the peers' environment."""
-    done = subprocess.run([python, SCRIPT, *map(str, words)], check=False, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"error: {SCRIPT.name} {words[0]} failed: {done.stderr.strip().splitlines()[-1]}")
-    return done.stdout
+    said = subprocess.run([setting.python, SCRIPT, *map(str, words)], stdout=subprocess.PIPE, check=True)
+    return said.stdout.decode()
 
 
-def subjects_table(python: Path, n: int) -> None:
-    """Print what a black-box audit shows of the libraries' mechanisms on 0 against 1, with n runs a side."""
-    print("\n| mechanism, n a side | claimed epsilon, delta | certified at 95 % | score |\n|---|---|---|---|")
+def libraries(setting: BenchmarkSetting, n: int) -> Rows:
+    """Yield what a black-box audit shows of other libraries on 0 against 1, with n runs a side."""
     for name, epsilon, delta in SUBJECTS:
+        what, unit = f"shown of {name}, {n} runs a side, δ = {float(delta):g}", "ε (above 1: refuted)"
+        if why := setting.lacks(name.partition(" ")[0].lower()):
+            yield BenchmarkRow(what, None, unit, "its claim", epsilon, why)
+            continue
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "samples.npz"
-            asked_of(python, "draw", name, n, 1, out)
+            asked_of(setting, "draw", name, n, 1, out)
             with np.load(out) as held:
                 runs = [
                     [Outcome("float", (), np.array([x], dtype=float)) for x in held[s]]
                     for s in ("left", "right")
                 ]
         lower, said = black_box(runs[0], runs[1], delta, plan_threshold)
-        print(f"| {name}, {n} | {epsilon:g}, {float(delta):g} | {lower:.3f} | {said} |", flush=True)
+        yield BenchmarkRow(what, lower, unit, "its claim", epsilon, said)
 
 
-def testers_table(python: Path, checkouts: list[str]) -> None:
-    """Print how many runs a side refute claims that are too small: the peers' tests, and our counts."""
-    print("\n| claim | tester | refuted with n a side |\n|---|---|---|")
-    for case, claims in ((cases()[0], (0.5, 0.8, 0.9)), (cases()[2], (1.0, 2.0))):
-        for claimed in claims:
-            refuted: dict[str, list[int]] = {}
-            for n in SIZES:
-                rng = np.random.default_rng(n)
-                left, right = case.draw(rng, 0, n), case.draw(rng, 1, n)
-                with tempfile.TemporaryDirectory() as folder:
-                    samples = Path(folder) / "samples.npz"
-                    np.savez(samples, left=left, right=right)
-                    said = asked_of(python, "judge", samples, claimed, float(case.delta), *checkouts)
-                found = json.loads(said.strip().splitlines()[-1])
-                found["our counts"] = counted_bound(case, left, right) > claimed
-                for name, rejects in found.items():
-                    refuted.setdefault(name, []).extend([n] if rejects else [])
-            for name, sizes in refuted.items():
-                first = sizes[0] if sizes else "none"
-                print(f"| {case.name}, claimed {claimed} | {name} | {first} |", flush=True)
+def testers(setting: BenchmarkSetting, case: Case, claimed: float) -> dict[str, int | str]:
+    """Return with how many runs on both sides each tester refutes a claim, or why it does not."""
+    found: dict[str, int | str] = {}
+    for n in SIZES:
+        rng = np.random.default_rng(n)
+        left, right = case.draw(rng, 0, n), case.draw(rng, 1, n)
+        rejects: dict[str, bool | str] = {"counts": counted_bound(case, left, right) > claimed}
+        if setting.peers is not None:
+            with tempfile.TemporaryDirectory() as folder:
+                samples = Path(folder) / "samples.npz"
+                np.savez(samples, left=left, right=right)
+                said = asked_of(setting, "judge", samples, claimed, float(case.delta))
+            rejects |= json.loads(said.strip().splitlines()[-1])
+        for name, each in rejects.items():
+            if isinstance(each, str) or (each and not isinstance(found.get(name), int)):
+                found[name] = each if isinstance(each, str) else 2 * n
+    return found
 
 
 def counted_bound(case: Case, left: Floats, right: Floats) -> float:
@@ -337,53 +299,31 @@ def counted_bound(case: Case, left: Floats, right: Floats) -> float:
     return rule.measure(a[cut:], b[cut:], case.delta, RISK).epsilon_lower
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--trials", default="10000,100000")
-    parser.add_argument("--repeats", type=int, default=31, help="a third of it above 50,000 runs")
-    parser.add_argument("--failures", type=int, default=2000)
-    parser.add_argument("--peers", action="store_true")
-    for option in TESTERS:
-        parser.add_argument(option, metavar="CHECKOUT")
-    chosen = parser.parse_args()
-    checkouts = {option: getattr(chosen, option[2:].replace("-", "_")) for option in TESTERS}
-    checkouts = {option: path for option, path in checkouts.items() if path is not None}
-    for option, path in checkouts.items():
-        if not Path(path).is_dir():
-            sys.exit(f"error: {option} is {path}, which is no folder; give a checkout")
-    python = peers_python(list(checkouts)) if chosen.peers or checkouts else None
-    print("| part of the true epsilon at 95 % | n a side | counts | coin | black box | limit | s |")
-    print("|---|---|---|---|---|---|---|")
+def rows(setting: BenchmarkSetting) -> Rows:
+    repeats = 31 if setting.long else 5
     for case in cases():
-        for n in map(int, filter(None, chosen.trials.split(","))):
-            begun = time.perf_counter()
-            repeats = chosen.repeats if n <= 50_000 else max(chosen.repeats // 3, 1)
+        for n in (10_000, 100_000) if setting.long else (10_000,):
             runs = [reached(case, n, seed) for seed in range(repeats)]
-            median = {name: float(np.median([run[name] for run in runs])) for name in runs[0]}
-            cells = " | ".join(f"{median[name]:.3f}" for name in ("counts", "coin", "black box"))
-            seconds = time.perf_counter() - begun
-            print(f"| {case.name} | {n} | {cells} | {limit(case, n):.3f} | {seconds:.0f} |", flush=True)
-    print("\n| estimate, no bound: mu at 95 % if scores are Gaussian | n a side | median |\n|---|---|---|")
-    for n in map(int, filter(None, chosen.trials.split(","))):
-        print(f"| {cases()[2].name} | {n} | {fitted(cases()[2], n, chosen.repeats):.3f} |", flush=True)
-    print("\n| claim | runs on both sides until bets refute it (median) |\n|---|---|")
-    for case, claims in ((cases()[0], (0.5, 0.8, 0.9)), (cases()[2], (1.0, 2.0))):
+            most, unit = limit(case, n), "of the true ε (more is better)"
+            for name in runs[0]:
+                median = float(np.median([run[name] for run in runs]))
+                yield BenchmarkRow(f"{name}, {case.name}, {n} a side", median, unit, "the limit", most)
+    gaussian = cases()[2]
+    mu = fitted(gaussian, 10_000, repeats)
+    yield BenchmarkRow("Gaussian fit, an estimate and no bound, 10000 a side", mu, "μ", "the truth", 1.0)
+    for case, claims in ((cases()[0], (0.5, 0.8, 0.9)), (gaussian, (1.0, 2.0))):
         for claimed in claims:
-            runs = [until_refuted(case, claimed, seed) for seed in range(chosen.repeats)]
-            known = sorted(run if run is not None else 10**9 for run in runs)
-            print(f"| {case.name}, claimed {claimed} | {known[len(known) // 2]} |", flush=True)
-    print("\n| wrong at nominal 5 % | n a side | counts | coin |\n|---|---|---|---|")
-    for case in cases() if chosen.failures else ():
-        share = wrong(case, 1000, chosen.failures)
-        print(
-            f"| {case.name} | 1000 | {100 * share['counts']:.1f} % | {100 * share['coin']:.1f} % |",
-            flush=True,
-        )
-    if python is not None and chosen.peers:
-        subjects_table(python, 20_000)
-    if python is not None and checkouts:
-        testers_table(python, [word for pair in checkouts.items() for word in pair])
-
-
-if __name__ == "__main__":
-    main()
+            most_runs = [until_refuted(case, claimed, seed) for seed in range(repeats)]
+            known = sorted(run if run is not None else 10**9 for run in most_runs)
+            others = testers(setting, case, claimed)
+            for name in ("counts", "hockey-stick", "histogram", "StatDP"):
+                said = others.get(name, "no number of runs" if setting.peers else "no --peers")
+                floor, note = (said, "") if isinstance(said, int) else (None, said)
+                what = f"runs until bets refute {claimed:g}: {case.name}"
+                yield BenchmarkRow(what, known[len(known) // 2], "runs", name, floor, note)
+    for case in cases():
+        tried = 2000 if setting.long else 200
+        for name, share in wrong(case, 1000, tried).items():
+            what, note = f"wrong: {name}, {case.name}, 1000 a side", f"{tried} bounds"
+            yield BenchmarkRow(what, share, "of bounds", "the 5 % allowed", 0.05, note)
+    yield from libraries(setting, 20_000)

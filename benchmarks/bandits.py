@@ -1,83 +1,93 @@
-"""Time of an update by number of features, and the error of feature maps by number of features.
+"""Bandits: a round beside the least that it takes, private learners beside each other, and feature maps.
 
-usage: OPENBLAS_NUM_THREADS=1 .venv/bin/python -P benchmarks/bandits.py [--out features.svg]
-       [--rounds 1000000 [--secure]]
-
--P keeps this file, which is named as the package, off the import path.
-
-An update is one `tell` of GP-UCB; beside it the floor: reading and writing the triangle once.  An `ask`
-scores 25 candidates; beside it the product of their features with a square matrix, alone.  The plot shows
-why random Fourier features do not meet what a regret bound needs (an error of o(T^-4) from o(sqrt T)
-features), while quadrature features do.
-
-A round of `jdp-gp-ucb` (64 features, 25 candidates, mean over 1024) stands beside one fit of scikit-learn's
-Gaussian process at 1000 points, where that is installed.  With --rounds whole runs are measured, each in a
-process of its own: `moment-gp-ucb` with 64 features, by decaying buffers over batches of 16 people, and
-`phased-posterior` with 801, proof and people included; with simulated noise, or with --secure: charged to
-a ledger, which marks every draw.
+An update is one `tell` of GP-UCB; beside it reading and writing the triangle once.  An `ask` scores 25
+candidates; beside it the product of their features with a square matrix, alone.  A round of `jdp-gp-ucb` (64
+features, 25 candidates, mean over 1024) stands beside one fit of scikit-learn's Gaussian process at 1000
+points.  The learners of local privacy (100 points, ε = 1) stand beside ATA in the same run, which is what the
+paper calls reduced complexity, and beside a naive refit, which solves anew, from all plays, what they keep.
+Random Fourier features do not meet what a regret bound needs (an error of o(T^-4) from o(sqrt T) features),
+while quadrature features do.  With --long whole runs of a million rounds, proof and people included.
 """
 
-import argparse
-import resource
-import subprocess
-import sys
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from pathlib import Path
+from functools import partial
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from bandits.jdp_gp_ucb import JdpGpUcb
+from bandits.ldp_ata_gp_ucb import AdaptivelyTruncatedGpUcb
+from bandits.ldp_moma_gp_ucb import MedianOfMeansGpUcb, median_choice
+from bandits.ldp_tgp_ucb import TruncatedGpUcb
 from bandits.learning.features import FourierFeatures, quadrature_features, squared_exponential
 from bandits.learning.gp_ucb import GpUcb
+from bandits.learning.nystrom import embedding
+from bandits.local_privacy.payoffs import Payoffs
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_posterior import PhasedPosterior
+from bandits.simulation.points import grid
 from bandits.simulation.simulated_people import simulated_people
+from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows, in_turn
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.receipt import Receipt, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import Theorem
 
 SIZES = (64, 256, 1024)
-WHOLE = ("moment-gp-ucb", "phased-posterior")
-POINTS = np.random.default_rng(0).uniform(-1, 1, (200, 2))
+CORNERS = np.random.default_rng(0).uniform(-1, 1, (200, 2))
+REFIT = """
+import json, time
+import numpy as np
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF
+rng = np.random.default_rng(1)
+points, values = rng.uniform(0, 1, (1001, 2)), rng.random(1000)
+took = []
+for _ in range(4):
+    begun = time.process_time()
+    model = GaussianProcessRegressor(RBF(1.0), alpha=.25, optimizer=None).fit(points[:1000], values)
+    model.predict(points[1000:], return_std=True)
+    took.append(time.process_time() - begun)
+print(json.dumps({"us": min(took) * 1e6}))
+"""
 
 
-def microseconds(action, repeats: int) -> float:
-    action()
-    best = np.inf
-    for _ in range(5):
-        started = time.perf_counter()
-        for _ in range(repeats):
-            action()
-        best = min(best, time.perf_counter() - started)
-    return best / repeats * 1e6
+def rows(setting: BenchmarkSetting) -> Rows:
+    yield from updates()
+    yield refit(setting)
+    yield from local_learners(10_000 if setting.long else 2000)
+    for ours, theirs in ((quadrature_features(2, 8, 1.0), random_features(64)),):
+        what = f"largest error of {ours.size} quadrature features on [-1, 1]^2"
+        yield BenchmarkRow(what, error(ours), "in the kernel", "as many random features", error(theirs))
+    if setting.long:
+        yield from whole_runs(10**6)
 
 
-def updates() -> list[str]:
+def updates() -> Rows:
     rng = np.random.default_rng(1)
-    names = ("features", "update", "floor", "ask", "product", "ratio")
-    lines = ["".join(f"{name:>10}" for name in names) + "   microseconds"]
     for size in SIZES:
         phi, learner = rng.normal(size=size) / np.sqrt(size), GpUcb(size)
         candidates, square = rng.normal(size=(25, size)), np.eye(size)
         triangle = np.ones(size * (size + 1) // 2)
-        repeats = max(20, 200_000 // size**2 * 10)
-        tell = microseconds(lambda one=learner, row=phi: one.tell(row, 0.1), repeats)
-        floor = microseconds(lambda half=triangle: np.multiply(half, 1.0, out=half), repeats)
-        ask, product = 1e9, 1e9
-        for _ in range(100):  # in short turns, as machines are busy at times
-            ask = min(ask, microseconds(lambda one=learner, rows=candidates: one.ask(rows), repeats // 20))
-            product = min(product, microseconds(lambda rows=candidates, of=square: rows @ of, repeats // 20))
-        row = "".join(f"{spent:>10.1f}" for spent in (tell, floor, ask, product))
-        lines.append(f"{size:>10}{row}{ask / product:>10.2f}")
-    return lines
+        found = in_turn(
+            {
+                "tell": partial(learner.tell, phi, 0.1),
+                "triangle": partial(np.multiply, triangle, 1.0, out=triangle),
+                "ask": partial(learner.ask, candidates),
+                "product": partial(np.matmul, candidates, square),
+            },
+            rounds=20,
+        )
+        us = {name: 1e6 * each for name, each in found.items()}
+        yield BenchmarkRow(f"update, {size} features", us["tell"], "µs", "its triangle once", us["triangle"])
+        yield BenchmarkRow(f"ask, {size} features", us["ask"], "µs", "the product alone", us["product"])
 
 
-def refits() -> str:
+def refit(setting: BenchmarkSetting) -> BenchmarkRow:
     """Return the mean time of a private round beside one refit."""
     subject = JdpGpUcb(rounds=1024, nodes_per_axis=8, sigma=Fraction(8))
     people = simulated_people(1024, 25, 2, 1)
@@ -91,21 +101,10 @@ def refits() -> str:
         if last < 1024:
             course.close(rewards, np.ones(len(shown), dtype=bool))
         spent += time.process_time() - started
-    ours = spent / 1024 * 1e6
-    said = f"jdp-gp-ucb, {subject.features.size} features: {ours:.0f} us a round"
-    try:
-        from sklearn.gaussian_process import GaussianProcessRegressor
-        from sklearn.gaussian_process.kernels import RBF
-    except ImportError:
-        return f"{said}; scikit-learn is not installed"
-    points, values = people.points[:1000, 0], people.rewards[:1000, 0]
-
-    def refit() -> None:
-        model = GaussianProcessRegressor(RBF(1.0), alpha=0.25, optimizer=None).fit(points, values)
-        model.predict(people.points[1000], return_std=True)
-
-    theirs = microseconds(refit, 3)
-    return f"{said}; a refit of scikit-learn at 1000: {theirs:.0f} us, {theirs / ours:.0f} times"
+    what, why = f"round of jdp-gp-ucb, {subject.features.size} features", setting.lacks("sklearn")
+    theirs = None if why else setting.asked(REFIT)["us"]
+    beside = "a refit of scikit-learn at 1000"
+    return BenchmarkRow(what, spent / 1024 * 1e6, "µs", beside, theirs, why or "")
 
 
 @contextmanager
@@ -122,84 +121,125 @@ def noise_of(theorem: Theorem, *, secure: bool) -> Iterator[Receipt]:
             yield ledger.charge(theorem, "a benchmark")
 
 
-def whole(name: str, rounds: int, *, secure: bool) -> str:
-    """Run a bandit over so many people; return its time and the peak memory of this process."""
-    started, at = time.process_time(), time.perf_counter()
-    if name == "moment-gp-ucb":
-        subject = MomentGpUcb(
-            rounds=rounds, candidates=4, nodes_per_axis=8, size=64, stream="buffered-toeplitz", refresh=16
-        )
-        size = subject.features.size
-        rng = np.random.default_rng(1)
-        points = rng.uniform(-1, 1, (rounds, 8))
-        mean = np.exp(-((points.reshape(rounds, 4, 2) - 0.3) ** 2).sum(axis=2))
-        data = np.concatenate([points, rng.random((rounds, 4)) < mean], axis=1)
-    else:
-        subject = PhasedPosterior(surface="styblinski-tang-20", rounds=rounds)
-        size, data = subject.model.size, np.random.default_rng(1).normal(0, 0.1, (rounds, 1))
-    with noise_of(subject.proof(subject.delta), secure=secure) as noise:
-        subject.play(data, noise, 1)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    spent, took = time.process_time() - started, time.perf_counter() - at
-    return (
-        f"{name}, {size} features, {rounds} rounds: {spent:.0f} s ({took:.0f} s by the clock), {peak:.0f} MB"
+def whole_runs(rounds: int) -> Rows:
+    """Yield a bandit's run over so many people with secure noise beside simulated noise."""
+    subject = MomentGpUcb(
+        rounds=rounds, candidates=4, nodes_per_axis=8, size=64, stream="buffered-toeplitz", refresh=16
     )
+    rng = np.random.default_rng(1)
+    points = rng.uniform(-1, 1, (rounds, 8))
+    mean = np.exp(-((points.reshape(rounds, 4, 2) - 0.3) ** 2).sum(axis=2))
+    people = np.concatenate([points, rng.random((rounds, 4)) < mean], axis=1)
+    phased = PhasedPosterior(surface="styblinski-tang-20", rounds=rounds)
+    arrivals = np.random.default_rng(1).normal(0, 0.1, (rounds, 1))
+    for name, made, data in (("moment-gp-ucb", subject, people), ("phased-posterior", phased, arrivals)):
+        took = {}
+        for secure in (False, True):
+            started = time.process_time()
+            with noise_of(made.proof(made.delta), secure=secure) as noise:
+                made.play(data, noise, 1)
+            took[secure] = time.process_time() - started
+        what = f"{name}, {rounds} rounds, secure noise and a ledger that marks its draws"
+        yield BenchmarkRow(what, took[True], "s", "the same with simulated noise", took[False])
 
 
-def errors() -> tuple[dict[int, float], dict[int, float]]:
-    """Return the largest error over pairs of points by number of features: random, quadrature."""
-    exact = squared_exponential(POINTS, POINTS, 1.0)
-
-    def of(features) -> float:
-        phi = features(POINTS)
-        return float(np.abs(phi @ phi.T - exact).max())
-
-    def random(count: int) -> FourierFeatures:  # Rahimi & Recht 2008
-        frequencies = np.random.default_rng(3).normal(size=(count, 2))
-        return FourierFeatures(frequencies, np.full(count, 1 / count))
-
-    made = [random(count) for count in (8, 32, 128, 512, 2048)]
-    quadrature = [quadrature_features(2, per_axis, 1.0) for per_axis in range(2, 13)]
-    return {f.size: of(f) for f in made}, {f.size: of(f) for f in quadrature}
+def random_features(count: int) -> FourierFeatures:  # Rahimi & Recht 2008
+    frequencies = np.random.default_rng(3).normal(size=(count, 2))
+    return FourierFeatures(frequencies, np.full(count, 1 / count))
 
 
-def plot(file: Path) -> None:
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots()
-    for name, found in zip(("random", "quadrature"), errors(), strict=True):
-        axes.loglog(list(found), list(found.values()), marker="o", label=name)
-    axes.axhline(1024.0**-4, linestyle=":", label="T^-4, T = 1024")
-    axes.axvline(1024.0**0.5, linestyle="--", label="sqrt T")
-    axes.set(xlabel="features", ylabel="largest error on [-1, 1]^2")
-    axes.legend()
-    figure.savefig(file)
+def error(features: FourierFeatures) -> float:
+    """Return the largest error over pairs of points."""
+    phi, exact = features(CORNERS), squared_exponential(CORNERS, CORNERS, 1.0)
+    return float(np.abs(phi @ phi.T - exact).max())
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--rounds", type=int)
-    parser.add_argument("--secure", action="store_true")
-    parser.add_argument("--only", choices=WHOLE)
-    arguments = parser.parse_args()
-    if arguments.only:
-        print(whole(arguments.only, arguments.rounds, secure=arguments.secure))
-        return
-    print("\n".join(updates()))
-    print(refits())
-    for name in WHOLE if arguments.rounds else ():
-        again = [sys.executable, "-P", __file__, "--only", name, "--rounds", str(arguments.rounds)]
-        again += ["--secure"] if arguments.secure else []
-        print(subprocess.run(again, check=True, capture_output=True, text=True).stdout, end="")
-    for name, found in zip(("random", "quadrature"), errors(), strict=True):
-        print(f"{name:<11}" + "  ".join(f"{size}: {error:.1e}" for size, error in found.items()))
-    if arguments.out is not None:
-        plot(arguments.out)
+# ------------------------------------------------------------------ learners of local privacy
+
+POINTS, CLIP = 100, 5.0
+BIT = CLIP * (math.e + 1) / (math.e - 1)  #: Duchi's answer at ε = 1
+LAPLACE = 2 * CLIP
+LAWS = {
+    "duchi": Payoffs(bound=4.0, moment=BIT**2, noise_moment=BIT**2, start=BIT, tail_power=1.0, clip=CLIP),
+    "laplace": Payoffs(
+        bound=4.0,
+        moment=17 + 2 * LAPLACE**2,
+        noise_moment=1 + 2 * LAPLACE**2,
+        start=CLIP,
+        scale=LAPLACE,
+        tail_power=1.0,
+        clip=CLIP,
+    ),
+}
+MEANS = 4 * np.sin(7 * np.linspace(0, 1, POINTS))
 
 
-if __name__ == "__main__":
-    main()
+def learners(kernel, law: str, rounds: int, constants: str) -> dict:
+    payoffs = LAWS[law]
+    return {
+        "TGP": TruncatedGpUcb(kernel, payoffs, constants, 1),
+        "ATA": AdaptivelyTruncatedGpUcb(kernel, payoffs, rounds, constants, 1),
+        "MoMA": MedianOfMeansGpUcb(kernel, payoffs, rounds, constants, 1),
+    }
+
+
+def answers(law: str, rounds: int):
+    """Return a function that answers for a round and point."""
+    rng = np.random.default_rng(2)
+    uniform, laplace = rng.random(rounds), rng.laplace(0, LAPLACE, rounds)
+    if law == "laplace":
+        return lambda t, point: MEANS[point] + laplace[t]
+    return lambda t, point: BIT if uniform[t] < 0.5 + MEANS[point] / (2 * BIT) else -BIT
+
+
+def played(learner, law: str, rounds: int) -> tuple[float, list[tuple[int, float]]]:
+    """Return processor seconds of a whole run, and what was played and told."""
+    answer, history = answers(law, rounds), []
+    started = time.process_time()
+    for t in range(rounds):
+        point = learner.ask().point
+        value = answer(t, point)
+        learner.tell(point, value, None)
+        history.append((point, value))
+    return time.process_time() - started, history
+
+
+def naive(name: str, kernel, learner, history) -> float:
+    """Return processor seconds of one refit from all plays."""
+    points, values = (np.array(each) for each in zip(*history, strict=True))
+    started = time.process_time()
+    if name == "TGP":
+        seen = kernel[np.ix_(points, points)] + learner.table.ridge * np.eye(len(points))
+        np.linalg.solve(seen, np.column_stack([values, kernel[points]]))
+    else:
+        people = 1 if name == "ATA" else learner.people
+        epochs = len(points) // people
+        whole = points[: epochs * people : people]
+        phi = embedding(kernel, np.isin(np.arange(POINTS), whole))
+        rows = phi[whole]
+        inner = rows.T @ rows + np.eye(phi.shape[1])
+        if name == "ATA":
+            eigen, vectors = np.linalg.eigh(inner)
+            products = ((vectors / np.sqrt(eigen)) @ (vectors.T @ rows.T)) * values
+            np.where(np.abs(products) <= learner.cut(), products, 0.0).sum(axis=1)
+        else:
+            theta = np.linalg.solve(inner, rows.T @ values[: epochs * people].reshape(epochs, people))
+            median_choice(theta.T @ np.linalg.cholesky(inner), np.zeros(people))
+    return time.process_time() - started
+
+
+def local_learners(rounds: int) -> Rows:
+    kernel = grid("squared-exponential", 0.2, POINTS).kernel
+    for law in LAWS:
+        for constants in ("practical", "theory"):
+            found = {}
+            for name, learner in learners(kernel, law, rounds, constants).items():
+                seconds, history = played(learner, law, rounds)
+                found[name] = (1e6 * seconds / rounds, 1e6 * naive(name, kernel, learner, history[:2000]))
+            for name, (us, again) in found.items():
+                beside, other = (
+                    ("ATA", found["ATA"][0]) if name != "ATA" else ("a refit from all plays", again)
+                )
+                note = f"a refit from {min(rounds, 2000)} plays {again / us:.0f} rounds"
+                what = f"round of {name}, {rounds} rounds, {law}, {constants}"
+                yield BenchmarkRow(what, us, "µs", beside, other, note)

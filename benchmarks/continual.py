@@ -1,18 +1,17 @@
-"""Continual release: error, memory and time per round of factorisations against a plain tree.
+"""Continual release: time per round of factorisations beside a plain tree; their errors are notes.
 
-Run: python benchmarks/continual.py            (1024 rounds, 256 numbers, rehearsal noise)
-     python benchmarks/continual.py 1000000    (that many rounds, buffered and banded only, in one process)
+An error is the root mean square times the sensitivity.  With --long a million rounds, of those whose memory
+does not grow with them.
 """
 
 import math
-import resource
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
+from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows
 from dpaccount.noise.samplers import Integers, Rehearsal
 from mechanisms.continual import factors, tree_sums
 from mechanisms.continual.factor_sums import Buffers, FactorSums, History, Sums, Window
@@ -56,50 +55,26 @@ def decaying(rounds: int, count: int) -> Callable[[Noisy], Sums]:
     return factored(lambda width, kind: Buffers(pairs, width, kind))
 
 
-def table(rounds: int) -> None:
+def rows(setting: BenchmarkSetting) -> Rows:
+    rounds = 10**6 if setting.long else 1024
     weights, depth = factors.sqrt_toeplitz(rounds), tree_sums.levels(rounds)
     plain, refined = partial(TreeSums, depth=depth), partial(HonakerSums, depth=depth)
     kinds: dict[str, tuple[Callable[[Noisy], Sums], float, float]] = {
         "tree": (plain, tree_sums.error(rounds, depth, refined=False), depth),
         "Honaker": (refined, tree_sums.error(rounds, depth, refined=True), depth),
     }
-    for name, own in (
-        ("sqrt-Toeplitz", weights),
-        ("banded, 64", weights[:64]),
-        ("banded, 256", weights[:256]),
-    ):
+    toeplitz = {"banded, 64": weights[:64], "banded, 256": weights[:256]}
+    for name, own in (toeplitz if setting.long else {"sqrt-Toeplitz": weights, **toeplitz}).items():
         history = factored(lambda width, kind, own=own: Window(own, width, kind))
         kinds[name] = history, factors.toeplitz_error(own, rounds), float(factors.column_squared(own))
     for count in (3, 6):
         column = factors.decaying(factors.buffers(rounds, count), rounds)
         error, squared = factors.toeplitz_error(column, rounds), float((column**2).sum())
         kinds[f"buffered, {count}"] = decaying(rounds, count), error, squared
-    first = 0.0
-    print(f"{rounds} rounds of {WIDTH} numbers; error is root mean square times sensitivity")
-    print(f"{'':16}{'error':>8}{'µs a round':>12}{'with noise':>12}{'to the tree':>13}")
+    first = None
     for name, (make, error, squared) in kinds.items():
         quiet, noisy = run(make, rounds)
         first = first or quiet
-        shown = (
-            f"{error * math.sqrt(squared):8.3f}{quiet * 1e6:12.1f}{noisy * 1e6:12.1f}{quiet / first:13.2f}"
-        )
-        print(f"{name:16}{shown}")
-
-
-def long(rounds: int) -> None:
-    for name, make in (
-        ("buffered, 6", decaying(rounds, 6)),
-        ("banded, 64", factored(lambda width, kind: Window(factors.sqrt_toeplitz(rounds)[:64], width, kind))),
-        ("tree", TreeSums),
-    ):
-        quiet, noisy = run(make, rounds)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        times = f"{quiet * 1e6:8.1f} µs a round, {noisy * 1e6:.1f} with noise"
-        print(f"{name:12}{times}, peak memory of the process {peak:.0f} MB", flush=True)
-
-
-if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        long(int(sys.argv[1]))
-    else:
-        table(1024)
+        note = f"error {error * math.sqrt(squared):.3f}; with rehearsal noise {noisy * 1e6:.0f} µs"
+        what = f"{name}, {rounds} rounds of {WIDTH} numbers"
+        yield BenchmarkRow(what, quiet * 1e6, "µs a round", "the tree", first * 1e6, note)

@@ -1,15 +1,11 @@
-"""Draws per second of every kind of noise: secure (OpenDP, exact) and rehearsal (NumPy) side by side.
+"""Time of a draw of every kind of noise: secure (OpenDP, exact) beside rehearsal noise (NumPy)."""
 
-Run: python benchmarks/noise.py
-"""
-
-import time
-from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
+from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows, in_turn
 from dpaccount.noise.laws import Law, draw
 from dpaccount.noise.samplers import Rehearsal, Sampler, Secure
 
@@ -29,23 +25,10 @@ CASES = {
 }
 
 
-def per_second(call: Callable[[], object], draws: int, least: float = 0.5) -> float:
-    """Return draws per second of processor time, over at least `least` seconds."""
-    call()
-    begun, calls = time.process_time(), 0
-    while time.process_time() - begun < least:
-        call()
-        calls += 1
-    return draws * calls / (time.process_time() - begun)
-
-
-def main() -> None:
-    samplers: tuple[Sampler, Sampler] = Secure(), Rehearsal(1)
-    print(f"{'draws per second':34}{'secure':>12}{'rehearsal':>12}{'ratio':>8}")
+def rows(_: BenchmarkSetting) -> Rows:
+    samplers: dict[str, Sampler] = {"secure": Secure(), "rehearsal": Rehearsal(1)}
     for name, (law, value, draws) in CASES.items():
-        secure, rehearsal = (per_second(partial(draw, law, value, each), draws) for each in samplers)
-        print(f"{name:34}{secure:12,.0f}{rehearsal:12,.0f}{rehearsal / secure:8.0f}")
-
-
-if __name__ == "__main__":
-    main()
+        acts = {each: partial(draw, law, value, sampler) for each, sampler in samplers.items()}
+        found = in_turn(acts, rounds=3, least=0.1)
+        secure, rehearsal = (found[each] / draws * 1e6 for each in samplers)
+        yield BenchmarkRow(name, secure, "µs a draw", "rehearsal noise", rehearsal)

@@ -1,25 +1,27 @@
-"""Charges per second in PostgreSQL by eight processes, beside a bare loop on one head row in the same run.
-
-usage: .venv/bin/python -m benchmarks.postgres [--clients 8] [--seconds 3] [--rounds 5] [--disk 3]
+"""Charges in PostgreSQL by eight processes, beside a bare loop on one head row in the same run.
 
 The bare loop locks a row, reads it, adds a row of 600 characters, updates the head, commits: a journey each.
-Each round is all kinds one after another; of the rounds' ratios to the bare loop the median is told, since a
-machine's load changes.  With `--disk` every commit waits so many milliseconds more, as for a disk that takes
-them (`commit_delay`); without, it takes what this machine's disk takes.
+Each round is all kinds one after another; of the rounds the median is told, since a machine's load changes.
+Once as this machine's disk takes a commit, and once with 3 milliseconds more for each (`commit_delay`).
 """
 
-import argparse
 import os
 import statistics
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-import psycopg
-
+from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Plan, Pure, Relation
-from tests.dpaccount.ledger.postgres import PostgresServer
+
+if TYPE_CHECKING:
+    from tests.dpaccount.ledger.postgres import PostgresServer
+
+CLIENTS = 8
+SECONDS = 2.0
+ROUNDS = 3
 
 
 def counted(clients: int, seconds: float, client: Callable[[int, float], int]) -> list[int]:
@@ -39,7 +41,7 @@ def counted(clients: int, seconds: float, client: Callable[[int, float], int]) -
     return found
 
 
-def bare(server: PostgresServer, until: float) -> int:
+def bare(server: "PostgresServer", until: float) -> int:
     done = 0
     with server.connect() as link:
         while time.monotonic() < until:
@@ -64,49 +66,56 @@ def ours(url: str, number: int, kind: str, until: float) -> int:
     return done
 
 
-def client(server: PostgresServer, url: str, kind: str, first: int) -> Callable[[int, float], int]:
+def client(server: "PostgresServer", url: str, kind: str, first: int) -> Callable[[int, float], int]:
     """Return what a process does until a moment."""
     if kind == "bare":
         return lambda _, until: bare(server, until)
     return lambda number, until: ours(url, first + number, kind, until)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--clients", type=int, default=8)
-    parser.add_argument("--seconds", type=float, default=3)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--disk", type=float, default=0)
-    asked = parser.parse_args()
-    server = PostgresServer()
+def rows(_: BenchmarkSetting) -> Rows:
+    try:
+        import psycopg
+
+        from tests.dpaccount.ledger.postgres import PostgresServer
+
+        server = PostgresServer()
+    except Exception as error:  # no server, or no package that starts one: of many kinds
+        yield BenchmarkRow(
+            "charges by eight processes", None, "ms", "a bare loop", None, f"no server: {error}"
+        )
+        return
     try:
         with server.connect() as link:
-            link.execute(f"ALTER SYSTEM SET commit_delay = {round(asked.disk * 1000)}".encode())
             link.execute("ALTER SYSTEM SET commit_siblings = 0")  # whoever else is busy
-            link.execute("SELECT pg_reload_conf()")
             link.execute("CREATE TABLE head (last BIGINT)")
             link.execute("INSERT INTO head VALUES (0)")
             link.execute("CREATE TABLE entries (number BIGINT PRIMARY KEY, body TEXT)")
         url = server.url()
         init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
-        rates: dict[str, list[float]] = {kind: [] for kind in ("bare", "everybody", "one unit", "a range")}
-        least: dict[str, list[float]] = {kind: [] for kind in rates}
-        for turn in range(asked.rounds):
-            for kind, rate in rates.items():
-                found = counted(asked.clients, asked.seconds, client(server, url, kind, turn * asked.clients))
-                rate.append(sum(found) / (asked.seconds + 1))
-                least[kind].append(min(found) * len(found) / sum(found))
-        for kind, found in rates.items():
-            ratios = [one / bare for one, bare in zip(found, rates["bare"], strict=True)]
-            rate = f"{min(found):.0f} .. {max(found):.0f} /s"
-            share = f"{statistics.median(ratios):.2f} ({min(ratios):.2f} .. {max(ratios):.2f})"
-            slowest = f"{statistics.median(least[kind]):.2f}"
-            print(f"{kind:10} {rate}, of the bare loop {share}, the slowest of the mean {slowest}")
+        for turn, delay in enumerate((0, 3)):
+            with server.connect() as link:
+                link.execute(f"ALTER SYSTEM SET commit_delay = {delay * 1000}".encode())
+                link.execute("SELECT pg_reload_conf()")
+            yield from measured(server, url, turn, delay)
     except psycopg.Error as error:
         raise SystemExit(str(error)) from None
     finally:
         server.remove()
 
 
-if __name__ == "__main__":
-    main()
+def measured(server: "PostgresServer", url: str, turn: int, delay: int) -> Rows:
+    """Yield each kind's milliseconds a commit beside the bare loop's."""
+    rates: dict[str, list[float]] = {kind: [] for kind in ("bare", "everybody", "one unit", "a range")}
+    least: dict[str, list[float]] = {kind: [] for kind in rates}
+    for each in range(ROUNDS):
+        for kind, rate in rates.items():
+            first = (turn * ROUNDS + each) * CLIENTS
+            found = counted(CLIENTS, SECONDS, client(server, url, kind, first))
+            rate.append(sum(found) / SECONDS)
+            least[kind].append(min(found) * len(found) / sum(found))
+    bare_ms = 1000 / statistics.median(rates.pop("bare"))
+    for kind, rate in rates.items():
+        slowest = f"the slowest process did {statistics.median(least[kind]):.2f} of the mean"
+        what = f"charge of {kind} by eight processes, a commit takes {delay} ms more"
+        yield BenchmarkRow(what, 1000 / statistics.median(rate), "ms", "a bare loop", bare_ms, slowest)

@@ -58,7 +58,9 @@ def asked(requirements):
 
 
 #: What users may leave out: asked for by an extra each, imported only where it is needed.
-OPTIONAL = ("noise", "audit", "bandits", "plot", "postgres", "tables", "distributed", "frames", "all")
+OPTIONAL = (
+    "noise", "audit", "bandits", "plot", "postgres", "tables", "distributed", "remote", "frames", "all"
+)  # fmt: skip
 
 
 @pytest.mark.slow

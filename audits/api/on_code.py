@@ -39,6 +39,7 @@ from dpaccount import __version__
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError, RuleError
 from dpaccount.exact import shown, to_digits
 from dpaccount.schemas.certificate import AttackedPair, AuditResult, DescribedSubject, Draft
+from mechanisms.table.files import Remote
 
 NO_PROOF = (
     "a plain function has no proof; prove its query with `dpaccount sensitivity --prove` and use a mechanism"
@@ -60,6 +61,9 @@ class Stopped(Exception):  # noqa: N818
 def certify_code(question: Certify, claim: Claim, progress: Progress) -> CertifyResult:
     """Certify a claim about user code, or about a catalogued function without a proof."""
     code = _code(claim.use, claim.path.parent, allow_code=question.allow_code)
+    if isinstance(claim.data_file, Remote):
+        what = "data of a URL are for catalogued mechanisms"
+        raise InputError(what, "copy them here, where they are kept from your code", claim.path)
     if claim.data_file is not None:
         code = replace(code, closed=str(claim.data_file))
     seconds = float(claim.audit.seconds)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from msgspec import to_builtins
+from msgspec.structs import replace as changed
 
 from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity
 from audits.api.verdicts import answer_fields
@@ -32,7 +33,7 @@ from audits.hypothesis_tests.gather import gather
 from audits.hypothesis_tests.search import EXAMPLES
 from audits.hypothesis_tests.smoke_test import check_size, runs_at_all
 from audits.sandbox.private_data import on_files
-from audits.sandbox.table_parts import BY_CLUSTER
+from audits.sandbox.table_parts import trusted
 from audits.subjects import catalogue
 from audits.subjects.sources import modules_of
 from dpaccount.errors import InputError, RuleError
@@ -59,15 +60,17 @@ def certify_subject(
 
     if claim.data_file is not None and claim.table is None:
         on_files(claim, subject)
-    due = release.prepare(claim, subject, question.work) if question.release else None
+    due = release.identified(claim, subject, question.work) if question.release else None
     run = None if due is None else release.settle(due, again=question.again)
     if run is not None and run.kept is not None:
         return CertifyResult(run.kept, reprinted=True, broken=broken(run.kept["verdict"]))
+    if run is not None:
+        run = replace(run, due=release.read(run.due, subject, question.work))
     certificate, proved = certify(claim, subject, effort, progress)
     wrong = broken(certificate.verdict)
     if run is not None and proved is not None and certificate.verdict == "CERTIFIED" and not wrong:
-        if question.work.scheduler is not None:
-            certificate = replace(certificate, hazards=[*certificate.hazards, BY_CLUSTER])
+        if told := trusted(claim, question.work):
+            certificate = changed(certificate, hazards=[*certificate.hazards, *told])
         return CertifyResult(*release.make(run, proved, certificate))
     return CertifyResult(seal(unsealed(certificate)), broken=wrong)
 

@@ -33,6 +33,7 @@ from dpaccount.schemas.certificate import Certificate, Draft
 from mechanisms.gaussian_rows import GaussianRows
 from mechanisms.k_norm import KNorm
 from mechanisms.subject import Subject
+from mechanisms.table.files import Remote
 from mechanisms.table.rows import read_rows
 
 Floats = NDArray[np.float64]
@@ -107,7 +108,8 @@ def _on_file(order: Order, claim: Claim) -> Claim:
     """Return the claim about the given file; raises `InputError` if it is about another one."""
     if claim.table is None:
         raise InputError("no table is declared", "give [data.columns] and rows", claim.path)
-    if claim.data_file is not None and claim.data_file.resolve() != order.source.resolve():
+    named = claim.data_file
+    if isinstance(named, Remote) or (named is not None and named.resolve() != order.source.resolve()):
         raise InputError(
             f"{claim.path} is about {claim.data_file}", "curate that file, or name none in [data]"
         )

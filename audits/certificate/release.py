@@ -38,6 +38,7 @@ from dpaccount.noise.samplers import Rehearsal
 from dpaccount.relation import adjacency
 from dpaccount.schemas.certificate import BudgetAround, Draft, MadeRelease
 from mechanisms.subject import Rows, Subject, View, released
+from mechanisms.table.files import Remote, is_folder
 from mechanisms.table.totals import FromTotals, TableTotals
 from mechanisms.table.user_level import ByPerson, named
 
@@ -65,14 +66,15 @@ class Evaluated(Protocol):
 class Release:
     """A real run that is ready; it remains to find out whether it was made before.
 
-    `data` are rows within the domain, or exact totals; `digest` is that of the file's bytes.
+    `digest` is that of the file's bytes; `data` are rows within the domain, or exact totals, and None until
+    they are `read`: a release that was made before needs none.
     """
 
     claim: Claim
     made_by: type
-    data: Rows | TableTotals
     digest: str
     key: str
+    data: Rows | TableTotals | None = None
     few: bool = False
 
     def subject(self) -> Subject:
@@ -108,32 +110,50 @@ class PreparedRelease:
 
 
 def prepare(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Release | None:
-    """Read a claim's data file; None if the claim has none.
+    """Return the release that a claim's data file makes, with its data; None if the claim has no file."""
+    due = identified(claim, subject, work)
+    return None if due is None else read(due, subject, work)
 
-    A mechanism that adds noise to sums gets their exact totals, any other one rows clamped to its domain.
-    Errors depend on public facts only: no such file, wrong columns or number of rows.  Values out
-    of range are clamped, since an error would reveal them.  The key is a digest of claim, data and
-    code: the same run is never charged twice.
+
+def identified(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Release | None:
+    """Return which release a claim's data file makes, before it is `read`; None if the claim has no file.
+
+    The key is a digest of claim, data and code: the same run is never charged twice.  Raises `InputError`
+    for what is public: no such file, or work that the mechanism cannot divide.
     """
     if claim.data_file is None or claim.ledger is None:
         return None
     made_by = type(named(subject))
-    if claim.table is None:
+    if claim.table is None and not isinstance(claim.data_file, Remote):
         on_files(claim, subject)
+    _is_summed(claim, subject, work)
     with opened():
-        file, stamp = claim.data_file, stamp_of(claim.data_file)
-        known = digest_of_data(file)
-        digests = digests_of(claim, made_by, known)
+        digest = digest_of_data(claim.data_file)
+    parts = digests_of(claim, made_by, digest)
+    return Release(claim, made_by, digest, hashlib.sha256(canonical([*parts.values()])).hexdigest())
+
+
+def read(due: Release, subject: Subject, work: TableWork = IN_ONE) -> Release:
+    """Return the release with its data: exact totals for a mechanism that adds noise to sums, else rows.
+
+    Errors depend on public facts only: wrong columns or number of rows, files that changed since.  Values
+    out of range are clamped, since an error would reveal them.
+    """
+    claim, made_by, file = due.claim, due.made_by, due.claim.data_file
+    if file is None:
+        raise AssertionError("a release is of a file")
+    with opened():
+        stamp = stamp_of(file)
         if _is_summed(claim, subject, work):
-            data: Rows | TableTotals = totals_of(
-                claim, made_by, digests, work, lambda: stamp_of(file) != stamp
-            )
+            digests = digests_of(claim, made_by, due.digest)
+            changed = lambda: stamp_of(file) != stamp  # noqa: E731
+            data: Rows | TableTotals = totals_of(claim, made_by, digests, work, changed)
         else:
             data = rows_of(claim, made_by, file)
-        changed = digest_of_data(file) != known
-    if changed:
+        same = digest_of_data(file) == due.digest
+    if not same:
         raise InputError(f"{claim.data_file} changed while it was read", "certify when nobody writes to it")
-    return Release(claim, made_by, data, known, hashlib.sha256(canonical([*digests.values()])).hexdigest())
+    return replace(due, data=data)
 
 
 def _is_summed(claim: Claim, subject: Subject, work: TableWork) -> bool:
@@ -141,7 +161,7 @@ def _is_summed(claim: Claim, subject: Subject, work: TableWork) -> bool:
     whole = claim.public_data and isinstance(subject, Evaluated)
     if not whole and summed(claim, type(named(subject))) is not None:
         return True
-    if work.divided or (claim.data_file is not None and claim.data_file.is_dir()):
+    if work.divided or (claim.data_file is not None and is_folder(claim.data_file)):
         raise InputError(
             f"{claim.use} needs all rows at once",
             "give one file, no --partitions, no --work",
@@ -227,6 +247,7 @@ def make(run: PreparedRelease, proved: Proved, certificate: Draft) -> tuple[dict
     where the ledger has no room: then nothing is charged or drawn.
     """
     due = run.due
+    _data(due)
     rehearsed(due, proved, certificate)
     with _ledger(due) as ledger:
         number = _free(due, ledger)[0] if run.again else run.number
@@ -331,7 +352,7 @@ def _drawn(due: Release, ledger: Ledger, key: str, proved: Proved, certificate: 
     receipt = ledger.charge(proved.theorem, due.claim.name, proved.units, key, scope=due.claim.scope)
     entry, head = ledger.charged(receipt.entry)
     try:
-        view, report = _shown(due, due.data, receipt)
+        view, report = _shown(due, _data(due), receipt)
     except InputError as error:
         raise LedgerError(f"{error}; entry {entry} is charged, and what it drew is lost") from None
     secret = token_hex(32)
@@ -344,6 +365,12 @@ def _drawn(due: Release, ledger: Ledger, key: str, proved: Proved, certificate: 
     ledger.keep_release(receipt.entry, {**sealed, OPENING: secret})
     kept: dict[str, Any] = json.loads(canonical(sealed))  # as for a reprint
     return kept
+
+
+def _data(due: Release) -> Rows | TableTotals:
+    if due.data is None:
+        raise AssertionError("the data of a release are read before it is charged")
+    return due.data
 
 
 def _made(
@@ -369,9 +396,9 @@ def _evaluation(due: Release, view: View) -> dict[str, object] | None:
     if not due.claim.public_data:
         return None
     judge, coins = due.subject(), due.claim.audit.seed
-    if not isinstance(judge, Evaluated) or isinstance(due.data, TableTotals):
+    rows = _data(due)
+    if not isinstance(judge, Evaluated) or isinstance(rows, TableTotals):
         return None
-    rows = due.data
     try:
         found = asked(judge, "evaluate", lambda: judge.evaluate(rows.copy(), view, coins))
     except InputError as error:  # the release is paid for, and is stored without it

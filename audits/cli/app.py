@@ -134,6 +134,7 @@ EXTRA = {
     "psycopg": "postgres",
     "pyarrow": "tables",
     "distributed": "distributed",
+    "fsspec": "remote",
     "pandas": "frames",
     "polars": "frames",
 }

@@ -53,8 +53,12 @@ class CertifyOptions:
     work
         A folder that keeps the exact totals of finished parts, as private as the table: the same command
         goes on there after it was killed.
+    by_file
+        Sum file by file: each file of the folder has all rows of its persons. The certificate names
+        what is trusted; a person whom two files have in common is refused.
     engine
-        What sums the parts: dask, on the workers of --scheduler (default: processes here).
+        What sums the parts: dask, on the workers of --scheduler, or other, which has left all of them in
+        --work (docs/engines.md). Default: processes here.
     scheduler
         The address of a dask scheduler, such as tcp://host:8786.
     """
@@ -65,7 +69,8 @@ class CertifyOptions:
     jobs: Whole = None
     partitions: Whole = None
     work: Folder | None = None
-    engine: Annotated[str, one_of("dask")] | None = None
+    by_file: Flag = False
+    engine: Annotated[str, one_of("dask", "other")] | None = None
     scheduler: Url | None = None
 
     def question(self, claim: Path, *, release: bool = False, again: bool = False) -> "Certify":
@@ -74,11 +79,16 @@ class CertifyOptions:
         from audits.api.requests import Certify
         from audits.sandbox.table_parts import TableWork
 
-        if (self.engine is None) != (self.scheduler is None):
+        other = self.engine == "other"
+        if (self.engine == "dask") != (self.scheduler is not None):
             raise InputError("--engine dask and --scheduler go together", "give both or neither")
+        if other and (self.work is None or self.by_file or self.partitions is not None):
+            raise InputError("--engine other has parts of its own", "give it --work, and no other division")
         parts = whole(self.partitions, "--partitions", 1, MOST_PARTITIONS) or 1
         jobs, allowed = whole(self.jobs, "--jobs") or cores(), not self.catalogue_only
-        work = TableWork(jobs, parts, self.work, self.scheduler)
+        if self.by_file and self.partitions is not None:
+            raise InputError("--by-file and --partitions are both given", "each file is a part: give one")
+        work = TableWork(jobs, parts, self.work, self.scheduler, self.by_file, other)
         return Certify(claim, self.quick, again, self.policy, jobs, allowed, work, release)
 
 

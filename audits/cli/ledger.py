@@ -26,6 +26,7 @@ from audits.cli.options import (
     say,
     show,
     source,
+    watching,
     whole,
 )
 from dpaccount.documents import parse_json
@@ -349,7 +350,9 @@ def import_ledger(file: File, url: Url, *, json_: Json = False) -> int:
     """
     from dpaccount.ledger import answers
 
-    show(answers.import_(file, url), json_, lines)
+    with watching():
+        made = answers.import_(file, url)
+    show(made, json_, lines)
     return 0
 
 
@@ -409,4 +412,6 @@ def verify(
         from audits.certificate.checkpoint import given_by
 
         given = given_by(checkpoint, key, **given)
-    return answered(answers.verify(url, **given), json_)
+    with watching():
+        found = answers.verify(url, **given)
+    return answered(found, json_)

@@ -213,6 +213,22 @@ def reporting() -> Iterator[Callable[[str], None]]:
         yield timed(status.update)
 
 
+@contextmanager
+def watching() -> Iterator[None]:
+    """Show on a terminal how far a ledger's entries are read, with the time left; elsewhere nothing."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from dpaccount.ledger.stores.rows import WATCH
+
+    with reporting() as report:
+        token = WATCH.set(report)
+        try:
+            yield
+        finally:
+            WATCH.reset(token)
+
+
 COUNT = re.compile(r"^(.*?)\b(\d+) of (\d+)\b")
 EVERY = 10.0  #: seconds between two lines of JSON on one phase
 

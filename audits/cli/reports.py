@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import File, Flag, Json, LedgerUrl, Name, Text, Url, day, one_of, say, show
+from audits.cli.options import (
+    File,
+    Flag,
+    Json,
+    LedgerUrl,
+    Name,
+    Text,
+    Url,
+    day,
+    one_of,
+    say,
+    show,
+    watching,
+)
 from dpaccount.documents import atomically
 from dpaccount.errors import InputError
 
@@ -157,7 +170,8 @@ def ledger_report(
     kind = "json" if json_ else format_
     if kind not in OF_LEDGERS:
         raise InputError(f"--format is {kind[:40]!r}", f"known: {', '.join(OF_LEDGERS)}")
-    found = reported(url, replay=True if replay else None)
+    with watching():
+        found = reported(url, replay=True if replay else None)
     found["nist"] = of_ledger.nist(found)
     text = of_ledger.table(found) if kind == "csv" else json.dumps(found, ensure_ascii=False) + "\n"
     if kind == "html":

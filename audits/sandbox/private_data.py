@@ -16,7 +16,7 @@ from dpaccount.documents import canonical
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.relation import adjacency
 from mechanisms.subject import Rows, Subject, View
-from mechanisms.table.reading import files_of
+from mechanisms.table.files import Remote, Source, files_of, is_folder, one_file
 from mechanisms.table.rows import read_rows
 
 PASSES = (LedgerError, ReceiptError, BudgetError)  #: errors of the ledger, passed on unchanged
@@ -44,20 +44,16 @@ class OnFiles(Subject, Protocol):
         """Return what a run publishes, from the view alone; without this method, the whole view."""
 
 
-def stamp_of(path: Path) -> list[tuple[int, ...]]:
-    """Return what changes with each write to a file, or to those of a folder: sizes, times and inodes."""
-    try:
-        found = [file.stat() for file in files_of(path)]
-    except OSError as error:
-        raise InputError(str(error.strerror or "unreadable"), "give a readable data file", path) from None
-    return [(each.st_ino, each.st_size, each.st_mtime_ns, each.st_ctime_ns) for each in found]
+def stamp_of(source: Source) -> list[list[object]]:
+    """Return what changes with each write to a file, or to those of a folder."""
+    return [[file.name, *file.stamp()] for file in files_of(source)]
 
 
-def digest_of_data(path: Path) -> str:
+def digest_of_data(source: Source) -> str:
     """Return the digest of a file, or of the names and digests of a folder's files."""
-    if not path.is_dir():
-        return digest(path)
-    names = [[file.relative_to(path).as_posix(), digest(file)] for file in files_of(path)]
+    if not is_folder(source):
+        return one_file(source).digest()
+    names = [[file.name, file.digest()] for file in files_of(source)]
     return f"sha256:{hashlib.sha256(canonical(names)).hexdigest()}"
 
 
@@ -69,18 +65,7 @@ def on_files(claim: Claim, subject: Subject) -> OnFiles:
     return subject
 
 
-def digest(path: Path) -> str:
-    """Return the digest of a file; raises `InputError` if it cannot be read."""
-    if path.exists() and not path.is_file():  # reading a pipe might block for ever
-        raise InputError("no file", "give a readable data file", path)
-    try:
-        with path.open("rb") as file:
-            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
-    except OSError as error:
-        raise InputError(str(error.strerror or "unreadable"), "give a readable data file", path) from None
-
-
-def rows_of(claim: Claim, made_by: type, path: Path) -> Rows:
+def rows_of(claim: Claim, made_by: type, path: Source) -> Rows:
     """Return the file's rows, read in a separate process and clamped to the domain."""
     with Fork(lambda _: _read(claim, made_by, path)) as reader:
         rows = unpacked(reader.ask())
@@ -95,15 +80,19 @@ def rows_of(claim: Claim, made_by: type, path: Path) -> Rows:
         raise InputError(
             f"{claim.use} reads no table of {atmost}{domain.rows} rows of {len(domain.low)} numbers",
             "give a file of that size, and return a row for every record, NaN for what lacks",
-            path,
+            str(path),
         ) from None
     return domain.clamped(rows)
 
 
-def _read(claim: Claim, made_by: type, path: Path) -> list[object]:
+def _read(claim: Claim, made_by: type, path: Source) -> list[object]:
     if claim.table is not None:
         reading = on_table(claim, made_by)[1]
         return packed(read_rows(path, claim.table, reading, claim.guarantee.relation))
+    if isinstance(path, Remote):
+        raise InputError(
+            f"{claim.use} reads files itself", "copy the data here, and name the file", str(path)
+        )
     reader = on_files(claim, subject_made(claim, made_by))
     found = asked(reader, "read", lambda: reader.read(path))
     try:

@@ -7,42 +7,47 @@ command that was killed goes on there.  No noise and no receipt leaves this proc
 
 import hashlib
 import json
-import os
 import subprocess
 import sys
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
-from secrets import token_bytes
 from typing import Any, Final, cast
 
 import numpy as np
 
 from audits.claim import Claim, read_claim
 from audits.sandbox.fork import Fork, NoAnswer
+from audits.sandbox.manifest import Found, manifest, parts_in
 from audits.sandbox.private_data import digest_of_data
 from audits.subjects.catalogue import is_catalogued, on_table, subject_of
 from audits.subjects.sources import digest_of_code
 from dpaccount.documents import canonical
-from dpaccount.errors import InputError, posix_module
+from dpaccount.errors import InputError
 from mechanisms.subject import Additive
-from mechanisms.table.persons import SECRET_BYTES
-from mechanisms.table.reading import files_of
+from mechanisms.table.files import Source, files_of
+from mechanisms.table.reading import check_same_columns
 from mechanisms.table.rows import check_number
-from mechanisms.table.totals import Summed, TablePart, TableTotals
+from mechanisms.table.totals import MOST_MARKS, Summed, TablePart, TableTotals
 from mechanisms.table.user_level import ByPerson, named
 
-TOTALS: Final = "dpaccount/totals/1"
-MANIFEST: Final = "manifest.jsonl"
 CONNECT_SECONDS: Final = 10
+APART: Final = (
+    "That each {} has all rows of its persons was said, not proved: {} compared between them by 64 bits of a"
+    " hash."
+)
 BY_CLUSTER: Final = (
     "The totals of the table came from the workers of a dask cluster: that they read the same files and"
     " returned what this code computes is trusted."
 )
+BY_OTHER: Final = (
+    "The totals of the table came from another engine: that it gave every row of these files once to this"
+    " code, and returned what it computes, is trusted."
+)
 
-Found = tuple[list[int], int]  #: a part's totals and its number of units
 Done = Iterator[tuple[int, Found]]  #: numbers of parts, as they end
 
 
@@ -51,17 +56,26 @@ class TableWork:
     """How a table is summed: in how many parts, how many at once, and where finished ones are kept.
 
     `scheduler` is the address of a dask cluster whose workers do the parts.  The totals depend on none of it.
+    `by_file`: each file is a part, since it is said to have all rows of its persons.  `other`: another engine
+    has summed all parts, and left them in the manifest.
     """
 
     jobs: int = 1
     partitions: int = 1
     folder: Path | None = None
     scheduler: str | None = None
+    by_file: bool = False
+    other: bool = False
+
+    def header(self) -> dict[str, object]:
+        """Return what a manifest says of it."""
+        engine = "other" if self.other else "here" if self.scheduler is None else "dask"
+        return {"partitions": self.partitions, "by_file": self.by_file, "engine": engine}
 
     @property
     def divided(self) -> bool:
         """Return whether it says anything that only sums over rows can do."""
-        return self.partitions > 1 or self.folder is not None or self.scheduler is not None
+        return self != TableWork(self.jobs)
 
 
 IN_ONE: Final = TableWork()
@@ -84,6 +98,15 @@ def summed(claim: Claim, made_by: type) -> Summed | None:
     return Summed(mechanism, named(subject).domain(), claim.table, reading, marked)
 
 
+def trusted(claim: Claim, work: TableWork) -> list[str]:
+    """Return what a certificate must say was trusted of the way in which a table is summed."""
+    said = [BY_CLUSTER] if work.scheduler is not None else [BY_OTHER] if work.other else []
+    if (work.by_file or work.other) and claim.table is not None and claim.table.identity is not None:
+        compared = "all persons were" if claim.table.rows <= MOST_MARKS else "a sample of the persons was"
+        said.append(APART.format("file of the table" if work.by_file else "part of the table", compared))
+    return said
+
+
 def digests_of(claim: Claim, made_by: type, data: str) -> dict[str, str]:
     """Return the digests of a claim, its data, whose files have the digest `data`, and the code."""
     parts = {
@@ -104,21 +127,44 @@ def totals_of(
     """
     if claim.data_file is None or claim.table is None:
         raise InputError("no table is declared", "give [data.columns]", claim.path)
-    with _manifest(work, digests) as (secret, found, keep):
-        missing = [TablePart(k, work.partitions, secret) for k in range(work.partitions) if k not in found]
+    files = files_of(claim.data_file)
+    check_same_columns(files)
+    if work.by_file:
+        work = replace(work, partitions=len(files))
+    if work.other and work.folder is not None:
+        work = replace(work, partitions=parts_in(work.folder))
+    found: dict[int, Found] = {}
+    with manifest(work.folder, {**digests, **work.header()}) as (secret, done, keep):
+        found |= done
+        every = [TablePart(k, work.partitions, secret, work.by_file) for k in range(work.partitions)]
+        missing = [part for part in every if part.number not in found]
+        if missing and work.other:
+            lacks = f"the other engine's manifest lacks {len(missing)} of {work.partitions} parts"
+            raise InputError(lacks, "let it end", work.folder)
         if work.scheduler is None:
             ended = _in_forks(claim, made_by, missing, work)
         else:
             ended = _on_cluster(claim, digests, missing, work.scheduler)
         for number, part in ended:
             if changed():
-                raise InputError("changed while it was read", "release when nobody writes", claim.data_file)
+                raise InputError(
+                    "changed while it was read", "release when nobody writes", str(claim.data_file)
+                )
             keep(number, part)
             found[number] = part
-    sums = sum(np.array(found[number][0], dtype=np.int64) for number in range(work.partitions))
-    units = sum(units for _, units in found.values())
-    check_number(claim.data_file, claim.table, units, claim.guarantee.relation)
-    return TableTotals(np.asarray(sums), units)
+    parts = [found[number] for number in range(work.partitions)]
+    _check_apart([marks for *_, marks in parts], claim.data_file)
+    sums, units = (np.array(each, dtype=np.int64).sum(axis=0) for each in list(zip(*parts, strict=True))[:2])
+    check_number(claim.data_file, claim.table, int(units), claim.guarantee.relation)
+    return TableTotals(sums, int(units))
+
+
+def _check_apart(marks: list[str], source: Source) -> None:
+    """Refuse parts that have a person in common: each of them counted rows up to the bound."""
+    every = np.concatenate([np.frombuffer(b64decode(each), dtype="<u8") for each in marks])
+    if len(np.unique(every)) != len(every):
+        what = "some persons have rows in two parts of the table, which are said to be apart"
+        raise InputError(what, "divide it by person, or leave --by-file out", str(source))
 
 
 # ------------------------------------------------------------------ parts
@@ -130,7 +176,7 @@ def part_of(claim: Claim, made_by: type, part: TablePart) -> Found:
     if what is None or claim.data_file is None:
         raise InputError(f"{claim.use} is no sum over rows", "leave --partitions out", claim.path)
     found = what.of(files_of(claim.data_file), part)
-    return found.sums.tolist(), found.units
+    return found.sums.tolist(), found.units, b64encode(found.marks).decode()
 
 
 def _in_forks(
@@ -142,8 +188,8 @@ def _in_forks(
         with ExitStack() as stack:
             forks = [stack.enter_context(Fork(_doing(claim, made_by, k))) for k in wave]
             with ThreadPoolExecutor(len(forks)) as pool:
-                for part, (sums, units) in zip(wave, pool.map(_answer, forks), strict=True):
-                    yield part.number, (sums, units)
+                for part, found in zip(wave, pool.map(_answer, forks), strict=True):
+                    yield part.number, found
 
 
 def _doing(claim: Claim, made_by: type, part: TablePart) -> Callable[[object], Found]:
@@ -152,13 +198,13 @@ def _doing(claim: Claim, made_by: type, part: TablePart) -> Callable[[object], F
 
 def _answer(fork: Fork) -> Found:
     try:
-        sums, units = fork.ask()
+        sums, units, marks = fork.ask()
     except NoAnswer:
         raise InputError(
             "a process that summed a part of the table was killed",
             "if memory ran out, take more --partitions; with --work finished parts are not done again",
         ) from None
-    return sums, units
+    return sums, units, marks
 
 
 def _on_cluster(
@@ -175,10 +221,10 @@ def _on_cluster(
             asked = [cluster.submit(_remote, where, digests, each, pure=False) for each in parts]
             number = {future.key: part.number for future, part in zip(asked, parts, strict=True)}
             for future in dask.as_completed(asked, loop=cluster.loop):
-                wrong, sums, units = future.result()
+                wrong, *found = future.result()
                 if wrong is not None:
                     raise InputError(wrong)
-                yield number[future.key], (sums, units)
+                yield number[future.key], tuple(found)
     except InputError:
         raise
     except Exception as error:  # the cluster's errors are of many kinds
@@ -188,23 +234,23 @@ def _on_cluster(
         ) from None
 
 
-def _remote(claim: str, digests: dict[str, str], part: TablePart) -> tuple[str | None, list[int], int]:
+def _remote(claim: str, digests: dict[str, str], part: TablePart) -> tuple[str | None, list[int], int, str]:
     """Return a part's totals on a worker, or why it refuses.
 
     A new process does it: one that has been up for long may hold older code than its files.
     """
-    asked = json.dumps([claim, digests, [part.number, part.of, part.secret.hex()]])
+    asked = json.dumps([claim, digests, [part.number, part.of, part.secret.hex(), part.by_file]])
     words = [sys.executable, "-c", "from audits.sandbox.table_parts import answer; answer()"]
     done = subprocess.run(words, input=asked, capture_output=True, text=True, check=False)
     if done.returncode:  # what it says might quote data, and the cluster would log it
-        return f"a worker's process ended with {done.returncode}", [], 0
-    wrong, sums, units = json.loads(done.stdout)
-    return wrong, sums, units
+        return f"a worker's process ended with {done.returncode}", [], 0, ""
+    wrong, sums, units, marks = json.loads(done.stdout)
+    return wrong, sums, units, marks
 
 
 def answer() -> None:
     """Answer on standard output what `_remote` asks on standard input."""
-    path, wanted, (number, of, secret) = json.loads(sys.stdin.read())
+    path, wanted, (number, of, secret, by_file) = json.loads(sys.stdin.read())
     try:
         claim = read_claim(Path(path))
         made_by = type(named(subject_of(claim)))
@@ -213,77 +259,8 @@ def answer() -> None:
         if other := [name for name, digest in wanted.items() if own[name] != digest]:
             what = f"a worker has another {', '.join(other)} than this program"
             raise InputError(what, "give it the same")
-        found: list[Any] = [None, *part_of(claim, made_by, TablePart(number, of, bytes.fromhex(secret)))]
+        part = TablePart(number, of, bytes.fromhex(secret), by_file)
+        found: list[Any] = [None, *part_of(claim, made_by, part)]
     except InputError as error:
-        found = [str(error), [], 0]
+        found = [str(error), [], 0, ""]
     sys.stdout.write(json.dumps(found))
-
-
-# ------------------------------------------------------------------ the manifest
-
-
-Keep = Callable[[int, Found], None]
-
-
-@contextmanager
-def _manifest(work: TableWork, header: dict[str, str]) -> Iterator[tuple[bytes, dict[int, Found], Keep]]:
-    """Yield the secret of the hash, the parts that are done, and how to keep another one.
-
-    The manifest has exact totals of private data: only its owner may read it.
-    """
-    if work.folder is None:
-        yield token_bytes(SECRET_BYTES), {}, lambda _number, _found: None
-        return
-    path = work.folder / MANIFEST
-    try:
-        work.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+b") as file:
-            os.fchmod(file.fileno(), 0o600)
-            _lock(file.fileno(), path)
-            engine = "here" if work.scheduler is None else "dask"
-            wanted = {"schema": TOTALS, **header, "partitions": work.partitions, "engine": engine}
-            secret, found, end = _read(file.read(), wanted, path)
-            file.truncate(end)
-            file.seek(end)
-
-            def keep(document: dict[str, Any]) -> None:
-                file.write(json.dumps(document).encode() + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-
-            if not end:
-                keep({**wanted, "secret": secret.hex()})
-            yield secret, found, lambda k, part: keep({"part": k, "totals": part[0], "units": part[1]})
-    except OSError as error:
-        raise InputError(str(error.strerror or "unwritable"), "name a folder to write to", path) from None
-
-
-def _lock(descriptor: int, path: Path) -> None:
-    fcntl = posix_module("fcntl")
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise InputError("another command is working there", "wait, or name another --work", path) from None
-
-
-def _read(text: bytes, wanted: dict[str, Any], path: Path) -> tuple[bytes, dict[int, Found], int]:
-    """Return what a manifest holds and where its last whole line ends; one that was cut off is nothing."""
-    end = text.rfind(b"\n") + 1
-    lines = text[:end].splitlines()
-    if not lines:
-        return token_bytes(SECRET_BYTES), {}, 0
-    try:
-        header, *done = map(json.loads, lines)
-        secret = bytes.fromhex(header.pop("secret"))
-        found = {int(each["part"]): (list(map(int, each["totals"])), int(each["units"])) for each in done}
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise InputError("no manifest of totals", "remove it, or name another --work", path) from None
-    other = [name for name, value in wanted.items() if header.get(name) != value]
-    if other:
-        raise InputError(
-            f"the manifest is of another {', '.join(other)}", "name another --work, or remove it", path
-        )
-    sizes = {len(sums) for sums, _ in found.values()}
-    if len(sizes) > 1 or not all(0 <= number < wanted["partitions"] for number in found):
-        raise InputError("no manifest of totals", "remove it, or name another --work", path)
-    return secret, found, end

@@ -37,7 +37,7 @@ from dpaccount.ledger.entry import (
 from dpaccount.ledger.journal.entries import budget_of, facts_of, first_entry, said
 from dpaccount.ledger.journal.replay import BAD_ENTRY, Bad, first_bad
 from dpaccount.ledger.journal.totals import totals
-from dpaccount.ledger.stores.rows import Rows
+from dpaccount.ledger.stores.rows import Rows, watched
 from dpaccount.ledger.stores.store import Store
 
 SCHEMA: Final = "dpaccount/ledger-report/1"
@@ -72,7 +72,7 @@ def _report(rows: Rows, replay: bool | None) -> Report:  # noqa: FBT001
     shown = summary.shown_at(rows, at, budget)
     worst = summary.worst_unit(budget, SpentTree(state.life, rows.node)) or 1
     passed = Pass(origin, budget, worst)
-    for entry in rows.entries(1):
+    for entry in watched(rows.entries(1), rows, "entry"):
         if not passed.take(entry):
             break
     whole = replay if replay is not None else at.at.number <= REPLAYED

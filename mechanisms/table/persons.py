@@ -22,10 +22,14 @@ PRIME: Final = 2**38 - 45  #: sums of 64 products of a byte and less than it are
 SECRET_BYTES: Final = 32
 LONGEST: Final = 60  #: bytes of a text that are hashed linearly; a longer one has a keyed digest
 DENSE: Final = 2**20  #: integers below it, or below a few times the persons declared, index counters directly
-TEXT: Final = np.uint64(1 << 63)  #: marks the second word of a text's key; 0 for integers
+TEXT: Final = np.uint64(1 << 63)  #: marks the second word of a text's key
+INTEGER: Final = np.uint64(
+    1 << 62
+)  #: and is that of an integer's: no key ends with 0, as a slot of nobody does
+MOST_AT_FIRST: Final = 2**24  #: slots of a new table; a page that nobody uses takes no memory
 ROWS_AT_ONCE: Final = 1024
+ROWS_MOVED: Final = 2**18  #: slots of a table that are moved to a larger one at once
 ROW_BITS: Final = 20  #: of a row's number in a batch, which is below it
-EMPTY: Final = 2**64 - 1  #: second word of a slot that nobody has
 
 
 # ------------------------------------------------------------------ keys
@@ -51,7 +55,7 @@ def keys_of(cells: Sequence[object], secret: bytes) -> Keys:
 
 
 def _integer_keys(numbers: NDArray[Any]) -> Keys:
-    keys = np.zeros((len(numbers), 2), dtype=np.uint64)
+    keys = np.full((len(numbers), 2), INTEGER)
     keys[:, 0] = numbers.astype(np.int64 if numbers.dtype.kind == "i" else np.uint64).view(np.uint64)
     return keys
 
@@ -61,7 +65,7 @@ def _python_keys(cells: Iterable[object], secret: bytes) -> Keys:
     keys = _text_keys(_padded([_owner(cell) for cell in cells], secret), secret)
     for place, cell in enumerate(cells):
         if isinstance(cell, int) and not isinstance(cell, bool) and -(2**63) <= cell < 2**64:
-            keys[place] = cell % 2**64, 0
+            keys[place] = cell % 2**64, INTEGER
     return keys
 
 
@@ -170,9 +174,9 @@ class PersonCounters:
     def __init__(self, max_rows: int, declared: int) -> None:
         """Start without persons; `declared` is about how many there will be, and costs memory only."""
         self._max_rows = max_rows
-        self._dense = max(DENSE, 4 * declared)
+        self._declared, self._dense = declared, max(DENSE, 4 * declared)
         self._counts = np.zeros(0, dtype=np.uint16)
-        self._table = np.zeros((2, 0), dtype=np.uint64)  # of slots; none while integers are small
+        self._table = np.zeros((0, 2), dtype=np.uint64)  # keys by slot; none while integers are small
         self._taken = 0
         self._salt = int.from_bytes(token_bytes(8))  # nobody can choose identities that crowd one slot
 
@@ -196,9 +200,16 @@ class PersonCounters:
         """Return how many persons there are; each has at least one row."""
         return int(np.count_nonzero(self._counts))
 
+    def keys(self) -> Keys:
+        """Return the keys of all persons, in no order."""
+        if not self._table.size:
+            return _integer_keys(np.flatnonzero(self._counts))
+        found: Keys = self._table[self._table[:, 1] != 0]
+        return found
+
     def _slots(self, keys: Keys) -> NDArray[np.int64]:
         if not self._table.size:
-            if not len(keys) or (not keys[:, 1].any() and int(keys[:, 0].max()) < self._dense):
+            if not len(keys) or ((keys[:, 1] == INTEGER).all() and int(keys[:, 0].max()) < self._dense):
                 slots = keys[:, 0].astype(np.int64)
                 self._reach(int(slots.max(initial=-1)) + 1)
                 return slots
@@ -214,40 +225,49 @@ class PersonCounters:
 
     def _hash(self) -> None:
         """Go over from counters by integer to slots by key."""
-        known = np.flatnonzero(self._counts)
-        counts, self._counts = self._counts[known], np.zeros(0, dtype=np.uint16)
-        self._grow(max(2**16, len(known)))
-        self._counts[self._found(_integer_keys(known))] = counts
+        known = self.keys()
+        counts, self._counts = self._counts[self._counts > 0], np.zeros(0, dtype=np.uint16)
+        self._grow(max(2**16, len(known), min(self._declared, MOST_AT_FIRST // 2)))
+        self._counts[self._found(known)] = counts
 
     def _is_full(self, more: int) -> bool:
-        return 3 * (self._taken + more) > 2 * self._table.shape[1]
+        return 3 * (self._taken + more) > 2 * len(self._table)
 
     def _grow(self, persons: int) -> None:
-        """Make a table of which so many persons take half at most, with what is in the present one."""
-        size, old, counts = 1 << (2 * persons).bit_length(), self._table, self._counts
-        self._table = np.full((2, size), EMPTY, dtype=np.uint64)
+        """Make a table of which so many persons take two thirds at most, with what is in the present one."""
+        size, old, counts = 1 << (3 * persons // 2).bit_length(), self._table, self._counts
+        self._table = np.zeros((size, 2), dtype=np.uint64)
         self._counts, self._taken = np.zeros(size, dtype=np.uint16), 0
-        known = np.flatnonzero(old[1] != EMPTY)
-        self._counts[self._found(old[:, known].T)] = counts[known]
+        for start in range(0, len(old), ROWS_MOVED):
+            some = slice(start, start + ROWS_MOVED)
+            known = old[some, 1] != 0
+            self._counts[self._found(old[some][known])] = counts[some][known]
 
     def _found(self, keys: Keys) -> NDArray[np.int64]:
         """Return every key's slot; a new key takes the first free one from where its hash points."""
         if self._is_full(len(keys)):
-            self._taken = int(np.count_nonzero(self._table[1] != EMPTY))
+            self._taken = int(np.count_nonzero(self._table[:, 1]))
             if self._is_full(len(keys)):
                 self._grow(self._taken + len(keys))
-        first, second = self._table
-        mask, (one, two) = len(first) - 1, (np.ascontiguousarray(word) for word in keys.T)
+        # a key is one element of 16 bytes for reading and writing: its two words lie side by side
+        table, wanted = self._table.view("V16")[:, 0], np.ascontiguousarray(keys)
+        mask = len(table) - 1
         slots: NDArray[np.int64] = mixed(keys, self._salt).astype(np.int64) & mask
-        pending = np.flatnonzero((first[slots] != one) | (second[slots] != two))
+        pending = np.flatnonzero(_differ(table[slots], wanted))
         while len(pending):
-            at = slots[pending]
-            free = second[at] == EMPTY
-            first[at[free]], second[at[free]] = one[pending[free]], two[pending[free]]  # the last one stays
+            at, own = slots[pending], wanted[pending]
+            free = self._table[at, 1] == 0
+            table[at[free]] = own[free].view("V16")[:, 0]  # of several the last one stays
             self._taken += int(np.count_nonzero(free))  # too many where a key comes twice; counted above
-            missed = (first[at] != one[pending]) | (second[at] != two[pending])
+            missed = np.flatnonzero(_differ(table[at], own))
             pending = pending[missed]
             slots[pending] = (slots[pending] + 1) & mask
-            there = slots[pending]
-            pending = pending[(first[there] != one[pending]) | (second[there] != two[pending])]
+            pending = pending[_differ(table[slots[pending]], wanted[pending])]
         return slots
+
+
+def _differ(held: NDArray[np.void], keys: Keys) -> Mask:
+    """Return which of the keys, two words each, are others than those held."""
+    words = held.view(np.uint64).reshape(-1, 2)
+    found: Mask = (words[:, 0] != keys[:, 0]) | (words[:, 1] != keys[:, 1])
+    return found

@@ -8,115 +8,80 @@ that row alone.  (That is why a reader that refuses or skips ragged rows is not 
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from itertools import islice
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
+from mechanisms.table.files import KNOWN, DataFile, Remote, Source, one_file
 
 BATCH: Final = 65_536  #: rows that are held at once
-ARROW: Final = (".arrow", ".feather", ".ipc")
-KNOWN: Final = (".csv", ".parquet", *ARROW)
 PLAIN_NUMBER: Final = r"^-?[0-9]{1,17}(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?$"
 MAX_PLAIN: Final = 2**30  #: characters of lines that pyarrow reads at once
 MAX_CELL_LENGTH: Final = 2**31 - 1  #: characters of a cell
 
 Batch = dict[str, Sequence[object]]  #: the cells of some rows, by column
+Counted = tuple[int, Batch]  #: a batch, after its number of rows: it may have no column
 
 
-def files_of(path: Path) -> tuple[Path, ...]:
-    """Return the files of a table: one, or those of a folder and its subfolders, in the order of their names.
-
-    Names that begin with a dot or an underscore are not data, as in other tools.  Raises `InputError` for a
-    folder without data files, or with files of several kinds.
-    """
-    if not path.is_dir():
-        return (path,)
-    inside = [each for each in path.rglob("*") if each.is_file()]
-    shown = [each for each in inside if not any(part[0] in "._" for part in each.relative_to(path).parts)]
-    found = tuple(sorted(shown, key=lambda each: each.relative_to(path).as_posix()))
-    kinds = sorted({each.suffix.lower() for each in found})
-    if len(kinds) != 1 or kinds[0] not in KNOWN:
-        told, known = ", ".join(kinds) or "no files", ", ".join(KNOWN)
-        raise InputError(f"the folder has {told}", f"fill it with files of one kind: {known}", path)
-    check_same_columns(found)
-    return found
-
-
-def check_same_columns(files: Sequence[Path]) -> None:
+def check_same_columns(files: Sequence[DataFile]) -> None:
     """Refuse Parquet or Arrow files of other column types than the first one, which are public."""
-    if files[0].suffix.lower() == ".csv":
-        return
     types: dict[str, str] = {}
-    for path in files:
-        for name, kind in _types(path).items():
-            if types.setdefault(name, kind) != kind:
-                raise InputError(
-                    f"the column {name} is {kind}, in {files[0].name} {types[name]}", "write one type", path
-                )
+    for file in files if files[0].kind != ".csv" and len(files) > 1 else ():
+        with _arrow_file(file) as (schema, _):
+            for name, kind in ((field.name, str(field.type)) for field in schema):
+                if types.setdefault(name, kind) != kind:
+                    what = f"the column {name} is {kind}, in {files[0].name} {types[name]}"
+                    raise InputError(what, "write one type", str(file.place))
 
 
-def _types(path: Path) -> dict[str, str]:
-    arrow, parquet = _pyarrow(path)
-    kind = path.suffix.lower()
-    try:
-        if kind == ".parquet":
-            return {field.name: str(field.type) for field in parquet.read_schema(path)}
-        with arrow.memory_map(str(path)) as source, arrow.ipc.open_file(source) as file:
-            return {field.name: str(field.type) for field in file.schema}
-    except OSError as error:
-        raise _unreadable(path, error) from None
-    except arrow.ArrowException as error:
-        raise InputError(f"no {kind} file ({type(error).__name__})", "write it again", path) from None
-
-
-def _pyarrow(path: Path) -> tuple[Any, Any]:
-    try:
-        import pyarrow as arrow
-        from pyarrow import parquet
-    except ImportError:
-        raise InputError("pyarrow reads such files", "pip install 'dpaccount[tables]'", path) from None
-    return arrow, parquet
-
-
-def batches(path: Path, names: Sequence[str], declared: Sequence[str] = ()) -> Iterator[Batch]:
+def batches(source: DataFile | Source, names: Sequence[str], declared: Sequence[str] = ()) -> Iterator[Batch]:
     """Yield the cells of the columns `names`, some rows at a time, in the file's order.
 
     Raises `InputError` for what is public (a header that lacks one of `names` or of the `declared`
-    columns), and where pyarrow is needed and not there.
+    columns, a column that is nested), and where pyarrow is needed and not there.
     """
-    kind = path.suffix.lower()
-    if kind not in KNOWN:
-        raise InputError("a file of an unknown kind", f"give {', '.join(KNOWN)}", path)
-    lines = _lines(path, names, declared) if kind == ".csv" else _columnar(path, names, declared, kind)
-    yield from lines
+    file = source if isinstance(source, DataFile) else one_file(source)
+    if file.kind not in KNOWN:
+        raise InputError("a file of an unknown kind", f"give {', '.join(KNOWN)}", str(file.place))
+    given = file.columns
+    own = [name for name in names if name not in given]
+    others = [name for name in declared if name not in given]
+    read = _lines if file.kind == ".csv" else _columnar
+    for count, batch in read(file, own, others):
+        yield batch | {name: _repeated(given[name], count) for name in names if name in given}
+
+
+def _repeated(value: str | None, count: int) -> Sequence[object]:
+    """Return the cells of a column that the name of a folder gives."""
+    try:
+        from pyarrow import repeat, scalar, string
+    except ImportError:  # CSV needs no extra
+        return [value] * count
+    return ArrowCells(repeat(scalar(value, string()), count))
 
 
 # ------------------------------------------------------------------ CSV
 
 
-def _lines(path: Path, names: Sequence[str], declared: Sequence[str]) -> Iterator[Batch]:
+def _lines(source: DataFile, names: Sequence[str], declared: Sequence[str]) -> Iterator[Counted]:
     csv.field_size_limit(MAX_CELL_LENGTH)  # a long cell is no error: that would reveal it
-    try:
-        with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
-            header = _cells(file.readline())
-            places = _places(path, header, names, declared)
-            while lines := list(islice(file, BATCH)):
-                if (columns := _plain_columns(lines, len(header), places)) is not None:
-                    yield columns
-                    continue
+    with source.opened(encoding="utf-8-sig", errors="replace", newline="\n") as file:
+        header = _cells(file.readline())
+        places = _places(source, header, names, declared)
+        while lines := list(islice(file, BATCH)):
+            columns = _plain_columns(lines, len(header), places)
+            if columns is None:
                 rows = [_cells(line) for line in lines]
-                yield {
+                columns = {
                     name: [row[at] if at < len(row) else None for row in rows] for name, at in places.items()
                 }
-    except OSError as error:
-        raise _unreadable(path, error) from None
+            yield len(lines), columns
 
 
 def _plain_columns(lines: list[str], width: int, places: dict[str, int]) -> Batch | None:
@@ -126,7 +91,7 @@ def _plain_columns(lines: list[str], width: int, places: dict[str, int]) -> Batc
     readers find the same cells in them.
     """
     text = "".join(lines)
-    if len(text) > MAX_PLAIN or '"' in text or "\r" in text or not text.isascii():
+    if not places or len(text) > MAX_PLAIN or '"' in text or "\r" in text or not text.isascii():
         return None
     if any(line.count(",") != width - 1 for line in lines):
         return None
@@ -162,9 +127,13 @@ def _cells(line: str) -> list[str]:
 
 
 def _places(
-    path: Path, header: Sequence[str], names: Sequence[str], declared: Sequence[str]
+    file: DataFile, header: Sequence[str], names: Sequence[str], declared: Sequence[str]
 ) -> dict[str, int]:
     """Return the index of each of `names` in a row; the header is public."""
+    path = str(file.place)
+    if twofold := [name for name in file.columns if name in header]:
+        what = f"the column {twofold[0]} stands in the file and in the name of its folder"
+        raise InputError(what, "leave it out of one of them", path)
     lacking = [name for name in dict.fromkeys((*names, *declared)) if name not in header]
     if lacking:
         raise InputError(f"no column {', '.join(lacking)}", f"the header has {', '.join(header)[:200]}", path)
@@ -177,25 +146,55 @@ def _places(
 # ------------------------------------------------------------------ Parquet and Arrow
 
 
-def _columnar(path: Path, names: Sequence[str], declared: Sequence[str], kind: str) -> Iterator[Batch]:
-    arrow, parquet = _pyarrow(path)
+def _columnar(file: DataFile, names: Sequence[str], declared: Sequence[str]) -> Iterator[Counted]:
+    with _arrow_file(file) as (schema, held):
+        _places(file, schema.names, names, declared)
+        for batch in held(list(names)):
+            yield from record_batches(batch, names, str(file.place))
+
+
+def record_batches(batch: Any, names: Sequence[str], where: str | None = None) -> Iterator[Counted]:
+    """Yield the number of rows and the columns of pyarrow's record batch, some rows at a time.
+
+    Raises `InputError` for a column that lacks or is nested.
+    """
+    for name in names:
+        if name not in batch.schema.names:
+            raise InputError(f"no column {name}", f"there are {', '.join(batch.schema.names)[:200]}", where)
+        kind = batch.schema.field(name).type
+        if kind.num_fields:  # lists, structures, maps and unions
+            what = f"the column {name} is nested ({str(kind)[:60]})"
+            raise InputError(what, "give each cell one value", where)
+    for start in range(0, batch.num_rows, BATCH):
+        some = batch.slice(start, BATCH)
+        yield some.num_rows, {name: _column(some.column(name)) for name in names}
+
+
+@contextmanager
+def _arrow_file(file: DataFile) -> Iterator[tuple[Any, Callable[[list[str]], Iterator[Any]]]]:
+    """Give the schema of a Parquet or Arrow file, and what yields the batches of some of its columns."""
+    where, remote = str(file.place), isinstance(file.place, Remote)
     try:
-        if kind == ".parquet":
-            with parquet.ParquetFile(path, pre_buffer=False) as file:
-                _places(path, file.schema_arrow.names, names, declared)
-                for batch in file.iter_batches(BATCH, columns=list(names)):
-                    yield _batch(batch, names)
-        else:
-            with arrow.memory_map(str(path)) as source, arrow.ipc.open_file(source) as file:
-                _places(path, file.schema.names, names, declared)
-                for index in range(file.num_record_batches):
-                    whole = file.get_batch(index)
-                    for start in range(0, whole.num_rows, BATCH):
-                        yield _batch(whole.slice(start, BATCH), names)
+        import pyarrow as arrow
+        from pyarrow import parquet
+    except ImportError:
+        raise InputError("pyarrow reads such files", "pip install 'dpaccount[tables]'", where) from None
+    try:
+        with ExitStack() as stack:
+            source = stack.enter_context(file.opened() if remote else arrow.memory_map(where))
+            if file.kind == ".parquet":
+                whole = stack.enter_context(
+                    parquet.ParquetFile(source if remote else where, pre_buffer=False)
+                )
+                yield whole.schema_arrow, lambda names: whole.iter_batches(BATCH, columns=names)
+            else:
+                held = stack.enter_context(arrow.ipc.open_file(source))
+                yield held.schema, lambda _: map(held.get_batch, range(held.num_record_batches))
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise InputError(str(error.strerror or "unreadable"), "give a readable data file", where) from None
     except arrow.ArrowException as error:
-        raise InputError(f"no {kind} file ({type(error).__name__})", "write it again", path) from None
+        what = f"no {file.kind} file ({type(error).__name__})"
+        raise InputError(what, "write it again", where) from None
 
 
 class ArrowCells(Sequence[object]):
@@ -258,11 +257,6 @@ class ArrowCells(Sequence[object]):
         return _listed(coded.dictionary), coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
-def _batch(batch: Any, names: Sequence[str]) -> Batch:
-    """Return a batch's columns: numbers without gaps as arrays, others as `ArrowCells`."""
-    return {name: _column(batch.column(name)) for name in names}
-
-
 def _column(cells: Any) -> Sequence[object]:
     from pyarrow import types
 
@@ -289,7 +283,3 @@ def _value(cell: Any) -> object:
     except Exception:  # pyarrow and its callbacks raise many kinds of exceptions
         return None
     return found
-
-
-def _unreadable(path: Path, error: OSError) -> InputError:
-    return InputError(str(error.strerror or "unreadable"), "give a readable data file", path)

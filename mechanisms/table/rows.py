@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from dpaccount.relation import kind_of
 from mechanisms.table.columns import plain
 from mechanisms.table.contribution_bounding import bounded
 from mechanisms.table.declaration import Table
+from mechanisms.table.files import Source
 from mechanisms.table.reading import Batch, batches
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ class Reading:
     blocks: Callable[[Floats], tuple[Floats, Floats]] | None = None
 
 
-def read_rows(path: Path, table: Table, reading: Reading, relation: str) -> Floats:
+def read_rows(path: Source, table: Table, reading: Reading, relation: str) -> Floats:
     """Return the rows of a file: one for each unit, persons with their count and rows where several count.
 
     Raises `InputError` for what is public: the file and its header, the number of units where it is.
@@ -50,13 +50,14 @@ def read_rows(path: Path, table: Table, reading: Reading, relation: str) -> Floa
     return rows
 
 
-def check_number(path: Path, table: Table, found: int, relation: str) -> None:
+def check_number(path: Source, table: Table, found: int, relation: str) -> None:
     """Refuse another number of units than is declared; where it varies, more than there may be."""
     what = "rows" if table.identity is None else f"distinct values of {table.identity!r}"
     if not kind_of(relation).rows_vary and found != table.rows:
-        raise InputError(f"found {found} {what}", f"the claim declares {table.rows}", path)
+        raise InputError(f"found {found} {what}", f"the claim declares {table.rows}", str(path))
     if found > table.rows:
-        raise InputError(f"more {what} than the claim's limit of {table.rows}", "raise the limit", path)
+        most = f"more {what} than the claim's limit of {table.rows}"
+        raise InputError(most, "raise the limit", str(path))
 
 
 def _encoded(batch: Batch, table: Table, reading: Reading) -> Floats:
@@ -64,7 +65,7 @@ def _encoded(batch: Batch, table: Table, reading: Reading) -> Floats:
     return reading.encode(np.column_stack(codes))
 
 
-def _owned(path: Path, table: Table, reading: Reading) -> Iterator[tuple[list[str], Floats]]:
+def _owned(path: Source, table: Table, reading: Reading) -> Iterator[tuple[list[str], Floats]]:
     identity = str(table.identity)
     for batch in batches(path, tuple(dict.fromkeys((*reading.names, identity))), table.names):
         yield list(map(_owner, plain(batch[identity]))), _encoded(batch, table, reading)

@@ -4,9 +4,8 @@ TableTotals are integers on a grid: those of parts add up to the same numbers, w
 whatever order they are done.  A part has all rows of its persons, or some batches where each row is a unit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -16,29 +15,39 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from mechanisms.subject import Additive, Domain, Rows, View
 from mechanisms.table.declaration import Table
+from mechanisms.table.files import DataFile
 from mechanisms.table.persons import Keys, PersonCounters, keys_of, mixed, runs_of
 from mechanisms.table.reading import ArrowCells, Batch, batches
 from mechanisms.table.rows import Reading
 
 BLOCK: Final = 1000  #: rows of a table without identities that belong to one part
 MOST_NUMBERS: Final = 2**23  #: of the rows that a mechanism is asked about at once
+MOST_MARKS: Final = 2**24  #: about as many persons are compared between files; of more, a sample
 
 
 @dataclass(frozen=True)
 class TablePart:
-    """Part `number`, from 0, of `of` parts; `secret` keys the hash of identities, the same for all."""
+    """Part `number`, from 0, of `of` parts; `secret` keys the hash of identities, the same for all.
+
+    `by_file`: the part is one of `of` files, which is said to have all rows of its persons.
+    """
 
     number: int
     of: int
     secret: bytes
+    by_file: bool = False
 
 
 @dataclass(frozen=True)
 class TableTotals:
-    """The exact totals of some units' rows that count, and how many units these are."""
+    """The exact totals of some units' rows that count, and how many units these are.
+
+    `marks` are those of the persons of a part `by_file`: whoever is in two parts has one mark in both.
+    """
 
     sums: Integers
     units: int
+    marks: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -54,31 +63,50 @@ class Summed:
     reading: Reading
     marked: bool = False
 
-    def of(self, files: Sequence[Path], part: TablePart) -> TableTotals:
+    def of(self, files: Sequence[DataFile], part: TablePart) -> TableTotals:
         """Return the totals of a part of some files, whose rows are in this order.
 
         Raises `InputError` for what is public: the files and their headers.
         """
+        if part.by_file:
+            files, part = files[part.number : part.number + 1], TablePart(0, 1, part.secret, by_file=True)
+        return self.of_batches(
+            (batch for file in files for batch in batches(file, self.names, self.table.names)), part
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the columns that are read: those of the rows, and that of identities if there is one."""
         identity = self.table.identity
-        names = tuple(dict.fromkeys((*self.reading.names, *([identity] if identity else ()))))
+        return tuple(dict.fromkeys((*self.reading.names, *([identity] if identity else ()))))
+
+    def of_batches(self, every: Iterable[Batch], part: TablePart) -> TableTotals:
+        """Return the totals of a part of some batches of rows, in this order."""
+        identity = self.table.identity
         found = self._query(np.zeros((0, len(self.domain.low))))
         persons = PersonCounters(self.table.max_rows, -(-self.table.rows // part.of))
         at_once = max(1, MOST_NUMBERS // len(self.domain.low))
-        rows, units, every = (
-            0,
-            0,
-            (batch for path in files for batch in batches(path, names, self.table.names)),
-        )
+        rows, units = 0, 0
         for batch in every:
             if identity is not None:
                 kept = _kept(batch[identity], persons, part)
             else:  # by the number of a row, whatever batches it is read in
-                start, rows = rows, rows + len(batch[names[0]])
+                start, rows = rows, rows + len(batch[self.reading.names[0]])
                 kept = np.arange(start, rows) // BLOCK % part.of == part.number
                 units += int(np.count_nonzero(kept))
             for some in np.array_split(np.flatnonzero(kept), np.count_nonzero(kept) // at_once + 1):
                 found = found + self._sums({name: _some(batch[name], some) for name in self.reading.names})
-        return TableTotals(found, units if identity is None else persons.number)
+        if identity is None:
+            return TableTotals(found, units)
+        marks = self._marks(persons.keys(), part.secret) if part.by_file else b""
+        return TableTotals(found, persons.number, marks)
+
+    def _marks(self, keys: Keys, secret: bytes) -> bytes:
+        """Return 64 random-looking bits of each key: of a sample of all persons where they are many."""
+        found = mixed(keys, int.from_bytes(secret[8:16]))
+        if self.table.rows > MOST_MARKS:
+            found = found[found < np.uint64(2**64 * MOST_MARKS // self.table.rows)]
+        return found.astype("<u8").tobytes()
 
     def _sums(self, batch: Batch) -> Integers:
         codes = np.column_stack([self.table.column(n).codes(batch[n]) for n in self.reading.names])

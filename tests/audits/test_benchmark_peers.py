@@ -1,4 +1,4 @@
-"""benchmarks/audits.py and its peers: what can be tested without a network and without their checkouts."""
+"""Benchmarks: what can be tested without a network and without peers, and the pages that they make."""
 
 import json
 import os
@@ -7,6 +7,9 @@ import sys
 
 import numpy as np
 import pytest
+
+from benchmarks import bandits, book, scale
+from benchmarks.rows import BenchmarkSetting
 
 STAND_IN = {  # the parts of StatDP's interface that are used, with a rule that is plain to check
     "statdp/__init__.py": "",
@@ -33,40 +36,75 @@ def judged(root, tmp_path):
     rng = np.random.default_rng(1)
     np.savez(tmp_path / "samples.npz", left=rng.laplace(0, 1, (4000, 1)), right=rng.laplace(1, 1, (4000, 1)))
 
-    def run(epsilon, *checkouts):
+    def run(epsilon):
         script = root / "benchmarks" / "audit_peers.py"
-        words = [sys.executable, script, "judge", tmp_path / "samples.npz", str(epsilon), "0", *checkouts]
-        done = subprocess.run(words, capture_output=True, text=True, check=True)
-        return json.loads(done.stdout), done.stderr
+        words = [sys.executable, script, "judge", tmp_path / "samples.npz", str(epsilon), "0"]
+        alone = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        done = subprocess.run(words, capture_output=True, text=True, check=True, env=alone)
+        return json.loads(done.stdout)
 
-    return run, tmp_path
-
-
-def test_a_checkout_of_statdp_judges_the_samples_that_it_is_given(judged):
-    run, folder = judged
-    assert run(0.3, "--statdp", folder)[0] == {"StatDP": True}
-    assert run(1.5, "--statdp", folder)[0] == {"StatDP": False}
+    return run
 
 
-def test_a_checkout_that_cannot_be_used_says_why(judged):
-    run, folder = judged
-    found, said = run(0.3, "--dp-auditorium", folder)
-    assert found == {"hockey-stick": None, "histogram": None}
-    assert "hockey-stick: ModuleNotFoundError" in said
+def test_testers_judge_the_samples_that_they_are_given_or_say_why_not(judged):
+    found = judged(0.3)
+    assert found["StatDP"] is True
+    assert judged(1.5)["StatDP"] is False
+    assert found["hockey-stick"] == "ModuleNotFoundError: No module named 'dp_auditorium'"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--statdp", "nowhere"], "error: --statdp is nowhere, which is no folder; give a checkout"),
-        (["--peers"], "cannot be installed"),
-    ],
-)
-def test_the_benchmark_says_what_it_lacks(root, tmp_path, options, said):
-    alone = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "PIP_NO_INDEX": "1", "PYTHONPATH": str(root)}
-    words = [sys.executable, root / "benchmarks" / "audits.py", "--trials", "", *options]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, env=alone, cwd=tmp_path)
-    assert done.returncode == 1
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+# ------------------------------------------------------------------ the book and its pages
+
+ROW = {"what": "w", "value": 2.0, "unit": "s", "beside": "b", "floor": 4.0, "note": "n"}
+PART = {"load": 0.5, "seconds": 3, "processor": 2}
+
+
+def test_the_pages_are_what_their_figures_make(root):
+    """Nobody edits them: `make bench` and `make scale` write both."""
+    for name, module in (("benchmarks", book), ("scale", scale)):
+        measured = json.loads((root / "docs" / f"{name}.json").read_text())
+        assert (root / "docs" / f"{name}.md").read_text() == module.page(measured), f"run: make {name}"
+    assert set(measured["dimensions"]) == set(scale.DIMENSIONS)
+
+
+def test_a_row_that_was_not_measured_is_told_and_in_no_table():
+    rows = [ROW, {**ROW, "what": "x", "floor": None, "note": "no --peers"}]
+    text = book.page({"machine": {}, "long": False, "parts": {"noise": {**PART, "rows": rows}}})
+    assert "| w | 2 | s | b | 4 | 0.5 | n |" in text
+    assert "| x |" not in text
+    assert "Not measured: b in 1 rows: no --peers." in text
+
+
+def test_exponents_and_constants_are_those_of_the_last_decade():
+    points = [{"size": n, "seconds": 3e-6 * n**1.5, "megabytes": 1} for n in (10, 100, 1000)]
+    assert scale.exponent(points) == pytest.approx(1.5)
+    assert scale.marginal(points) == pytest.approx(3e-6 * (1000**1.5 - 100**1.5) / 900)
+
+
+def test_every_dimension_spans_three_decades():
+    assert all(each.sizes[-1] >= 1000 * each.sizes[0] for each in scale.DIMENSIONS.values())
+
+
+@pytest.mark.parametrize("peers", [None, "nowhere"])
+def test_peers_that_are_not_installed_are_named_and_no_error(tmp_path, peers):
+    setting = BenchmarkSetting(None if peers is None else tmp_path / peers)
+    assert (setting.lacks("dp_accounting") or "").startswith("no --peers" if peers is None else str(tmp_path))
+    row = bandits.refit(setting)
+    assert row.value is not None
+    assert row.floor is row.ratio is None
+    assert row.note
+
+
+def test_a_part_that_fails_is_named_and_leaves_the_others(tmp_path, monkeypatch, capsys):
+    def measured(part, setting):
+        if part == "noise":
+            raise subprocess.CalledProcessError(1, "noise")
+        return {**PART, "rows": [ROW]}
+
+    monkeypatch.setattr(book, "measured", measured)
+    monkeypatch.setattr(book, "drawn", lambda *_: None)
+    monkeypatch.setattr(sys, "argv", ["book", "--only", "noise", "tables", "--out", str(tmp_path / "b.json")])
+    assert book.main() == 1
+    assert "failed: noise" in capsys.readouterr().err
+    assert list(json.loads((tmp_path / "b.json").read_text())["parts"]) == ["tables"]
+    assert (tmp_path / "b.md").read_text().count("\n## ") == 1

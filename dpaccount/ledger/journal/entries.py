@@ -16,7 +16,7 @@ from dpaccount.ledger.balances.step_functions import Step
 from dpaccount.ledger.entry import BUDGET, CHARGE, DRAWING, FORFEIT, REFUSAL, RELEASE, Entry
 from dpaccount.ledger.journal.totals import Totals
 from dpaccount.ledger.requests import Request
-from dpaccount.ledger.stores.rows import Rows
+from dpaccount.ledger.stores.rows import Rows, watched
 from dpaccount.noise import process
 
 
@@ -178,7 +178,7 @@ def check_linked(rows: Rows, number: int, about: int | None = None) -> tuple[int
     entries = (
         rows.entries(number + 1) if number else islice(rows.entries(), 1, None)
     )  # none may come before 0
-    for entry in entries:
+    for entry in watched(entries, rows, "digest of entry"):
         if at is None or entry.number != at.number + 1 or not entry.follows(at.digest):
             break
         at = entry

@@ -18,7 +18,7 @@ from dpaccount.ledger.balances.step_functions import Step
 from dpaccount.ledger.entry import BUDGET, CHANGING, CHARGE, KINDS, RELEASE, RESERVATION, Entry
 from dpaccount.ledger.journal.entries import facts_of
 from dpaccount.ledger.stores.group_commit import MAX_CHARGES
-from dpaccount.ledger.stores.rows import TABLES, Rows
+from dpaccount.ledger.stores.rows import TABLES, Rows, watched
 
 Bad = int | str  #: the number of an entry, or ``head``, ``totals``, ``file``
 
@@ -84,7 +84,7 @@ def _misattributed(rows: Rows) -> int | None:
 
 def replayed(rows: Rows, scratch: Rows) -> "Chain":
     """Verify the chain and its head and recompute balances in `scratch`; raises `Fault` at a fault."""
-    chain = chain_of(rows.entries(), scratch)
+    chain = chain_of(watched(rows.entries(), rows, "replaying entry"), scratch)
     last, head = rows.head()
     if (last, head) != (chain.at.number, chain.at.digest):
         raise Fault(chain.at.number + 1 if last > chain.at.number else "head")

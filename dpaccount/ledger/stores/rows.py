@@ -2,7 +2,9 @@
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Protocol
@@ -29,6 +31,26 @@ _STATISTICS: Final = (
 )
 _THESE: Final = "SELECT node, body FROM json_each(?) CROSS JOIN nodes ON node = value"
 _KEEP: Final = "INSERT INTO nodes VALUES (?, ?) ON CONFLICT (node) DO UPDATE SET body = excluded.body"
+
+
+#: what a command shows of long readings on a terminal
+WATCH: ContextVar[Callable[[str], None] | None] = ContextVar("watch", default=None)
+
+
+def watched(entries: Iterable[Entry], rows: "Rows", what: str) -> Iterable[Entry]:
+    """Return entries; whoever watches is told of every page of them how far they are read."""
+    told = WATCH.get()
+    return entries if told is None else _telling(entries, rows, what, told)
+
+
+def _telling(
+    entries: Iterable[Entry], rows: "Rows", what: str, told: Callable[[str], None]
+) -> Iterator[Entry]:
+    for entry in entries:
+        if entry.number % PAGE == 0:
+            with suppress(LedgerError):  # a damaged head is for whoever reads the entries to find
+                told(f"{what} {entry.number} of {rows.head()[0]}")
+        yield entry
 
 
 class CutError(LedgerError):

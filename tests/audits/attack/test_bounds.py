@@ -1,7 +1,6 @@
 """Coin, bets and the Gaussian fit of the benchmark: each holds as often as it says, and is not idle."""
 
 import math
-import runpy
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +11,7 @@ from audits.attack.e_process import Bettor, bettor_of, plan_known_bet
 from audits.attack.membership_guessing import Guess, epsilon_below, plan_guess, plan_known_guess, tail
 from audits.attack.planning import weighed
 from audits.attack.thresholds import Threshold, plan_known_threshold, plan_threshold, violation
+from benchmarks.audits import fit
 
 RISK = Fraction(1, 20)
 HALF = Fraction(1, 2)
@@ -166,8 +166,7 @@ def test_known_ratios_weigh_every_run_on_both_sides():
 
 
 @pytest.mark.statistical  # seeded; 300 fits at level .05: more than 30 misses have probability below 1e-4
-def test_the_gaussian_fit_holds_where_its_assumption_does(root):
-    fit = runpy.run_path(str(root / "benchmarks" / "audits.py"))["fit"]
+def test_the_gaussian_fit_holds_where_its_assumption_does():
     rng = np.random.default_rng(4)
     fits = [fit(rng.normal(0.5, 1, 400), rng.normal(0, 1, 400), RISK).mu_lower for _ in range(300)]
     assert sum(lower > 0.5 for lower in fits) <= 30

@@ -4,10 +4,15 @@ import csv
 import json
 import sqlite3
 import sys
+from contextlib import contextmanager
 
 import pytest
 
 from audits import cli
+from audits.cli import ledger as ledger_commands
+from audits.cli import options
+from audits.cli import reports as report_commands
+from dpaccount.ledger.stores import rows as ledger_rows
 from tests.audits.certificate.test_sign import keys
 
 EVENTS = {
@@ -248,3 +253,52 @@ def test_rights_are_those_of_a_server(run):
         code, out, err = run("grant", "team.db", "ada", *more)
         assert (code, out, err.count("\n")) == (2, "", 1)
     assert "both" in run("grant", "team.db", "ada", "--arrange", "--read-only")[2]
+
+
+def test_a_terminal_is_shown_how_far_entries_are_read_and_nothing_else_changes(run, tmp_path, monkeypatch):
+    for key in "abcd":
+        run("charge", "team.db", "plan.json", "--key", key)
+    (tmp_path / "team.jsonl").write_text(run("export", "team.db")[1])
+    commands = {
+        "replaying entry": ("verify", "team.db", "--json"),
+        "entry": ("report", "team.db", "--json"),
+    }
+    plain = {what: run(*words) for what, words in commands.items()}
+    assert all(error == "" for *_, error in plain.values())  # no terminal: nothing
+    said: list[str] = []
+
+    @contextmanager
+    def watched():
+        token = ledger_rows.WATCH.set(said.append)
+        try:
+            yield
+        finally:
+            ledger_rows.WATCH.reset(token)
+
+    monkeypatch.setattr(ledger_rows, "PAGE", 2)
+    for module in (ledger_commands, report_commands):
+        monkeypatch.setattr(module, "watching", watched)
+    for what, words in commands.items():
+        said.clear()
+        code, out, _ = run(*words)
+        assert (code, json.loads(out)["valid" if what != "entry" else "schema"]) == (
+            0, json.loads(plain[what][1])["valid" if what != "entry" else "schema"],
+        )  # fmt: skip
+        assert {f"{what} 2 of 4", f"{what} 4 of 4"} <= set(said)
+    said.clear()
+    assert run("import", "team.jsonl", "copy.db")[0] == 0
+    assert {"replaying entry 0 of 4", "replaying entry 4 of 4"} <= set(said)
+    with sqlite3.connect(tmp_path / "team.db") as database:
+        database.execute("DELETE FROM ledger")
+    database.close()
+    assert run("verify", "team.db")[0] != 0  # telling how far it is never ends a command
+
+
+def test_only_a_terminal_is_watched(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+    with options.watching():
+        assert ledger_rows.WATCH.get() is None
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with options.watching():
+        assert ledger_rows.WATCH.get() is not None
+    assert ledger_rows.WATCH.get() is None

@@ -1,13 +1,15 @@
 """Totals in parts: in forks or on a cluster, kept in a manifest, killed and continued: the same, charged once."""
 
+import csv
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -15,6 +17,7 @@ from audits.certificate import release
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
 from audits.sandbox import table_parts
+from audits.sandbox.manifest import manifest
 from audits.sandbox.private_data import digest_of_data
 from audits.sandbox.table_parts import TableWork, digests_of, totals_of
 from audits.subjects.catalogue import find, subject_made, subject_of
@@ -145,7 +148,7 @@ def test_two_commands_on_one_folder_are_refused(tmp_path):
     table(tmp_path)
     work = TableWork(1, 2, tmp_path / "w")
     with (
-        table_parts._manifest(work, DIGESTS),
+        manifest(work.folder, DIGESTS),
         pytest.raises(InputError, match="another command is working there"),
     ):
         asked(claimed(tmp_path), work)
@@ -164,6 +167,116 @@ def test_a_killed_part_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(table_parts, "part_of", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
     with pytest.raises(InputError, match=r"was killed; if memory ran out, take more --partitions"):
         asked(claimed(tmp_path), TableWork(2, 3))
+
+
+def divided(folder, files=3, strayed=False):
+    """Write the table of `table` as files of whole persons; `strayed`: one row lies in another's file."""
+    table(folder)
+    with (folder / "t.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    (folder / "t.csv").unlink()
+    (folder / "t.csv").mkdir()  # the claim's name for it
+    for number in range(files):
+        with (folder / "t.csv" / f"{number}.csv").open("w", newline="") as file:
+            written = csv.DictWriter(file, rows[0])
+            written.writeheader()
+            at = [(int(row["who"][1:]) + (strayed and k == 0)) % files for k, row in enumerate(rows)]
+            written.writerows(row for row, home in zip(rows, at, strict=True) if home == number)
+
+
+def test_files_of_whole_persons_are_parts(tmp_path):
+    divided(tmp_path)
+    claim, work = claimed(tmp_path), TableWork(2, folder=tmp_path / "w", by_file=True)
+    whole, found = asked(claim, TableWork()), asked(claim, work)
+    assert (found.sums.tolist(), found.units) == (whole.sums.tolist(), whole.units)
+    again = asked(claim, work)
+    assert again.sums.tolist() == whole.sums.tolist()
+    with pytest.raises(InputError, match="the manifest is of another by_file"):
+        asked(claim, TableWork(2, 3, tmp_path / "w"))
+    path = tmp_path / "w" / "manifest.jsonl"
+    path.write_text(path.read_text().replace('"marks": "', '"marks": "AA=='))
+    with pytest.raises(InputError, match="no manifest of totals"):
+        asked(claim, work)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_person_in_two_files_is_refused(tmp_path, kept):
+    """The declaration that would break the bound of a person: each file would count them up to it."""
+    divided(tmp_path, strayed=True)
+    work = TableWork(2, folder=tmp_path / "w" if kept else None, by_file=True)
+    for _ in range(1 + kept):  # of the manifest's parts, too
+        with pytest.raises(InputError, match="some persons have rows in two parts of the table"):
+            asked(claimed(tmp_path), work)
+
+
+def test_what_is_trusted_is_said(tmp_path):
+    table(tmp_path)
+    claim = claimed(tmp_path)
+    rows = read_claim(claim_on(tmp_path, "clipped-mean", "column = 'y'\nscale = 3"))
+    one, cluster = TableWork(), TableWork(scheduler="tcp://host:8786", by_file=True)
+    assert table_parts.trusted(claim, one) == table_parts.trusted(rows, TableWork(by_file=True)) == []
+    assert [said[:20] for said in table_parts.trusted(claim, cluster)] == [
+        "The totals of the ta",
+        "That each file of th",
+    ]
+    many = replace(claim, table=replace(claim.table, rows=10**8))
+    assert "a sample of the persons" in table_parts.trusted(many, cluster)[1]
+
+
+@pytest.mark.slow
+def test_a_release_by_file_says_so_and_is_printed_again_without_reading(tmp_path, dpaccount, monkeypatch):
+    divided(tmp_path)
+    claim = claim_on(
+        tmp_path, "clipped-mean", "column = 'y'\nscale = 3\ncount_scale = 3",
+        relation="add-remove", rows=40, about=PERSONS,
+    )  # fmt: skip
+    opened(dpaccount, "add-remove")
+    code, out, err = dpaccount("release", claim, "--json", "--quick", "--by-file")
+    assert code == 0, err
+    made = json.loads(out)
+    told = json.loads((tmp_path / made["certificate"]).read_text())
+    assert any("compared between them" in each for each in told["hazards"])
+    assert dpaccount("check", made["certificate"])[0] == 0
+    monkeypatch.setattr(release, "totals_of", lambda *_: pytest.fail("the table is summed again"))
+    again = dpaccount("release", claim, "--json", "--quick", "--jobs", "1")
+    assert json.loads(again[1])["release"] == made["release"]
+    code, _, err = dpaccount("release", claim, "--quick", "--by-file", "--partitions", "3")
+    assert (code, "--by-file and --partitions are both given" in err) == (2, True)
+
+
+def test_a_changed_table_is_another_release(tmp_path):
+    """What a release is printed again by: a cell that changes changes its key."""
+    table(tmp_path)
+    claim = claimed(tmp_path)
+    keys = {release.identified(claim, subject_of(claim)).key for _ in range(2)}
+    text = (tmp_path / "t.csv").read_text()
+    (tmp_path / "t.csv").write_text(text.replace("…", "...", 1))
+    keys.add(release.identified(claim, subject_of(claim)).key)
+    assert len(keys) == 2
+
+
+def test_a_table_that_changes_before_it_is_read_is_refused(tmp_path):
+    table(tmp_path)
+    claim = claimed(tmp_path)
+    due = release.identified(claim, subject_of(claim))
+    table(tmp_path, seed=2)
+    with pytest.raises(InputError, match="changed while it was read"):
+        release.read(due, subject_of(claim))
+
+
+def test_a_full_disk_is_one_line_and_what_was_kept_goes_on(tmp_path):
+    table(tmp_path)
+    claim, work = claimed(tmp_path), TableWork(1, 8, tmp_path / "w")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (600, before[1]))
+    try:
+        with pytest.raises(InputError, match="File too large; name a folder to write to") as found:
+            asked(claim, work)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "\n" not in str(found.value)
+    assert len((tmp_path / "w" / "manifest.jsonl").read_bytes().splitlines()) > 1
+    assert asked(claim, work).sums.tolist() == asked(claim, TableWork()).sums.tolist()
 
 
 def test_a_wrong_number_of_persons_is_refused_for_the_whole(tmp_path):
@@ -284,3 +397,28 @@ def test_a_cluster_that_is_not_there_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(table_parts, "CONNECT_SECONDS", 1)
     with pytest.raises(InputError, match=r"the dask cluster at tcp://127\.0\.0\.1:9 failed"):
         asked(claimed(tmp_path), TableWork(1, 2, None, "tcp://127.0.0.1:9"))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_scheduler_that_goes_away_is_one_line_and_what_was_kept_goes_on(tmp_path):
+    table(tmp_path)
+    claim, work = claimed(tmp_path), TableWork(1, 6, tmp_path / "w")
+    words = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
+    words += ["--scheduler-file", str(tmp_path / "s.json")]
+    scheduler = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+    while not (tmp_path / "s.json").exists():
+        time.sleep(0.1)
+    address = json.loads((tmp_path / "s.json").read_text())["address"]
+    words = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny"]
+    worker = subprocess.Popen([*words, "--no-dashboard"], stderr=subprocess.DEVNULL)
+    try:
+        looks = iter([False, True])
+        with pytest.raises(InputError, match=r"the dask cluster at .* failed .*finished parts are kept"):
+            asked(claim, replace(work, scheduler=address), lambda: not next(looks) and scheduler.kill())
+    finally:
+        for process in (worker, scheduler):
+            process.kill()
+            process.wait()
+    lines = (tmp_path / "w" / "manifest.jsonl").read_text().splitlines()
+    assert len(lines) == 2

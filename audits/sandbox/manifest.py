@@ -1,0 +1,110 @@
+"""Finished parts of a table's totals, kept in a file: the command that was killed goes on there.
+
+The file has exact totals of private data, and the key of the persons' hash: only its owner may read it.
+"""
+
+import json
+import os
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_bytes
+from typing import Any, Final
+
+from dpaccount.errors import InputError, posix_module
+from mechanisms.table.persons import SECRET_BYTES
+
+TOTALS: Final = "dpaccount/totals/1"
+MANIFEST: Final = "manifest.jsonl"
+Found = tuple[list[int], int, str]  #: a part's totals, its number of units, and its marks in base64
+PART: Final = ("totals", "units", "marks")  #: of a line of the manifest, beside the part's number
+Keep = Callable[[int, Found], None]
+
+
+@contextmanager
+def manifest(
+    folder: Path | None, wanted: dict[str, Any], secret: bytes | None = None
+) -> Iterator[tuple[bytes, dict[int, Found], Keep]]:
+    """Yield the secret of the hash, the parts that are done, and how to keep another one.
+
+    Without a folder nothing is kept.  `wanted` is the header of the work at hand, and `secret` that of a new
+    manifest (default: a fresh one).  Raises `InputError` for the manifest of other work, and where another
+    command uses it or it cannot be written.
+    """
+    fresh = secret or token_bytes(SECRET_BYTES)
+    if folder is None:
+        yield fresh, {}, lambda _number, _found: None
+        return
+    path = folder / MANIFEST
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+b") as file:
+            os.fchmod(file.fileno(), 0o600)
+            _lock(file.fileno(), path)
+            wanted = {"schema": TOTALS, **wanted}
+            known, found, end = _read(file.read(), wanted, path)
+            secret = known or fresh
+            file.truncate(end)
+            file.seek(end)
+
+            def keep(document: dict[str, Any]) -> None:
+                file.write(json.dumps(document).encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+
+            if not end:
+                keep({**wanted, "secret": secret.hex()})
+            yield secret, found, lambda k, part: keep({"part": k, **dict(zip(PART, part, strict=True))})
+    except OSError as error:
+        raise InputError(str(error.strerror or "unwritable"), "name a folder to write to", path) from None
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    fcntl = posix_module("fcntl")
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InputError("another command is working there", "wait, or name another --work", path) from None
+
+
+def _read(text: bytes, wanted: dict[str, Any], path: Path) -> tuple[bytes | None, dict[int, Found], int]:
+    """Return what a manifest holds and where its last whole line ends; one that was cut off is nothing."""
+    end = text.rfind(b"\n") + 1
+    lines = text[:end].splitlines()
+    if not lines:
+        return None, {}, 0
+    try:
+        header, *done = map(json.loads, lines)
+        secret = bytes.fromhex(header.pop("secret"))
+        found = {int(each["part"]): _part(*(each[name] for name in PART)) for each in done}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise InputError("no manifest of totals", "remove it, or name another --work", path) from None
+    other = [name for name, value in wanted.items() if header.get(name) != value]
+    if other:
+        raise InputError(
+            f"the manifest is of another {', '.join(other)}", "name another --work, or remove it", path
+        )
+    sizes = {len(sums) for sums, *_ in found.values()}
+    if len(sizes) > 1 or not all(0 <= number < wanted["partitions"] for number in found):
+        raise InputError("no manifest of totals", "remove it, or name another --work", path)
+    return secret, found, end
+
+
+def _part(totals: list[int], units: int, marks: str) -> Found:
+    """Return a part of a manifest; raises `ValueError` or `TypeError` for what is none."""
+    if len(b64decode(marks, validate=True)) % 8:
+        raise ValueError
+    return list(map(int, totals)), int(units), str(marks)
+
+
+def parts_in(folder: Path) -> int:
+    """Return how many parts the manifest of a folder is of; raises `InputError` where there is none."""
+    path = folder / MANIFEST
+    try:
+        with path.open("rb") as file:
+            return int(json.loads(file.readline())["partitions"])
+    except OSError as error:
+        raise InputError(str(error.strerror or "unreadable"), "write it by the other engine", path) from None
+    except (ValueError, TypeError, KeyError):
+        raise InputError("no manifest of totals", "write it by the other engine", path) from None

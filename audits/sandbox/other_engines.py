@@ -1,0 +1,102 @@
+"""Totals that another engine sums: Spark, Beam, or whatever gives all rows of some persons to one function.
+
+What travels to its workers is the claim and the key of the persons' hash; what comes back are exact integers,
+which become the manifest that `dpaccount release --engine other --work FOLDER` goes on from.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_bytes
+from typing import Any, Final
+
+from audits.claim import Claim, read_claim
+from audits.sandbox.manifest import PART, manifest
+from audits.sandbox.private_data import digest_of_data
+from audits.sandbox.table_parts import TableWork, digests_of, summed
+from audits.subjects.catalogue import subject_of
+from dpaccount.errors import InputError
+from mechanisms.table.persons import SECRET_BYTES
+from mechanisms.table.reading import Batch, record_batches
+from mechanisms.table.totals import TablePart
+from mechanisms.table.user_level import named
+
+SPELLINGS: Final = ("integer", "string", "null")  #: of identities, null where all cells of a batch lack
+
+
+@dataclass(frozen=True)
+class PartSummer:
+    """What sums the rows of a part, on any machine with this code: it is sent there by pickle.
+
+    An engine calls it once for each part, with all rows of the part's persons.  The first `max_rows` rows of
+    a person count, in the order in which they come: let that order depend on the person's rows alone, as
+    sorting by all columns does.
+    """
+
+    claim: Claim
+    made_by: type
+    digests: Mapping[str, str]
+    secret: bytes
+
+    def totals(self, batches: Iterable[Any]) -> dict[str, object]:
+        """Return totals, units and marks of a part, given pyarrow's record batches of its rows.
+
+        Raises `InputError` for what is public: columns that lack or are nested, identities that are numbers
+        here and text there, or in floating point, and other code than where the work began.
+        """
+        what = summed(self.claim, self.made_by)
+        if what is None or digests_of(self.claim, self.made_by, "")["code"] != self.digests["code"]:
+            raise InputError("this machine has other code than the one where the work began", "give both one")
+        part = TablePart(0, 1, self.secret, by_file=True)
+        found = what.of_batches(_read(batches, what.names, what.table.identity), part)
+        marks = b64encode(found.marks).decode()
+        return dict(zip(PART, (found.sums.tolist(), found.units, marks), strict=True))
+
+    def of_frames(self, frames: Iterable[Any]) -> Iterator[Any]:
+        """Yield one frame with the totals of all `frames` of pandas: a function for Spark's `mapInPandas`."""
+        import pandas as pd
+        import pyarrow as pa
+
+        yield pd.DataFrame([self.totals(pa.RecordBatch.from_pandas(frame) for frame in frames)])
+
+    def keep(self, parts: Sequence[Mapping[str, Any]], folder: Path) -> None:
+        """Write the manifest of all parts; raises `InputError` where the folder has one of other work."""
+        header = {**self.digests, **TableWork(partitions=len(parts), other=True).header()}
+        with manifest(folder, header, self.secret) as (_, found, keep):
+            if found:
+                raise InputError("there are parts of other work", "name another folder", folder)
+            for number, part in enumerate(parts):
+                keep(number, (list(map(int, part["totals"])), int(part["units"]), str(part["marks"])))
+
+
+def begin(claim: Path) -> PartSummer:
+    """Return what another engine needs; the claim's files are read once, for their digest."""
+    read = read_claim(claim)
+    made_by = type(named(subject_of(read)))
+    if read.data_file is None or summed(read, made_by) is None:
+        raise InputError(f"{read.use} adds no noise to sums of a table's rows", "see docs/tables.md", claim)
+    digests = digests_of(read, made_by, digest_of_data(read.data_file))
+    return PartSummer(read, made_by, digests, token_bytes(SECRET_BYTES))
+
+
+def _read(batches: Iterable[Any], names: Sequence[str], identity: str | None) -> Iterator[Batch]:
+    """Yield the batches' columns; identities must be spelled in one way, or one person could count as two."""
+    spelled = ""
+    for batch in batches:
+        for count, columns in record_batches(batch, names):
+            if identity is not None and count:
+                own = _spelling(batch.schema.field(identity).type)
+                if own not in SPELLINGS or (spelled and own not in (spelled, "null")):
+                    what = f"{identity} is {own}" + (f", before {spelled}" if spelled else "")
+                    raise InputError(what, "give all its cells as integers, without gaps, or all as text")
+                spelled = spelled or ("" if own == "null" else own)
+            yield columns
+
+
+def _spelling(kind: Any) -> str:
+    from pyarrow import types
+
+    if types.is_integer(kind):
+        return "integer"
+    return "string" if types.is_string(kind) or types.is_large_string(kind) else str(kind)

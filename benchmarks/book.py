@@ -1,0 +1,186 @@
+"""All benchmarks, one after the other, and the page that is made of them.
+
+`make bench`, or
+
+    python -m benchmarks.book [--peers FOLDER] [--long] [--only NAME …] [--out docs/benchmarks.json]
+
+Every part runs in a process of its own.  A peer that is not installed in the environment FOLDER is told as
+not measured, and so is PostgreSQL where no server can be started; what fails otherwise ends with exit code 1.
+With --only the other parts stay as they are in the file.
+"""
+
+import argparse
+import importlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.rows import BenchmarkRow, BenchmarkSetting
+
+ROOT = Path(__file__).parent.parent
+BOOK = ROOT / "docs" / "benchmarks.json"
+#: module → heading
+PARTS = {
+    "accounting": "Accounting",
+    "audits": "Audits",
+    "noise": "Noise",
+    "continual": "Continual release",
+    "bandits": "Bandits",
+    "tables": "Tables",
+    "ledger": "Ledger on SQLite",
+    "postgres": "Ledger on PostgreSQL",
+    "starts": "Releases and start-up",
+}
+LIBRARIES = ("numpy", "scipy", "python-flint", "opendp", "pyarrow", "psycopg")
+INTRODUCTION = """\
+# Benchmarks
+
+`make bench PEERS=FOLDER` measures all of this in one run, and writes this page from `docs/benchmarks.json`.
+FOLDER is an environment (`python -m venv`) with the peers that you want beside: dp-accounting, prv-
+accountant, scikit-learn, diffprivlib, opendp, and checkouts of DP-Auditorium and StatDP on its path. Every
+row is ours beside a peer, or beside the least that such work takes, in the same process or in turn with it:
+**read the ratio**, which depends on the machine's load less than the figures do. What size costs:
+[scale.md](scale.md).
+"""
+
+
+def measured(part: str, setting: BenchmarkSetting) -> dict[str, Any]:
+    """Measure one part in a process of its own, with its processor time, its time, and the load before it."""
+    words = [sys.executable, "-m", "benchmarks.book", "--part", part, *["--long"] * setting.long]
+    words += ["--peers", str(setting.peers)] if setting.peers else []
+    one_thread = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    before, load, began = resource.getrusage(resource.RUSAGE_CHILDREN), os.getloadavg()[0], time.monotonic()
+    done = subprocess.run(words, cwd=ROOT, env=one_thread, stdout=subprocess.PIPE, text=True, check=True)
+    after, seconds = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic() - began
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    rows = json.loads(done.stdout.splitlines()[-1])
+    return {"load": round(load, 2), "seconds": round(seconds), "processor": round(spent), "rows": rows}
+
+
+def machine() -> dict[str, str]:
+    """Return what figures depend on."""
+    known = {
+        name: importlib.metadata.version(name)
+        for name in LIBRARIES
+        if importlib.util.find_spec(name.split("-")[-1])
+    }
+    return {"cores": str(os.cpu_count()), "Python": platform.python_version(), **known}
+
+
+# ------------------------------------------------------------------ the page
+
+
+def figure(value: float | None) -> str:
+    """Return a figure with three digits."""
+    if value is None:
+        return "not measured"
+    if value == 0 or 0.001 <= abs(value) < 10**6:
+        return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:.1e}"
+
+
+def lacking(rows: list[BenchmarkRow]) -> list[str]:
+    """Return what was not measured, once for all rows that lack it, and why."""
+    found = Counter((row.beside, row.note) for row in rows if row.ratio is None)
+    return [f"{beside} in {count} rows: {note}" for (beside, note), count in found.items()]
+
+
+def page(book: dict[str, Any]) -> str:
+    """Return the page that a measured book makes."""
+    said = ", ".join(f"{name} {version}" for name, version in book["machine"].items())
+    whole = sum(part["seconds"] for part in book["parts"].values())
+    told = [INTRODUCTION, f"This run: {said}; {whole} s in all.\n"]
+    if book["long"]:
+        told.append("It was made with `--long`, at the largest sizes.\n")
+    told.append(
+        "![Ours over the other in every row, by part, on a logarithmic scale](pictures/benchmarks.svg)\n"
+    )
+    for name, part in book["parts"].items():
+        about = f"{part['processor']} s of the processor, {part['seconds']} s; load before: {part['load']}"
+        told += [f"## {PARTS[name]}\n", f"`benchmarks/{name}.py`: {about}.\n"]
+        told += ["| what | ours | unit | beside | its figure | ratio | |", "|---|---|---|---|---|---|---|"]
+        rows = [BenchmarkRow(**each) for each in part["rows"]]
+        for row in rows:
+            if row.ratio is None:
+                continue
+            cells = [row.what, figure(row.value), row.unit, row.beside, figure(row.floor), figure(row.ratio)]
+            told.append(" | ".join(["", *cells, row.note.replace("|", "/"), ""]).strip())
+        told.append("")
+        told += [f"Not measured: {each}.\n" for each in lacking(rows)]
+    return "\n".join(told)
+
+
+def drawn(book: dict[str, Any], out: Path) -> None:
+    """Draw the ratio of every row that has one."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    mpl.rcParams["svg.hashsalt"] = "benchmarks"
+    from matplotlib import pyplot as plt
+
+    ratios = defaultdict(list)
+    for name, part in book["parts"].items():
+        ratios[PARTS[name]] += [ratio for each in part["rows"] if (ratio := BenchmarkRow(**each).ratio)]
+    figure_, axes = plt.subplots(figsize=(8, 0.5 * len(ratios) + 1))
+    for at, found in enumerate(ratios.values()):
+        axes.plot(found, [at] * len(found), "o", alpha=0.6)
+    axes.axvline(1, color="black", linewidth=0.8)
+    axes.set_yticks(range(len(ratios)), list(ratios))
+    axes.invert_yaxis()
+    axes.set(xscale="log", xlabel="ours / peer or floor")
+    figure_.tight_layout()
+    figure_.savefig(out, metadata={"Date": None})
+
+
+def main() -> int:
+    """Measure, and write the book, the picture and the page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--peers", type=Path)
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--only", nargs="+", choices=PARTS)
+    parser.add_argument("--out", type=Path, default=BOOK)
+    parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    setting = BenchmarkSetting(asked.peers.absolute() if asked.peers else None, asked.long)
+    if asked.part:
+        rows = importlib.import_module(f"benchmarks.{asked.part}").rows(setting)
+        print(json.dumps([asdict(row) for row in rows]))
+        return 0
+    kept = json.loads(asked.out.read_text())["parts"] if asked.only and asked.out.exists() else {}
+    failed = []
+    for part in asked.only or PARTS:
+        sys.stderr.write(f"{part} …\n")
+        try:
+            kept[part] = measured(part, setting)
+        except subprocess.CalledProcessError:
+            failed.append(part)
+            kept.pop(part, None)
+            continue
+        for each in lacking([BenchmarkRow(**row) for row in kept[part]["rows"]]):
+            sys.stderr.write(f"  not measured: {each}\n")
+    parts = {part: kept[part] for part in PARTS if part in kept}
+    book = {"machine": machine(), "long": asked.long, "parts": parts}
+    asked.out.write_text(json.dumps(book, indent=1, ensure_ascii=False) + "\n")
+    asked.out.with_suffix(".md").write_text(page(book))
+    pictures = asked.out.parent / "pictures"
+    pictures.mkdir(exist_ok=True)
+    drawn(book, pictures / "benchmarks.svg")
+    if failed:
+        sys.stderr.write(f"failed: {', '.join(failed)}\n")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,126 @@
+"""Totals of another engine: its parts, whatever they are, sum to the table's, and come back as a manifest."""
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from audits.sandbox import other_engines
+from audits.sandbox.table_parts import TableWork
+from dpaccount.errors import InputError
+from tests.audits.certificate.test_tables import claim_on, opened, reads, table
+from tests.audits.sandbox.test_table_parts import PERSONS, asked, claimed, real_digests
+
+READ = "column = 'y'\nscale = 3\ncount_scale = 3"
+
+
+def begun(folder):
+    table(folder)
+    claim = claimed(folder)
+    frame = pd.read_csv(folder / "t.csv", dtype=str, keep_default_na=False).drop(columns="unread")
+    return claim, other_engines.begin(claim.path), frame.sort_values(list(frame.columns))
+
+
+def parts_of(frame, count):
+    """Return the frames of the parts, as Spark's repartition by person makes them."""
+    home = frame["who"].map(lambda who: int(who[1:]) % count)
+    return [frame[home == k] for k in range(count)]
+
+
+def sums(summer, frames, batch=7):
+    """Return what one call for the part of each frame gives, its rows in batches."""
+    given = [[f.iloc[k : k + batch] for k in range(0, len(f), batch)] for f in frames]
+    shipped = pickle.loads(pickle.dumps(summer))  # noqa: S301 - our own
+    return [next(iter(shipped.of_frames(each))).to_dict("records")[0] for each in given]
+
+
+def test_the_totals_of_parts_are_those_of_the_table_in_their_order(tmp_path):
+    claim, summer, frame = begun(tmp_path)
+    frame.to_csv(tmp_path / "t.csv", index=False)  # in the order that the parts have
+    whole = asked(claim, TableWork())
+    for count in (1, 3, 7):
+        found = sums(summer, parts_of(frame, count))
+        assert np.sum([each["totals"] for each in found], axis=0).tolist() == whole.sums.tolist()
+        assert sum(each["units"] for each in found) == whole.units == 32
+
+
+def test_a_manifest_of_another_engine_is_taken_whole_or_not_at_all(tmp_path):
+    claim, summer, frame = begun(tmp_path)
+    found, work = sums(summer, parts_of(frame, 4)), TableWork(folder=tmp_path / "w", other=True)
+    summer.keep(found, tmp_path / "w")
+    digests = real_digests(claim)
+    taken = asked(claim, work, digests=digests)
+    assert taken.sums.tolist() == np.sum([each["totals"] for each in found], axis=0).tolist()
+    assert (tmp_path / "w" / "manifest.jsonl").stat().st_mode & 0o777 == 0o600
+    with pytest.raises(InputError, match=r"there are parts of other work|another partitions"):
+        summer.keep(found, tmp_path / "w")
+    with pytest.raises(InputError, match="manifest is of another partitions, engine"):
+        asked(claim, TableWork(folder=tmp_path / "w"), digests=digests)
+    path = tmp_path / "w" / "manifest.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    with pytest.raises(InputError, match="the other engine's manifest lacks 1 of 4 parts"):
+        asked(claim, work, digests=digests)
+    table(tmp_path, seed=2)
+    with pytest.raises(InputError, match="manifest is of another data"):
+        asked(claim, work, digests=real_digests(claim))
+    with pytest.raises(InputError, match="No such file"):
+        asked(claim, TableWork(folder=tmp_path / "none", other=True))
+
+
+def test_a_person_in_two_parts_is_refused(tmp_path):
+    """The broken engine: it divides rows, and each part counts a person up to the bound."""
+    claim, summer, frame = begun(tmp_path)
+    summer.keep(sums(summer, [frame.iloc[::2], frame.iloc[1::2]]), tmp_path / "w")
+    with pytest.raises(InputError, match="some persons have rows in two parts"):
+        asked(claim, TableWork(folder=tmp_path / "w", other=True), digests=real_digests(claim))
+
+
+def batch(**columns):
+    cells = {"x": [0.1], "y": [0.1], "city": ["north"], "seen": [True], "paid": [True], **columns}
+    return pa.RecordBatch.from_pydict(cells)
+
+
+@pytest.mark.parametrize(
+    ("batches", "said"),
+    [
+        ([batch(who=[1.0])], "who is double; give all its cells as integers, without gaps, or all as text"),
+        ([batch(who=[1]), batch(who=["1"])], "who is string, before integer"),
+        ([batch(who=pa.array(["1"]).dictionary_encode())], "who is dictionary<.*; give all its cells"),
+        ([batch()], "no column who"),
+        ([batch(who=[[1]])], "the column who is nested"),
+    ],
+)
+def test_two_spellings_of_one_person_are_refused(tmp_path, batches, said):
+    """Pandas makes floats of integers with gaps: 1 and 1.0 would be two persons."""
+    _, summer, _ = begun(tmp_path)
+    with pytest.raises(InputError, match=said):
+        summer.totals(batches)
+
+
+def test_other_code_and_no_sums_are_refused(tmp_path):
+    _, summer, _ = begun(tmp_path)
+    other = other_engines.PartSummer(summer.claim, summer.made_by, {**summer.digests, "code": "x"}, bytes(32))
+    with pytest.raises(InputError, match="this machine has other code"):
+        other.totals([])
+    with pytest.raises(InputError, match="quantile adds no noise to sums"):
+        other_engines.begin(claim_on(tmp_path, "quantile", reads("quantile")))
+
+
+@pytest.mark.slow
+def test_a_release_from_another_engine_says_so(tmp_path, dpaccount):
+    table(tmp_path)
+    path = claim_on(tmp_path, "clipped-mean", READ, relation="add-remove", rows=40, about=PERSONS)
+    opened(dpaccount, "add-remove")
+    _, summer, frame = begun(tmp_path)
+    summer = other_engines.begin(path)
+    summer.keep(sums(summer, parts_of(frame, 3)), tmp_path / "w")
+    code, out, err = dpaccount("release", path, "--json", "--quick", "--engine", "other", "--work", "w")
+    assert code == 0, err
+    told = json.loads((tmp_path / json.loads(out)["certificate"]).read_text())["hazards"]
+    assert any("came from another engine" in each for each in told)
+    assert any("part of the table" in each for each in told)
+    code, _, err = dpaccount("release", path, "--engine", "other")
+    assert (code, "--engine other has parts of its own; give it --work" in err) == (2, True)
