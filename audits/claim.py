@@ -242,7 +242,7 @@ def _data(place: Place, claim: Path) -> tuple[Source | None, str | None, bool, T
 
 
 def _source(folder: Path, place: Place) -> Source:
-    """Return what a URL names, or the path written at `place`, relative to `folder` and inside of it."""
+    """Return what a URL names, or the path written at `place`, inside of `folder`."""
     text = place.text()
     if "://" not in text:
         return inside(folder, place)

@@ -66,8 +66,8 @@ class Evaluated(Protocol):
 class Release:
     """A real run that is ready; it remains to find out whether it was made before.
 
-    `digest` is that of the file's bytes; `data` are rows within the domain, or exact totals, and None until
-    they are `read`: a release that was made before needs none.
+    `digest` is that of the file's bytes; `data` are rows within the domain, or exact totals, and
+    None until they are `read`: a release that was made before needs none.
     """
 
     claim: Claim
@@ -110,16 +110,16 @@ class PreparedRelease:
 
 
 def prepare(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Release | None:
-    """Return the release that a claim's data file makes, with its data; None if the claim has no file."""
+    """Return the release that a claim's data file makes, with its data; None without a file."""
     due = identified(claim, subject, work)
     return None if due is None else read(due, subject, work)
 
 
 def identified(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Release | None:
-    """Return which release a claim's data file makes, before it is `read`; None if the claim has no file.
+    """Return which release a claim's data file makes, before it is `read`; None without a file.
 
-    The key is a digest of claim, data and code: the same run is never charged twice.  Raises `InputError`
-    for what is public: no such file, or work that the mechanism cannot divide.
+    The key is a digest of claim, data and code: the same run is never charged twice.  Raises
+    `InputError` for what is public: no such file, or work that the mechanism cannot divide.
     """
     if claim.data_file is None or claim.ledger is None:
         return None
@@ -134,10 +134,10 @@ def identified(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Rele
 
 
 def read(due: Release, subject: Subject, work: TableWork = IN_ONE) -> Release:
-    """Return the release with its data: exact totals for a mechanism that adds noise to sums, else rows.
+    """Return the release with its data: exact totals where noise is added to sums, else rows.
 
-    Errors depend on public facts only: wrong columns or number of rows, files that changed since.  Values
-    out of range are clamped, since an error would reveal them.
+    Errors depend on public facts only: wrong columns or number of rows, files that changed since.
+    Values out of range are clamped, since an error would reveal them.
     """
     claim, made_by, file = due.claim, due.made_by, due.claim.data_file
     if file is None:

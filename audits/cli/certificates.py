@@ -57,8 +57,8 @@ class CertifyOptions:
         Sum file by file: each file of the folder has all rows of its persons. The certificate names
         what is trusted; a person whom two files have in common is refused.
     engine
-        What sums the parts: dask, on the workers of --scheduler, or other, which has left all of them in
-        --work (docs/engines.md). Default: processes here.
+        What sums the parts: dask, on the workers of --scheduler, or other, which has left all of
+        them in --work (docs/engines.md). Default: processes here.
     scheduler
         The address of a dask scheduler, such as tcp://host:8786.
     """
@@ -83,11 +83,11 @@ class CertifyOptions:
         if (self.engine == "dask") != (self.scheduler is not None):
             raise InputError("--engine dask and --scheduler go together", "give both or neither")
         if other and (self.work is None or self.by_file or self.partitions is not None):
-            raise InputError("--engine other has parts of its own", "give it --work, and no other division")
+            raise InputError("--engine other has parts of its own", "give it --work alone")
         parts = whole(self.partitions, "--partitions", 1, MOST_PARTITIONS) or 1
         jobs, allowed = whole(self.jobs, "--jobs") or cores(), not self.catalogue_only
         if self.by_file and self.partitions is not None:
-            raise InputError("--by-file and --partitions are both given", "each file is a part: give one")
+            raise InputError("--by-file and --partitions are both given", "give one")
         work = TableWork(jobs, parts, self.work, self.scheduler, self.by_file, other)
         return Certify(claim, self.quick, again, self.policy, jobs, allowed, work, release)
 

@@ -215,7 +215,7 @@ def reporting() -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def watching() -> Iterator[None]:
-    """Show on a terminal how far a ledger's entries are read, with the time left; elsewhere nothing."""
+    """Show on a terminal how far a ledger is read, with the time left; elsewhere nothing."""
     if not sys.stderr.isatty():
         yield
         return

@@ -1,12 +1,13 @@
 """Finished parts of a table's totals, kept in a file: the command that was killed goes on there.
 
-The file has exact totals of private data, and the key of the persons' hash: only its owner may read it.
+The file has exact totals of private data, and the key of the persons' hash: only its owner may read
+it.
 """
 
 import json
 import os
 from base64 import b64decode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_bytes
@@ -24,13 +25,13 @@ Keep = Callable[[int, Found], None]
 
 @contextmanager
 def manifest(
-    folder: Path | None, wanted: dict[str, Any], secret: bytes | None = None
+    folder: Path | None, wanted: Mapping[str, object], secret: bytes | None = None
 ) -> Iterator[tuple[bytes, dict[int, Found], Keep]]:
     """Yield the secret of the hash, the parts that are done, and how to keep another one.
 
-    Without a folder nothing is kept.  `wanted` is the header of the work at hand, and `secret` that of a new
-    manifest (default: a fresh one).  Raises `InputError` for the manifest of other work, and where another
-    command uses it or it cannot be written.
+    Without a folder nothing is kept.  `wanted` is the header of the work at hand, and `secret` that
+    of a new manifest (default: a fresh one).  Raises `InputError` for the manifest of other work,
+    and where another command uses it or it cannot be written.
     """
     fresh = secret or token_bytes(SECRET_BYTES)
     if folder is None:
@@ -55,7 +56,11 @@ def manifest(
 
             if not end:
                 keep({**wanted, "secret": secret.hex()})
-            yield secret, found, lambda k, part: keep({"part": k, **dict(zip(PART, part, strict=True))})
+            yield (
+                secret,
+                found,
+                lambda k, part: keep({"part": k, **dict(zip(PART, part, strict=True))}),
+            )
     except OSError as error:
         raise InputError(str(error.strerror or "unwritable"), "name a folder to write to", path) from None
 
@@ -69,7 +74,7 @@ def _lock(descriptor: int, path: Path) -> None:
 
 
 def _read(text: bytes, wanted: dict[str, Any], path: Path) -> tuple[bytes | None, dict[int, Found], int]:
-    """Return what a manifest holds and where its last whole line ends; one that was cut off is nothing."""
+    """Return what a manifest holds and where its last whole line ends."""
     end = text.rfind(b"\n") + 1
     lines = text[:end].splitlines()
     if not lines:
@@ -83,7 +88,9 @@ def _read(text: bytes, wanted: dict[str, Any], path: Path) -> tuple[bytes | None
     other = [name for name, value in wanted.items() if header.get(name) != value]
     if other:
         raise InputError(
-            f"the manifest is of another {', '.join(other)}", "name another --work, or remove it", path
+            f"the manifest is of another {', '.join(other)}",
+            "name another --work, or remove it",
+            path,
         )
     sizes = {len(sums) for sums, *_ in found.values()}
     if len(sizes) > 1 or not all(0 <= number < wanted["partitions"] for number in found):
@@ -99,7 +106,7 @@ def _part(totals: list[int], units: int, marks: str) -> Found:
 
 
 def parts_in(folder: Path) -> int:
-    """Return how many parts the manifest of a folder is of; raises `InputError` where there is none."""
+    """Return how many parts the manifest of a folder is of; raises `InputError` without one."""
     path = folder / MANIFEST
     try:
         with path.open("rb") as file:

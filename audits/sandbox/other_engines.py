@@ -1,7 +1,8 @@
-"""Totals that another engine sums: Spark, Beam, or whatever gives all rows of some persons to one function.
+"""Totals that another engine sums: Spark, Beam, or whatever gives a person's rows to one call.
 
-What travels to its workers is the claim and the key of the persons' hash; what comes back are exact integers,
-which become the manifest that `dpaccount release --engine other --work FOLDER` goes on from.
+What travels to its workers is the claim and the key of the persons' hash; what comes back are exact
+integers, which become the manifest that `dpaccount release --engine other --work FOLDER` goes on
+from.
 """
 
 from base64 import b64encode
@@ -22,16 +23,20 @@ from mechanisms.table.reading import Batch, record_batches
 from mechanisms.table.totals import TablePart
 from mechanisms.table.user_level import named
 
-SPELLINGS: Final = ("integer", "string", "null")  #: of identities, null where all cells of a batch lack
+SPELLINGS: Final = (
+    "integer",
+    "string",
+    "null",
+)  #: of identities, null where all cells of a batch lack
 
 
 @dataclass(frozen=True)
 class PartSummer:
     """What sums the rows of a part, on any machine with this code: it is sent there by pickle.
 
-    An engine calls it once for each part, with all rows of the part's persons.  The first `max_rows` rows of
-    a person count, in the order in which they come: let that order depend on the person's rows alone, as
-    sorting by all columns does.
+    An engine calls it once for each part, with all rows of the part's persons.  The first
+    `max_rows` rows of a person count, in the order in which they come: let that order depend on the
+    person's rows alone, as sorting by all columns does.
     """
 
     claim: Claim
@@ -42,8 +47,8 @@ class PartSummer:
     def totals(self, batches: Iterable[Any]) -> dict[str, object]:
         """Return totals, units and marks of a part, given pyarrow's record batches of its rows.
 
-        Raises `InputError` for what is public: columns that lack or are nested, identities that are numbers
-        here and text there, or in floating point, and other code than where the work began.
+        Raises `InputError` for what is public: columns that lack or are nested, identities that are
+        numbers here and text there, or in floating point, and other code than where the work began.
         """
         what = summed(self.claim, self.made_by)
         if what is None or digests_of(self.claim, self.made_by, "")["code"] != self.digests["code"]:
@@ -54,14 +59,14 @@ class PartSummer:
         return dict(zip(PART, (found.sums.tolist(), found.units, marks), strict=True))
 
     def of_frames(self, frames: Iterable[Any]) -> Iterator[Any]:
-        """Yield one frame with the totals of all `frames` of pandas: a function for Spark's `mapInPandas`."""
+        """Yield one frame with the totals of all `frames` of pandas: for Spark's `mapInPandas`."""
         import pandas as pd
         import pyarrow as pa
 
         yield pd.DataFrame([self.totals(pa.RecordBatch.from_pandas(frame) for frame in frames)])
 
     def keep(self, parts: Sequence[Mapping[str, Any]], folder: Path) -> None:
-        """Write the manifest of all parts; raises `InputError` where the folder has one of other work."""
+        """Write the manifest of all parts; raises `InputError` where the folder has another one."""
         header = {**self.digests, **TableWork(partitions=len(parts), other=True).header()}
         with manifest(folder, header, self.secret) as (_, found, keep):
             if found:
@@ -81,7 +86,7 @@ def begin(claim: Path) -> PartSummer:
 
 
 def _read(batches: Iterable[Any], names: Sequence[str], identity: str | None) -> Iterator[Batch]:
-    """Yield the batches' columns; identities must be spelled in one way, or one person could count as two."""
+    """Yield the columns; identities must be spelled in one way, or one person could be two."""
     spelled = ""
     for batch in batches:
         for count, columns in record_batches(batch, names):

@@ -1,8 +1,9 @@
 """Exact totals of a private table, part by part: in forks of this process, or on the workers of a cluster.
 
-Every part is a pure function of the claim, the files and its number, so that a part that is lost, repeated or
-done in another order changes nothing.  Finished parts are kept in a manifest if there is a folder for it: the
-command that was killed goes on there.  No noise and no receipt leaves this process; only totals come back.
+Every part is a pure function of the claim, the files and its number, so that a part that is lost,
+repeated or done in another order changes nothing.  Finished parts are kept in a manifest if there
+is a folder for it: the command that was killed goes on there.  No noise and no receipt leaves this
+process; only totals come back.
 """
 
 import hashlib
@@ -55,9 +56,9 @@ Done = Iterator[tuple[int, Found]]  #: numbers of parts, as they end
 class TableWork:
     """How a table is summed: in how many parts, how many at once, and where finished ones are kept.
 
-    `scheduler` is the address of a dask cluster whose workers do the parts.  The totals depend on none of it.
-    `by_file`: each file is a part, since it is said to have all rows of its persons.  `other`: another engine
-    has summed all parts, and left them in the manifest.
+    `scheduler` is the address of a dask cluster whose workers do the parts.  The totals depend on
+    none of it. `by_file`: each file is a part, since it is said to have all rows of its persons.
+    `other`: another engine has summed all parts, and left them in the manifest.
     """
 
     jobs: int = 1
@@ -84,7 +85,8 @@ IN_ONE: Final = TableWork()
 def summed(claim: Claim, made_by: type) -> Summed | None:
     """Return what is summed over a claim's table, or None where the mechanism needs all rows at once.
 
-    A user's own class always needs them: no test can show that its query is a sum over rows at every size.
+    A user's own class always needs them: no test can show that its query is a sum over rows at
+    every size.
     """
     if claim.table is None or not is_catalogued(made_by):
         return None
@@ -122,8 +124,8 @@ def totals_of(
 ) -> TableTotals:
     """Return the exact totals of the claim's table, given its `digests_of`.
 
-    No part is kept once the files have `changed`.  Raises `InputError` for what is public: the files, the
-    number of units where it is, and a folder with the manifest of other work.
+    No part is kept once the files have `changed`.  Raises `InputError` for what is public: the
+    files, the number of units where it is, and a folder with the manifest of other work.
     """
     if claim.data_file is None or claim.table is None:
         raise InputError("no table is declared", "give [data.columns]", claim.path)

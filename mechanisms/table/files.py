@@ -1,4 +1,4 @@
-"""The files of a table: one, those of a folder, or what a URL names; and columns that folders' names give.
+"""The files of a table: one, a folder's, or what a URL names; and columns of folders' names.
 
 A URL is read through fsspec, with whatever credentials the machine has: the claim holds none.
 """
@@ -18,7 +18,19 @@ from dpaccount.errors import InputError
 ARROW: Final = (".arrow", ".feather", ".ipc")
 KNOWN: Final = (".csv", ".parquet", *ARROW)
 #: of what is far away; a file here has a path, which must not leave the claim's folder
-SCHEMES: Final = ("s3", "gs", "gcs", "abfs", "abfss", "az", "hdfs", "webhdfs", "http", "https", "memory")
+SCHEMES: Final = (
+    "s3",
+    "gs",
+    "gcs",
+    "abfs",
+    "abfss",
+    "az",
+    "hdfs",
+    "webhdfs",
+    "http",
+    "https",
+    "memory",
+)
 URL: Final = re.compile(r"([a-z][a-z0-9+.-]*)://[^@?#:\s]+(:[0-9]+)?[^@?#:\s]*")
 NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"  #: the value of a folder for rows without one
 
@@ -43,7 +55,7 @@ class Remote:
 
     @contextmanager
     def system(self) -> Iterator[tuple[Any, str]]:
-        """Give the file system, without what it remembers, and the path in it; any failure is one line."""
+        """Give the file system, without what it remembers, and the path; any failure is one line."""
         try:
             from fsspec.core import url_to_fs
         except ImportError:
@@ -77,7 +89,7 @@ class DataFile:
 
     @property
     def columns(self) -> dict[str, str | None]:
-        """Return the columns that names of folders give as ``key=value``, the same for all its rows."""
+        """Return the columns that names of folders give as ``key=value``, for all its rows."""
         pairs = [part.split("=", 1) for part in self.name.split("/")[:-1] if "=" in part]
         if len({key for key, _ in pairs}) < len(pairs):
             what = "two folders in a path give the same column (key=value)"
@@ -86,7 +98,7 @@ class DataFile:
 
     @contextmanager
     def opened(self, **text: Any) -> Iterator[IO[Any]]:
-        """Open the file to be read: bytes, or `text` as `open` takes it; raises `InputError` for failures."""
+        """Open the file: bytes, or `text` as `open` takes it; raises `InputError` for failures."""
         mode = "r" if text else "rb"
         if isinstance(self.place, Remote):
             with self.place.system() as (system, path), system.open(path, mode, **text) as file:
@@ -133,10 +145,11 @@ def is_folder(source: Source) -> bool:
 
 
 def files_of(source: Source) -> tuple[DataFile, ...]:
-    """Return the files of a table: one, or those of a folder and its subfolders, in the order of their names.
+    """Return the files of a table: one, or all of a folder, in the order of their names.
 
-    Names that begin with a dot or an underscore are not data, as in other tools.  Raises `InputError` for a
-    folder without data files, with files of several kinds, or with other columns in the names of folders.
+    Names that begin with a dot or an underscore are not data, as in other tools.  Raises
+    `InputError` for a folder without data files, with files of several kinds, or with other columns
+    in the names of folders.
     """
     if not is_folder(source):
         return (one_file(source),)

@@ -176,7 +176,7 @@ class PersonCounters:
         self._max_rows = max_rows
         self._declared, self._dense = declared, max(DENSE, 4 * declared)
         self._counts = np.zeros(0, dtype=np.uint16)
-        self._table = np.zeros((0, 2), dtype=np.uint64)  # keys by slot; none while integers are small
+        self._table = np.zeros((0, 2), dtype=np.uint64)  # keys; none while integers are small
         self._taken = 0
         self._salt = int.from_bytes(token_bytes(8))  # nobody can choose identities that crowd one slot
 
@@ -234,7 +234,7 @@ class PersonCounters:
         return 3 * (self._taken + more) > 2 * len(self._table)
 
     def _grow(self, persons: int) -> None:
-        """Make a table of which so many persons take two thirds at most, with what is in the present one."""
+        """Make a table of which so many persons take two thirds at most, and fill it."""
         size, old, counts = 1 << (3 * persons // 2).bit_length(), self._table, self._counts
         self._table = np.zeros((size, 2), dtype=np.uint64)
         self._counts, self._taken = np.zeros(size, dtype=np.uint16), 0

@@ -172,7 +172,7 @@ def record_batches(batch: Any, names: Sequence[str], where: str | None = None) -
 
 @contextmanager
 def _arrow_file(file: DataFile) -> Iterator[tuple[Any, Callable[[list[str]], Iterator[Any]]]]:
-    """Give the schema of a Parquet or Arrow file, and what yields the batches of some of its columns."""
+    """Give the schema of a Parquet or Arrow file, and what yields batches of some columns."""
     where, remote = str(file.place), isinstance(file.place, Remote)
     try:
         import pyarrow as arrow

@@ -1,7 +1,8 @@
 """Exact totals of a table in one pass: the rows that count are summed batch by batch, and none is kept.
 
-TableTotals are integers on a grid: those of parts add up to the same numbers, whatever the parts are and in
-whatever order they are done.  A part has all rows of its persons, or some batches where each row is a unit.
+TableTotals are integers on a grid: those of parts add up to the same numbers, whatever the parts
+are and in whatever order they are done.  A part has all rows of its persons, or some batches where
+each row is a unit.
 """
 
 from collections.abc import Iterable, Sequence
@@ -42,7 +43,8 @@ class TablePart:
 class TableTotals:
     """The exact totals of some units' rows that count, and how many units these are.
 
-    `marks` are those of the persons of a part `by_file`: whoever is in two parts has one mark in both.
+    `marks` are those of the persons of a part `by_file`: whoever is in two parts has one mark in
+    both.
     """
 
     sums: Integers
@@ -76,7 +78,7 @@ class Summed:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the columns that are read: those of the rows, and that of identities if there is one."""
+        """Return the columns that are read: those of the rows, and that of identities."""
         identity = self.table.identity
         return tuple(dict.fromkeys((*self.reading.names, *([identity] if identity else ()))))
 
@@ -102,7 +104,7 @@ class Summed:
         return TableTotals(found, persons.number, marks)
 
     def _marks(self, keys: Keys, secret: bytes) -> bytes:
-        """Return 64 random-looking bits of each key: of a sample of all persons where they are many."""
+        """Return 64 random-looking bits of each key: of a sample where persons are many."""
         found = mixed(keys, int.from_bytes(secret[8:16]))
         if self.table.rows > MOST_MARKS:
             found = found[found < np.uint64(2**64 * MOST_MARKS // self.table.rows)]

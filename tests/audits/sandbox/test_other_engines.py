@@ -123,4 +123,4 @@ def test_a_release_from_another_engine_says_so(tmp_path, dpaccount):
     assert any("came from another engine" in each for each in told)
     assert any("part of the table" in each for each in told)
     code, _, err = dpaccount("release", path, "--engine", "other")
-    assert (code, "--engine other has parts of its own; give it --work" in err) == (2, True)
+    assert (code, "--engine other has parts of its own; give it --work alone" in err) == (2, True)

@@ -35,7 +35,6 @@ STORED = {
     "nowhere": (pa.timestamp("us", tz="No/Where"), [1, 2, 2**62, None]),
     "date": (pa.date32(), [1, 2, 2**31 - 1, None]),
     "duration": (pa.duration("s"), [1, 2, 2**60, None]),
-    "list": (pa.list_(pa.date32()), [[1], [2**31 - 1], [], None]),
 }
 
 
