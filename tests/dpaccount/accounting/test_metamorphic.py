@@ -41,6 +41,7 @@ SAMPLES = {
     "poisson_replaced": ev.PoissonReplaced(rate="0.25", of=ev.Gaussian(sigma=4)),
     "dominating_pair": ev.DominatingPair(p=["9/16", "7/16"], q=["7/16", "9/16"]),
     "dp_ftrl": ev.DpFtrl(rounds=12, sigma=8, participations=2, separation=5),
+    "random_allocation": ev.RandomAllocation(steps=4, of=ev.Pure(epsilon="0.25")),
 }
 NAMES = sorted(SAMPLES)
 #: A population that is the least cover below: whoever may be drawn must be covered.
@@ -73,6 +74,7 @@ MILDER = {
     "tree": {"sigma": Fraction(11, 10), "sensitivity": Fraction(9, 10)},
     "poisson_replaced": {"rate": Fraction(9, 10)},
     "dp_ftrl": {"sigma": Fraction(11, 10), "sensitivity": Fraction(9, 10)},
+    "random_allocation": {"steps": 2},
 }
 #: Those whose milder form is not one parameter times a factor.
 MILDER_EVENTS = {
@@ -91,7 +93,8 @@ MILDER_EVENTS = {
 
 
 def accountant(*events):
-    sampled = any(isinstance(part, ev.PoissonSubsampled) for event in events for part in ev.walk(event))
+    added = ev.PoissonSubsampled, ev.RandomAllocation
+    sampled = any(isinstance(part, added) for event in events for part in ev.walk(event))
     return Accountant(Plan(Relation.ADD_REMOVE if sampled else Relation.REPLACE_ONE, events))
 
 
@@ -221,7 +224,7 @@ def test_a_whole_sample_is_the_event(name):
         poisson = ev.PoissonSubsampled(rate=1, of=event)
         assert meets(epsilon(poisson), plain)
         assert epsilon(ev.PoissonSubsampled(rate=0, of=event)).upper == 0
-    if not any(isinstance(part, ev.PoissonSubsampled) for part in ev.walk(event)):
+    if all(ev.allowed(part.name, Relation.REPLACE_ONE) for part in ev.walk(event)):
         assert meets(epsilon(ev.SampledWithoutReplacement(size=3, population=3, of=event)), epsilon(event))
 
 

@@ -98,8 +98,9 @@ def test_shuffled_passes_are_bounded_without_amplification():
 def test_samples_of_fixed_size_are_counted_under_replace_one():
     run = Training(examples=1000, batch=10, sigma=2, steps=10, sampling="fixed-size")
     assert run.plan().relation == "replace-one"
-    assert run.epsilon(1e-5).lower < run.epsilon(1e-5).upper < Fraction(3, 2) * run.epsilon(1e-5).lower
-    assert "replacing one training example" in run.statement(1e-5)
+    found = run.epsilon(1e-5)
+    assert found.lower < found.upper < Fraction(3, 2) * found.lower
+    assert "replacing one training example" in run.statement(1e-5, found)
 
 
 SMALL = {"examples": 1000, "batch": 100, "sigma": 2, "steps": 40}

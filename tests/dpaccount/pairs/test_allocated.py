@@ -45,13 +45,16 @@ def by_quadrature(steps, mu, epsilon):
     return mass @ call(mu, there) / steps, math.exp(epsilon) * (mass @ put) / steps
 
 
-@pytest.mark.parametrize(("steps", "mu2", "at"), [(2, Fraction(1), "1"), (3, Fraction(1, 4), "0.25")])
+@pytest.mark.parametrize(
+    ("steps", "mu2", "at"),
+    [pytest.param(2, Fraction(1), "1", marks=pytest.mark.slow), (3, Fraction(1, 4), "0.25")],
+)
 def test_one_epoch_beside_quadrature(steps, mu2, at):
     truth = max(by_quadrature(steps, math.sqrt(mu2), float(at)))
     noise = Gaussian(sigma=Fraction(1) if mu2 == 1 else 2)
-    found = Accountant(Plan("add-remove", RandomAllocation(steps=steps, of=noise))).delta(at)
+    found = Accountant(Plan("add-remove", RandomAllocation(steps=steps, of=noise))).delta(at, "1e-5")
     assert float(found.lower) - 1e-9 <= truth <= float(found.upper) + 1e-9
-    assert float(found.upper) < truth * (1 + 1e-6)
+    assert float(found.upper) < truth * (1 + 1e-4)
 
 
 def powers(law, low, high, turn):
@@ -118,6 +121,7 @@ def test_each_error_term_is_needed(part, monkeypatch):
     assert not value().contains(exact)
 
 
+@pytest.mark.slow
 def test_sixty_epochs_of_a_usual_run():
     """Both directions beside a discrete convolution in doubles; the answer is narrow."""
     found = Accountant(EXAMPLE).epsilon("1e-5")
@@ -209,6 +213,7 @@ def test_more_steps_cost_less_and_more_epochs_more():
     assert costs[1].upper < costs[2].lower
 
 
+@pytest.mark.slow
 def test_beside_other_events():
     """Another release is added, in the transform: never less than either, never more than their sum."""
     allocated, other = RandomAllocation(steps=50, of=Gaussian(sigma=1), count=20), Laplace(scale=4)
