@@ -103,7 +103,7 @@ def test_the_error_of_all_claims_is_at_most_the_risk(mu):
         assert wrong > 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.statistical  # seeded; the sound claim is refuted with probability below .05
 def test_catalogued_subjects_are_held_against_curves(dpaccount, tmp_path):
     (tmp_path / "plan.json").write_text(json.dumps(Plan("replace-one", Gaussian(sigma=1000)).as_json()))
