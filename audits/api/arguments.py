@@ -185,6 +185,10 @@ class AuditArguments:
             )
         for name, value in (("rho", self.rho), ("mu", self.mu)):
             _check_range(value, named(name), "at least 0", lambda value: value >= 0)
+        if given and self.early:
+            raise InputError(
+                f"{named('stop-early')} bets on epsilon and delta", f"leave it out with {named(given[0])}"
+            )
         if self.mu is not None:
             return MuClaim(self.mu)
         if self.rho is not None:

@@ -1,5 +1,6 @@
 """Claims as trade-off functions: their bounds are bounds, and false claims are refuted by true rates."""
 
+import json
 from fractions import Fraction as F  # noqa: N817
 
 import numpy as np
@@ -100,3 +101,31 @@ def test_the_error_of_all_claims_is_at_most_the_risk(mu):
         wrong = chances.ravel()[table > claim.planned].sum()
         assert wrong <= risk
         assert wrong > 0
+
+
+@pytest.mark.nightly
+@pytest.mark.statistical  # seeded; the sound claim is refuted with probability below .05
+def test_catalogued_subjects_are_held_against_curves(dpaccount, tmp_path):
+    (tmp_path / "plan.json").write_text(json.dumps(Plan("replace-one", Gaussian(sigma=1000)).as_json()))
+    for words, code in ((["--mu", "3"], 0), (["--mu", ".001"], 1), (["--plan", "plan.json"], 1)):
+        found, out, _ = dpaccount("audit", "gaussian-sum", *words, "--trials", "2000", "--json")
+        assert found == code, out
+        assert json.loads(out)["refuted"] == (code == 1)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--mu", "1", "--rho", "1"],
+        ["--mu", "1", "--delta", "1e-5"],
+        ["--rho", "-1"],
+        ["--mu", "1", "--stop-early"],
+        ["--plan", "absent.json"],
+        ["--claim", "claim.toml", "--mu", "1"],
+    ],
+)
+def test_claims_that_do_not_go_together_are_refused(dpaccount, words):
+    subject = [] if "--claim" in words else ["gaussian-sum"]
+    code, out, err = dpaccount("audit", *subject, *words, "--json")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")

@@ -57,7 +57,7 @@ def test_sound_claims_are_not_refuted(dpaccount, tmp_path, words):
 @pytest.mark.slow
 @pytest.mark.statistical  # seeded; fails by chance with probability below 1e-3
 def test_a_bound_is_rarely_above_the_truth(tmp_path):
-    wrong, runs = 0, 200
+    wrong, runs = 0, 100
     for seed in range(runs):
         paths = [write(tmp_path / f"{side}.npy", gaussian(300, side, 2 * seed + side)) for side in (0, 1)]
         found = compare(

@@ -116,10 +116,10 @@ def test_the_same_command_goes_on_and_another_is_refused(dpaccount, tmp_path):
 
 @pytest.mark.slow
 def test_killed_it_gives_the_answer_of_the_undisturbed_run(dpaccount, tmp_path):
-    (tmp_path / "shop.py").write_text("import time\n" + SHOP.replace("return", "time.sleep(.01); return"))
+    (tmp_path / "shop.py").write_text("import time\n" + SHOP.replace("return", "time.sleep(.003); return"))
     _, undisturbed, _ = dpaccount(*WORDS)
     command = [sys.executable, "-m", "dpaccount", *WORDS, "--keep", "runs.kept"]
-    for size in (1000, 4000):
+    for size in (1500,):
         with subprocess.Popen(
             command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         ) as child:
