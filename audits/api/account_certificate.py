@@ -234,7 +234,7 @@ def renyi(on: Releases, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, f
 def by_lattices(asked: Asked, left: list[tuple[Releases, bool]]) -> list[Shown]:
     """Return what lattices show: all of them coarse, and those of the largest answers ever finer.
 
-    Until that answer is close to the accountant's, or the checker's work would not do.
+    Until that answer is close to the accountant's, or to that before, or the checker's work would not do.
     """
     found = [by_lattice(asked, on, FINENESS[0], back=back) for on, back in left]
     level = [0] * len(left)
@@ -249,7 +249,10 @@ def by_lattices(asked: Asked, left: list[tuple[Releases, bool]]) -> list[Shown]:
         finer = by_lattice(asked, on, FINENESS[level[worst]], back=back)
         if spent + finer.work > AFFORDED * MAX_WORK:
             break
+        settled = finer.answer >= found[worst].answer * (1 - NEAR / 2)
         found[worst] = min(finer, found[worst], key=lambda one: one.answer)
+        if settled:
+            break
     return found
 
 
