@@ -19,7 +19,7 @@ from dpaccount.checker.accounting.lattice import delta as lattice_delta
 from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.accounting.releases import Releases
 from dpaccount.checker.documents import BROKEN, Work
-from dpaccount.checker.intervals import Interval
+from dpaccount.checker.intervals import Interval, exact
 from dpaccount.documents import atomically
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Number, to_digits
@@ -284,20 +284,21 @@ def candidates(asked: Asked, on: Releases, *, back: bool) -> Iterator[tuple[str,
     if value is not None and math.isfinite(value):
         yield "renyi-bound", Fraction(max(value, 0.0)) * (1 + Fraction(1, 10**11))
     try:
-        most, lost = bounds.largest(Interval(30), on, back=back)
+        ends = bounds.largest(Interval(30), on, back=back)
+        most, lost = (exact(end) for _, end in ends)
     except (Rejected, *BROKEN):
         return
     if asked.delta is not None:
-        yield "largest-losses", Fraction(most[1])
-    elif Fraction(most[1]) <= epsilon:
-        yield "largest-losses", Fraction(lost[1])
+        yield "largest-losses", most
+    elif most <= epsilon:
+        yield "largest-losses", lost
 
 
 def crossing(asked: Asked, found: Witnessed) -> Fraction | None:
     """Return the least ε that the lattice shows at δ, rounded up, or its δ at ε; None where there is none."""
     i, whole, digits = found.interval, found.whole, found.digits
     if asked.delta is None:
-        value = Fraction(lattice_delta(i, whole, asked.epsilon or Fraction(0), digits))
+        value = exact(lattice_delta(i, whole, asked.epsilon or Fraction(0), digits))
         return None if value > 1 else rounded_up(value)
     limit = i.of(asked.delta)[0]
 

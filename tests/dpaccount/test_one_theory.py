@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from audits.api import lattice_witness
+from audits.api import account_certificate, lattice_witness
 from audits.api.account_certificate import certificate
 from dpaccount import proof
 from dpaccount.checker.accounting import pairs
@@ -71,6 +71,7 @@ LONG = ("sampled_without_replacement", "poisson_subsampled", "poisson_replaced",
 @pytest.mark.parametrize("name", slowly(sorted(ev.VOCABULARY), *LONG))
 def test_kernel_accountant_and_checker_say_the_same(name, monkeypatch):
     monkeypatch.setattr(lattice_witness, "LEAST", 1000)
+    monkeypatch.setattr(account_certificate, "FINENESS", [lattice_witness.Fineness()])
     kind = accountant(SAMPLES[name])
     for at in (F(0), F(1, 20), AT):
         low, high, same = of_kernel(name, at)
