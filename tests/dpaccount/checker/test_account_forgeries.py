@@ -34,8 +34,8 @@ SMALL = {
     "LEAST": 300,
     "KEPT": 1000,
     "FINE": 0.2,
-    "CELLS": 10,
-    "MOST_CELLS": 10,
+    "PER_UNIT": 10,
+    "PER_DEVIATION": 10,
 }  # of lattices: quickly checked
 
 
