@@ -19,7 +19,7 @@ from dpaccount.checker.accounting.lattice import delta as lattice_delta
 from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.accounting.releases import Releases
 from dpaccount.checker.documents import BROKEN, Work
-from dpaccount.checker.intervals import Interval
+from dpaccount.checker.intervals import Interval, exact
 from dpaccount.documents import atomically
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Number, to_digits
@@ -234,7 +234,7 @@ def renyi(on: Releases, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, f
 def by_lattices(asked: Asked, left: list[tuple[Releases, bool]]) -> list[Shown]:
     """Return what lattices show: all of them coarse, and those of the largest answers ever finer.
 
-    Until that answer is close to the accountant's, or the checker's work would not do.
+    Until that answer is close to the accountant's, or to that before, or the checker's work would not do.
     """
     found = [by_lattice(asked, on, FINENESS[0], back=back) for on, back in left]
     level = [0] * len(left)
@@ -249,7 +249,10 @@ def by_lattices(asked: Asked, left: list[tuple[Releases, bool]]) -> list[Shown]:
         finer = by_lattice(asked, on, FINENESS[level[worst]], back=back)
         if spent + finer.work > AFFORDED * MAX_WORK:
             break
+        settled = finer.answer >= found[worst].answer * (1 - NEAR / 2)
         found[worst] = min(finer, found[worst], key=lambda one: one.answer)
+        if settled:
+            break
     return found
 
 
@@ -281,20 +284,21 @@ def candidates(asked: Asked, on: Releases, *, back: bool) -> Iterator[tuple[str,
     if value is not None and math.isfinite(value):
         yield "renyi-bound", Fraction(max(value, 0.0)) * (1 + Fraction(1, 10**11))
     try:
-        most, lost = bounds.largest(Interval(30), on, back=back)
+        ends = bounds.largest(Interval(30), on, back=back)
+        most, lost = (exact(end) for _, end in ends)
     except (Rejected, *BROKEN):
         return
     if asked.delta is not None:
-        yield "largest-losses", Fraction(most[1])
-    elif Fraction(most[1]) <= epsilon:
-        yield "largest-losses", Fraction(lost[1])
+        yield "largest-losses", most
+    elif most <= epsilon:
+        yield "largest-losses", lost
 
 
 def crossing(asked: Asked, found: Witnessed) -> Fraction | None:
     """Return the least ε that the lattice shows at δ, rounded up, or its δ at ε; None where there is none."""
     i, whole, digits = found.interval, found.whole, found.digits
     if asked.delta is None:
-        value = Fraction(lattice_delta(i, whole, asked.epsilon or Fraction(0), digits))
+        value = exact(lattice_delta(i, whole, asked.epsilon or Fraction(0), digits))
         return None if value > 1 else rounded_up(value)
     limit = i.of(asked.delta)[0]
 

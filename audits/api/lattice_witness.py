@@ -19,10 +19,10 @@ Part = dict[str, Any]
 FINE = 0.02  #: a step over the deviation of one loss: it adds FINE²/6 to the variance, relatively
 LEAST, MOST = 8_000, 150_000  #: nodes of one release
 KEPT = 32_000  #: nodes of a power
-CELLS, MOST_CELLS = 80, 200  #: of a unit, or of a deviation, of noise; and of a large deviation
+PER_UNIT, PER_DEVIATION = 80, 200  #: of a unit, or of a deviation, of noise; and of a large deviation
 DENSE = 256  #: cells of a law that has a density between −ε and ε, on either side
 LISTED = 2_000  #: losses of discrete noise that are taken one by one
-SHARE = Fraction(1, 10**6)  #: of δ, and of the law, that may be moved in tails
+MOVED = Fraction(1, 10**6)  #: of δ, and of the law, that may be moved in tails
 STEPS = 20  #: in which it is moved
 SPARE = 8  #: digits of masses beyond those of δ, of counts and of nodes
 WORST_DELTA = Fraction(1, 10**300)
@@ -85,7 +85,7 @@ def _composed(
         low, high = lot.span
         step = min(max(step, (high - low) / MOST), (high - low) / LEAST * float(fineness.coarser)) or 1.0
         exact = _scaled(unit, step)
-        moved = [SHARE * share / (STEPS * lot.count), SHARE / (STEPS * lot.count)]
+        moved = [MOVED * share / (STEPS * lot.count), MOVED / (STEPS * lot.count)]
         kept = max(KEPT // 4, min(2 * KEPT, math.floor(KEPT / fineness.coarser)))
         part = {"step": str(exact), "limits": [kept, *(str(_short(each)) for each in moved)], **lot.made}
         limits = methods.limits_of(part["limits"], digits)
@@ -166,7 +166,7 @@ def _spacing(release: Release, fineness: Fineness) -> Fraction:
 def _cell(square: Fraction, fineness: Fineness) -> Fraction:
     """Return a spacing for noise of this μ², of which μ² is a multiple: a part of μ, and of a unit."""
     mu = math.sqrt(square)
-    wanted = max(min(mu, 1.0) / CELLS, mu / MOST_CELLS) * float(fineness.coarser)
+    wanted = max(min(mu, 1.0) / PER_UNIT, mu / PER_DEVIATION) * float(fineness.coarser)
     return square / max(1, math.ceil(float(square) / wanted))
 
 

@@ -9,14 +9,14 @@ from fractions import Fraction
 
 import pytest
 
-from audits.api import lattice_witness
+from audits.api import account_certificate, lattice_witness
 from audits.api.account_certificate import certificate
 from dpaccount import proof
 from dpaccount.checker.accounting import pairs
 from dpaccount.numerics.intervals import ceil_of, floor_of, precision
 from dpaccount.plan import events as ev
 from dpaccount.proof import delta_ball, renyi_log_delta
-from tests.dpaccount.accounting.test_metamorphic import SAMPLES, accountant
+from tests.dpaccount.accounting.test_metamorphic import SAMPLES, accountant, slowly
 
 F = Fraction
 QUARTER = F(1, 4)
@@ -64,9 +64,14 @@ def test_no_kind_is_left_out():
     assert set(ev.VOCABULARY) == set(SAMPLES) == {*IN_THE_KERNEL, *AT_ORDERS}
 
 
-@pytest.mark.parametrize("name", sorted(ev.VOCABULARY))
+#: Many cells, or many nodes of a sample: for `make slow`.
+LONG = ("sampled_without_replacement", "poisson_subsampled", "poisson_replaced", "zcdp", "rdp")
+
+
+@pytest.mark.parametrize("name", slowly(sorted(ev.VOCABULARY), *LONG))
 def test_kernel_accountant_and_checker_say_the_same(name, monkeypatch):
-    monkeypatch.setattr(lattice_witness, "LEAST", 2000)
+    monkeypatch.setattr(lattice_witness, "LEAST", 1000)
+    monkeypatch.setattr(account_certificate, "FINENESS", [lattice_witness.Fineness()])
     kind = accountant(SAMPLES[name])
     for at in (F(0), F(1, 20), AT):
         low, high, same = of_kernel(name, at)
@@ -75,6 +80,7 @@ def test_kernel_accountant_and_checker_say_the_same(name, monkeypatch):
         assert found.upper <= high * (1 + F(1, 10**6)) + F(1, 10**9)
         assert not same or low <= found.upper
     document = certificate(kind.plan.as_json(), found.as_json(), epsilon=AT)
+    assert document["confirmed"]["upper"] is not None, document["confirmed"]
     confirmed = F(document["confirmed"]["upper"])  # of AT, the last one
     assert (found.lower or 0) <= confirmed <= found.upper * (1 + WIDER.get(name, F(1, 1000))) + F(1, 10**9)
     assert not same or low <= confirmed

@@ -56,7 +56,10 @@ def _judged(document: dict[str, Any]) -> tuple[str, str]:
     count = infer(document["plan"], steps, epsilon, delta)
     at = document["question"][asked]
     answer = "delta" if asked == "epsilon" else "epsilon"
-    return "CONFIRMED", f"{answer} at most {confirmed['upper']} at {asked} {at}: {count} steps follow"
+    given = any(each.get("event") == "dominating_pair" for each in document["plan"]["events"])
+    trust = ", if each dominating_pair dominates its release, as the plan says" if given else ""
+    said = f"{answer} at most {confirmed['upper']} at {asked} {at}{trust}: {count} steps follow"
+    return "CONFIRMED", said
 
 
 def question(given: Any) -> tuple[str, Fraction]:

@@ -17,7 +17,7 @@ from .replaced import replaced
 from .upper import renyi_delta, without_replacement
 
 GUARD = 14  # digits of intervals beyond those of masses
-MAX_DIGITS = 400
+MOST_DIGITS = 400
 SAMPLES = ("poisson", "without-replacement")
 
 Given = dict[str, Any]
@@ -67,7 +67,7 @@ def lattice(on: Releases, epsilon: Fraction, limit: Fraction, given: Given, *, b
     """Upper measures of all releases, composed on equidistant losses, cost at most δ at ε."""
     check_members(given, ("digits", "parts"))
     digits = integer(given["digits"], 10)
-    ensure(digits <= MAX_DIGITS, "more digits than this checker takes")
+    ensure(digits <= MOST_DIGITS, "more digits than this checker takes")
     i = Interval(digits + GUARD)
     whole = composed(i, on, given["parts"], digits, back=back)
     return delta(i, whole, epsilon, digits) <= i.of(limit)[0]

@@ -200,5 +200,5 @@ KINDS: dict[str, Callable[..., Measure]] = {
     "approximate": approximate,
     "geometric": geometric,
     "discrete-gaussian": discrete_gaussian,
-    **upper.KINDS,
+    **upper.CURVES,
 }

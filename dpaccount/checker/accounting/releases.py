@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..documents import brief, ensure, spend
 
 MAX_EXACT = 100_000  # bits of a sum of exact numbers
-DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,5})?|\d+/\d+", re.ASCII)
+DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?|\d+/\d+", re.ASCII)
 
 
 class Release(NamedTuple):
@@ -43,6 +43,12 @@ def _text(value: Any) -> Any:
     return [*map(_text, value)] if isinstance(value, tuple) else str(value)
 
 
+def size_of(release: Release) -> int:
+    """Return about how many numbers a release holds: what it takes to compare or write it."""
+    own = sum(2 * len(each) if isinstance(each, tuple) else 1 for each in release.numbers)
+    return own + (0 if release.on is None else 1 + sum(size_of(each) for each, _ in release.on.others))
+
+
 class Tally:
     """Releases added up."""
 
@@ -53,7 +59,7 @@ class Tally:
 
     def total(self) -> Releases:
         """Return them in normal form."""
-        spend(20 * len(self.others))
+        spend(20 * sum(map(size_of, self.others)))
         held = sorted(self.others.items(), key=lambda pair: str(written(pair[0])))
         return Releases(self.mu_squared, tuple((each, count) for each, count in held if count))
 
@@ -72,6 +78,7 @@ class Tally:
         """Add what another one holds, or take it away."""
         self.gaussian(sign * other.mu_squared)
         for release, count in other.others.items():
+            spend(10 * size_of(release))
             self.others[release] += sign * count
 
 
@@ -83,7 +90,7 @@ def real(value: object, name: str, least: int | None = 0, most: int | None = Non
     form = value if isinstance(value, str) else repr(value)
     fits = type(value) in (int, float, str) and len(form) <= 400 and DECIMAL.fullmatch(form) is not None
     ensure(fits and not form.endswith("/0"), f"{name} should be a number, found {brief(value)}")
-    spend(200)
+    spend(200 if "e" not in form.lower() else 1500)  # as long as its exponent
     number = Fraction(form)
     high = number > 0 if least is None else number >= least
     ensure(high and (most is None or number <= most), f"{name} is out of range: {brief(value)}")

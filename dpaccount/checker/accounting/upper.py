@@ -96,4 +96,4 @@ def _root(value: Fraction) -> Fraction:
     return Fraction(math.isqrt(math.ceil(value * 2**200)) + 1, 2**100)
 
 
-KINDS: dict[str, Callable[..., Measure]] = {"range": bounded_range, "zcdp": zcdp, "rdp": renyi}
+CURVES: dict[str, Callable[..., Measure]] = {"range": bounded_range, "zcdp": zcdp, "rdp": renyi}

@@ -9,7 +9,7 @@ from fractions import Fraction
 from mpmath import mp, mpf
 
 mp.dps = 60
-E = mp.e
+FAR = 5  # integers on either side that are outcomes by themselves: further than noise is moved
 
 
 def number(value):
@@ -34,12 +34,12 @@ def laws(event, relation):
         return [delta, mpf(0), *((1 - delta) * a for a in p)], [mpf(0), delta, *((1 - delta) * b for b in q)]
     if kind == "discrete_laplace":
         r, moved = mp.exp(-1 / number(event["scale"])), event.get("sensitivity", 1)
-        inner = [(1 - r) / (1 + r) * r ** abs(x) for x in range(-300, 301)]
-        far = [r**301 / (1 + r)]
+        inner = [(1 - r) / (1 + r) * r ** abs(x) for x in range(-FAR, FAR + 1)]
+        far = [r ** (FAR + 1) / (1 + r)]
         p = [*far, *inner, *far]
-        # outcomes from −300 on; what lies right of 300 − moved of the moved noise is one outcome, likewise
-        shifted = [(1 - r) / (1 + r) * r ** abs(x - moved) for x in range(-300, 301)]
-        left, right = r ** (301 + moved) / (1 + r), r ** (301 - moved) / (1 + r)
+        # what lies further out on either side has one loss
+        shifted = [(1 - r) / (1 + r) * r ** abs(x - moved) for x in range(-FAR, FAR + 1)]
+        left, right = r ** (FAR + 1 + moved) / (1 + r), r ** (FAR + 1 - moved) / (1 + r)
         return p, [left, *shifted, right]
     if kind == "dominating_pair":
         return [number(a) for a in event["p"]], [number(b) for b in event["q"]]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from audits.api import lattice_witness
+from audits.api import account_certificate, lattice_witness
 from audits.api.account_certificate import certificate, seal
 from dpaccount import checker
 from dpaccount.checker import accounting
@@ -34,8 +34,8 @@ SMALL = {
     "LEAST": 300,
     "KEPT": 1000,
     "FINE": 0.2,
-    "CELLS": 10,
-    "MOST_CELLS": 10,
+    "PER_UNIT": 10,
+    "PER_DEVIATION": 10,
 }  # of lattices: quickly checked
 
 
@@ -43,6 +43,7 @@ def made(plan, **question):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in SMALL.items():
             patch.setattr(lattice_witness, name, value)
+        patch.setattr(account_certificate, "FINENESS", [lattice_witness.Fineness()])
         return certificate(plan, UNKNOWN, **question)
 
 
