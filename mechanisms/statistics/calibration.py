@@ -77,7 +77,7 @@ class Asked:
         return max(self.units // self.what.groups, 1) if means else None
 
     def _per_row(self, wide: float, reach: Sequence[float]) -> float:
-        """Return a width of sums as one of means of m rows whose number is known to `off`: wide·m/(m² − off²)."""
+        """Return a width of sums as one of means of m rows, known to `off`: wide·m/(m² − off²)."""
         size, off = self.group_size or 1, sum(reach[1:])
         return wide * size / (size**2 - off**2) if off < size else math.inf
 
@@ -199,7 +199,9 @@ def _eased(asked: Sequence[Asked], times: float) -> list[Asked]:
     return [
         each
         if each.what.accuracy is None
-        else replace(each, what=replace(each.what, accuracy=min(each.what.accuracy * Fraction(times), LARGEST)))
+        else replace(
+            each, what=replace(each.what, accuracy=min(each.what.accuracy * Fraction(times), LARGEST))
+        )
         for each in asked
     ]
 
