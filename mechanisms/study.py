@@ -249,7 +249,7 @@ def _check_pure(draw: Draw) -> None:
 
 def planned_for(
     study: Study, table: Table | None, relation: str, epsilon: Fraction, delta: Fraction
-) -> tuple[tuple[calibration.Asked, float], ...]:
+) -> tuple[tuple[calibration.StatisticRequest, float], ...]:
     """Return each statistic of a study that was planned on a table, with its amount of the total."""
     if table is None:
         raise InputError("a study reads a declared table", "declare [data.columns]")
@@ -259,7 +259,7 @@ def planned_for(
 @lru_cache(maxsize=64)  # a command makes its subject several times
 def planned(
     statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise
-) -> tuple[Subject, tuple[tuple[calibration.Asked, float], ...]]:
+) -> tuple[Subject, tuple[tuple[calibration.StatisticRequest, float], ...]]:
     """Return the study with the least noise that meets a promise, and each statistic with its amount.
 
     There are `rows` units, of each of which `max_rows` rows count.  Raises `InputError` where no noise does.
@@ -282,7 +282,7 @@ def planned(
     for what in statistics:
         part = draws(what, known=exact and what.is_whole)
         moves = tuple(_moved_by(draw, law, vary=vary) * max_rows for draw in part)
-        asked.append(calibration.Asked(what, part, moves, law, rows * max_rows, rows))
+        asked.append(calibration.StatisticRequest(what, part, moves, law, rows * max_rows, rows))
     total = calibration.total_amount(promise.epsilon, promise.delta)
     _check_names([what.name for what in statistics])
     scales, amounts = calibration.least_scales(asked, total, proved)

@@ -27,7 +27,7 @@ Scales = tuple[Fraction, ...]
 
 
 @dataclass(frozen=True)
-class Asked:
+class StatisticRequest:
     """A statistic with its draws, and what one unit moves each of them by, under `law`.
 
     There are `units`, and at most `rows` rows.
@@ -132,7 +132,7 @@ def rounded_up(value: float, digits: int = DIGITS) -> Fraction:
 
 
 def least_scales(
-    asked: Sequence[Asked], total: float, proved: Callable[[Scales], bool]
+    asked: Sequence[StatisticRequest], total: float, proved: Callable[[Scales], bool]
 ) -> tuple[Scales, list[float]]:
     """Return all draws' scales with which `proved` holds, and every statistic's amount.
 
@@ -161,7 +161,7 @@ def least_scales(
 
 
 def _fitted(
-    asked: Sequence[Asked], total: float, proved: Callable[[Scales], bool]
+    asked: Sequence[StatisticRequest], total: float, proved: Callable[[Scales], bool]
 ) -> tuple[Scales, list[float]] | None:
     """Return what `least_scales` does, None where there is no such noise."""
     fixed = {k: each.wanted() for k, each in enumerate(asked) if each.what.accuracy is not None}
@@ -194,7 +194,7 @@ def _fitted(
     return scales(high), amounts(high)
 
 
-def _eased(asked: Sequence[Asked], times: float) -> list[Asked]:
+def _eased(asked: Sequence[StatisticRequest], times: float) -> list[StatisticRequest]:
     """Return statistics whose wanted accuracies are so many times as wide."""
     return [
         each

@@ -24,13 +24,11 @@ from mechanisms.laplace_vector import LaplaceVector
 from mechanisms.linear_queries import LinearQueries
 from mechanisms.quantiles import Quantiles
 from mechanisms.second_moments import SecondMoments
-from mechanisms.study import Study
 from mechanisms.table import Column, Table, persons, reading, totals
-from mechanisms.table.bind_columns import Promise, bind
+from mechanisms.table.bind_columns import bind
 from mechanisms.table.persons import SECRET_BYTES, PersonCounters, keys_of
 from mechanisms.table.reading import ArrowCells, files_of
 from mechanisms.table.totals import Summed, TablePart, TableTotals
-from mechanisms.table.user_level import named
 
 SECRET = bytes(range(SECRET_BYTES))
 COLUMNS = (
@@ -48,19 +46,7 @@ MAKERS = {
     "gaussian-sum": (GaussianSum, {"columns": ["age", "far"], "by": "ward"}),
     "laplace-vector": (LaplaceVector, {"columns": ["age", "far"], "by": "ward"}),
     "second-moments": (SecondMoments, {"columns": ["age", "far"]}),
-    "study": (
-        Study,
-        {
-            "statistic": [
-                {"name": "n", "what": "count", "by": ["ward"], "where": 'far < 3 or ward != "a"'},
-                {"name": "m", "what": "variance", "column": "age", "by": ["ward"]},
-                {"name": "q", "what": "median", "column": "far"},
-                {"name": "r", "what": "regression", "column": "age", "on": ["far"], "where": "age > 0"},
-            ]
-        },
-    ),
 }
-NAMES = [pytest.param(name, marks=pytest.mark.slow if name == "study" else ()) for name in sorted(MAKERS)]
 ROW = st.tuples(
     st.sampled_from([*"abc", "d e", " a", None, "é", "a" * 70, "a" * 71]),
     st.one_of(st.none(), st.floats(-50, 50)),
@@ -72,10 +58,6 @@ ROWS = st.lists(ROW, max_size=14)
 
 def summed(name, table):
     made_by, parameters = MAKERS[name]
-    if made_by is Study:
-        promise = Promise("add-remove", Fraction(1), Fraction(1, 10**6))
-        made, read = Study.on_table(table, Place(parameters, "x"), promise)
-        return Summed(named(made), named(made).domain(), table, read)
     given_, read = bind(made_by, Place(parameters, "x"), table, table.rows * table.max_rows, "add-remove")
     made = made_by(**given_)
     return Summed(made, made.domain(), table, read)
@@ -110,7 +92,7 @@ def by_dictionary(what, rows):
     return what.mechanism.query(what.domain.clamped(rows_)), seen
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted(MAKERS))
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(rows=ROWS, most=st.integers(1, 3), parts=st.sampled_from([1, 2, 7]), own=st.booleans())
 def test_any_parts_in_any_order_have_the_totals_of_all_rows(
