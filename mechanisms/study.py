@@ -82,7 +82,13 @@ class Study(Additive):
             for draw in self.draws:
                 _check_pure(draw)
         for draw, scale in zip(self.draws, self.scales, strict=True):
-            grid.room(2 * self.rows + 64 * scale, self._bits(draw))
+            try:
+                grid.room(2 * self.rows + 64 * scale, self._bits(draw))
+            except InputError:
+                raise InputError(
+                    f"{draw.key} has noise of {float(scale):.3g} and {self.rows} rows, too much to add up",
+                    "give it a larger share, or let fewer rows of a unit count",
+                ) from None
 
     @classmethod
     def on_table(cls, table: Table, parameters: Place, promise: Promise) -> tuple[Subject, Reading]:

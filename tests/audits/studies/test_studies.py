@@ -339,6 +339,7 @@ HEADS = [
     ('relation = "replace-one"', 'relation = "bounded-row"\nradius = 1', "known: replace-one, add-remove"),
     ("rows = 600", "rows = 600\nmax_units = 600", "both max_units and rows are given"),
     ("rows = 600", "rows = 600\nmax_contributions = 2", "max_rows goes with id"),
+    ("rows = 600", 'max_units = 1000000000\nunit_column = "who"\nmax_contributions = 1000', "n/count has noise of"),
     ("[guarantee]", '[guarantee]\nmodel = "local"', "a study's is central"),
     ('name = "s"', 'name = "s"\nfoo = 1', "unknown key 'foo'"),
 ]  # fmt: skip
