@@ -82,7 +82,13 @@ class Study(Additive):
             for draw in self.draws:
                 _check_pure(draw)
         for draw, scale in zip(self.draws, self.scales, strict=True):
-            grid.room(2 * self.rows + 64 * scale, self._bits(draw))
+            try:
+                grid.room(2 * self.rows + 64 * scale, self._bits(draw))
+            except InputError:
+                raise InputError(
+                    f"{draw.key} has noise of {float(scale):.3g} and {self.rows} rows, too much to add up",
+                    "give it a larger share, or let fewer rows of a unit count",
+                ) from None
 
     @classmethod
     def on_table(cls, table: Table, parameters: Place, promise: Promise) -> tuple[Subject, Reading]:
@@ -249,7 +255,7 @@ def _check_pure(draw: Draw) -> None:
 
 def planned_for(
     study: Study, table: Table | None, relation: str, epsilon: Fraction, delta: Fraction
-) -> tuple[tuple[calibration.Asked, float], ...]:
+) -> tuple[tuple[calibration.StatisticRequest, float], ...]:
     """Return each statistic of a study that was planned on a table, with its amount of the total."""
     if table is None:
         raise InputError("a study reads a declared table", "declare [data.columns]")
@@ -259,7 +265,7 @@ def planned_for(
 @lru_cache(maxsize=64)  # a command makes its subject several times
 def planned(
     statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise
-) -> tuple[Subject, tuple[tuple[calibration.Asked, float], ...]]:
+) -> tuple[Subject, tuple[tuple[calibration.StatisticRequest, float], ...]]:
     """Return the study with the least noise that meets a promise, and each statistic with its amount.
 
     There are `rows` units, of each of which `max_rows` rows count.  Raises `InputError` where no noise does.
@@ -282,7 +288,7 @@ def planned(
     for what in statistics:
         part = draws(what, known=exact and what.is_whole)
         moves = tuple(_moved_by(draw, law, vary=vary) * max_rows for draw in part)
-        asked.append(calibration.Asked(what, part, moves, law, rows * max_rows, rows))
+        asked.append(calibration.StatisticRequest(what, part, moves, law, rows * max_rows, rows))
     total = calibration.total_amount(promise.epsilon, promise.delta)
     _check_names([what.name for what in statistics])
     scales, amounts = calibration.least_scales(asked, total, proved)

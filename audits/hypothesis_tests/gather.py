@@ -61,7 +61,10 @@ def gather(
         check_imports()
         return whole
     found, _ = search.gather(
-        subject.mechanism, Proved(of_rows(proved.theorem)), **terms, given=[subject.table(rows) for rows in given]
+        subject.mechanism,
+        Proved(of_rows(proved.theorem)),
+        **terms,
+        given=[subject.table(rows) for rows in given],
     )
     by_step = {each.step: each for each in found}
     seen = search.search(subject, proved, [], examples=examples, seed=seed).judged(subject)

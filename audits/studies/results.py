@@ -21,7 +21,7 @@ from dpaccount.schemas.study import (
     StudyTable,
     StudyTotal,
 )
-from mechanisms.statistics.calibration import Asked
+from mechanisms.statistics.calibration import StatisticRequest
 from mechanisms.statistics.estimates import table
 from mechanisms.statistics.statistic import file_name
 from mechanisms.study import Study, planned_for
@@ -38,6 +38,10 @@ def study_of(claim: Claim) -> Study:
     found = named(subject_of(claim)) if is_study(claim) else None
     if not isinstance(found, Study):
         raise InputError("this is no study", "give a file of schema dpaccount/study/1", claim.path)
+    if claim.guarantee.model != "central":
+        raise InputError(
+            f"guarantee.model is {claim.guarantee.model!r}", "a study's is central: leave it out", claim.path
+        )
     return found
 
 
@@ -67,7 +71,7 @@ def plan(claim: Claim) -> StudyPlan:
     return StudyPlan(claim.name, StudyTotal(float(promise.epsilon), float(promise.delta)), found)
 
 
-def _in_units(asked: Asked, scales: tuple[Any, ...]) -> dict[str, float]:
+def _in_units(asked: StatisticRequest, scales: tuple[Any, ...]) -> dict[str, float]:
     """Return each draw's scale in the units of what is summed, under the last part of its key."""
     found = {}
     for draw, scale in zip(asked.draws, scales, strict=True):

@@ -27,7 +27,7 @@ Scales = tuple[Fraction, ...]
 
 
 @dataclass(frozen=True)
-class Asked:
+class StatisticRequest:
     """A statistic with its draws, and what one unit moves each of them by, under `law`.
 
     There are `units`, and at most `rows` rows.
@@ -77,7 +77,7 @@ class Asked:
         return max(self.units // self.what.groups, 1) if means else None
 
     def _per_row(self, wide: float, reach: Sequence[float]) -> float:
-        """Return a width of sums as one of means of m rows whose number is known to `off`: wide·m/(m² − off²)."""
+        """Return a width of sums as one of means of m rows, known to `off`: wide·m/(m² − off²)."""
         size, off = self.group_size or 1, sum(reach[1:])
         return wide * size / (size**2 - off**2) if off < size else math.inf
 
@@ -132,7 +132,7 @@ def rounded_up(value: float, digits: int = DIGITS) -> Fraction:
 
 
 def least_scales(
-    asked: Sequence[Asked], total: float, proved: Callable[[Scales], bool]
+    asked: Sequence[StatisticRequest], total: float, proved: Callable[[Scales], bool]
 ) -> tuple[Scales, list[float]]:
     """Return all draws' scales with which `proved` holds, and every statistic's amount.
 
@@ -161,7 +161,7 @@ def least_scales(
 
 
 def _fitted(
-    asked: Sequence[Asked], total: float, proved: Callable[[Scales], bool]
+    asked: Sequence[StatisticRequest], total: float, proved: Callable[[Scales], bool]
 ) -> tuple[Scales, list[float]] | None:
     """Return what `least_scales` does, None where there is no such noise."""
     fixed = {k: each.wanted() for k, each in enumerate(asked) if each.what.accuracy is not None}
@@ -194,12 +194,14 @@ def _fitted(
     return scales(high), amounts(high)
 
 
-def _eased(asked: Sequence[Asked], times: float) -> list[Asked]:
+def _eased(asked: Sequence[StatisticRequest], times: float) -> list[StatisticRequest]:
     """Return statistics whose wanted accuracies are so many times as wide."""
     return [
         each
         if each.what.accuracy is None
-        else replace(each, what=replace(each.what, accuracy=min(each.what.accuracy * Fraction(times), LARGEST)))
+        else replace(
+            each, what=replace(each.what, accuracy=min(each.what.accuracy * Fraction(times), LARGEST))
+        )
         for each in asked
     ]
 

@@ -75,12 +75,13 @@ def _means(what: Statistic, noisy: Floats, wide: float, sizes: Sizes, empty: NDA
     ends = [np.clip(end, -1, 1) for end in _quotients(noisy, wide, sizes)]
     ends = [np.where(empty, -1.0, ends[0]), np.where(empty, 1.0, ends[1])]
     found = np.clip(noisy / sizes[0], *ends)
-    return _outward(*((low + high) / 2 + each * ((high - low) / 2) for each in (found, *ends)), low, high)
+    middle, half = (low + high) / 2, (high - low) / 2
+    return _outward((middle + found * half, middle + ends[0] * half, middle + ends[1] * half), low, high)
 
 
-def _outward(found: Floats, first: Floats, last: Floats, low: float, high: float) -> Ends:
+def _outward(ends: Ends, low: float, high: float) -> Ends:
     """Return ends a little wider, for what was rounded in them, but within a column's bounds."""
-    slack = max(abs(low), abs(high)) * ULPS
+    (found, first, last), slack = ends, max(abs(low), abs(high)) * ULPS
     first, last = np.maximum(first - slack, low), np.minimum(last + slack, high)
     return np.clip(found, first, last), first, last
 
@@ -129,7 +130,8 @@ def _quantiles(what: Statistic, noisy: Floats, reach: Sequence[float]) -> Ends:
         slack = (high - low) * SLACK
         first, last = min(first, last), max(first, last)
         found.append((np.clip(middle, first, last), first - slack, last + slack))
-    return _outward(*np.array(found).T, low, high)
+    middles, firsts, lasts = np.array(found).T
+    return _outward((middles, firsts, lasts), low, high)
 
 
 def _below(counts: Floats) -> Floats:

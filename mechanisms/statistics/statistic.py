@@ -117,10 +117,10 @@ class Statistic:
                 raise InputError(
                     f"{self.name} is a regression", f"give on, 1 to {MOST_FEATURES} other columns, without by"
                 )
-        for given, word in ((self.share, "share"), (self.accuracy, "accuracy")):
-            if given is not None and given <= 0:
+        for number, word in ((self.share, "share"), (self.accuracy, "accuracy")):
+            if number is not None and number <= 0:
                 raise InputError(f"{self.name} has 0 or less as its {word}", "give a positive one")
-            if given is not None and not SMALLEST <= given <= LARGEST:
+            if number is not None and not SMALLEST <= number <= LARGEST:
                 raise InputError(f"{self.name} has a bad {word}", "give one in [1e-15, 1e15]")
         if self.accuracy is not None and self.what not in ("count", "histogram", "top", "sum", "mean"):
             raise InputError(

@@ -149,7 +149,9 @@ def _gaussian(theorem: Theorem) -> Theorem | None:
         inner = _gaussian(theorem.premises[0])
         return None if inner is None else post_process(inner, theorem.premises[1])
     fact = theorem.premises[0].conclusion if theorem.rule == "to_approximate" else None
-    return theorem.premises[0] if isinstance(fact, Private) and isinstance(fact.curve, Gdp | NearGdp) else None
+    return (
+        theorem.premises[0] if isinstance(fact, Private) and isinstance(fact.curve, Gdp | NearGdp) else None
+    )
 
 
 def of_rows(theorem: Theorem) -> Theorem:

@@ -40,6 +40,7 @@ from mechanisms.shared import grid
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.sqrt_toeplitz import SqrtToeplitz
 from mechanisms.stable_histogram import StableHistogram
+from mechanisms.study import Study
 from mechanisms.subject import shown_to_all
 from mechanisms.symmetric_gaussian import FEATURE_BITS, SymmetricGaussian
 from mechanisms.variance import Variance
@@ -52,6 +53,28 @@ class LaplaceSumClipsTheTotal(LaplaceSum):
     def query(self, data):
         total = np.nan_to_num(data[:, :1], posinf=0, neginf=0).sum(axis=0)
         return grid.clipped(total, self.low * self.rows, self.high * self.rows, self.bits)
+
+
+@dataclass(frozen=True)
+class StudyCountsRowsTwice(Study):
+    """Counts every row of the first draw twice."""
+
+    def query(self, data):
+        total = super().query(data)
+        first = self.draws[0].size
+        total[:first] *= 2
+        return total
+
+
+@dataclass(frozen=True)
+class StudyForgetsTheMeansBounds(Study):
+    """Sums numbers of a mean that are scaled to [−2, 2]."""
+
+    def query(self, data):
+        total = super().query(data)
+        first = self.draws[0].size
+        total[first:] *= 2
+        return total
 
 
 @dataclass(frozen=True)

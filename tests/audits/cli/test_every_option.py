@@ -5,10 +5,12 @@ The kernel bandits' are run by `test_subject_options`, as sessions.
 
 import json
 import re
+import tomllib
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from msgspec.structs import fields
 
 from audits.certificate import make
 from audits.claim import read_claim
@@ -18,9 +20,13 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof.derivation import write
+from dpaccount.schemas.study import StatisticTable
 from tests.audits.cli.subject_runs import BANDITS, MECHANISMS, TRIALS
 from tests.audits.cli.test_subject_options import RUNS as KERNEL_BANDITS
+from tests.audits.studies.test_studies import EVERY, WORDS
 
+STUDY = "study"
+KEYS = {field.name for field in fields(StatisticTable)} - {"name", "what"}
 CLAIM = """
 schema = "dpaccount/claim/1"
 name = "options"
@@ -151,6 +157,8 @@ def words():
         runs = (
             KERNEL_BANDITS[name][2]
             if name in KERNEL_BANDITS
+            else WORDS
+            if name == STUDY
             else [*ALL[name].runs, *ALL[name].unproved]
             if name in ALL
             else []
@@ -242,7 +250,11 @@ def test_what_follows_from_a_table_is_not_said_without_one(dpaccount, tmp_path, 
 
 
 def test_every_option_of_every_subject_is_in_a_run(dpaccount):
-    """The published curator's is run by `test_curate`, as it has no proof."""
+    """The published curator's is run by `test_curate`, as it has no proof.
+
+    A study's parameters follow from its statistics, whose every key `test_studies` says in a run.
+    """
+    assert {key for said in EVERY.values() for key in tomllib.loads(said)} == KEYS
     code, out, _ = dpaccount("subjects", "--json")
     assert code == 0
     for subject in json.loads(out):
@@ -250,4 +262,4 @@ def test_every_option_of_every_subject_is_in_a_run(dpaccount):
         if name in ALL:
             assert set().union(*ALL[name].runs, *ALL[name].unproved) == options, name
         else:
-            assert name in (*KERNEL_BANDITS, *TRIALS, UNSOUND) or not options, name
+            assert name in (*KERNEL_BANDITS, *TRIALS, UNSOUND, STUDY) or not options, name

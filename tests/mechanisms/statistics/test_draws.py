@@ -69,7 +69,9 @@ def test_rows_add_up(data):
 @given(st.data())
 def test_sums_are_those_of_exact_numbers(data):
     what, holds = data.draw(statistics())
-    subject = study(what, data.draw(st.sampled_from(["gaussian", "laplace"])) if what.what in PURE else "gaussian")
+    subject = study(
+        what, data.draw(st.sampled_from(["gaussian", "laplace"])) if what.what in PURE else "gaussian"
+    )
     rows = data.draw(coded(subject.columns))
     here = groups(what, holds, plain(rows, subject.columns))
     for draw, found in zip(subject.draws, parts(subject, rows), strict=True):
@@ -97,7 +99,9 @@ def oracle(what, draw, here):
         return [[sum(each)] for each in z]
     if what.what == "variance":
         eight = Fraction(8, 5)
-        return [[sum(each)] for each in z] + [[sum(eight * (n * n - Fraction(1, 2)) for n in each)] for each in z]
+        return [[sum(each)] for each in z] + [
+            [sum(eight * (n * n - Fraction(1, 2)) for n in each)] for each in z
+        ]
     phi = [[*(scaled(each, row) for each in what.on), scaled(what.column, row), 1] for row in here[0]]
     size = len(what.on) + 2
     return [[sum(f[a] * f[b] for f in phi) / Fraction(size) for a in range(size) for b in range(a, size)]]
@@ -122,7 +126,7 @@ def cells(what, rows):
     column = what.column
     if not what.bins:
         return [sum(row[column.name] == k for row in rows) for k in range(4)]
-    low, middle, high = (Fraction(float(edge)) for edge in what.bins)
+    _, middle, _ = (Fraction(float(edge)) for edge in what.bins)
     return [sum(row["x"] < middle for row in rows), sum(row["x"] >= middle for row in rows)]
 
 
@@ -142,7 +146,9 @@ def test_rows_that_do_not_count_add_nothing(data):
 
 
 @settings(max_examples=15)
-@given(st.lists(st.floats() | st.sampled_from([np.nan, np.inf, -np.inf, 1e300, -1e300]), min_size=2, max_size=2))
+@given(
+    st.lists(st.floats() | st.sampled_from([np.nan, np.inf, -np.inf, 1e300, -1e300]), min_size=2, max_size=2)
+)
 @example([np.nan, 1e308])
 def test_no_cell_is_beyond_its_bounds_whatever_it_holds(numbers):
     """The table's reader bounds codes; a mechanism that is run on others clamps them all the same."""
@@ -151,7 +157,10 @@ def test_no_cell_is_beyond_its_bounds_whatever_it_holds(numbers):
             subject = study(Statistic("s", kind, value(low, high)))
             for number in numbers:
                 sums = parts(subject, [[1.0, number]])
-                assert all(square(part) <= (draw.norm * 2**BITS) ** 2 for draw, part in zip(subject.draws, sums, strict=True))
+                assert all(
+                    square(part) <= (draw.norm * 2**BITS) ** 2
+                    for draw, part in zip(subject.draws, sums, strict=True)
+                )
 
 
 @settings(max_examples=20)
@@ -161,9 +170,14 @@ def test_no_two_draws_share_a_key(data):
     whats = [data.draw(statistics())[0] for _ in range(3)]
     from dataclasses import replace
 
-    names = data.draw(st.lists(st.sampled_from(["a", "a b", "a.count", "count", "a=b"]), min_size=3, max_size=3, unique=True))
+    names = data.draw(
+        st.lists(
+            st.sampled_from(["a", "a b", "a.count", "count", "a=b"]), min_size=3, max_size=3, unique=True
+        )
+    )
     keys = [
-        draw.key for name, what in zip(names, whats, strict=True)
+        draw.key
+        for name, what in zip(names, whats, strict=True)
         for draw in draws(replace(what, name=name), known=False)
     ]
     assert len(set(keys)) == len(keys)

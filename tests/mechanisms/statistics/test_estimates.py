@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from mechanisms.statistics.draws import cut
 from mechanisms.statistics.estimates import estimate
-from tests.mechanisms.statistics.tables import AGE, SEEN, coded, groups, plain, statistics, study, value
 from mechanisms.statistics.statistic import Statistic
+from tests.mechanisms.statistics.tables import AGE, SEEN, coded, groups, plain, statistics, study, value
 
 METHODS = (
     "linear", "lower", "higher", "midpoint", "nearest", "hazen", "weibull", "median_unbiased",
@@ -46,20 +46,24 @@ def test_intervals_hold_for_all_noise_within_reach(data):
     found, low, high = estimate(what, noisy, reach, len(rows) or 1, known=known)
     assert (low <= high).all()
     assert ((low <= found) & (found <= high)).all()
-    for first, last, rows_here in zip(low, high, truths(what, groups(what, holds, plain(rows, subject.columns))), strict=True):
+    for first, last, rows_here in zip(
+        low, high, truths(what, groups(what, holds, plain(rows, subject.columns))), strict=True
+    ):
         assert rows_here is None or first <= rows_here <= last
 
 
 def truths(what, here):
     """Return each number of a statistic exactly, None for those that are not defined."""
     if what.what in ("histogram", "top"):
-        column, edges = what.column, [Fraction(float(edge)) for edge in what.bins]
+        edges = [Fraction(float(edge)) for edge in what.bins]
         if not edges:
             return [sum(row["step"] == k for row in rows) for rows in here for k in range(4)]
         return [
             sum((row["x"] >= edges[1]) == above for row in rows) for rows in here for above in (False, True)
         ]
-    return [truth(what, [] if what.column is None else [row["x"] for row in rows], len(rows)) for rows in here]
+    return [
+        truth(what, [] if what.column is None else [row["x"] for row in rows], len(rows)) for rows in here
+    ]
 
 
 def truth(what, numbers, size):
@@ -110,7 +114,11 @@ def test_regressions_contain_exact_least_squares(data):
     subject = study(what, rows=1000)
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     size = data.draw(st.sampled_from([5, 200, 1000]))
-    codes = {"age": rng.integers(-3, 5, size), "seen": rng.integers(0, 2, size), "x": rng.uniform(-3.3, 7, size)}
+    codes = {
+        "age": rng.integers(-3, 5, size),
+        "seen": rng.integers(0, 2, size),
+        "x": rng.uniform(-3.3, 7, size),
+    }
     codes["x"] = np.clip(codes["x"] / 4 + codes["age"] * data.draw(st.sampled_from([0, 0.5])), -3.3, 7)
     rows = np.column_stack([np.ones(size), *(codes[column.name] for column in subject.columns)])
     reach = data.draw(st.sampled_from([0.0, 1e-5, 0.01, 1.0]))

@@ -1,0 +1,412 @@
+"""Studies from one file: the plan, one charge and its release, tables, and refusals before anything is charged."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from audits.certificate import make
+from audits.claim import read_claim
+from audits.studies import results, text
+from dpaccount.errors import InputError
+from dpaccount.schemas.study import PlannedStatistic, StatisticNoise, StudyPlan, StudyTotal
+
+HEAD = """
+schema = "dpaccount/study/1"
+name = "s"
+[guarantee]
+unit = "one patient"
+relation = "replace-one"
+epsilon = 1
+delta = 1e-6
+[data]
+file = "a.csv"
+ledger = "sqlite:///b.db"
+rows = 600
+[data.columns]
+ward = { type = "category", values = ["A", "B"] }
+age = { type = "integer", low = 0, high = 110 }
+x = { type = "number", low = -3, high = 60 }
+seen = { type = "boolean" }
+note = { type = "text" }
+big = { type = "integer", low = 0, high = 100000 }
+low = { type = "category", values = ["A", "B"] }
+[audit]
+trials = 60
+"""
+COUNT = 'name = "n"\nwhat = "count"\n'
+#: what every key of a statistic is said in, with a word that the released table shows
+EVERY = {
+    "count": 'by = ["ward", "seen"]\nwhere = "age >= 18"',
+    "histogram": 'column = "age"\nbins = [0, 50, 110]\nshare = 2',
+    "top": 'column = "ward"\nk = 1',
+    "sum": 'column = "x"\nby = ["ward"]\naccuracy = 20000',
+    "mean": 'column = "x"',
+    "variance": 'column = "x"',
+    "median": 'column = "age"',
+    "quantile": 'column = "x"\nq = 0.9',
+    "regression": 'column = "x"\non = ["age"]',
+}
+
+#: of what follows from a study's guarantee; both are run where a wanted accuracy is released
+WORDS = [{"law": "laplace", "relation": "add-remove"}, {"law": "gaussian", "relation": "replace-one"}]
+
+
+def statistics(*tables):
+    return "".join(f"[[statistic]]\n{each}\n" for each in tables)
+
+
+def every():
+    return statistics(*(f'name = "the {what}"\nwhat = "{what}"\n{said}' for what, said in EVERY.items()))
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Write a study; return its path."""
+
+    def write(said, head=HEAD):
+        (tmp_path / "study.toml").write_text(head + said)
+        return tmp_path / "study.toml"
+
+    return write
+
+
+@pytest.fixture
+def data(tmp_path, dpaccount):
+    """A table of 600 rows, and a ledger with room."""
+    rng = np.random.default_rng(1)
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(["who", "ward", "age", "x", "seen", "note", "big", "low"])
+        for row in range(600):
+            cells = [rng.choice(["A", "B", "C"]), rng.integers(0, 111), round(rng.uniform(-3, 60), 2)]
+            lines.writerow([f"p{row // 2}", *cells, rng.choice(["true", "false"]), "…", 3, "A"])
+    terms = ("--epsilon", 2, "--delta", "1e-5", "--unit", "one patient", "--relation", "replace-one")
+    assert dpaccount("ledger", "init", "sqlite:///b.db", *terms, "--measure", "approximate")[0] == 0
+
+
+def spent(dpaccount):
+    return json.loads(dpaccount("ledger", "show", "sqlite:///b.db", "--json")[1])["spent"]
+
+
+# ------------------------------------------------------------------ plans
+
+
+def test_every_key_of_a_statistic_is_planned(dpaccount, study):
+    code, out, err = dpaccount("plan", study(every()), "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["total"] == {"epsilon": 1.0, "delta": 1e-6}
+    assert [each["name"] for each in found["statistics"]] == [f"the {what}" for what in EVERY]
+    said = set(" ".join(EVERY.values()).replace("\n", " ").split())
+    assert {"by", "where", "bins", "share", "k", "accuracy", "q", "on", "column"} <= said
+    by_name = {each["name"].removeprefix("the "): each for each in found["statistics"]}
+    assert all(0 < each["epsilon"] < 1 for each in by_name.values())
+    assert by_name["sum"]["half_width"] <= 20000
+    assert by_name["histogram"]["noise"]["scales"]["count"] < by_name["count"]["noise"]["scales"]["count"]
+    for name in ("median", "quantile", "regression"):
+        assert by_name[name]["half_width"] is None
+
+
+def test_a_plan_reads_no_data_and_charges_nothing(dpaccount, study):
+    """There is no table and no ledger here."""
+    code, out, _ = dpaccount("plan", study(every()))
+    assert code == 0
+    assert "nothing is charged" in out
+    assert len(max(out.splitlines(), key=len)) <= 100
+
+
+def test_what_is_planned_is_what_is_proved_and_drawn(study):
+    """The noise of the plan is that of the subject's theorem, and the total is met but hardly missed."""
+    from audits.subjects.catalogue import subject_of
+    from dpaccount.proof.derivation import point, write
+
+    claim = read_claim(study(every()))
+    subject = subject_of(claim)
+    theorem = subject.proof(claim.guarantee.delta)
+    assert 0.99 < point(theorem)[0] <= 1
+    drawn = [step["with"] for step in write(theorem) if "variance" in step["with"]]
+    scales = {draw.key: scale for draw, scale in zip(subject.draws, subject.scales, strict=True)}
+    assert {each["key"]: each["variance"] for each in drawn} == {k: str(s**2) for k, s in scales.items()}
+    planned = {
+        f"{each.name}/{part}": scale
+        for each in results.plan(claim).statistics
+        for part, scale in each.noise.scales.items()
+    }
+    assert planned.keys() == scales.keys()
+    assert all(planned[key] == pytest.approx(float(scales[key])) for key in planned if key.endswith("count"))
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("delta", ["1e-6", "0"])
+def test_a_wanted_accuracy_is_that_of_what_is_released(study, relation, delta):
+    """By the released half-widths: of counts as integers, of sums with what is rounded."""
+    from audits.subjects.catalogue import subject_of
+    from dpaccount.noise.proved import Proved
+    from dpaccount.noise.receipt import rehearse
+    from dpaccount.noise.samplers import Rehearsal
+
+    head = HEAD.replace("1e-6", delta).replace('"replace-one"', f'"{relation}"')
+    said = statistics(
+        COUNT + "accuracy = 31.4",
+        'name = "t"\nwhat = "sum"\ncolumn = "x"\naccuracy = 2000',
+        'name = "h"\nwhat = "histogram"\ncolumn = "ward"',
+    )
+    claim = read_claim(study(said, head))
+    subject = subject_of(claim)
+    rows = np.column_stack([np.ones(600), np.zeros(600), np.linspace(-3, 60, 600)])
+    view = subject.play(rows, rehearse(Proved(subject.proof(claim.guarantee.delta)), Rehearsal(1)), 0)
+    for name, planned in zip(("n", "t", "h"), results.plan(claim).statistics, strict=True):
+        ends = subject.accuracy(view)[name]
+        half = (np.array(ends["high"]) - np.array(ends["low"])).max() / 2
+        assert half <= planned.half_width * (1 + 1e-9)
+        assert half <= {"n": 31.4, "t": 2000, "h": np.inf}[name]
+        assert half >= planned.half_width * 0.9 - 1
+
+
+def test_what_is_said_to_be_reachable_is(dpaccount, study):
+    """Accuracies beyond the total: the sentence has some with which the plan is made."""
+    other = 'name = "m"\nwhat = "mean"\ncolumn = "x"\naccuracy = 0.1'
+    for rest in ((), ('name = "h"\nwhat = "histogram"\ncolumn = "ward"',)):
+        code, out, err = dpaccount("plan", study(statistics(COUNT + "accuracy = 1", other, *rest)))
+        assert (code, out, len(err.splitlines())) == (2, "", 1)
+        reached = dict(part.split(" ± ") for part in err.strip().partition("ask for ")[2].split(", "))
+        easier = statistics(COUNT + f"accuracy = {reached['n']}", other.replace("0.1", reached["m"]), *rest)
+        assert dpaccount("plan", study(easier))[0] == 0
+        near = statistics(
+            COUNT + f"accuracy = {float(reached['n']) * 0.97}",
+            other.replace("0.1", str(float(reached["m"]) * 0.97)),
+            *rest,
+        )
+        assert rest or dpaccount("plan", study(near))[0] == 2
+
+
+def test_more_noise_for_less_share(study):
+    for share in (1, 2, 5):
+        found = results.plan(
+            read_claim(study(statistics(COUNT + f"share = {share}", COUNT.replace('"n"', '"m"'))))
+        )
+        first, second = (each.noise.scales["count"] for each in found.statistics)
+        assert second / first == pytest.approx(share**0.5, rel=1e-4)
+
+
+def test_a_smaller_total_has_more_noise(study):
+    """Monotone in ε, in δ and in how many rows of a person count."""
+
+    def noise(epsilon="1", delta="1e-6", more=""):
+        head = HEAD.replace("epsilon = 1", f"epsilon = {epsilon}").replace("1e-6", delta)
+        head = head.replace("rows = 600", "rows = 600\n" + more)
+        return results.plan(read_claim(study(statistics(COUNT), head))).statistics[0].noise.scales["count"]
+
+    assert noise("0.5") > noise("1") > noise("2")
+    assert noise(delta="1e-9") > noise(delta="1e-6") > noise(delta="1e-3")
+    several = [noise(more=f'unit_column = "who"\nmax_contributions = {many}') for many in (1, 2, 3)]
+    assert several[1] == pytest.approx(2 * several[0], rel=2e-3)
+    assert several[2] == pytest.approx(3 * several[0], rel=2e-3)
+
+
+# ------------------------------------------------------------------ releases
+
+
+@pytest.fixture
+def released(dpaccount, study, data, monkeypatch):
+    """Release every kind of statistic, with few examples of each hypothesis."""
+    monkeypatch.setattr(make, "EXAMPLES", 3)
+
+    def run(said, *options):
+        return dpaccount("release", study(said), "--quick", "--jobs", 1, *options)
+
+    return run
+
+
+@pytest.mark.slow
+@pytest.mark.statistical  # the noise is secure: an interval misses a count in one of twenty statistics
+def test_a_study_is_released_once(dpaccount, released, tmp_path):
+    code, out, err = released(every(), "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["verdict"] == "CERTIFIED"
+    assert found["proved"]["epsilon"]["upper"] <= 1
+    assert set(found["statistics"]) == {f"the {what}" for what in EVERY}
+    assert spent(dpaccount)["epsilon"]["upper"] <= 1 + 1e-9
+    folder = tmp_path / "certificates" / "s"
+    for what in EVERY:
+        rows = found["statistics"][f"the {what}"]["rows"]
+        with (folder / f"the-{what}.csv").open(newline="") as file:
+            table = list(csv.DictReader(file))
+        assert [list(row) for row in table] == [list(row) for row in rows]
+        assert [row["estimate"] for row in table] == [str(row["estimate"]) for row in rows]
+        for row in rows:
+            assert row["low"] is None or row["low"] <= row["estimate"] <= row["high"]
+    assert list(found["statistics"]["the count"]["rows"][0]) == ["ward", "seen", "estimate", "low", "high"]
+    code, again, err = released(every(), "--json", "--partitions", 3)
+    assert (code, json.loads(again)["statistics"]) == (0, found["statistics"])
+    assert spent(dpaccount)["epsilon"]["upper"] <= 1 + 1e-9
+    code, shown, _ = dpaccount("check", folder / "certificate.json", "--json")
+    assert (code, json.loads(shown)["valid"]) == (0, True)
+
+
+@pytest.mark.slow
+def test_several_rows_a_person_and_the_names_of_editions(dpaccount, released, study, tmp_path):
+    """`unit_column`, `max_contributions`, `max_units`, which certificates call by their earlier names."""
+    names = 'unit_column = "who"\nmax_contributions = 2\nmax_units = 300'
+    said = statistics(COUNT + 'by = ["ward"]', 'name = "m"\nwhat = "mean"\ncolumn = "x"')
+    study(said, HEAD.replace("rows = 600", names))
+    code, out, err = dpaccount("release", tmp_path / "study.toml", "--quick", "--json", "--jobs", 1)
+    assert code == 0, err
+    held = json.loads((tmp_path / "certificates/s/certificate.json").read_text())
+    assert {key: held["claim"]["data"][key] for key in ("id", "max_rows", "rows")} == {
+        "id": "who",
+        "max_rows": 2,
+        "rows": 300,
+    }
+    assert sum(row["estimate"] for row in json.loads(out)["statistics"]["n"]["rows"]) > 0
+
+
+@pytest.mark.slow
+def test_nothing_is_charged_by_a_dry_run(dpaccount, released, monkeypatch):
+    code, out, err = released(statistics(COUNT), "--dry-run", "--json")
+    assert code == 0, err
+    assert json.loads(out)["release"] is None
+    assert spent(dpaccount)["epsilon"]["upper"] == 0
+
+
+# ------------------------------------------------------------------ refusals
+
+
+def stat(what, said=""):
+    return f'name = "n"\nwhat = "{what}"\n{said}'
+
+
+REFUSED = [
+    (COUNT + "accuracy = 0.001", "the accuracies need more than the total; raise"),
+    (COUNT + "accuracy = 0", "n has 0 or less as its accuracy"),
+    (COUNT + "accuracy = 1e400", "n has a bad accuracy"),
+    (COUNT + "share = -1", "n has 0 or less as its share"),
+    (COUNT + "share = 1e-400", "n has a bad share"),
+    (COUNT + "share = 1\naccuracy = 300", "both share and accuracy are given"),
+    (COUNT + 'where = "age >= x"', "'x' is no constant but a column"),
+    (COUNT + 'where = "age >= median"', "compared with 'median', which is no constant"),
+    (COUNT + 'where = "weight >= 3"', "'weight' is no declared column"),
+    (COUNT + "where = \"ward == 'Z'\"", "ward is compared with 'Z'; known: 'A', 'B'"),
+    (COUNT + "where = \"note == 'a'\"", "note is compared with 'a'"),
+    (COUNT + 'where = ""', "the condition is empty"),
+    (COUNT + 'where = "age"', "'age' is no comparison"),
+    (COUNT + 'where = "__import__(\'os\')"', "is no comparison"),
+    (COUNT + f'where = "{"-" * 900}1 < age"', "has too many parts"),
+    (COUNT + f'where = "{"(" * 300}seen{")" * 300}"', "is no condition"),
+    (COUNT + 'where = "age < 1e999"', "beyond 1e300"),
+    (COUNT + 'by = ["note"]', "n is grouped, but note has no cells; group by a category"),
+    (COUNT + 'by = ["big"]', "n is grouped, but big has more than 10000 values"),
+    (COUNT + 'by = ["ward", "ward"]', "at most 3, each once"),
+    (COUNT + 'by = ["ward", "age", "seen", "low"]', "at most 3, each once"),
+    (COUNT + 'by = "ward"', "a list belongs here"),
+    (COUNT + 'by = ["low"]', "n has the column 'low' beside its 'low'"),
+    (COUNT + 'column = "x"', "leave column out"),
+    (COUNT + "bins = [0, 1]", "bins are for a histogram or top"),
+    (COUNT + "foo = 1", "unknown key 'foo'"),
+    (stat("max"), "unknown value 'max'"),
+    (stat("mean"), "name its column"),
+    (stat("mean", 'column = "weight"'), "no column 'weight' is declared"),
+    (stat("mean", 'column = "ward"'), "a mean of ward, a category"),
+    (stat("histogram", 'column = "note"'), "note has no cells"),
+    (stat("histogram", 'column = "x"'), "x has no cells; give bins"),
+    (stat("histogram", 'column = "ward"\nby = ["ward"]'), "n is a histogram of ward by ward"),
+    (stat("histogram", 'column = "age"\nbins = [2, 1]'), "bins do not rise"),
+    (stat("histogram", 'column = "age"\nbins = [0, 1e400]'), "is out of range"),
+    (stat("histogram", 'column = "age"\nby = ["ward", "seen"]\nbins = ' + str(list(range(9000)))), "groups"),
+    (stat("top", 'column = "ward"'), "give k"),
+    (stat("top", 'column = "ward"\nk = 3'), "give k, from 1 to its 2 cells"),
+    (stat("quantile", 'column = "x"'), "give q between 0 and 1"),
+    (stat("median", 'column = "x"\nq = 0.3'), "q is for a quantile"),
+    (stat("median", 'column = "x"\naccuracy = 1'), "whose interval depends on the data"),
+    (stat("regression", 'column = "x"\non = ["x"]'), "other columns, without by"),
+    ('name = "../n"\nwhat = "count"', "a statistic is named '../n'"),
+    ('name = "accuracy"\nwhat = "count"', "a statistic is called 'accuracy'"),
+    (f'name = "a{"語" * 99}"\nwhat = "count"', "is too long for a file"),
+    ("name = 3\nwhat = 'count'", "a string belongs here"),
+    (COUNT + "[[statistic]]\n" + COUNT, "two statistics are called 'n'"),
+    (stat("count").replace('"n"', '"a b"') + "[[statistic]]\n" + stat("count").replace('"n"', '"a-b"'), "would be one file"),
+    (stat("count") + "[[statistic]]\n" + stat("count").replace('"n"', '"N"'), "would be one file"),
+]  # fmt: skip
+HEADS = [
+    ("epsilon = 1", "epsilon = 0", "the total is out of range"),
+    ("epsilon = 1", "epsilon = 1e400", "the total is out of range"),
+    ("epsilon = 1", "epsilon = 1000", "no Gaussian noise is proved to meet this total"),
+    ("delta = 1e-6", "delta = 1e-300", "no Gaussian noise is proved to meet this total"),
+    ("delta = 1e-6", "delta = 1", "the total is out of range"),
+    ('relation = "replace-one"', 'relation = "bounded-row"\nradius = 1', "known: replace-one, add-remove"),
+    ("rows = 600", "rows = 600\nmax_units = 600", "both max_units and rows are given"),
+    ("rows = 600", "rows = 600\nmax_contributions = 2", "max_rows goes with id"),
+    ("rows = 600", 'max_units = 1000000000\nunit_column = "who"\nmax_contributions = 1000', "n/count has noise of"),
+    ("[guarantee]", '[guarantee]\nmodel = "local"', "a study's is central"),
+    ('name = "s"', 'name = "s"\nfoo = 1', "unknown key 'foo'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "why"), REFUSED)
+def test_a_wrong_statistic_is_one_sentence(dpaccount, study, said, why):
+    path = study(f"[[statistic]]\n{said}")
+    with pytest.raises(InputError) as error:
+        results.plan(read_claim(path))
+    assert why in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("old", "new", "why"), HEADS)
+def test_a_wrong_head_is_one_sentence(study, old, new, why):
+    assert old in HEAD
+    with pytest.raises(InputError) as error:
+        results.plan(read_claim(study(statistics(COUNT), HEAD.replace(old, new, 1))))
+    assert why in str(error.value)
+
+
+@pytest.mark.parametrize("what", ["variance", "regression", "sum", "mean"])
+def test_pure_privacy_has_no_noise_for_several_sums_of_numbers(study, what):
+    more = 'on = ["age"]' if what == "regression" else "" if what == "variance" else 'by = ["ward"]'
+    path = study(statistics(stat(what, f'column = "x"\n{more}')), HEAD.replace("1e-6", "0"))
+    with pytest.raises(InputError, match="which need Gaussian noise; give the guarantee a delta > 0"):
+        results.plan(read_claim(path))
+
+
+def test_a_refused_study_charges_nothing(dpaccount, study, data):
+    path = study(statistics(COUNT, COUNT))
+    for command in ("plan", "release", "certify"):
+        code, out, err = dpaccount(command, path, "--json")
+        assert (code, out) == (2, "")
+        assert err.splitlines()[-1].startswith(f"error: {path}: two statistics")
+    assert spent(dpaccount)["epsilon"]["upper"] == 0
+
+
+def test_what_is_no_study_is_refused(dpaccount, study):
+    path = study("", "schema = 'dpaccount/study/1'\nname = 's'\nstatistic = []\n[guarantee]\n[data]\n")
+    assert "no statistic; give one [[statistic]] or more" in dpaccount("plan", path)[2]
+    path = study("", HEAD[: HEAD.index("[data]")] + statistics(COUNT))
+    assert "the key 'data' is missing" in dpaccount("plan", path)[2]
+    assert (
+        "no such file" in dpaccount("plan", "none.toml")[2].lower() or dpaccount("plan", "none.toml")[0] == 2
+    )
+
+
+# ------------------------------------------------------------------ text
+
+
+def test_text_shows_no_number_to_fewer_digits_than_it_has():
+    row = {"estimate": 1234567.0, "low": 1234567.0, "high": 1234567.0}
+    assert text.numbers(row) == ["1234567", "1234567 … 1234567"]
+
+
+@pytest.mark.parametrize("half", [0.004, 0.3, 7, 4_000, 3e6])
+def test_ends_are_rounded_outwards_and_estimates_to_the_noise(half):
+    row = {"estimate": 22916.123, "low": 22916.123 - half, "high": 22916.123 + half}
+    estimate, ends = text.numbers(row)
+    low, high = map(float, ends.split(" … "))
+    assert low <= row["low"] <= row["high"] <= high
+    assert abs(float(estimate) - row["estimate"]) <= half / 10
+
+
+def test_a_plan_says_of_what_groups_a_width_is():
+    noise = StatisticNoise("gaussian", {"sum": 3.0})
+    plan = StudyPlan("s", StudyTotal(1, 1e-6), [PlannedStatistic("m", noise, 0.5, 1.25, 40, None)])
+    assert "1.2 for 40 rows" in text.planned(plan)

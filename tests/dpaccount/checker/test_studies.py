@@ -1,0 +1,167 @@
+"""A study's certificate: what it lists, what it describes, and what is proved and drawn are of one study."""
+
+import json
+import tomllib
+from copy import deepcopy
+from fractions import Fraction
+
+import pytest
+from msgspec import to_builtins
+
+from audits.certificate.document import describe_subject
+from audits.claim import read_claim
+from audits.subjects.catalogue import subject_of
+from dpaccount.checker.certificate.reads import check_read
+from dpaccount.checker.documents import Rejected
+from dpaccount.proof.derivation import write
+from mechanisms.study import Study
+from tests.audits.studies.test_studies import HEAD, every, statistics
+
+PURE = statistics(
+    'name = "n"\nwhat = "count"',
+    'name = "m"\nwhat = "mean"\ncolumn = "x"',
+    'name = "q"\nwhat = "median"\ncolumn = "x"',
+)
+
+
+@pytest.fixture(scope="module", params=["replace-one", "add-remove", "pure"])
+def honest(request, tmp_path_factory):
+    """Return what the checker is given of a study: the claim's subject, the described one, columns, steps."""
+    pure = request.param == "pure"
+    head = HEAD.replace('"replace-one"', '"add-remove"') if request.param != "replace-one" else HEAD
+    said = (head.replace("1e-6", "0") if pure else head) + (PURE if pure else every())
+    path = tmp_path_factory.mktemp("study") / "study.toml"
+    path.write_text(said)
+    claim, document = read_claim(path), tomllib.loads(said)
+    subject = subject_of(claim)
+    held = to_builtins(describe_subject(claim, subject))["parameters"]
+    asked = {"use": "study", "parameters": {"statistic": document["statistic"]}}
+    steps = write(subject.proof(claim.guarantee.delta))
+    return json.loads(json.dumps([asked, held, document["data"]["columns"], steps]))
+
+
+def check(document):
+    asked, held, columns, steps = document
+    check_read(asked, held, columns, steps)
+
+
+def test_an_honest_study_is_accepted(honest):
+    check(honest)
+
+
+def test_a_study_without_a_table_reads_none():
+    """That of the defaults, as in the example: its noise is checked, and there is nothing to list."""
+    subject = Study()
+    held = {
+        "scales": ["8", "8"],
+        "statistics": [{"name": s.name, "what": s.what} for s in subject.statistics],
+    }
+    steps = json.loads(json.dumps(write(subject.proof(Fraction(1, 10**6)))))
+    check_read({"use": "study"}, held, {}, steps)
+    with pytest.raises(Rejected, match="other noise is listed"):
+        check_read({"use": "study"}, held | {"scales": ["8", "9"]}, {}, steps)
+
+
+def statistic(document, what):
+    """Return a statistic as listed and as described, None where it is not there."""
+    listed, described = document[0]["parameters"]["statistic"], document[1]["statistics"]
+    return next(((a, b) for a, b in zip(listed, described, strict=True) if a["what"] == what), None)
+
+
+def change(what, which, key, value):
+    """Return a forgery of one key of a statistic of a kind, as listed (0) or as described (1)."""
+
+    def forge(document):
+        found = statistic(document, what)
+        if found is None:
+            return False
+        found[which][key] = value(found[which].get(key)) if callable(value) else value
+        return True
+
+    return forge
+
+
+def steps_of(rule, key, value):
+    """Return a forgery of what some steps of the proof say."""
+
+    def forge(document):
+        some = [step["with"] for step in document[3] if step["rule"] == rule and key in step["with"]]
+        for each in some:
+            each[key] = value
+        return bool(some)
+
+    return forge
+
+
+def scales(document):
+    document[1]["scales"][0] = "7"
+    return True
+
+
+def bounds(document):
+    document[2]["x"]["high"] = 600
+    return True
+
+
+def dropped(document):
+    return bool(document[0]["parameters"]["statistic"].pop())
+
+
+def described_less(document):
+    return bool(document[1]["statistics"].pop())
+
+
+FORGED = [
+    change("count", 0, "where", "age >= 99"),
+    change("count", 1, "where", "age >= 99"),
+    change("count", 0, "by", ["ward"]),
+    change("count", 0, "name", "other"),
+    change("histogram", 0, "bins", [0, 1, 110]),
+    change("histogram", 0, "column", "big"),
+    change("top", 0, "k", 2),
+    change("mean", 0, "what", "sum"),
+    change("mean", 1, "what", "sum"),
+    change("mean", 0, "column", "age"),
+    change("mean", 1, "column", lambda column: {**column, "high": "6000"}),
+    change("mean", 1, "column", lambda column: [column]),
+    change("quantile", 0, "q", 0.5),
+    change("regression", 0, "on", ["seen"]),
+    change("median", 0, "column", "age2"),
+    steps_of("assume_lipschitz", "reach", "1/2"),
+    steps_of("assume_ball", "radius", "1/2"),
+    steps_of("assume_cell", "most", 0),
+    steps_of("assume_clipped", "high", "-1/2"),
+    steps_of("fine_gaussian", "variance", "1/7"),
+    steps_of("laplace", "scale", "1/7"),
+    steps_of("fine_gaussian", "key", "other/count"),
+    scales,
+    bounds,
+    dropped,
+    described_less,
+]
+
+
+def test_nothing_that_is_forged_is_accepted(honest):
+    """Each in whichever of the studies it can be made, and each in one."""
+    made = 0
+    for forge in FORGED:
+        document = deepcopy(honest)
+        if forge(document):
+            made += 1
+            with pytest.raises((Rejected, KeyError)):
+                check(document)
+    assert made >= 10
+
+
+def test_a_median_counts_in_five_cells(honest):
+    """Its rows are in a cell of every level: one of a histogram would be too little."""
+    document = deepcopy(honest)
+    done = False
+    for step in document[3]:
+        if step["with"].get("query") in ("the median/count", "q/count"):
+            for key, less in (("reach", "1414213563/1000000000"), ("radius", "1"), ("most", 1)):
+                if key in step["with"] and step["rule"] != "assume_numbers":
+                    step["with"][key], done = less, True
+    assert done
+    with pytest.raises(Rejected, match="further than is assumed"):
+        check(document)
