@@ -18,6 +18,8 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.proof import (
     ADD_REMOVE,
     REPLACE_ONE,
+    Gdp,
+    NearGdp,
     Private,
     Theorem,
     assume_persons,
@@ -25,7 +27,6 @@ from dpaccount.proof import (
     persons,
     post_process,
 )
-from dpaccount.proof.judgements import Gdp, NearGdp
 from dpaccount.proof.search import approximate
 from dpaccount.relation import adjacency
 from mechanisms.subject import Domain, Rows, Subject, View, released
