@@ -166,7 +166,7 @@ def _of_study(place: Place) -> Place:
     kept = {key: value for key, value in place.value.items() if key not in ("schema", "statistic")}
     if isinstance(kept["guarantee"], dict):
         kept["guarantee"] = {"model": "central", **kept["guarantee"]}
-    subject = {"use": "study", "parameters": {"statistic": place.value["statistic"]}}
+    subject = {"use": "noisy-statistics", "parameters": {"statistic": place.value["statistic"]}}
     plan = {"audit": {"trials": STUDY_TRIALS}} if "audit" not in kept else {}
     return Place({"schema": tables.SCHEMA, **kept, "subject": subject, **plan}, place.file, toml=True)
 

@@ -31,7 +31,7 @@ from dpaccount.plan.events import Plan
 from dpaccount.precision import certified, precision
 
 Floats = NDArray[np.float64]
-ORDERS = 1 + np.geomspace(1e-3, 1e3, 60)  #: Rényi orders that are tried; any order gives a bound
+TRIED_ORDERS = 1 + np.geomspace(1e-3, 1e3, 60)  #: Rényi orders that are tried; any order gives a bound
 CURVE_POINTS = 24  #: points of a plan's curve
 SMALLEST_DELTA = Fraction(1, 10**9)  #: the last of these points
 ROUNDED = 1e-9  #: relative; far above the error of the double-precision curves below
@@ -118,9 +118,11 @@ class RhoClaim(msgspec.Struct, frozen=True, tag=True):
         if not 1 > hit > alarm > 0:
             return 0.0
         table = _renyi_over_order(np.array([hit]), np.array([alarm]))
-        turned, place = divmod(int(np.argmax(table)), len(ORDERS))
+        turned, place = divmod(int(np.argmax(table)), len(TRIED_ORDERS))
         one, other = (alarm, hit) if turned else (hit, alarm)
-        return max(_renyi_below(one, other, float(ORDERS[place])), _relative_entropy_below(one, other), 0.0)
+        return max(
+            _renyi_below(one, other, float(TRIED_ORDERS[place])), _relative_entropy_below(one, other), 0.0
+        )
 
     def lowers(self, hit: Floats, alarm: Floats) -> Floats:
         """Return `lower` of many events, in double precision: to choose among them."""
@@ -263,7 +265,7 @@ def _rounded_down(value: arb) -> float:
 def _renyi_over_order(hit: Floats, alarm: Floats) -> Floats:
     """Return D_α/α in both directions, by direction, order and event, in double precision."""
     p, q = (np.clip(each, 1e-300, 1 - 1e-15) for each in (hit, alarm))
-    a = ORDERS[:, None]
+    a = TRIED_ORDERS[:, None]
     tables = []
     for one, other in ((p, q), (q, p)):
         logs = np.logaddexp(

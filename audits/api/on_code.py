@@ -28,9 +28,9 @@ from audits.datasets.described import read_data
 from audits.datasets.neighbours import candidates
 from audits.datasets.shape import Described, Neighbourhood
 from audits.hypothesis_tests.search import digest_of_files
+from audits.samples.kept_runs import KeepingCrew, KeptRuns
 from audits.sandbox.crew import IMPORT, Crew, Gone, Process
 from audits.sandbox.foreign import check_command
-from audits.sandbox.kept_runs import KeepingCrew, KeptRuns
 from audits.sandbox.outcomes import SILENT
 from audits.sensitivity.search import Search, prove_sensitivity, test_sensitivity
 from audits.subjects.broken.table import function_named

@@ -5,7 +5,7 @@ import math
 
 from dpaccount.checker import plain
 
-WIDTH = 100  #: columns of a terminal that a table may take
+TERMINAL_WIDTH = 100  #: columns of a terminal that a table may take
 
 
 def short(value: float, noise: float) -> str:
@@ -28,5 +28,5 @@ def grid(head: list[str], rows: list[list[str]]) -> str:
     for row in rows:
         drawn.add_row(*map(plain, row))
     out = io.StringIO()
-    Console(file=out, width=WIDTH, highlight=False, markup=False, no_color=True).print(drawn)
+    Console(file=out, width=TERMINAL_WIDTH, highlight=False, markup=False, no_color=True).print(drawn)
     return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").split("\n"))

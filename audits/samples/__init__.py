@@ -1,1 +1,1 @@
-"""Results that were drawn elsewhere: reading them, and comparing two sets of them."""
+"""Results that were drawn elsewhere or earlier: reading and keeping them, and comparing two sets of them."""

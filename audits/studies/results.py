@@ -21,22 +21,22 @@ from dpaccount.schemas.study import (
     StudyTable,
     StudyTotal,
 )
+from mechanisms.noisy_statistics import NoisyStatistics, planned_for
 from mechanisms.statistics.calibration import StatisticRequest
 from mechanisms.statistics.estimates import table
 from mechanisms.statistics.statistic import file_name
-from mechanisms.study import Study, planned_for
 from mechanisms.table.user_level import ByPerson, named
 
 
 def is_study(claim: Claim) -> bool:
     """Return whether a claim is about a study."""
-    return claim.use == "study"
+    return claim.use == "noisy-statistics"
 
 
-def study_of(claim: Claim) -> Study:
+def study_of(claim: Claim) -> NoisyStatistics:
     """Return the study that a claim is about; raises `InputError` for any other claim."""
     found = named(subject_of(claim)) if is_study(claim) else None
-    if not isinstance(found, Study):
+    if not isinstance(found, NoisyStatistics):
         raise InputError("this is no study", "give a file of schema dpaccount/study/1", claim.path)
     if claim.guarantee.model != "central":
         raise InputError(

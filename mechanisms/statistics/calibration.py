@@ -15,10 +15,10 @@ from mechanisms.shared import confidence
 from mechanisms.statistics.draws import BITS, BRANCHES, LEVELS, ROUNDED, SQUARE, Draw
 from mechanisms.statistics.statistic import LARGEST, Statistic
 
-LEVEL: Final = Fraction(19, 20)  #: of the intervals that a wanted accuracy is about
-DIGITS: Final = 5  #: significant ones of a scale, rounded up
+INTERVAL_LEVEL: Final = Fraction(19, 20)  #: of the intervals that a wanted accuracy is about
+SCALE_DIGITS: Final = 5  #: significant ones of a scale, rounded up
 TRIED: Final = (1.0, 1.0005, 1.005, 1.05, 1.2, 1.5, 2.0, 4.0)  #: times the noise that a first guess says
-CLOSE: Final = 1.0005  #: how near to the least noise is near enough
+CLOSE_ENOUGH: Final = 1.0005  #: how near to the least noise is near enough
 EPSILONS: Final = (Fraction(1, 10**6), 1000)  #: totals
 AMOUNTS: Final = (1e-10, 1e8)  #: of a statistic with a wanted accuracy
 LEAST_EASED, MOST_EASED = 1.001, 1e9  #: times which wanted accuracies are eased, to say what can be reached
@@ -83,7 +83,7 @@ class StatisticRequest:
 
     def reaches(self, amount: float) -> list[float]:
         """Return how far the noise of each draw is, for all their numbers at once, at 95 %."""
-        alpha = confidence.missed(LEVEL) / sum(draw.size for draw in self.draws)
+        alpha = confidence.missed(INTERVAL_LEVEL) / sum(draw.size for draw in self.draws)
         pairs = zip(self.draws, self.scales(amount), strict=True)
         return [reach_of_one(self.law, scale, bits_of(self.law, draw), alpha) for draw, scale in pairs]
 
@@ -124,7 +124,7 @@ def bits_of(law: str, draw: Draw) -> int:
     return draw.bits if law == "laplace" else BITS
 
 
-def rounded_up(value: float, digits: int = DIGITS) -> Fraction:
+def rounded_up(value: float, digits: int = SCALE_DIGITS) -> Fraction:
     """Return a positive number rounded up to so many significant digits."""
     place = digits - 1 - math.floor(math.log10(value))
     power = Fraction(10) ** place
@@ -188,7 +188,7 @@ def _fitted(
         low = high
     else:
         return None
-    while high / low > CLOSE:
+    while high / low > CLOSE_ENOUGH:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if proved(scales(middle)) else (middle, high)
     return scales(high), amounts(high)

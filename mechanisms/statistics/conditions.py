@@ -17,7 +17,7 @@ Codes = Mapping[str, Floats]
 Holds = Callable[[Codes], NDArray[np.bool_]]
 
 LONGEST: Final = 1000  #: characters of a condition
-MOST_NODES: Final = 300  #: of its syntax tree, so that no evaluation is nested too deeply
+MOST_TERMS: Final = 300  #: of its syntax tree, so that no evaluation is nested too deeply
 RIGHT: Final = 'write comparisons such as age >= 18 and ward == "A", with and, or, not'
 THRESHOLD: Final = "a threshold is a number or a declared value, which everybody may know"
 
@@ -55,7 +55,7 @@ def condition(text: str, columns: tuple[Column, ...]) -> tuple[tuple[str, ...], 
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise InputError(f"{text[:60]!r} is no condition", RIGHT) from None
-    if sum(1 for _ in ast.walk(tree)) > MOST_NODES:
+    if sum(1 for _ in ast.walk(tree)) > MOST_TERMS:
         raise InputError(f"{text[:60]!r} has too many parts", "write a shorter condition")
     known = {column.name: column for column in columns}
     return _names(tree.body, known), _compiled(tree.body, known)

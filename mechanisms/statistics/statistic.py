@@ -25,7 +25,7 @@ Integers = NDArray[np.int64]
 
 VALUED: Final = ("sum", "mean", "variance", "median", "quantile")  #: of one column of numbers
 CELLED: Final = ("histogram", "top")  #: of one column's cells
-NAME: Final = re.compile(r"[A-Za-z0-9][\w %+,.()=-]{0,99}")  #: a file is called by it
+STATISTIC_NAME: Final = re.compile(r"[A-Za-z0-9][\w %+,.()=-]{0,99}")  #: a file is called by it
 MOST_BY: Final = 3  #: columns by which a statistic is grouped
 MOST_GROUPS: Final = 10_000  #: of one statistic, cells of a histogram included
 MOST_FEATURES: Final = 20  #: of a regression
@@ -61,8 +61,10 @@ class Statistic:
         """Refuse what is no statistic."""
         if self.what not in STATISTICS:
             raise InputError(f"what is {self.what[:40]!r}", f"known: {', '.join(STATISTICS)}")
-        if NAME.fullmatch(self.name) is None:
-            raise InputError(f"a statistic is named {self.name[:40]!r}", f"names match {NAME.pattern}")
+        if STATISTIC_NAME.fullmatch(self.name) is None:
+            raise InputError(
+                f"a statistic is named {self.name[:40]!r}", f"names match {STATISTIC_NAME.pattern}"
+            )
         if len(file_name(self.name).encode()) > LONGEST_FILE:
             raise InputError(f"the name {self.name[:40]!r} … is too long for a file", "write a shorter one")
         self._check_columns()

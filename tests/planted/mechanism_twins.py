@@ -28,6 +28,7 @@ from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.laplace_vector import LaplaceVector
 from mechanisms.linear_queries import LinearQueries
 from mechanisms.local_mean import LocalMean
+from mechanisms.noisy_statistics import NoisyStatistics
 from mechanisms.optimal_factor import OptimalFactor
 from mechanisms.permute_and_flip import PermuteAndFlip
 from mechanisms.projection import Projection
@@ -40,7 +41,6 @@ from mechanisms.shared import grid
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.sqrt_toeplitz import SqrtToeplitz
 from mechanisms.stable_histogram import StableHistogram
-from mechanisms.study import Study
 from mechanisms.subject import shown_to_all
 from mechanisms.symmetric_gaussian import FEATURE_BITS, SymmetricGaussian
 from mechanisms.variance import Variance
@@ -56,7 +56,7 @@ class LaplaceSumClipsTheTotal(LaplaceSum):
 
 
 @dataclass(frozen=True)
-class StudyCountsRowsTwice(Study):
+class StudyCountsRowsTwice(NoisyStatistics):
     """Counts every row of the first draw twice."""
 
     def query(self, data):
@@ -67,7 +67,7 @@ class StudyCountsRowsTwice(Study):
 
 
 @dataclass(frozen=True)
-class StudyForgetsTheMeansBounds(Study):
+class StudyForgetsTheMeansBounds(NoisyStatistics):
     """Sums numbers of a mean that are scaled to [−2, 2]."""
 
     def query(self, data):

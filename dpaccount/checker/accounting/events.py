@@ -33,7 +33,7 @@ ONLY = {
     "poisson_replaced": REPLACED,
     "poisson_subsampled": ADDED,
 }
-STREAMS = ("tree", "matrix_factorisation")
+COVERED_STREAMS = ("tree", "matrix_factorisation")
 
 
 def add_event(tally: Tally, given: Any, relation: str, times: int, *, inside: bool) -> None:
@@ -41,10 +41,10 @@ def add_event(tally: Tally, given: Any, relation: str, times: int, *, inside: bo
     ensure(isinstance(given, dict) and given.get("event") in KINDS, f"unknown event {brief(given)[:60]}")
     name = given["event"]
     ensure(ONLY.get(name, relation) == relation, f"{name} has no meaning under {relation}")
-    refused = inside and (name in STREAMS or name == "dominating_pair" or "cover" in given)
+    refused = inside and (name in COVERED_STREAMS or name == "dominating_pair" or "cover" in given)
     ensure(not refused, f"{name} does not belong inside another event")
     required, optional, add = KINDS[name]
-    known = {"event", "count", *required, *optional} | ({"cover"} if name not in STREAMS else set())
+    known = {"event", "count", *required, *optional} | ({"cover"} if name not in COVERED_STREAMS else set())
     missing = (set(given) - known) | ({*required} - set(given))
     ensure(not missing, f"{name}: look at {', '.join(map(brief, sorted(missing)))}")
     spend(100)

@@ -9,7 +9,7 @@ from .shapes import exact_of
 
 Table = dict[str, Any]
 NAMING = ("column", "columns", "by", "bins")  # parameters that say what is read of a table
-STUDY = "study"  # the subject whose parameters list statistics
+STUDY = "noisy-statistics"  # the subject whose parameters list statistics
 # By kind of statistic and draw: squares of how far a row that comes or goes moves the sums at least, and one
 # that is replaced; and in how many cells it is.
 LEAST: dict[tuple[str, str], tuple[Fraction, Fraction, int]] = {

@@ -147,7 +147,7 @@ def test_every_mechanism_is_released_on_a_table_by_claim_alone(tmp_path, dpaccou
     code, out, err = dpaccount("release", claim, "--json", "--quick")
     found = json.loads(out)
     assert (code, found["verdict"], found["releasable"]) == (0, "CERTIFIED", True), err
-    assert found["statistics" if name == "study" else "release"]
+    assert found["statistics" if name == "noisy-statistics" else "release"]
     assert dpaccount("check", found["certificate"])[0] == 0
 
 

@@ -25,7 +25,7 @@ from tests.audits.cli.subject_runs import BANDITS, MECHANISMS, TRIALS
 from tests.audits.cli.test_subject_options import RUNS as KERNEL_BANDITS
 from tests.audits.studies.test_studies import EVERY, WORDS
 
-STUDY = "study"
+STUDY = "noisy-statistics"
 KEYS = {field.name for field in fields(StatisticTable)} - {"name", "what"}
 CLAIM = """
 schema = "dpaccount/claim/1"

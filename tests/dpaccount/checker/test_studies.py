@@ -14,7 +14,7 @@ from audits.subjects.catalogue import subject_of
 from dpaccount.checker.certificate.reads import check_read
 from dpaccount.checker.documents import Rejected
 from dpaccount.proof.derivation import write
-from mechanisms.study import Study
+from mechanisms.noisy_statistics import NoisyStatistics
 from tests.audits.studies.test_studies import HEAD, every, statistics
 
 PURE = statistics(
@@ -35,7 +35,7 @@ def honest(request, tmp_path_factory):
     claim, document = read_claim(path), tomllib.loads(said)
     subject = subject_of(claim)
     held = to_builtins(describe_subject(claim, subject))["parameters"]
-    asked = {"use": "study", "parameters": {"statistic": document["statistic"]}}
+    asked = {"use": "noisy-statistics", "parameters": {"statistic": document["statistic"]}}
     steps = write(subject.proof(claim.guarantee.delta))
     return json.loads(json.dumps([asked, held, document["data"]["columns"], steps]))
 
@@ -51,15 +51,15 @@ def test_an_honest_study_is_accepted(honest):
 
 def test_a_study_without_a_table_reads_none():
     """That of the defaults, as in the example: its noise is checked, and there is nothing to list."""
-    subject = Study()
+    subject = NoisyStatistics()
     held = {
         "scales": ["8", "8"],
         "statistics": [{"name": s.name, "what": s.what} for s in subject.statistics],
     }
     steps = json.loads(json.dumps(write(subject.proof(Fraction(1, 10**6)))))
-    check_read({"use": "study"}, held, {}, steps)
+    check_read({"use": "noisy-statistics"}, held, {}, steps)
     with pytest.raises(Rejected, match="other noise is listed"):
-        check_read({"use": "study"}, held | {"scales": ["8", "9"]}, {}, steps)
+        check_read({"use": "noisy-statistics"}, held | {"scales": ["8", "9"]}, {}, steps)
 
 
 def statistic(document, what):

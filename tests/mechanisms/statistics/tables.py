@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from dpaccount.proof import ADD_REMOVE
+from mechanisms.noisy_statistics import NoisyStatistics
 from mechanisms.statistics.draws import draws
 from mechanisms.statistics.statistic import Statistic
-from mechanisms.study import Study
 from mechanisms.table.columns import Column
 
 BOUNDS = [
@@ -65,7 +65,7 @@ def statistics(draw, kinds=(*PURE, *SUMMED, "regression")):
 def study(what, law="gaussian", relation=ADD_REMOVE, *, rows=50, exact=False, scale=Fraction(4)):
     """Return the study of one statistic, with noise of one scale in all draws."""
     many = len(draws(what, known=exact and what.is_whole))
-    return Study((what,), (scale,) * many, law, rows, relation, exact)
+    return NoisyStatistics((what,), (scale,) * many, law, rows, relation, exact)
 
 
 @st.composite

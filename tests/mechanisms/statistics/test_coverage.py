@@ -8,8 +8,8 @@ import pytest
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
+from mechanisms.noisy_statistics import planned
 from mechanisms.statistics.statistic import Statistic
-from mechanisms.study import planned
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.user_level import named
 from tests.mechanisms.statistics.tables import AGE, SEEN, WARD, value

@@ -8,7 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from dpaccount.documents import Place
-from mechanisms.study import Study
+from mechanisms.noisy_statistics import NoisyStatistics
 from mechanisms.table import Column, Table, reading
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.persons import SECRET_BYTES
@@ -52,7 +52,7 @@ def test_parts_batches_and_formats_do_not_matter(tmp_path, monkeypatch, most):
     write(tmp_path / "t.csv", random.Random(most))
     table = Table(COLUMNS, ROWS, None if most is None else "who", most or 1)
     promise = Promise("add-remove", Fraction(1), Fraction(1, 10**6))
-    subject, read = Study.on_table(table, Place(STATISTICS, "x"), promise)
+    subject, read = NoisyStatistics.on_table(table, Place(STATISTICS, "x"), promise)
     study = named(subject)
     rows = read_rows(tmp_path / "t.csv", table, read, "add-remove")
     whole = study.query(rows if subject is study else subject.table(rows))

@@ -50,7 +50,7 @@ EXAMPLES: Final = (
 
 
 @dataclass(frozen=True)
-class Study(Additive):
+class NoisyStatistics(Additive):
     """Release `statistics` of one table, each from sums with noise of its own.
 
     `scales` has the noise of every draw, in the units of the draw: with `law` ``gaussian`` its standard
@@ -147,7 +147,7 @@ class Study(Additive):
     def proof(self, delta: Fraction) -> Theorem:
         """Compose the draws of all statistics: their μ² (and distances from Gaussian noise), or their ε."""
         parts = [self._leaf(draw, scale) for draw, scale in zip(self.draws, self.scales, strict=True)]
-        return shown_to_all(compose(*parts) if len(parts) > 1 else parts[0], "study", delta)
+        return shown_to_all(compose(*parts) if len(parts) > 1 else parts[0], "noisy-statistics", delta)
 
     def _leaf(self, draw: Draw, scale: Fraction) -> Theorem:
         """Return the theorem of one draw: how far a row moves it, and its noise."""
@@ -254,7 +254,7 @@ def _check_pure(draw: Draw) -> None:
 
 
 def planned_for(
-    study: Study, table: Table | None, relation: str, epsilon: Fraction, delta: Fraction
+    study: NoisyStatistics, table: Table | None, relation: str, epsilon: Fraction, delta: Fraction
 ) -> tuple[tuple[calibration.StatisticRequest, float], ...]:
     """Return each statistic of a study that was planned on a table, with its amount of the total."""
     if table is None:
@@ -275,7 +275,7 @@ def planned(
     exact = max_rows == 1 and not vary
 
     def made(scales: calibration.Scales) -> Subject:
-        study = Study(statistics, scales, law, rows * max_rows, relation, exact)
+        study = NoisyStatistics(statistics, scales, law, rows * max_rows, relation, exact)
         return study if max_rows == 1 else ByPerson(study, rows, max_rows, relation)
 
     def proved(scales: calibration.Scales) -> bool:

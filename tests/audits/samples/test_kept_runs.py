@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from audits.sandbox.kept_runs import KeptRuns, _records
+from audits.samples.kept_runs import KeptRuns, _records
 from dpaccount.errors import InputError
 
 ASKED = {"claim": "1", "seed": "1"}
