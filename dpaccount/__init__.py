@@ -118,7 +118,7 @@ _HOMES = {
     "read_events": "dpaccount.plan.plan_file",
     # these stand above all else, which imports nothing of them: they are found by name when asked for
     **dict.fromkeys(("audit", "certify", "check", "release_file"), "audits.api.functions"),
-    "Study": "audits.api.studies",
+    "Study": "audits.study",
     **dict.fromkeys(("Private", "release"), "mechanisms.subject.private"),
 }
 

@@ -64,7 +64,7 @@ def account(  # noqa: PLR0913 - options
 
             write_profile(Accountant(read_plan(place), units or 1), profile)
     if certificate is not None:
-        from audits.api.account_certificate import written_certificate
+        from audits.accounts.certificate import written_certificate
 
         tight = answer["epsilon" if loss is None else "delta"]
         answer["confirmed"] = written_certificate(certificate, place.value, tight, delta=share, epsilon=loss)
@@ -131,7 +131,7 @@ def calibrate(  # noqa: PLR0913 - options
             )
         make = plan_of(event, sensitivity=moved, count=times, rounds=stream)
     if certificate is not None:
-        from audits.api.account_certificate import written_certificate
+        from audits.accounts.certificate import written_certificate
 
         plan, tight = make(Fraction(answer["value"])).as_json(), answer["proved"]["epsilon"]
         answer["confirmed"] = written_certificate(certificate, plan, tight, delta=share)

@@ -201,7 +201,7 @@ def sgd(
     if events is not None:
         _write("--events", events, run.plan().to_json() + "\n")
     if certificate is not None:
-        from audits.api.account_certificate import written_certificate
+        from audits.accounts.certificate import written_certificate
 
         plan = run.plan().as_json()
         answer["confirmed"] = written_certificate(certificate, plan, answer["epsilon"], delta=share)

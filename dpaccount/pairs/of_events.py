@@ -11,7 +11,6 @@ from typing import Any
 
 from dpaccount.errors import InputError
 from dpaccount.pairs import poisson
-from dpaccount.pairs.allocated import AllocatedGaussian, AllocatedResponse
 from dpaccount.pairs.composition import Attained, Composition, sort_key
 from dpaccount.pairs.discrete import DiscreteGaussianPair, GeometricPair
 from dpaccount.pairs.laplace import LaplacePair
@@ -247,6 +246,9 @@ def _without_replacement(total: Total, event: ev.SampledWithoutReplacement, coun
 
 def _allocated(total: Total, event: ev.RandomAllocation, count: int) -> None:
     """Add one epoch of ⌊steps/times⌋ steps for each time (docs/numerics.md)."""
+    # few plans have it, and every charge would load its numerics
+    from dpaccount.pairs.allocated import AllocatedGaussian, AllocatedResponse
+
     inner, steps, copies = composition_of([(event.of, 1)]), event.steps // event.times, count * event.times
     if event.times not in (1, event.steps):
         total.attained(Attained.NEVER)

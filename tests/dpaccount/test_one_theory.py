@@ -9,8 +9,9 @@ from fractions import Fraction
 
 import pytest
 
-from audits.api import account_certificate, lattice_witness
-from audits.api.account_certificate import certificate
+from audits.accounts import certificate as account_certificate
+from audits.accounts import lattice_witness
+from audits.accounts.certificate import certificate
 from dpaccount import proof
 from dpaccount.checker.accounting import pairs
 from dpaccount.numerics.intervals import ceil_of, floor_of, precision

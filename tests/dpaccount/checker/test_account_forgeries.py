@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from audits.api import account_certificate, lattice_witness
-from audits.api.account_certificate import certificate, seal
+from audits.accounts import certificate as account_certificate
+from audits.accounts import lattice_witness
+from audits.accounts.certificate import certificate, seal
 from dpaccount import checker
 from dpaccount.checker import accounting
 from dpaccount.checker.accounting.methods import symmetric

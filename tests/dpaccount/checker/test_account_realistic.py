@@ -2,7 +2,7 @@
 
 import pytest
 
-from audits.api.account_certificate import certificate
+from audits.accounts.certificate import certificate
 from dpaccount.checker.documents import Work
 from dpaccount.exact import as_exact
 from dpaccount.plan import events as ev

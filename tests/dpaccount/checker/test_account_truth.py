@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from audits.api import account_certificate, lattice_witness
-from audits.api.account_certificate import certificate
+from audits.accounts import certificate as account_certificate
+from audits.accounts import lattice_witness
+from audits.accounts.certificate import certificate
 from tests.dpaccount.checker.enumeration import delta, number, plan
 
 UNKNOWN = {"lower": None, "upper": "inf"}  #: no answer of the accountant: what is confirmed rests on no hint

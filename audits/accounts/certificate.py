@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from audits.api.lattice_witness import Fineness, Witnessed, witnessed
+from audits.accounts.lattice_witness import Fineness, Witnessed, witnessed
 from dpaccount.checker import Rejected, Unreadable, digest, examined
 from dpaccount.checker.accounting import LAST, MAX_WORK, SCHEMA, bounds, methods
 from dpaccount.checker.accounting.lattice import delta as lattice_delta

@@ -1,0 +1,1 @@
+"""Certificates of what a plan costs: a derivation that the independent checker confirms."""
