@@ -13,6 +13,7 @@ from audits.datasets.neighbours import candidates
 from audits.datasets.shape import Described
 from audits.sandbox.crew import IMPORT, Crew, Gone
 from audits.subjects.code import code_of
+from audits.trace.lead import UNEXPLAINED
 from audits.tradeoff import ROUNDED
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
@@ -22,6 +23,7 @@ SAMPLED = (
     "{} may be a sample, for which inputs of noise may move by more than ε and δ say: give --sensitivity to"
     " hold them against what is declared"
 )
+LATER = "data that are added to this sum are not followed, so add them to the noise itself"
 MAX_PAIRS = 60  #: pairs that are traced, as far as time allows
 
 
@@ -57,6 +59,7 @@ class _Found:
     places: dict[tuple[str, str, int], _Seen] = field(default_factory=dict)
     findings: dict[str, tuple[float, str, Pair]] = field(default_factory=dict)  #: the largest of each kind
     notes: dict[str, None] = field(default_factory=dict)
+    unsure: list[tuple[str, list[tuple[str, str, int]], Pair]] = field(default_factory=list)
     pairs: int = 0
 
     def add(self, kind: str, size: float, said: str, pair: Pair) -> None:
@@ -128,6 +131,8 @@ def _gather(
         found.add(said, 0.0, said, pair)
     for said in document["notes"]:
         found.notes.setdefault(said)
+    if document["unsure"] is not None:
+        found.unsure.append((document["unsure"], [(*place,) for place in document["still"]], pair))
     spent = {"laplace": 0.0, "gaussian": 0.0}
     entries = 0
     sampled = bool(document["draws"]) and sensitivity is None
@@ -173,7 +178,20 @@ def _hold(found: _Found, place: tuple[str, str, int], declared: float, measured:
         found.add(where, measured, said, pair)
 
 
+def _settle(found: _Found) -> None:
+    """Make a finding of what no noise explains, or a note where the data may be added to noise unseen."""
+    for said, places, pair in found.unsure:
+        still = [place for place in places if not found.places[place].moved]
+        if not still:
+            found.add(said, 0.0, said, pair)
+        for call, file, line in still[:1]:
+            found.notes.setdefault(f"{said}; {call} at {file}:{line} is added to what never moves: {LATER}")
+        for place in still:
+            found.places[place].moved = None
+
+
 def _answer(found: _Found, question: TraceRequest, allowed: dict[str, float | None]) -> dict[str, Any]:
+    _settle(found)
     noise = []
     for (call, file, line), seen in found.places.items():
         limit = allowed[seen.family]
@@ -204,7 +222,9 @@ def _answer(found: _Found, question: TraceRequest, allowed: dict[str, float | No
 
 
 def exit_code(answer: dict[str, Any]) -> int:
-    """Return 1 for findings, 0 where inputs of noise were seen and all is well, else 3: nothing was seen."""
+    """Return 1 for findings, 0 where inputs of noise were seen and all is well, else 3: not all was seen."""
     if answer["findings"]:
         return 1
+    if any(UNEXPLAINED in said for said in answer["notes"]):
+        return 3
     return 0 if any(call["moved"] is not None for call in answer["noise"]) else 3

@@ -12,6 +12,7 @@ from audits.trace.noise_values import settled
 from audits.trace.patches import generator, through
 from audits.trace.tape import NoiseCall, Tape
 
+UNEXPLAINED = "although all noisy values are the same"
 NUMBERS_SHOWN = 3  #: entries of a result that a finding names
 
 
@@ -21,7 +22,8 @@ def trace_pair(
     """Record a run on `left`, replay it on `right`; with `again`, also record a run with another seed.
 
     Return the noise calls with what moved, and findings.  A call is [call, file, line, scale, family, moved,
-    largest movement of one entry, number of entries].
+    largest movement of one entry, number of entries].  `unsure` is a finding if what is added to the noise
+    of the places `still`, which did not move here, moves on another pair: else it may be a constant.
     """
     first = Tape()
     before = _run(function, left, seed, first)
@@ -48,10 +50,13 @@ def trace_pair(
     seen = bool(first.calls) and all(call.seen for call in first.calls)
     differs = before.key() != after.key()
     draws = next((_at(call) for call in first.calls if call.draws), None)
-    notes = []
+    notes, unsure = [], None
+    still = [call.place for call in second.calls if call.seen and not call.moved]
     if differs and not findings:
-        moves = f"{_difference(before, after)} although all noisy values are the same"
-        if seen:
+        moves = f"{_difference(before, after)} {UNEXPLAINED}"
+        if seen and still:  # a constant may have been added, and the data to the sum
+            unsure = moves
+        elif seen:
             findings[moves] = None
         elif any(call.seen for call in first.calls):
             notes.append(f"{moves}; what {draws or 'noise that is not followed'} gave may explain it")
@@ -59,6 +64,8 @@ def trace_pair(
         "calls": [_row(call) for call in second.calls or first.calls],
         "findings": list(findings),
         "notes": notes,
+        "unsure": unsure,
+        "still": still,
         "draws": draws,
         "numbers": len(before.numbers),
         "failed": before.shown_as_failure() if before.failed else None,

@@ -57,6 +57,25 @@ def response(data, rng):
     return [int(value) if rng.random() < 0.7 else 0 for value in data]
 
 
+# ------------------------------------------------------------------ sound, and not followed: noise with an offset
+
+
+def from_zero(data, rng):
+    return int((data > 1).sum() + ((rng.geometric(P) - 1) - (rng.geometric(P) - 1)))
+
+
+def offset(data, rng):
+    return float(data.sum()) + (rng.laplace(scale=3) + 0.5)
+
+
+def located_offset(data, rng):
+    return float(data.sum()) + rng.laplace(0.5, 3.0)
+
+
+def whole(data, rng):
+    return int((data > 1).sum()) + int(rng.geometric(P) - 1) - int(rng.geometric(P) - 1)
+
+
 # ------------------------------------------------------------------ broken
 
 
@@ -103,6 +122,10 @@ def sometimes(data, rng):
 
 def in_the_clear(data, rng):
     return [data.sum() + rng.laplace(scale=3), float(data.max())]
+
+
+def clear_beside_a_count(data, rng):
+    return [(data > 1).sum() + rng.laplace(scale=1), float(data.max())]
 
 
 def raises(data, rng):
