@@ -44,9 +44,7 @@ def trace_pair(
     if again:
         other_seed = Tape()
         _run(function, left, [*seed, 1], other_seed)
-        for one, other in zip(first.calls, other_seed.calls, strict=False):
-            if one.place == other.place and _noisy(one) and np.array_equal(one.value, other.value):
-                findings[f"{_at(one)} gives the same noise on every run: its seed is fixed"] = None
+        findings |= dict.fromkeys(_fixed(first, other_seed))
     seen = bool(first.calls) and all(call.seen for call in first.calls)
     differs = before.key() != after.key()
     draws = next((_at(call) for call in first.calls if call.draws), None)
@@ -71,6 +69,15 @@ def trace_pair(
         "failed": before.shown_as_failure() if before.failed else None,
         "differs": differs,
     }
+
+
+def _fixed(first: Tape, other_seed: Tape) -> list[str]:
+    """Return a finding for each call that gives the same noise with another seed."""
+    return [
+        f"{_at(one)} gives the same noise on every run: its seed is fixed"
+        for one, other in zip(first.calls, other_seed.calls, strict=False)
+        if one.place == other.place and _noisy(one) and np.array_equal(one.value, other.value)
+    ]
 
 
 def _run(function: Callable[..., Any], data: Given, seed: list[int], tape: Tape) -> Outcome:
