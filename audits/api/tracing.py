@@ -105,7 +105,7 @@ def _allowed(question: TraceRequest) -> dict[str, float | None]:
             middle = (low + high) / 2
             fits = Accountant(Gdp(mu=repr(middle))).delta(question.epsilon).upper <= question.delta
             low, high = (middle, high) if fits else (low, middle)
-        mu = Fraction(low)
+        mu = Fraction(high)  # above the largest that meets it, which is no finding
     return {
         "laplace": None if question.epsilon is None else float(question.epsilon),
         "gaussian": None if mu is None else float(mu),
