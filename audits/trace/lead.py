@@ -66,9 +66,20 @@ def trace_pair(
         "still": still,
         "draws": draws,
         "numbers": len(before.numbers),
+        "shown": _all_shown(first, before),
         "failed": before.shown_as_failure() if before.failed else None,
         "differs": differs,
     }
+
+
+def _all_shown(tape: Tape, result: Outcome) -> bool:
+    """Return whether every noisy value is in the result, and no choice was made among them."""
+    located = [call.value for call in tape.calls if np.any(call.location)]
+    noisy = [*located, *(total for call in tape.calls for _, total in call.inputs)]
+    try:
+        return all(np.isin(np.asarray(each, dtype=np.float64), result.numbers).all() for each in noisy)
+    except (TypeError, ValueError):
+        return False
 
 
 def _fixed(first: Tape, other_seed: Tape) -> list[str]:

@@ -45,6 +45,16 @@ def test_sound_functions_are_not_accused(name):
     assert (max(filter(None, seen), default=0) > 0) == (name != "response")
 
 
+@pytest.mark.parametrize("name", ["above_threshold", "winner_and_others", "both_rounded"])
+def test_noisy_values_that_the_result_may_not_show_are_no_finding_nor_said_to_be_well(
+    name, dpaccount, folder
+):
+    findings, found = findings_of(getattr(traced, name))
+    assert findings == []
+    assert any("too much if the result shows" in said for said in found.notes)
+    assert dpaccount("trace", f"traced:{name}", *WORDS)[0] == 3
+
+
 @pytest.mark.parametrize("name", ["from_zero", "offset", "located_offset", "whole"])
 def test_sound_functions_whose_noise_has_an_offset_are_not_accused_nor_said_to_be_well(
     name, dpaccount, folder
