@@ -266,6 +266,8 @@ def test_the_command_answers(dpaccount, tmp_path):
         code, out, _ = dpaccount("audit", "--one-run", "bad.csv", *words, "--json")
         answer = json.loads(out)
         assert (code, answer["verdict"], answer["refuted"]) == (1, "REFUTED", True), words
+        replaced = any("took the places of the canaries" in said for said in answer["witness"]["findings"])
+        assert replaced == ("--plan" in words)
     code, out, _ = dpaccount("audit", "--one-run", "good.csv", "--mu", "1", "--json")
     answer = json.loads(out)
     assert (code, answer["verdict"], answer["runs"]) == (0, "NOT REFUTED", 1)
