@@ -342,13 +342,13 @@ def _crew(code: Code, question: Audit, seconds: float) -> Crew:
     """Return processes for the code; their runs are kept if that is asked."""
     if question.keep is None:
         return Crew(code, seconds=seconds, jobs=question.jobs)
-    plan, file = question.plan, None if code.command is not None else code.file()
+    plan = question.plan
     claimed = question.curve or (shown(question.epsilon), shown(question.delta))
     asked = {
         "version of this program": __version__,
         "function": question.use,
         "interpreter": str(question.python),
-        "code": "" if file is None else str(digest_of_files([file])),
+        "code": digest_of_files(code.files()),
         "claim": repr(claimed),
         "seed": str(plan.seed),
         "effort": f"{plan.trials} {shown(plan.confidence)} {shown(plan.seconds)} {question.early}",

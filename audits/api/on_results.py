@@ -9,7 +9,7 @@ from audits.api.verdicts import answer_fields
 from audits.attack.runs import Challenge, Progress
 from audits.claim import AuditPlan
 from audits.one_run.audit import audit_canaries
-from audits.one_run.canaries import COINS, read_canaries
+from audits.one_run.canaries import COINS, REPLACED, read_canaries
 from audits.one_run.guessing import RunClaim
 from audits.one_run.healthy import healthy
 from audits.samples.reading import read_samples
@@ -17,6 +17,7 @@ from audits.samples.two_samples import UNSEEN, compare
 from audits.tradeoff import CurveClaim, EventClaim, MuClaim, PointClaim
 from dpaccount.exact import shown
 from dpaccount.plan.events import Plan
+from dpaccount.relation import REPLACE_ONE
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ def audit_one_run(question: OneRunAudit, progress: Progress) -> dict[str, Any]:
     risk = float(1 - plan.confidence)
     beside = healthy(canaries.included, canaries.scores, found, question.events, risk, plan.seed)
     point = claim if isinstance(claim, PointClaim) else PointClaim(Fraction(0))
+    replaced = question.events is not None and question.events.relation == REPLACE_ONE
     pure = (
         found
         if claim is point
@@ -73,7 +75,11 @@ def audit_one_run(question: OneRunAudit, progress: Progress) -> dict[str, Any]:
                 "count": len(canaries.scores),
             },
             "event": found.best.said(),
-            "findings": [COINS, *([] if beside is None else [beside.said()])],
+            "findings": [
+                COINS,
+                *([REPLACED] if replaced else []),
+                *([] if beside is None else [beside.said()]),
+            ],
         },
     }
     if isinstance(claim, MuClaim):

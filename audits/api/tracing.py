@@ -13,6 +13,7 @@ from audits.datasets.neighbours import candidates
 from audits.datasets.shape import Described
 from audits.sandbox.crew import IMPORT, Crew, Gone
 from audits.subjects.code import code_of
+from audits.trace.lead import UNEXPLAINED
 from audits.tradeoff import ROUNDED
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
@@ -22,6 +23,8 @@ SAMPLED = (
     "{} may be a sample, for which inputs of noise may move by more than ε and δ say: give --sensitivity to"
     " hold them against what is declared"
 )
+LATER = "data that are added to this sum are not followed, so add them to the noise itself"
+IF_SHOWN = "which is too much if the result shows all these noisy values, but not if it compares them"
 MAX_PAIRS = 60  #: pairs that are traced, as far as time allows
 
 
@@ -51,12 +54,20 @@ class _Seen:
     family: str
     moved: float | None = None
 
+    def add(self, scale: float | None, moved: float | None) -> None:
+        """Add what one pair showed of it."""
+        if scale is not None:
+            self.scale = scale if self.scale is None else min(self.scale, scale)
+        if moved is not None:
+            self.moved = max(self.moved or 0.0, moved)
+
 
 @dataclass
 class _Found:
     places: dict[tuple[str, str, int], _Seen] = field(default_factory=dict)
     findings: dict[str, tuple[float, str, Pair]] = field(default_factory=dict)  #: the largest of each kind
     notes: dict[str, None] = field(default_factory=dict)
+    unsure: list[tuple[str, list[tuple[str, str, int]], Pair]] = field(default_factory=list)
     pairs: int = 0
 
     def add(self, kind: str, size: float, said: str, pair: Pair) -> None:
@@ -102,7 +113,7 @@ def _allowed(question: TraceRequest) -> dict[str, float | None]:
             middle = (low + high) / 2
             fits = Accountant(Gdp(mu=repr(middle))).delta(question.epsilon).upper <= question.delta
             low, high = (middle, high) if fits else (low, middle)
-        mu = Fraction(low)
+        mu = Fraction(high)  # above the largest that meets it, which is no finding
     return {
         "laplace": None if question.epsilon is None else float(question.epsilon),
         "gaussian": None if mu is None else float(mu),
@@ -128,6 +139,8 @@ def _gather(
         found.add(said, 0.0, said, pair)
     for said in document["notes"]:
         found.notes.setdefault(said)
+    if document["unsure"] is not None:
+        found.unsure.append((document["unsure"], [(*place,) for place in document["still"]], pair))
     spent = {"laplace": 0.0, "gaussian": 0.0}
     entries = 0
     sampled = bool(document["draws"]) and sensitivity is None
@@ -135,11 +148,9 @@ def _gather(
         found.notes.setdefault(SAMPLED.format(document["draws"]))
     for call, file, line, scale, family, moved, largest, size in document["calls"]:
         seen = found.places.setdefault((call, file, line), _Seen(scale, family))
-        if scale is not None:
-            seen.scale = scale if seen.scale is None else min(seen.scale, scale)
+        seen.add(scale, moved)
         if moved is None:
             continue
-        seen.moved = max(seen.moved or 0.0, moved)
         entries += size
         limit = allowed[family]
         if sensitivity is not None:
@@ -149,20 +160,29 @@ def _gather(
             continue
         part = math.inf if scale == 0 and moved > 0 else moved / scale if moved else 0.0
         spent[family] += part if family == "laplace" else part * part
-        shown = moved if document["numbers"] >= size else largest  # of a choice only one entry shows
-        _hold(found, (call, file, line), scale * limit, shown, pair)
+        _hold(found, (call, file, line), scale * limit, moved if document["shown"] else largest, pair)
+        if document["numbers"] >= size and not document["shown"]:  # of a choice only one entry shows
+            _note_if_shown(found, f"{call} at {file}:{line}", scale * limit, moved)
     if document["numbers"] >= entries:
-        _hold_total(found, spent, allowed, pair)
+        _hold_total(found, spent, allowed, pair, shown=document["shown"])
 
 
-def _hold_total(found: _Found, spent: dict[str, float], allowed: dict[str, float | None], pair: Pair) -> None:
-    """Add a finding if all calls of one family together, and no others, spend more than is claimed."""
+def _hold_total(
+    found: _Found, spent: dict[str, float], allowed: dict[str, float | None], pair: Pair, *, shown: bool
+) -> None:
+    """Add a finding if all calls of one family together, and no others, spend more than is claimed.
+
+    It is a note if not all noisy values are `shown`: a comparison or a choice may cost less.
+    """
     for family, total in (("laplace", spent["laplace"]), ("gaussian", math.sqrt(spent["gaussian"]))):
         limit, other = allowed[family], "gaussian" if family == "laplace" else "laplace"
         if limit is not None and spent[other] == 0 and total > limit * (1 + ROUNDED):
             sign = "ε" if family == "laplace" else "μ"
             said = f"all {family} noise together spends {sign} = {total:.6g}, and {limit:.6g} is claimed"
-            found.add(family, total, said, pair)
+            if shown:
+                found.add(family, total, said, pair)
+            else:
+                found.notes.setdefault(f"{said}, {IF_SHOWN}")
 
 
 def _hold(found: _Found, place: tuple[str, str, int], declared: float, measured: float, pair: Pair) -> None:
@@ -173,7 +193,26 @@ def _hold(found: _Found, place: tuple[str, str, int], declared: float, measured:
         found.add(where, measured, said, pair)
 
 
+def _settle(found: _Found) -> None:
+    """Make a finding of what no noise explains, or a note where the data may be added to noise unseen."""
+    for said, places, pair in found.unsure:
+        still = [place for place in places if not found.places[place].moved]
+        if not still:
+            found.add(said, 0.0, said, pair)
+        for call, file, line in still[:1]:
+            found.notes.setdefault(f"{said}; {call} at {file}:{line} is added to what never moves: {LATER}")
+        for place in still:
+            found.places[place].moved = None
+
+
+def _note_if_shown(found: _Found, where: str, declared: float, measured: float) -> None:
+    """Add a note if more was measured than declared of values that the result may show, or compare."""
+    if measured > declared * (1 + ROUNDED):
+        found.notes.setdefault(f"{where}: declared {declared:.6g}, measured {measured:.6g}, {IF_SHOWN}")
+
+
 def _answer(found: _Found, question: TraceRequest, allowed: dict[str, float | None]) -> dict[str, Any]:
+    _settle(found)
     noise = []
     for (call, file, line), seen in found.places.items():
         limit = allowed[seen.family]
@@ -204,7 +243,9 @@ def _answer(found: _Found, question: TraceRequest, allowed: dict[str, float | No
 
 
 def exit_code(answer: dict[str, Any]) -> int:
-    """Return 1 for findings, 0 where inputs of noise were seen and all is well, else 3: nothing was seen."""
+    """Return 1 for findings, 0 where inputs of noise were seen and all is well, else 3: not all was seen."""
     if answer["findings"]:
         return 1
+    if any(mark in said for said in answer["notes"] for mark in (UNEXPLAINED, IF_SHOWN)):
+        return 3
     return 0 if any(call["moved"] is not None for call in answer["noise"]) else 3

@@ -116,6 +116,8 @@ def rules_for(canaries: int, claim: RunClaim, risk: float) -> tuple[Rule, ...]:
             break
         level *= LOWERED
     others = sorted({_each(canaries, fraction) for fraction in OTHERS} - {planned})
+    if not others:  # so many canaries that every fraction is `MAX_GUESSES`
+        return (Rule(planned, risk),)
     rest = (1 - SHARE) * risk / len(others)
     return (Rule(planned, SHARE * risk), *(Rule(each, rest) for each in others))
 

@@ -91,8 +91,8 @@ def _records(raw: bytes) -> tuple[list[list[Any]], int]:
     while at + head <= len(raw):
         length, checksum = LENGTH.unpack_from(raw, at)[0], LENGTH.unpack_from(raw, at + LENGTH.size)[0]
         body = raw[at + head : at + head + length]
-        if len(body) < length or zlib.crc32(body) != checksum:
-            break
+        if not length or len(body) < length or zlib.crc32(body) != checksum:
+            break  # of no bytes is what a file system that lost its last blocks shows: zeros
         found.append(msgspec.msgpack.decode(body))
         at += head + length
     return found, at
@@ -137,7 +137,8 @@ class KeepingCrew(Crew):
 
     def keep(self, datasets: Sequence[NDArray[Any]]) -> None:
         """Hand datasets, which must be those of the kept runs."""
-        digest = sha256()
+        layout = None if self.layout is None else self.layout.as_list()
+        digest = sha256(repr(layout).encode())
         for data in datasets:
             kind, shape, raw = packed(np.asarray(data))
             digest.update(repr((kind, shape)).encode())

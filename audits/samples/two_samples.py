@@ -4,6 +4,7 @@ What the bound rests on, and nothing here can check: the results of each file ar
 on one dataset, and the two datasets are neighbours.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -23,6 +24,7 @@ UNSEEN = (
     " each file has independent results on one dataset, and the two datasets are neighbours"
 )
 MIN_RESULTS = 2 * TRAIN  #: of one side
+UNLIKELY = 1e-9  #: two files of less likely the same bytes are one file
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,16 @@ class Compared:
 def compare(left: Sample, right: Sample, challenge: Challenge) -> Compared:
     """Return the bound of two samples; a seeded half of each chooses the event that the other half counts.
 
-    Raises `InputError` if a side has fewer than `MIN_RESULTS` results.
+    Raises `InputError` if a side has fewer than `MIN_RESULTS` results, and for one file given twice.
     """
     for sample in (left, right):
         if len(sample.results) < MIN_RESULTS:
             raise InputError(
                 f"{len(sample.results)} results are too few", f"give at least {MIN_RESULTS}", sample.path
             )
+    if left.digest == right.digest and _chance_of_alike(left) < UNLIKELY:
+        what = f"{left.path.name} and {right.path.name} have the same bytes, which two draws do not give"
+        raise InputError(what, "give each dataset the results that were drawn on it", right.path)
     rng = np.random.default_rng([challenge.seed, 7])
     train_left, held = _halves(left, rng)
     train_right, out = _halves(right, rng)
@@ -54,6 +59,12 @@ def compare(left: Sample, right: Sample, challenge: Challenge) -> Compared:
     delta = challenge.delta if challenge.curve is None else Fraction(0)
     reached = rule.measure(learned.score.of(held), learned.score.of(out), delta, challenge.risk)
     return Compared(reached, leaked(reached), learned.score.said())
+
+
+def _chance_of_alike(sample: Sample) -> float:
+    """Return how likely a second draw of these results equals the first, by their frequencies."""
+    counts = np.array([*Counter(result.key() for result in sample.results).values()])
+    return float(((counts / counts.sum()) ** 2).sum() ** counts.sum())
 
 
 def _halves(sample: Sample, rng: np.random.Generator) -> tuple[list[Outcome], list[Outcome]]:

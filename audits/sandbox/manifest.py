@@ -9,6 +9,7 @@ import os
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from operator import index
 from pathlib import Path
 from secrets import token_bytes
 from typing import Any, Final
@@ -20,6 +21,7 @@ TOTALS: Final = "dpaccount/totals/1"
 MANIFEST: Final = "manifest.jsonl"
 Found = tuple[list[int], int, str]  #: a part's totals, its number of units, and its marks in base64
 PART: Final = ("totals", "units", "marks")  #: of a line of the manifest, beside the part's number
+MOST: Final = 2**62  #: of one total of a part
 Keep = Callable[[int, Found], None]
 
 
@@ -82,7 +84,7 @@ def _read(text: bytes, wanted: dict[str, Any], path: Path) -> tuple[bytes | None
     try:
         header, *done = map(json.loads, lines)
         secret = bytes.fromhex(header.pop("secret"))
-        found = {int(each["part"]): _part(*(each[name] for name in PART)) for each in done}
+        found = {index(each["part"]): checked_part(*(each[name] for name in PART)) for each in done}
     except (ValueError, TypeError, KeyError, AttributeError):
         raise InputError("no manifest of totals", "remove it, or name another --work", path) from None
     other = [name for name, value in wanted.items() if header.get(name) != value]
@@ -98,11 +100,14 @@ def _read(text: bytes, wanted: dict[str, Any], path: Path) -> tuple[bytes | None
     return secret, found, end
 
 
-def _part(totals: list[int], units: int, marks: str) -> Found:
+def checked_part(totals: list[int], units: int, marks: str) -> Found:
     """Return a part of a manifest; raises `ValueError` or `TypeError` for what is none."""
     if len(b64decode(marks, validate=True)) % 8:
         raise ValueError
-    return list(map(int, totals)), int(units), str(marks)
+    found = [*map(index, totals), index(units)]  # a fraction is no total
+    if not all(abs(each) < MOST for each in found) or found[-1] < 0:
+        raise ValueError
+    return found[:-1], found[-1], str(marks)
 
 
 def parts_in(folder: Path) -> int:

@@ -13,7 +13,7 @@ from secrets import token_bytes
 from typing import Any, Final
 
 from audits.claim import Claim, read_claim
-from audits.sandbox.manifest import PART, manifest
+from audits.sandbox.manifest import PART, checked_part, manifest
 from audits.sandbox.private_data import digest_of_data
 from audits.sandbox.table_parts import TableWork, digests_of, summed
 from audits.subjects.catalogue import subject_of
@@ -65,14 +65,22 @@ class PartSummer:
 
         yield pd.DataFrame([self.totals(pa.RecordBatch.from_pandas(frame) for frame in frames)])
 
-    def keep(self, parts: Sequence[Mapping[str, Any]], folder: Path) -> None:
-        """Write the manifest of all parts; raises `InputError` where the folder has another one."""
+    def keep(self, given: Sequence[Mapping[str, Any]], folder: Path) -> None:
+        """Write the manifest of all parts; raises `InputError` where the folder has one of other work.
+
+        So it does for parts that are not as `totals` gave them: their numbers are whole.
+        """
+        try:
+            parts = [checked_part(*(part[name] for name in PART)) for part in given]
+        except (ValueError, TypeError, KeyError):
+            what = "a part has not the totals, units and marks that came back"
+            raise InputError(what, "give whole numbers as they are", folder) from None
         header = {**self.digests, **TableWork(partitions=len(parts), other=True).header()}
         with manifest(folder, header, self.secret) as (_, found, keep):
             if found:
                 raise InputError("there are parts of other work", "name another folder", folder)
             for number, part in enumerate(parts):
-                keep(number, (list(map(int, part["totals"])), int(part["units"]), str(part["marks"])))
+                keep(number, part)
 
 
 def begin(claim: Path) -> PartSummer:
@@ -86,17 +94,30 @@ def begin(claim: Path) -> PartSummer:
 
 
 def _read(batches: Iterable[Any], names: Sequence[str], identity: str | None) -> Iterator[Batch]:
-    """Yield the columns; identities must be spelled in one way, or one person could be two."""
+    """Yield the batches' columns; identities must be spelled in one way, or one person could count as two.
+
+    They are texts from here on: in another part, which nobody here sees, the same ones may be integers.
+    """
     spelled = ""
     for batch in batches:
-        for count, columns in record_batches(batch, names):
-            if identity is not None and count:
-                own = _spelling(batch.schema.field(identity).type)
-                if own not in SPELLINGS or (spelled and own not in (spelled, "null")):
-                    what = f"{identity} is {own}" + (f", before {spelled}" if spelled else "")
-                    raise InputError(what, "give all its cells as integers, without gaps, or all as text")
-                spelled = spelled or ("" if own == "null" else own)
+        given, schema = batch, batch.schema
+        kind = schema.field(identity).type if identity in schema.names else None
+        if kind is not None and not kind.num_fields and batch.num_rows:
+            own = _spelling(kind)
+            if own not in SPELLINGS or (spelled and own not in (spelled, "null")):
+                what = f"{identity} is {own}" + (f", before {spelled}" if spelled else "")
+                raise InputError(what, "give all its cells as integers, without gaps, or all as text")
+            spelled = spelled or ("" if own == "null" else own)
+            given = _as_text(batch, str(identity))
+        for _, columns in record_batches(given, names):
             yield columns
+
+
+def _as_text(batch: Any, identity: str) -> Any:
+    from pyarrow import string
+
+    place = batch.schema.get_field_index(identity)
+    return batch.set_column(place, identity, batch.column(place).cast(string()))
 
 
 def _spelling(kind: Any) -> str:

@@ -22,7 +22,7 @@ import numpy as np
 
 from audits.claim import Claim, read_claim
 from audits.sandbox.fork import Fork, NoAnswer
-from audits.sandbox.manifest import Found, manifest, parts_in
+from audits.sandbox.manifest import MOST, Found, manifest, parts_in
 from audits.sandbox.private_data import digest_of_data
 from audits.subjects.catalogue import is_catalogued, on_table, subject_of
 from audits.subjects.sources import digest_of_code
@@ -155,10 +155,29 @@ def totals_of(
             keep(number, part)
             found[number] = part
     parts = [found[number] for number in range(work.partitions)]
+    _check_whole(parts, claim, made_by, work)
     _check_apart([marks for *_, marks in parts], claim.data_file)
-    sums, units = (np.array(each, dtype=np.int64).sum(axis=0) for each in list(zip(*parts, strict=True))[:2])
-    check_number(claim.data_file, claim.table, int(units), claim.guarantee.relation)
-    return TableTotals(sums, int(units))
+    sums = [sum(each) for each in zip(*(part for part, *_ in parts), strict=True)]
+    units = sum(each for _, each, _ in parts)
+    if max(map(abs, sums), default=0) >= MOST:
+        raise InputError("the totals are beyond 2^62", "see who wrote the manifest", work.folder)
+    check_number(claim.data_file, claim.table, units, claim.guarantee.relation)
+    return TableTotals(np.array(sums, dtype=np.int64), units)
+
+
+def _check_whole(parts: list[Found], claim: Claim, made_by: type, work: TableWork) -> None:
+    """Refuse parts of another shape than this claim's, which a manifest from elsewhere may have.
+
+    Without a mark for each person, nobody could tell whether somebody is in two parts.
+    """
+    what = summed(claim, made_by)
+    if what is None or any(len(sums) != what.width for sums, *_ in parts):
+        raise InputError("the parts have other totals than this claim's", "remove the manifest", work.folder)
+    marked = (work.by_file or work.other) and what.table.identity is not None
+    every = marked and what.table.rows <= MOST_MARKS  # of more persons a sample is marked
+    if every and any(len(b64decode(marks)) != 8 * units for _, units, marks in parts):
+        wrong = "a part has not one mark for each of its persons"
+        raise InputError(wrong, "keep totals, units and marks as they came back", work.folder)
 
 
 def _check_apart(marks: list[str], source: Source) -> None:

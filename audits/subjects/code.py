@@ -4,12 +4,15 @@ import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
+import shlex
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from audits.subjects.sources import files_with
 from dpaccount.errors import InputError
 
 
@@ -37,6 +40,23 @@ class Code:
     def file(self) -> Path | None:
         """Return the file that the import will run, found without importing anything."""
         return self._found([*sys.path, *self.folders])
+
+    def files(self) -> list[Path]:
+        """Return the files that decide what it does, found without importing anything.
+
+        Of a function these are its module's and what that imports from its folder; of a command the program
+        and every file that it names.  What else they load or read is not known.
+        """
+        if self.command is not None:
+            words = shlex.split(self.command)
+            parts = [part for word in words for part in (word, *word.split())]  # of sh -c "…", too
+            named = [Path(shutil.which(words[0]) or words[0]), *map(Path, dict.fromkeys(parts))]
+            return [file for file in named if file.is_file()]
+        file, depth = self.file(), self.use.partition(":")[0].count(".")
+        if file is None or not file.is_file():
+            return []
+        file = file.resolve()
+        return files_with([file], file.parents[depth + (file.name == "__init__.py")])
 
     def meant(self) -> str | None:
         """Return the file to which the name must refer: files in the folders take precedence."""

@@ -38,9 +38,13 @@ def modules_of(made_by: type) -> list[Path]:
     if made_by.__module__.split(".")[0] in OURS:
         return sorted(files)
     root = _root(made_by)
+    return files_with([file for file in files if file == source_file(made_by) or _below(root, file)], root)
+
+
+def files_with(waiting: list[Path], root: Path) -> list[Path]:
+    """Return files, in order, and all that they import from the folder `root`, where they are."""
     found: set[Path] = set()
     followed: set[str] = set()
-    waiting = [file for file in files if file == source_file(made_by) or _below(root, file)]
     while waiting:
         file = waiting.pop()
         if file not in found:

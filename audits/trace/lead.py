@@ -12,6 +12,7 @@ from audits.trace.noise_values import settled
 from audits.trace.patches import generator, through
 from audits.trace.tape import NoiseCall, Tape
 
+UNEXPLAINED = "although all noisy values are the same"
 NUMBERS_SHOWN = 3  #: entries of a result that a finding names
 
 
@@ -21,7 +22,8 @@ def trace_pair(
     """Record a run on `left`, replay it on `right`; with `again`, also record a run with another seed.
 
     Return the noise calls with what moved, and findings.  A call is [call, file, line, scale, family, moved,
-    largest movement of one entry, number of entries].
+    largest movement of one entry, number of entries].  `unsure` is a finding if what is added to the noise
+    of the places `still`, which did not move here, moves on another pair: else it may be a constant.
     """
     first = Tape()
     before = _run(function, left, seed, first)
@@ -42,16 +44,17 @@ def trace_pair(
     if again:
         other_seed = Tape()
         _run(function, left, [*seed, 1], other_seed)
-        for one, other in zip(first.calls, other_seed.calls, strict=False):
-            if one.place == other.place and _noisy(one) and np.array_equal(one.value, other.value):
-                findings[f"{_at(one)} gives the same noise on every run: its seed is fixed"] = None
+        findings |= dict.fromkeys(_fixed(first, other_seed))
     seen = bool(first.calls) and all(call.seen for call in first.calls)
     differs = before.key() != after.key()
     draws = next((_at(call) for call in first.calls if call.draws), None)
-    notes = []
+    notes, unsure = [], None
+    still = [call.place for call in second.calls if call.seen and not call.moved]
     if differs and not findings:
-        moves = f"{_difference(before, after)} although all noisy values are the same"
-        if seen:
+        moves = f"{_difference(before, after)} {UNEXPLAINED}"
+        if seen and still:  # a constant may have been added, and the data to the sum
+            unsure = moves
+        elif seen:
             findings[moves] = None
         elif any(call.seen for call in first.calls):
             notes.append(f"{moves}; what {draws or 'noise that is not followed'} gave may explain it")
@@ -59,11 +62,33 @@ def trace_pair(
         "calls": [_row(call) for call in second.calls or first.calls],
         "findings": list(findings),
         "notes": notes,
+        "unsure": unsure,
+        "still": still,
         "draws": draws,
         "numbers": len(before.numbers),
+        "shown": _all_shown(first, before),
         "failed": before.shown_as_failure() if before.failed else None,
         "differs": differs,
     }
+
+
+def _all_shown(tape: Tape, result: Outcome) -> bool:
+    """Return whether every noisy value is in the result, and no choice was made among them."""
+    located = [call.value for call in tape.calls if np.any(call.location)]
+    noisy = [*located, *(total for call in tape.calls for _, total in call.inputs)]
+    try:
+        return all(np.isin(np.asarray(each, dtype=np.float64), result.numbers).all() for each in noisy)
+    except (TypeError, ValueError):
+        return False
+
+
+def _fixed(first: Tape, other_seed: Tape) -> list[str]:
+    """Return a finding for each call that gives the same noise with another seed."""
+    return [
+        f"{_at(one)} gives the same noise on every run: its seed is fixed"
+        for one, other in zip(first.calls, other_seed.calls, strict=False)
+        if one.place == other.place and _noisy(one) and np.array_equal(one.value, other.value)
+    ]
 
 
 def _run(function: Callable[..., Any], data: Given, seed: list[int], tape: Tape) -> Outcome:

@@ -19,6 +19,7 @@ from dpaccount.errors import InputError
 
 FORMAT = 0x64707702  #: of the file: "dpw" and its edition
 PATIENCE = 30.0  #: seconds that one command waits for another's transaction
+BESIDE = ("-wal", "-shm", "-journal")  #: what SQLite keeps beside a file, and takes for a part of it
 LAYOUT = f"""
 CREATE TABLE IF NOT EXISTS results (name TEXT PRIMARY KEY, series TEXT NOT NULL, work TEXT NOT NULL,
   code TEXT NOT NULL, seeds INTEGER NOT NULL, digest TEXT NOT NULL, result BLOB NOT NULL);
@@ -123,7 +124,14 @@ def _own(path: Path) -> None:
     """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWN))
-    found = path.lstat()
-    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
-        what = "a store of results is a file of your own that nobody else can use, and no link"
-        raise InputError(what, "chmod 600 it, or name another file with --store", path)
+    for end in ("", *BESIDE):
+        file = path.with_name(path.name + end)
+        try:
+            found = file.lstat()
+        except FileNotFoundError:
+            if end:  # another command ended, say
+                continue
+            raise
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+            what = "a store of results is a file of your own that nobody else can use, and no link"
+            raise InputError(what, "chmod 600 it, or name another file with --store", file)

@@ -147,14 +147,15 @@ def is_folder(source: Source) -> bool:
 def files_of(source: Source) -> tuple[DataFile, ...]:
     """Return the files of a table: one, or all of a folder, in the order of their names.
 
-    Names that begin with a dot or an underscore are not data, as in other tools.  Raises
-    `InputError` for a folder without data files, with files of several kinds, or with other columns
-    in the names of folders.
+    Names that begin with a dot or an underscore are not data, as in other tools.  Raises `InputError` for a
+    folder without data files, with two names of one, with files of several kinds, or with other columns in
+    the names of folders.
     """
     if not is_folder(source):
         return (one_file(source),)
     inside = [each for each in _inside(source) if not any(part[0] in "._" for part in each.name.split("/"))]
     found = tuple(sorted(inside, key=lambda each: each.name))
+    _check_one_name(found, source)
     kinds = sorted({each.kind for each in found})
     if len(kinds) != 1 or kinds[0] not in KNOWN:
         told, known = ", ".join(kinds) or "no files", ", ".join(KNOWN)
@@ -163,6 +164,17 @@ def files_of(source: Source) -> tuple[DataFile, ...]:
         what = "some folders' names give other columns than others (key=value)"
         raise InputError(what, "give each file the same ones, in one order", str(source))
     return found
+
+
+def _check_one_name(files: Sequence[DataFile], source: Source) -> None:
+    """Refuse links to a file that is there, too: without identities each of its rows would be two units."""
+    known: dict[tuple[object, ...], str] = {}
+    for each in files:
+        if isinstance(each.place, Path):
+            inode, *_ = each.stamp()  # it says so where the file cannot be read
+            other = known.setdefault((each.place.stat().st_dev, inode), each.name)
+            if other != each.name:
+                raise InputError(f"{other} and {each.name} are one file", "remove a link", str(source))
 
 
 def one_file(source: Source) -> DataFile:

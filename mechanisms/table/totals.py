@@ -82,6 +82,11 @@ class Summed:
         identity = self.table.identity
         return tuple(dict.fromkeys((*self.reading.names, *([identity] if identity else ()))))
 
+    @property
+    def width(self) -> int:
+        """Return how many totals there are."""
+        return len(self._query(np.zeros((0, len(self.domain.low)))))
+
     def of_batches(self, every: Iterable[Batch], part: TablePart) -> TableTotals:
         """Return the totals of a part of some batches of rows, in this order."""
         identity = self.table.identity

@@ -87,6 +87,14 @@ def test_a_curve_bounds_every_mechanism_that_meets_it():
         assert falls(Guesses(3, 3, least), claim, 0.0, 1.3 * worst)
 
 
+def test_the_rules_share_the_whole_risk_however_many_canaries_there_are():
+    for m in (10, 11, 25, 1000, 499_999, 500_000, 10**7):
+        rules = rules_for(m, MuClaim(F(1, 10)), RISK)
+        assert sum(rule.risk for rule in rules) == pytest.approx(RISK, rel=1e-12)
+        assert len({rule.each for rule in rules}) == len(rules)
+        assert all(1 <= 2 * rule.each <= m for rule in rules)
+
+
 def share_wrong(m, claim, draw, runs):
     """Return how often the claim is refuted: by the counts from which each rule refutes it."""
     rules = rules_for(m, claim, RISK)
@@ -258,6 +266,8 @@ def test_the_command_answers(dpaccount, tmp_path):
         code, out, _ = dpaccount("audit", "--one-run", "bad.csv", *words, "--json")
         answer = json.loads(out)
         assert (code, answer["verdict"], answer["refuted"]) == (1, "REFUTED", True), words
+        replaced = any("took the places of the canaries" in said for said in answer["witness"]["findings"])
+        assert replaced == ("--plan" in words)
     code, out, _ = dpaccount("audit", "--one-run", "good.csv", "--mu", "1", "--json")
     answer = json.loads(out)
     assert (code, answer["verdict"], answer["runs"]) == (0, "NOT REFUTED", 1)

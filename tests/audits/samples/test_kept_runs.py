@@ -5,9 +5,13 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
-from audits.samples.kept_runs import KeptRuns, _records
+from audits.datasets.forms import CodedColumn, Layout
+from audits.samples.kept_runs import KeepingCrew, KeptRuns, _records
+from audits.sandbox.crew import Crew
+from audits.subjects.code import Code
 from dpaccount.errors import InputError
 
 ASKED = {"claim": "1", "seed": "1"}
@@ -82,6 +86,62 @@ def test_a_file_of_other_runs_is_refused(tmp_path):
     with pytest.raises(InputError, match="another audit"):
         KeptRuns(tmp_path / "k", ASKED)
     held.close()
+
+
+def test_zeros_at_the_end_are_cut(tmp_path):
+    kept = KeptRuns(tmp_path / "k", ASKED)
+    kept.append("left", 1.0)
+    kept.close()
+    whole = (tmp_path / "k").read_bytes()
+    for zeros in (1, 8, 4096):  # what a file system shows of blocks that a power failure lost
+        (tmp_path / "k").write_bytes(whole + bytes(zeros))
+        kept = KeptRuns(tmp_path / "k", ASKED)
+        assert list(kept.records) == [["left", 1.0]]
+        kept.close()
+        assert (tmp_path / "k").read_bytes() == whole
+
+
+def test_the_code_of_kept_runs_is_all_that_decides(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pack").mkdir()
+    files = {
+        "shop.py": "import prices\nfrom pack import more\n",
+        "prices.py": "",
+        "pack/__init__.py": "",
+        "pack/more.py": "from . import deep\n",
+        "pack/deep.py": "",
+        "other.py": "",
+        "prog.sh": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    seen = {file.relative_to(tmp_path).as_posix() for file in Code("shop:f", (str(tmp_path),)).files()}
+    assert seen == {*files} - {"other.py", "prog.sh"}
+    deep = {file.relative_to(tmp_path).as_posix() for file in Code("pack.more:f", (str(tmp_path),)).files()}
+    assert deep == {"pack/__init__.py", "pack/more.py", "pack/deep.py"}
+    for command in ("sh prog.sh {seed} {data}", "./prog.sh {data}", "sh -c 'exec sh prog.sh {data}'"):
+        named = [file.resolve() for file in Code(command, (), command=command).files()]
+        assert tmp_path / "prog.sh" in named, command
+
+
+def test_data_that_reach_the_function_in_another_form_are_other_data(tmp_path, monkeypatch):
+    monkeypatch.setattr(Crew, "__init__", lambda *_, **__: None)
+    monkeypatch.setattr(Crew, "keep", lambda *_: None)
+
+    def keep(layout):
+        kept = KeptRuns(tmp_path / "k", ASKED)
+        crew = KeepingCrew(Code("shop:f", ()), kept, seconds=1.0)
+        crew.layout = layout
+        try:
+            crew.keep([np.zeros((2, 2))])
+        finally:
+            kept.close()
+
+    keep(Layout("dict", (CodedColumn("city", "category", ("north", "south")),)))
+    keep(Layout("dict", (CodedColumn("city", "category", ("north", "south")),)))
+    for other in (None, Layout("dict", (CodedColumn("city", "category", ("up", "down")),))):
+        with pytest.raises(InputError, match="other data"):
+            keep(other)
 
 
 @pytest.mark.slow

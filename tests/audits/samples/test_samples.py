@@ -92,6 +92,25 @@ def test_few_results_attack_nothing(dpaccount, tmp_path):
     assert (code, json.loads(out)["verdict"]) == (3, "NOT ATTACKED")
 
 
+@pytest.mark.parametrize(("ending", "name"), [("csv", "a"), ("npy", "copy")])
+def test_one_file_given_twice_is_no_attack(dpaccount, tmp_path, ending, name):
+    for each in {"a", name}:
+        write(tmp_path / f"{each}.{ending}", gaussian(200, 0.0, 1))
+    words = ["audit", "--samples", f"a.{ending}", f"{name}.{ending}", "--epsilon", "1", "--json"]
+    code, out, err = dpaccount(*words)
+    assert (code, out) == (2, "")
+    assert "have the same bytes" in err
+
+
+@pytest.mark.parametrize("values", [[1] * 400, [0, 1] * 4, [0] * 399 + [1]])
+def test_files_that_are_alike_by_chance_are_compared(dpaccount, tmp_path, values):
+    for name in "ab":
+        write(tmp_path / f"{name}.csv", np.array(values))
+    code, out, _ = dpaccount("audit", "--samples", "a.csv", "b.csv", "--epsilon", ".1", "--json")
+    assert code in (0, 3)
+    assert json.loads(out)["refuted"] is False
+
+
 GOOD = "value\n" + "1\n" * 20
 
 

@@ -78,6 +78,52 @@ def test_a_person_in_two_parts_is_refused(tmp_path):
         asked(claim, TableWork(folder=tmp_path / "w", other=True), digests=real_digests(claim))
 
 
+SPOILT = [
+    (lambda part: {**part, "totals": part["totals"][:1]}, "other totals than this claim's"),
+    (lambda part: {**part, "totals": []}, "other totals than this claim's"),
+    (lambda part: {**part, "marks": ""}, "not one mark for each of its persons"),
+    (lambda part: {**part, "units": part["units"] - 1}, "not one mark for each of its persons"),
+    (lambda part: {**part, "totals": [each + 0.5 for each in part["totals"]]}, "has not the totals"),
+    (lambda part: {**part, "totals": [2**62] * 2}, "has not the totals"),
+    (lambda part: {**part, "units": -1}, "has not the totals"),
+    (lambda part: {**part, "units": 16.0}, "has not the totals"),
+    (lambda part: {"totals": part["totals"], "units": 16}, "has not the totals"),
+]
+
+
+def test_parts_that_are_not_what_came_back_are_refused(tmp_path):
+    claim, summer, frame = begun(tmp_path)
+    found, digests = sums(summer, parts_of(frame, 2)), real_digests(claim)
+
+    def taken(parts, folder):
+        summer.keep(parts, folder)
+        return asked(claim, TableWork(folder=folder, other=True), digests=digests)
+
+    assert taken(found, tmp_path / "w").units == 32
+    for number, (spoil, said) in enumerate(SPOILT):
+        with pytest.raises(InputError, match=said):
+            taken([spoil(each) for each in found], tmp_path / str(number))
+
+
+def test_a_manifest_with_numbers_that_are_no_totals_is_refused(tmp_path):
+    claim, summer, frame = begun(tmp_path)
+    summer.keep(sums(summer, parts_of(frame, 2)), tmp_path / "w")
+    path = tmp_path / "w" / "manifest.jsonl"
+    header, first, second = path.read_text().splitlines()
+    for name, value in (("units", 16.5), ("units", "16"), ("totals", [0.5, 1]), ("part", 0.5)):
+        path.write_text("\n".join([header, json.dumps({**json.loads(first), name: value}), second, ""]))
+        with pytest.raises(InputError, match="no manifest of totals"):
+            asked(claim, TableWork(folder=tmp_path / "w", other=True), digests=real_digests(claim))
+
+
+def test_a_person_who_is_a_number_in_one_part_and_a_text_in_another_is_one(tmp_path):
+    claim, summer, _ = begun(tmp_path)
+    parts = [summer.totals([batch(who=[7])]), summer.totals([batch(who=["7"])])]
+    summer.keep(parts, tmp_path / "w")
+    with pytest.raises(InputError, match="some persons have rows in two parts"):
+        asked(claim, TableWork(folder=tmp_path / "w", other=True), digests=real_digests(claim))
+
+
 def batch(**columns):
     cells = {"x": [0.1], "y": [0.1], "city": ["north"], "seen": [True], "paid": [True], **columns}
     return pa.RecordBatch.from_pydict(cells)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from audits.api import tracing
-from audits.api.tracing import _Found, _gather
+from audits.api.tracing import _Found, _gather, _settle
 from audits.datasets.bases import Pair
 from audits.datasets.forms import Given
 from audits.trace.lead import trace_pair
@@ -29,6 +29,7 @@ def findings_of(function):
     for number, (left, right) in enumerate(PAIRS):
         document = trace_pair(function, Given(left), Given(right), [1, number], again=number == 0)
         _gather(found, json.loads(json.dumps(document)), Pair(left, right, "grid"), ALLOWED)
+    _settle(found)
     return [said for _, said, _ in found.findings.values()], found
 
 
@@ -44,6 +45,26 @@ def test_sound_functions_are_not_accused(name):
     assert (max(filter(None, seen), default=0) > 0) == (name != "response")
 
 
+@pytest.mark.parametrize("name", ["above_threshold", "winner_and_others", "both_rounded"])
+def test_noisy_values_that_the_result_may_not_show_are_no_finding_nor_said_to_be_well(
+    name, dpaccount, folder
+):
+    findings, found = findings_of(getattr(traced, name))
+    assert findings == []
+    assert any("too much if the result shows" in said for said in found.notes)
+    assert dpaccount("trace", f"traced:{name}", *WORDS)[0] == 3
+
+
+@pytest.mark.parametrize("name", ["from_zero", "offset", "located_offset", "whole"])
+def test_sound_functions_whose_noise_has_an_offset_are_not_accused_nor_said_to_be_well(
+    name, dpaccount, folder
+):
+    findings, found = findings_of(getattr(traced, name))
+    assert findings == []
+    assert any("is added to what never moves" in said for said in found.notes)
+    assert dpaccount("trace", f"traced:{name}", *WORDS)[0] == 3
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -57,6 +78,7 @@ def test_sound_functions_are_not_accused(name):
         ("one_noise", "is added to several values"),
         ("spread_scale", "the scale of"),
         ("sometimes", "noise calls depends on the data"),
+        ("clear_beside_a_count", "the result moves (entry 1 by 1) although all noisy values are the same"),
         ("in_the_clear", "the result moves (entry 1 by 3) although all noisy values are the same"),
     ],
 )

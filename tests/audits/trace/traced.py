@@ -57,6 +57,42 @@ def response(data, rng):
     return [int(value) if rng.random() < 0.7 else 0 for value in data]
 
 
+# ------------------------------------------------------------------ sound, by more than composition
+
+
+def above_threshold(data, rng):
+    threshold, said = 30 + rng.laplace(scale=2), []
+    for k in range(8):
+        said.append([k, bool((data > k / 3).sum() + rng.laplace(scale=4) >= threshold)])
+        if said[-1][1]:
+            break
+    return said
+
+
+def winner_and_others(data, rng):
+    best = int(np.argmax((data > 1).sum() + np.arange(4) + rng.laplace(scale=2, size=4)))
+    return [(best + k) % 4 for k in range(4)]
+
+
+# ------------------------------------------------------------------ sound, and not followed: noise with an offset
+
+
+def from_zero(data, rng):
+    return int((data > 1).sum() + ((rng.geometric(P) - 1) - (rng.geometric(P) - 1)))
+
+
+def offset(data, rng):
+    return float(data.sum()) + (rng.laplace(scale=3) + 0.5)
+
+
+def located_offset(data, rng):
+    return float(data.sum()) + rng.laplace(0.5, 3.0)
+
+
+def whole(data, rng):
+    return int((data > 1).sum()) + int(rng.geometric(P) - 1) - int(rng.geometric(P) - 1)
+
+
 # ------------------------------------------------------------------ broken
 
 
@@ -78,6 +114,10 @@ def histogram_of_one(data, rng):
 
 def both_whole(data, rng):
     return [data.sum() + rng.laplace(scale=3), data.sum() + rng.laplace(scale=3)]
+
+
+def both_rounded(data, rng):
+    return [round(float(each)) for each in both_whole(data, rng)]
 
 
 def small_gauss(data):
@@ -103,6 +143,10 @@ def sometimes(data, rng):
 
 def in_the_clear(data, rng):
     return [data.sum() + rng.laplace(scale=3), float(data.max())]
+
+
+def clear_beside_a_count(data, rng):
+    return [(data > 1).sum() + rng.laplace(scale=1), float(data.max())]
 
 
 def raises(data, rng):

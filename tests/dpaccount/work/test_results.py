@@ -1,6 +1,8 @@
 """The store: its owner's alone, append-only, never half-written, never pruned under a command."""
 
+import hashlib
 import os
+import shutil
 import sqlite3
 import stat
 from contextlib import closing
@@ -66,6 +68,32 @@ def test_a_file_that_is_not_ones_own_alone_is_refused(make, tmp_path):
     with kept_in(tmp_path / "work.db"), pytest.raises(InputError, match="a file of your own"):
         run([WORK])
     assert not (tmp_path / "nowhere.db").exists()
+
+
+def test_a_log_that_somebody_put_beside_the_store_is_not_read(tmp_path):
+    """SQLite takes a log beside a file for a part of it, whoever wrote it."""
+    with closing(Results(tmp_path / "s")) as store:
+        store.keep("a", b"true", 1, "series", "work", "code")
+    shutil.copy(tmp_path / "s", tmp_path / "theirs")
+    with closing(sqlite3.connect(tmp_path / "theirs", isolation_level=None)) as theirs:
+        theirs.execute("PRAGMA journal_mode = WAL")
+        theirs.execute(
+            "UPDATE results SET result = ?, digest = ?", (b"false", hashlib.sha256(b"false").hexdigest())
+        )
+        planted = shutil.copyfile(tmp_path / "theirs-wal", tmp_path / "s-wal")
+    planted.chmod(0o644)
+    with pytest.raises(InputError, match="nobody else can use") as refused:
+        Results(tmp_path / "s")
+    assert "s-wal" in str(refused.value)
+    planted.unlink()
+    for end in ("-shm", "-journal"):
+        beside = tmp_path / f"s{end}"
+        beside.symlink_to(tmp_path / "nowhere")
+        with pytest.raises(InputError, match="nobody else can use"):
+            Results(tmp_path / "s")
+        beside.unlink()
+    with closing(Results(tmp_path / "s")) as store:
+        assert [*store.added(lambda _: True)] == [("a", b"true")]
 
 
 def test_a_file_of_another_owner_is_refused(tmp_path, monkeypatch):

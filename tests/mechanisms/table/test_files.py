@@ -3,6 +3,7 @@
 import csv
 import os
 from fractions import Fraction
+from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
@@ -59,6 +60,17 @@ def test_a_column_of_folders_names_is_read_as_one_of_the_file(tmp_path_factory, 
     assert sorted((ward or "", float(age)) for ward, age in found) == sorted((w or "", a) for w, a in rows)
     for file in files_of(folder):  # of the folder's name alone, too
         assert len(cells(file, ("ward",))) == len(cells(file, ("age",)))
+
+
+@pytest.mark.parametrize("link", [Path.symlink_to, Path.hardlink_to])
+def test_a_file_with_two_names_is_refused_and_a_link_that_is_no_data_is_not(tmp_path, link):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "t.csv").write_text("age\n1\n")
+    link(tmp_path / "_old.csv", tmp_path / "a" / "t.csv")
+    assert [file.name for file in files_of(tmp_path)] == ["a/t.csv"]
+    link(tmp_path / "z.csv", tmp_path / "a" / "t.csv")
+    with pytest.raises(InputError, match=r"a/t\.csv and z\.csv are one file"):
+        files_of(tmp_path)
 
 
 def test_contradictory_folders_are_refused(tmp_path):
