@@ -82,7 +82,8 @@ class Interval:
     def of(self, value: Fraction | int) -> "Pair":
         """Enclose an exact number."""
         exact = Fraction(value)
-        spend(4)
+        size = exact.numerator.bit_length() + exact.denominator.bit_length()
+        spend(4 + (size // 500) ** 2)  # long integers become decimals in quadratic time
         top, bottom = Decimal(exact.numerator), Decimal(exact.denominator)
         return self.down.divide(top, bottom), self.up.divide(top, bottom)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from ..documents import brief, ensure, items, spend
+from ..documents import Rejected, brief, ensure, items, spend
 from ..relation import ADDED, REPLACED
 from .releases import Releases, Tally, real, whole
 from .streams import ftrl_square
@@ -38,7 +38,8 @@ COVERED_STREAMS = ("tree", "matrix_factorisation")
 
 def add_event(tally: Tally, given: Any, relation: str, times: int, *, inside: bool) -> None:
     """Add an event, as often as it is released, to a tally."""
-    ensure(isinstance(given, dict) and given.get("event") in KINDS, f"unknown event {brief(given)[:60]}")
+    if not isinstance(given, dict) or given.get("event") not in KINDS:
+        raise Rejected(f"unknown event {brief(given)[:60]}")  # quoted here only: events nest
     name = given["event"]
     ensure(ONLY.get(name, relation) == relation, f"{name} has no meaning under {relation}")
     refused = inside and (name in COVERED_STREAMS or name == "dominating_pair" or "cover" in given)

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from ..documents import brief, ensure, spend
 
 MAX_EXACT = 100_000  # bits of a sum of exact numbers
-DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?|\d+/\d+", re.ASCII)
+MAX_EXPONENT = 5000  # of a number
+DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE](?P<exponent>[+-]?\d{1,4}))?|\d+/\d+", re.ASCII)
 
 
 class Release(NamedTuple):
@@ -59,9 +60,13 @@ class Tally:
 
     def total(self) -> Releases:
         """Return them in normal form."""
-        spend(20 * sum(map(size_of, self.others)))
-        held = sorted(self.others.items(), key=lambda pair: str(written(pair[0])))
-        return Releases(self.mu_squared, tuple((each, count) for each, count in held if count))
+        held = []
+        for release, count in self.others.items():
+            name = str(written(release))
+            spend(10 + len(name) // 4)  # by its length: a release may hold thousands of numbers
+            held.append((name, release, count))
+        held.sort(key=lambda each: each[0])
+        return Releases(self.mu_squared, tuple((release, count) for _, release, count in held if count))
 
     def gaussian(self, mu_squared: Fraction) -> None:
         """Add Gaussian releases of so much μ² in all."""
@@ -88,9 +93,13 @@ class Tally:
 def real(value: object, name: str, least: int | None = 0, most: int | None = None) -> Fraction:
     """Read an exact number, as JSON number or text, of at least `least`; None: above 0."""
     form = value if isinstance(value, str) else repr(value)
-    fits = type(value) in (int, float, str) and len(form) <= 400 and DECIMAL.fullmatch(form) is not None
-    ensure(fits and not form.endswith("/0"), f"{name} should be a number, found {brief(value)}")
-    spend(200 if "e" not in form.lower() else 1500)  # as long as its exponent
+    fits = type(value) in (int, float, str) and len(form) <= 400
+    read = DECIMAL.fullmatch(form) if fits else None
+    good = read is not None and not form.endswith("/0")
+    ensure(good, f"{name} should be a number, found {brief(value)}")
+    exponent = int((read and read["exponent"]) or 0)
+    ensure(abs(exponent) <= MAX_EXPONENT, f"an exponent lies within ±{MAX_EXPONENT}, found {brief(value)}")
+    spend(200)
     number = Fraction(form)
     high = number > 0 if least is None else number >= least
     ensure(high and (most is None or number <= most), f"{name} is out of range: {brief(value)}")

@@ -71,6 +71,7 @@ def ftrl_square(given: dict[str, Any]) -> Fraction:
         column = [*root_coefficients(i.up, width)]
     elif mechanism == "toeplitz":
         exact = [real(each, "a coefficient") for each in items(given["coefficients"])][:rounds]
+        ensure(exact != [], "toeplitz has one coefficient at least")
         falling = all(a >= b for a, b in pairwise(exact))
         ensure(falling, "coefficients that rise are beyond this checker")
         column = [i.of(each)[1] for each in exact]

@@ -19,6 +19,7 @@ from dpaccount.checker import accounting
 from dpaccount.checker.accounting.methods import symmetric
 from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.documents import Work
+from dpaccount.checker.intervals import Interval
 
 SAMPLED = {"event": "poisson_subsampled", "rate": "0.1", "of": {"event": "pure", "epsilon": 1}, "count": 3}
 PLAN = {
@@ -227,3 +228,36 @@ def test_what_is_not_confirmed_is_not_valid():
 def test_the_work_of_another_document_is_not_counted():
     Work.spent = 10**12
     assert accounting.judged(honest())[0] == "CONFIRMED"
+
+
+def spent(*events):
+    """The work that the classes of a plan take."""
+    Work.begin(10**9)
+    classes({**PLAN, "events": [*events]})
+    return Work.spent
+
+
+def test_a_release_of_many_numbers_is_work_for_every_class_of_units():
+    points = {"event": "rdp", "points": [[2 + k, 1] for k in range(500)]}
+    covers = [{"event": "gaussian", "sigma": k, "cover": [2 * k, 2 * k]} for k in range(1, 21)]
+    assert spent(points, *covers) - spent(points) - spent(*covers) > 20 * 500
+
+
+def test_an_exponent_that_makes_numbers_of_a_megabit_is_refused():
+    assert "exponent" in said(edited(("plan", "events", 1, "scale"), "1e5001"))
+    assert said(edited(("plan", "events", 1, "scale"), "1e-99999")) is not None
+    assert spent({"event": "laplace", "scale": "1e-5000", "sensitivity": "1e-5000"}) < 2000
+
+
+def test_long_numbers_are_more_work_than_short_ones():
+    Work.begin()
+    Interval(30).of(Fraction("1." + "3" * 300 + "e4000"))
+    assert Work.spent > 300
+
+
+def test_a_factor_without_coefficients_is_not_free():
+    rounds = {"rounds": 4, "sigma": 1, "participations": 1, "separation": 1}
+    factor = {"event": "dp_ftrl", **rounds, "mechanism": "toeplitz"}
+    assert spent({**factor, "coefficients": [1]}) > 0
+    with pytest.raises(checker.Rejected, match="one coefficient"):
+        spent({**factor, "coefficients": []})
