@@ -5,7 +5,6 @@ was left whenever it asked.  So what follows from a file is what followed the fi
 was killed goes on where the file ends.  The file is only appended to; an incomplete record at its end is cut.
 """
 
-import fcntl
 import os
 import time
 import zlib
@@ -23,7 +22,7 @@ from audits.sandbox.crew import Crew, Play
 from audits.sandbox.frames import LENGTH, packed, received, sent
 from audits.sandbox.outcomes import Outcome
 from audits.subjects.code import Code
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, posix_module
 
 SCHEMA = "dpaccount/kept-runs/1"
 SYNC = 1.0  #: seconds after which records are written through to the disk
@@ -35,7 +34,7 @@ class KeptRuns:
 
     def __init__(self, path: Path, asked: dict[str, str]) -> None:
         """Open or begin a file; raises `InputError` if it is not of these runs, or in use."""
-        self.path = path
+        self.path, fcntl = path, posix_module("fcntl")
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, Struct
 
-from dpaccount.schemas.claim import CLAIM_NAME, AuditTable, DataTable, GuaranteeTable
+from dpaccount.schemas.claim import CLAIM_NAME, AuditTable, DataTable, RelationName
 from dpaccount.schemas.fields import Absent, Closed, Number
 
 SCHEMA: Final = "dpaccount/study/1"
@@ -37,12 +37,30 @@ class StatisticTable(Closed, frozen=True):
     accuracy: Number | Absent = UNSET
 
 
+class StudyGuarantee(Closed, frozen=True):
+    """What is promised of all statistics together; `model` is central."""
+
+    unit: str
+    relation: RelationName
+    epsilon: Number
+    delta: Number | Absent = UNSET
+    model: Literal["central"] | Absent = UNSET
+
+
+class StudyData(DataTable, frozen=True):
+    """The table, by the names to use beside those that certificates keep (`id`, `rows`, `max_rows`)."""
+
+    unit_column: str | Absent = UNSET
+    max_units: Number | Absent = UNSET
+    max_contributions: Number | Absent = UNSET
+
+
 class StudyFile(Closed, frozen=True, tag_field="schema", tag=SCHEMA):
     """A study as read: the guarantee is of all statistics together."""
 
     name: Annotated[str, Meta(pattern=f"^{CLAIM_NAME}$")]
-    guarantee: GuaranteeTable
-    data: DataTable
+    guarantee: StudyGuarantee
+    data: StudyData
     statistic: list[StatisticTable]
     audit: AuditTable | Absent = UNSET
     assume: dict[str, str] | Absent = UNSET

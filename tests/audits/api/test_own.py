@@ -275,7 +275,7 @@ AUDIT = (
     NO_LIMIT,
 )
 KEYS = {
-    "schema", "verdict", "epsilon_lower", "epsilon_power", "delta", "confidence", "trials", "attack", "refuted",
+    "schema", "verdict", "epsilon_lower", "epsilon_power", "delta", "confidence", "trials", "runs", "attack", "refuted",
     "witness", "seconds",
 }  # fmt: skip
 

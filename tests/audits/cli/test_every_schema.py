@@ -53,10 +53,28 @@ def documents(dpaccount, tmp_path, root):
     yield "dp-event", document_of(dpaccount("import", "events", "plan.json"))
     for name, file in (("events", "plan.json"), ("derivation", "d.json")):
         yield name, json.loads((tmp_path / file).read_text())
+    yield from of_a_study(dpaccount, tmp_path, root)
+    assert dpaccount("account", "plan.json", "--delta", "1e-5", "--certificate", "cost.json")[0] == 0
+    yield "account-certificate", json.loads((tmp_path / "cost.json").read_text())
+    (tmp_path / "count.py").write_text("def count(data, rng):\n    return data.sum() + rng.laplace(0, 3)\n")
+    words = ("trace", "count:count", "--epsilon", 1, "--shape", 5, "--low=0", "--high=3", "--json")
+    yield "trace", json.loads(dpaccount(*words)[1])
     yield "certificate", RECEIVED
     yield "claim", RECEIVED["claim"]
     yield "signature", json.loads(sign._message(RECEIVED, "2026-01-01T00:00:00Z"))
     yield "release", figures.answer(RECEIVED, tmp_path)
+
+
+def of_a_study(dpaccount, tmp_path, root):
+    """Yield a study with one statistic, its plan and its release."""
+    shutil.copy(root / "examples" / "clinic_visits" / "visits.csv", tmp_path)
+    text = (root / "examples" / "clinic_visits" / "study.toml").read_text()
+    (tmp_path / "study.toml").write_text("[[statistic]]".join(text.split("[[statistic]]")[:2]))
+    yield "study", tomllib.loads(text)
+    yield "study-plan", document_of(dpaccount("plan", "study.toml", "--json"))
+    budget = ("--epsilon", 2, "--delta", "1e-6", "--unit", "one patient", "--relation", "replace-one")
+    assert dpaccount("ledger", "init", "sqlite:///visits.db", *budget, "--measure", "approximate")[0] == 0
+    yield "study-release", document_of(dpaccount("release", "study.toml", "--quick", "--jobs", 1, "--json"))
 
 
 def document_of(result):

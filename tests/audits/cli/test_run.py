@@ -226,7 +226,7 @@ EDITS = [
 LOG_EDITS = [
     ('"log.csv"', '"../log.csv"', "leaves the claim's directory"),
     ('"log.csv"', '"nothing.csv"', "No such file"),
-    ("rows = 400", "rows = 399", "rows = 399"),
+    ("rows = 400", "rows = 399", "the claim declares 399"),
     ("rows = 400", "", "rows"),
     ('reward = "good"', "", "'reward' is missing"),
     ('reward = "good"', 'reward = "better"', "better"),
