@@ -1,0 +1,63 @@
+"""`dpaccount.Study`: what the commands do on a study, from Python."""
+
+import shutil
+
+import pytest
+
+import dpaccount as dp
+from dpaccount.errors import InputError
+from dpaccount.ledger.ledger import Ledger, init
+
+URL = "sqlite:///visits.db"
+
+
+@pytest.fixture
+def clinic(root, tmp_path, monkeypatch):
+    """Return a folder with a study of one statistic, its data and its ledger."""
+    monkeypatch.chdir(tmp_path)
+    for file in ("visits.csv", "study.toml"):
+        shutil.copy(root / "examples" / "clinic_visits" / file, tmp_path)
+    text = (tmp_path / "study.toml").read_text().split("[[statistic]]")
+    (tmp_path / "study.toml").write_text("[[statistic]]".join(text[:2]))
+    budget = {"epsilon": 2, "delta": "1e-6", "unit": "one patient", "relation": "replace-one"}
+    init(URL, **budget, measure="approximate")
+    return tmp_path
+
+
+def spent():
+    with Ledger.open(URL) as ledger:
+        return ledger.show()["entries"]
+
+
+def test_a_plan_reads_no_data_and_charges_nothing(clinic):
+    (clinic / "visits.csv").unlink()
+    plan = dp.Study.read("study.toml").plan()
+    assert [each.name for each in plan.statistics] == ["visits by city"]
+    assert plan.statistics[0].half_width > 0
+    assert plan.statistics[0].epsilon <= plan.total.epsilon == 1.5
+    assert spent() == 0
+
+
+def test_a_file_that_is_no_study_is_refused(root, clinic):
+    with pytest.raises(InputError, match="this is no study"):
+        dp.Study.read(root / "examples" / "mechanisms" / "histogram.toml")
+
+
+@pytest.mark.slow
+def test_a_study_is_certified_without_its_data_then_released_once(clinic):
+    study = dp.Study.read("study.toml")
+    data = (clinic / "visits.csv").read_bytes()
+    (clinic / "visits.csv").unlink()
+    assert study.certify(quick=True)["release"] is None
+    (clinic / "visits.csv").write_bytes(data)
+    first = study.release(quick=True)
+    assert (first.verdict, spent()) == ("CERTIFIED", 1)
+    rows = first["visits by city"]
+    assert [row["city"] for row in rows] == ["north", "south", "other"]
+    assert all(row["low"] <= row["estimate"] <= row["high"] for row in rows)
+    assert first.to_pandas("visits by city")["estimate"].tolist() == [row["estimate"] for row in rows]
+    assert (clinic / "certificates" / "clinic" / "visits-by-city.csv").is_file()
+    assert study.release(quick=True)["visits by city"] == rows
+    assert spent() == 1
+    with pytest.raises(InputError, match="no statistic 'ages' is released; released: visits by city"):
+        first["ages"]
