@@ -37,7 +37,7 @@ ORDERS = [1 + Fraction(round(1000 * math.exp(x / 8)), 1000) for x in range(-40, 
 
 
 @dataclass(frozen=True)
-class Asked:
+class AccountQuestion:
     """A question: ε at `delta`, or δ at `epsilon`; and the accountant's answer, where it is finite."""
 
     delta: Fraction | None
@@ -64,7 +64,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownSteps:
     """By which rule and witness a class of units costs at most `answer` in one direction."""
 
     rule: str
@@ -83,7 +83,7 @@ def certificate(
     """
     written = as_json(plan)
     ends = (None if tight["lower"] is None else _number(tight["lower"]), _number(tight["upper"]))
-    asked = Asked(delta, epsilon, Enclosure(*ends))
+    asked = AccountQuestion(delta, epsilon, Enclosure(*ends))
     name, value = ("delta", delta) if delta is not None else ("epsilon", epsilon)
     document: dict[str, Any] = {
         "schema": SCHEMA,
@@ -144,7 +144,7 @@ def seal(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def derived(
-    asked: Asked, relation: str, units: list[tuple[int | None, Releases]], plan: Any
+    asked: AccountQuestion, relation: str, units: list[tuple[int | None, Releases]], plan: Any
 ) -> tuple[list[dict[str, Any]], Fraction]:
     """Return the steps for each class of units and direction, and the answer that they confirm."""
     wanted = [
@@ -177,7 +177,7 @@ def derived(
 # ------------------------------------------------------------------ without a lattice
 
 
-def at_a_glance(asked: Asked, on: Releases, *, back: bool) -> Shown | None:
+def at_a_glance(asked: AccountQuestion, on: Releases, *, back: bool) -> ShownSteps | None:
     """Return what a closed form shows at the accountant's own answer; None where it takes a lattice."""
     Work.begin(FREE)
     guess = asked.guess
@@ -188,15 +188,17 @@ def at_a_glance(asked: Asked, on: Releases, *, back: bool) -> Shown | None:
     )
 
 
-def in_closed_form(asked: Asked, on: Releases, rule: str, answer: Fraction, *, back: bool) -> Shown | None:
+def in_closed_form(
+    asked: AccountQuestion, on: Releases, rule: str, answer: Fraction, *, back: bool
+) -> ShownSteps | None:
     """Return that a rule without a lattice shows an answer; None where it does not."""
     epsilon, delta = asked.point(answer)
     best = renyi(on, epsilon, delta) if rule == "renyi-bound" else None
     witness = {} if best is None else {"order": str(best[0])}
-    return Shown(rule, witness, answer) if shows(rule, on, epsilon, delta, witness, back=back) else None
+    return ShownSteps(rule, witness, answer) if shows(rule, on, epsilon, delta, witness, back=back) else None
 
 
-def least(found: list[Shown | None]) -> Shown | None:
+def least(found: list[ShownSteps | None]) -> ShownSteps | None:
     """Return what shows the least answer, of equal ones the first; None where nothing does."""
     known = [one for one in found if one is not None]
     return min(known, key=lambda one: one.answer, default=None)
@@ -231,7 +233,7 @@ def renyi(on: Releases, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, f
 # ------------------------------------------------------------------ with lattices
 
 
-def by_lattices(asked: Asked, left: list[tuple[Releases, bool]]) -> list[Shown]:
+def by_lattices(asked: AccountQuestion, left: list[tuple[Releases, bool]]) -> list[ShownSteps]:
     """Return what lattices show: all of them coarse, and those of the largest answers ever finer.
 
     Until that answer is close to the accountant's, or to that before, or the checker's work would not do.
@@ -256,7 +258,7 @@ def by_lattices(asked: Asked, left: list[tuple[Releases, bool]]) -> list[Shown]:
     return found
 
 
-def by_lattice(asked: Asked, on: Releases, fineness: Fineness, *, back: bool) -> Shown:
+def by_lattice(asked: AccountQuestion, on: Releases, fineness: Fineness, *, back: bool) -> ShownSteps:
     """Return the least answer that a lattice shows, or a rule without one."""
     Work.begin(FREE)
     _, delta = asked.point(asked.guess or Fraction(1))
@@ -269,14 +271,14 @@ def by_lattice(asked: Asked, on: Releases, fineness: Fineness, *, back: bool) ->
         if other is None:
             raise
         return other
-    own = None if answer is None else Shown("lattice", found.witness, answer, found.work)
+    own = None if answer is None else ShownSteps("lattice", found.witness, answer, found.work)
     shown = least([other, own])
     if shown is None:
         raise Rejected("more may be lost than delta allows: this checker confirms no epsilon")
     return shown
 
 
-def candidates(asked: Asked, on: Releases, *, back: bool) -> Iterator[tuple[str, Fraction | None]]:
+def candidates(asked: AccountQuestion, on: Releases, *, back: bool) -> Iterator[tuple[str, Fraction | None]]:
     """Yield about what the rules without a lattice show."""
     epsilon, delta = asked.point(asked.guess or Fraction(1))
     best = renyi(on, epsilon, delta)
@@ -294,7 +296,7 @@ def candidates(asked: Asked, on: Releases, *, back: bool) -> Iterator[tuple[str,
         yield "largest-losses", lost
 
 
-def crossing(asked: Asked, found: Witnessed) -> Fraction | None:
+def crossing(asked: AccountQuestion, found: Witnessed) -> Fraction | None:
     """Return the least ε that the lattice shows at δ, rounded up, or its δ at ε; None where there is none."""
     i, whole, digits = found.interval, found.whole, found.digits
     if asked.delta is None:

@@ -8,9 +8,9 @@ from typing import Any
 
 from dpaccount.checker.accounting import methods
 from dpaccount.checker.accounting.lattice import Lattice, place, power, together
-from dpaccount.checker.accounting.measures import Measure
+from dpaccount.checker.accounting.measures import UpperMeasure
 from dpaccount.checker.accounting.pairs import gaussian
-from dpaccount.checker.accounting.releases import Release, Releases
+from dpaccount.checker.accounting.releases import PlanRelease, Releases
 from dpaccount.checker.documents import Work
 from dpaccount.checker.intervals import Interval
 
@@ -50,9 +50,9 @@ class Witnessed:
 class _Lot:
     """A release with its count (None: the Gaussian ones as one), its measure and what that was made with."""
 
-    release: Release | None
+    release: PlanRelease | None
     count: int
-    measure: Measure
+    measure: UpperMeasure
     made: Part
     deviation: float
     span: tuple[float, float]
@@ -72,7 +72,7 @@ def _composed(
     i: Interval, on: Releases, digits: int, share: Fraction, fineness: Fineness, *, back: bool
 ) -> tuple[list[Part], Lattice]:
     """Return the parts of a witness, and the lattice that they lead to."""
-    counted: list[tuple[Release | None, int]] = [*on.others]
+    counted: list[tuple[PlanRelease | None, int]] = [*on.others]
     if on.mu_squared:
         counted = [(None, 1), *counted]
     lots = [_lot(i, on, release, count, digits, share, fineness, back=back) for release, count in counted]
@@ -97,7 +97,7 @@ def _composed(
 def _lot(
     i: Interval,
     on: Releases,
-    release: Release | None,
+    release: PlanRelease | None,
     count: int,
     digits: int,
     share: Fraction,
@@ -116,7 +116,7 @@ def _lot(
 
 def _made(
     i: Interval,
-    release: Release | None,
+    release: PlanRelease | None,
     square: Fraction,
     digits: int,
     share: Fraction,
@@ -147,7 +147,7 @@ def _made(
     return found
 
 
-def _spacing(release: Release, fineness: Fineness) -> Fraction:
+def _spacing(release: PlanRelease, fineness: Fineness) -> Fraction:
     """Return how far the losses of one release are apart; 0: each is taken by itself."""
     kind, numbers, _ = release
     if kind in ("laplace", "range"):
@@ -170,12 +170,12 @@ def _cell(square: Fraction, fineness: Fineness) -> Fraction:
     return square / max(1, math.ceil(float(square) / wanted))
 
 
-def _largest(release: Release) -> Fraction:
+def _largest(release: PlanRelease) -> Fraction:
     kind, numbers, _ = release
     return Fraction(numbers[1]) / numbers[0] if kind == "geometric" else Fraction(numbers[0])
 
 
-def _unit(releases: list[Release | None]) -> Fraction:
+def _unit(releases: list[PlanRelease | None]) -> Fraction:
     """Return a number of which the losses of some release are multiples, that of the first one with atoms."""
     for release in releases:
         if release is not None and release.kind in ("response", "laplace", "approximate", "range"):
@@ -199,7 +199,7 @@ def _short(value: Fraction) -> Fraction:
     return Fraction(10) ** min(exponent, 0)
 
 
-def _shape(measure: Measure, tail: float) -> tuple[float, tuple[float, float]]:
+def _shape(measure: UpperMeasure, tail: float) -> tuple[float, tuple[float, float]]:
     """Return the deviation of the loss, and where all but little of it lies."""
     losses = [(float(z.ln()), float(p)) for z, p in measure.atoms]
     total = sum(p for _, p in losses)

@@ -63,7 +63,7 @@ class _Seen:
 
 
 @dataclass
-class _Found:
+class _Traced:
     places: dict[tuple[str, str, int], _Seen] = field(default_factory=dict)
     findings: dict[str, tuple[float, str, Pair]] = field(default_factory=dict)  #: the largest of each kind
     notes: dict[str, None] = field(default_factory=dict)
@@ -83,7 +83,7 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
     given = None if data.pair is None else [Pair(*data.pair, "the pair that is given")]
     pairs = given or candidates(data.shape, question.plan.seed)[:MAX_PAIRS]
     allowed = _allowed(question)
-    found = _Found()
+    found = _Traced()
     with Crew(code, seconds=float(question.plan.seconds)) as crew:
         if crew.kind != "function":
             raise InputError(f"{question.use} is no function", "name a function f(data, rng)")
@@ -122,7 +122,7 @@ def _allowed(question: TraceRequest) -> dict[str, float | None]:
 
 
 def _gather(
-    found: _Found,
+    found: _Traced,
     document: dict[str, Any],
     pair: Pair,
     allowed: dict[str, float | None],
@@ -168,7 +168,7 @@ def _gather(
 
 
 def _hold_total(
-    found: _Found, spent: dict[str, float], allowed: dict[str, float | None], pair: Pair, *, shown: bool
+    found: _Traced, spent: dict[str, float], allowed: dict[str, float | None], pair: Pair, *, shown: bool
 ) -> None:
     """Add a finding if all calls of one family together, and no others, spend more than is claimed.
 
@@ -185,7 +185,7 @@ def _hold_total(
                 found.notes.setdefault(f"{said}, {IF_SHOWN}")
 
 
-def _hold(found: _Found, place: tuple[str, str, int], declared: float, measured: float, pair: Pair) -> None:
+def _hold(found: _Traced, place: tuple[str, str, int], declared: float, measured: float, pair: Pair) -> None:
     """Add a finding if more was measured than declared."""
     if measured > declared * (1 + ROUNDED):
         where = f"{place[0]} at {place[1]}:{place[2]}"
@@ -193,7 +193,7 @@ def _hold(found: _Found, place: tuple[str, str, int], declared: float, measured:
         found.add(where, measured, said, pair)
 
 
-def _settle(found: _Found) -> None:
+def _settle(found: _Traced) -> None:
     """Make a finding of what no noise explains, or a note where the data may be added to noise unseen."""
     for said, places, pair in found.unsure:
         still = [place for place in places if not found.places[place].moved]
@@ -205,13 +205,13 @@ def _settle(found: _Found) -> None:
             found.places[place].moved = None
 
 
-def _note_if_shown(found: _Found, where: str, declared: float, measured: float) -> None:
+def _note_if_shown(found: _Traced, where: str, declared: float, measured: float) -> None:
     """Add a note if more was measured than declared of values that the result may show, or compare."""
     if measured > declared * (1 + ROUNDED):
         found.notes.setdefault(f"{where}: declared {declared:.6g}, measured {measured:.6g}, {IF_SHOWN}")
 
 
-def _answer(found: _Found, question: TraceRequest, allowed: dict[str, float | None]) -> dict[str, Any]:
+def _answer(found: _Traced, question: TraceRequest, allowed: dict[str, float | None]) -> dict[str, Any]:
     _settle(found)
     noise = []
     for (call, file, line), seen in found.places.items():

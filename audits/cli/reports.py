@@ -133,7 +133,7 @@ def ledger_log(
     """
     from dpaccount.ledger import answers
 
-    entries = answers.log(url, answers.Chosen(day(since, "--since"), day(until, "--until"), by, scope))
+    entries = answers.log(url, answers.LogFilter(day(since, "--since"), day(until, "--until"), by, scope))
     if csv and not json_:
         sys.stdout.write(answers.table(entries))
     else:

@@ -25,7 +25,7 @@ UNFAIR = 1e-9  #: coins at least as uneven as this probability are refused
 
 
 @dataclass(frozen=True)
-class Rule:
+class GuessRule:
     """Guess "in" for the `each` highest scores and "out" for the `each` lowest, at a share of the risk."""
 
     each: int
@@ -40,7 +40,7 @@ class OneRun:
     lower: float
     power: float
     best: Guesses
-    rules: tuple[Rule, ...]
+    rules: tuple[GuessRule, ...]
 
     @property
     def verdict(self) -> str:
@@ -100,7 +100,7 @@ def _unlikely(m: int, ins: int) -> bool:
 
 
 @lru_cache(maxsize=64)
-def rules_for(canaries: int, claim: RunClaim, risk: float) -> tuple[Rule, ...]:
+def rules_for(canaries: int, claim: RunClaim, risk: float) -> tuple[GuessRule, ...]:
     """Return the rules, by the claim and the number of canaries alone, so that their error is `risk` in all.
 
     The planned one refutes the claim at the smallest Gaussian shift of the scores; where that is
@@ -117,9 +117,9 @@ def rules_for(canaries: int, claim: RunClaim, risk: float) -> tuple[Rule, ...]:
         level *= LOWERED
     others = sorted({_each(canaries, fraction) for fraction in OTHERS} - {planned})
     if not others:  # so many canaries that every fraction is `MAX_GUESSES`
-        return (Rule(planned, risk),)
+        return (GuessRule(planned, risk),)
     rest = (1 - SHARE) * risk / len(others)
-    return (Rule(planned, SHARE * risk), *(Rule(each, rest) for each in others))
+    return (GuessRule(planned, SHARE * risk), *(GuessRule(each, rest) for each in others))
 
 
 def _each(canaries: int, fraction: float) -> int:
@@ -151,6 +151,6 @@ def _accuracy(shift: float, share: float) -> float:
     return ins / max(ins + outs, 1e-300)
 
 
-def power(canaries: int, rules: Sequence[Rule], claim: RunClaim) -> float:
+def power(canaries: int, rules: Sequence[GuessRule], claim: RunClaim) -> float:
     """Return the level that these rules show if every guess is right."""
     return max(level_below(Guesses(canaries, 2 * r.each, 2 * r.each), claim, r.risk) for r in rules)

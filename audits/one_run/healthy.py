@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.attack.planning import Floats
-from audits.one_run.audit import OneRun, Rule, rules_for
+from audits.one_run.audit import GuessRule, OneRun, rules_for
 from audits.one_run.guessing import RunClaim, by_score, guess, level_below
 from audits.tradeoff import MuClaim, PointClaim
 from dpaccount.accounting.accountant import Accountant
@@ -155,6 +155,8 @@ def healthy(
     return Healthy(float(np.mean(shown)), float(np.std(shown)), above, ours, unit)
 
 
-def _shown(scores: Floats, included: NDArray[np.bool_], claim: RunClaim, rules: tuple[Rule, ...]) -> float:
+def _shown(
+    scores: Floats, included: NDArray[np.bool_], claim: RunClaim, rules: tuple[GuessRule, ...]
+) -> float:
     ordered = by_score(scores, included, 1)
     return max(level_below(guess(ordered, rule.each), claim, rule.risk) for rule in rules)

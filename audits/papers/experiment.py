@@ -22,9 +22,9 @@ import numpy as np
 
 from audits.attack.runs import Progress, silent
 from audits.claim import NAME, as_written, inside
+from audits.papers.experiment_worlds import WORLDS, LogWorld, TrialWorld, trial
 from audits.papers.reproduce import MOST_ROUNDS, MOST_TRIALS, done, drawn
 from audits.subjects import catalogue
-from bandits.experiments.worlds import WORLDS, LogWorld, TrialWorld, trial
 from bandits.logged_policy import LoggedPolicy
 from bandits.papers.reproduction import CUMULATIVE_REGRET, Cell
 from bandits.statistics.arrays import Floats

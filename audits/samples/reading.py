@@ -25,7 +25,7 @@ KNOWN = (".csv", ".jsonl", ".ndjson", ".npy", ".parquet")
 
 
 @dataclass(frozen=True)
-class Table:
+class SampleTable:
     """Rows of cells: a column is an array of numbers, or texts (which may all be numbers)."""
 
     columns: tuple[str, ...]
@@ -39,7 +39,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Sample:
+class DrawnResults:
     """The results of one file, and the digest of its bytes."""
 
     path: Path
@@ -51,7 +51,7 @@ class Sample:
         return {"file": self.path.name, "sha256": self.digest, "results": len(self.results)}
 
 
-def read_samples(left: Path, right: Path) -> tuple[Sample, Sample]:
+def read_samples(left: Path, right: Path) -> tuple[DrawnResults, DrawnResults]:
     """Return the results of two files; both must have the same columns.
 
     Raises `InputError` for files that cannot be read, have no results, or have NaN or missing
@@ -60,19 +60,19 @@ def read_samples(left: Path, right: Path) -> tuple[Sample, Sample]:
     raws = [file_bytes(path) for path in (left, right)]
     tables = [_read(path, raw) for path, raw in zip((left, right), raws, strict=True)]
     for path, table in zip((left, right), tables, strict=True):
-        if (table.rows if isinstance(table, Table) else len(table)) == 0:
+        if (table.rows if isinstance(table, SampleTable) else len(table)) == 0:
             raise InputError("there are no results of this side", "give both sides their results", path)
     one, other = tables
-    if isinstance(one, Table) and isinstance(other, Table):
+    if isinstance(one, SampleTable) and isinstance(other, SampleTable):
         sides = list(_alike(one, other, left, right))
-    elif isinstance(one, Table) or isinstance(other, Table):
+    elif isinstance(one, SampleTable) or isinstance(other, SampleTable):
         raise InputError(
             f"{left.name} has columns and {right.name} has values, or the reverse", "give both in one format"
         )
     else:
         sides = [one, other]
     digests = [sha256(raw).hexdigest() for raw in raws]
-    return Sample(left, digests[0], sides[0]), Sample(right, digests[1], sides[1])
+    return DrawnResults(left, digests[0], sides[0]), DrawnResults(right, digests[1], sides[1])
 
 
 def file_bytes(path: Path) -> bytes:
@@ -83,7 +83,7 @@ def file_bytes(path: Path) -> bytes:
         raise InputError(error.strerror or "unreadable", "give the path of a readable file", path) from None
 
 
-def _read(path: Path, raw: bytes) -> Table | list[Outcome]:
+def _read(path: Path, raw: bytes) -> SampleTable | list[Outcome]:
     kind = path.suffix.lower()
     if kind == ".csv":
         return read_csv(path, raw)
@@ -96,7 +96,7 @@ def _read(path: Path, raw: bytes) -> Table | list[Outcome]:
     raise InputError(f"{kind or 'no ending'} is no known format", f"known: {', '.join(KNOWN)}", path)
 
 
-def read_csv(path: Path, raw: bytes, *, named: bool = False) -> Table:
+def read_csv(path: Path, raw: bytes, *, named: bool = False) -> SampleTable:
     """Return the table of a CSV file; with `named` its first line must hold the names of columns."""
     try:
         text = raw.decode("utf-8-sig")
@@ -107,7 +107,7 @@ def read_csv(path: Path, raw: bytes, *, named: bool = False) -> Table:
     except csv.Error as error:
         raise InputError(f"no CSV file ({error})", "write one result a line", path) from None
     if not rows:
-        return Table((), ())
+        return SampleTable((), ())
     first = rows[0][1]
     header = named or any(_number(cell) is None for cell in first)
     names = tuple(cell.strip() for cell in first) if header else tuple(f"{k}" for k in range(len(first)))
@@ -126,7 +126,7 @@ def read_csv(path: Path, raw: bytes, *, named: bool = False) -> Table:
                 raise InputError(f"line {number} has no {name[:70]!r}", "leave no cell empty", path)
             if cell.strip().lower() in ("nan", "+nan", "-nan"):
                 _nan(path, f"line {number} of {name[:70]!r}")
-    return Table(names, tuple([row[k] for _, row in body] for k in range(len(names))))
+    return SampleTable(names, tuple([row[k] for _, row in body] for k in range(len(names))))
 
 
 def _number(cell: str) -> float | None:
@@ -175,7 +175,7 @@ def json_outcome(text: str, path: Path | None = None, where: str = "the result")
         raise InputError(f"{where} is no JSON: {text.strip()[:60]!r}", "write one JSON value", path) from None
 
 
-def _npy(path: Path, raw: bytes) -> Table:
+def _npy(path: Path, raw: bytes) -> SampleTable:
     try:
         array = np.load(io.BytesIO(raw), allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
@@ -192,10 +192,10 @@ def _npy(path: Path, raw: bytes) -> Table:
         if column.dtype.kind == "f" and np.isnan(column).any():
             _nan(path, f"row {int(np.flatnonzero(np.isnan(column))[0])}")
         cells.append(column.tolist() if column.dtype.kind == "U" else column.astype(np.float64))
-    return Table(tuple(map(str, range(len(cells)))), tuple(cells))
+    return SampleTable(tuple(map(str, range(len(cells)))), tuple(cells))
 
 
-def _parquet(path: Path, raw: bytes) -> Table:
+def _parquet(path: Path, raw: bytes) -> SampleTable:
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
@@ -218,7 +218,7 @@ def _parquet(path: Path, raw: bytes) -> Table:
             cells.append(numbers)
         else:
             cells.append([str(value) for value in values])
-    return Table(tuple(table.column_names), tuple(cells))
+    return SampleTable(tuple(table.column_names), tuple(cells))
 
 
 def _check_count(path: Path, rows: int) -> None:
@@ -226,7 +226,9 @@ def _check_count(path: Path, rows: int) -> None:
         raise InputError(f"{rows} results", f"at most {MAX_RESULTS} are compared", path)
 
 
-def _alike(one: Table, other: Table, left: Path, right: Path) -> tuple[list[Outcome], list[Outcome]]:
+def _alike(
+    one: SampleTable, other: SampleTable, left: Path, right: Path
+) -> tuple[list[Outcome], list[Outcome]]:
     """Return the results of two tables with the same columns, which are numbers on both sides or texts."""
     if one.columns != other.columns:
         told = [", ".join(table.columns)[:120] or "none" for table in (one, other)]

@@ -15,7 +15,7 @@ from audits.attack.pair_search import judge_of
 from audits.attack.power import leaked
 from audits.attack.runs import TRAIN, Challenge
 from audits.attack.thresholds import CountedBound, levels_at, plan_event
-from audits.samples.reading import Sample
+from audits.samples.reading import DrawnResults
 from audits.sandbox.outcomes import Outcome
 from dpaccount.errors import InputError
 
@@ -36,7 +36,7 @@ class Compared:
     score: str
 
 
-def compare(left: Sample, right: Sample, challenge: Challenge) -> Compared:
+def compare(left: DrawnResults, right: DrawnResults, challenge: Challenge) -> Compared:
     """Return the bound of two samples; a seeded half of each chooses the event that the other half counts.
 
     Raises `InputError` if a side has fewer than `MIN_RESULTS` results, and for one file given twice.
@@ -61,13 +61,13 @@ def compare(left: Sample, right: Sample, challenge: Challenge) -> Compared:
     return Compared(reached, leaked(reached), learned.score.said())
 
 
-def _chance_of_alike(sample: Sample) -> float:
+def _chance_of_alike(sample: DrawnResults) -> float:
     """Return how likely a second draw of these results equals the first, by their frequencies."""
     counts = np.array([*Counter(result.key() for result in sample.results).values()])
     return float(((counts / counts.sum()) ** 2).sum() ** counts.sum())
 
 
-def _halves(sample: Sample, rng: np.random.Generator) -> tuple[list[Outcome], list[Outcome]]:
+def _halves(sample: DrawnResults, rng: np.random.Generator) -> tuple[list[Outcome], list[Outcome]]:
     order = rng.permutation(len(sample.results))
     half = len(order) // 2
     return [sample.results[k] for k in order[:half]], [sample.results[k] for k in order[half:]]

@@ -38,7 +38,7 @@ def silent(_: str) -> None:
 init, verify = durable.init, heads.verify
 standing = heads.standing  #: number, head and root of the last entry, and the digest of the first
 table, worded = history.table, history.worded  #: a log as CSV, and as text
-Chosen = history.Chosen  #: which entries of a log
+LogFilter = history.LogFilter  #: which entries of a log
 log = history.log  #: a line for every entry: who charged what, why, and why it was refused
 repair = mended.repair  #: rebuild balances and head from the entries
 export, import_ = exported.lines, exported.made  #: a ledger as JSON lines; a new ledger from them

@@ -25,6 +25,7 @@ from mechanisms.exponential import Exponential
 from mechanisms.histogram import Histogram
 from mechanisms.linear_queries import WORKLOADS, LinearQueries
 from mechanisms.local_mean import LocalMean
+from mechanisms.noisy_statistics import EXAMPLES
 from mechanisms.permute_and_flip import PermuteAndFlip
 from mechanisms.quantile import Quantile
 from mechanisms.quantiles import Quantiles
@@ -96,10 +97,22 @@ OWN = {
     "count-by-group": {"cells": 5},
     "quantiles": {"levels": 2},
     "local-mean": {"rows": 5, "steps": 3},
+    # its intervals hold together for each statistic (tests/mechanisms/statistics has several)
+    "noisy-statistics": {"statistics": EXAMPLES[:1], "scales": (F(8),)},
 }
 
 #: Parts of views that estimate nothing, or are public.
-WITHOUT = {"answers", "cells", "projected", "count", "coefficients", "centres", "map"}
+WITHOUT = {
+    "answers",
+    "cells",
+    "projected",
+    "count",
+    "coefficients",
+    "centres",
+    "map",
+    "rows/count",
+    "average/sum",
+}
 
 
 def parameters(made_by):

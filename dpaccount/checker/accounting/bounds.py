@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from ..documents import Rejected, ensure
 from ..intervals import ZERO, Interval, Pair, power_of
-from .releases import Release, Releases
+from .releases import PlanRelease, Releases
 
 Ends = tuple[Pair, Pair]
 
@@ -20,7 +20,7 @@ def largest(i: Interval, on: Releases, *, back: bool) -> Ends:
     return loss, i.sub(i.of(1), kept)
 
 
-def largest_of(i: Interval, release: Release, *, back: bool) -> Ends:
+def largest_of(i: Interval, release: PlanRelease, *, back: bool) -> Ends:
     """Enclose those of one release."""
     kind, numbers, on = release
     if kind in ("laplace", "response", "range"):
@@ -63,7 +63,7 @@ def renyi(i: Interval, on: Releases, order: Fraction) -> Pair:
     return total
 
 
-def renyi_of(i: Interval, release: Release, order: Fraction) -> Pair:
+def renyi_of(i: Interval, release: PlanRelease, order: Fraction) -> Pair:
     """Enclose that of one release.
 
     ε-DP has min(ε, αε²/2) and η-bounded range min(η, αη²/8) (Bun & Steinke 2016; Cesar & Rogers 2021), a

@@ -6,13 +6,13 @@ from typing import Any
 
 from ..documents import Rejected, brief, ensure, items, spend
 from ..relation import ADDED, REPLACED
-from .releases import Releases, Tally, real, whole
+from .releases import Releases, ReleaseTally, real, whole
 from .streams import ftrl_square
 
 MAX_OUTCOMES = 4096  # of laws that are given outcome by outcome
 
 Event = dict[str, Any]
-Add = Callable[[Tally, Event, int], None]
+Add = Callable[[ReleaseTally, Event, int], None]
 KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...], Add]] = {}
 
 
@@ -36,7 +36,7 @@ ONLY = {
 COVERED_STREAMS = ("tree", "matrix_factorisation")
 
 
-def add_event(tally: Tally, given: Any, relation: str, times: int, *, inside: bool) -> None:
+def add_event(tally: ReleaseTally, given: Any, relation: str, times: int, *, inside: bool) -> None:
     """Add an event, as often as it is released, to a tally."""
     if not isinstance(given, dict) or given.get("event") not in KINDS:
         raise Rejected(f"unknown event {brief(given)[:60]}")  # quoted here only: events nest
@@ -65,14 +65,14 @@ def _noise(given: Event, scale: str) -> tuple[Fraction, Fraction]:
 
 
 @event("sigma", optional=("sensitivity",))
-def gaussian(tally: Tally, given: Event, times: int) -> None:
+def gaussian(tally: ReleaseTally, given: Event, times: int) -> None:
     """μ = sensitivity/σ."""
     sigma, moved = _noise(given, "sigma")
     tally.gaussian(times * (moved / sigma) ** 2)
 
 
 @event("mu")
-def gdp(tally: Tally, given: Event, times: int) -> None:
+def gdp(tally: ReleaseTally, given: Event, times: int) -> None:
     """Whatever is μ-GDP."""
     tally.gaussian(times * real(given["mu"], "mu") ** 2)
 
@@ -81,14 +81,14 @@ def gdp(tally: Tally, given: Event, times: int) -> None:
     *("rounds", "sigma", "participations", "separation"),
     optional=("sensitivity", "mechanism", "bands", "coefficients"),
 )
-def dp_ftrl(tally: Tally, given: Event, times: int) -> None:
+def dp_ftrl(tally: ReleaseTally, given: Event, times: int) -> None:
     """Noisy prefix sums of which a unit enters several rounds: what they move together, over the noise."""
     sigma, moved = _noise(given, "sigma")
     tally.gaussian(times * ftrl_square(given) * (moved / sigma) ** 2)
 
 
 @event("scale", optional=("sensitivity",))
-def laplace(tally: Tally, given: Event, times: int) -> None:
+def laplace(tally: ReleaseTally, given: Event, times: int) -> None:
     """The Laplace pair of largest loss sensitivity/scale."""
     scale, moved = _noise(given, "scale")
     if moved:
@@ -96,7 +96,7 @@ def laplace(tally: Tally, given: Event, times: int) -> None:
 
 
 @event("epsilon")
-def permute_and_flip(tally: Tally, given: Event, times: int) -> None:
+def permute_and_flip(tally: ReleaseTally, given: Event, times: int) -> None:
     """Dominated by the Laplace pair of largest loss ε (docs/numerics.md)."""
     epsilon = real(given["epsilon"], "epsilon")
     if epsilon:
@@ -104,7 +104,7 @@ def permute_and_flip(tally: Tally, given: Event, times: int) -> None:
 
 
 @event("scale", optional=("sensitivity",))
-def discrete_laplace(tally: Tally, given: Event, times: int) -> None:
+def discrete_laplace(tally: ReleaseTally, given: Event, times: int) -> None:
     """Two-sided geometric noise, moved by a whole number."""
     scale, moved = _noise(given, "scale")
     ensure(moved.denominator == 1, "sensitivity should be whole")
@@ -113,7 +113,7 @@ def discrete_laplace(tally: Tally, given: Event, times: int) -> None:
 
 
 @event("sigma", optional=("sensitivity", "dimension"))
-def discrete_gaussian(tally: Tally, given: Event, times: int) -> None:
+def discrete_gaussian(tally: ReleaseTally, given: Event, times: int) -> None:
     """Discrete Gaussian noise; in more dimensions what is known is its zCDP."""
     sigma, moved = _noise(given, "sigma")
     line = whole(given.get("dimension", 1), "dimension") == 1
@@ -125,7 +125,7 @@ def discrete_gaussian(tally: Tally, given: Event, times: int) -> None:
 
 
 @event("epsilon", optional=("k",))
-def randomized_response(tally: Tally, given: Event, times: int) -> None:
+def randomized_response(tally: ReleaseTally, given: Event, times: int) -> None:
     """k-ary randomised response."""
     epsilon, answers = real(given["epsilon"], "epsilon"), whole(given.get("k", 2), "k", 2)
     if epsilon:
@@ -133,7 +133,7 @@ def randomized_response(tally: Tally, given: Event, times: int) -> None:
 
 
 @event("epsilon")
-def pure(tally: Tally, given: Event, times: int) -> None:
+def pure(tally: ReleaseTally, given: Event, times: int) -> None:
     """Whatever is ε-DP: randomised response (Kairouz, Oh & Viswanath 2015)."""
     epsilon = real(given["epsilon"], "epsilon")
     if epsilon:
@@ -141,7 +141,7 @@ def pure(tally: Tally, given: Event, times: int) -> None:
 
 
 @event("epsilon", "delta")
-def approximate(tally: Tally, given: Event, times: int) -> None:
+def approximate(tally: ReleaseTally, given: Event, times: int) -> None:
     """Whatever is (ε, δ)-DP: a failure, else randomised response."""
     epsilon, delta = real(given["epsilon"], "epsilon"), real(given["delta"], "delta", 0, 1)
     if epsilon or delta:
@@ -149,24 +149,24 @@ def approximate(tally: Tally, given: Event, times: int) -> None:
 
 
 @event("epsilon")
-def exponential(tally: Tally, given: Event, times: int) -> None:
+def exponential(tally: ReleaseTally, given: Event, times: int) -> None:
     """ε-bounded range."""
     _ranged(tally, real(given["epsilon"], "epsilon"), times)
 
 
 @event("eta")
-def bounded_range(tally: Tally, given: Event, times: int) -> None:
+def bounded_range(tally: ReleaseTally, given: Event, times: int) -> None:
     """η-bounded range."""
     _ranged(tally, real(given["eta"], "eta"), times)
 
 
-def _ranged(tally: Tally, eta: Fraction, times: int) -> None:
+def _ranged(tally: ReleaseTally, eta: Fraction, times: int) -> None:
     if eta:
         tally.put(times, "range", eta)
 
 
 @event("rho")
-def zcdp(tally: Tally, given: Event, times: int) -> None:
+def zcdp(tally: ReleaseTally, given: Event, times: int) -> None:
     """ρ-zCDP."""
     rho = real(given["rho"], "rho")
     if rho:
@@ -174,7 +174,7 @@ def zcdp(tally: Tally, given: Event, times: int) -> None:
 
 
 @event("points")
-def rdp(tally: Tally, given: Event, times: int) -> None:
+def rdp(tally: ReleaseTally, given: Event, times: int) -> None:
     """Rényi divergences at most so much at some orders."""
     points = [(real(a, "an order", None), real(e, "a divergence")) for a, e in items(given["points"])]
     ensure(points != [] and all(order > 1 for order, _ in points), "orders should exceed 1")
@@ -182,7 +182,7 @@ def rdp(tally: Tally, given: Event, times: int) -> None:
 
 
 @event("p", "q")
-def dominating_pair(tally: Tally, given: Event, times: int) -> None:
+def dominating_pair(tally: ReleaseTally, given: Event, times: int) -> None:
     """Two laws, outcome by outcome."""
     p, q = (tuple(real(each, "a probability") for each in items(given[key])) for key in "pq")
     ensure(len(p) == len(q) <= MAX_OUTCOMES and sum(p) == sum(q) == 1, "p and q should be laws alike")
@@ -191,20 +191,20 @@ def dominating_pair(tally: Tally, given: Event, times: int) -> None:
 
 
 @event("of")
-def sequence(tally: Tally, given: Event, times: int) -> None:
+def sequence(tally: ReleaseTally, given: Event, times: int) -> None:
     """All of its members."""
     for part in items(given["of"]):
         add_event(tally, part, given["relation"], times, inside=True)
 
 
 def _sampled(given: Event) -> Releases:
-    inner = Tally()
+    inner = ReleaseTally()
     add_event(inner, given["of"], given["relation"], 1, inside=True)
     return inner.total()
 
 
 @event("rate", "of")
-def poisson_subsampled(tally: Tally, given: Event, times: int) -> None:
+def poisson_subsampled(tally: ReleaseTally, given: Event, times: int) -> None:
     """What is run on a Poisson sample."""
     rate, on = real(given["rate"], "rate", 0, 1), _sampled(given)
     if rate == 1:
@@ -214,7 +214,7 @@ def poisson_subsampled(tally: Tally, given: Event, times: int) -> None:
 
 
 @event("rate", "of")
-def poisson_replaced(tally: Tally, given: Event, times: int) -> None:
+def poisson_replaced(tally: ReleaseTally, given: Event, times: int) -> None:
     """Noise on a Poisson sample of which a row is replaced: Gaussian, or one other release."""
     rate, on = real(given["rate"], "rate", 0, 1), _sampled(given)
     one = on.others == () or (on.mu_squared == 0 and [count for _, count in on.others] == [1])
@@ -226,7 +226,7 @@ def poisson_replaced(tally: Tally, given: Event, times: int) -> None:
 
 
 @event("size", "population", "of")
-def sampled_without_replacement(tally: Tally, given: Event, times: int) -> None:
+def sampled_without_replacement(tally: ReleaseTally, given: Event, times: int) -> None:
     """What is run on a sample of so many."""
     size, population = whole(given["size"], "size"), whole(given["population"], "population")
     ensure(size <= population, "the size exceeds the population")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..documents import ensure, spend
 from ..intervals import Interval, Pair, exact, multiply
-from .measures import NONE, ONE, Measure
+from .measures import NONE, ONE, UpperMeasure
 
 MAX_NODES = 400_000
 FAR = 10**7  # nodes from loss 0, at most
@@ -37,7 +37,7 @@ class Limits(NamedTuple):
     left: int
 
 
-def trimmed(i: Interval, measure: Measure, limits: Limits) -> Measure:
+def trimmed(i: Interval, measure: UpperMeasure, limits: Limits) -> UpperMeasure:
     """Lose rare large losses, and raise rare small ones to the first that is kept."""
     scale, first, last = Decimal(10) ** limits.digits, 0, len(measure.atoms) - 1
     right, left = (i.down.divide(Decimal(each), scale) for each in (limits.right, limits.left))
@@ -47,10 +47,10 @@ def trimmed(i: Interval, measure: Measure, limits: Limits) -> Measure:
     while first < last and (more := i.up.add(raised, measure.atoms[first][1])) <= left:
         raised, first = more, first + 1
     (z, p), *rest = measure.atoms[first : last + 1]
-    return Measure([(z, i.up.add(p, raised)), *rest], i.up.add(measure.lost, lost))
+    return UpperMeasure([(z, i.up.add(p, raised)), *rest], i.up.add(measure.lost, lost))
 
 
-def place(i: Interval, whole: Measure, step: Fraction, limits: Limits) -> Lattice:
+def place(i: Interval, whole: UpperMeasure, step: Fraction, limits: Limits) -> Lattice:
     """Put a measure on the nodes: an atom between two is split onto both (`measures`, Splitting)."""
     measure = trimmed(i, whole, limits)
     up, down, scale = i.up, i.down, Decimal(10) ** limits.digits
@@ -184,7 +184,7 @@ def delta(i: Interval, a: Lattice, epsilon: Fraction, digits: int) -> Decimal:
     return i.up.divide(total, Decimal(10) ** digits)
 
 
-def as_measure(i: Interval, a: Lattice, digits: int) -> Measure:
+def as_measure(i: Interval, a: Lattice, digits: int) -> UpperMeasure:
     """Return the masses as atoms."""
     scale = Decimal(10) ** digits
     spend(60 * len(a.masses))
@@ -193,7 +193,7 @@ def as_measure(i: Interval, a: Lattice, digits: int) -> Measure:
         for k, mass in enumerate(a.masses)
         if mass
     ]
-    return Measure(atoms, i.up.divide(Decimal(a.lost), scale))
+    return UpperMeasure(atoms, i.up.divide(Decimal(a.lost), scale))
 
 
 def _odds(i: Interval, loss: Fraction) -> Pair:

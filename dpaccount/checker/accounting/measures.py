@@ -29,14 +29,14 @@ MAX_ATOMS = 200_000
 Atoms = list[tuple[Decimal, Decimal]]  #: (odds, mass), both rounded up
 
 
-class Measure(NamedTuple):
+class UpperMeasure(NamedTuple):
     """Atoms, and the mass at an infinite loss, rounded up."""
 
     atoms: Atoms
     lost: Decimal
 
 
-class Cell(NamedTuple):
+class MeasureCell(NamedTuple):
     """A part of a law: its odds lie between two, each enclosed; its masses under P and Q, enclosed."""
 
     low: Pair
@@ -45,7 +45,7 @@ class Cell(NamedTuple):
     q: Pair
 
 
-def split(i: Interval, cell: Cell) -> Atoms:
+def split(i: Interval, cell: MeasureCell) -> Atoms:
     """Return two atoms for a cell, or one where its odds are all one number."""
     spend(30)
     up, down = i.up, i.down
@@ -63,7 +63,7 @@ def split(i: Interval, cell: Cell) -> Atoms:
     return [(at, max(NONE, up.subtract(mass, above))), (top, above)]
 
 
-def of_tails(i: Interval, odds: list[Pair], there: list[Pair], back: list[Pair]) -> Measure:
+def of_tails(i: Interval, odds: list[Pair], there: list[Pair], back: list[Pair]) -> UpperMeasure:
     """Return the measure of a law by the tails of its loss at some losses, which rise.
 
     `there` and `back` enclose P(loss > t) and Q(loss > t).  What lies left of the first loss is put there,
@@ -74,8 +74,8 @@ def of_tails(i: Interval, odds: list[Pair], there: list[Pair], back: list[Pair])
     atoms: Atoms = [(odds[0][1], max(NONE, first))]
     for k in range(len(odds) - 1):
         p, q = i.sub(there[k], there[k + 1]), i.sub(back[k], back[k + 1])
-        atoms += split(i, Cell(odds[k], odds[k + 1], p, q))
-    return Measure(gathered(i, atoms), there[-1][1])
+        atoms += split(i, MeasureCell(odds[k], odds[k + 1], p, q))
+    return UpperMeasure(gathered(i, atoms), there[-1][1])
 
 
 def gathered(i: Interval, atoms: Atoms) -> Atoms:
@@ -88,7 +88,7 @@ def gathered(i: Interval, atoms: Atoms) -> Atoms:
     return sorted(found.items())
 
 
-def of_curve(i: Interval, step: Fraction, first: int, heights: list[Decimal]) -> Measure:
+def of_curve(i: Interval, step: Fraction, first: int, heights: list[Decimal]) -> UpperMeasure:
     """Connect the dots: return the measure whose curve is straight between heights at equidistant losses.
 
     Heights are upper bounds on the curve at e^{(first + k)·step}.  A chord between points above a convex
@@ -107,13 +107,13 @@ def of_curve(i: Interval, step: Fraction, first: int, heights: list[Decimal]) ->
         bend = up.subtract(before, after) if k else after.copy_negate()
         mass = up.add(before, up.multiply(bend, inverse[1] if bend > 0 else inverse[0]))
         atoms.append((i.exp(i.of(step * (first + k)))[1], max(NONE, mass)))
-    return Measure(gathered(i, atoms), max(NONE, heights[-1]))
+    return UpperMeasure(gathered(i, atoms), max(NONE, heights[-1]))
 
 
 # ------------------------------------------------------------------ Poisson samples
 
 
-def removed(i: Interval, inner: Measure, rate: Fraction) -> Measure:
+def removed(i: Interval, inner: UpperMeasure, rate: Fraction) -> UpperMeasure:
     """Return the measure of ((1 − q)Q + qP, Q): a unit is removed (Zhu, Dong & Wang 2022).
 
     It costs q·δ((x − 1 + q)/q) for x ≥ 1 − q and 1 − x below.  An atom (z, p) becomes one at Z = 1 − q + qz
@@ -129,10 +129,10 @@ def removed(i: Interval, inner: Measure, rate: Fraction) -> Measure:
     lacking = up.subtract(ONE, weight)
     if lacking > 0:
         atoms.append((rest[1], up.multiply(lacking, rest[1])))
-    return Measure(gathered(i, atoms), up.multiply(q[1], inner.lost))
+    return UpperMeasure(gathered(i, atoms), up.multiply(q[1], inner.lost))
 
 
-def added(i: Interval, inner: Measure, rate: Fraction) -> Measure:
+def added(i: Interval, inner: UpperMeasure, rate: Fraction) -> UpperMeasure:
     """Return the measure of (Q, (1 − q)Q + qP), a unit is added, from that of (Q, P).
 
     It costs r·δ(xq/r), r = 1 − x(1 − q), where r > 0: an atom (z, p) becomes one at 1/(1 − q + q/z) of the
@@ -144,10 +144,10 @@ def added(i: Interval, inner: Measure, rate: Fraction) -> Measure:
     if inner.lost:
         ensure(rest[0] > 0, "what is lost of a whole sample stays lost")
         atoms.append((up.divide(ONE, rest[0]), inner.lost))
-    return Measure(gathered(i, atoms), NONE)
+    return UpperMeasure(gathered(i, atoms), NONE)
 
 
-def height(i: Interval, measure: Measure) -> Callable[[Pair], Decimal]:
+def height(i: Interval, measure: UpperMeasure) -> Callable[[Pair], Decimal]:
     """Return x ↦ an upper bound on D(x), x > 0, by sums over the atoms from the right."""
     spend(10 * len(measure.atoms))
     sums: list[tuple[Decimal, Decimal, Decimal]] = []  # odds, Σp, Σp/z of the atoms from here on

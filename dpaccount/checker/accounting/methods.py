@@ -10,9 +10,9 @@ from ..documents import Rejected, check_members, ensure, integer, items
 from ..intervals import Interval, Pair, at_most, exact, number, positive
 from .bounds import largest, renyi
 from .lattice import Lattice, Limits, as_measure, delta, place, power, together
-from .measures import Measure, added, removed
+from .measures import UpperMeasure, added, removed
 from .pairs import gaussian, one_release
-from .releases import Release, Releases
+from .releases import PlanRelease, Releases
 from .replaced import replaced
 from .upper import renyi_delta, without_replacement
 
@@ -76,7 +76,7 @@ def lattice(on: Releases, epsilon: Fraction, limit: Fraction, given: Given, *, b
 def composed(i: Interval, on: Releases, witness: object, digits: int, *, back: bool) -> Lattice:
     """Compose releases, Gaussian ones as one, each part as its witness says."""
     parts = items(witness)
-    counted: list[tuple[Release | None, int]] = [*on.others]
+    counted: list[tuple[PlanRelease | None, int]] = [*on.others]
     if on.mu_squared:
         counted = [(None, 1), *counted]
     ensure(len(parts) == len(counted), "needed one part for each release")
@@ -103,8 +103,8 @@ def limits_of(witness: object, digits: int) -> Limits:
 
 
 def measure_of(
-    i: Interval, release: Release, spacing: Fraction, inside: object, digits: int, *, back: bool
-) -> Measure:
+    i: Interval, release: PlanRelease, spacing: Fraction, inside: object, digits: int, *, back: bool
+) -> UpperMeasure:
     """Return the measure of one release; `inside` is the witness of what runs on a sample."""
     kind, numbers, on = release
     ensure((inside is None) == (kind not in SAMPLES), "what runs on a sample, and only that, is inside")
@@ -120,7 +120,7 @@ def measure_of(
     return without_replacement(i, spacing, numbers[0], there, turned)
 
 
-def sampled(i: Interval, on: Releases, inside: object, digits: int, *, back: bool) -> Measure:
+def sampled(i: Interval, on: Releases, inside: object, digits: int, *, back: bool) -> UpperMeasure:
     """Return the measure of what runs on a sample: of one release by its spacing, else by a lattice."""
     if not isinstance(inside, str):
         return as_measure(i, composed(i, on, inside, digits, back=back), digits)

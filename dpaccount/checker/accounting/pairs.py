@@ -14,12 +14,12 @@ from ..distributions import upper_tail
 from ..documents import ensure
 from ..intervals import Interval, Pair
 from . import upper
-from .measures import MAX_ATOMS, NONE, ONE, Atoms, Cell, Measure, gathered, of_tails, split
+from .measures import MAX_ATOMS, NONE, ONE, Atoms, MeasureCell, UpperMeasure, gathered, of_tails, split
 
 UNIT: Pair = (ONE, ONE)
 
 
-def one_release(i: Interval, kind: str, numbers: Any, spacing: Fraction, *, back: bool) -> Measure:
+def one_release(i: Interval, kind: str, numbers: Any, spacing: Fraction, *, back: bool) -> UpperMeasure:
     """Return the measure of (P, Q), or `back` of (Q, P), of a release that is on no sample.
 
     Without a spacing it has finitely many losses, each of which is an atom.
@@ -62,7 +62,7 @@ def reach(i: Interval, square: Fraction) -> Fraction:
     return root * (math.isqrt(5 * i.digits) + 1)
 
 
-def gaussian(i: Interval, spacing: Fraction, square: Fraction) -> Measure:
+def gaussian(i: Interval, spacing: Fraction, square: Fraction) -> UpperMeasure:
     """The loss is N(μ²/2, μ²) under P and N(−μ²/2, μ²) under Q."""
     far, half, tails = reach(i, square), square / 2, NormalTails(i, square)
     losses = [*nodes(half - far, half + far, spacing)]
@@ -70,7 +70,7 @@ def gaussian(i: Interval, spacing: Fraction, square: Fraction) -> Measure:
     return of_tails(i, [i.exp(i.of(t)) for t in losses], there, back)
 
 
-def laplace(i: Interval, spacing: Fraction, most: Fraction) -> Measure:
+def laplace(i: Interval, spacing: Fraction, most: Fraction) -> UpperMeasure:
     """P(loss > t) = 1 − e^{(t−ε)/2}/2 and Q(loss > t) = e^{−(t+ε)/2}/2 for −ε ≤ t < ε, and then 0.
 
     The masses ½ at ε and e^{−ε}/2 at −ε are atoms.
@@ -82,13 +82,13 @@ def laplace(i: Interval, spacing: Fraction, most: Fraction) -> Measure:
     back = [i.div(i.exp(i.of(-(t + most) / 2)), two) for t in losses]
     rest = of_tails(i, [i.exp(i.of(t)) for t in losses], there, back)  # loses the mass at the largest loss
     top = (i.exp(i.of(most))[1], there[-1][1])
-    return Measure(gathered(i, [*rest.atoms, top]), NONE)
+    return UpperMeasure(gathered(i, [*rest.atoms, top]), NONE)
 
 
 # ------------------------------------------------------------------ finitely many losses
 
 
-def table(i: Interval, p: tuple[Fraction, ...], q: tuple[Fraction, ...]) -> Measure:
+def table(i: Interval, p: tuple[Fraction, ...], q: tuple[Fraction, ...]) -> UpperMeasure:
     """Two laws, outcome by outcome."""
     atoms, lost = Atoms(), NONE
     for there, back in zip(p, q, strict=True):
@@ -96,27 +96,27 @@ def table(i: Interval, p: tuple[Fraction, ...], q: tuple[Fraction, ...]) -> Meas
             atoms.append((i.of(there / back)[1], i.of(there)[1]))
         else:
             lost = i.up.add(lost, i.of(there)[1])
-    return Measure(gathered(i, atoms), lost)
+    return UpperMeasure(gathered(i, atoms), lost)
 
 
-def response(i: Interval, _: Fraction, epsilon: Fraction, answers: int) -> Measure:
+def response(i: Interval, _: Fraction, epsilon: Fraction, answers: int) -> UpperMeasure:
     """Losses ε, −ε and 0 in the ratio e^ε : 1 : k − 2."""
     odds, inverse = i.exp(i.of(epsilon)), i.exp(i.of(-epsilon))
     total = i.add(odds, i.of(answers - 1))
     atoms = [(odds[1], i.div(odds, total)[1]), (inverse[1], i.div(UNIT, total)[1])]
     if answers > 2:
         atoms.append((ONE, i.div(i.of(answers - 2), total)[1]))
-    return Measure(gathered(i, atoms), NONE)
+    return UpperMeasure(gathered(i, atoms), NONE)
 
 
-def approximate(i: Interval, spacing: Fraction, epsilon: Fraction, delta: Fraction) -> Measure:
+def approximate(i: Interval, spacing: Fraction, epsilon: Fraction, delta: Fraction) -> UpperMeasure:
     """A failure of probability δ, else randomised response (Kairouz, Oh & Viswanath 2015)."""
-    rest = response(i, spacing, epsilon, 2) if epsilon else Measure([(ONE, ONE)], NONE)
+    rest = response(i, spacing, epsilon, 2) if epsilon else UpperMeasure([(ONE, ONE)], NONE)
     kept = i.of(1 - delta)[1]
-    return Measure([(z, i.up.multiply(p, kept)) for z, p in rest.atoms], i.of(delta)[1])
+    return UpperMeasure([(z, i.up.multiply(p, kept)) for z, p in rest.atoms], i.of(delta)[1])
 
 
-def geometric(i: Interval, spacing: Fraction, scale: Fraction, shift: int) -> Measure:
+def geometric(i: Interval, spacing: Fraction, scale: Fraction, shift: int) -> UpperMeasure:
     """Two-sided geometric noise r^{|x|}(1 − r)/(1 + r), r = e^{−1/scale}, against the same moved by s.
 
     The loss is (s − 2x)/scale for 0 ≤ x ≤ s; x < 0 and x > s have the losses of the ends.
@@ -134,7 +134,7 @@ def geometric(i: Interval, spacing: Fraction, scale: Fraction, shift: int) -> Me
     return _along(i, spacing, loss, right, shift, (0, shift))
 
 
-def discrete_gaussian(i: Interval, spacing: Fraction, sigma: Fraction, shift: int) -> Measure:
+def discrete_gaussian(i: Interval, spacing: Fraction, sigma: Fraction, shift: int) -> UpperMeasure:
     """Discrete Gaussian noise against the same moved by s: the loss is (s/σ²)(s/2 − x)."""
     tails, reach = _gaussian_tails(i, sigma)
 
@@ -174,7 +174,7 @@ def _along(
     right: Callable[[int], Pair],
     shift: int,
     ends: tuple[int, int],
-) -> Measure:
+) -> UpperMeasure:
     """Return the measure of noise on the integers, whose loss falls along them, by runs of integers.
 
     A run is as long as the spacing allows, one integer at least.  What lies left of the first integer is
@@ -190,11 +190,11 @@ def _along(
     for x in range(first, last + 1, stride):
         end = min(x + stride - 1, last)
         p, q = (i.sub(right(x - 1 - by), right(end - by)) for by in (0, shift))
-        atoms += split(i, Cell(odds(end), odds(x), p, q))
-    return Measure(gathered(i, atoms), left if rises else NONE)
+        atoms += split(i, MeasureCell(odds(end), odds(x), p, q))
+    return UpperMeasure(gathered(i, atoms), left if rises else NONE)
 
 
-KINDS: dict[str, Callable[..., Measure]] = {
+KINDS: dict[str, Callable[..., UpperMeasure]] = {
     "laplace": laplace,
     "response": response,
     "approximate": approximate,

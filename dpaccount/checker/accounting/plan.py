@@ -9,7 +9,7 @@ from typing import Any
 from ..documents import check_members, ensure, items, spend
 from ..relation import relation_of
 from .events import add_event, cover_of
-from .releases import Releases, Tally, real, whole
+from .releases import Releases, ReleaseTally, real, whole
 from .streams import root_square, tree_runs
 
 SCHEMA = "dpaccount/events/1"
@@ -23,19 +23,21 @@ def classes(document: Any) -> tuple[str, list[tuple[int | None, Releases]]]:
     check_members(document, ("schema", "relation", "events"))
     ensure(document["schema"] == SCHEMA, f"a plan has the schema {SCHEMA}")
     relation = relation_of(document["relation"])
-    shared, ranges = Tally(), list[tuple[Range, Tally]]()
+    shared, ranges = ReleaseTally(), list[tuple[Range, ReleaseTally]]()
     for given in items(document["events"]):
         add_top(shared, ranges, given, relation)
     return relation, [(None, shared.total())] if not ranges else swept(shared, ranges)
 
 
-def add_top(shared: Tally, ranges: list[tuple[Range, Tally]], given: Any, relation: str) -> None:
+def add_top(
+    shared: ReleaseTally, ranges: list[tuple[Range, ReleaseTally]], given: Any, relation: str
+) -> None:
     """Add an event to those of all units, or with the units that it touches."""
     name = given.get("event") if isinstance(given, dict) else None
     if name in ("tree", "matrix_factorisation"):
         ranges += stream(given)
         return
-    found = Tally()
+    found = ReleaseTally()
     cover = cover_of(given["cover"]) if isinstance(given, dict) and "cover" in given else None
     add_event(found, given, relation, 1, inside=False)
     if cover is None:
@@ -44,7 +46,7 @@ def add_top(shared: Tally, ranges: list[tuple[Range, Tally]], given: Any, relati
         ranges.append((cover, found))
 
 
-def stream(given: dict[str, Any]) -> list[tuple[Range, Tally]]:
+def stream(given: dict[str, Any]) -> list[tuple[Range, ReleaseTally]]:
     """Return what the rounds of a tree or a factorisation meet, which are its units."""
     extra = ("kind",) if given["event"] == "matrix_factorisation" else ()
     check_members(given, ("event", "rounds", "sigma"), ("sensitivity", "start", "count", *extra))
@@ -58,20 +60,22 @@ def stream(given: dict[str, Any]) -> list[tuple[Range, Tally]]:
         runs = [(once * root_square(rounds), (start, start + rounds - 1))]
     found = []
     for square, cover in runs:
-        tally = Tally()
+        tally = ReleaseTally()
         tally.gaussian(square)
         found.append((cover, tally))
     return found
 
 
-def swept(shared: Tally, ranges: list[tuple[Range, Tally]]) -> list[tuple[int | None, Releases]]:
+def swept(
+    shared: ReleaseTally, ranges: list[tuple[Range, ReleaseTally]]
+) -> list[tuple[int | None, Releases]]:
     """Return the classes of units, by a sweep over the ends of ranges; of equal ones the first."""
     spend(20 * len(ranges))
     changes = sorted(
         [(cover[0], 1, index) for index, (cover, _) in enumerate(ranges)]
         + [(cover[1] + 1, 0, index) for index, (cover, _) in enumerate(ranges)]
     )
-    now, begun = Tally(), None
+    now, begun = ReleaseTally(), None
     now.merge(shared)
     found: dict[Releases, int | None] = {}
     for at, starts, index in changes:

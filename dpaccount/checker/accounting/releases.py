@@ -1,6 +1,6 @@
 """Releases in normal form, and the exact numbers of a document of events.
 
-All Gaussian releases of a unit are one number, Σμ²; every other one is a `Release`, counted.
+All Gaussian releases of a unit are one number, Σμ²; every other one is a `PlanRelease`, counted.
 """
 
 import re
@@ -15,7 +15,7 @@ MAX_EXPONENT = 5000  # of a number
 DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE](?P<exponent>[+-]?\d{1,4}))?|\d+/\d+", re.ASCII)
 
 
-class Release(NamedTuple):
+class PlanRelease(NamedTuple):
     """One release in normal form: its kind, its numbers, and what it runs on a sample."""
 
     kind: str
@@ -27,14 +27,14 @@ class Releases(NamedTuple):
     """Releases together: Σμ² of the Gaussian ones, and the others, counted and sorted."""
 
     mu_squared: Fraction
-    others: tuple[tuple[Release, int], ...]
+    others: tuple[tuple[PlanRelease, int], ...]
 
     def written(self) -> list[Any]:
         """Return them as JSON."""
         return [str(self.mu_squared), *([written(each), count] for each, count in self.others)]
 
 
-def written(release: Release) -> list[Any]:
+def written(release: PlanRelease) -> list[Any]:
     """Return a release as JSON."""
     inner = [] if release.on is None else [release.on.written()]
     return [release.kind, *map(_text, release.numbers), *inner]
@@ -44,19 +44,19 @@ def _text(value: Any) -> Any:
     return [*map(_text, value)] if isinstance(value, tuple) else str(value)
 
 
-def size_of(release: Release) -> int:
+def size_of(release: PlanRelease) -> int:
     """Return about how many numbers a release holds: what it takes to compare or write it."""
     own = sum(2 * len(each) if isinstance(each, tuple) else 1 for each in release.numbers)
     return own + (0 if release.on is None else 1 + sum(size_of(each) for each, _ in release.on.others))
 
 
-class Tally:
+class ReleaseTally:
     """Releases added up."""
 
     def __init__(self) -> None:
         """Begin with none."""
         self.mu_squared = Fraction(0)
-        self.others: Counter[Release] = Counter()
+        self.others: Counter[PlanRelease] = Counter()
 
     def total(self) -> Releases:
         """Return them in normal form."""
@@ -77,9 +77,9 @@ class Tally:
 
     def put(self, times: int, kind: str, *numbers: Any, on: Releases | None = None) -> None:
         """Add a release that is not Gaussian."""
-        self.others[Release(kind, numbers, on)] += times
+        self.others[PlanRelease(kind, numbers, on)] += times
 
-    def merge(self, other: "Tally", sign: int = 1) -> None:
+    def merge(self, other: "ReleaseTally", sign: int = 1) -> None:
         """Add what another one holds, or take it away."""
         self.gaussian(sign * other.mu_squared)
         for release, count in other.others.items():

@@ -8,14 +8,14 @@ from fractions import Fraction
 
 from ..documents import ensure
 from ..intervals import Interval, Pair
-from .measures import NONE, Measure, gathered, of_tails
+from .measures import NONE, UpperMeasure, gathered, of_tails
 from .pairs import UNIT, NormalTails, nodes, reach
 from .releases import Releases
 
 MAX_SHIFT = 20_000
 
 
-def replaced(i: Interval, spacing: Fraction, rate: Fraction, on: Releases) -> Measure:
+def replaced(i: Interval, spacing: Fraction, rate: Fraction, on: Releases) -> UpperMeasure:
     """Return the measure for Gaussian noise, or one other release."""
     if on.mu_squared:
         return gaussian(i, spacing, rate, on.mu_squared)
@@ -31,7 +31,7 @@ def mixed(i: Interval, rate: Fraction, without: Pair, inside: Pair) -> Pair:
     return i.add(i.mul(i.of(1 - rate), without), i.mul(i.of(rate), inside))
 
 
-def gaussian(i: Interval, spacing: Fraction, rate: Fraction, square: Fraction) -> Measure:
+def gaussian(i: Interval, spacing: Fraction, rate: Fraction, square: Fraction) -> UpperMeasure:
     """At v = μu of the noise u the odds are 1 − q + qe^{v − μ²/2} over 1 − q + qe^{−v − μ²/2}."""
     far, tails, odds = reach(i, square) + square, NormalTails(i, square), []
     there, back = list[Pair](), list[Pair]()
@@ -44,7 +44,7 @@ def gaussian(i: Interval, spacing: Fraction, rate: Fraction, square: Fraction) -
     return of_tails(i, odds, there, back)
 
 
-def laplace(i: Interval, spacing: Fraction, rate: Fraction, most: Fraction) -> Measure:
+def laplace(i: Interval, spacing: Fraction, rate: Fraction, most: Fraction) -> UpperMeasure:
     """Noise of scale 1 moved by `most`: beyond that on either side the odds are constant."""
 
     def tail(x: Fraction) -> Pair:
@@ -59,10 +59,10 @@ def laplace(i: Interval, spacing: Fraction, rate: Fraction, most: Fraction) -> M
         odds.append(i.div(up, down))
     there, back = ([mixed(i, rate, tail(x), tail(x - by)) for x in at] for by in (most, -most))
     rest = of_tails(i, odds, there, back)
-    return Measure(gathered(i, [*rest.atoms, (odds[-1][1], there[-1][1])]), NONE)
+    return UpperMeasure(gathered(i, [*rest.atoms, (odds[-1][1], there[-1][1])]), NONE)
 
 
-def geometric(i: Interval, rate: Fraction, scale: Fraction, shift: int) -> Measure:
+def geometric(i: Interval, rate: Fraction, scale: Fraction, shift: int) -> UpperMeasure:
     """Two-sided geometric noise, integer by integer; beyond the shift the odds are constant."""
     ensure(shift <= MAX_SHIFT, "more losses than this checker lists")
     ratio = i.exp(i.of(-1 / scale))
@@ -75,4 +75,4 @@ def geometric(i: Interval, rate: Fraction, scale: Fraction, shift: int) -> Measu
             mixed(i, rate, UNIT, i.exp(i.of((abs(x) - abs(x - by)) / scale))) for by in (shift, -shift)
         )
         atoms.append((i.div(up, down)[1], i.mul(mass, up)[1]))
-    return Measure(gathered(i, atoms), NONE)
+    return UpperMeasure(gathered(i, atoms), NONE)

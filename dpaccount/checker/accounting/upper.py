@@ -11,13 +11,13 @@ from fractions import Fraction
 from ..curves import range_delta
 from ..documents import ensure, spend
 from ..intervals import Interval, Pair, exact
-from .measures import MAX_ATOMS, NONE, ONE, Measure, height, of_curve
+from .measures import MAX_ATOMS, NONE, ONE, UpperMeasure, height, of_curve
 
 ROUNDS = 12  # of a fixed-point iteration towards the best order
 Curve = Callable[[Fraction], Decimal]  #: t ≥ 0 ↦ an upper bound on δ(e^t)
 
 
-def both_signs(i: Interval, step: Fraction, most: Fraction, curve: Curve) -> Measure:
+def both_signs(i: Interval, step: Fraction, most: Fraction, curve: Curve) -> UpperMeasure:
     """Return the measure of a curve by its heights at multiples of the step, up to `most` on either side."""
     last = math.ceil(most / step)
     ensure(2 * last < MAX_ATOMS, "more losses than this checker lists")
@@ -32,7 +32,7 @@ def both_signs(i: Interval, step: Fraction, most: Fraction, curve: Curve) -> Mea
     return of_curve(i, step, -last, heights)
 
 
-def bounded_range(i: Interval, step: Fraction, eta: Fraction) -> Measure:
+def bounded_range(i: Interval, step: Fraction, eta: Fraction) -> UpperMeasure:
     """The largest curve of losses t and t − η, over all t (Dong, Durfee & Rogers 2020)."""
     return both_signs(i, step, eta, lambda t: range_delta(eta, t)(i)[1] if t < eta else NONE)
 
@@ -44,7 +44,7 @@ def renyi_delta(i: Interval, order: Fraction, divergence: Fraction, epsilon: Fra
     return i.div(i.exp(power), i.of(order))
 
 
-def zcdp(i: Interval, step: Fraction, rho: Fraction) -> Measure:
+def zcdp(i: Interval, step: Fraction, rho: Fraction) -> UpperMeasure:
     """D_α ≤ αρ, at an order near the best one for each ε."""
     digits = math.isqrt(5 * i.digits) + 2
     most = rho + 2 * digits * _root(rho)
@@ -70,7 +70,7 @@ def best_order(rho: Fraction, epsilon: Fraction) -> Fraction:
     return order
 
 
-def renyi(i: Interval, step: Fraction, points: tuple[tuple[Fraction, Fraction], ...]) -> Measure:
+def renyi(i: Interval, step: Fraction, points: tuple[tuple[Fraction, Fraction], ...]) -> UpperMeasure:
     """Divergences at some orders."""
     order, bound = max(points)
     most = bound + Fraction(5 * i.digits, 2) / (order - 1)
@@ -78,8 +78,8 @@ def renyi(i: Interval, step: Fraction, points: tuple[tuple[Fraction, Fraction], 
 
 
 def without_replacement(
-    i: Interval, step: Fraction, rate: Fraction, there: Measure, back: Measure
-) -> Measure:
+    i: Interval, step: Fraction, rate: Fraction, there: UpperMeasure, back: UpperMeasure
+) -> UpperMeasure:
     """q·δ(1 + (x − 1)/q), x ≥ 1, of the worse direction (Balle, Barthe & Gaboardi 2018)."""
     q, values = i.of(rate), [height(i, there), height(i, back)]
 
@@ -96,4 +96,4 @@ def _root(value: Fraction) -> Fraction:
     return Fraction(math.isqrt(math.ceil(value * 2**200)) + 1, 2**100)
 
 
-CURVES: dict[str, Callable[..., Measure]] = {"range": bounded_range, "zcdp": zcdp, "rdp": renyi}
+CURVES: dict[str, Callable[..., UpperMeasure]] = {"range": bounded_range, "zcdp": zcdp, "rdp": renyi}

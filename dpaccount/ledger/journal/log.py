@@ -44,7 +44,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  #: first characters of cells
 
 
 @dataclass(frozen=True)
-class Chosen:
+class LogFilter:
     """Which entries a log has: from `since` to `until`, two days, `by` somebody, in or below a `scope`."""
 
     since: date | None = None
@@ -61,10 +61,10 @@ class Chosen:
         return late and early and inside and (self.by is None or line["by"] == self.by)
 
 
-EVERY = Chosen()
+EVERY = LogFilter()
 
 
-def log(url: str, chosen: Chosen = EVERY) -> list[Line]:
+def log(url: str, chosen: LogFilter = EVERY) -> list[Line]:
     """Return a line for every chosen entry: its kind, who charged it and why, amounts, why it was refused.
 
     ``spends`` has the amounts of a charge at its worst unit, rounded up; ``first`` and ``last`` are

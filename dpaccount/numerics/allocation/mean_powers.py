@@ -131,7 +131,7 @@ def _log_gamma(beta: float, turn: float) -> float:
 
 
 @dataclass(frozen=True)
-class _Design:
+class _NodeDesign:
     """What is chosen in floats: a bad choice widens balls, and never makes them wrong."""
 
     ray: float  #: θ
@@ -256,7 +256,7 @@ def _rights(a: Any, beta: Any) -> list[Any]:
 
 
 @lru_cache(maxsize=256)
-def _designed(law: LogNormals, low: float, high: float, turn: float, bits: int) -> _Design:
+def _designed(law: LogNormals, low: float, high: float, turn: float, bits: int) -> _NodeDesign:
     """Return the cheapest design of some: a ray nearer to the imaginary axis loses less, and aliases more."""
     steepest = max(order(a) - a for a in (low, high))
     rays = {max(0.0, math.pi / 2 - share * steepest / max(turn, 1e-9)) for share in AWAY}
@@ -264,7 +264,7 @@ def _designed(law: LogNormals, low: float, high: float, turn: float, bits: int) 
     return min(designs, key=lambda design: design.steps(order(high)))
 
 
-def _on_ray(law: LogNormals, low: float, high: float, turn: float, bits: int, ray: float) -> _Design:
+def _on_ray(law: LogNormals, low: float, high: float, turn: float, bits: int, ray: float) -> _NodeDesign:
     """Return the design for one ray."""
     mu, top = law.mu, order(high)
     ends = [(a, order(a) - a) for a in sorted({low, high})]
@@ -304,7 +304,7 @@ def _on_ray(law: LogNormals, low: float, high: float, turn: float, bits: int, ra
     right = max(1.0, min(top * mu + math.sqrt(2 * inner) + 1, far))
     left = -math.sqrt(2 * inner)
     size_inner = math.ceil((right - left) * mu * fine / (step * coarse)) + 2
-    return _Design(
+    return _NodeDesign(
         ray,
         turned,
         first,
@@ -319,7 +319,7 @@ def _on_ray(law: LogNormals, low: float, high: float, turn: float, bits: int, ra
     )
 
 
-def _inner(law: LogNormals, design: _Design, mu: arb, nodes: list[arb], top: int) -> list[list[Any]]:
+def _inner(law: LogNormals, design: _NodeDesign, mu: arb, nodes: list[arb], top: int) -> list[list[Any]]:
     """Return balls around φ_j(u)/j!, j ≤ top, at the outer nodes.
 
     Outer and inner nodes are so spaced that ln(|u|Y) takes few values.
@@ -375,7 +375,7 @@ class _InnerErrors:
     def __init__(
         self,
         law: LogNormals,
-        design: _Design,
+        design: _NodeDesign,
         mu: arb,
         first: tuple[arb, arb],
         last: tuple[arb, arb],

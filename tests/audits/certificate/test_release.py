@@ -148,7 +148,7 @@ def test_a_release_holds_the_digests_of_data_and_code_and_the_ledgers_head(tmp_p
     assert set(made) == names
     assert done.certificate["verdict"] == "CERTIFIED"
     assert made["code"] == done.certificate["subject"]["code"]
-    assert made["data"] != private_data.digest(tmp_path / "people.csv")
+    assert made["data"] != private_data.digest_of_data(tmp_path / "people.csv")
     assert (made["ledger_entry"], made["noise"], made["evaluation"]) == (1, "secure", None)
     with Ledger.open(url(tmp_path)) as ledger:
         heads = [entry.digest for entry in _entries(ledger)]

@@ -18,8 +18,8 @@ import pytest
 from pyarrow import parquet
 
 from audits.papers import experiment
+from audits.papers.experiment_worlds import LogWorld, RewardsWorld, SurfaceWorld, trial
 from audits.papers.reproduce import certificate
-from bandits.experiments.worlds import LogWorld, RewardsWorld, SurfaceWorld, trial
 from bandits.papers.dubey import regret
 from bandits.phased_gp_ucb import PhasedGpUcb
 from tests.documents import wrong

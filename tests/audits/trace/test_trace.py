@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from audits.api import tracing
-from audits.api.tracing import _Found, _gather, _settle
+from audits.api.tracing import _gather, _settle, _Traced
 from audits.datasets.bases import Pair
 from audits.datasets.forms import Given
 from audits.trace.lead import trace_pair
@@ -25,7 +25,7 @@ ALLOWED = {"laplace": 1.0, "gaussian": 1.0, "other": None}
 
 
 def findings_of(function):
-    found = _Found()
+    found = _Traced()
     for number, (left, right) in enumerate(PAIRS):
         document = trace_pair(function, Given(left), Given(right), [1, number], again=number == 0)
         _gather(found, json.loads(json.dumps(document)), Pair(left, right, "grid"), ALLOWED)
@@ -183,7 +183,7 @@ def test_requests_that_are_incomplete_are_refused(dpaccount, words):
 def sgd_findings(name, seeds=range(1, 4)):
     rows = np.array([[1.0, 1.0], [-1.0, 0.5], [0.5, -1.0], [1.0, -1.0]])
     pairs = [(rows, rows[:-1]), (rows[:1], rows[:0]), (rows[[0, 0, 0]], rows[[0, 0]])]
-    found = _Found()
+    found = _Traced()
     for seed in seeds:
         for number, (left, right) in enumerate(pairs):
             document = trace_pair(
@@ -219,7 +219,7 @@ def test_sound_training_is_not_accused_and_the_noise_is_measured():
 
 def test_samples_are_not_held_against_epsilon_alone():
     left, right = np.ones((2, 2)), np.ones((1, 2))
-    found = _Found()
+    found = _Traced()
     document = trace_pair(dp_sgd.correct, Given(left), Given(right), [1], again=False)
     _gather(found, document, Pair(left, right, "rows"), {"laplace": 0.01, "gaussian": 0.01, "other": None})
     assert found.findings == {}

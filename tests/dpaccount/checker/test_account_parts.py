@@ -9,8 +9,8 @@ from mpmath import mp, mpf
 
 from dpaccount.checker.accounting import lattice, pairs, replaced
 from dpaccount.checker.accounting.lattice import Lattice, Limits
-from dpaccount.checker.accounting.measures import Measure, added, height, of_curve, of_tails, removed
-from dpaccount.checker.accounting.releases import Release, Releases
+from dpaccount.checker.accounting.measures import UpperMeasure, added, height, of_curve, of_tails, removed
+from dpaccount.checker.accounting.releases import PlanRelease, Releases
 from dpaccount.checker.documents import Work
 from dpaccount.checker.intervals import Interval
 
@@ -78,7 +78,7 @@ def test_a_table_and_its_samples_are_upper_measures():
 def test_a_measure_that_lost_mass_under_q_is_still_one_on_a_sample():
     """A left tail that is moved up lowers the mass under Q: without what is put back, D < 1 − x below 1 − q."""
     i, rate = Interval(20), Fraction(1, 2)
-    moved = Measure([(Decimal(2), Decimal(1))], Decimal(0))  # all of P at odds 2: half of Q is missing
+    moved = UpperMeasure([(Decimal(2), Decimal(1))], Decimal(0))  # all of P at odds 2: half of Q is missing
     sampled = removed(i, moved, rate)
     above(lambda x: curve(sampled, x), lambda x: max(mpf(0), 1 - x))
 
@@ -179,7 +179,9 @@ def density(name, x, shift):
 def test_noise_with_a_density_is_below_its_measure_and_near(name, rate):
     """By the integral of (dP − x dQ)₊; with a rate a row is replaced in a sample."""
     i, mu = Interval(30), Fraction(3, 2)
-    on = Releases(mu**2, ()) if name == "gaussian" else Releases(Fraction(0), ((Release(name, (mu,)), 1),))
+    on = (
+        Releases(mu**2, ()) if name == "gaussian" else Releases(Fraction(0), ((PlanRelease(name, (mu,)), 1),))
+    )
     if rate is not None:
         measure, q = replaced.replaced(i, Fraction(1, 40), Fraction(rate), on), exact(Fraction(rate))
         there, back = (
