@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bandits.arm_phases import ArmPhases
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning.journal import Journal
@@ -49,6 +50,7 @@ SERVED = [
     PhasedPosterior(rounds=400, sigma=Fraction(1), stream="correlated"),
     SurfaceGpUcb(rounds=43, batch=10, error=Fraction(1, 2)),
     SurfaceGpUcb(rounds=43, batch=10, error=Fraction(1, 2), calibration="published"),
+    ArmPhases(rounds=60, arms=3),
 ]
 
 
@@ -99,6 +101,8 @@ def context_of(subject, row):
 def paid(subject, row, ticket):
     if hasattr(subject, "candidates"):
         return float(row[-subject.candidates + ticket.action])
+    if isinstance(subject, ArmPhases):
+        return float(row[ticket.action])
     return float(subject.world.value(np.array(ticket.action)) + row[0])
 
 
@@ -391,7 +395,7 @@ def test_a_session_that_ends_early_shows_what_it_has(subject, tmp_path):
     with Session.rehearse(subject, tmp_path / "state", 3) as session:
         feed(session, subject, records(subject)[:5])
         view = session.result()
-        assert len(view.own.get("action", view.public.get("points"))) == 5
+        assert len(view.own.get("action", view.public.get("points", view.public.get("arms")))) == 5
         assert shown(session.result()) == shown(view)
         assert session.pending == []
     with Session.rehearse(subject, tmp_path / "nobody", 3) as session:
