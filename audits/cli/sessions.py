@@ -133,7 +133,7 @@ def ask(
         A TOML file of schema dpaccount/claim/1 that names a bandit, or a modeler's state file.
     context
         A JSON file, or - for standard input: a list of coordinates for each of the person's candidates
-        (null: not known); left out where all are offered the same.
+        (null: not known; all null: not on offer); left out where all are offered the same.
     ticket
         Print this ticket again, and give no other.
     end
@@ -150,12 +150,15 @@ def ask(
         raise InputError("--context, --ticket and --end each ask for something else", "give one of them")
     brought = None if context is None else _context(context)
     with options.opened(claim) as session:
+        known = session.clipped
         if end:
             answer = _shown(session)
         else:
             given = session.ask(brought) if number is None else session.ticket(number)
             answer = {"schema": "dpaccount/ticket/1", "ticket": given.number, "action": given.action}
             answer |= {"slots": session.slots, "releasable": session.releasable}
+            if session.clipped > known:
+                say(f"{session.clipped - known} coordinates are out of the claim's range and were clipped")
     show(answer, json_, lines)
     return 0
 
