@@ -10,6 +10,7 @@ import pytest
 from audits.hypothesis_tests.replay import record, replay
 from bandits.arm_phases import ArmPhases
 from bandits.learning.session import Session
+from bandits.local_posterior import LocalPosterior
 from bandits.statistics.first_moments import CONTRIBUTION_BITS
 from dpaccount.errors import InputError
 from dpaccount.noise.laws import law
@@ -147,6 +148,20 @@ def test_regret_is_a_small_share_of_that_by_chance(rounds, most):
         lost = means.max() - means[view.public["arms"]]
         shares.append(lost.mean() / (means.max() - means.mean()))
     assert np.mean(shares) + 2 * np.std(shares) / np.sqrt(len(shares)) <= most
+
+
+@pytest.mark.slow
+def test_one_private_bit_a_person_serves_arms_too():
+    """`local-posterior` on independent points: ten arms, local ε = 1, 48 unseen worlds."""
+    shares, half = [], Fraction(1, 2)
+    alone = {"points": 10, "lengthscale": Fraction(1, 100), "bound": half, "noise_bound": half}
+    subject = LocalPosterior(rounds=4096, epsilon=Fraction(1), explore=Fraction(2, 5), **alone)
+    for seed in range(48):
+        means, data = world(seed, 10, 4096)
+        view = subject.play(data - 0.5, rehearse(subject.proof(DELTA), Rehearsal(seed)), seed)
+        lost = means.max() - means[view.public["points"]]
+        shares.append(lost.mean() / (means.max() - means.mean()))
+    assert np.mean(shares) + 2 * np.std(shares) / np.sqrt(len(shares)) <= 0.25
 
 
 @pytest.mark.parametrize(
