@@ -80,7 +80,6 @@ class Shape:
     radius: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what describes no dataset."""
         if self.rows < 1 or (self.columns is not None and self.columns < 1):
             raise InputError("a dataset has at least one row and one column", "give positive numbers")
         if self.rows * (self.columns or 1) > MAX_NUMBERS:

@@ -82,8 +82,7 @@ class Chosen:
                 passes = np.full_like(drawn, steps >= 0)
                 return np.where(np.cumsum(passes) - passes < law.limit, passes, -1)
         start = np.asarray(exact) if self.way.exact else np.zeros_like(drawn)
-        moved: Integers = start + round(steps * law.scale)
-        return moved
+        return start + round(steps * law.scale)
 
     def _answers(self, law: Law, drawn: Integers) -> Integers:
         """Return outcomes that every symbol may have, as drawn where all are such or none is."""

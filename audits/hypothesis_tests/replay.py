@@ -236,8 +236,7 @@ def _rows_apart(one: NDArray[np.generic], other: NDArray[np.generic]) -> list[in
     if one.dtype.kind == "O" or not one.size:
         return [i for i in range(len(one)) if not identical(one[i : i + 1], other[i : i + 1])]
     bits = (np.ascontiguousarray(each).view(np.uint8).reshape(len(one), -1) for each in (one, other))
-    found: list[int] = np.flatnonzero(np.not_equal(*bits).any(axis=1)).tolist()
-    return found
+    return np.flatnonzero(np.not_equal(*bits).any(axis=1)).tolist()
 
 
 def _differing_hidden(run: Run, other: Run) -> str | None:
@@ -260,8 +259,7 @@ def moves(run: Run, other: Run, part: Part) -> Integers:
     here, there = run.exact[part], other.exact[part]
     if run.asked_by.get(part) == NOISY_CELLS:
         here, there = side_by_side(here, there)
-    moved: Integers = (there - here).ravel()
-    return moved
+    return (there - here).ravel()
 
 
 def log_ratio(run: Run, other: Run, noise: Mapping[str, Law]) -> float:

@@ -51,8 +51,7 @@ def _array(array: Array) -> tuple[list[int] | None, object]:
 
 def _unarray(shape: list[int] | None, held: Any) -> Array:
     if shape is None:
-        found: Array = np.load(io.BytesIO(held), allow_pickle=False)
-        return found
+        return np.load(io.BytesIO(held), allow_pickle=False)
     cells = np.empty(len(held), dtype=object)
     cells[:] = [_unname(value) for value in held]
     return cells.reshape(shape)

@@ -133,11 +133,9 @@ class Session:
             return cls(subject, journal, Rehearsed(theorem, seed), coins)
 
     def __enter__(self) -> "Session":
-        """Return the session."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the session."""
         self.close()
 
     def close(self) -> None:
@@ -300,8 +298,7 @@ class Session:
             raise InputError(
                 f"a context is {numbers} numbers, a row of {numbers // candidates} for each candidate"
             )
-        found: Floats = domain.clamped(row)[0]
-        return found
+        return domain.clamped(row)[0]
 
     def _told(self, reward: ArrayLike) -> float | list[float]:
         """Return what a person tells within its domain: a number, or several."""

@@ -41,8 +41,7 @@ def _summed(runs: Floats) -> Floats:
 
 
 def _averaged(runs: Floats) -> Floats:
-    found: Floats = _summed(runs) / np.arange(1, runs.shape[1] + 1)
-    return found
+    return _summed(runs) / np.arange(1, runs.shape[1] + 1)
 
 
 def _as_they_are(runs: Floats) -> Floats:

@@ -106,8 +106,7 @@ def theorem1_width(
 
 def size_published(rounds: int, dimension: int, *, remark3: bool = False) -> int:
     """Return m = 2(6 ln T)^d of Corollary 1, or 2(3 ln T)^d of Remark 3, rounded up axis by axis."""
-    size: int = 2 * nodes_per_axis(rounds, remark3=remark3) ** dimension
-    return size
+    return 2 * nodes_per_axis(rounds, remark3=remark3) ** dimension
 
 
 def nodes_per_axis(rounds: int, *, remark3: bool = False) -> int:

@@ -151,15 +151,12 @@ class Ledger(Arrangements):
             raise
 
     def __reduce_ex__(self, _: object) -> NoReturn:
-        """Raise: an open ledger cannot be copied or pickled."""
         raise LedgerError("an open ledger cannot be copied or pickled; open it again, by its URL")
 
     def __enter__(self) -> "Ledger":
-        """Return the ledger."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the ledger."""
         self.close()
 
     def close(self) -> None:

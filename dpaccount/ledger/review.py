@@ -170,7 +170,6 @@ class Pass:
     teams: dict[Team, tuple[int, Amounts]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Start with empty lists and sums."""
         self._sum = zero(self.budget.width)
         self._costs: dict[int, list[Part]] = {}
         self._lists = {kind: deque[Report](maxlen=MOST) for kind in LISTS}

@@ -73,7 +73,6 @@ class Receipt:
         self._branches: dict[str, int] = {}
 
     def __reduce_ex__(self, _: object) -> NoReturn:
-        """Refuse to be copied or pickled."""
         raise ReceiptError("a receipt cannot be copied or pickled; draw with it where it was charged")
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:

@@ -28,9 +28,7 @@ class Spelled(Generic[Read, Given]):
 
     if TYPE_CHECKING:
 
-        def __get__(self, instance: object, owner: type) -> Read:
-            """Return the field as it is read."""
-            ...
+        def __get__(self, instance: object, owner: type) -> Read: ...
 
         def __set__(self, instance: object, value: Given) -> None:
             """Take the field as it is given."""
@@ -64,7 +62,6 @@ class Event:
     cover: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        """Make every number exact and check its range."""
         for item in fields(self):
             value = getattr(self, item.name)
             if item.name in RANGES:
@@ -84,7 +81,6 @@ class Event:
         return f"{type(self).__name__}({', '.join(said)})"
 
     def __mul__(self, times: int) -> Self:
-        """Return the event, released `times` as often."""
         if type(times) is not int or times < 1:
             raise InputError(f"{self.name} times {times!r}", "multiply by a whole number of at least 1")
         return replace(self, count=self.count * times)

@@ -55,8 +55,7 @@ def _bump(parts: int) -> tuple[Floats, Floats]:
 def transform(at: Floats) -> Floats:
     """Return h: the bump's Fourier transform, largest at 0, for |`at`| up to 900."""
     places, height = _bump(2048)
-    found: Floats = np.cos(2 * pi * at[..., None] * places) @ height * (2 / 2048)
-    return found
+    return np.cos(2 * pi * at[..., None] * places) @ height * (2 / 2048)
 
 
 @dataclass(frozen=True)
@@ -74,8 +73,7 @@ class HardFunctions:
     def value(self, number: int, points: Floats) -> Floats:
         """Return one of the functions, counted from 0, at points of [0, 1]."""
         away = 2 * HALF_WIDTH * (points - (number + 0.5) * self.width) / self.width
-        found: Floats = 2 * self.gap * transform(away) / transform(np.zeros(1))
-        return found
+        return 2 * self.gap * transform(away) / transform(np.zeros(1))
 
     def rewards(
         self, points: Floats, rounds: int, seed: int, *, moment: float, alpha: float = 1.0
@@ -111,8 +109,7 @@ def norms(kernel: str, lengthscale: float, gap: float, widths: Floats) -> Floats
     density = spectral_density(kernel, lengthscale, 2 * HALF_WIDTH * places / widths[:, None])
     with np.errstate(divide="ignore", over="ignore"):
         square = (height**2 / density).sum(axis=1) * (2 / 256) * widths / (2 * HALF_WIDTH)
-    found: Floats = 2 * gap / transform(np.zeros(1)) * np.sqrt(square)
-    return found
+    return 2 * gap / transform(np.zeros(1)) * np.sqrt(square)
 
 
 def hard_functions(kernel: str, lengthscale: float, *, bound: float, gap: float) -> HardFunctions:

@@ -29,7 +29,6 @@ class Setting:
     smoothness: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what the theorems do not speak of."""
         one_of("the kernel", self.kernel, BOUNDED_KERNELS)
         if (self.kernel == "matern") != (self.smoothness is not None):
             raise InputError("a Matérn kernel, and no other, needs its smoothness")

@@ -167,8 +167,7 @@ def _reserved(record: Value, number: int, bodies: Bodies) -> ReservationBody:
     text = bodies(number)
     if _digest(text) != record["body"]:
         raise damaged(f"entry {number} was changed")
-    body: ReservationBody = read_body(RESERVATION, text)
-    return body
+    return read_body(RESERVATION, text)
 
 
 def _scope(state: State, budget: Budget, body: ScopeBody, number: int, bodies: Bodies) -> None:

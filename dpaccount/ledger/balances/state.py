@@ -85,8 +85,7 @@ class State:
 
     def scope(self, name: str) -> dict[str, Any] | None:
         """Return the record of a scope, or None."""
-        found: dict[str, Any] | None = self.register.get(f"scope {name}") if self.register.digest else None
-        return found
+        return self.register.get(f"scope {name}") if self.register.digest else None
 
     def scope_tree(self, record: dict[str, Any]) -> SpentTree:
         """Return the tree of a scope in the current period."""
