@@ -8,7 +8,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
@@ -170,11 +170,8 @@ def grant(url: str, role: str, *, read_only: bool = False, arrange: bool = False
         raise LedgerError("roles are those of a PostgreSQL server; a file is given by its owner and mode")
     if not role or "\0" in role or role == "public":  # "public" means every role
         raise InputError("that is no role", "give the name of a role that the server knows")
-    server = _server(where)
-    try:
+    with closing(_server(where)) as server:
         server.grant(role, read_only=read_only, arrange=arrange)
-    finally:
-        server.close()
 
 
 def _server(where: ServerAddress) -> "LedgerServer":
@@ -186,11 +183,8 @@ def _server(where: ServerAddress) -> "LedgerServer":
 def create(where: Address | ServerAddress, fill: Fill) -> None:
     """Create a new ledger and `fill` it; raises `LedgerError` if it, or a file of its, exists."""
     if isinstance(where, ServerAddress):
-        server = _server(where)
-        try:
+        with closing(_server(where)) as server:
             server.make(fill)
-        finally:
-            server.close()
     else:
         _create_file(where, fill)
 
@@ -224,12 +218,10 @@ def _create_file(where: Address, fill: Fill) -> None:
 def _fill(draft: Path, fill: Fill) -> None:
     """Write a whole new ledger to the file `draft`, readable by its owner only."""
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    connection = sqlite3.connect(draft, isolation_level=None)
-    try:
+    # closing the last connection moves the log into the file
+    with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("BEGIN IMMEDIATE")
         fill(connection, {})
         connection.execute("COMMIT")
-    finally:
-        connection.close()  # the last connection moves the log into the file
