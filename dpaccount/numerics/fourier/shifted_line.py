@@ -28,28 +28,22 @@ class Tilted(Protocol):
     @property
     def mu2(self) -> Fraction:
         """Return μ²."""
-        ...
 
     @property
     def low(self) -> arb:
         """Return the exponent of the cosine, at most 0."""
-        ...
 
     def logs(self, u: Number) -> tuple[Number, Number]:
         """Return log w and log r."""
-        ...
 
     def whole(self) -> arb:
         """Return ∫ φ w at the precision of the moment."""
-        ...
 
     def tails(self, left: arb, right: arb) -> arb:
         """Return a bound on what real nodes between the two leave out; infinite where none is proved."""
-        ...
 
     def peaks(self) -> tuple[float, float, float]:
         """Return, roughly, where φw rises first and falls last, and −log of the least w."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -22,15 +22,12 @@ class TableOfLosses(Protocol):
 
     def losses(self) -> Atoms:
         """Return the finite losses, each with its mass under P, at the precision of the moment."""
-        ...
 
     def failing(self) -> Fraction:
         """Return the mass of P at an infinite loss."""
-        ...
 
     def reversed(self) -> Any:
         """Return the table of the reversed pair."""
-        ...
 
 
 @dataclass(frozen=True)
