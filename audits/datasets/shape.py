@@ -141,10 +141,6 @@ class Shape:
         """Return two neighbours for a witness, whole."""
         return {"left": left.tolist(), "right": right.tolist()}
 
-    def allows(self, data: Data) -> bool:
-        """Return whether every entry is within bounds."""
-        return self.domain().contains(self.records(data))
-
     def neighbours(self, left: Data, right: Data) -> bool:
         """Return whether two datasets are neighbours under the relation."""
         return self.adjacency.adjacent(self.records(left), self.records(right))

@@ -102,9 +102,3 @@ def functions(asked: Setting, zeta: float) -> float:
     if asked.smoothness is None:
         return log(inside) ** (d / 2) if inside > 1 else 0.0
     return float(inside ** (d * a / (asked.smoothness * (1 + a) + d * a)))
-
-
-UNKNOWN = (
-    "the absolute constant of the order, and C of appendix A.4 (taken for 1 in the test of M)",
-    "how large T has to be: M >= 2C and a small gap over B are assumed",
-)

@@ -7,7 +7,7 @@ its commit, and the commit is on the disk before it returns.
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from secrets import token_hex
@@ -82,11 +82,11 @@ class Store:
 
     def alone(self) -> AbstractContextManager[object]:
         """Lock out the other threads of this process, and for a file their forks too."""
-        return process.unforked() if isinstance(self.place, Database) else self.place.alone()
+        return self.place.alone()
 
     def held(self) -> bool:
         """Return whether this thread holds the lock of `alone`."""
-        return process.held() if isinstance(self.place, Database) else self.place.held()
+        return self.place.held()
 
     @contextmanager
     def writing(self, wants: Prefetch | None = None, asked: float | None = None) -> Iterator[Rows]:
@@ -98,11 +98,18 @@ class Store:
         process.outside_tasks()
         began = time.monotonic()
         line: AbstractContextManager[None] = nullcontext()
+        nodes: Collection[int] = ()
+        opened: AbstractContextManager[Rows]
         if isinstance(self.place, Database):
             began = began if asked is None else asked
-            line = turn(self.place.path, began)
+            line, opened = turn(self.place.path, began), self.place.writing(began)
+            nodes = () if wants is None else wants.nodes
+        else:
+            opened = self.place.writing(began, wants)
         with self.alone(), line:
-            with self._written(began, wants) as rows:
+            with opened as rows:
+                if nodes:
+                    rows.bring(nodes)
                 if self._witness is not None:
                     self._check(rows, self._witness.notes())
                 before = rows.head()
@@ -113,8 +120,8 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Rows]:
         """Yield the rows of one snapshot."""
-        with self.alone(), self.place.reading() as found:
-            yield found if isinstance(found, Rows) else Rows(found, self.place.name)
+        with self.alone(), self.place.reading() as rows:
+            yield rows
 
     @contextmanager
     def checked(self, *, every: bool = False) -> Iterator[Rows]:
@@ -127,19 +134,6 @@ class Store:
     def close(self) -> None:
         """Close the ledger's connections."""
         self.place.close()
-
-    @contextmanager
-    def _written(self, began: float, wants: Prefetch | None) -> Iterator[Rows]:
-        if isinstance(self.place, Database):
-            with self.place.writing(began) as connection:
-                rows = Rows(connection, self.place.name)
-                if wants is not None and wants.nodes:
-                    rows.bring(wants.nodes)
-                yield rows
-                rows.finish()
-        else:
-            with self.place.writing(began, wants) as rows:
-                yield rows
 
     def _check(self, rows: Rows, notes: list[Note]) -> None:
         for note in notes:
