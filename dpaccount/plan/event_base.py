@@ -231,6 +231,15 @@ class OnSample(Event):
         if any(part.assumption() for part in walk(self.of)):
             raise InputError("a pair of laws stands in it", "give the pair on the sample itself", self.name)
 
+    def _known(self, names: Iterable[str]) -> list[Event]:
+        """Return `of` and all inside it; refuses what is none of these kinds."""
+        parts = list(walk(self.of))
+        refused = next((part.name for part in parts if part.name not in names), None)
+        if refused is not None:
+            known = f"known are {', '.join(names)}"
+            raise InputError(f"no bound is known for {refused} in it", known, self.name)
+        return parts
+
     def _pure(self) -> Amount:
         """Return ln(1 + q(e^ε − 1)), rounded up (Balle, Barthe & Gaboardi 2018)."""
         inner = self.of.pure() if self.fraction else Fraction(0)
