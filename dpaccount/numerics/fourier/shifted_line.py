@@ -65,7 +65,8 @@ class ShiftedLine:
     @staticmethod
     def real(law: Tilted) -> "ShiftedLine":
         """Return a line for ∫ φw, accurate to the precision of the moment."""
-        step, top = max((_real_step(law, y), y) for y in _heights(law))
+        # the largest step, for the strip up to height y
+        step, top = max((2 * math.pi * y / _far(law, y), y) for y in _heights(law))
         return ShiftedLine.at(law, (step, 0.0, top), _depth())
 
     @staticmethod
@@ -136,11 +137,6 @@ def _far(law: Tilted, y: float) -> float:
     """Return −log of the error that is wanted, and of κ(y)."""
     low, half = float(law.low.mid()), y * math.sqrt(float(law.mu2)) / 2
     return _depth() + 2 + y * y / 2 + (low * math.log(math.cos(min(half, 1.5707))) if low else 0.0)
-
-
-def _real_step(law: Tilted, y: float) -> float:
-    """Return the largest step for a real line in the strip up to height y."""
-    return 2 * math.pi * y / _far(law, y)
 
 
 def _shifted_step(law: Tilted, y: float) -> tuple[float, float]:
