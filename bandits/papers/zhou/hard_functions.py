@@ -29,14 +29,11 @@ def spectral_density(kernel: str, lengthscale: float, frequencies: Floats) -> Fl
     """Return the kernel's density S, k(r) = ∫ S(ξ) e^{2πirξ} dξ (Rasmussen & Williams 2006, section 4.2)."""
     if kernel not in HARD_KERNELS or not lengthscale > 0:
         raise InputError(f"known kernels: {', '.join(HARD_KERNELS)}, of a lengthscale above 0")
-    found: Floats
     if kernel == "squared-exponential":
-        found = sqrt(2 * pi) * lengthscale * np.exp(-2 * (pi * lengthscale * frequencies) ** 2)
-        return found
+        return sqrt(2 * pi) * lengthscale * np.exp(-2 * (pi * lengthscale * frequencies) ** 2)
     nu, rate = SMOOTHNESS, 2 * SMOOTHNESS / lengthscale**2
     scale = 2 * sqrt(pi) * gamma(nu + 0.5) / gamma(nu) * rate**nu
-    found = scale * (rate + (2 * pi * frequencies) ** 2) ** -(nu + 0.5)
-    return found
+    return scale * (rate + (2 * pi * frequencies) ** 2) ** -(nu + 0.5)
 
 
 @lru_cache(maxsize=2)
@@ -132,18 +129,17 @@ def hardest(
     epsilon: float,
     rounds: int,
     moment: float,
-    alpha: float = 1.0,
 ) -> HardFunctions:
-    """Return the functions of appendix A.4's gap, ½ min(½, M/4(e^ε − 1)²T)^{α/(1+α)} v^{1/(1+α)}.
+    """Return the functions of appendix A.4's gap at α = 1, ½ min(½, M/4(e^ε − 1)²T)^½ v^½.
 
     Its absolute constant C is not known and taken for 1.  M falls as the gap rises, so one gap fits.
     """
     if not epsilon > 0 or rounds < 1:
         raise out_of_range("epsilon > 0 and rounds >= 1")
-    power, top = alpha / (1 + alpha), moment ** (1 / (1 + alpha)) / 2
+    top = moment**0.5 / 2
 
     def allowed(count: int) -> float:
-        return float(top * min(0.5, count / (4 * (exp(epsilon) - 1) ** 2 * rounds)) ** power)
+        return float(top * min(0.5, count / (4 * (exp(epsilon) - 1) ** 2 * rounds)) ** 0.5)
 
     low, high = 0.0, top
     for _ in range(40):
