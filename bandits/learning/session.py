@@ -134,11 +134,9 @@ class Session:
             return cls(subject, journal, Rehearsed(theorem, seed), coins)
 
     def __enter__(self) -> "Session":
-        """Return the session."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the session."""
         self.close()
 
     def close(self) -> None:
@@ -191,7 +189,7 @@ class Session:
         if number > self.slots:
             raise InputError(f"all {self.slots} slots are taken", "begin a new session for more people")
         row, places, clipped = self._brought(context)
-        with self._stepping():
+        with _or_closed(self):
             if number > self._course.batches[self._closed][1]:
                 self._close_batch()
             ticket = Ticket(number, _placed(self._course.ask(row).tolist(), places))
@@ -220,7 +218,7 @@ class Session:
         if isinstance(self._course, Checked) and not np.isnan(_row(reward)).any():
             self._course.check(float(_row(told)[0, 0]))
         late = self._ended or number < self._course.batches[self._closed][0]
-        with self._stepping():
+        with _or_closed(self):
             if late:
                 self._journal.append({"late": number})
                 self._late.add(number)
@@ -236,7 +234,7 @@ class Session:
         Slots that nobody took stay empty.  The batch under way is released if its sum is to be shown, or if
         it is whole and not the last.  The same call again returns the same.
         """
-        with self._stepping():
+        with _or_closed(self):
             if not self._ended:
                 self._journal.append({"end": self.asked})
                 self._ended = True
@@ -348,15 +346,6 @@ class Session:
         if self._broken or self._process != process.this():
             raise InputError("this session is closed, or belongs to another process", "open it again")
 
-    @contextmanager
-    def _stepping(self) -> Iterator[None]:
-        """Close the session where a step fails: what memory holds may not be what the file says."""
-        try:
-            yield
-        except BaseException:
-            self.close()
-            raise
-
 
 def _begun(
     subject: Live, file: Path, coins: int, noise: str, delta: Fraction | None = None
@@ -373,11 +362,12 @@ def _begun(
 
 
 @contextmanager
-def _or_closed(journal: Journal) -> Iterator[None]:
+def _or_closed(held: Journal | Session) -> Iterator[None]:
+    """Close it where a step fails: what memory holds may then not be what the file says."""
     try:
         yield
     except BaseException:
-        journal.close()
+        held.close()
         raise
 
 

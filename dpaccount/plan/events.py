@@ -345,7 +345,6 @@ class Plan:
         return Plan(self.relation, (*self.events, *events))
 
     def __mul__(self, times: int) -> "Plan":
-        """Return the plan with every event released `times` as often."""
         return Plan(self.relation, [event * times for event in self.events])
 
     __rmul__ = __mul__
@@ -366,7 +365,6 @@ class Plan:
         return json.dumps(self.as_json(), ensure_ascii=False)
 
     def __repr__(self) -> str:
-        """Return a table of the events."""
         rows = [("count", "event", "parameters", "units"), *map(_row, self.events[:MOST_ROWS])]
         widths = [max(len(row[place]) for row in rows) for place in range(3)]
         lines = [

@@ -92,7 +92,7 @@ class Results:
         if not rows or hashlib.sha256(rows[0][0]).hexdigest() != rows[0][1]:
             what = "a result is gone, or does not read as it was written"
             raise InputError(what, "remove that work with dpaccount work prune DIGEST", self.path)
-        return rows[0][0]  # type: ignore[no-any-return]
+        return rows[0][0]
 
     def keep(self, name: str, raw: bytes, seeds: int, *about: str) -> bytes:
         """Keep a group's result unless one is; return what is kept.  `about`: series, name, code."""

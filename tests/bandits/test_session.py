@@ -613,14 +613,14 @@ def test_a_rehearsal_that_is_stopped_at_any_line_goes_on(when, count, tmp_path, 
 def test_a_secure_session_that_is_stopped_anywhere_releases_each_part_once(
     subject, place, after, count, tmp_path, url, monkeypatch
 ):
-    seen, real = {}, ResumableReceipt._part
+    seen, real = {}, ResumableReceipt._answer
 
     def watched(self, how, key, part, given):
         value = real(self, how, key, part, given)
         assert (seen.setdefault((key, part), value) == value).all()
         return value
 
-    monkeypatch.setattr(ResumableReceipt, "_part", watched)
+    monkeypatch.setattr(ResumableReceipt, "_answer", watched)
     cut(monkeypatch, place, after, count)
     with Ledger.open(url) as ledger:
         _, stops = gone_on(
