@@ -1,4 +1,4 @@
-"""The five tasks of docs/beside-others.md: ours are no longer, line by line, and the page says what each answers."""
+"""The five tasks of docs/comparison.md: ours are no longer, line by line, and the page says what each answers."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ from mechanisms.laplace_sum import LaplaceSum
 
 @pytest.fixture
 def page(root):
-    return (root / "docs" / "beside-others.md").read_text()
+    return (root / "docs" / "comparison.md").read_text()
 
 
 def tasks(page):
