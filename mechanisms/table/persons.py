@@ -129,20 +129,16 @@ def _text_keys(padded: NDArray[np.uint32], secret: bytes) -> Keys:
     factors, keys = _coefficients(secret), np.empty((len(padded), 2), dtype=np.uint64)
     factors = factors[[*range(padded.shape[1] - 1), -1]]
     for start in range(0, len(padded), ROWS_AT_ONCE):
-        columns = [column.astype(np.uint64) for column in padded[start : start + ROWS_AT_ONCE].T]
-        upper = [_upper_half(columns, each) for each in factors.T]
-        keys[start : start + ROWS_AT_ONCE, 0] = upper[0] >> HALF | upper[1]
-        keys[start : start + ROWS_AT_ONCE, 1] = (upper[2] >> HALF | upper[3]) >> np.uint64(2) | TEXT
+        some = padded[start : start + ROWS_AT_ONCE]
+        varies = (some != some[0]).any(axis=0)  # a common beginning, or length, is multiplied once
+        common = (some[0, ~varies, None] * factors[~varies]).sum(axis=0)
+        upper = np.repeat(common[:, None], len(some), axis=1)
+        for column, row in zip(some.T[varies].astype(np.uint64), factors[varies], strict=True):
+            upper += column * row[:, None]
+        upper >>= HALF
+        keys[start : start + ROWS_AT_ONCE, 0] = upper[0] | upper[1] << HALF
+        keys[start : start + ROWS_AT_ONCE, 1] = upper[2] >> np.uint64(2) | upper[3] << np.uint64(30) | TEXT
     return keys
-
-
-def _upper_half(columns: list[NDArray[np.uint64]], factors: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    total: NDArray[np.uint64] = columns[0] * factors[0]
-    for column, factor in zip(columns[1:], factors[1:], strict=True):
-        total += column * factor
-    total >>= HALF
-    total <<= HALF
-    return total
 
 
 @lru_cache(maxsize=4)
