@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,24 +22,12 @@ settings.register_profile("deep", max_examples=5000, deadline=None, suppress_hea
 settings.load_profile("dev")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add what CI divides its slow tests by."""
-    parser.addoption("--part", metavar="K/N", help="run part K, from 0, of N parts of the tests")
-
-
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests of slow_tests.txt slow, and leave out those of other parts.
+    """Mark the tests of slow_tests.txt slow.
 
     Every nth case of a test marked `slow(one_in=n)` stays slow; the other ones are nightly.
     """
-    if (chosen := config.getoption("--part")) is not None:
-        part, parts = map(int, chosen.split("/"))
-        by_name = {True: list[pytest.Item](), False: list[pytest.Item]()}
-        for item in items:
-            by_name[crc32(item.nodeid.encode()) % parts == part].append(item)
-        items[:] = by_name[True]
-        config.hook.pytest_deselected(items=by_name[False])
     seen: Counter[str] = Counter()
     slow = listed()
     for item in items:

@@ -91,6 +91,7 @@ def certificate(
         "question": {name: spelled(value or Fraction(0))},
         "tight": dict(tight),
     }
+    Work.begin(FREE)
     try:
         relation, units = classes(written)
         steps, answer = derived(asked, relation, units, written)

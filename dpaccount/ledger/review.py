@@ -274,6 +274,8 @@ class Pass:
         month = str(facts.get("time", ""))[:7]
         scope, by, purpose = (facts.get(name) for name in TEAM[1:])
         team = month, scope, by, purpose
+        if not all(name is None or isinstance(name, str) for name in team):
+            raise ValueError("a scope, a person and a purpose are texts")
         if team not in self.teams and len(self.teams) >= TEAMS:
             team = month, scope, None, None
         many, spent = self.teams.get(team, (0, zero(self.budget.width)))

@@ -288,6 +288,9 @@ def test_what_is_not_confirmed_is_not_valid():
 def test_the_work_of_another_document_is_not_counted():
     Work.spent = 10**12
     assert accounting.judged(honest())[0] == "CONFIRMED"
+    Work.spent = 10**12
+    plan = {**PLAN, "events": [{"event": "pure", "epsilon": 1}]}
+    assert made(plan, epsilon=Fraction(1))["confirmed"]["upper"] is not None
 
 
 def spent(*events):
