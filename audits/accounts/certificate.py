@@ -22,7 +22,7 @@ from dpaccount.checker.documents import BROKEN, Work
 from dpaccount.checker.intervals import Interval, exact
 from dpaccount.documents import atomically
 from dpaccount.errors import InputError
-from dpaccount.exact import Enclosure, Number, to_digits
+from dpaccount.exact import Enclosure, Number, formatted, to_digits
 from dpaccount.exact import shown as spelled
 
 SIGNIFICANT = 10  #: digits of what is confirmed
@@ -111,14 +111,22 @@ def written_certificate(
     delta: Fraction | None = None,
     epsilon: Fraction | None = None,
 ) -> dict[str, Any]:
-    """Write a certificate to a file; return what it confirms.  Raises `InputError` where it cannot."""
+    """Write a certificate to a file, and return it.  Raises `InputError` where it cannot."""
     document = certificate(plan, tight, delta=delta, epsilon=epsilon)
     try:
         atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     except OSError as error:
         raise InputError(str(error.strerror), "give a path in a writable folder", path) from None
-    confirmed: dict[str, Any] = document["confirmed"]
-    return confirmed
+    return document
+
+
+def confirming(document: dict[str, Any]) -> str:
+    """Return the sentence on a certificate of ε that stands in a paper; empty where nothing is confirmed."""
+    upper = document["confirmed"]["upper"]
+    if upper is None:
+        return ""
+    bound = formatted(Fraction(upper), ".4g", up=True)
+    return f" An independent checker confirms epsilon at most {bound} (document {document['digest']})."
 
 
 def as_json(value: Any) -> Any:

@@ -25,6 +25,7 @@ LISTED = 2_000  #: losses of discrete noise that are taken one by one
 MOVED = Fraction(1, 10**6)  #: of δ, and of the law, that may be moved in tails
 STEPS = 20  #: in which it is moved
 SPARE = 8  #: digits of masses beyond those of δ, of counts and of nodes
+PLACES = 500  #: in an octave of odds, of steps of deviation 1
 WORST_DELTA = Fraction(1, 10**300)
 
 
@@ -105,7 +106,8 @@ def _lot(
     *,
     back: bool,
 ) -> _Lot:
-    made = _made(i, release, on.mu_squared, digits, share, fineness, back=back)
+    moved = [MOVED * share / (STEPS * count), MOVED / (STEPS * count)]
+    made = _made(i, release, on.mu_squared, digits, share, fineness, moved, back=back)
     spacing = Fraction(made.get("spacing", 0))
     if release is None:
         measure = gaussian(i, spacing, on.mu_squared)
@@ -121,6 +123,7 @@ def _made(
     digits: int,
     share: Fraction,
     fineness: Fineness,
+    moved: list[Fraction],
     *,
     back: bool,
 ) -> Part:
@@ -131,6 +134,8 @@ def _made(
     if kind == "replaced" and inner is not None:
         loss = inner.mu_squared or _largest(inner.others[0][0]) ** 2
         return {"spacing": str(_cell(loss, fineness))}
+    if kind == "allocated" and inner is not None:
+        return _allocated(release.numbers[0], inner, digits, moved, fineness)
     if inner is None:
         spacing = _spacing(release, fineness)
         return {"spacing": str(spacing)} if spacing else {}
@@ -145,6 +150,33 @@ def _made(
     if kind == "without-replacement":
         found["spacing"] = str(Fraction(1, 2**10) * fineness.coarser)
     return found
+
+
+def _allocated(steps: int, on: Releases, digits: int, moved: list[Fraction], fineness: Fineness) -> Part:
+    """Return how an epoch's odds are added up: places of relative error 2^−bits, which fall as sums grow.
+
+    Each split adds a part of FINE² or so to the variance of the odds.
+    """
+    if on.mu_squared:
+        square, mu = float(on.mu_squared), math.sqrt(on.mu_squared)
+        variance, far = math.expm1(min(square, 1.0)), mu * (mu / 2 + math.sqrt(5 * digits))
+        low = (mu * mu / 2 + 6 * mu) / math.sqrt(steps)
+        found = {"spacing": str(_cell(on.mu_squared, Fineness(fineness.coarser / 2)))}
+    else:
+        low = far = float(on.others[0][0].numbers[0])
+        variance, found = min(far * far, 1.0), Part()
+    first = max(4, round(math.log2(PLACES / float(fineness.coarser) / math.sqrt(min(variance, 1.0)))))
+    doublings = steps.bit_length() - 1
+    last = first + max(0, doublings // 2 - 1)
+    bits = [first, *(first + (k + 1) // 2 for k in range(1, doublings + 1)), last]
+    unit = Fraction(1, 2 ** (first + math.ceil(low / math.log(2))))
+    inside = {
+        "unit": str(unit),
+        "digits": digits + math.ceil(far / math.log(10)) + 2,
+        "moved": [str(_short(each)) for each in moved],
+        "bits": bits,
+    }
+    return {**found, "inside": inside}
 
 
 def _spacing(release: PlanRelease, fineness: Fineness) -> Fraction:

@@ -68,7 +68,8 @@ def account(  # noqa: PLR0913 - options
         from audits.accounts.certificate import written_certificate
 
         tight = answer["epsilon" if loss is None else "delta"]
-        answer["confirmed"] = written_certificate(certificate, place.value, tight, delta=share, epsilon=loss)
+        found = written_certificate(certificate, place.value, tight, delta=share, epsilon=loss)
+        answer["confirmed"] = found["confirmed"]
     show(answer, json_, lines)
     return 0
 
@@ -136,7 +137,7 @@ def calibrate(  # noqa: PLR0913 - options
         from audits.accounts.certificate import written_certificate
 
         plan, tight = make(Fraction(answer["value"])).as_json(), answer["proved"]["epsilon"]
-        answer["confirmed"] = written_certificate(certificate, plan, tight, delta=share)
+        answer["confirmed"] = written_certificate(certificate, plan, tight, delta=share)["confirmed"]
     show(answer, json_, lines)
     return 0
 

@@ -203,10 +203,12 @@ def sgd(
     if events is not None:
         _write("--events", events, run.plan().to_json() + "\n")
     if certificate is not None:
-        from audits.accounts.certificate import written_certificate
+        from audits.accounts.certificate import confirming, written_certificate
 
         plan = run.plan().as_json()
-        answer["confirmed"] = written_certificate(certificate, plan, answer["epsilon"], delta=share)
+        found = written_certificate(certificate, plan, answer["epsilon"], delta=share)
+        answer["confirmed"] = found["confirmed"]
+        answer["statement"] += confirming(found)
     show(answer, json_, lines)
     return 0
 

@@ -38,6 +38,7 @@ from dpaccount.precision import certified
 
 SHARE = 0.7  #: of the work that is left, for a method that another one may follow
 CLOSE = Fraction(1, 10**16)  #: relative width at which bounds in closed form are the answer
+NARROW = Fraction(1, 10**6)  #: beyond which an answer is held between those of simpler pairs
 CLOSED_FORM = "mean and deviation"
 
 
@@ -157,14 +158,28 @@ def _epsilon(total: Composition, target: Fraction, gap: Fraction) -> Answer:
         return Answer(NOTHING, "exact")
     if target == 0:
         return largest_loss(total)
-    return _closer(closed_forms.epsilon(total, target), lambda: close_epsilon(total, target, gap))
+    answer = _closer(closed_forms.epsilon(total, target), lambda: close_epsilon(total, target, gap))
+    return _within_simpler(total, answer, Fraction(1), lambda other: _epsilon(other, target, gap))
 
 
 def _delta(total: Composition, at: Fraction, gap: Fraction) -> Answer:
     """Return δ(at) of a total without failures."""
     if total.empty:
         return Answer(NOTHING, "exact")
-    return _closer(closed_forms.delta(total, at), lambda: close_delta(total, at, gap))
+    answer = _closer(closed_forms.delta(total, at), lambda: close_delta(total, at, gap))
+    return _within_simpler(total, answer, Fraction(0), lambda other: _delta(other, at, gap))
+
+
+def _within_simpler(
+    total: Composition, answer: Answer, unit: Fraction, ask: Callable[[Composition], Answer]
+) -> Answer:
+    """Return a wide answer between those of simpler pairs, where the total has such ends."""
+    lower, above = answer.bounds.lower or 0, answer.bounds.upper
+    ends = None if above - lower <= NARROW * max(unit, above) else total.between()
+    if ends is None:
+        return answer
+    less, more = map(ask, ends)
+    return intersect_lower(intersect_upper(answer, more.bounds.upper), less.bounds.lower)
 
 
 def _closer(rough: Enclosure, closer: Callable[[], Answer]) -> Answer:

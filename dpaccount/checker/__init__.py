@@ -9,9 +9,9 @@ What a valid certificate says: IF the code behaves as the listed hypotheses say,
 holds.  The evidence for the hypotheses is recorded in the certificate, and can be run again.
 """
 
-from .accounting.examine import EXIT as EXIT
-from .accounting.examine import examined as examined
-from .accounting.examine import to_read as to_read
+from .accounting import EXIT as EXIT
+from .accounting import examined as examined
+from .accounting import to_read as to_read
 from .certificate import check as check
 from .certificate import judged as judged
 from .certificate import signature_of as signature_of

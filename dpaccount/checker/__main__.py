@@ -20,7 +20,7 @@ if not __package__:  # run as a folder or zip file: a package of its own, off th
 import io
 from datetime import date
 
-from .accounting.examine import EXIT, examined, to_read
+from .accounting import EXIT, examined, to_read
 from .certificate import signature_of
 from .derivation import in_words
 from .documents import MAX_BYTES, Rejected, Unreadable, plain

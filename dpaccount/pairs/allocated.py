@@ -16,7 +16,9 @@ from dpaccount.numerics.fourier.contours import Product, contour, estimate_delta
 from dpaccount.numerics.fourier.fourier import Inversion
 from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.work_budget import OutOfReach, bearable
+from dpaccount.pairs.gaussian import GaussianPair
 from dpaccount.pairs.pair import MAX_LISTED, Atoms, TransformPair, Unbounded
+from dpaccount.pairs.poisson import SampledGaussian
 from dpaccount.pairs.table import LossTable
 
 ORDERS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)  #: of the moments that say how far a loss spans
@@ -43,6 +45,12 @@ class AllocatedGaussian(Unbounded, TransformPair):
     def transform(self) -> AllocatedGaussianTransform:
         """Return the transform by quadrature."""
         return AllocatedGaussianTransform(self.steps, self.mu2, added=self.added)
+
+    def between(self) -> tuple[SampledGaussian, GaussianPair]:
+        """Return a Poisson sample of one step at rate 1/t, and a step that surely holds the unit."""
+        return SampledGaussian(Fraction(1, self.steps), self.mu2, added=self.added), GaussianPair(
+            (self.mu2,) * 2
+        )
 
     def own_curve(self, bits: int) -> Curve:
         """Return the curve by Fourier inversion, for t < 0 from that of the other direction.

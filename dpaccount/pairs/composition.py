@@ -1,6 +1,7 @@
 """What composes into one curve: counted dominating pairs, one μ² for all Gaussians, failures apart."""
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import IntEnum
@@ -96,6 +97,24 @@ class Composition:
     def as_attained(self) -> "Composition":
         """Return the same pairs as those of a release that attains them."""
         return replace(self, attainment=Attained.ALWAYS)
+
+    def between(self) -> "tuple[Composition, Composition] | None":
+        """Return compositions of simpler pairs that cost no more, and no less; None where all are simple."""
+        if not any(pair.between() for pair, _ in self.pairs):
+            return None
+        less, more = (
+            [((pair.between() or (pair, pair))[end], n) for pair, n in self.pairs] for end in (0, 1)
+        )
+        return self._with_pairs(less), self._with_pairs(more)
+
+    def _with_pairs(self, counted: list[tuple[Any, int]]) -> "Composition":
+        mu2, found = self.mu2, Counter[ExactPair]()
+        for pair, n in counted:
+            if isinstance(pair, GaussianPair):
+                mu2 = mu2[0] + n * pair.mu2[0], mu2[1] + n * pair.mu2[1]
+            else:
+                found[pair] += n
+        return replace(self, mu2=mu2, pairs=tuple(sorted(found.items(), key=lambda each: sort_key(each[0]))))
 
     # ---- directions and ends
 

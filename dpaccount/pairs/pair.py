@@ -194,6 +194,10 @@ class LossPair(ABC):
 
     # ---- samples
 
+    def between(self) -> "tuple[LossPair, LossPair] | None":
+        """Return a simpler pair that costs no more, and one that costs no less; None where none is known."""
+        return None
+
     def sampling(self) -> Sampling | None:
         """Return what this pair is a sample of; None where it is no sample."""
         return None

@@ -46,8 +46,6 @@ IN_THE_KERNEL = {
     "random_allocation": (proof.Pure(QUARTER), False),
     "sequence": (proof.Gdp(F(1, 16) + F(1, 40)), False),  # ε-DP of 1/8 is μ-GDP, μ² < 1/40
 }
-#: Kinds that the checker does not read: nothing is confirmed of them, and that is said.
-UNCONFIRMED = {"random_allocation"}
 AT_ORDERS = {"zcdp": [(F(a), F(a, 50)) for a in (2, 4, 16, 64)], "rdp": SAMPLES["rdp"].points}
 #: By how much the checker's δ may exceed the accountant's, relatively.
 WIDER = {"rdp": F(2), "sampled_without_replacement": F(1, 50)}
@@ -85,10 +83,6 @@ def test_kernel_accountant_and_checker_say_the_same(name, monkeypatch):
         assert found.upper <= high * (1 + F(1, 10**6)) + F(1, 10**9)
         assert not same or low <= found.upper
     document = certificate(kind.plan.as_json(), found.as_json(), epsilon=AT)
-    if name in UNCONFIRMED:
-        assert document["confirmed"]["upper"] is None
-        assert "unknown event" in document["confirmed"]["why"]
-        return
     assert document["confirmed"]["upper"] is not None, document["confirmed"]
     confirmed = F(document["confirmed"]["upper"])  # of AT, the last one
     assert (found.lower or 0) <= confirmed <= found.upper * (1 + WIDER.get(name, F(1, 1000))) + F(1, 10**9)

@@ -3,9 +3,13 @@
 The confirmed end is the one that is proved here; the tight enclosure beside it is what the accountant says.
 """
 
+import json
+from datetime import date
 from fractions import Fraction
 from typing import Any
 
+from .. import certificate
+from ..derivation import listed
 from ..documents import (
     BROKEN,
     Rejected,
@@ -16,6 +20,7 @@ from ..documents import (
     digest,
     ensure,
     items,
+    parse,
     text,
 )
 from .methods import METHODS as METHODS
@@ -27,6 +32,29 @@ SCHEMA = "dpaccount/account-certificate/1"
 MEMBERS = ("schema", "plan", "question", "tight", "confirmed", "derivation", "digest")
 MAX_WORK = 45_000_000  # about eight seconds
 LAST = "worst-unit"
+EXIT = {**certificate.EXIT, "CONFIRMED": 0}
+
+
+def examined(raw: bytes, at: date | None = None, *, derivation: bool = False) -> tuple[str, str]:
+    """Return the verdict of any valid document, and what was confirmed in words.
+
+    Raises `Rejected` naming what fails, or `Unreadable`.
+    """
+    if derivation or SCHEMA.encode() not in raw:
+        return certificate.judged(raw, at, derivation=derivation)
+    document = parse(raw)
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        return certificate.judged(raw, at)
+    return judged(document)
+
+
+def to_read(raw: bytes) -> dict[str, list[dict[str, Any]]]:
+    """Return the reading list of a valid document: its rules, and the files that they need."""
+    document = json.loads(raw)
+    if document.get("schema") != SCHEMA:
+        return certificate.to_read(raw)
+    used = {step["rule"] for step in document["derivation"]} & set(METHODS)
+    return listed({name: METHODS[name] for name in sorted(used)}, __name__)
 
 
 def judged(document: dict[str, Any]) -> tuple[str, str]:

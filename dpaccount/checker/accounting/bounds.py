@@ -34,7 +34,7 @@ def largest_of(i: Interval, release: PlanRelease, *, back: bool) -> Ends:
         odds = max((a / b for a, b in zip(p, q, strict=True) if a and b), default=Fraction(1))
         return i.ln(i.of(max(odds, Fraction(1)))), i.of(sum(a for a, b in zip(p, q, strict=True) if not b))
     ensure(on is not None, f"the losses of {kind} have no bound")
-    return on_sample(i, kind, numbers[0], on or Releases(Fraction(0), ()), back=back)
+    return on_sample(i, kind, Fraction(numbers[0]), on or Releases(Fraction(0), ()), back=back)
 
 
 def on_sample(i: Interval, kind: str, rate: Fraction, on: Releases, *, back: bool) -> Ends:
@@ -44,6 +44,8 @@ def on_sample(i: Interval, kind: str, rate: Fraction, on: Releases, *, back: boo
         return i.add(i.of(1 - rate), i.mul(i.of(rate), i.exp(loss)))
 
     most, lost = largest(i, on, back=back)
+    if kind == "allocated":  # a mean of odds is at most the largest and at least the least
+        return most, lost
     if kind == "replaced":  # of the sum in both directions
         return i.sub(i.ln(mixed(most)), i.ln(mixed(i.neg(most)))), ZERO
     if kind == "poisson" and back:
@@ -68,7 +70,7 @@ def renyi_of(i: Interval, release: PlanRelease, order: Fraction) -> Pair:
 
     ε-DP has min(ε, αε²/2) and η-bounded range min(η, αη²/8) (Bun & Steinke 2016; Cesar & Rogers 2021), a
     discrete Gaussian that of the continuous one (Canonne, Kamath & Steinke 2020); D_α rises with α; on a
-    sample P^α Q^{1−α} is jointly convex.
+    sample, and where a step is drawn, P^α Q^{1−α} is jointly convex.
     """
     kind, numbers, on = release
     if kind in ("laplace", "response", "geometric"):
@@ -84,6 +86,8 @@ def renyi_of(i: Interval, release: PlanRelease, order: Fraction) -> Pair:
         known = [bound for listed, bound in numbers[0] if listed >= order]
         ensure(known != [], "the order lies beyond the listed ones")
         return i.of(min(known))
+    if kind == "allocated" and on is not None:
+        return renyi(i, on, order)
     if kind not in ("poisson", "without-replacement") or on is None:
         raise Rejected(f"no Rényi bound is known of {kind}")
     inner = i.exp(i.mul(i.of(order - 1), renyi(i, on, order)))

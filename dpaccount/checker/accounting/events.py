@@ -32,6 +32,7 @@ ONLY = {
     "sampled_without_replacement": REPLACED,
     "poisson_replaced": REPLACED,
     "poisson_subsampled": ADDED,
+    "random_allocation": ADDED,
 }
 COVERED_STREAMS = ("tree", "matrix_factorisation")
 
@@ -151,16 +152,13 @@ def approximate(tally: ReleaseTally, given: Event, times: int) -> None:
 @event("epsilon")
 def exponential(tally: ReleaseTally, given: Event, times: int) -> None:
     """ε-bounded range."""
-    _ranged(tally, real(given["epsilon"], "epsilon"), times)
+    bounded_range(tally, {"eta": given["epsilon"]}, times)
 
 
 @event("eta")
 def bounded_range(tally: ReleaseTally, given: Event, times: int) -> None:
     """η-bounded range."""
-    _ranged(tally, real(given["eta"], "eta"), times)
-
-
-def _ranged(tally: ReleaseTally, eta: Fraction, times: int) -> None:
+    eta = real(given["eta"], "eta")
     if eta:
         tally.put(times, "range", eta)
 
@@ -198,8 +196,7 @@ def sequence(tally: ReleaseTally, given: Event, times: int) -> None:
 
 
 def _sampled(given: Event) -> Releases:
-    inner = ReleaseTally()
-    add_event(inner, given["of"], given["relation"], 1, inside=True)
+    add_event(inner := ReleaseTally(), given["of"], given["relation"], 1, inside=True)
     return inner.total()
 
 
@@ -223,6 +220,19 @@ def poisson_replaced(tally: ReleaseTally, given: Event, times: int) -> None:
     ensure(one and known and plain, "no pair is known for what is sampled")
     if rate and on != Releases(Fraction(0), ()):
         tally.put(times, "replaced", rate, on=on)
+
+
+@event("steps", "of", optional=("times",))
+def random_allocation(tally: ReleaseTally, given: Event, times: int) -> None:
+    """One of so many steps, or an epoch of ⌊steps/times⌋ for each time: Gaussian steps, or ε-DP ones."""
+    steps, parts, on = whole(given["steps"], "steps"), whole(given.get("times", 1), "times"), _sampled(given)
+    known = [(each.kind, count) for each, count in on.others] in ([], [("response", 1)])
+    ensure(known and not (on.others and on.mu_squared), "no pair is known for what is allocated")
+    ensure(parts <= steps, "times exceeds steps")
+    if steps // parts == 1:
+        add_event(tally, given["of"], given["relation"], times * parts, inside=True)
+    elif on != Releases(Fraction(0), ()):
+        tally.put(times * parts, "allocated", steps // parts, on=on)
 
 
 @event("size", "population", "of")

@@ -1,12 +1,14 @@
 """`--certificate` of account, calibrate and sgd: what they write, `check` confirms, here and as one zip file."""
 
 import json
+import re
 import subprocess
 import sys
 from fractions import Fraction
 
 import pytest
 
+from audits.accounts.certificate import confirming
 from tests.documents import wrong
 
 EVENTS = [{"event": "gaussian", "sigma": 4.5, "count": 3}, {"event": "tree", "rounds": 6, "sigma": "100/3"}]
@@ -50,6 +52,18 @@ def test_a_command_writes_what_check_confirms(dpaccount, plan, root, words, ques
     assert dpaccount("check", "out.json", "--json", "--rules")[0] == 0
     command = [sys.executable, "-I", "-S", root / "dpaccount" / "checker", "out.json"]
     assert subprocess.run(command, check=False, capture_output=True, cwd=plan.parent).returncode == 0
+
+
+def test_the_statement_for_a_paper_says_what_is_confirmed(dpaccount, plan):
+    plain = json.loads(dpaccount(*RUN, "--json")[1])["statement"]
+    said = json.loads(dpaccount(*RUN, "--certificate", "out.json", "--json")[1])["statement"]
+    document = json.loads((plan.parent / "out.json").read_text())
+    [bound] = re.findall(r" An independent checker confirms epsilon at most ([\d.]+) ", said)
+    assert said.startswith(plain)
+    assert document["digest"] in said
+    upper = Fraction(document["confirmed"]["upper"])
+    assert upper <= Fraction(bound) <= upper * Fraction(1001, 1000)
+    assert confirming({**document, "confirmed": {"upper": None, "why": "no measure"}}) == ""
 
 
 def test_a_changed_plan_is_not_valid(dpaccount, plan):

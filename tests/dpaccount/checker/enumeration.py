@@ -48,10 +48,24 @@ def laws(event, relation):
         for part in event["of"]:
             p, q = times((p, q), part, relation)
         return p, q
+    if kind == "random_allocation":
+        return allocated(event, relation)
     assert kind == "poisson_subsampled", kind
     rate = number(event["rate"])
     p, q = times(([mpf(1)], [mpf(1)]), event["of"], relation)
     return [(1 - rate) * b + rate * a for a, b in zip(p, q, strict=True)], q
+
+
+def allocated(event, relation):
+    """Steps of which a drawn set holds the unit: (P, Q) of all outcomes in order."""
+    p, q = times(([mpf(1)], [mpf(1)]), event["of"], relation)
+    sets = list(itertools.combinations(range(event["steps"]), event.get("times", 1)))
+    there, back = [], []
+    for outcome in itertools.product(range(len(p)), repeat=event["steps"]):
+        drawn = (mp.fprod((p if k in chosen else q)[x] for k, x in enumerate(outcome)) for chosen in sets)
+        there.append(mp.fsum(drawn) / len(sets))
+        back.append(mp.fprod(q[x] for x in outcome))
+    return there, back
 
 
 def times(pair, event, relation):
@@ -91,6 +105,7 @@ def event(random, relation, *, inside=False):
     kinds += ["randomized_response"] if relation == "replace-one" else []
     kinds += [] if inside else ["dominating_pair"]
     kinds += ["poisson_subsampled"] if relation == "add-remove" else []
+    kinds += ["random_allocation"] if relation == "add-remove" and not inside else []
     kind = random.choice(kinds)
     size = random.choice(["1/100", "1/10", "1/3", "0.5", "1", "2", "3.7"])
     found = {"event": kind}
@@ -108,7 +123,10 @@ def event(random, relation, *, inside=False):
         parts = [event(random, relation, inside=True) for _ in range(random.choice([1, 1, 2]))]
         found |= {"rate": random.choice(["1/1000", "0.1", "1/2", "0.95"])}
         found["of"] = parts[0] if len(parts) == 1 else {"event": "sequence", "of": parts}
-    most = 2 if inside or kind in ("dominating_pair", "discrete_laplace") else 4
+    if kind == "random_allocation":
+        found |= {"steps": random.randint(1, 6), "of": {"event": "pure", "epsilon": size}}
+        found |= {"times": min(found["steps"], random.choice([1, 1, 1, 2]))}
+    most = 2 if inside or kind in ("dominating_pair", "discrete_laplace", "random_allocation") else 4
     return found | {"count": random.randint(1, most)}
 
 

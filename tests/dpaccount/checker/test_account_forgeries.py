@@ -35,6 +35,7 @@ UNKNOWN = {"lower": None, "upper": "inf"}
 SMALL = {
     "LEAST": 300,
     "KEPT": 1000,
+    "PLACES": 20,
     "FINE": 0.2,
     "PER_UNIT": 10,
     "PER_DEVIATION": 10,
@@ -145,6 +146,65 @@ def test_a_dearer_plan_is_refused_by_its_mathematics():
         against = said(consistent({**PLAN, "events": events}))
         assert against.startswith("step 0"), key
         assert "does not follow" in against
+
+
+@functools.cache
+def allocation():
+    event = {"event": "random_allocation", "steps": 5, "count": 2, "of": {"event": "gaussian", "sigma": 1}}
+    return made({**PLAN, "events": [event]}, delta=Fraction(1, 1000))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("steps", 4), ("steps", 6), ("times", 2), ("count", 3), ("of", {"event": "gaussian", "sigma": "0.9"})],
+)
+def test_a_change_of_random_allocation_is_refused_by_its_text_and_by_its_mathematics(key, value):
+    assert said(allocation()) is None
+    assert said(edited(("plan", "events", 0, key), value, allocation())).startswith("step 0")
+    event = {**allocation()["plan"]["events"][0], key: value}
+    against = said(consistent({**PLAN, "events": [event]}, allocation()))
+    assert (against or "").startswith("step ") or (key, value) == ("steps", 6)  # more steps cost less
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("bits", [8] * 3),
+        ("bits", [8] * 5),
+        ("bits", [49] * 4),
+        ("bits", [40, 41, 42, 42]),
+        ("unit", "0"),
+        ("unit", "-1/8"),
+        ("unit", "1/" + "9" * 700),
+        ("digits", 401),
+        ("digits", 0),
+        ("moved", ["-1/8", "0"]),
+        ("moved", ["0", "-1/8"]),
+        ("moved", ["1", "1"]),
+        ("moved", ["0"]),
+    ],
+)
+def test_sums_of_places_that_are_no_sums_or_too_long_are_refused(key, value):
+    begun = time.process_time()
+    path = ("derivation", 0, "with", "parts", 0, "inside", key)
+    assert (said(edited(path, value, allocation())) or "").startswith("step 0")
+    assert time.process_time() - begun < 5
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        {"event": "pure", "epsilon": 1, "count": 2},
+        {"event": "laplace", "scale": 1},
+        {"event": "sequence", "of": [{"event": "pure", "epsilon": 1}, {"event": "gaussian", "sigma": 1}]},
+        {"event": "zcdp", "rho": 1},
+    ],
+)
+def test_what_no_pair_is_known_of_is_not_allocated(of):
+    found = made(
+        {**PLAN, "events": [{"event": "random_allocation", "steps": 3, "of": of}]}, delta=Fraction(1, 9)
+    )
+    assert found["confirmed"] == {"upper": None, "why": "no pair is known for what is allocated"}
 
 
 def test_a_smaller_answer_is_refused_by_its_mathematics():

@@ -1,5 +1,7 @@
 """Each operation on upper measures gives an upper measure, at so few digits that every rounding shows."""
 
+import itertools
+import math
 import random
 from decimal import Decimal
 from fractions import Fraction
@@ -7,7 +9,7 @@ from fractions import Fraction
 import pytest
 from mpmath import mp, mpf
 
-from dpaccount.checker.accounting import lattice, pairs, replaced
+from dpaccount.checker.accounting import allocated, lattice, pairs, replaced
 from dpaccount.checker.accounting.lattice import Lattice, Limits
 from dpaccount.checker.accounting.measures import UpperMeasure, added, height, of_curve, of_tails, removed
 from dpaccount.checker.accounting.releases import PlanRelease, Releases
@@ -46,10 +48,10 @@ def above(one, other):
         assert one(x) >= other(x) - TINY, x
 
 
-def law(chance):
+def law(chance, outcomes=5):
     """Two random laws on the same outcomes, as fractions."""
     while True:
-        p, q = ([chance.choice([0, 1, 2, 7, 30]) for _ in range(5)] for _ in range(2))
+        p, q = ([chance.choice([0, 1, 2, 7, 30]) for _ in range(outcomes)] for _ in range(2))
         if sum(p) and sum(q):
             return [Fraction(a, sum(p)) for a in p], [Fraction(b, sum(q)) for b in q]
 
@@ -81,6 +83,47 @@ def test_a_measure_that_lost_mass_under_q_is_still_one_on_a_sample():
     moved = UpperMeasure([(Decimal(2), Decimal(1))], Decimal(0))  # all of P at odds 2: half of Q is missing
     sampled = removed(i, moved, rate)
     above(lambda x: curve(sampled, x), lambda x: max(mpf(0), 1 - x))
+
+
+def drawn(p, q, steps):
+    """One of so many steps holds the unit, drawn uniformly: the laws of all results in order."""
+    there, back = [], []
+    for outcome in itertools.product(range(len(p)), repeat=steps):
+        terms = [[(p if k == chosen else q)[x] for k, x in enumerate(outcome)] for chosen in range(steps)]
+        there.append(sum(map(math.prod, terms), Fraction(0)) / steps)
+        back.append(math.prod((q[x] for x in outcome), start=Fraction(1)))
+    return there, back
+
+
+def test_an_epoch_of_drawn_steps_is_an_upper_measure():
+    """In both directions, with so few places and digits, and so much that is moved, that all of it shows."""
+    for seed in range(3 * ROUNDS):
+        chance, i = random.Random(seed), Interval(20)
+        (p, q), steps = law(chance, 3), chance.choice([1, 2, 3, 4])
+        moved = chance.choice(["0", "1/1000", "1/30"])
+        witness = {
+            "unit": chance.choice(["1/1024", "1/7", "1"]),
+            "digits": chance.choice([2, 4, 12]),
+            "moved": [moved, moved],
+            "bits": [chance.choice([2, 3, 8]) for _ in range(steps.bit_length() + 1)],
+        }
+        there, back = drawn(p, q, steps)
+        measure = allocated.allocated(i, pairs.table(i, p, q), steps, witness, 30, back=False)
+        above(lambda x, m=measure: curve(m, x), cost(there, back))
+        measure = allocated.allocated(i, pairs.table(i, q, p), steps, witness, 30, back=True)
+        above(lambda x, m=measure: curve(m, x), cost(back, there))
+
+
+def test_fine_places_of_drawn_steps_lose_little():
+    i, p, q = Interval(40), [Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]
+    witness = {"unit": "1/1048576", "digits": 25, "moved": ["0", "0"], "bits": [12, 13, 14, 14]}
+    there, back = drawn(p, q, 5)
+    for way, one, two in ((False, there, back), (True, back, there)):
+        measure = allocated.allocated(
+            i, pairs.table(i, *((q, p) if way else (p, q))), 5, witness, 30, back=way
+        )
+        for x in AT:
+            assert curve(measure, x) <= cost(one, two)(x) * (1 + mpf(10) ** -6) + mpf(10) ** -8
 
 
 def test_cells_keep_the_curve_from_above():

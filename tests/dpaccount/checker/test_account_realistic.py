@@ -29,9 +29,11 @@ ROWS = {
     "Gaussians and Laplaces": ([ev.Gaussian(sigma=5, count=20), ev.Laplace(scale=20, count=52)], "1e-6"),
     "sampled Laplaces": ([ev.PoissonSubsampled(rate="0.01", of=ev.Laplace(scale=1), count=1000)], "1e-6"),
     "daily reports": ([ev.DiscreteLaplace(scale=15, count=30)], "1e-6"),
+    "random allocation": ([ev.RandomAllocation(steps=234, of=ev.Gaussian(sigma="1.1"), count=60)], "1e-5"),
+    "two steps": ([ev.RandomAllocation(steps=2, of=ev.Pure(epsilon="0.5"), count=30)], "1e-6"),
     "1024 answers": ([ev.RandomizedResponse(epsilon=2, k=1024, count=30)], "1e-6"),
 }
-QUICK = ("1000 Laplaces", "daily, ten years", "daily reports", "1024 answers")
+QUICK = ("1000 Laplaces", "daily, ten years", "daily reports", "1024 answers", "two steps")
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ def holds(seed, *, coarse):
             patch.setattr(lattice_witness, "KEPT", chance.choice([40, 300, 1500]))
             patch.setattr(lattice_witness, "SPARE", chance.choice([1, 3, 8]))
             patch.setattr(lattice_witness, "FINE", chance.choice([0.02, 0.3]))
+            patch.setattr(lattice_witness, "PLACES", chance.choice([10, 500]))
             patch.setattr(account_certificate, "FINENESS", [lattice_witness.Fineness()])
         return enough(chance, drawn, seed)
 

@@ -12,7 +12,7 @@ from flint import acb, arb
 
 from dpaccount import Accountant, Gaussian, Laplace, Plan, PoissonSubsampled, Pure, RandomAllocation
 from dpaccount.documents import parse_json
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, NumericsError
 from dpaccount.numerics.allocation import mean_powers
 from dpaccount.numerics.allocation.mean_powers import LogNormals, MeanPowers
 from dpaccount.numerics.intervals import precision
@@ -249,6 +249,51 @@ def test_wrong_events_are_refused(changes, message):
 def test_the_other_relation_is_refused():
     with pytest.raises(InputError, match="no meaning under replace-one"):
         Plan("replace-one", RandomAllocation(steps=4, of=Gaussian(sigma=1)))
+
+
+def ends(sigma, steps, count, delta):
+    """A run, its steps without allocation, and Poisson samples of one step an epoch."""
+    noise = Gaussian(sigma=sigma)
+    sampled = PoissonSubsampled(rate=Fraction(1, steps), of=noise, count=count)
+    for events in (RandomAllocation(steps=steps, of=noise, count=count), noise * count, sampled):
+        yield Accountant(Plan("add-remove", events)).epsilon(delta)
+
+
+def test_an_epoch_lies_between_a_poisson_sample_of_one_step_and_a_sure_one():
+    """Little noise and a tiny δ, where no method knows the epochs themselves."""
+    cases = [("0.05", 1000, 1, "1e-6"), ("0.02", 40, 1, "1e-9")]
+    for case in cases:
+        found, plain, sampled = ends(*case)
+        assert 0 < sampled.lower <= found.lower <= found.upper <= plain.upper, case
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [("0.5", 3, 1, "1e-9"), ("2", 10, 5, "1e-4"), ("1.1", 234, 60, "1e-5")])
+def test_known_epochs_lie_there_too(case):
+    found, plain, sampled = ends(*case)
+    assert sampled.upper < found.lower <= found.upper < plain.lower
+
+
+@pytest.mark.parametrize("added", [False, True])
+def test_simpler_pairs_are_around_quadrature_in_both_directions(added):
+    for steps, mu2, at in ((2, Fraction(1), 0.3), (3, Fraction(1, 4), 0.1), (2, Fraction(4), 1.0)):
+        truth = by_quadrature(steps, math.sqrt(mu2), at)[added]
+        pair = AllocatedGaussian(steps, mu2, added=added)
+        less, more = (float(one.curve(60)(Fraction(at)).mid()) for one in pair.between())
+        assert less < truth < more
+
+
+def test_simpler_pairs_that_are_none_are_seen(monkeypatch):
+    """A sample at twice the rate costs more than an epoch."""
+
+    def wrong(pair):
+        sampled, sure = between(pair)
+        return sure, sampled
+
+    between = AllocatedGaussian.between
+    monkeypatch.setattr(AllocatedGaussian, "between", wrong)
+    with pytest.raises(NumericsError, match="must intersect"):
+        next(ends("0.05", 1000, 1, "1e-6"))
 
 
 @pytest.mark.slow
