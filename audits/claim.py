@@ -14,6 +14,7 @@ from dpaccount.relation import RELATION_CLASSES, Observer, check_radius, stated
 from dpaccount.schemas import claim as tables
 from dpaccount.schemas import study
 from dpaccount.schemas.fields import keys
+from mechanisms.statistics.derived import derived_columns
 from mechanisms.table.declaration import KEYS as TABLE_KEYS
 from mechanisms.table.declaration import Table, read_table
 from mechanisms.table.files import Remote, Source
@@ -21,9 +22,12 @@ from mechanisms.table.files import Remote, Source
 NAME = re.compile(tables.CLAIM_NAME, re.ASCII)
 OPEN = "row-noise"  #: the subject of a claim that leaves the choice of row noise open
 MODELS = tuple(Observer)
+STUDY = "noisy-statistics"  #: the subject of a study
+STUDY_KEYS = ("derived",)  #: of ``[data]`` of a study alone
 STUDY_TRIALS = 2000  #: runs of the attack on a study that says nothing of it
 #: keys of ``[data]``, and what certificates call them
 DATA_NAMES = {"unit_column": "id", "max_contributions": "max_rows", "max_units": "rows"}
+NO_DATA = (None, None, False, None)
 RELATIONS = tuple(RELATION_CLASSES)
 
 
@@ -129,7 +133,8 @@ def claim_at(place: Place, path: Path) -> Claim:
         raise top["name"].wrong(f"the name {name[:70]!r} is not allowed", f"names match {NAME.pattern}")
     subject = top["subject"].table(*keys(tables.SubjectTable))
     data = top["data"].value if "data" in top else {}
-    file, ledger, public, table = _data(top["data"], path) if "data" in top else (None, None, False, None)
+    more = STUDY_KEYS if subject["use"].value == STUDY else ()
+    file, ledger, public, table = _data(top["data"], path, more) if "data" in top else NO_DATA
     for texts in ("governance", "assume"):
         if texts in top:
             _texts(top[texts])
@@ -166,7 +171,7 @@ def _of_study(place: Place) -> Place:
     kept = {key: value for key, value in place.value.items() if key not in ("schema", "statistic")}
     if isinstance(kept["guarantee"], dict):
         kept["guarantee"] = {"model": "central", **kept["guarantee"]}
-    subject = {"use": "noisy-statistics", "parameters": {"statistic": place.value["statistic"]}}
+    subject = {"use": STUDY, "parameters": {"statistic": place.value["statistic"]}}
     plan = {"audit": {"trials": STUDY_TRIALS}} if "audit" not in kept else {}
     return Place({"schema": tables.SCHEMA, **kept, "subject": subject, **plan}, place.file, toml=True)
 
@@ -219,18 +224,22 @@ def _audit(place: Place) -> AuditPlan:
     )
 
 
-def _data(place: Place, claim: Path) -> tuple[Source | None, str | None, bool, Table | None]:
+def _data(
+    place: Place, claim: Path, more: tuple[str, ...]
+) -> tuple[Source | None, str | None, bool, Table | None]:
     """Return the file, the ledger, whether the file is public, and the declared table, if any.
 
-    A claim about all tables with its columns names neither file nor ledger: `dpaccount curate` gets
-    them.
+    `more` are the keys that a study may have there.  A claim about all tables with its columns names neither
+    file nor ledger: `dpaccount curate` gets them.
     """
     declared = isinstance(place.value, dict) and "columns" in place.value
     about_any = declared and not {"file", "ledger", "scope"} & place.value.keys()
     needed = () if about_any else ("file", "ledger")
-    given = place.table(needed, ("scope", "public", "columns", *(TABLE_KEYS if declared else ())))
+    given = place.table(needed, ("scope", "public", "columns", *(TABLE_KEYS if declared else ()), *more))
     public = "public" in given and given["public"].flag()
     table = read_table(place) if declared else None
+    if table is not None and "derived" in given:
+        table = replace(table, derived=derived_columns(given["derived"], table.columns))
     if about_any:
         return None, None, public, table
     file = _source(claim.parent, given["file"])
@@ -261,7 +270,10 @@ def _numbers_read(claim: dict[str, Any]) -> dict[str, Any]:
     found = {**claim, **{name: _read_in(claim[name], keys) for name, keys in REAL.items() if name in claim}}
     data = claim.get("data")
     if isinstance(data, dict) and "columns" in data:
-        columns = {name: _read_in(column, ("low", "high")) for name, column in data["columns"].items()}
+        columns = {
+            name: column if column["type"] == "date" else _read_in(column, ("low", "high"))
+            for name, column in data["columns"].items()
+        }
         found["data"] = {**data, "columns": columns}
     return found
 

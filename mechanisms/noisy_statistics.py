@@ -31,6 +31,7 @@ from dpaccount.relation import adjacency
 from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import distance
 from mechanisms.statistics import calibration
+from mechanisms.statistics.derived import code_of, sources_of
 from mechanisms.statistics.draws import BITS, Draw, cut, draws, totals
 from mechanisms.statistics.estimates import estimate
 from mechanisms.statistics.statistic import Statistic, file_name, read_statistic
@@ -55,8 +56,8 @@ class NoisyStatistics(Additive):
 
     `scales` has the noise of every draw, in the units of the draw: with `law` ``gaussian`` its standard
     deviation, with ``laplace`` its scale.  A row is 1 and the codes of the columns that are read, in the
-    order of their names; one that begins with 0 is a row of nothing.  `exact_rows`: whether the number of
-    rows is public, and each is one of these.
+    order of their names; one that begins with 0 is a row of nothing.  Derived columns follow from these.
+    `exact_rows`: whether the number of rows is public, and each is one of these.
     """
 
     source: ClassVar[str] = "Dwork et al. 2006; Canonne, Kamath & Steinke 2020; Dong, Roth & Su 2022"
@@ -112,12 +113,15 @@ class NoisyStatistics(Additive):
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """Return the columns that are read, in the order of their names."""
-        every = (
-            c for s in self.statistics for c in (*s.by, *s.on, *s.declared, *[s.column] * bool(s.column))
-        )
-        known = {column.name: column for column in every if column is not None}
+        """Return the columns of the file that are read, in the order of their names."""
+        known = {one.name: one for column in self._named for one in sources_of(column)}
         return tuple(known[name] for name in sorted(known))
+
+    @cached_property
+    def _named(self) -> tuple[Column, ...]:
+        """Return the columns that the statistics name, each once: some are derived."""
+        every = (c for s in self.statistics for c in (*s.by, *s.on, *s.declared, s.column) if c is not None)
+        return tuple({column.name: column for column in every}.values())
 
     @cached_property
     def parts(self) -> tuple[tuple[Draw, ...], ...]:
@@ -170,6 +174,7 @@ class NoisyStatistics(Additive):
         rows = self.domain().clamped(data)
         rows = rows[rows[:, 0] == 1]
         codes = {column.name: rows[:, 1 + k] for k, column in enumerate(self.columns)}
+        codes |= {column.name: code_of(column, codes) for column in self._named}
         if not codes:  # a count of all rows reads no column
             codes = {"": rows[:, 0]}
         found = [

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from audits.certificate.figures import cell_text
-from audits.claim import Claim
+from audits.claim import STUDY, Claim
 from audits.subjects.catalogue import subject_of
 from dpaccount.documents import OWN, atomically
 from dpaccount.errors import InputError
@@ -30,7 +30,7 @@ from mechanisms.table.user_level import ByPerson, named
 
 def is_study(claim: Claim) -> bool:
     """Return whether a claim is about a study."""
-    return claim.use == "noisy-statistics"
+    return claim.use == STUDY
 
 
 def study_of(claim: Claim) -> NoisyStatistics:

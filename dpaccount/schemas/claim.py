@@ -70,12 +70,13 @@ class SubjectTable(Closed, frozen=True):
 
 
 class DataTable(DeclaredTable, frozen=True):
-    """The real run's data file, and the ledger that pays."""
+    """The real run's data file, the ledger that pays, and a study's derived columns by their formulas."""
 
     file: str | Absent = UNSET
     ledger: str | Absent = UNSET
     scope: str | Absent = UNSET
     public: bool | Absent = UNSET
+    derived: dict[str, str] | Absent = UNSET
 
 
 class AuditTable(Closed, frozen=True):

@@ -243,7 +243,7 @@ def read_statistic(place: Place, table: Table) -> Statistic:
         terms["k"] = given["k"].integer()
     terms |= {key: given[key].real() for key in ("q", "share", "accuracy") if key in given}
     try:
-        read = condition(terms["where"], table.columns)[0] if terms.get("where", "").strip() else ()
+        read = condition(terms["where"], table.every)[0] if terms.get("where", "").strip() else ()
         return Statistic(declared=tuple(map(table.column, read)), **terms)
     except InputError as error:
         raise place.placed(error) from None

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..documents import brief, ensure
 from ..relation import ADDED
+from .derived import ORDERED
 from .replaced import unit_of_rows
 from .shapes import exact_of
 
@@ -83,7 +84,7 @@ def _counted(columns: dict[str, dict[str, Any]]) -> list[str]:
 
     In the order of the names: a sealed document does not keep the order of its tables.
     """
-    numbers = {name: each for name, each in columns.items() if each["type"] in ("number", "integer")}
+    numbers = {name: each for name, each in columns.items() if each["type"] in ORDERED}
     said = [f"{name} as {each.get('missing', each['low'])}" for name, each in sorted(numbers.items())]
     return (
         [f"Cells that are missing or no numbers count, and are not refused: {', '.join(said)}."]

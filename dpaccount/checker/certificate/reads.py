@@ -100,11 +100,15 @@ def tables_of(value: Any) -> list[Table]:
 
 
 def is_declared(found: Table, columns: Table) -> bool:
-    """Return whether a column that is described is the one that the claim declares."""
-    said = columns.get(text(found.get("name")), {})
+    """Return whether a column that is described is one that the claim declares, or derives from others."""
+    said, of = columns.get(text(found.get("name")), {}), tables_of(found.get("of", []))
     ends = [[exact_of(given.get(end) or 0, end) for end in ("low", "high")] for given in (said, found)]
     kind = found.get("kind") == said.get("type") and ends[0] == ends[1]
-    return kind and (found.get("values"), found.get("other")) == (
+    made = found.get("formula") == said.get("formula") and [one.get("name") for one in of] == said.get(
+        "of", []
+    )
+    same = kind and made and all(is_declared(one, columns) for one in of)
+    return same and (found.get("values"), found.get("other")) == (
         said.get("values", []),
         said.get("other", False),
     )

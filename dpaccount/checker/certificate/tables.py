@@ -7,14 +7,13 @@ from typing import Any
 from ..documents import Rejected, brief, ensure, integer, spend, text
 from ..intervals import number
 from ..relation import ADDED
-from .reads import NAMING, check_read
+from .derived import ORDERED, every_column, in_days
+from .reads import NAMING, STUDY, check_read
 from .shapes import COUNT, TEXT, amount, closed, either, exact_of, listed
 
 Table = dict[str, Any]
-COLUMN_KINDS = ("number", "integer", "category", "text", "boolean")
-MEMBERS = {"category": {"values", "other"}, "text": {"length"}} | {
-    kind: {"low", "high"} for kind in ("number", "integer")
-}
+COLUMN_KINDS = (*ORDERED, "category", "text", "boolean")
+MEMBERS = {"category": {"values", "other"}, "text": {"length"}} | {k: {"low", "high"} for k in ORDERED}
 MOST_ROWS, MOST_OF_ONE, MOST_CELLS = 10**9, 1000, 10_000
 FARTHEST = 10**15  # of a bound
 CLIPS = ("low", "high", "radius", "reward")  # follow from a table; a claim may say them narrower
@@ -39,7 +38,9 @@ def check_tables(document: dict[str, Any]) -> None:
     if document["proved"]["derivation"]:
         ensure(not described, "a subject with a proof has data of its own")
         held, steps = document["subject"]["parameters"], document["proved"]["derivation"]
-        check_read(asked, held, data.get("columns", {}), steps)
+        study = asked["use"] == STUDY
+        ensure(study or "derived" not in data, "derived columns are a study's")
+        check_read(asked, held, every_column(data), steps)
         check_witness(document)
         if ":" not in asked["use"]:
             moves = document["guarantee"].get("radius", 0)
@@ -76,11 +77,12 @@ def counted(table: Table) -> tuple[int, int]:
 
 def check_column(name: str, column: Table) -> None:
     """Verify that a column's bounds, values and default are of its kind, and go together."""
+    column = in_days(column)
     kind, missing = column["type"], column.get("missing")
     members = {"type", "missing", "missing_cells"} | MEMBERS.get(kind, set())
     said = f"the column {brief(name)}"
     ensure(kind in COLUMN_KINDS and column.keys() <= members, f"{said} is no column of a known type")
-    if kind in ("number", "integer"):
+    if kind in ORDERED:
         low, high = (exact_of(column[end], end) for end in ("low", "high"))
         ends = [low, high, low if missing is None else exact_of(missing, "missing")]
         a, b, default = (Fraction(FARTHEST + 1) if end is None else end for end in ends)
