@@ -15,15 +15,16 @@ from dpaccount.schemas import claim as tables
 from dpaccount.schemas import study
 from dpaccount.schemas.fields import keys
 from mechanisms.statistics.derived import derived_columns
+from mechanisms.statistics.joins import joined_columns
 from mechanisms.table.declaration import KEYS as TABLE_KEYS
 from mechanisms.table.declaration import Table, read_table
-from mechanisms.table.files import Remote, Source
+from mechanisms.table.files import Remote, Source, one_file
 
 NAME = re.compile(tables.CLAIM_NAME, re.ASCII)
 OPEN = "row-noise"  #: the subject of a claim that leaves the choice of row noise open
 MODELS = tuple(Observer)
 STUDY = "noisy-statistics"  #: the subject of a study
-STUDY_KEYS = ("derived",)  #: of ``[data]`` of a study alone
+STUDY_KEYS = ("derived", "join")  #: of ``[data]`` of a study alone
 STUDY_TRIALS = 2000  #: runs of the attack on a study that says nothing of it
 #: keys of ``[data]``, and what certificates call them
 DATA_NAMES = {"unit_column": "id", "max_contributions": "max_rows", "max_units": "rows"}
@@ -124,7 +125,7 @@ def _with_noise(claim: Claim, place: Place) -> Claim:
 def claim_at(place: Place, path: Path) -> Claim:
     """Return the claim in a parsed document."""
     lists = _schema(place) == study.SCHEMA
-    place = _with_earlier_names(_of_study(place) if lists else place)
+    place = _with_digests(_with_earlier_names(_of_study(place) if lists else place), path)
     needed, optional = keys(tables.ClaimFile)
     top = place.table(("schema", *needed), optional)
     top["schema"].text(tables.SCHEMA)
@@ -193,6 +194,29 @@ def _with_earlier_names(place: Place) -> Place:
     return Place({**place.value, "data": renamed}, place.file, place.at, place.toml)
 
 
+def _with_digests(place: Place, path: Path) -> Place:
+    """Return a claim with the digests of the public tables that it joins; refuses one that is another."""
+    data = place.value.get("data") if isinstance(place.value, dict) else None
+    if not isinstance(data, dict) or not isinstance(data.get("join"), dict):
+        return place
+    found: dict[str, Any] = {}
+    for name in data["join"]:
+        join = place.child("data").child("join").child(name)
+        given = join.table(*keys(tables.JoinTable))
+        source = _source(path.parent, given["file"])
+        if isinstance(source, Path) and isinstance(data.get("file"), str):
+            private = (path.parent / data["file"]).resolve()
+            if private in (source.resolve(), *source.resolve().parents):
+                raise given["file"].wrong("this is the data file itself", "name a public table")
+        digest = one_file(source).digest()
+        if "digest" in given and given["digest"].text() != digest:
+            raise given["digest"].wrong(
+                f"the table's digest is {digest}", "give that one, or the table meant"
+            )
+        found[name] = {**join.value, "digest": digest}
+    return replace(place, value={**place.value, "data": {**data, "join": found}})
+
+
 def _guarantee(place: Place) -> Guarantee:
     table = place.table(*keys(tables.GuaranteeTable))
     relation = table["relation"].text(*RELATIONS)
@@ -238,8 +262,12 @@ def _data(
     given = place.table(needed, ("scope", "public", "columns", *(TABLE_KEYS if declared else ()), *more))
     public = "public" in given and given["public"].flag()
     table = read_table(place) if declared else None
+    if table is not None and "join" in given:
+        source_of = lambda file: _source(claim.parent, file)  # noqa: E731
+        table = replace(table, derived=joined_columns(given["join"], table.columns, source_of))
     if table is not None and "derived" in given:
-        table = replace(table, derived=derived_columns(given["derived"], table.columns))
+        made = derived_columns(given["derived"], table.every)
+        table = replace(table, derived=(*table.derived, *made))
     if about_any:
         return None, None, public, table
     file = _source(claim.parent, given["file"])

@@ -19,9 +19,36 @@ PARTS = {"month": (1, 12), "weekday": (1, 7)}
 def every_column(data: Table) -> Table:
     """Return the declarations of a study's columns by name: of the file's, and of those derived from them."""
     found = {name: in_days(column) for name, column in data.get("columns", {}).items()}
+    for name, join in sorted(data.get("join", {}).items()):
+        key = data["columns"].get(join["key"], {})
+        ensure(key.get("type") == "category", f"the key of {brief(name)} is no declared category")
+        keyed = {"formula": f"{name}[{join['key']}]", "of": [join["key"]], "joined": True}
+        given = {each: {**in_days(column), **keyed} for each, column in join["columns"].items()}
+        ensure(not given.keys() & found.keys(), f"a column of {brief(name)} has the name of another")
+        found |= given
     made = {name: derived(formula, found) for name, formula in data.get("derived", {}).items()}
     ensure(not made.keys() & found.keys(), "a derived column has the name of a declared one")
     return found | made
+
+
+def check_joined(found: Table, columns: Table) -> None:
+    """Verify that a joined column, and no other, has a code for each of its key's values, and one more."""
+    said, codes = columns[found["name"]], found.get("found")
+    ensure((codes is None) is not said.get("joined", False), "codes are of joined columns")
+    if codes is None:
+        return
+    key = columns[said["of"][0]]
+    labels = len(key["values"]) + key.get("other", False)
+    ensure(type(codes) is list and len(codes) == labels + 1, "a joined column has no code for some key")
+    low, high = Fraction(0), Fraction(1)
+    if said["type"] in ORDERED:
+        low, high = (Fraction(float(exact_of(said[end], end) or 0)) for end in ("low", "high"))
+    elif said["type"] == "category":
+        low, high = Fraction(-1), Fraction(len(said["values"]) + said.get("other", False) - 1)
+    for code in codes:
+        value = exact_of(code, "a code") or Fraction(0)
+        whole = said["type"] == "number" or value.denominator == 1
+        ensure(low <= value <= high and whole, f"a code of {brief(found['name'])} is none of its column's")
 
 
 def in_days(column: Table) -> Table:

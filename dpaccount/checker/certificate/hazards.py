@@ -76,7 +76,10 @@ def table_hazards(claim: dict[str, Any], data: dict[str, Any]) -> list[str]:
     else:
         whose = f" Which values of {data['id']} are in it is public too." if "id" in data else ""
         about = f"The number of {units} in the table is public, and so is their order.{whose}"
-    return [about, *_counted(data["columns"])]
+    public = (
+        f"That the joined tables are public is the claim's word: {', '.join(sorted(data.get('join', {})))}."
+    )
+    return [about, *([public] if "join" in data else []), *_counted(data["columns"])]
 
 
 def _counted(columns: dict[str, dict[str, Any]]) -> list[str]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..documents import Rejected, brief, ensure, text
 from ..intervals import number
+from .derived import check_joined
 from .shapes import exact_of
 
 Table = dict[str, Any]
@@ -108,6 +109,8 @@ def is_declared(found: Table, columns: Table) -> bool:
         "of", []
     )
     same = kind and made and all(is_declared(one, columns) for one in of)
+    if same:
+        check_joined(found, columns)
     return same and (found.get("values"), found.get("other")) == (
         said.get("values", []),
         said.get("other", False),

@@ -144,7 +144,9 @@ CELLS: dict[str, Shape] = dict.fromkeys(("low", "high", "missing"), anything)
 CELLS |= {"values": listed(TEXT), "other": FLAG, "missing_cells": FLAG, "length": COUNT}
 COLUMN = closed({"type": TEXT}, CELLS)
 TABLE: dict[str, Shape] = {"rows": amount(), "id": TEXT, "max_rows": amount(), "columns": tabled(COLUMN)}
-DATA = {**dict.fromkeys(("file", "ledger", "scope"), TEXT), "public": FLAG, "derived": tabled(TEXT), **TABLE}
+JOIN = closed({"file": TEXT, "key": TEXT, "digest": written(DIGEST), "columns": tabled(COLUMN)})
+DATA = {**dict.fromkeys(("file", "ledger", "scope"), TEXT), "public": FLAG, **TABLE}
+DATA |= {"derived": tabled(TEXT), "join": tabled(JOIN)}
 CLAIM = closed(
     {
         "schema": written(("dpaccount/claim/1",)),

@@ -39,7 +39,7 @@ def check_tables(document: dict[str, Any]) -> None:
         ensure(not described, "a subject with a proof has data of its own")
         held, steps = document["subject"]["parameters"], document["proved"]["derivation"]
         study = asked["use"] == STUDY
-        ensure(study or "derived" not in data, "derived columns are a study's")
+        ensure(study or not {"derived", "join"} & data.keys(), "derived columns are a study's")
         check_read(asked, held, every_column(data), steps)
         check_witness(document)
         if ":" not in asked["use"]:
@@ -64,8 +64,9 @@ def check_declared(table: Table) -> None:
     ensure(rows <= MOST_ROWS, f"a table has at most {MOST_ROWS} rows")
     ensure(most <= MOST_OF_ONE and (most == 1 or "id" in table), "max_rows goes with id, up to 1000")
     ensure(table["columns"] != {}, "a table has columns")
-    for name, column in table["columns"].items():
-        check_column(name, column)
+    for columns in (table["columns"], *(join["columns"] for join in table.get("join", {}).values())):
+        for name, column in columns.items():
+            check_column(name, column)
 
 
 def counted(table: Table) -> tuple[int, int]:

@@ -29,9 +29,14 @@ DERIVED = statistics(
     'name = "n"\nwhat = "count"\nby = ["year", "grown"]\nwhere = "doubled < 99 and day > \'2020-03-01\'"',
     'name = "m"\nwhat = "mean"\ncolumn = "doubled"\nby = ["ages"]',
     'name = "q"\nwhat = "median"\ncolumn = "doubled"',
+    'name = "beds"\nwhat = "sum"\ncolumn = "beds"',
 )
 FORMULAS = """
 day = { type = "date", low = "2020-01-01", high = "2022-12-31" }
+[data.join.wards]
+file = "wards.csv"
+key = "ward"
+columns = { beds = { type = "integer", low = 0, high = 40, missing = 7 } }
 [data.derived]
 doubled = "age * 2 + x"
 ages = "bins(age, 0, 18, 110)"
@@ -51,6 +56,7 @@ def honest(request, tmp_path_factory):
         said = (head.replace("1e-6", "0") if pure else head) + (PURE if pure else every())
     path = tmp_path_factory.mktemp("study") / "study.toml"
     path.write_text(said)
+    path.with_name("wards.csv").write_text("ward,beds\nA,9\nB,40\n")
     claim, document = read_claim(path), tomllib.loads(said)
     subject = subject_of(claim)
     held = to_builtins(describe_subject(claim, subject))["parameters"]
@@ -134,6 +140,18 @@ def formula(name, value):
     return forge
 
 
+def table(key, value):
+    """Return a forgery of a joined table in the claim."""
+
+    def forge(document):
+        if "join" not in document[2]:
+            return False
+        document[2]["join"]["wards"][key] = value
+        return True
+
+    return forge
+
+
 def of_group(key, value):
     """Return a forgery of how the groups of a mean are described."""
 
@@ -178,6 +196,16 @@ FORGED = [
     steps_of("fine_gaussian", "variance", "1/7"),
     steps_of("laplace", "scale", "1/7"),
     steps_of("fine_gaussian", "key", "other/count"),
+    table("key", "low"),
+    table("key", "age"),
+    table("columns", {"beds": {"type": "integer", "low": 0, "high": 41}}),
+    table("columns", {"x": {"type": "integer", "low": 0, "high": 40}}),
+    table("columns", {"beds": {"type": "number", "low": 0, "high": 40}}),
+    change("sum", 1, "column", lambda column: {**column, "found": [9, 41, 7]} if "found" in column else 0),
+    change("sum", 1, "column", lambda column: {**column, "found": [9, 40]} if "found" in column else 0),
+    change("sum", 1, "column", lambda column: {**column, "found": [9, 3.5, 7]} if "found" in column else 0),
+    change("sum", 1, "column", lambda column: {**column, "found": None} if "found" in column else 0),
+    change("mean", 1, "column", lambda column: {**column, "found": [1]}),
     formula("doubled", "age * 3 + x"),
     formula("doubled", "age * 2 + x + 0"),
     formula("ages", "bins(age, 0, 19, 110)"),
