@@ -136,3 +136,5 @@ def check_draws(held: Table, steps: list[Table]) -> None:
     listed = held.get("scales", [])
     squares = [(exact_of(each, "scales") or Fraction(0)) ** 2 for each in listed]
     ensure(sorted(squares) == sorted(scales), "other noise is listed than the proof draws")
+    shown = [each["threshold"] for each in drawn if "threshold" in each]
+    ensure(held.get("thresholds", []) == shown, "other thresholds are listed than the proof has")

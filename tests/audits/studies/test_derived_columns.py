@@ -8,6 +8,7 @@ from audits.certificate import make
 from audits.claim import read_claim
 from audits.studies import results
 from dpaccount.errors import InputError
+from dpaccount.schemas.study import StudyTable
 from tests.audits.studies.test_studies import COUNT, HEAD, data, statistics, study  # noqa: F401
 
 DERIVED = """
@@ -97,3 +98,33 @@ def test_only_studies_have_derived_columns(dpaccount, tmp_path):
     code, _, err = dpaccount("certify", tmp_path / "claim.toml")
     assert (code, len(err.splitlines())) == (2, 1)
     assert "unknown key 'derived'" in err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_values_that_nobody_listed_are_released(dpaccount, study, monkeypatch, tmp_path, relation):  # noqa: F811
+    """All notes are one text; nobody listed the wards either, of which A, B and C are in use."""
+    monkeypatch.setattr(make, "EXAMPLES", 3)
+    lines = [f"{'ABC'[k % 3]},{k},1,true,…,3,A" for k in range(60)]
+    (tmp_path / "a.csv").write_text("\n".join(["ward,age,x,seen,note,big,low", *lines, ""]))
+    terms = ("--epsilon", 20, "--delta", "1e-5", "--unit", "one patient", "--relation", relation)
+    assert dpaccount("ledger", "init", "sqlite:///b.db", *terms, "--measure", "approximate")[0] == 0
+    said = statistics(COUNT + 'by = ["note"]', 'name = "t"\nwhat = "top"\ncolumn = "ward"\nk = 2\nshare = 2')
+    declared = HEAD.replace(
+        'ward = { type = "category", values = ["A", "B"] }', 'ward = { type = "text", length = 6 }'
+    )
+    declared = declared.replace('note = { type = "text" }', 'note = { type = "text", length = 6 }')
+    for old, new in (("replace-one", relation), ("epsilon = 1\n", "epsilon = 12\n"), ("600", "60")):
+        declared = declared.replace(old, new)
+    code, out, err = dpaccount("release", study(said, declared), "--quick", "--jobs", 1, "--json")
+    assert code == 0, err
+    found = json.loads(out)["statistics"]
+    assert [row["note"] for row in found["n"]["rows"]] == ["…"]
+    assert {row["ward"] for row in found["t"]["rows"]} <= {"A", "B", "C"}
+    path = tmp_path / "certificates" / "s" / "certificate.json"
+    assert dpaccount("check", path)[0] == 0
+    assert (path.parent / "n.csv").read_text().startswith("note,estimate,low,high\n…,")
+
+
+def test_nothing_may_be_shown_of_values_that_nobody_listed():
+    assert results.written(StudyTable([])) == "estimate,low,high\n"

@@ -30,6 +30,8 @@ DERIVED = statistics(
     'name = "m"\nwhat = "mean"\ncolumn = "doubled"\nby = ["ages"]',
     'name = "q"\nwhat = "median"\ncolumn = "doubled"',
     'name = "beds"\nwhat = "sum"\ncolumn = "beds"',
+    'name = "notes"\nwhat = "count"\nby = ["note"]',
+    'name = "most"\nwhat = "top"\ncolumn = "note"\nk = 3\nshare = 2',
 )
 FORMULAS = """
 day = { type = "date", low = "2020-01-01", high = "2022-12-31" }
@@ -120,6 +122,13 @@ def steps_of(rule, key, value):
 
 def scales(document):
     document[1]["scales"][0] = "7"
+    return True
+
+
+def thresholds(document):
+    if not document[1].get("thresholds"):
+        return False
+    document[1]["thresholds"][0] -= 1
     return True
 
 
@@ -217,6 +226,8 @@ FORGED = [
     of_group("of", []),
     of_group("kind", "integer"),
     change("mean", 1, "column", lambda column: {**column, "formula": "age * 2 - x"}),
+    steps_of("stable_histogram", "threshold", 2),
+    thresholds,
     scales,
     bounds,
     dropped,
