@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from audits.certificate.figures import cell_text
-from audits.claim import Claim
+from audits.claim import STUDY, Claim
 from audits.subjects.catalogue import subject_of
 from dpaccount.documents import OWN, atomically
 from dpaccount.errors import InputError
@@ -24,13 +24,13 @@ from dpaccount.schemas.study import (
 from mechanisms.noisy_statistics import NoisyStatistics, planned_for
 from mechanisms.statistics.calibration import StatisticRequest
 from mechanisms.statistics.estimates import table
-from mechanisms.statistics.statistic import file_name
+from mechanisms.statistics.statistic import NUMBERS, file_name
 from mechanisms.table.user_level import ByPerson, named
 
 
 def is_study(claim: Claim) -> bool:
     """Return whether a claim is about a study."""
-    return claim.use == "noisy-statistics"
+    return claim.use == STUDY
 
 
 def study_of(claim: Claim) -> NoisyStatistics:
@@ -53,7 +53,8 @@ def plan(claim: Claim) -> StudyPlan:
     for each, amount in asked:
         scales = study.scales[at : at + len(each.draws)]
         at += len(each.draws)
-        alone = replace(study, statistics=(each.what,), scales=scales)
+        shown = (study.threshold(each.what),) if each.what.unlisted is not None else ()
+        alone = replace(study, statistics=(each.what,), scales=scales, thresholds=shown)
         subject: Any = alone
         if claim.table is not None and claim.table.max_rows > 1:
             subject = ByPerson(alone, claim.table.rows, claim.table.max_rows, promise.relation)
@@ -61,11 +62,11 @@ def plan(claim: Claim) -> StudyPlan:
         found.append(
             PlannedStatistic(
                 name=each.what.name,
-                noise=StatisticNoise(study.law, _in_units(each, scales)),  # type: ignore[arg-type]
+                noise=StatisticNoise(each.law, _in_units(each, scales)),  # type: ignore[arg-type]
                 epsilon=double_up(point(subject.proof(promise.delta))[0]),
                 half_width=width,
                 group_size=each.group_size,
-                too_noisy_below=each.smallest_group(amount),
+                too_noisy_below=shown[0] if shown else each.smallest_group(amount),
             )
         )
     return StudyPlan(claim.name, StudyTotal(float(promise.epsilon), float(promise.delta)), found)
@@ -92,7 +93,8 @@ def tables(claim: Claim, certificate: dict[str, Any]) -> dict[str, StudyTable]:
     found = {}
     for what in study_of(claim).statistics:
         ends = accuracy[what.name]
-        found[what.name] = StudyTable(table(what, (report[what.name], ends["low"], ends["high"])))
+        texts = report.get(f"{what.name}/texts", ())
+        found[what.name] = StudyTable(table(what, (report[what.name], ends["low"], ends["high"]), texts))
     return found
 
 
@@ -118,7 +120,7 @@ def written(each: StudyTable) -> str:
     """Return a statistic's rows as CSV; texts that a spreadsheet would take for a formula are quoted."""
     out = io.StringIO()
     lines = csv.writer(out, lineterminator="\n")
-    lines.writerow(cell_text(name) for name in each.rows[0])
+    lines.writerow(cell_text(name) for name in (each.rows or [dict.fromkeys(NUMBERS)])[0])
     for row in each.rows:
         lines.writerow(cell_text(value) if isinstance(value, str) else value for value in row.values())
     return out.getvalue()

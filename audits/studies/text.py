@@ -23,7 +23,8 @@ def planned(plan: StudyPlan) -> str:
         ]
         for each in plan.statistics
     ]
-    head = ["statistic", f"{plan.statistics[0].noise.law} noise", "ε alone", "95% ±", "too noisy below"]
+    laws = " or ".join(dict.fromkeys(each.noise.law for each in plan.statistics))
+    head = ["statistic", f"{laws} noise", "ε alone", "95% ±", "too noisy below"]
     total = f"{plan.name}: total ε = {plan.total.epsilon:g}, δ = {plan.total.delta:g}; nothing is charged"
     return f"{total}\n{grid(head, rows)}"
 
@@ -41,8 +42,8 @@ def released(certificate: dict[str, Any], found: StudyRelease) -> str:
     made = {**certificate, "release": None}
     parts = [summary(made, found.certificate)]
     for name, each in found.statistics.items():
-        keys = [key for key in each.rows[0] if key not in ("estimate", "low", "high")]
-        rows = [[*(str(row[key]) for key in keys), *numbers(row)] for row in each.rows[:MOST_SHOWN]]
+        keys = [key for key in (each.rows or [{}])[0] if key not in ("estimate", "low", "high")]
+        rows = [[*(plain(str(row[key])) for key in keys), *numbers(row)] for row in each.rows[:MOST_SHOWN]]
         more = f"\n… {len(each.rows) - MOST_SHOWN} more rows" if len(each.rows) > MOST_SHOWN else ""
         parts.append(f"\n{plain(name)}\n{grid([*keys, 'estimate', '95% interval of the noise'], rows)}{more}")
     return "\n".join(parts)
