@@ -24,7 +24,7 @@ def parts_of(certificate: dict[str, Any]) -> list[tuple[str, str]]:
     moves = f" by at most {promise['radius']}" if "radius" in promise else ""
     terms = f"{promise['model']} DP, ε = {promise['epsilon']}, δ = {promise['delta']}"
     terms += f", {promise['relation']}{moves}"
-    parts = [("promised", f"{terms}, of {promise['unit']}")]
+    parts = [("promised", f"{terms}, of {promise['unit']}"), *_noise(certificate)]
     if proved["epsilon"] is not None:
         upper, steps = proved["epsilon"]["upper"], len(proved["derivation"])
         parts.append(("proved", f"ε ≤ {upper} at δ = {proved['delta']}, in {steps} steps"))
@@ -50,6 +50,14 @@ def parts_of(certificate: dict[str, Any]) -> list[tuple[str, str]]:
         figures = ", ".join(f"{_words(key)} {_value(value)}" for key, value in evaluation.items())
         parts += [("beside", f"{figures} ({note})")] if note else []
     return parts
+
+
+def _noise(certificate: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the noise that followed from the claim, where the claim does not say it."""
+    held, said = certificate["subject"]["parameters"], certificate["claim"]["subject"].get("parameters", {})
+    own = ":" in certificate["claim"]["subject"]["use"]  # that of a user's own class is what the class says
+    found = [(key, held[key]) for key in ("scale", "sigma") if held.get(key) is not None and key not in said]
+    return [] if own else [("noise", f"{key} = {value}") for key, value in found]
 
 
 def _replaced(beside: dict[str, Any] | None) -> str:
