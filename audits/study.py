@@ -14,7 +14,8 @@ from audits.api.requests import Certify
 from audits.claim import Claim, claim_at, output_folder, read_claim
 from audits.studies import results
 from audits.studies.frame import FRAME_FILE, as_file
-from audits.studies.text import MOST_SHOWN, shown_table
+from audits.studies.released import shown_table
+from audits.studies.text import MOST_SHOWN
 from dpaccount.documents import Place, html_table
 from dpaccount.errors import InputError
 from dpaccount.exact import Exact, as_exact
@@ -74,9 +75,11 @@ class Released:
         """Return the released tables for a notebook, after the verdict."""
         parts = [CertificateContent({**self.certificate, "release": None})._repr_html_()]
         for name, each in self.found.statistics.items():
-            head, rows = shown_table(each)
-            more = f", the first {MOST_SHOWN} of {len(rows)} rows" if len(rows) > MOST_SHOWN else ""
-            parts.append(html_table(head, rows[:MOST_SHOWN], name + more))
+            found = shown_table(name, each)
+            more = (
+                f", the first {MOST_SHOWN} of {len(found.rows)} rows" if len(found.rows) > MOST_SHOWN else ""
+            )
+            parts.append(html_table(found.head, found.rows[:MOST_SHOWN], name + more))
         return "".join(parts)
 
 
