@@ -95,6 +95,11 @@ class Claim:
             )
 
 
+def output_folder(name: str, out: str | Path | None = None) -> Path:
+    """Return the folder of a claim's certificate: `out`, or by default certificates/NAME."""
+    return Path("certificates") / name if out is None else Path(out)
+
+
 def read_claim(path: Path) -> Claim:
     """Return the claim in a TOML file; raises `InputError` naming what is unknown or out of range."""
     place = parse_toml(read_bytes(path), str(path))

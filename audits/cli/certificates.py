@@ -125,13 +125,13 @@ def _certified(question: "Certify", out: Path | None) -> tuple["CertifyResult", 
     """Certify, write the certificate's files, and say what a reader should know; return its path too."""
     from audits.api import dispatch
     from audits.certificate.files import write_all
+    from audits.claim import output_folder
     from audits.reports.ci import annotation
 
     claim = question.claim
     with reporting() as report, redirect_stdout(sys.stderr):  # a subject may print
         done = dispatch.certify(question, report)
-    folder = out or Path("certificates") / done.certificate["claim"]["name"]
-    path = write_all(done.certificate, folder, claim)
+    path = write_all(done.certificate, output_folder(done.certificate["claim"]["name"], out), claim)
     say(f"written beside {path}: report.html (for people), junit.xml and results.sarif (for CI)")
     if os.environ.get("GITHUB_ACTIONS") == "true":
         say(annotation(done.certificate, claim.as_posix()))
@@ -192,8 +192,7 @@ def release(
         return 1
     done, path = _certified(options.question(claim, release=True, again=new_release), out)
     if results.is_study(asked):
-        tables = results.answer(asked, done.certificate, path)
-        results.write_tables(tables, path.parent)
+        tables = results.written_release(asked, done.certificate, path.parent)
         show(to_builtins(tables), json_, lambda _: study_tables(done.certificate, tables))
     else:
         found = answer(done.certificate, path)

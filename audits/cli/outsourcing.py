@@ -75,9 +75,9 @@ def curate(  # noqa: PLR0913
     from audits.certificate.curate import Order
     from audits.certificate.curate import curate as curated
     from audits.certificate.summary import summary
-    from audits.claim import read_claim
+    from audits.claim import output_folder, read_claim
 
-    folder = out or Path("certificates") / f"{read_claim(claim).name}-curated"
+    folder = output_folder(f"{read_claim(claim).name}-curated", out)
     order = Order(
         claim, source, target, ledger, certificate, out_of_bounds, published_unsound, new_release, folder
     )

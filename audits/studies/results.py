@@ -9,7 +9,7 @@ from typing import Any
 from audits.certificate.figures import cell_text
 from audits.claim import STUDY, Claim
 from audits.subjects.catalogue import subject_of
-from dpaccount.documents import OWN, atomically
+from dpaccount.documents import OWN, atomically, writing
 from dpaccount.errors import InputError
 from dpaccount.noise.laws import double_up
 from dpaccount.proof.derivation import point
@@ -47,7 +47,7 @@ def study_of(claim: Claim) -> NoisyStatistics:
 
 def plan(claim: Claim) -> StudyPlan:
     """Return the noise and the expected accuracy of every statistic; reads no data, charges nothing."""
-    study, promise = study_of(claim), claim.guarantee
+    study, promise, whole = study_of(claim), claim.guarantee, subject_of(claim)
     asked, at = planned_for(study, claim.table, promise.relation, promise.epsilon, promise.delta), 0
     found = []
     for each, amount in asked:
@@ -55,9 +55,7 @@ def plan(claim: Claim) -> StudyPlan:
         at += len(each.draws)
         shown = (study.threshold(each.what),) if each.what.unlisted is not None else ()
         alone = replace(study, statistics=(each.what,), scales=scales, thresholds=shown)
-        subject: Any = alone
-        if claim.table is not None and claim.table.max_rows > 1:
-            subject = ByPerson(alone, claim.table.rows, claim.table.max_rows, promise.relation)
+        subject: Any = replace(whole, mechanism=alone) if isinstance(whole, ByPerson) else alone
         width = each.half_width(amount)
         found.append(
             PlannedStatistic(
@@ -98,22 +96,18 @@ def tables(claim: Claim, certificate: dict[str, Any]) -> dict[str, StudyTable]:
     return found
 
 
-def answer(claim: Claim, certificate: dict[str, Any], path: Path) -> StudyRelease:
-    """Return what `dpaccount release` prints of a study."""
+def written_release(claim: Claim, certificate: dict[str, Any], folder: Path) -> StudyRelease:
+    """Return what `dpaccount release` prints of a study, once a CSV file of each statistic is written.
+
+    The files are named after the statistics, spaces as hyphens; `folder` has the certificate, too.
+    """
     proved = {key: certificate["proved"][key] for key in ("epsilon", "delta")}
     rows, may = tables(claim, certificate), bool(certificate["releasable"])
-    return StudyRelease(claim.name, certificate["verdict"], proved, rows, str(path), may)
-
-
-def write_tables(found: StudyRelease, folder: Path) -> None:
-    """Write one CSV file for each released statistic, named after it, spaces as hyphens."""
-    try:
-        for name, each in found.statistics.items():
+    with writing(folder):
+        for name, each in rows.items():
             atomically(folder / f"{file_name(name)}.csv", written(each), mode=OWN)
-    except OSError as error:
-        raise InputError(
-            str(error.strerror or "unwritable"), "name a folder that can be written", folder
-        ) from None
+    path = str(folder / "certificate.json")
+    return StudyRelease(claim.name, certificate["verdict"], proved, rows, path, may)
 
 
 def written(each: StudyTable) -> str:

@@ -173,13 +173,13 @@ class Column:
             default = self.default
             return np.fromiter((_flag(cell, default) for cell in cells), dtype=np.float64)
         if self.kind == "text":
-            words = ("" if _absent(cell) else _text(cell) for cell in cells)
+            words = ("" if _absent(cell) else text_of(cell) for cell in cells)
             return texts.numbers_of((word or str(self.missing or "") for word in words), self.bytes)
         low, _ = self.bounds
         place = {value: float(index) for index, value in enumerate(self.labels)}
         unknown = float(len(self.values)) if self.other else self.default if self.missing is not None else low
         default = self.default
-        found = (default if _absent(cell) else place.get(_text(cell), unknown) for cell in cells)
+        found = (default if _absent(cell) else place.get(text_of(cell), unknown) for cell in cells)
         return np.fromiter(found, dtype=np.float64)
 
     def bounded(self, numbers: Floats) -> Floats:
@@ -270,7 +270,7 @@ def _number(cell: object) -> float:
 def _flag(cell: object, default: float) -> float:
     if isinstance(cell, bool | np.bool_):
         return float(cell)
-    text = _text(cell).lower()
+    text = text_of(cell).lower()
     return 1.0 if text in _TRUE else 0.0 if text in _FALSE else default
 
 
@@ -278,7 +278,7 @@ def _absent(cell: object) -> bool:
     return cell is None or cell == "" or (isinstance(cell, float) and math.isnan(cell))
 
 
-def _text(cell: object) -> str:
+def text_of(cell: object) -> str:
     """Return a cell as a category's value is written: whole numbers without a point."""
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))

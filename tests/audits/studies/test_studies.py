@@ -9,6 +9,7 @@ import pytest
 from audits.certificate import make
 from audits.claim import read_claim
 from audits.studies import results, text
+from audits.studies.released import numbers
 from dpaccount.errors import InputError
 from dpaccount.schemas.study import PlannedStatistic, StatisticNoise, StudyPlan, StudyTotal
 
@@ -403,13 +404,13 @@ def test_what_is_no_study_is_refused(dpaccount, study):
 
 def test_text_shows_no_number_to_fewer_digits_than_it_has():
     row = {"estimate": 1234567.0, "low": 1234567.0, "high": 1234567.0}
-    assert text.numbers(row) == ["1234567", "1234567 … 1234567"]
+    assert numbers(row) == ["1234567", "1234567 … 1234567"]
 
 
 @pytest.mark.parametrize("half", [0.004, 0.3, 7, 4_000, 3e6])
 def test_ends_are_rounded_outwards_and_estimates_to_the_noise(half):
     row = {"estimate": 22916.123, "low": 22916.123 - half, "high": 22916.123 + half}
-    estimate, ends = text.numbers(row)
+    estimate, ends = numbers(row)
     low, high = map(float, ends.split(" … "))
     assert low <= row["low"] <= row["high"] <= high
     assert abs(float(estimate) - row["estimate"]) <= half / 10
@@ -418,4 +419,4 @@ def test_ends_are_rounded_outwards_and_estimates_to_the_noise(half):
 def test_a_plan_says_of_what_groups_a_width_is():
     noise = StatisticNoise("gaussian", {"sum": 3.0})
     plan = StudyPlan("s", StudyTotal(1, 1e-6), [PlannedStatistic("m", noise, 0.5, 1.25, 40, None)])
-    assert "1.2 for 40 rows" in text.planned(plan)
+    assert "1.3 for 40 rows" in text.planned(plan)
