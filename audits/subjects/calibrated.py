@@ -63,7 +63,7 @@ def with_noise(claim: Claim, subject: Subject) -> Subject:
     targets = [name for name in TARGETS if name in said]
     if key is None or (key in said and not targets):
         return subject
-    who = (subject, key, frozenset(said))
+    who: tuple[Any, str, frozenset[str]] = (subject, key, frozenset(said))
     least = _least(*who, promise.epsilon, promise.delta)
     if place is None or not targets:
         return subject if least is None else least
