@@ -43,6 +43,7 @@ from mechanisms.subject import Domain, Rows, View, shown
 LAWS: Final = ("laplace", "gaussian")
 GROWTH = Fraction(1, 32)  #: of a block over the people before it, if the first block has fewer
 WORTH = 6.0  #: deviations of the noise that the first block has people for
+SMALLEST, LARGEST = Fraction(1, 2**20), 10**6  #: of ε and σ
 PRIOR_VARIANCE = 0.09  #: of an arm's mean about ½
 REWARD_VARIANCE = 0.25  #: of a reward in [0, 1], at most
 EXPLORE = 0.8  #: the first draws spread by this much of the posterior's deviation, the last by none
@@ -54,7 +55,8 @@ class ArmPhases(Calibrated):
     """Show one of `arms` to each of `rounds` people; a row is what each arm would pay, in [0, 1].
 
     `law` is the noise of a block's sum: "laplace" of scale 1/`epsilon`, pure, or "gaussian" of
-    deviation `sigma` (left out, the least that is proved to meet (`epsilon`, `delta`)).
+    deviation `sigma` (left out, the least that is proved to meet (`epsilon`, `delta`)).  A block
+    has `block` people at least: many more than ask before an earlier person has answered.
     """
 
     source: ClassVar[str] = "ours; Thompson 1933 on disjoint blocks, Dwork et al. 2006 (noise)"
@@ -63,23 +65,33 @@ class ArmPhases(Calibrated):
 
     rounds: int = 1024
     arms: int = 10
+    block: int = 1
     law: str = "laplace"
     epsilon: Fraction = Fraction(1)
-    delta: Fraction = Fraction(1, 10**6)
+    delta: Fraction = Fraction(0)
     sigma: Fraction | None = None
 
     def __post_init__(self) -> None:
         """Validate the parameters, before any charge."""
+        if not all(type(number) is int for number in (self.rounds, self.arms, self.block)):
+            raise InputError("rounds, arms and block are whole numbers")
         if not 2 <= self.arms <= 1000 or not 2 * self.arms <= self.rounds <= 10**7:
             raise InputError(
                 f"arms is {self.arms} and rounds is {self.rounds}",
                 "needed 2 ... 1000 arms and twice as many rounds, at most 10000000",
             )
+        if not 1 <= self.block <= self.rounds:
+            raise InputError(f"block is {self.block}", f"it lies in 1 ... {self.rounds}")
         one_of("law", self.law, LAWS)
-        self.check_sigma()
+        for name in ("epsilon", "delta", "sigma"):
+            number, smallest = getattr(self, name), 0 if name == "delta" else SMALLEST
+            fits = isinstance(number, Fraction) and smallest <= number <= LARGEST
+            if not fits and (name, number) != ("sigma", None):
+                right = f"it is a fraction in {float(smallest):.2g} ... {LARGEST}"
+                raise InputError(f"{name} is {str(number)[:40]}", right)
         if self.sigma is not None and self.law == "laplace":
             raise InputError("sigma is of Gaussian noise", "Laplace noise follows epsilon")
-        if self.law == "gaussian" or self.delta or self.epsilon <= 0:  # with Laplace, δ may be 0
+        if self.law == "gaussian" or self.delta:  # with Laplace noise, δ may be 0
             target(self.epsilon, self.delta)
 
     @cached_property
@@ -95,11 +107,12 @@ class ArmPhases(Calibrated):
     def blocks(self) -> list[Cover]:
         """Return the people [first, last] of every block: public, from parameters alone."""
         first = min(WORTH * self.noise_deviation, self.rounds / (2 * self.arms))
-        return together(self.rounds, max(ceil(first), 1), GROWTH)
+        return together(self.rounds, max(ceil(first), self.block), GROWTH)
 
     def domain(self) -> Domain:
-        """Return one row per person: what each arm would pay, in [0, 1]."""
-        return Domain(self.rounds, (0.0,) * self.arms, (1.0,) * self.arms, (False,) * self.arms)
+        """Return one row per person: what each arm would pay, in [0, 1]; NaN counts as ½."""
+        arms = self.arms
+        return Domain(self.rounds, (0.0,) * arms, (1.0,) * arms, (False,) * arms, (0.5,) * arms)
 
     def proof(self, delta: Fraction) -> Theorem:
         """One clipped number a person, in one block; everyone sees arms and sums."""
@@ -141,9 +154,10 @@ class ArmPhases(Calibrated):
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return intervals of the arms' mean rewards, all of which hold with probability `level`.
 
-        For rewards that are independent of the past given the arm; a missing answer counts as ½.
-        They hold although arms are chosen by earlier sums, and at any time: for every λ of a public
-        set exp(λ(S − nμ) − λ²n/8 − Jψ(λ)) is a supermartingale, S an arm's sum over n people in J
+        Of rewards clipped to [0, 1] that have one mean an arm and are independent of the past,
+        given the arm; who has not answered before their block closes counts with ½.  They hold although
+        arms are chosen by earlier sums, and at any time: for every λ of a public set
+        exp(λ(S − nμ) − λ²n/8 − Jψ(λ)) is a supermartingale, S an arm's sum over n people in J
         blocks, λ²/8 Hoeffding's bound for a reward and ψ a bound of the logarithm of the noise's
         moment generating function, −ln(1 − λ²/ε²) or λ²σ²/2 (Ville's inequality; discrete noise
         has a smaller one, since (cosh √x − 1)/x rises with x).
@@ -165,7 +179,8 @@ class ArmPhases(Calibrated):
         # rewards are rounded to the grid, and what is above in floating point
         reach = reach / known * (1 + 1e-9) + 2.0**-CONTRIBUTION_BITS
         low, high = np.where(people, mean - reach, 0.0), np.where(people, mean + reach, 1.0)
-        return {"means": accuracy.outwards(low, high, level, "the arms' mean rewards")}
+        of = "the arms' mean rewards, ½ without an answer"
+        return {"means": accuracy.outwards(low, high, level, of)}
 
     def best(self, view: View, level: Fraction = Fraction(19, 20)) -> list[int]:
         """Return arms, from 0: the best one is among them with probability `level`."""
@@ -193,6 +208,8 @@ class ArmPhases(Calibrated):
 
 class ArmCourse(Course):
     """A run of blocks; an arm's posterior is normal, and knows the noise of its blocks."""
+
+    reward = Domain(1, (0.0,), (1.0,), (False,), (0.5,))
 
     def __init__(self, subject: ArmPhases, noise: Noise, coins: int) -> None:
         self.batches = subject.blocks()

@@ -13,6 +13,7 @@ from bandits.learning.session import Session
 from bandits.local_posterior import LocalPosterior
 from bandits.statistics.first_moments import CONTRIBUTION_BITS
 from dpaccount.errors import InputError
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.laws import law
 from dpaccount.noise.leaves import leaves
 from dpaccount.noise.receipt import rehearse
@@ -21,7 +22,14 @@ from dpaccount.proof.derivation import point
 from mechanisms.subject import View
 
 DELTA = Fraction(1, 1000)
+GAUSSIAN = {"law": "gaussian", "delta": DELTA}
 ONE = 2**CONTRIBUTION_BITS
+
+
+@pytest.fixture(autouse=True)
+def unsynced(monkeypatch):
+    """Leave the disk alone."""
+    monkeypatch.setattr("bandits.learning.journal.os.fsync", lambda _: None)
 
 
 def world(seed, arms, rounds):
@@ -36,10 +44,10 @@ def run(subject, data, seed):
     return subject.play(data, rehearse(theorem, Rehearsal(seed)), seed)
 
 
-@pytest.mark.parametrize("law_", ["laplace", "gaussian"])
-def test_a_person_moves_one_block_by_what_is_charged(law_):
+@pytest.mark.parametrize("noise", [{}, GAUSSIAN])
+def test_a_person_moves_one_block_by_what_is_charged(noise):
     """Every person's rewards are turned, given the same releases: the largest loss is the charged one."""
-    subject = ArmPhases(rounds=40, arms=3, law=law_, delta=DELTA)
+    subject = ArmPhases(rounds=40, arms=3, **noise)
     _, data = world(1, 3, 40)
     theorem = subject.proof(DELTA)
     first = record(subject, data, rehearse(theorem, Rehearsal(1)), 1)
@@ -53,12 +61,22 @@ def test_a_person_moves_one_block_by_what_is_charged(law_):
         moved[person] = sum(away) / ONE
     assert (moved == 1).all()  # rewards of 0 and 1: nobody moves more, everybody as much
     (leaf,) = leaves(theorem)
-    if law_ == "laplace":
+    if not noise:
         assert moved.max() / (law(leaf).scale / ONE) == point(subject.proof(Fraction(0)))[0] == 1
 
 
 def test_laplace_noise_is_pure():
-    assert point(ArmPhases(delta=Fraction(0)).proof(Fraction(0))) == (1, 0)
+    subject = ArmPhases()
+    assert point(subject.proof(subject.delta)) == (1, 0)
+
+
+@pytest.mark.parametrize("measure", ["pure", "approximate", "zcdp", "gdp"])
+def test_every_ledger_takes_it(measure, tmp_path):
+    url = f"sqlite:///{tmp_path}/budget.db"
+    init(url, epsilon=9, delta=DELTA, unit="p", relation="replace-one", measure=measure)
+    with Ledger.open(url) as ledger, Session.open(ArmPhases(), ledger, tmp_path / "state") as session:
+        session.tell(session.ask(), 1.0)
+        assert session.releasable
 
 
 def test_blocks_are_public_and_apart():
@@ -76,30 +94,60 @@ def test_who_does_not_answer_adds_nothing():
     assert subject.added(rewards, ~everyone).tolist() == [0]
 
 
-def missed(subject, trials, means=None, forget=None):
-    """Return in how many trials an interval of a mean misses it."""
-    wrong = 0
-    for seed in range(trials):
-        true, data = world(seed, subject.arms, subject.rounds)
-        if means is not None:
-            true = np.full(subject.arms, means)
-            data = (np.random.default_rng(seed).random(data.shape) < true).astype(float)
-        view = run(subject, data, seed)
-        found = subject.accuracy(view, Fraction(1, 2))["means"]
-        low, high = np.array(found["low"]), np.array(found["high"])
-        if forget is not None:  # the middle of the interval with less around it
-            half = (high - low) / 2 * forget
-            low, high = (low + high) / 2 - half, (low + high) / 2 + half
-        wrong += not ((low <= true) & (true <= high)).all()
-    return wrong
+def test_a_reward_of_nan_is_no_answer(tmp_path):
+    """In a session, and in the data of a run."""
+    subject, sums = ArmPhases(rounds=64, arms=2, epsilon=Fraction(10**4)), []
+    for name, told in (("nan", np.nan), ("half", 0.5)):
+        with Session.rehearse(subject, tmp_path / name, seed=1) as session:
+            for _ in range(64):
+                session.tell(session.ask(), told)
+            sums.append(session.result().public["sums"].tolist())
+    sums.append(run(subject, subject.domain().clamped(np.full((64, 2), np.nan)), 1).public["sums"])
+    assert sums[0] == sums[1]
+    assert np.abs(sums[2]).max() < 0.01 * ONE
 
 
-@pytest.mark.parametrize("law_", ["laplace", "gaussian"])
-def test_intervals_hold_under_adaptive_choices(law_):
-    """At level ½, over 100 trials: more than 70 misses have a chance below 1e-4; a fifth as wide fails."""
-    subject = ArmPhases(rounds=200, arms=4, law=law_, epsilon=Fraction(1, 2))
-    assert missed(subject, 100) <= 70
-    assert missed(subject, 100, forget=0.2) > 70
+@pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(3), Fraction(50)])
+def test_tilts_bound_the_moments_of_laplace_noise(epsilon):
+    """ln((cosh a − 1)/(cosh a − cosh t)) = −ln(1 − (sinh(t/2)/sinh(a/2))²), with a = ε and t = λ a grid step."""
+    step = 1 / ONE
+    for tilt, bound in ArmPhases(epsilon=epsilon)._tilts():
+        true = -np.log1p(-((np.sinh(tilt * step / 2) / np.sinh(float(epsilon) * step / 2)) ** 2))
+        assert true <= bound <= true * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("steps", [2, 16, 50])
+def test_tilts_bound_the_moments_of_gaussian_noise(steps):
+    """Summed over all values; the bound is that of a normal variable, which discrete noise comes near."""
+    subject, x = ArmPhases(**GAUSSIAN, sigma=Fraction(steps, ONE)), np.arange(-40 * steps, 40 * steps + 1)
+    law_ = np.exp(-(x**2) / (2 * steps**2))
+    for tilt, bound in subject._tilts():
+        true = np.log((law_ * np.cosh(tilt * x / ONE)).sum() / law_.sum())
+        assert true <= bound + 1e-15
+        assert bound <= true * (1 + 1e-3) + 1e-14
+
+
+def test_the_reach_of_an_interval_is_that_of_the_formula():
+    """One block an arm, at its least over the tilts, from numbers written down here."""
+    subject = ArmPhases(rounds=64, arms=2, block=32, epsilon=Fraction(1, 2))
+    view = View(public={"arms": np.repeat([0, 1], 32), "sums": np.array([0, ONE])})
+    found = subject.accuracy(view, Fraction(9, 10))["means"]
+    tilts = 0.4 * 2.0 ** -np.arange(12)
+    reach = (np.log(2 * 12 * 2 / 0.1) + tilts**2 * 32 / 8 - np.log1p(-((2 * tilts) ** 2))) / tilts
+    ends = 0.5 + np.array([0, 1]) / 32 + reach.min() / 32
+    assert found["high"] == pytest.approx(ends, abs=2e-6)
+    assert (np.array(found["high"]) > ends).all()
+
+
+@pytest.mark.parametrize("noise", [{}, GAUSSIAN])
+def test_intervals_hold_under_adaptive_choices(noise):
+    """At level ½, over 100 trials: more than 70 misses have a chance below 1e-4."""
+    subject, wrong = ArmPhases(rounds=200, arms=4, epsilon=Fraction(1, 2), **noise), 0
+    for seed in range(100):
+        true, data = world(seed, 4, 200)
+        found = subject.accuracy(run(subject, data, seed), Fraction(1, 2))["means"]
+        wrong += not ((np.array(found["low"]) <= true) & (true <= np.array(found["high"]))).all()
+    assert wrong <= 70
 
 
 def test_the_best_arm_is_among_those_that_may_be_it():
@@ -164,15 +212,40 @@ def test_one_private_bit_a_person_serves_arms_too():
     assert np.mean(shares) + 2 * np.std(shares) / np.sqrt(len(shares)) <= 0.25
 
 
+def test_answers_that_come_late_need_larger_blocks(tmp_path):
+    """Everybody answers 20 people later: with blocks of 200 nine tenths count, and their number is known."""
+    shares = []
+    for block in (1, 200):
+        subject = ArmPhases(rounds=1000, arms=4, block=block)
+        with Session.rehearse(subject, tmp_path / str(block), seed=1) as session:
+            for number in range(1, 1001):
+                session.ask()
+                if number > 20:
+                    session.tell(number - 20, 1.0)
+            shares.append(1 - len(session._late) / 1000)
+    assert shares[0] < 0.2
+    assert shares[1] > 0.85
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
+        {"arms": 2.5},
+        {"rounds": "1000"},
+        {"block": 0},
+        {"block": True},
+        {"epsilon": 1},
+        {"epsilon": float("nan")},
+        {"epsilon": Fraction(1, 10**400)},
+        {"epsilon": Fraction(10**7)},
+        {"delta": None},
+        {"law": "gaussian", "delta": DELTA, "sigma": float("inf")},
         {"arms": 1},
         {"arms": 20, "rounds": 39},
         {"rounds": 10**7 + 1},
         {"law": "cauchy"},
         {"sigma": Fraction(1)},
-        {"law": "gaussian", "sigma": Fraction(0)},
+        {**GAUSSIAN, "sigma": Fraction(0)},
         {"law": "gaussian", "delta": Fraction(0)},
         {"epsilon": Fraction(0), "delta": Fraction(0)},
     ],
