@@ -197,7 +197,7 @@ def test_a_cluster_that_loses_a_worker_and_then_itself(dpaccount, root, tmp_path
 EXPERIMENT = """
 schema = "dpaccount/experiment/1"
 name = "people"
-trials = 30
+trials = 20
 rounds = 128
 [[world]]
 use = "people"
@@ -208,8 +208,8 @@ use = "phased-gp-ucb"
 parameters = { epsilon = [1, 2], delta = 1e-6 }
 """
 LONG = {
-    "audit": ("audit", "laplace-sum", "--epsilon", "0.5", "--trials", "20000"),
-    "figure": ("reproduce", "kharkovskii2020-figure2c", "--trials", "6", "--rounds", "40"),
+    "audit": ("audit", "laplace-sum", "--epsilon", "0.5", "--trials", "10000"),
+    "figure": ("reproduce", "kharkovskii2020-figure2c", "--trials", "4", "--rounds", "40"),
     "run": ("run", "people.toml"),
 }
 
