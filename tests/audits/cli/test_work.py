@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import socket
 import sqlite3
 import subprocess
@@ -142,10 +143,10 @@ CALLS = iter(range(10**9))
 # ------------------------------------------------------------------ a cluster
 
 
-def started(root, words, output=subprocess.DEVNULL):
+def started(root, words, output=subprocess.DEVNULL, folder=None):
     return subprocess.Popen(
         [sys.executable, "-m", *words],
-        cwd=root,
+        cwd=folder or root,
         stdout=output,
         stderr=output,
         text=True,
@@ -191,6 +192,69 @@ def test_a_cluster_that_loses_a_worker_and_then_itself(dpaccount, root, tmp_path
     assert (code, out) == (2, "")
     (line,) = [line for line in err.splitlines() if not line.startswith("{")]
     assert line.startswith("error: workers were lost")
+
+
+EXPERIMENT = """
+schema = "dpaccount/experiment/1"
+name = "people"
+trials = 20
+rounds = 128
+[[world]]
+use = "people"
+[[algorithm]]
+use = "uniform"
+[[algorithm]]
+use = "phased-gp-ucb"
+parameters = { epsilon = [1, 2], delta = 1e-6 }
+"""
+LONG = {
+    "audit": ("audit", "laplace-sum", "--epsilon", "0.5", "--trials", "10000"),
+    "figure": ("reproduce", "kharkovskii2020-figure2c", "--trials", "4", "--rounds", "40"),
+    "run": ("run", "people.toml"),
+}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("backend", ["serial", "loky", "dask"])
+@pytest.mark.parametrize("what", LONG)
+def test_ten_random_kills_leave_the_same_answer_results_and_files(root, tmp_path, request, what, backend):
+    rng, more = random.Random(f"{what} {backend}"), ["--backend", backend, "--jobs", "2"]
+    if backend == "dask":
+        more = ["--backend", "dask", "--scheduler", request.getfixturevalue("cluster")[0]]
+    (tmp_path / "people.toml").write_text(EXPERIMENT)
+
+    def begun(name, words):
+        out = ["--out", name] if what != "audit" else []
+        words = ["dpaccount", *LONG[what], *words, "--json", "--store", f"{name}.db", *out]
+        return started(root, words, subprocess.PIPE, tmp_path)
+
+    def ended(name, words):
+        with begun(name, words) as process:
+            out, err = process.communicate()
+        assert process.returncode == 0, err
+        with closing(sqlite3.connect(tmp_path / f"{name}.db")) as file:
+            rows = sorted(file.execute("SELECT name, result FROM results"))
+        folder = tmp_path / name
+        written = {each.name: each.read_bytes() for each in folder.glob("*")}
+        if what == "figure":  # it says how long it took
+            written["summary.json"] = timeless(written["summary.json"])
+        return timeless(out), rows, written
+
+    whole = ended("whole", ["--backend", "serial"])
+    trail = [0]
+    for _ in range(10):
+        process = begun("killed", more)
+        aim = trail[-1] + rng.randrange(1, len(whole[1]) // 10)
+        while process.poll() is None and kept(tmp_path / "killed.db") < aim:
+            time.sleep(0.002)
+        time.sleep(rng.uniform(0, 0.05))
+        process.kill()
+        process.communicate()
+        trail.append(kept(tmp_path / "killed.db"))
+    assert trail == sorted(trail)
+    assert trail[-1] < len(whole[1])
+    assert len(set(trail)) > 6
+    assert ended("killed", more) == whole
 
 
 def kept(store):

@@ -310,36 +310,66 @@ def test_a_query_that_is_no_sum_is_refused_before_any_charge(tmp_path, monkeypat
         release.rehearsed(due, proved, certificate)
 
 
-@pytest.mark.slow
-def test_a_release_in_parts_that_is_killed_is_charged_once(tmp_path, dpaccount, root):
-    table(tmp_path, rows=20_000)
-    claim = claim_on(
-        tmp_path,
-        "clipped-mean",
-        "column = 'y'\nscale = 3\ncount_scale = 3",
-        relation="add-remove",
-        rows=40,
-        about=PERSONS,
-    )
+def to_release(folder, dpaccount, *more):
+    """Return the words of a release, with its ledger and 20,000 rows, and its claim."""
+    table(folder, rows=20_000)
+    claim = claimed(folder)
     opened(dpaccount, "add-remove")
-    words = [sys.executable, "-m", "dpaccount", "release", claim.name, "--quick", "--json"]
-    words += ["--partitions", "16", "--jobs", "2", "--work", "w"]
-    rng = random.Random(7)
+    words = [
+        sys.executable,
+        "-m",
+        "dpaccount",
+        "release",
+        claim.path.name,
+        "--quick",
+        "--json",
+        "--work",
+        "w",
+    ]
+    return [*words, *more], claim
+
+
+def begun(words, folder):
+    return subprocess.Popen(
+        words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def kept(folder):
+    path = folder / "w" / "manifest.jsonl"
+    return [json.loads(line) for line in path.read_bytes().splitlines()[1:]] if path.exists() else []
+
+
+def entries(folder):
+    with Ledger.open(f"sqlite:///{folder}/t.db") as ledger:
+        return ledger.show()["entries"]
+
+
+def assert_released_once(words, folder, claim, partitions):
+    """The totals are those of one pass, and the command says the same again for one charge."""
+    said = [begun(words, folder).communicate() for _ in range(2)]
+    first, again = (json.loads(out)["release"] for out, _ in said)
+    assert first == again
+    assert entries(folder) == 1
+    sums = [part["totals"] for part in kept(folder)]
+    assert len(sums) == partitions
+    assert [sum(each) for each in zip(*sums, strict=True)] == asked(claim, TableWork()).sums.tolist()
+
+
+NIGHTLY = [pytest.param(partitions, marks=pytest.mark.nightly) for partitions in (1, 64)]
+
+
+@pytest.mark.parametrize("partitions", [pytest.param(7, marks=pytest.mark.slow), *NIGHTLY])
+def test_a_release_in_parts_that_is_killed_is_charged_once(tmp_path, dpaccount, partitions):
+    words, claim = to_release(tmp_path, dpaccount, "--partitions", str(partitions), "--jobs", "2")
+    rng = random.Random(partitions)
     for _ in range(4):
-        process = subprocess.Popen(
-            words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-        )
+        process = begun(words, tmp_path)
         time.sleep(rng.uniform(0.5, 3))
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-    with Ledger.open(f"sqlite:///{tmp_path}/t.db") as ledger:
-        assert ledger.show()["entries"] == 0
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    again = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert json.loads(again.stdout)["release"] == json.loads(done.stdout)["release"]
-    with Ledger.open(f"sqlite:///{tmp_path}/t.db") as ledger:
-        assert ledger.show()["entries"] == 1
+    assert entries(tmp_path) == 0
+    assert_released_once(words, tmp_path, claim, partitions)
 
 
 # ------------------------------------------------------------------ on a cluster
@@ -371,6 +401,26 @@ def test_a_cluster_whose_workers_are_killed_finds_the_same_totals(tmp_path, clus
     assert again.sums.tolist() == here.sums.tolist()
     with pytest.raises(InputError, match="the manifest is of another engine"):  # the certificate names it
         asked(claim, TableWork(1, 12, tmp_path / "w"), digests=real_digests(claim))
+
+
+@pytest.mark.nightly
+@pytest.mark.filterwarnings("ignore")
+def test_a_release_whose_cluster_is_killed_at_random_is_charged_once(tmp_path, dpaccount, cluster):
+    where = ["--partitions", "7", "--engine", "dask", "--scheduler", cluster.scheduler_address]
+    words, claim = to_release(tmp_path, dpaccount, *where)
+    rng, killed = random.Random(7), 0
+    for _ in range(5):  # a part whose workers die again and again ends the command
+        process, found = begun(words, tmp_path), -1
+        while process.poll() is None and len(kept(tmp_path)) < 7:
+            if len(kept(tmp_path)) > found:  # at the start, and whenever a part has come back
+                found, killed = len(kept(tmp_path)), killed + 1
+                time.sleep(rng.uniform(0, 1))
+                if pids := [each.pid for each in cluster.workers.values() if each.pid]:
+                    os.kill(rng.choice(pids), signal.SIGKILL)  # its nanny starts another
+            time.sleep(0.02)
+        process.communicate()
+    assert killed > 4
+    assert_released_once(words, tmp_path, claim, 7)
 
 
 @pytest.mark.slow

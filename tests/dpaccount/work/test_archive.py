@@ -1,0 +1,139 @@
+"""Code of a user travels: the archive's modules run, whatever a worker has under their names, or nothing does."""
+
+import os
+import sqlite3
+import sys
+from contextlib import closing, nullcontext
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from dpaccount.errors import InputError
+from dpaccount.work.archive import archived
+from dpaccount.work.results import kept_in
+from dpaccount.work.run import Series, run
+from dpaccount.work.workers import workers
+
+CODE = """
+import math
+import numpy as np
+from helped.more import doubled
+def cubes(factor, seeds):
+    return np.array([doubled(factor) * math.pow(seed, 3) for seed in seeds])
+"""
+EXPECTED = 2 * 1.5 * np.arange(10.0) ** 3
+
+
+@pytest.fixture(autouse=True)
+def _as_before(monkeypatch):
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+    yield
+    for name in ("mine", "helped", "helped.more"):
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Write a module that imports from a package beside it."""
+    place = tmp_path / "code"
+    (place / "helped").mkdir(parents=True)
+    (place / "mine.py").write_text(CODE)
+    (place / "helped" / "__init__.py").write_text("")
+    (place / "helped" / "more.py").write_text("def doubled(x):\n    return 2 * x\n")
+    return place
+
+
+def series(function):
+    return [Series("a user's", partial(function, 1.5), range(10), 3)]
+
+
+def names(store):
+    with closing(sqlite3.connect(store)) as file:
+        return {row[0] for row in file.execute("SELECT name FROM results")}
+
+
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_it_runs_and_is_kept_whatever_has_its_name_elsewhere(folder, tmp_path, monkeypatch, jobs):
+    decoys = tmp_path / "decoys"
+    (decoys / "helped").mkdir(parents=True)
+    for name in ("mine.py", "helped/__init__.py", "helped/more.py"):
+        (decoys / name).write_text("raise SystemExit('a decoy')")
+    monkeypatch.syspath_prepend(decoys)
+    function, store = archived(folder, "mine:cubes"), tmp_path / "work.db"
+    with workers(jobs), kept_in(store):
+        for _ in range(2):
+            assert run(series(function))[0].tobytes() == EXPECTED.tobytes()
+    assert len(names(store)) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_it_travels_to_a_cluster_which_has_no_such_module(folder, tmp_path):
+    from distributed import LocalCluster
+
+    function = archived(folder, "mine:cubes")
+    (folder / "mine.py").write_text("raise SystemExit('changed since')")
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        workers(None, "dask", cluster.scheduler_address),
+    ):
+        assert run(series(function))[0].tobytes() == EXPECTED.tobytes()
+
+
+def test_changed_code_is_another_archive_and_other_work(folder, tmp_path):
+    """The name of a task follows from all files of the archive, and from nothing else of them."""
+    store, first = tmp_path / "work.db", archived(folder, "mine:cubes")
+    os.utime(folder / "mine.py", (1, 1))
+    assert archived(folder, "mine:cubes") == first
+    (folder / "helped" / "more.py").write_text("def doubled(x):\n    return 4 * x\n")
+    changed = archived(folder, "mine:cubes")
+    for function, expected in ((first, EXPECTED), (changed, 2 * EXPECTED), (first, EXPECTED)):
+        with kept_in(store):
+            assert run(series(function))[0].tobytes() == expected.tobytes()
+    assert len(names(store)) == 8
+    # in one process, of which the two share their modules' names
+    for function, expected in ((first, EXPECTED), (changed, 2 * EXPECTED), (first, EXPECTED)):
+        assert run(series(function))[0].tobytes() == expected.tobytes()
+
+
+def test_an_archive_that_is_not_its_digests_is_not_imported(folder, tmp_path):
+    mark = tmp_path / "mark"
+    (folder / "mine.py").write_text(f"{CODE}# {mark}")  # no process has it yet
+    function = archived(folder, "mine:cubes")
+    (folder / "mine.py").write_text(f"import pathlib\npathlib.Path({str(mark)!r}).touch()\n{CODE}")
+    forged = replace(function, archive=archived(folder, "mine:cubes").archive)
+    for where in (nullcontext(), workers(2)):
+        with where, pytest.raises(InputError, match="not what its digest says"):
+            run(series(forged))
+    assert not mark.exists()
+    run(series(archived(folder, "mine:cubes")))
+    assert mark.exists()  # had it been imported
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("mine.py", "import pandas", "mine.py imports pandas, which is not in the archive"),
+        ("mine.py", "def f():\n    from sklearn.svm import SVC", "imports sklearn"),
+        ("numpy.py", "", "a module of the archive is called numpy; rename it"),
+        ("mine.py", "def (", "no Python"),
+        ("mine.py", "#" * 2**20, "at most 1048576 travel"),
+        ("mine.py", "def other(): pass", "mine has no function cubes"),
+    ],
+)
+def test_what_cannot_be_compared_or_found_is_one_sentence(folder, name, text, said):
+    (folder / name).write_text(text)
+    with pytest.raises(InputError, match=said) as found:
+        run(series(archived(folder, "mine:cubes")))
+    assert "\n" not in str(found.value)
+
+
+def test_a_module_that_was_loaded_from_elsewhere_is_not_taken_for_the_archives(folder, monkeypatch):
+    function = archived(folder, "mine:cubes")
+    monkeypatch.syspath_prepend(folder)
+    import mine  # noqa: F401
+
+    with pytest.raises(InputError, match="a module helped that is not the archive's is loaded here"):
+        run(series(function))
