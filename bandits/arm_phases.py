@@ -72,7 +72,6 @@ class ArmPhases(Calibrated):
     sigma: Fraction | None = None
 
     def __post_init__(self) -> None:
-        """Validate the parameters, before any charge."""
         if not all(type(number) is int for number in (self.rounds, self.arms, self.block)):
             raise InputError("rounds, arms and block are whole numbers")
         if not 2 <= self.arms <= 1000 or not 2 * self.arms <= self.rounds <= 10**7:
@@ -133,15 +132,13 @@ class ArmPhases(Calibrated):
     def added(self, rewards: Floats, answered: Answered) -> Integers:
         """Return the exact sum of clip(y, 0, 1) − ½, one number in grid units; no answer adds 0."""
         paid = np.where(answered & ~np.isnan(rewards), rewards, 0.5) - 0.5
-        total: Integers = grid.clipped(paid[:, None], -HALF, HALF, CONTRIBUTION_BITS).sum(axis=0)
-        return total
+        return grid.clipped(paid[:, None], -HALF, HALF, CONTRIBUTION_BITS).sum(axis=0)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; everyone sees arms and sums."""
 
         def pays(first: int, chosen: list[Actions]) -> Floats:
-            found: Floats = data[np.arange(first, first + len(chosen)), np.array(chosen)]
-            return found
+            return data[np.arange(first, first + len(chosen)), np.array(chosen)]
 
         return replay(self.course(noise, coins), None, pays)
 
