@@ -22,7 +22,7 @@ from dpaccount.numerics.lattice import composing
 from dpaccount.pairs.gaussian import GaussianPair
 from dpaccount.pairs.pair import ExactPair, LossPair, extent
 
-FEW = 12  #: different pairs of one kind, where many are too many
+FEW = 24  #: different pairs of one kind, where many are too many
 MAX_FAILURES = 64  #: whose masses are multiplied out
 Counted = tuple[tuple[LossPair, int], ...]
 Exact = tuple[tuple[ExactPair, int], ...]
