@@ -14,16 +14,21 @@ from dpaccount.relation import RELATION_CLASSES, Observer, check_radius, stated
 from dpaccount.schemas import claim as tables
 from dpaccount.schemas import study
 from dpaccount.schemas.fields import keys
+from mechanisms.statistics.derived import derived_columns
+from mechanisms.statistics.joins import joined_columns
 from mechanisms.table.declaration import KEYS as TABLE_KEYS
 from mechanisms.table.declaration import Table, read_table
-from mechanisms.table.files import Remote, Source
+from mechanisms.table.files import Remote, Source, one_file
 
 NAME = re.compile(tables.CLAIM_NAME, re.ASCII)
 OPEN = "row-noise"  #: the subject of a claim that leaves the choice of row noise open
 MODELS = tuple(Observer)
+STUDY = "noisy-statistics"  #: the subject of a study
+STUDY_KEYS = ("derived", "join")  #: of ``[data]`` of a study alone
 STUDY_TRIALS = 2000  #: runs of the attack on a study that says nothing of it
 #: keys of ``[data]``, and what certificates call them
 DATA_NAMES = {"unit_column": "id", "max_contributions": "max_rows", "max_units": "rows"}
+NO_DATA = (None, None, False, None)
 RELATIONS = tuple(RELATION_CLASSES)
 
 
@@ -90,6 +95,11 @@ class Claim:
             )
 
 
+def output_folder(name: str, out: str | Path | None = None) -> Path:
+    """Return the folder of a claim's certificate: `out`, or by default certificates/NAME."""
+    return Path("certificates") / name if out is None else Path(out)
+
+
 def read_claim(path: Path) -> Claim:
     """Return the claim in a TOML file; raises `InputError` naming what is unknown or out of range."""
     place = parse_toml(read_bytes(path), str(path))
@@ -120,7 +130,7 @@ def _with_noise(claim: Claim, place: Place) -> Claim:
 def claim_at(place: Place, path: Path) -> Claim:
     """Return the claim in a parsed document."""
     lists = _schema(place) == study.SCHEMA
-    place = _with_earlier_names(_of_study(place) if lists else place)
+    place = _with_digests(_with_earlier_names(_of_study(place) if lists else place), path)
     needed, optional = keys(tables.ClaimFile)
     top = place.table(("schema", *needed), optional)
     top["schema"].text(tables.SCHEMA)
@@ -129,7 +139,8 @@ def claim_at(place: Place, path: Path) -> Claim:
         raise top["name"].wrong(f"the name {name[:70]!r} is not allowed", f"names match {NAME.pattern}")
     subject = top["subject"].table(*keys(tables.SubjectTable))
     data = top["data"].value if "data" in top else {}
-    file, ledger, public, table = _data(top["data"], path) if "data" in top else (None, None, False, None)
+    more = STUDY_KEYS if subject["use"].value == STUDY else ()
+    file, ledger, public, table = _data(top["data"], path, more) if "data" in top else NO_DATA
     for texts in ("governance", "assume"):
         if texts in top:
             _texts(top[texts])
@@ -166,7 +177,7 @@ def _of_study(place: Place) -> Place:
     kept = {key: value for key, value in place.value.items() if key not in ("schema", "statistic")}
     if isinstance(kept["guarantee"], dict):
         kept["guarantee"] = {"model": "central", **kept["guarantee"]}
-    subject = {"use": "noisy-statistics", "parameters": {"statistic": place.value["statistic"]}}
+    subject = {"use": STUDY, "parameters": {"statistic": place.value["statistic"]}}
     plan = {"audit": {"trials": STUDY_TRIALS}} if "audit" not in kept else {}
     return Place({"schema": tables.SCHEMA, **kept, "subject": subject, **plan}, place.file, toml=True)
 
@@ -186,6 +197,29 @@ def _with_earlier_names(place: Place) -> Place:
             raise place.child("data").wrong(f"both {name} and {kept} are given", f"say {name}")
     renamed = {DATA_NAMES.get(key, key): value for key, value in data.items()}
     return Place({**place.value, "data": renamed}, place.file, place.at, place.toml)
+
+
+def _with_digests(place: Place, path: Path) -> Place:
+    """Return a claim with the digests of the public tables that it joins; refuses one that is another."""
+    data = place.value.get("data") if isinstance(place.value, dict) else None
+    if not isinstance(data, dict) or not isinstance(data.get("join"), dict):
+        return place
+    found: dict[str, Any] = {}
+    for name in data["join"]:
+        join = place.child("data").child("join").child(name)
+        given = join.table(*keys(tables.JoinTable))
+        source = _source(path.parent, given["file"])
+        if isinstance(source, Path) and isinstance(data.get("file"), str):
+            private = (path.parent / data["file"]).resolve()
+            if private in (source.resolve(), *source.resolve().parents):
+                raise given["file"].wrong("this is the data file itself", "name a public table")
+        digest = one_file(source).digest()
+        if "digest" in given and given["digest"].text() != digest:
+            raise given["digest"].wrong(
+                f"the table's digest is {digest}", "give that one, or the table meant"
+            )
+        found[name] = {**join.value, "digest": digest}
+    return replace(place, value={**place.value, "data": {**data, "join": found}})
 
 
 def _guarantee(place: Place) -> Guarantee:
@@ -219,18 +253,26 @@ def _audit(place: Place) -> AuditPlan:
     )
 
 
-def _data(place: Place, claim: Path) -> tuple[Source | None, str | None, bool, Table | None]:
+def _data(
+    place: Place, claim: Path, more: tuple[str, ...]
+) -> tuple[Source | None, str | None, bool, Table | None]:
     """Return the file, the ledger, whether the file is public, and the declared table, if any.
 
-    A claim about all tables with its columns names neither file nor ledger: `dpaccount curate` gets
-    them.
+    `more` are the keys that a study may have there.  A claim about all tables with its columns names neither
+    file nor ledger: `dpaccount curate` gets them.
     """
     declared = isinstance(place.value, dict) and "columns" in place.value
     about_any = declared and not {"file", "ledger", "scope"} & place.value.keys()
     needed = () if about_any else ("file", "ledger")
-    given = place.table(needed, ("scope", "public", "columns", *(TABLE_KEYS if declared else ())))
+    given = place.table(needed, ("scope", "public", "columns", *(TABLE_KEYS if declared else ()), *more))
     public = "public" in given and given["public"].flag()
     table = read_table(place) if declared else None
+    if table is not None and "join" in given:
+        source_of = lambda file: _source(claim.parent, file)  # noqa: E731
+        table = replace(table, derived=joined_columns(given["join"], table.columns, source_of))
+    if table is not None and "derived" in given:
+        made = derived_columns(given["derived"], table.every)
+        table = replace(table, derived=(*table.derived, *made))
     if about_any:
         return None, None, public, table
     file = _source(claim.parent, given["file"])
@@ -261,7 +303,10 @@ def _numbers_read(claim: dict[str, Any]) -> dict[str, Any]:
     found = {**claim, **{name: _read_in(claim[name], keys) for name, keys in REAL.items() if name in claim}}
     data = claim.get("data")
     if isinstance(data, dict) and "columns" in data:
-        columns = {name: _read_in(column, ("low", "high")) for name, column in data["columns"].items()}
+        columns = {
+            name: column if column["type"] == "date" else _read_in(column, ("low", "high"))
+            for name, column in data["columns"].items()
+        }
         found["data"] = {**data, "columns": columns}
     return found
 

@@ -1,19 +1,32 @@
-"""`dpaccount.Study`: the studies of the command line as Python objects."""
+"""`dpaccount.Study` and `dpaccount.Table`: studies of a file, and of a DataFrame, as Python objects."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from audits.api.functions import certify, release_file
-from audits.claim import Claim, read_claim
+from audits.api.cores import cores
+from audits.api.functions import CertificateContent, certified
+from audits.api.requests import Certify
+from audits.claim import Claim, claim_at, output_folder, read_claim
 from audits.studies import results
+from audits.studies.frame import FRAME_FILE, as_file
+from audits.studies.released import shown_table
+from audits.studies.text import MOST_SHOWN
+from dpaccount.documents import Place, html_table
 from dpaccount.errors import InputError
-from dpaccount.schemas.study import StudyPlan, StudyRelease
+from dpaccount.exact import Exact, as_exact
+from dpaccount.schemas.study import SCHEMA, StudyPlan, StudyRelease
+
+SQLITE = "sqlite:///"
 
 
 @dataclass(frozen=True)
 class Released:
-    """A released study: `certificate` is what was written, `tables` has each statistic's rows by its name."""
+    """A released study: `certificate` is what was written, `found` has each statistic's rows by its name."""
 
     certificate: dict[str, Any]
     found: StudyRelease
@@ -32,23 +45,54 @@ class Released:
         """Return CERTIFIED, REFUTED or UNPROVEN; only a certified study is released."""
         return self.found.verdict
 
-    def to_pandas(self, name: str) -> Any:
-        """Return the rows of a statistic as a pandas DataFrame; raises `InputError` without pandas."""
+    def to_pandas(self, name: str | None = None) -> Any:
+        """Return the rows of a statistic, by default of the only one, as a pandas DataFrame.
+
+        Raises `InputError` without pandas.
+        """
+        return self._framed("pandas", name)
+
+    def to_polars(self, name: str | None = None) -> Any:
+        """Return the rows of a statistic, by default of the only one, as a polars DataFrame.
+
+        Raises `InputError` without polars.
+        """
+        return self._framed("polars", name)
+
+    def _framed(self, package: str, name: str | None) -> Any:
+        from importlib import import_module
+
+        known = list(self.found.statistics)
+        if name is None and len(known) != 1:
+            raise InputError("the statistic is not named", f"released: {', '.join(known) or 'none'}")
         try:
-            import pandas as pd
+            made_by = import_module(package).DataFrame
         except ImportError:
-            raise InputError("pandas is not installed", "pip install pandas") from None
-        return pd.DataFrame(self[name])
+            raise InputError(f"{package} is not installed", f"pip install {package}") from None
+        return made_by(self[known[0] if name is None else name])
+
+    def _repr_html_(self) -> str:
+        """Return the released tables for a notebook, after the verdict."""
+        parts = [CertificateContent({**self.certificate, "release": None})._repr_html_()]
+        for name, each in self.found.statistics.items():
+            found = shown_table(name, each)
+            more = (
+                f", the first {MOST_SHOWN} of {len(found.rows)} rows" if len(found.rows) > MOST_SHOWN else ""
+            )
+            parts.append(html_table(found.head, found.rows[:MOST_SHOWN], name + more))
+        return "".join(parts)
 
 
 @dataclass(frozen=True)
 class Study:
     """A study: several statistics of one table under one total (ε, δ), as its file lists them.
 
-    Make one by `Study.read`; raises `dpaccount.errors.InputError` for an invalid file.
+    Make one by `Study.read`, or of a DataFrame by `dpaccount.Table`; raises
+    `dpaccount.errors.InputError` for an invalid file.
     """
 
     claim: Claim
+    frame: Any = field(default=None, repr=False)  #: the data of a `Table`
 
     @classmethod
     def read(cls, path: str | Path) -> "Study":
@@ -63,7 +107,7 @@ class Study:
 
     def certify(self, out: str | Path | None = None, *, quick: bool = False) -> dict[str, Any]:
         """Prove, test and attack the study and return its certificate; no data are read."""
-        return certify(self.claim.path, out=out, quick=quick)
+        return certified(Certify(self.claim.path, quick, jobs=cores()), out, self.claim)
 
     def release(
         self, out: str | Path | None = None, *, quick: bool = False, new_release: bool = False
@@ -73,8 +117,199 @@ class Study:
         The same call again returns the same release and charges nothing; `new_release` makes and charges
         another.  `quick` cuts the attack's runs tenfold.  Raises `BudgetError` where the ledger has no room.
         """
-        certificate = release_file(self.claim.path, out=out, quick=quick, again=new_release)
-        folder = Path("certificates") / self.claim.name if out is None else Path(out)
-        found = results.answer(self.claim, certificate, folder / "certificate.json")
-        results.write_tables(found, folder)
-        return Released(certificate, found)
+        folder = output_folder(self.claim.name, out)
+        with self._data() as claim:
+            question = Certify(claim.path, quick, new_release, jobs=cores(), release=True)
+            certificate = certified(question, folder, claim)
+        return Released(certificate, results.written_release(self.claim, certificate, folder))
+
+    @contextmanager
+    def _data(self) -> Iterator[Claim]:
+        """Give the claim with its data in a file."""
+        if self.frame is None:
+            if self.claim.data_file is None:
+                raise InputError("nothing to release from", "name a file and a ledger in [data]")
+            yield self.claim
+            return
+        table = self.claim.table
+        names = [] if table is None else [*table.names, *([table.identity] if table.identity else [])]
+        with as_file(self.frame, list(dict.fromkeys(names))) as path:
+            yield replace(self.claim, data_file=path)
+
+
+@dataclass(frozen=True)
+class FrameTable:
+    """A DataFrame of which statistics are released, as a study: `dpaccount.Table`.
+
+    Each statistic's method returns a table with one statistic more; all of them share one total.  Nothing is
+    learnt from the data: columns, bounds and numbers of units are declared.
+
+    Parameters
+    ----------
+    frame
+        A DataFrame of pandas or polars, a table of pyarrow, or a dictionary of lists.
+    unit
+        The column that says whose a row is; None: every row is a unit.
+    epsilon, delta
+        The total of all statistics together, charged by each new release.
+    ledger
+        The URL of the ledger that pays, such as sqlite:///visits.db; it must be there.
+    columns
+        Each column's declaration: (low, high) for a number, range(low, high + 1) for an integer, a list of
+        values for a category, `bool`, or a dictionary as in a file's ``[data.columns]``.
+    max_units
+        How many units there are; under add-remove, at most.
+    max_contributions
+        Rows of one unit that count.
+    relation
+        add-remove, or replace-one where the number of units is public.
+    name
+        Of the study: its certificate is written to certificates/NAME.
+    protects
+        The unit in words, as the ledger says it; by default "one " and the unit's column, or "one row".
+    sections
+        More tables of a study's file, such as ``{"governance": {"owner": "…"}}``.
+    """
+
+    frame: Any = field(repr=False)
+    unit: str | None = None
+    _: KW_ONLY
+    epsilon: Exact
+    delta: Exact = 0
+    ledger: str
+    columns: Mapping[str, Any]
+    max_units: int
+    max_contributions: int = 1
+    relation: str = "add-remove"
+    name: str = "table"
+    protects: str | None = None
+    sections: Mapping[str, Any] = field(default_factory=dict)
+    statistics: tuple[Mapping[str, Any], ...] = ()
+
+    def count(self, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
+        """Add a count of rows, `by` up to three columns.
+
+        `terms` are a file's other keys of a statistic: name, where, share or accuracy.
+        """
+        return self._with("count", None, by, terms)
+
+    def sum(self, column: str, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
+        """Add a sum of a column; the other arguments are those of `count`."""
+        return self._with("sum", column, by, terms)
+
+    def mean(self, column: str, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
+        """Add a mean of a column; the other arguments are those of `count`."""
+        return self._with("mean", column, by, terms)
+
+    def variance(self, column: str, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
+        """Add a variance of a column; the other arguments are those of `count`."""
+        return self._with("variance", column, by, terms)
+
+    def median(self, column: str, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
+        """Add a median of a column; the other arguments are those of `count`."""
+        return self._with("median", column, by, terms)
+
+    def quantile(self, column: str, q: Exact, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
+        """Add a quantile of rank `q`, between 0 and 1; the other arguments are those of `count`."""
+        return self._with("quantile", column, by, {"q": q, **terms})
+
+    def histogram(self, column: str, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
+        """Add counts of a column's values; of a number's between the edges `bins`, one of the `terms`."""
+        return self._with("histogram", column, by, terms)
+
+    def top(self, column: str, k: int, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
+        """Add a column's `k` most frequent values; the other arguments are those of `count`."""
+        return self._with("top", column, by, {"k": k, **terms})
+
+    def regression(self, column: str, on: Sequence[str], **terms: Any) -> "FrameTable":
+        """Add the least-squares regression of a column on the columns `on`; `terms` as of `count`."""
+        return self._with("regression", column, (), {"on": on, **terms})
+
+    def _with(
+        self, what: str, column: str | None, by: str | Sequence[str], terms: Mapping[str, Any]
+    ) -> "FrameTable":
+        groups = [by] if isinstance(by, str) else list(by)
+        of = "" if column is None else f" of {column}"
+        name = f"{what}{of}{' by ' if groups else ''}{', '.join(groups)}"
+        said = {"column": column, "by": groups or None, **terms}
+        added = {"name": name, "what": what, **{key: each for key, each in said.items() if each is not None}}
+        return replace(self, statistics=(*self.statistics, added))
+
+    @property
+    def study(self) -> Study:
+        """Return the study that a TOML file with these words would be; raises `InputError` as for a file."""
+        of = "one row" if self.unit is None else f"one {self.unit}"
+        promise = {"unit": self.protects or of, "relation": self.relation}
+        data = {
+            "file": FRAME_FILE,
+            "ledger": _named_ledger(self.ledger),
+            "max_units": self.max_units,
+            "columns": {name: _declared(name, each) for name, each in self.columns.items()},
+        }
+        if self.unit is not None or self.max_contributions != 1:
+            data |= {"unit_column": self.unit, "max_contributions": self.max_contributions}
+        document = {
+            "schema": SCHEMA,
+            "name": self.name,
+            "guarantee": {**promise, "epsilon": self.epsilon, "delta": self.delta},
+            "data": {key: each for key, each in data.items() if each is not None},
+            "statistic": list(self.statistics),
+        }
+        if taken := document.keys() & self.sections.keys():
+            raise InputError(f"sections has {min(taken)!r}", "say it by the table's own arguments")
+        document |= _exact(self.sections)
+        place = Place(_exact(document), f"the table {self.name}", toml=True)
+        claim = replace(claim_at(place, Path(f"{self.name}.toml")), ledger=self.ledger)
+        results.study_of(claim)
+        return Study(claim, self.frame)
+
+    def plan(self) -> StudyPlan:
+        """Return the noise and the expected accuracy of every statistic; no data are read."""
+        return self.study.plan()
+
+    def certify(self, out: str | Path | None = None, *, quick: bool = False) -> dict[str, Any]:
+        """Prove, test and attack the study and return its certificate; no data are read."""
+        return self.study.certify(out, quick=quick)
+
+    def release(
+        self, out: str | Path | None = None, *, quick: bool = False, new_release: bool = False
+    ) -> Released:
+        """Certify, charge the ledger, and release all statistics, as `Study.release` does."""
+        return self.study.release(out, quick=quick, new_release=new_release)
+
+
+Table = FrameTable  #: its public name
+
+
+def _named_ledger(url: str) -> str:
+    """Return a ledger's URL for a certificate, which shows no path of this machine."""
+    if not url.startswith(SQLITE):
+        return url
+    return SQLITE + Path(url.removeprefix(SQLITE)).name
+
+
+def _declared(name: str, said: Any) -> Any:
+    """Return a column's declaration as a file has it."""
+    if isinstance(said, Mapping):
+        return said
+    if said is bool:
+        return {"type": "boolean"}
+    if isinstance(said, range) and said.step == 1 and said:
+        return {"type": "integer", "low": said[0], "high": said[-1]}
+    if isinstance(said, tuple) and len(said) == 2:
+        return {"type": "number", "low": said[0], "high": said[1]}
+    if isinstance(said, list):
+        return {"type": "category", "values": [str(value) for value in said]}
+    right = "give (low, high), range(low, high + 1), a list of values, bool, or a dictionary"
+    raise InputError(f"{said!r:.60} declares no column", right, f"columns.{name}")
+
+
+def _exact(value: Any) -> Any:
+    """Return a document with its numbers exact, as a TOML file's are."""
+    if isinstance(value, Mapping):
+        return {key: _exact(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_exact(each) for each in value]
+    if isinstance(value, bool | int | str | Fraction):
+        return value
+    return as_exact(value) if isinstance(value, float | Decimal) or hasattr(value, "__int__") else value

@@ -43,7 +43,6 @@ class DoublingGpUcb(contextual.Contextual):
     width: Fraction = Fraction(1, 10)
 
     def __post_init__(self) -> None:
-        """Validate the parameters, before any charge."""
         super().__post_init__()
         one_of("mode", self.mode, MODES)
         if self.rounds > 2**14:
@@ -108,8 +107,7 @@ class EpochSums:
             self._released += 1
             self._kept = [(cover, node) for cover, node in self._kept if cover[0] < first]
             self._kept.append(((first, last), released))
-        total: Integers = np.sum([node for _, node in self._kept], axis=0)
-        return total
+        return np.sum([node for _, node in self._kept], axis=0)
 
     def terms(self) -> int:
         """Return the number of noisy nodes in the prefix."""

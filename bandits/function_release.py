@@ -83,7 +83,6 @@ class FunctionRelease(Calibrated):
     sigma: Fraction | None = None
 
     def __post_init__(self) -> None:
-        """Validate the parameters, before any charge."""
         if self.phases not in FIRST_SHARES:
             raise InputError(f"phases is {self.phases}", "it is 1, 2 or 3")
         least = {1: 2, 2: 4, 3: 8}[self.phases]
@@ -168,8 +167,7 @@ class FunctionRelease(Calibrated):
         """Serve every person once, in order; everyone sees the function, a person their own action."""
 
         def pays(first: int, shown: list[Actions]) -> Floats:
-            found: Floats = data[np.arange(first, first + len(shown)), 1 + np.array(shown)]
-            return found
+            return data[np.arange(first, first + len(shown)), 1 + np.array(shown)]
 
         return replay(self.course(noise, coins), data[:, :1], pays)
 
@@ -240,8 +238,7 @@ class FunctionCourse(Course):
             self._learner.begin(last - first + 1)
 
     def _values(self) -> Floats:
-        found: Floats = self._learner.values().reshape(self._grid.contexts, self._grid.actions)
-        return found
+        return self._learner.values().reshape(self._grid.contexts, self._grid.actions)
 
     def view(self) -> View:
         """Return own actions, and for all the sums and the predicted reward of every cell and action."""

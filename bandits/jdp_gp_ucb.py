@@ -64,7 +64,6 @@ class JdpGpUcb(contextual.Contextual):
     growth: Fraction = Fraction(1, 16)
 
     def __post_init__(self) -> None:
-        """Validate the parameters, before any charge."""
         super().__post_init__()
         continual_sums.known_stream(self.stream, ("tree", "honaker"))
         one_of("calibration", self.calibration, CALIBRATIONS)

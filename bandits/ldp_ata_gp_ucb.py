@@ -55,8 +55,7 @@ class MessageHistory:
         tall = np.abs(values) * np.abs(rows).max(axis=0)[points] > cut
         products = rows[:, points[tall]] * values[tall]
         lost = np.where(np.abs(products) > cut, products, 0.0) @ self._many[: self._held][tall]
-        found: Floats = rows @ self.sums - lost
-        return found
+        return rows @ self.sums - lost
 
 
 class AdaptivelyTruncatedGpUcb:

@@ -41,7 +41,6 @@ class LdpCtlGpUcb(LocalRewards):
     rewards_within: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(3)})
 
     def __post_init__(self) -> None:
-        """Validate the parameters, before any charge."""
         super().__post_init__()
         if self.width < 0 or self.rewards_within <= 0:
             raise out_of_range("width >= 0 and rewards_within > 0")

@@ -31,8 +31,7 @@ class PointPosterior:
 
     def deviation(self) -> Floats:
         """Return the standard deviation at every point."""
-        found: Floats = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
-        return found
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
 
 
 class PointGpUcb:
@@ -74,7 +73,6 @@ class LdpGpUcb(LocalRewards):
     width: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        """Validate the parameters, before any charge."""
         super().__post_init__()
         if self.width < 0:
             raise out_of_range("width >= 0")

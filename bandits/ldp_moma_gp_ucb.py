@@ -148,7 +148,6 @@ class LdpMomaGpUcb(PublishedGpUcb):
     users: str = "new"
 
     def __post_init__(self) -> None:
-        """Validate the parameters, before any charge."""
         super().__post_init__()
         one_of("users", self.users, USERS)
         if not 1 <= self.replays <= self.rounds:

@@ -103,7 +103,6 @@ class LdpTgpUcb(PublishedGpUcb):
     tail_scale: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        """Validate the parameters, before any charge."""
         super().__post_init__()
         if self.tail_power is None and self.tail_scale != 1:
             raise InputError("tail_scale is that of a tail whose tail_power is given", "give both or neither")

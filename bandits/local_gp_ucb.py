@@ -69,7 +69,6 @@ class LocalGpUcb(contextual.Contextual):
     refresh: int = 8
 
     def __post_init__(self) -> None:
-        """Validate the parameters, before any charge."""
         super().__post_init__()
         one_of("calibration", self.calibration, ("exact", "published"))
         if min(self.nodes_per_axis, self.refresh) < 1:
@@ -190,8 +189,7 @@ def _symmetric(upper: Floats, size: int) -> Floats:
     """Return the symmetric matrix of this upper triangle, row by row."""
     square = np.zeros((size, size))
     square[np.triu_indices(size)] = upper
-    found: Floats = square + np.triu(square, 1).T
-    return found
+    return square + np.triu(square, 1).T
 
 
 class LocalCourse(Course):

@@ -93,7 +93,6 @@ class LocalPosterior(LocalRewards):
     keep: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        """Validate the parameters, before any charge."""
         super().__post_init__()
         if self.explore < 0 or self.keep <= 0:
             raise out_of_range("explore >= 0 and keep > 0")

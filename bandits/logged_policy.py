@@ -76,7 +76,6 @@ class LoggedPolicy:
     sigma: Fraction = Fraction(271, 32)
 
     def __post_init__(self) -> None:
-        """Validate the parameters, before any charge."""
         if not all(isinstance(each, tuple) for each in (self.arms, self.contexts, self.logging, self.offers)):
             raise InputError(
                 "arms, contexts, shares and offers follow from a table", "declare [data.columns]"

@@ -52,7 +52,6 @@ class MomentGpUcb(MomentBandit):
     prior: str = "assumed"
 
     def __post_init__(self) -> None:
-        """Validate the parameters, before any charge."""
         continual_sums.known_stream(self.stream)
         super().__post_init__()
         one_of("prior", self.prior, PRIORS)

@@ -50,7 +50,6 @@ class PhasedGpUcb(MomentBandit):
     sigma: Fraction | None = None
 
     def __post_init__(self) -> None:
-        """Validate the parameters, before any charge."""
         super().__post_init__()
         if self.size < 1:
             raise out_of_range("size >= 1")
@@ -104,15 +103,13 @@ class PhaseBelief:
 
     def scores(self, candidates: Floats) -> Floats:
         """Return φᵀθ̂."""
-        found: Floats = candidates @ self._mean
-        return found
+        return candidates @ self._mean
 
     def directions(self, features: Floats) -> Floats:
         """Return g of features [..., size], of norm 1."""
         away = (features - self._centre) @ self._root
         whole = np.concatenate([np.full((*away.shape[:-1], 1), STEADY), away], axis=-1)
-        found: Floats = whole / np.linalg.norm(whole, axis=-1, keepdims=True)
-        return found
+        return whole / np.linalg.norm(whole, axis=-1, keepdims=True)
 
     def contribution(self, features: Floats, reward: float | None) -> Integers:
         """Return g·(y − ½)."""

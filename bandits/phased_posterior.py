@@ -86,7 +86,6 @@ class PhasedPosterior(SurfaceBandit):
     reward_noise: str = "assumed"
 
     def __post_init__(self) -> None:
-        """Validate the parameters, before any charge."""
         one_of("stream", self.stream, STREAMS)
         one_of("reward_noise", self.reward_noise, REWARD_NOISES)
         if self.rounds < 2 or self.rounds > 10**6:
@@ -133,10 +132,7 @@ class PhasedPosterior(SurfaceBandit):
         root = factors.sqrt_toeplitz(batches) / 2.0**factors.WEIGHT_BITS
         lengths = np.sqrt(np.cumsum(root**2))[::-1] * (1 + 1e-9)  # of column b: its first n − b weights
         lags = np.subtract.outer(np.arange(batches), np.arange(batches))
-        found: Integers = np.floor(np.where(lags >= 0, root[lags] / lengths, 0.0) * 2**WEIGHTS).astype(
-            np.int64
-        )
-        return found
+        return np.floor(np.where(lags >= 0, root[lags] / lengths, 0.0) * 2**WEIGHTS).astype(np.int64)
 
     def proof(self, delta: Fraction) -> Theorem:
         """One vector of norm at most 1 a person, in one batch: Gaussian noise of 2σ on sums, or on rows."""
@@ -251,8 +247,7 @@ class Learner:
             points = self._model.best(self._mean + fading[:, None] * self._drawn(draws))
         self._point_of = np.searchsorted(begins, np.arange(start, stop), side="right") - 1
         self._aim(points, np.bincount(self._point_of, minlength=draws).astype(np.float64))
-        chosen: Indices = points[self._point_of]
-        return chosen
+        return points[self._point_of]
 
     def _drawn(self, draws: int) -> Floats:
         """Return so many draws [draws, size] from N(0, P)."""

@@ -43,8 +43,7 @@ class RangePredictor(Predictor):
         rows = self.rows_of(matrix, cell)
         above = rows - rows.min(axis=0)  # what all actions have in common does not choose
         scaled = np.floor(above * (REACH / max(self.widest(above), 1e-300)))
-        found: Integers = np.clip(scaled, 0, REACH).astype(np.int64)
-        return found
+        return np.clip(scaled, 0, REACH).astype(np.int64)
 
     def widest(self, above: Floats) -> float:
         """Return max_w(max_x h_x(w) − min_x h_x(w)), enumerated over all places."""

@@ -69,7 +69,6 @@ class SurfaceGpUcb(SurfaceBandit):
     width: Fraction = Fraction(1, 2)
 
     def __post_init__(self) -> None:
-        """Validate the parameters, before any charge."""
         if not 1 <= self.batch <= 1000 or not 2 <= self.rounds <= 1000 * self.batch:
             raise out_of_range("a batch of 1 ... 1000 people, at least 2 rounds and at most 1000 batches")
         one_of("calibration", self.calibration, CALIBRATIONS)

@@ -70,7 +70,6 @@ class Usca(Predictor):
     gamma: Fraction | None = None
 
     def __post_init__(self) -> None:
-        """Validate the parameters, before any charge."""
         super().__post_init__()
         one_of("tau", self.tau, RIDGES)
         if not self.noise_variance > 0:

@@ -154,7 +154,7 @@ def decades(first: int, last: int) -> tuple[int, ...]:
     return tuple(10**k for k in range(first, last + 1))
 
 
-PARTS = "`--partitions`, `--jobs`, then `--engine dask` ([tables.md](tables.md))"
+PARTS = "`--partitions`, `--jobs`, then `--engine dask` ([large-tables.md](large-tables.md))"
 DIMENSIONS = {
     "rows": Dimension(
         "rows of a table with a tenth as many persons, sums in 200 groups",

@@ -76,7 +76,7 @@ class Dots:
 
 
 LOCAL_PRIVACY = Dots(
-    page="bandits.md",
+    page="local-bandits.md",
     picture="local-privacy.svg",
     heading="| share of uniform play's regret: median (mean) |",
     columns="{}",

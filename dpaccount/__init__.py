@@ -93,6 +93,7 @@ __all__ = [
     "SampledWithoutReplacement",
     "Sequence",
     "Study",
+    "Table",
     "Tree",
     "Zcdp",
     "audit",
@@ -118,7 +119,7 @@ _HOMES = {
     "read_events": "dpaccount.plan.plan_file",
     # these stand above all else, which imports nothing of them: they are found by name when asked for
     **dict.fromkeys(("audit", "certify", "check", "release_file"), "audits.api.functions"),
-    "Study": "audits.study",
+    **dict.fromkeys(("Study", "Table"), "audits.study"),
     **dict.fromkeys(("Private", "release"), "mechanisms.subject.private"),
 }
 

@@ -3,12 +3,14 @@
 Every error names the file and where in it: what is wrong; what would be right.
 """
 
+import html
 import json
 import os
 import re
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from fractions import Fraction
@@ -224,6 +226,25 @@ def atomically(path: Path, text: str, *, mode: int = OPEN) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
+    """Return a table for a notebook, every text escaped."""
+    top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+    body = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
+    lines = "".join(f"<tr>{row}</tr>" for row in (*([top] if top else []), *body))
+    return f"<table><caption>{html.escape(caption)}</caption>{lines}</table>"
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Make a folder if it lacks, for files written within; a failure is an `InputError` naming it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        what = str(error.strerror or "unwritable")
+        raise InputError(what, "name a folder that can be written", folder) from None
 
 
 def sync_folder(folder: Path) -> None:

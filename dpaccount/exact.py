@@ -10,7 +10,7 @@ import json
 import math
 import re
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 from numbers import Rational
@@ -199,13 +199,27 @@ CLOSE_DIGITS = 10  #: of one that is known so closely
 FORMAT_KINDS = tuple("eEfFgG%")  #: of formats of a decimal
 
 
-def to_digits(value: Number, *, up: bool, digits: int = SHOWN_DIGITS) -> str:
-    """Return a number with so many significant digits, rounded up or down as asked."""
+def to_digits(value: Number, *, up: bool | None, digits: int = SHOWN_DIGITS) -> str:
+    """Return a number with so many significant digits, rounded up or down as asked; None: to the nearest."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     with localcontext(_context(digits, up=up)):  # what the caller's context rounds is not ours
         short = _decimal(value, digits, up=up).normalize()
         return str(short).lower() if not -5 < short.adjusted() < 16 else f"{short:f}"
+
+
+def to_noise(value: Number, noise: float, *, up: bool | None = None) -> str:
+    """Return a number to two digits of its `noise`, rounded up or down as asked; None: to the nearest.
+
+    >>> to_noise(12.3456, 0.5), to_noise(12.3456, 0.5, up=True), to_noise(-1234.5, 300, up=False)
+    ('12.35', '12.35', '-1240')
+    """
+    if not value or not noise or not math.isfinite(value) or not math.isfinite(noise):
+        return to_digits(value, up=up, digits=15)
+    place = 1 - math.floor(math.log10(abs(noise)))
+    scaled = Fraction(value) * Fraction(10) ** place
+    whole = round(scaled) if up is None else math.ceil(scaled) if up else math.floor(scaled)
+    return f"{Decimal((int(whole < 0), Decimal(abs(whole)).as_tuple().digits, -place)):f}"
 
 
 def formatted(value: Number, spec: str, *, up: bool) -> str:
@@ -218,14 +232,15 @@ def formatted(value: Number, spec: str, *, up: bool) -> str:
         return format(_decimal(value, 60, up=up), spec)
 
 
-def _decimal(value: Number, digits: int, *, up: bool) -> Decimal:
-    """Return a decimal of so many significant digits on the asked side of an exact value."""
+def _decimal(value: Number, digits: int, *, up: bool | None) -> Decimal:
+    """Return a decimal of so many significant digits on the asked side of an exact value, if one is."""
     exact = Fraction(value)
     return _context(digits, up=up).divide(Decimal(exact.numerator), Decimal(exact.denominator))
 
 
-def _context(digits: int, *, up: bool) -> Context:
-    return Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR, Emin=-999999, Emax=999999)
+def _context(digits: int, *, up: bool | None) -> Context:
+    rounding = ROUND_HALF_EVEN if up is None else ROUND_CEILING if up else ROUND_FLOOR
+    return Context(prec=digits, rounding=rounding, Emin=-999999, Emax=999999)
 
 
 def rounded(value: Number, *, up: bool) -> float:

@@ -196,7 +196,7 @@ class BoundedRow(_Changed):
 
     word = "bounded-row"
     meaning = (
-        "Two datasets are neighbours where one row moves by at most {radius} in ℓ2; a row that is"
+        "Two datasets are neighbours where one row moves by at most {radius} in ℓ2. A row that is"
         " replaced by any other is not covered by this ε."
     )
     has_radius = True

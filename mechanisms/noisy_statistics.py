@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError, RuleError, out_of_range
+from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import (
@@ -27,18 +28,21 @@ from dpaccount.proof import (
     moved,
 )
 from dpaccount.proof.derivation import point
+from dpaccount.proof.search import approximate
 from dpaccount.relation import adjacency
 from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import distance
-from mechanisms.statistics import calibration
+from mechanisms.statistics import calibration, unlisted
+from mechanisms.statistics.derived import code_of, sources_of
 from mechanisms.statistics.draws import BITS, Draw, cut, draws, totals
 from mechanisms.statistics.estimates import estimate
 from mechanisms.statistics.statistic import Statistic, file_name, read_statistic
-from mechanisms.subject import Additive, Domain, Rows, Subject, View, known_relation, shown_to_all
+from mechanisms.subject import Additive, Domain, Rows, Subject, View, known_relation, shown, shown_to_all
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
 from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
+from mechanisms.table.texts import texts_of, width
 from mechanisms.table.user_level import ByPerson, named
 
 MOST_STATISTICS: Final = 200
@@ -55,8 +59,9 @@ class NoisyStatistics(Additive):
 
     `scales` has the noise of every draw, in the units of the draw: with `law` ``gaussian`` its standard
     deviation, with ``laplace`` its scale.  A row is 1 and the codes of the columns that are read, in the
-    order of their names; one that begins with 0 is a row of nothing.  `exact_rows`: whether the number of
-    rows is public, and each is one of these.
+    order of their names; one that begins with 0 is a row of nothing.  Derived columns follow from these.
+    `exact_rows`: whether the number of rows is public, and each is one of these.  Of values that nobody
+    listed, counts with discrete Laplace noise are shown that reach the statistic's of the `thresholds`.
     """
 
     source: ClassVar[str] = "Dwork et al. 2006; Canonne, Kamath & Steinke 2020; Dong, Roth & Su 2022"
@@ -69,6 +74,7 @@ class NoisyStatistics(Additive):
     rows: int = 100
     relation: str = REPLACE_ONE
     exact_rows: bool = True
+    thresholds: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         """Validate the parameters."""
@@ -78,6 +84,10 @@ class NoisyStatistics(Additive):
             raise InputError(f"law is {self.law!r}", "known: gaussian, laplace")
         if len(self.scales) != len(self.draws) or min(self.scales) <= 0 or self.rows < 1:
             raise out_of_range(f"one scale > 0 for each of {len(self.draws)} draws, and rows >= 1")
+        if len(self.thresholds) != len(self._unlisted) or (self.thresholds and self.law != "gaussian"):
+            raise out_of_range(
+                "Gaussian noise, and one threshold for each count of values that nobody listed"
+            )
         if self.law == "laplace":
             for draw in self.draws:
                 _check_pure(draw)
@@ -101,7 +111,7 @@ class NoisyStatistics(Additive):
         except InputError as error:
             raise parameters.placed(error) from None
         columns = named(subject).columns  # type: ignore[attr-defined]  # it is a study
-        default = (0.0, *(column.default for column in columns))
+        default = (0.0, *(code for column in columns for code in _nothing(column)))
 
         def encode(codes: Rows) -> Rows:
             return np.hstack([np.ones((len(codes), 1)), codes])
@@ -112,12 +122,15 @@ class NoisyStatistics(Additive):
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """Return the columns that are read, in the order of their names."""
-        every = (
-            c for s in self.statistics for c in (*s.by, *s.on, *s.declared, *[s.column] * bool(s.column))
-        )
-        known = {column.name: column for column in every if column is not None}
+        """Return the columns of the file that are read, in the order of their names."""
+        known = {one.name: one for column in self._named for one in sources_of(column)}
         return tuple(known[name] for name in sorted(known))
+
+    @cached_property
+    def _named(self) -> tuple[Column, ...]:
+        """Return the columns that the statistics name, each once: some are derived."""
+        every = (c for s in self.statistics for c in (*s.by, *s.on, *s.declared, s.column) if c is not None)
+        return tuple({column.name: column for column in every}.values())
 
     @cached_property
     def parts(self) -> tuple[tuple[Draw, ...], ...]:
@@ -129,6 +142,19 @@ class NoisyStatistics(Additive):
         """Return all draws, in the order of `scales`."""
         return tuple(draw for part in self.parts for draw in part)
 
+    @property
+    def _unlisted(self) -> tuple[Statistic, ...]:
+        return tuple(what for what in self.statistics if what.unlisted is not None)
+
+    def threshold(self, what: Statistic) -> int:
+        """Return from which noisy count on a value that nobody listed is shown."""
+        return self.thresholds[self._unlisted.index(what)]
+
+    @property
+    def adds_up(self) -> bool:
+        """Return whether all cells are listed: else their number is private, and no sum has it."""
+        return not self._unlisted
+
     def _known(self, what: Statistic) -> bool:
         return self.exact_rows and what.is_whole
 
@@ -137,17 +163,36 @@ class NoisyStatistics(Additive):
 
     def domain(self) -> Domain:
         """Return whether a row is there, then the codes of its cells."""
-        ends = [column.bounds for column in self.columns]
-        low, high = ((first, *(end[k] for end in ends)) for k, first in enumerate((0.0, 1.0)))
-        whole = (True, *(column.kind != "number" for column in self.columns))
-        return Domain(self.rows, low, high, whole, (0.0, *(column.default for column in self.columns)))
+        each = [column for column in self.columns for _ in _nothing(column)]
+        low, high = ((first, *(one.bounds[k] for one in each)) for k, first in enumerate((0.0, 1.0)))
+        whole = (True, *(column.kind != "number" for column in each))
+        default = (0.0, *(code for column in self.columns for code in _nothing(column)))
+        return Domain(self.rows, low, high, whole, default)
 
     # -------------------------------------------------------------- proof and run
 
     def proof(self, delta: Fraction) -> Theorem:
-        """Compose the draws of all statistics: their μ² (and distances from Gaussian noise), or their ε."""
-        parts = [self._leaf(draw, scale) for draw, scale in zip(self.draws, self.scales, strict=True)]
-        return shown_to_all(compose(*parts) if len(parts) > 1 else parts[0], "noisy-statistics", delta)
+        """Compose the draws of all statistics: their μ² (and distances from Gaussian noise), or their ε.
+
+        Counts of values that nobody listed are (ε, δ) alone: they get half of δ, or all, in equal parts, and
+        their ε is added.
+        """
+        drawn = [(draw, scale) for draw, scale in zip(self.draws, self.scales, strict=True) if draw.size]
+        parts = [self._leaf(draw, scale) for draw, scale in drawn]
+        whole = compose(*parts) if len(parts) > 1 else parts[0] if parts else None
+        if not self._unlisted:
+            return shown_to_all(whole, "noisy-statistics", delta)  # type: ignore[arg-type]  # there are draws
+        others = [] if whole is None else [approximate(whole, delta / 2)]
+        share = delta / (len(others) + 1) / len(self._unlisted)
+        bare = [
+            (draw.key, scale) for draw, scale in zip(self.draws, self.scales, strict=True) if not draw.size
+        ]
+        keyed = [
+            unlisted.shown(key, scale, threshold, share, self.relation)
+            for (key, scale), threshold in zip(bare, self.thresholds, strict=True)
+        ]
+        both = [*others, *keyed]
+        return shown(compose(*both) if len(both) > 1 else both[0], "noisy-statistics")
 
     def _leaf(self, draw: Draw, scale: Fraction) -> Theorem:
         """Return the theorem of one draw: how far a row moves it, and its noise."""
@@ -167,11 +212,7 @@ class NoisyStatistics(Additive):
 
     def query(self, data: Rows) -> Integers:
         """Return the exact sums of all draws, one after another, in the units of the noise."""
-        rows = self.domain().clamped(data)
-        rows = rows[rows[:, 0] == 1]
-        codes = {column.name: rows[:, 1 + k] for k, column in enumerate(self.columns)}
-        if not codes:  # a count of all rows reads no column
-            codes = {"": rows[:, 0]}
+        codes = self._codes(data)
         found = [
             totals(what, draw, codes, self._bits(draw))
             for what, part in zip(self.statistics, self.parts, strict=True)
@@ -180,14 +221,44 @@ class NoisyStatistics(Additive):
         whole: Integers = np.concatenate(found)
         return whole
 
+    def _codes(self, data: Rows) -> dict[str, NDArray[Any]]:
+        """Return the codes of the rows that are there, by column; of a text those of each row."""
+        rows = self.domain().clamped(data)
+        rows, at, codes = rows[rows[:, 0] == 1], 1, {}
+        for column in self.columns:
+            wide = len(_nothing(column))
+            codes[column.name] = rows[:, at : at + wide] if column.kind == "text" else rows[:, at]
+            at += wide
+        codes |= {column.name: code_of(column, codes) for column in self._named}
+        return codes or {"": rows[:, 0]}  # a count of all rows reads no column
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release what is shown of `data`: cells that nobody listed are no totals."""
+        found: dict[str, Integers] = {}
+        codes = self._codes(data) if self._unlisted else {}
+        for what in self._unlisted:
+            column: Any = what.unlisted
+            texts = np.where((what.group_of(codes) >= 0)[:, None], codes[column.name], 0)
+            found[f"{what.name}/keys"] = unlisted.counted(texts, column.bytes)
+        return self._published(self.query(data), noise, found)
+
     def publish(self, totals: Integers, noise: Noise) -> View:
         """Release the noisy sums, and the estimates that follow from them."""
-        noisy = {
+        return self._published(totals, noise, {})
+
+    def _published(self, totals: Integers, noise: Noise, cells: dict[str, Integers]) -> View:
+        noisy: dict[str, NDArray[Any]] = {
             draw.key: noise.noisy(draw.key, 0, part) * float(grid.step(self._bits(draw)))
             for draw, part in zip(self.draws, cut(self.draws, totals), strict=True)
+            if draw.size
         }
+        texts = {}
+        for key, exact in cells.items():
+            some = noise.noisy_cells(key, 0, exact)
+            noisy[key] = some[:, -1]
+            texts[f"{key.removesuffix('/keys')}/texts"] = np.array(texts_of(some[:, :-1]), dtype=str)
         ends = self._ends(noisy, Fraction(19, 20))
-        return View(public={**noisy, **{name: each[0] for name, each in ends.items()}})
+        return View(public={**noisy, **texts, **{name: each[0] for name, each in ends.items()}})
 
     def _ends(self, noisy: dict[str, NDArray[Any]], level: Fraction) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -208,15 +279,17 @@ class NoisyStatistics(Additive):
         alpha = confidence.missed(level)
         if what.what in ("median", "quantile"):
             return calibration.reach_of_sums(self.law, scales[0], self._bits(part[0]), what.groups, alpha)
-        many = sum(draw.size for draw in part)
+        law = self.law if what.unlisted is None else "laplace"
+        many = sum(draw.size for draw in part) or self.rows  # of cells in use: one for each row at most
         return [
-            calibration.reach_of_one(self.law, scale, self._bits(draw), alpha / many)
+            calibration.reach_of_one(law, scale, calibration.bits_of(law, draw), alpha / many)
             for draw, scale in zip(part, scales, strict=True)
         ]
 
     def report(self, view: View) -> dict[str, object]:
-        """Return the estimates of each statistic."""
-        return {each.name: view.public[each.name].tolist() for each in self.statistics}
+        """Return the estimates of each statistic, and the shown texts of values that nobody listed."""
+        texts = [f"{each.name}/texts" for each in self._unlisted]
+        return {name: view.public[name].tolist() for name in (*(s.name for s in self.statistics), *texts)}
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of each statistic, simultaneous for all its numbers; null: none is known."""
@@ -242,6 +315,11 @@ def _check_names(names: list[str]) -> None:
                 what = f"{files[file]!r} and {name!r} would be one file"
             raise InputError(what, "give each a name of its own")
         files[file] = name
+
+
+def _nothing(column: Column) -> tuple[float, ...]:
+    """Return the codes of a missing cell: several of a text."""
+    return (0.0,) * width(column.bytes) if column.kind == "text" else (column.default,)
 
 
 def _check_pure(draw: Draw) -> None:
@@ -270,6 +348,8 @@ def planned(
 
     There are `rows` units, of each of which `max_rows` rows count.  Raises `InputError` where no noise does.
     """
+    if any(what.unlisted is not None for what in statistics):
+        return _planned_unlisted(statistics, rows, max_rows, promise)
     relation, law = promise.relation, "gaussian" if promise.delta > 0 else "laplace"
     vary = adjacency(relation).rows_vary
     exact = max_rows == 1 and not vary
@@ -293,6 +373,42 @@ def planned(
     _check_names([what.name for what in statistics])
     scales, amounts = calibration.least_scales(asked, total, proved)
     return made(scales), tuple(zip(asked, amounts, strict=True))
+
+
+def _planned_unlisted(
+    statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise
+) -> tuple[Subject, tuple[tuple[calibration.StatisticRequest, float], ...]]:
+    """Return what `planned` does where values that nobody listed are counted.
+
+    These get their shares of ε, of which the others get the rest, with half of δ.
+    """
+    keyed = [what for what in statistics if what.unlisted is not None]
+    if max_rows > 1 or promise.delta == 0:
+        right = "let one row of a unit count" if max_rows > 1 else "give the guarantee a delta > 0"
+        raise InputError(f"{keyed[0].name} counts values that nobody listed", right)
+    _check_names([what.name for what in statistics])
+    calibration.total_amount(promise.epsilon, promise.delta)
+    shares, rest = sum(what.share for what in statistics), [what for what in statistics if what not in keyed]
+    each = promise.delta / (1 + bool(rest)) / len(keyed)
+    vary, found, thresholds = adjacency(promise.relation).rows_vary, {}, []
+    for what in keyed:
+        part = draws(what, known=False)
+        asked = calibration.StatisticRequest(what, part, (Fraction(1 if vary else 2),), "laplace", rows, rows)
+        amount = -double_up(-promise.epsilon * what.share / shares)
+        found[what.name] = asked.scales(amount), (asked, amount)
+        thresholds.append(unlisted.least_threshold(found[what.name][0][0], each, promise.relation))
+    left = promise.epsilon - sum(asked.moves[0] / scales[0] for scales, (asked, _) in found.values())
+    if rest:
+        some = Promise(promise.relation, left, promise.delta / 2)
+        of_rest, pairs = planned(tuple(rest), rows, 1, some)
+        scales = dict(zip((draw.key for draw in of_rest.draws), of_rest.scales, strict=True))  # type: ignore[attr-defined]
+        found |= {a.what.name: (tuple(scales[draw.key] for draw in a.draws), (a, n)) for a, n in pairs}
+    every = tuple(scale for what in statistics for scale in found[what.name][0])
+    args = (promise.relation, not vary, tuple(thresholds))
+    study = NoisyStatistics(statistics, every, "gaussian", rows, *args)
+    if point(study.proof(promise.delta))[0] > promise.epsilon:
+        raise InputError("no noise is proved to meet this total", "give a larger delta")
+    return study, tuple(found[what.name][1] for what in statistics)
 
 
 def _moved_by(draw: Draw, law: str, *, vary: bool) -> Fraction:

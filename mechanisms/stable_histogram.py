@@ -1,24 +1,17 @@
 """Counts over unknown keys: the cells with many people in a domain where most cells are empty."""
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
-from dpaccount.errors import InputError, RuleError, out_of_range
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, exact_root
-from dpaccount.proof import (
-    ADD_REMOVE,
-    Theorem,
-    assume_cell,
-    group,
-    replace_one,
-    stable_histogram,
-)
+from dpaccount.proof import ADD_REMOVE, Theorem
 from mechanisms.shared import accuracy, confidence
+from mechanisms.statistics import unlisted
 from mechanisms.subject import Domain, Rows, View, known_relation, shown
 from mechanisms.table.columns import LONGEST_TEXT
 from mechanisms.table.texts import HIGHEST, texts_of, width
@@ -74,34 +67,16 @@ class StableHistogram:
     def query(self, data: Rows) -> Integers:
         """Return in how many rows each cell is named; of texts in use, each name and its count."""
         if self.text:
-            return self._texts(data)
+            return unlisted.counted(data, self.text, self.keys)
         named = np.sort(np.floor(np.nan_to_num(data, nan=-1.0)), axis=1)
         again = np.zeros(named.shape, dtype=bool)
         again[:, 1:] = named[:, 1:] == named[:, :-1]
         inside = (named >= 0) & (named < self.cells) & ~again
         return np.bincount(named[inside].astype(np.int64), minlength=self.cells).astype(np.int64)
 
-    def _texts(self, data: Rows) -> Integers:
-        size = width(self.text)
-        words = np.clip(np.floor(np.nan_to_num(data, nan=0.0)), 0, HIGHEST).astype(np.int64)
-        rows = np.repeat(np.arange(len(data)), self.keys)
-        named = np.column_stack([rows, words.reshape(-1, size)])
-        once = np.unique(named[named[:, 1:].any(axis=1)], axis=0)  # a row counts once in a cell
-        names, counts = np.unique(once[:, 1:], axis=0, return_counts=True)
-        return np.column_stack([names, counts]).astype(np.int64)
-
     def proof(self, delta: Fraction) -> Theorem:
         """Every row adds 1 to a few cells; one of its own shows it with a small probability."""
-        cells = assume_cell("counts", ADD_REMOVE, "movement", self.keys)
-        epsilon = float(self.keys / self.scale)
-        if self.relation == ADD_REMOVE:
-            proved = stable_histogram(cells, self.scale, self.threshold, delta, "counts")
-        elif epsilon > 500:
-            raise RuleError("group: the noise is too little for a replaced row; raise scale")
-        else:
-            share = delta * Fraction((1 - 1e-9) / (1 + math.exp(epsilon)))
-            one = stable_histogram(cells, self.scale, self.threshold, share, "counts")
-            proved = replace_one(group(one, 2, delta))
+        proved = unlisted.shown("counts", self.scale, self.threshold, delta, self.relation, self.keys)
         return shown(proved, "stable-histogram")
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:

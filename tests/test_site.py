@@ -16,7 +16,7 @@ import dpaccount
 from audits.cli.app import app
 
 ROOT_PAGES = (
-    "index", "for-privacy-engineers", "for-reviewers", "for-ml-engineers", "for-analysts", "for-team-leads", "for-researchers",
+    "index", "tutorial-statistics", "tutorial-budget", "tutorial-review", "tutorial-claims", "ci",
 )  # fmt: skip
 TUTORIALS = ("tutorial-training", "tutorial-release")
 
@@ -47,19 +47,19 @@ def single(page):
             yield line, int(code[1]) if code else 0
 
 
-@pytest.mark.parametrize("name", ROOT_PAGES)
-def test_every_command_of_a_page_is_one_that_is_taken(root, name):
-    found = [line for line, _ in single((root / "docs" / f"{name}.md").read_text())]
-    assert found
-    for line in found:
-        if line.startswith("dpaccount "):
-            words = shlex.split(line, comments=True)[1:]
-            app.parse_args(
-                words[: words.index(">")] if ">" in words else words, exit_on_error=False, print_error=False
-            )
+def test_every_command_of_every_page_is_one_that_is_taken(root):
+    taken = 0
+    for page in (root / "docs").glob("*.md"):
+        for line, _ in single(page.read_text().replace("\\\n", " ")):
+            if line.startswith("dpaccount "):
+                words = shlex.split(line, comments=True)[1:]
+                words = words[: min((words.index(sign) for sign in "<>" if sign in words), default=None)]
+                app.parse_args(words, exit_on_error=False, print_error=False)
+                taken += 1
+    assert taken > 100
 
 
-@pytest.mark.parametrize("name", ["index", "for-researchers"])
+@pytest.mark.parametrize("name", ["index", "tutorial-claims"])
 def test_python_of_a_page_runs(root, name):
     found = doctest.testfile(str(root / "docs" / f"{name}.md"), module_relative=False)
     assert (found.failed, found.attempted > 2) == (0, True)

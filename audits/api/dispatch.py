@@ -11,16 +11,16 @@ from audits.api.on_results import OneRunAudit, SamplesAudit, audit_one_run, audi
 from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity
 from audits.attack.runs import Progress
 from audits.certificate.make import AuditBudget
-from audits.claim import read_claim
+from audits.claim import Claim, read_claim
 from audits.sensitivity.search import Search
 from audits.subjects import catalogue
 from audits.subjects.broken.table import function_named
 from dpaccount.errors import InputError
 
 
-def certify(question: Certify, progress: Progress) -> CertifyResult:
-    """Answer `dpaccount certify`."""
-    claim = read_claim(question.claim)
+def certify(question: Certify, progress: Progress, claim: Claim | None = None) -> CertifyResult:
+    """Answer `dpaccount certify`; `claim` takes the place of the one in the request's file."""
+    claim = claim or read_claim(question.claim)
     if runs_apart(claim.use):
         return on_code.certify_code(question, claim, progress)
     effort = AuditBudget(question.quick, question.jobs, counted=progress)

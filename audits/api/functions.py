@@ -15,12 +15,22 @@ from audits.api import dispatch
 from audits.api.arguments import DATA, AuditArguments, terms_of
 from audits.api.cores import cores
 from audits.api.requests import Certify
-from audits.claim import read_claim
+from audits.claim import Claim, output_folder, read_claim
 from dpaccount import checker
-from dpaccount.documents import read_bytes
+from dpaccount.documents import html_table, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import Exact, exact_argument
 from dpaccount.plan.events import Plan
+
+
+class CertificateContent(dict[str, Any]):
+    """A certificate as `certificate.json` has it; in a notebook, a table of its verdict."""
+
+    def _repr_html_(self) -> str:
+        """Return what is promised, proved, tested and attacked, under the verdict."""
+        from audits.certificate.summary import parts_of
+
+        return html_table((), parts_of(self), f"{self['verdict']}: {self['claim']['name']}")
 
 
 def _quiet(what: str) -> None:
@@ -43,9 +53,8 @@ def certify(
     `InputError`, after the files are written).
     """
     policy = None if require is None else Path(require)
-    return _certified(
-        Certify(Path(claim), quick, policy=policy, jobs=jobs or cores(), allow_code=allow_code), out
-    )
+    question = Certify(Path(claim), quick, policy=policy, jobs=jobs or cores(), allow_code=allow_code)
+    return certified(question, out)
 
 
 def release_file(
@@ -67,18 +76,21 @@ def release_file(
         raise InputError("nothing to release from", "name a file and a ledger in [data]", claim)
     policy = None if require is None else Path(require)
     question = Certify(Path(claim), quick, again, policy, jobs or cores(), allow_code, release=True)
-    return _certified(question, out)
+    return certified(question, out)
 
 
-def _certified(question: Certify, out: str | Path | None) -> dict[str, Any]:
+def certified(question: Certify, out: str | Path | None, claim: Claim | None = None) -> CertificateContent:
+    """Return the certificate that answers a request, once its files are written to `out`.
+
+    `claim` is the claim in place of the one in the request's file.
+    """
     from audits.certificate.files import write_all
 
-    done = dispatch.certify(question, _quiet)
-    name = done.certificate["claim"]["name"]
-    write_all(done.certificate, Path("certificates") / name if out is None else Path(out), question.claim)
+    done = dispatch.certify(question, _quiet, claim)
+    write_all(done.certificate, output_folder(done.certificate["claim"]["name"], out), question.claim)
     if done.broken:
         raise InputError(f"the policy is not met: {'; '.join(done.broken)}", "see the certificate")
-    return done.certificate
+    return CertificateContent(done.certificate)
 
 
 def audit(  # noqa: PLR0913  # keywords, each documented

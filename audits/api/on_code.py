@@ -229,8 +229,8 @@ def audit_function(crew: Crew, question: Audit, data: Described, progress: Progr
         **answer_fields(question, found.reached, found.leaked),
         "trials": found.runs,
         "runs": found.runs,
-        "attack": f"black box: {found.score}{said}",
-        "witness": witness(found, data.shape),
+        "attack": f"black box: {found.cause or found.score}{said}",
+        "witness": _explained(found, data.shape),
     }
 
 
@@ -269,6 +269,19 @@ def witness(found: Attempt, shape: Neighbourhood) -> dict[str, object]:
         "pairs_tried": found.searched,
         "findings": list(found.findings),
     }
+
+
+def _explained(found: Attempt, shape: Neighbourhood) -> dict[str, object]:
+    """Return the witness, with the columns in which a table's rows differ, and the cause of a refutation."""
+    shown: dict[str, Any] = witness(found, shape)
+    if found.cause is not None:
+        shown["cause"] = found.cause
+    sides = [shown["left"], shown["right"]]
+    if not all(isinstance(row, dict) for side in sides for row in side):
+        return shown
+    names = dict.fromkeys(name for side in sides for row in side for name in row)
+    taken = {name: [[row[name] for row in side] for side in sides] for name in names}
+    return {**shown, "columns": [name for name, (one, other) in taken.items() if repr(one) != repr(other)]}
 
 
 def nothing_found(question: Audit, why: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from audits.attack.causes import cause
 from audits.attack.e_process import Won, bettor_of
 from audits.attack.learned_scores import Learned, best_score
 from audits.attack.membership_guessing import plan_guess
@@ -37,7 +38,15 @@ from audits.attack.runs import (
     room_for,
     runs_within,
 )
-from audits.attack.thresholds import LowerBound, Planner, Rule, Threshold, plan_event, plan_threshold
+from audits.attack.thresholds import (
+    LowerBound,
+    Planner,
+    Rule,
+    Threshold,
+    plan_event,
+    plan_threshold,
+    shown_by,
+)
 from audits.datasets.bases import Pair
 from audits.sandbox.crew import Crew, TimeUp
 from audits.sandbox.outcomes import Outcome
@@ -65,6 +74,7 @@ class Attempt:
     searched: int
     findings: tuple[str, ...]
     leaked: LowerBound
+    cause: str | None = None  #: what refutes the claim by itself, if that has a plain description
     cut: str | None = None  #: what the wall-clock limit, or the results' width, reduced
 
     @property
@@ -129,6 +139,7 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
         searched,
         tuple(dict.fromkeys(found)),
         leaked,
+        _cause(trial, learned, reached, challenge),
         "; ".join(cuts) or None,
     )
 
@@ -233,6 +244,15 @@ def _learn(trial: Trial, challenge: Challenge, certify: int) -> tuple[Learned, R
         planner(learned.left, learned.right, challenge.delta, challenge.risk, runs) for planner in planners
     ]
     return learned, max(rules, key=lambda rule: rule[1])[0]
+
+
+def _cause(trial: Trial, learned: Learned, reached: LowerBound, challenge: Challenge) -> str | None:
+    """Return what refutes the claim by itself; None where it is not refuted."""
+    claim = challenge.curve
+    claimed = float(challenge.epsilon) if claim is None else claim.level
+    if shown_by(reached, claim) <= claimed:
+        return None
+    return cause(learned, trial.left, trial.right, judge_of(challenge, max(len(trial.left), 1)))
 
 
 def _bets(challenge: Challenge, certify: int) -> bool:

@@ -7,6 +7,7 @@ entries (where noise is reused), and one learned direction.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,34 @@ class Columns:
     def entry(self, place: int) -> str:
         """Return the display name of a number."""
         return self.name("entry", place, str(place))
+
+    def rank(self, name: str) -> int:
+        """Return how plain a column is: 0 a part or the kind, 1 lengths, 2 what is made of parts, 3 bits."""
+        if " bit" in name:
+            return 3
+        if name in ("the number of entries", "the length of the text"):
+            return 1
+        places = self.entries.tolist() if self.width else []
+        parts = {self.entry(place) for place in places} | {
+            self.name(*place, f"{place[1] + 1}") for place in self.places
+        }
+        return 0 if name in parts or name in ("the kind of result", "the text") else 2
+
+    def meaning(self, name: str, value: float) -> str:
+        """Return what a value of a column stands for: a number, or the kind or text that a code is for."""
+        codes: dict[object, float] = {}
+        if name == "the kind of result":
+            codes = self.structures
+        elif name == "the text":
+            codes = {key[0] if key else "": code for key, code in self.texts.items() if _plain(key)}
+        for place in self.places:
+            if name == self.name(*place, f"{place[1] + 1}"):
+                keys = [(key, code) for key, code in self.texts.items() if isinstance(key, tuple)]
+                codes = {key[1]: code for key, code in keys if len(key) == 2 and key[0] == place}
+        found = next((key for key, code in codes.items() if code == value), None)
+        if found is not None:
+            return repr(str(found)[:60].replace(r"\x20", " "))
+        return "one of the rare ones" if codes else f"{value:.6g}"
 
     def table(self, outcomes: Sequence[Outcome]) -> Floats:
         """Return one row for each outcome; missing entries are NaN."""
@@ -163,6 +192,11 @@ def _learn_places(columns: Columns, left: Sequence[Outcome], right: Sequence[Out
             (t for t, n in counts[place].items() if sum(n) > 2), key=lambda t: -sum(counts[place][t])
         )
         columns.texts |= {(place, token): float(i) for i, token in enumerate(often[:256])}
+
+
+def _plain(key: object) -> TypeGuard[tuple[str, ...]]:
+    """Return whether a key is an outcome's texts."""
+    return isinstance(key, tuple) and all(isinstance(part, str) for part in key)
 
 
 NAN = np.array([np.nan]).view(np.uint64)[0]

@@ -10,8 +10,8 @@ import numpy as np
 from audits.attack.learned_scores import best_score
 from audits.attack.planning import Floats
 from audits.attack.runs import SHARED_SEEDS, THIN, TRAIN, Challenge, Progress, Runs, room_for
-from audits.attack.thresholds import levels_at, plan_event, violation
-from audits.datasets.bases import Pair
+from audits.attack.thresholds import Threshold, levels_at, plan_event, violation
+from audits.datasets.bases import PLAIN, Pair
 from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import Outcome
 
@@ -20,6 +20,7 @@ CLEAR = 3.5  #: standard deviations beyond the claim at which a pair is preferre
 PACE_RUNS = 12  #: runs a side before the time per run on a pair is known
 UNPAIRED = 4  #: factor for more seeds and fewer pairs if noise does not cancel
 KEPT = 4  #: one in KEPT candidates is reserved for pairs on which texts, failures or kinds of result differ
+LEAST_NOISE = 0.02  #: of a pair's own noise, as a part of what pairs usually have
 HANGS = 3  #: runs without an answer after which the search gives up
 
 
@@ -34,7 +35,8 @@ class Trial:
     candidate: Pair
     left: list[Outcome] = field(default_factory=list)
     right: list[Outcome] = field(default_factory=list)
-    promise: float = -np.inf
+    promise: float = -np.inf  #: how far a score breaks the claim on its runs, or the bound expected
+    expected: float = -np.inf  #: the bound expected
     pace: float = 1e-6  #: seconds per run
     odd: int = 0  #: runs with the same noise on both sides that differ in more than numbers
     moved: Floats | None = None  #: by how much the numbers of such runs differ
@@ -93,13 +95,14 @@ def most_suspicious(
         return Trial(pairs[0], pace=pace), 1
     room = room_for(crew.tally.most)
     screened = pairs[: min(screen.pairs, max(room // len(screen.seeds), 1))]
-    moved, odd, gathered = _movements(crew, screened, challenge.seed, screen, found)
+    moved, alone, odd, gathered = _movements(crew, screened, challenge.seed, screen, found)
     most = planned.rounds[0][0] if planned.rounds else 1
     trials = [
         Trial(screened[k], pace=pace, odd=odd[k], moved=movement(gathered[k]) if screen.paired else None)
-        for k in _shortlist(screened, moved, odd, most)
+        for k in _shortlist(screened, moved, odd, most, alone)
     ]
-    judge = judge_of(challenge, max(planned.certify // 2, 1000))
+    further = max(planned.certify // 2, 1000)
+    judge = judge_of(challenge, further)
     for number, (kept, of_base, runs) in enumerate(planned.rounds):
         trials = _mixed(trials, kept, of_base)
         share = (crew.left() - crew.seconds / 2) / (len(planned.rounds) - number) / len(trials)
@@ -110,7 +113,9 @@ def most_suspicious(
             more_runs(crew, trial, runs, challenge.seed, share)
             note(found, trial.left)
             if len(trial.left) >= TRAIN:
-                trial.promise = best_score(trial.left, trial.right, judge, trial.moved).value
+                learned = best_score(trial.left, trial.right, judge, trial.moved)
+                trial.promise = learned.value
+                trial.expected = expected_of(challenge, further, learned.left, learned.right)[1]
         trials.sort(key=lambda trial: -trial.promise)
         progress(f"{len(trials)} pairs compared")
     return trials[0], len(screened)
@@ -120,23 +125,32 @@ def _mixed(trials: list[Trial], most: int, of_base: int) -> list[Trial]:
     """Return the first `most` trials with at most `of_base` of one base: what is rare shows on few.
 
     A part of the places is for those that differ in texts, failures or kinds, however seldom they do.
+    The others go in turn to those that promise most and to those with the best bound expected: where no
+    pair breaks the claim in a few runs, what seems to is luck.
     """
     kept = sorted((trial for trial in trials if trial.told), key=lambda trial: -trial.told)[: most // KEPT]
-    for trial in trials:
+    by_bound = sorted(trials, key=lambda trial: -trial.expected)
+    for trial in (each for pair in zip(trials, by_bound, strict=True) for each in pair):
         same = sum(other.candidate.base == trial.candidate.base for other in kept)
         if same < of_base and len(kept) < most and trial not in kept:
             kept.append(trial)
     return sorted(kept, key=lambda trial: -trial.promise)
 
 
+def expected_of(challenge: Challenge, runs: int, held: Floats, out: Floats) -> tuple[Threshold, float]:
+    """Return the event with the best bound expected of `runs` further runs a side, and that bound."""
+    curve = challenge.curve
+    levels = levels_at(challenge.delta) if curve is None else curve.lowers
+    return plan_event(held, out, levels, challenge.risk, runs)
+
+
 def judge_of(challenge: Challenge, runs: int) -> Callable[[Floats, Floats], float]:
     """Return how scores are judged: by the bound expected if it breaks the claim, else by signs of that."""
     epsilon, delta = float(challenge.epsilon), float(challenge.delta)
     curve = challenge.curve
-    levels = levels_at(challenge.delta) if curve is None else curve.lowers
 
     def judged(held: Floats, out: Floats) -> float:
-        rule, expected = plan_event(held, out, levels, challenge.risk, runs)
+        rule, expected = expected_of(challenge, runs, held, out)
         if expected > (epsilon if curve is None else curve.planned):
             return 1000.0 + expected
         beyond = (
@@ -155,11 +169,13 @@ def judge_of(challenge: Challenge, runs: int) -> Callable[[Floats, Floats], floa
 
 def _movements(
     crew: Crew, pairs: Sequence[Pair], seed: int, screen: Screen, found: list[str]
-) -> tuple[Floats, list[int], list[list[tuple[Outcome, Outcome]]]]:
+) -> tuple[Floats, Floats, list[int], list[list[tuple[Outcome, Outcome]]]]:
     """Return how far apart each pair's sides are with the same randomness; how often oddly; the runs.
 
-    That is in how many runs texts or kinds differ; where any run fails, pairs of the same base count as well.
-    Additive noise cancels, so three runs show what the query moves by, in units of the noise.
+    How far is first in units of the noise that most pairs have, then of the pair's own: where rows are
+    sampled, other rows are noise too.  Oddly is in how many runs texts or kinds differ; where any run
+    fails, pairs of the same base count as well.  Additive noise cancels, so three runs show what the query
+    moves by.
     """
     together = screen.seeds
     gathered: list[list[tuple[Outcome, Outcome]]] = []
@@ -188,8 +204,18 @@ def _movements(
         for pair, each in zip(pairs, gathered, strict=True)
     ]
     if not screen.paired:
-        return np.array([_means_apart(each, scales) for each in gathered]), odd, gathered
-    return np.array([np.mean([_apart(a, b, scales) for a, b in each]) for each in gathered]), odd, gathered
+        moved = np.array([_means_apart(each, scales) for each in gathered])
+        return moved, np.zeros(len(pairs)), odd, gathered
+    moved = np.array([np.mean([_apart(a, b, scales) for a, b in each]) for each in gathered])
+    alone = np.array([_apart_alone(each, scales) for each in gathered])
+    return moved, alone, odd, gathered
+
+
+def _apart_alone(each: list[tuple[Outcome, Outcome]], scales: dict[str, Floats]) -> float:
+    """Return how far numbers move in units of the noise on this pair, were it rather less than usual."""
+    own = _noise_scales([each])
+    least = {kind: np.maximum(scale, LEAST_NOISE * scales[kind]) for kind, scale in own.items()}
+    return float(np.mean([_apart(a, b, least) for a, b in each]))
 
 
 def movement(each: list[tuple[Outcome, Outcome]]) -> Floats | None:
@@ -247,10 +273,14 @@ def _apart(a: Outcome, b: Outcome, scales: dict[str, Floats]) -> float:
     return text + float(np.sqrt((units * units).sum())) or 2.0  # the sign of a zero, the bits of a NaN
 
 
-def _shortlist(pairs: Sequence[Pair], moved: Floats, odd: Sequence[int], most: int) -> list[int]:
+def _shortlist(
+    pairs: Sequence[Pair], moved: Floats, odd: Sequence[int], most: int, alone: Floats | None = None
+) -> list[int]:
     """Return the places of the pairs that move most, a half of them at most two of each base.
 
-    A quarter is of those whose texts or kinds differ, or of a base on which runs fail.
+    A quarter is of those whose texts or kinds differ, or of a base on which runs fail.  A quarter moves most
+    in units of its own noise (`alone`), half of that beside plain rows: nothing else is sampled there, and
+    what is exact has few bits.
     """
     order = [int(k) for k in np.argsort(-moved, kind="stable")]
     of_base: dict[str, list[int]] = {}
@@ -258,7 +288,10 @@ def _shortlist(pairs: Sequence[Pair], moved: Floats, odd: Sequence[int], most: i
         of_base.setdefault(pairs[k].base, []).append(k)
     unlike = sorted((k for k in order if odd[k]), key=lambda k: -odd[k])[: most // KEPT]
     spread = [k for ranked in of_base.values() for k in ranked[:2]][: most // 2]
-    return list(dict.fromkeys([*unlike, *spread, *order]))[:most]
+    quiet = [] if alone is None else [int(k) for k in np.argsort(-alone, kind="stable")]
+    plain = [k for k in quiet if pairs[k].base.startswith(PLAIN)][: most // KEPT // 2]
+    quiet = [*plain, *quiet[: most // KEPT - len(plain)]]
+    return list(dict.fromkeys([*unlike, *quiet, *spread, *order]))[:most]
 
 
 def more_runs(crew: Crew, trial: Trial, runs: int, seed: int, seconds: float) -> None:

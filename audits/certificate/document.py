@@ -119,8 +119,8 @@ def describe_subject(claim: Claim, subject: Subject) -> parts.DescribedSubject:
     """Return a certificate's description of the subject: name, source, status, all parameters."""
     made_by = type(named(subject))
     values = {name: _plain(value) for name, value in catalogue.values_of(subject).items()}
-    if claim.table is not None:  # what it reads of the table is the claim's word
-        values |= claim.written["subject"].get("parameters", {})
+    # what it reads of a table, and what its noise follows from, is the claim's word
+    values |= claim.written["subject"].get("parameters", {})
     name, code = catalogue.name_of(made_by), sources.digest_of_code(made_by)
     return parts.DescribedSubject(name, claim.use, made_by.source, made_by.status, values, code)
 

@@ -10,8 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from dpaccount.documents import OWN, atomically
-from dpaccount.errors import InputError
+from dpaccount.documents import OWN, atomically, writing
 
 MOST_DRAWN = 60  #: maximum numbers in a plot
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  #: first characters of a formula in a spreadsheet
@@ -50,16 +49,12 @@ def answer(certificate: dict[str, Any], path: Path) -> dict[str, Any]:
 
 def write_release(found: dict[str, Any], folder: Path) -> None:
     """Write release.json, and where numbers were released release.csv and release.svg, into `folder`."""
-    try:
+    with writing(folder):
         atomically(folder / "release.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n", mode=OWN)
         rows = list(rows_of(found))
         if rows:
             atomically(folder / "release.csv", table(rows), mode=OWN)
             _draw(folder / "release.svg", rows)
-    except OSError as error:
-        raise InputError(
-            str(error.strerror or "unwritable"), "name a folder that can be written", folder
-        ) from None
 
 
 def rows_of(found: dict[str, Any]) -> Iterator[Row]:

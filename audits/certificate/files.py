@@ -10,11 +10,11 @@ from msgspec import to_builtins
 
 from audits.certificate.document import describe_subject
 from audits.certificate.summary import beaten
-from audits.claim import Claim
+from audits.claim import Claim, output_folder
 from audits.reports.ci import sarif
 from audits.reports.page import html
 from dpaccount import checker
-from dpaccount.documents import OPEN, OWN, atomically, canonical, read_bytes
+from dpaccount.documents import OPEN, OWN, atomically, canonical, read_bytes, writing
 from dpaccount.errors import InputError
 from mechanisms.subject import Subject
 
@@ -26,18 +26,13 @@ def write_all(certificate: dict[str, Any], folder: Path, claim: Path | None = No
     who else may is for them to say.
     """
     mode = OPEN if certificate["release"] is None else OWN
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with writing(folder):
         atomically(folder / "report.html", html(certificate), mode=mode)
         atomically(folder / "junit.xml", junit(certificate), mode=mode)
         about = (claim or Path(certificate["claim"]["name"])).as_posix()
         atomically(folder / "results.sarif", sarif(certificate, about), mode=mode)
         path = folder / "certificate.json"
         atomically(path, json.dumps(certificate, indent=1, ensure_ascii=False) + "\n", mode=mode)
-    except OSError as error:
-        raise InputError(
-            str(error.strerror or "unwritable"), "name a folder that can be written", folder
-        ) from None
     return path
 
 
@@ -47,7 +42,7 @@ def standing(claim: Claim, subject: Subject, path: Path | None) -> dict[str, Any
     Raises `InputError` if it is not certified, is expired, or is about another claim, subject or
     code.
     """
-    path = path or Path("certificates") / claim.name / "certificate.json"
+    path = path or output_folder(claim.name) / "certificate.json"
     if not path.is_file():
         raise InputError(f"{path} is not there", "certify the claim first, or name its --certificate")
     raw = read_bytes(path)

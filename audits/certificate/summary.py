@@ -1,7 +1,6 @@
 """A certificate in a few lines, for the terminal."""
 
 from collections.abc import Iterator
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context
 from fractions import Fraction
 from typing import Any
 
@@ -15,16 +14,17 @@ def summary(certificate: dict[str, Any], path: object) -> str:
     """Return the verdict, what is promised, proved, tested, attacked and released, and the file's path."""
     refuted = f" (the {certificate['refutes']})" if certificate["refutes"] else ""
     lines = [f"{certificate['verdict']}{refuted}  {certificate['claim']['name']}"]
-    lines += [f"  {word:<9} {said}" for word, said in _parts(certificate)]
+    lines += [f"  {word:<9} {said}" for word, said in parts_of(certificate)]
     return "\n".join(map(plain, [*lines, str(path)]))  # text from a claim is escaped
 
 
-def _parts(certificate: dict[str, Any]) -> list[tuple[str, str]]:
+def parts_of(certificate: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what is promised, proved, tested, attacked and released, each after one word."""
     promise, proved = certificate["guarantee"], certificate["proved"]
     moves = f" by at most {promise['radius']}" if "radius" in promise else ""
     terms = f"{promise['model']} DP, ε = {promise['epsilon']}, δ = {promise['delta']}"
     terms += f", {promise['relation']}{moves}"
-    parts = [("promised", f"{terms}, of {promise['unit']}")]
+    parts = [("promised", f"{terms}, of {promise['unit']}"), *_noise(certificate)]
     if proved["epsilon"] is not None:
         upper, steps = proved["epsilon"]["upper"], len(proved["derivation"])
         parts.append(("proved", f"ε ≤ {upper} at δ = {proved['delta']}, in {steps} steps"))
@@ -50,6 +50,14 @@ def _parts(certificate: dict[str, Any]) -> list[tuple[str, str]]:
         figures = ", ".join(f"{_words(key)} {_value(value)}" for key, value in evaluation.items())
         parts += [("beside", f"{figures} ({note})")] if note else []
     return parts
+
+
+def _noise(certificate: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the noise that followed from the claim, where the claim does not say it."""
+    held, said = certificate["subject"]["parameters"], certificate["claim"]["subject"].get("parameters", {})
+    own = ":" in certificate["claim"]["subject"]["use"]  # that of a user's own class is what the class says
+    found = [(key, held[key]) for key in ("scale", "sigma") if held.get(key) is not None and key not in said]
+    return [] if own else [("noise", f"{key} = {value}") for key, value in found]
 
 
 def _replaced(beside: dict[str, Any] | None) -> str:
@@ -98,12 +106,12 @@ def _words(key: str) -> str:
     return key.replace("_", " ")
 
 
-def _listed(value: object, rounding: str = ROUND_HALF_EVEN) -> object:
+def _listed(value: object, *, up: bool | None = None) -> object:
     """Return a released array's numbers in a row, to six digits; of many, the first ones."""
     if not isinstance(value, list):
         return value
     numbers = list(_flat(value))
-    shown = ", ".join(_short(number, rounding) for number in numbers[:MAX_SHOWN])
+    shown = ", ".join(_six(number, up=up) for number in numbers[:MAX_SHOWN])
     return f"[{shown}, …]" if len(numbers) > MAX_SHOWN else f"[{shown}]"
 
 
@@ -112,15 +120,13 @@ def _flat(value: Any) -> Iterator[float]:
         yield from _flat(each) if isinstance(each, list) else (each,)
 
 
-def _short(number: float, rounding: str) -> str:
-    """Return a number to six digits, the rest cut as `rounding` says; ends of intervals outwards."""
-    if not isinstance(number, float):
-        return str(number)
-    return f"{Context(prec=6, rounding=rounding).create_decimal_from_float(number).normalize():f}"
+def _six(number: float, *, up: bool | None) -> str:
+    """Return a number to six digits, rounded as `to_digits` does; ends of intervals outwards."""
+    return to_digits(number, up=up, digits=6) if isinstance(number, float) else str(number)
 
 
 def _interval(key: str, each: dict[str, Any]) -> str:
-    low, high = _listed(each["low"], ROUND_FLOOR), _listed(each["high"], ROUND_CEILING)
+    low, high = _listed(each["low"], up=False), _listed(each["high"], up=True)
     return f"{_words(key)} from {low} to {high}, noise alone, {each['level']:.0%}: {each['of']}"
 
 

@@ -24,7 +24,7 @@ def account(  # noqa: PLR0913 - options
     work: Number = None,
     json_: Json = False,
 ) -> int:
-    """Say what a sequence of events costs: an enclosure of epsilon at DELTA, or of delta at EPSILON.
+    """Compute the cost of a sequence of events: epsilon at DELTA, or delta at EPSILON.
 
     Example: `dpaccount account events.json --delta 1e-5`
 
@@ -33,17 +33,18 @@ def account(  # noqa: PLR0913 - options
     events
         A JSON file of schema dpaccount/events/1, or - for standard input.
     delta
-        From 0 to 1: say epsilon at this delta.
+        From 0 to 1: compute epsilon at this delta.
     epsilon
-        At least 0: say delta at this epsilon.
+        At least 0: compute delta at this epsilon.
     gap
         Tighten until upper - lower is at most this (relative above epsilon 1; relative for delta).
     group
-        Protect so many units at once (default 1).
+        Protect any group of this many units (default 1).
     profile
         Also write delta(epsilon) to this .csv or .svg file.
     certificate
-        Also write a document by which `dpaccount check` infers an upper end of the answer again.
+        Also write a certificate, from which dpaccount check derives an upper bound of the answer
+        again.
     work
         Do at most this many times the usual work before a simpler bound is given (default 1).
     """
@@ -107,7 +108,8 @@ def calibrate(  # noqa: PLR0913 - options
     rounds
         For tree and matrix_factorisation: the rounds of the stream.
     certificate
-        Also write a document by which `dpaccount check` infers an upper end of the cost again.
+        Also write a certificate, from which dpaccount check derives an upper bound of the cost
+        again.
     work
         Do at most this many times the usual work before a simpler bound is given (default 1).
     """

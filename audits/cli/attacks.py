@@ -20,9 +20,9 @@ def audit(
     options: Annotated[AuditOptions, Parameter(name="*")] = AUDIT,
     json_: Json = False,
 ) -> int:
-    """Attack a subject: a lower bound on its epsilon at DELTA; exit 1 where it exceeds the claimed one.
+    """Attack a subject: a lower bound on its epsilon at DELTA; exit 1 if above the claim.
 
-    Exit 3, NOT ATTACKED, where the runs could not have refuted a release of the data in the clear either;
+    Exit 3, NOT ATTACKED, if the runs could not have refuted even a release of the raw data;
     epsilon_power is the largest epsilon that they could have shown.
 
     Give --claim CLAIM.toml, or a subject's name with --epsilon and --delta; a function of your own,
@@ -54,10 +54,10 @@ def trace(
     options: Annotated[TraceOptions, Parameter(name="*")] = TRACE,
     json_: Json = False,
 ) -> int:
-    """Trace noise calls on neighbouring datasets: what each is added to, and by how much that moves.
+    """Trace noise calls on neighbouring datasets: how far the value under each one moves.
 
-    The run on one dataset is recorded, and replayed on its neighbour with the same noisy values.  Exit 1 with
-    findings, which `audit` then certifies or does not; exit 3 where no input of noise was seen.
+    The run on one dataset is recorded, and replayed on its neighbour with the same noisy values.
+    Exit 1 with findings, which audit may then certify; exit 3 if no input of noise was seen.
 
     Example: `dpaccount trace clinic:noisy_total --epsilon 1 --shape 20 --low 0 --high 3 --dtype int`
 
@@ -98,7 +98,7 @@ def sensitivity(
     options: Annotated[SensitivityOptions, Parameter(name="*")] = SENSITIVITY,
     json_: Json = False,
 ) -> int:
-    """Search for two neighbouring datasets between which a query moves by more than BOUND; exit 1 if found.
+    """Search for two neighbours on which a query differs by more than BOUND; exit 1 if found.
 
     A subject's name, or a mechanism class of your own, declares its bounds itself: give no options then.
 

@@ -45,17 +45,18 @@ class CertifyOptions:
     quick
         Cut the audit's runs tenfold; the certificate says so.
     policy
-        A policy file; exit 1 where it is not met.
+        A policy file; exit 1 if it is not met.
     jobs
         Processes (default: the number of cores); no result depends on it.
     partitions
-        Sum the table in so many parts of its persons, --jobs at a time: less memory for each (default 1).
+        Number of parts in which the table is summed, by person, --jobs at a time: less memory for
+        each (default 1).
     work
-        A folder that keeps the exact totals of finished parts, as private as the table: the same command
-        goes on there after it was killed.
+        A folder that keeps the exact totals of finished parts, as private as the table: the same
+        command resumes there after it was killed.
     by_file
-        Sum file by file: each file of the folder has all rows of its persons. The certificate names
-        what is trusted; a person whom two files have in common is refused.
+        Sum file by file: each file of the folder must have all rows of its persons. The certificate
+        names what is trusted; a person in two files is refused.
     engine
         What sums the parts: dask, on the workers of --scheduler, or other, which has left all of
         them in --work (docs/engines.md). Default: processes here.
@@ -124,13 +125,13 @@ def _certified(question: "Certify", out: Path | None) -> tuple["CertifyResult", 
     """Certify, write the certificate's files, and say what a reader should know; return its path too."""
     from audits.api import dispatch
     from audits.certificate.files import write_all
+    from audits.claim import output_folder
     from audits.reports.ci import annotation
 
     claim = question.claim
     with reporting() as report, redirect_stdout(sys.stderr):  # a subject may print
         done = dispatch.certify(question, report)
-    folder = out or Path("certificates") / done.certificate["claim"]["name"]
-    path = write_all(done.certificate, folder, claim)
+    path = write_all(done.certificate, output_folder(done.certificate["claim"]["name"], out), claim)
     say(f"written beside {path}: report.html (for people), junit.xml and results.sarif (for CI)")
     if os.environ.get("GITHUB_ACTIONS") == "true":
         say(annotation(done.certificate, claim.as_posix()))
@@ -153,9 +154,9 @@ def release(
 ) -> int:
     """Certify a claim, charge its ledger, run it on its data, and write what is released.
 
-    It first says what it will charge, and on a terminal asks.  Beside the certificate stand release.json,
-    and of numbers a table (release.csv) and a picture with error bars (release.svg).  The same command
-    again prints the same release and charges nothing.
+    It first says what it will charge, and on a terminal asks.  It also writes release.json, and for
+    numbers a table (release.csv) and a plot with error bars (release.svg).  The same command again
+    prints the same release and charges nothing.
 
     Example: `dpaccount release cities.toml --out releases/cities`
 
@@ -168,7 +169,7 @@ def release(
     yes
         Do not ask before charging.
     dry_run
-        Say what would be charged and certify; read no data and charge nothing.
+        Certify and report what would be charged; read no data and charge nothing.
     new_release
         Make a new, charged release.
     """
@@ -191,8 +192,7 @@ def release(
         return 1
     done, path = _certified(options.question(claim, release=True, again=new_release), out)
     if results.is_study(asked):
-        tables = results.answer(asked, done.certificate, path)
-        results.write_tables(tables, path.parent)
+        tables = results.written_release(asked, done.certificate, path.parent)
         show(to_builtins(tables), json_, lambda _: study_tables(done.certificate, tables))
     else:
         found = answer(done.certificate, path)
@@ -206,7 +206,7 @@ def plan(study: File, *, json_: Json = False) -> int:
 
     No data are read and nothing is charged.
 
-    Example: `dpaccount plan examples/hospital/study.toml`
+    Example: `dpaccount plan examples/clinic_visits/study.toml`
 
     Parameters
     ----------
@@ -259,8 +259,8 @@ def check(
 ) -> int:
     """Re-verify a certificate with the independent checker: every step, digest and the verdict.
 
-    Exit code: 0 valid and CERTIFIED, 1 not valid or REFUTED, 3 UNPROVEN, 2 no certificate at all. Of what
-    `account --certificate` wrote: 0 where it confirms the upper end, else 1.
+    Exit code: 0 valid and CERTIFIED, 1 not valid or REFUTED, 3 UNPROVEN, 2 no certificate at all.
+    For a certificate of account: 0 if it confirms the upper bound, else 1.
 
     Example: `dpaccount check certificate.json --rules`
 
@@ -269,11 +269,11 @@ def check(
     certificate
         A certificate.json.
     valid_on
-        A date, YYYY-MM-DD, on which it must still be valid.
+        A date, YYYY-MM-DD, on which the certificate must still be valid.
     key
-        An Ed25519 public key (PEM) that it must be signed with.
+        The Ed25519 public key (PEM) of the signature that it must have.
     derivation
-        The file is a bare derivation; exit 0 where every step follows.
+        The file is a bare derivation; exit 0 if every step follows.
     rules
         List the rules that it rests on, and the checker's files to read.
     verified
@@ -377,7 +377,8 @@ def schema(name: Name, *, json_: Json = False) -> int:
     Parameters
     ----------
     name
-        The kind of document: certificate, account, audit, ledger, ... (a wrong one lists them all).
+        The kind of document: certificate, account, audit, ledger, ... (an unknown one lists them
+        all).
     """
     from dpaccount.schemas import printed, schemas
 

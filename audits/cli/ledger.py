@@ -46,7 +46,7 @@ def init(
     measure: Annotated[str, one_of(*MEASURES)] = "gdp",
     json_: Json = False,
 ) -> int:
-    """Make a new ledger with a budget; never replaces one that exists.
+    """Create a ledger with a budget; never replaces an existing one.
 
     Example: `dpaccount ledger init sqlite:///a.db --epsilon 1 --delta 1e-6 --unit day --relation add-remove`
 
@@ -63,7 +63,7 @@ def init(
     relation
         replace-one, add-remove, or "bounded-row, radius R".
     measure
-        In what is added up.
+        Privacy measure used for composition.
     """
     from dpaccount.ledger import answers
 
@@ -91,7 +91,7 @@ def charge(  # noqa: PLR0913 - options
     Parameters
     ----------
     key
-        A name of this charge: the same again charges nothing.
+        A name of this charge; repeating it charges nothing.
     purpose
         What it is for, in words.
     by
@@ -101,7 +101,7 @@ def charge(  # noqa: PLR0913 - options
     cohort
         Events without a cover are charged to its units.
     dry_run
-        Say what would happen, and charge nothing.
+        Report what would happen, and charge nothing.
     """
     from dpaccount.ledger import answers
 
@@ -120,16 +120,16 @@ def reserve(
     scope: Text | None = None,
     json_: Json = False,
 ) -> int:
-    """Charge a plan now, of which parts are drawn later, each once, or released.
+    """Charge a plan now; its parts are drawn later, each once, or returned.
 
     Example: `dpaccount ledger reserve sqlite:///team.db day.json --key may --rounds 31`
 
     Parameters
     ----------
     key
-        A name of this reservation, by which its parts are drawn.
+        A name of this reservation, used to draw its parts.
     rounds
-        Parts are so many times the whole plan; without it, every run of every event.
+        Number of parts, each the whole plan; without it, every run of every event is a part.
     purpose
         What it is for, in words.
     by
@@ -162,9 +162,9 @@ def use(
     key
         The reservation's.
     parts
-        Which ones, such as 1-3,7; without it the first that are open.
+        Which parts, such as 1-3,7 (default: the first open ones).
     count
-        How many of those that are open; 1 without it.
+        How many of the open parts (default 1).
     by
         Who draws.
     """
@@ -179,7 +179,7 @@ def use(
 def release(
     url: LedgerUrl, key: Text, *, parts: Text | None = None, by: Text | None = None, json_: Json = False
 ) -> int:
-    """Give back what parts of a reservation cost that were never drawn; none of them is drawn later.
+    """Return the cost of parts of a reservation that were never drawn, and close them.
 
     Example: `dpaccount ledger release sqlite:///team.db may --parts 20-31`
 
@@ -188,9 +188,9 @@ def release(
     key
         The reservation's.
     parts
-        Which ones, such as 1-3,7; without it all that are open.
+        Which parts, such as 1-3,7 (default: all open ones).
     by
-        Who gives back.
+        Who returns them.
     """
     from dpaccount.ledger import answers
 
@@ -206,18 +206,18 @@ def scope(
     by: By | None = None,
     json_: Json = False,
 ) -> int:
-    """Make a scope, or change its cap, never to less than is spent in it.
+    """Create a scope, or change its cap, never to less than is spent in it.
 
     Example: `dpaccount ledger scope sqlite:///team.db team/analyst --epsilon .2`
 
     Parameters
     ----------
     name
-        Its name, below the scopes that it names.
+        Its name, such as team/analyst.
     epsilon
         Its cap: at least 0.
     delta
-        Its cap: from 0 to 1; the ledger's without it.
+        Its cap: from 0 to 1 (default: the ledger's).
     """
     from dpaccount.ledger import answers
 
@@ -226,7 +226,7 @@ def scope(
 
 
 def cohort(url: LedgerUrl, name: Text, *units: Text, by: By | None = None, json_: Json = False) -> int:
-    """Name ranges of units; once charged, the name means them for ever.
+    """Name ranges of units; the mapping is immutable once charged.
 
     Example: `dpaccount ledger cohort sqlite:///team.db adults 1-500 801-900`
 
@@ -246,7 +246,7 @@ def cohort(url: LedgerUrl, name: Text, *units: Text, by: By | None = None, json_
 
 
 def reset(url: LedgerUrl, *, reason: Text, by: By | None = None, json_: Json = False) -> int:
-    """Begin a period with the whole budget; what is guaranteed is the sum over the ledger's life.
+    """Begin a period with the whole budget; the guarantee is the sum over the ledger's lifetime.
 
     Example: `dpaccount ledger reset sqlite:///team.db --reason "a new study"`
 
@@ -269,9 +269,9 @@ def forfeit(
     by: By | None = None,
     json_: Json = False,
 ) -> int:
-    """Charge the most that may have been lost where an older copy took over, and go on with it.
+    """Charge the most that may have been lost when an older copy took over, and continue with it.
 
-    What was charged before and is not drawn here cannot be drawn after it: it may have been.
+    What was charged before and is not drawn here cannot be drawn afterwards: it may have been.
 
     Example: `dpaccount ledger forfeit sqlite:///team.db lost.json --reason "standby took over"`
 
@@ -293,14 +293,15 @@ def forfeit(
 
 
 def repair(url: LedgerUrl, *, head: Digest | None = None, json_: Json = False) -> int:
-    """Rebuild the balances and the note of the last entry from the entries, which never change.
+    """Rebuild the balances and the head from the entries, which never change.
 
     Example: `dpaccount ledger repair sqlite:///team.db`
 
     Parameters
     ----------
     head
-        The digest of the last entry, if you know that none after it was lost; asked for where needed.
+        The digest of the last entry, if you know that none after it was lost; an error says when it
+        is needed.
     """
     from dpaccount.ledger import answers
 
@@ -309,7 +310,7 @@ def repair(url: LedgerUrl, *, head: Digest | None = None, json_: Json = False) -
 
 
 def checkpoint(url: LedgerUrl, *, key: File) -> int:
-    """Print where a ledger stands, signed with an Ed25519 private --key (PEM): to be kept elsewhere.
+    """Print a ledger's head, signed with an Ed25519 private --key (PEM), to be kept elsewhere.
 
     Example: `dpaccount ledger checkpoint sqlite:///team.db --key private.pem > checkpoint.json`
 
@@ -325,7 +326,7 @@ def checkpoint(url: LedgerUrl, *, key: File) -> int:
 
 
 def export(url: LedgerUrl) -> int:
-    """Print everything that a ledger is, as lines of JSON, of which `ledger import` makes the same again.
+    """Export a ledger as lines of JSON, from which ledger import makes the same ledger.
 
     Example: `dpaccount ledger export sqlite:///team.db > team.jsonl`
     """
@@ -337,7 +338,7 @@ def export(url: LedgerUrl) -> int:
 
 
 def import_ledger(file: File, url: Url, *, json_: Json = False) -> int:
-    """Make a new ledger of exported lines, with the same head; every digest and total is recomputed first.
+    """Create a ledger from exported lines, with the same head, after recomputing all of it.
 
     Example: `dpaccount ledger import team.jsonl sqlite:///copy.db`
 
@@ -359,20 +360,20 @@ def import_ledger(file: File, url: Url, *, json_: Json = False) -> int:
 def grant(
     url: Url, role: Text, *, read_only: bool = False, arrange: bool = False, json_: Json = False
 ) -> int:
-    """Let a role of a PostgreSQL server charge a ledger there, or with --read-only look at it.
+    """Allow a role of a PostgreSQL server to charge a ledger there, or with --read-only to read it.
 
     Example: `dpaccount ledger grant "postgresql://owner@localhost/studies?ledger=clinic" ada`
 
     Parameters
     ----------
     url
-        Where the ledger is, as its owner.
+        The ledger's URL, as its owner.
     role
         A role that the server knows.
     read_only
-        Let it look only.
+        Allow it to read only.
     arrange
-        Let it also make scopes, cohorts, resets and forfeits.
+        Allow it also to make scopes, cohorts, resets and forfeits.
     """
     from dpaccount.ledger import answers
 

@@ -163,7 +163,7 @@ class WorkOptions:
     scheduler
         Where the scheduler listens, HOST:PORT, for --backend dask.
     store
-        A file that keeps what is done, so that the same command goes on where it was killed; it is
+        A file for finished work, from which the same command resumes after it was killed; it is
         created (default: nothing is kept).
     """
 

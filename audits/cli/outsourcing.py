@@ -43,7 +43,7 @@ def curate(  # noqa: PLR0913
 ) -> int:
     """Hand out a table of private rows for others to optimise over: rows with noise, never the rows.
 
-    Writes TARGET and, beside it, TARGET.json with the public facts that a modeler needs.  The same command
+    Writes TARGET and TARGET.json, with the public facts that a modeler needs.  The same command
     again, with another TARGET, writes the same release and charges nothing.
 
     Example: `dpaccount curate field.csv handed.csv --claim claim.toml --ledger sqlite:///team.db`
@@ -51,21 +51,22 @@ def curate(  # noqa: PLR0913
     Parameters
     ----------
     source
-        A CSV file with a header, one person a row.
+        A CSV file with a header, one person per row.
     target
-        The file to hand out; one that is there is never replaced.
+        The file to hand out; an existing file is never replaced.
     claim
-        A TOML file of schema dpaccount/claim/1 that declares the table and names k-norm, gaussian-rows,
-        or row-noise: then the one with less noise is chosen, and its reason said.
+        A TOML file of schema dpaccount/claim/1 that declares the table and names k-norm,
+        gaussian-rows, or row-noise: then the one with less noise is chosen, and the reason
+        recorded.
     ledger
-        The ledger that pays, where the claim names none.
+        The ledger to charge, if the claim names none.
     certificate
         The claim's certificate (default certificates/NAME/certificate.json), which must say CERTIFIED.
     out
-        Folder for the certificate of what is handed out (default certificates/NAME-curated).
+        Folder for the certificate of the table (default certificates/NAME-curated).
     out_of_bounds
-        What happens to rows beyond the declared norm or bounds: clip (and say how many, to you alone)
-        or refuse.
+        What happens to rows beyond the declared norm or bounds: clip (and report how many, to you
+        alone) or refuse.
     new_release
         Hand out a new, charged release.
     published_unsound
@@ -74,9 +75,9 @@ def curate(  # noqa: PLR0913
     from audits.certificate.curate import Order
     from audits.certificate.curate import curate as curated
     from audits.certificate.summary import summary
-    from audits.claim import read_claim
+    from audits.claim import output_folder, read_claim
 
-    folder = out or Path("certificates") / f"{read_claim(claim).name}-curated"
+    folder = output_folder(f"{read_claim(claim).name}-curated", out)
     order = Order(
         claim, source, target, ledger, certificate, out_of_bounds, published_unsound, new_release, folder
     )
@@ -108,15 +109,15 @@ class ModelerOptions:
     table
         The table that was handed out: begins a modeler in the state file STATE.
     length
-        The length that it begins with (default a fifth of the table's reach); it learns better ones.
+        The initial length scale (default a fifth of the table's extent); better ones are learned.
     smallest
-        Look for the least output, not the largest.
+        Search for the smallest output, not the largest.
     seed
         Draws the first row (default 0).
     rounds
-        How many rows will be asked in all, where that is known: it explores more before, and less at the end.
+        The total number of queries, if known: it explores more at first, and less at the end.
     lengths
-        A length for each coordinate, such as 2,0.5: coordinates are divided by them; one then fits all.
+        A length scale for each coordinate, such as 2,0.5: coordinates are divided by them.
     noise
         The variance of an answer (default 1e-5).
     """

@@ -45,11 +45,11 @@ def claims(
     name
         One claim; without it, all of them at the papers' parameters.
     set_
-        KEY=VALUE, as often as needed.
+        A parameter; may be repeated.
     certify_
         Also run the refutation or the audit.
     seed
-        Of the refutation or the audit (default 1).
+        Random seed of the refutation or the audit (default 1).
     """
     from audits import papers
 
@@ -104,7 +104,7 @@ def reproduce(
     rounds
         Rounds of a run, at least 32 (default as published, or what takes minutes).
     seed
-        Of the first run; the others follow (default 0).
+        Random seed of the first run; the others follow (default 0).
     out
         Also write summary.json, curves.csv and regret.svg into this folder.
     """
@@ -150,8 +150,9 @@ def run_file(
     experiment
         A TOML file of schema dpaccount/experiment/1.
     out
-        A folder for the results, the summary and a picture (default: experiments/NAME).  It keeps what
-        is done too, in work.db unless --store says otherwise, so that the same command goes on.
+        A folder for the results, the summary and a picture (default: experiments/NAME).  Finished
+        work is kept there too, in work.db unless --store names a file, so that the same command
+        resumes.
     """
     from audits.papers import experiment as papers
 

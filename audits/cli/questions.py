@@ -37,14 +37,14 @@ Data = Annotated[str, Parameter(allow_leading_hyphen=True, metavar="JSON|FILE")]
 
 @dataclass(frozen=True)
 class AuditOptions(WorkOptions):
-    """What `audit` may be told beside a subject's name.
+    """The options of `audit`.
 
     Parameters
     ----------
     claim
         A TOML file of schema dpaccount/claim/1.
     epsilon
-        The claimed epsilon, at least 0; wins over the claim's.
+        The claimed epsilon, at least 0; overrides the claim's.
     delta
         The claimed delta, from 0 to 1 (default 0, or the claim's).
     rho
@@ -55,48 +55,50 @@ class AuditOptions(WorkOptions):
         In place of epsilon and delta: a JSON file of schema dpaccount/events/1, whose whole privacy curve is
         claimed.
     samples
-        In place of a subject: two files of results that were drawn elsewhere, one a row, on two neighbouring
-        datasets (CSV, JSON lines, NPY or Parquet).
+        In place of a subject: two files of results that were drawn elsewhere, one per row, on two
+        neighbouring datasets (CSV, JSON lines, NPY or Parquet).
     one_run
-        In place of a subject: a CSV file of one training run, a line a canary, with the columns included
-        (0 or 1, a fair coin each) and score.
+        In place of a subject: a CSV file of one training run, one line per canary, with the columns
+        included (0 or 1, a fair coin each) and score.
     python
         The Python interpreter in which a function of your own runs, 3.8 or later; nothing is installed there.
     command
         In place of a subject: a program of any language, such as "prog {seed} {data}": a whole number, and
         the path of a CSV file; it prints its result as JSON.
     keep
-        A file in which the runs of a function or program are kept as they are made: the same command, after
-        whatever ended it, goes on from there.
+        A file in which the runs of a function or program are kept as they are made: after an
+        interruption the same command resumes.
     trials
         Runs on the pair under attack (default 20000).
     confidence
-        Of the lower bound (default 0.95).
+        Confidence level of the lower bound (default 0.95).
     seed
-        What all of it follows from (default 1).
+        Random seed (default 1).
     seconds
-        Limit on the time of all runs (default 60 for code of your own): slow code gets fewer, and the answer
-        says so.
+        Time limit of all runs (default 60 for your own code): slow code is run fewer times; this is
+        reported.
     relation
-        Of your own function: replace-one (default), add-remove, or bounded-row with --radius.
+        For your own function: replace-one (default), add-remove, or bounded-row with --radius.
     radius
-        How far a row moves, where the relation is bounded-row.
+        How far a row moves, if the relation is bounded-row.
     shape
-        Of your own function's data: ROWS or ROWS,COLUMNS.
+        Shape of your own function's data: ROWS or ROWS,COLUMNS.
     low
-        The least value of every entry: a number, or one for each column with commas.
+        The smallest value of every entry: a number, or one per column, separated by commas.
     high
-        The largest value of every entry: a number, or one for each column with commas.
+        The largest value of every entry: a number, or one per column, separated by commas.
     dtype
         float (default) or int.
     columns
-        Of your own function of a table, not --shape: a TOML file with rows, columns, and id, max_rows, as.
+        For your own function of a table, instead of --shape: a TOML file with rows, columns, and
+        id, max_rows, as.
     left
-        A dataset of your own function, in JSON or in a JSON file: no search for others.
+        A dataset for your own function, as JSON or a JSON file; no other pair is searched for.
     right
         Its neighbour.
     stop_early
-        Stop at the first refutation; the lower bound is then just above the claim.
+        Stop at the first refutation; the lower bound is then just above the claim. Weaker close to
+        the claim.
     """
 
     claim: File | None = None
@@ -204,7 +206,7 @@ def _json_or_file(text: str, name: str) -> Place:
 
 @dataclass(frozen=True)
 class TraceOptions:
-    """What `trace` may be told beside a function's name.
+    """The options of `trace`.
 
     Parameters
     ----------
@@ -216,17 +218,17 @@ class TraceOptions:
         By how many standard deviations the input of Gaussian noise may move (default: what epsilon and delta
         allow).
     sensitivity
-        By how much every input of noise may move, whatever epsilon says: for sums over a sample.
+        How far every input of noise may move, whatever epsilon is: for sums over a sample.
     shape
         ROWS or ROWS,COLUMNS.
     low
-        The least value of every entry: a number, or one for each column with commas.
+        The smallest value of every entry: a number, or one per column, separated by commas.
     high
-        The largest value of every entry: a number, or one for each column with commas.
+        The largest value of every entry: a number, or one per column, separated by commas.
     relation
         replace-one (default), add-remove, or bounded-row with --radius.
     radius
-        How far a row moves, where the relation is bounded-row.
+        How far a row moves, if the relation is bounded-row.
     dtype
         float (default) or int.
     columns
@@ -236,7 +238,7 @@ class TraceOptions:
     right
         Its neighbour.
     seed
-        What all of it follows from (default 1).
+        Random seed (default 1).
     seconds
         Limit on the time of all runs (default 60).
     """
@@ -273,7 +275,7 @@ class TraceOptions:
 
 @dataclass(frozen=True)
 class SensitivityOptions:
-    """What `sensitivity` may be told beside a query's name.
+    """The options of `sensitivity`.
 
     Parameters
     ----------
@@ -284,29 +286,30 @@ class SensitivityOptions:
     shape
         ROWS or ROWS,COLUMNS.
     low
-        The least value of every entry: a number, or one for each column with commas.
+        The smallest value of every entry: a number, or one per column, separated by commas.
     high
-        The largest value of every entry: a number, or one for each column with commas.
+        The largest value of every entry: a number, or one per column, separated by commas.
     relation
         replace-one (default), add-remove, or bounded-row with --radius.
     radius
-        How far a row moves, where the relation is bounded-row.
+        How far a row moves, if the relation is bounded-row.
     dtype
         float (default) or int.
     columns
         In place of --shape: a TOML file with rows, columns, and id, max_rows, as.
     left
-        A dataset, in JSON or in a JSON file: no search for others.
+        A dataset, as JSON or a JSON file; no other pair is searched for.
     right
         Its neighbour.
     seed
-        What all of it follows from (default 1).
+        Random seed (default 1).
     jobs
         Processes (default 1); the result does not depend on it.
     seconds
         Limit on the time of all runs of your own code (default 60).
     prove
-        If nothing is found, prove the bound by interval branch and bound; exit 3 where that is undecided.
+        If nothing is found, prove the bound by interval branch and bound; exit 3 if that is
+        undecided.
     """
 
     norm: Annotated[str, one_of("l1", "l2", "linf")] | None = None

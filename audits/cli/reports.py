@@ -44,12 +44,12 @@ def report(  # noqa: PLR0913 - options
     regret: File | None = None,
     output: File | None = None,
 ) -> int:
-    """Write a report of certificates: for each, REPORT.html beside it, or text on standard output.
+    """Write a report of certificates: an HTML page next to each, or text on standard output.
 
     Example: `dpaccount report certificate.json --md`
 
-    Without a format it writes report.html beside the certificate; `dpaccount report FOLDER` writes an
-    index of all certificates below it. Nothing that a certificate names is imported or read.
+    Without a format it writes report.html next to the certificate; `dpaccount report FOLDER` writes
+    an index of all certificates below it. Nothing that a certificate names is imported or read.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ def report(  # noqa: PLR0913 - options
     nist
         The same as --format nist.
     ledger
-        The URL of the ledger that paid, to say what is spent and left today.
+        The URL of the ledger that was charged, to report what is spent and left today.
     regret
         curves.csv of `dpaccount reproduce NAME --out FOLDER`, to draw regret over rounds with its bands.
     output
-        Where to write (default: pages beside the certificate, text on standard output).
+        Where to write (default: pages next to the certificate, text on standard output).
     """
     kind = _kind(
         format_, {"html": html, "md": md, "pdf-ready": pdf_ready, "registry": registry, "nist": nist}
@@ -129,7 +129,7 @@ def ledger_log(
     scope
         Only what was charged to this scope, or below it.
     csv
-        Print a table with commas.
+        Print CSV.
     """
     from dpaccount.ledger import answers
 
@@ -149,9 +149,9 @@ def ledger_report(
     replay: Flag = False,
     json_: Json = False,
 ) -> int:
-    """Report what was spent, reserved, refused, what is left, and whether the chain is in order.
+    """Report what was spent, reserved, refused, what is left, and whether the chain is valid.
 
-    Exit code: 0 where the chain is in order, 1 where it is not.
+    Exit code: 0 if the chain is valid, 1 if it is not.
 
     Example: `dpaccount ledger report sqlite:///team.db -o report.html`
 
@@ -162,7 +162,7 @@ def ledger_report(
     format_
         html (a page), json, csv (a row for each value).
     replay
-        Recompute totals, too, where the ledger has more than 200,000 entries.
+        Recompute totals, too, if the ledger has more than 200,000 entries.
     """
     from audits.reports import of_ledger
     from dpaccount.ledger.review import report as reported
@@ -281,9 +281,9 @@ def _write(path: Path, text: str) -> None:
 
 
 def diff(old: File, new: File, *, json_: Json = False) -> int:
-    """Say in words what is otherwise in a second certificate.
+    """Describe in words how a second certificate differs.
 
-    Exit code: 0 where nothing differs, 1 where something does or one of them is not valid.
+    Exit code: 0 if nothing differs, 1 if something does or one of them is not valid.
 
     Example: `dpaccount diff last.json this.json`
 
@@ -292,7 +292,7 @@ def diff(old: File, new: File, *, json_: Json = False) -> int:
     old
         A certificate.json.
     new
-        Another one.
+        The certificate.json to compare it with.
     """
     from audits.reports.compare import differences, read_certificate, unbroken
 

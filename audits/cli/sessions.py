@@ -28,15 +28,16 @@ class SessionOptions:
     Parameters
     ----------
     state
-        Its state file: made by the first `ask`, mode 0600, as it holds what people told.
+        The session's state file: created by the first `ask`, mode 0600, since it holds people's
+        answers.
     ledger
-        The ledger that pays for it, before anybody is served, where the claim names none.
+        The ledger that is charged before anybody is served, if the claim names none.
     scope
-        The ledger's scope that it must fit, too (default: the one that the claim names).
+        The ledger's scope whose cap it must fit, too (default: the claim's).
     certificate
         The claim's certificate (default certificates/NAME/certificate.json), which must say CERTIFIED.
     rehearse
-        A seed: no ledger, no certificate, simulated noise, for made-up people only.
+        A seed: no ledger, no certificate, simulated noise, for synthetic people only.
     """
 
     state: File | None = None
@@ -120,10 +121,11 @@ def ask(
     end: Flag = False,
     json_: Json = False,
 ) -> int:
-    """Give the next person a ticket, with what they are shown; of a modeler, the next row to query.
+    """Give the next person a ticket and an action; of a modeler, the next row to query.
 
-    Everybody has one slot, in the order of asking; a batch of slots is released when the next one begins.
-    Killed anywhere, the same command goes on.  A modeler needs no --state: its file is the first argument.
+    Everybody has one slot, in the order of arrival; a batch of slots is released when the next one
+    begins. After an interruption the same command resumes.  A modeler needs no --state: its file is
+    the first argument.
 
     Example: `dpaccount ask claim.toml --state people.state --ledger sqlite:///team.db`
 
@@ -132,12 +134,12 @@ def ask(
     claim
         A TOML file of schema dpaccount/claim/1 that names a bandit, or a modeler's state file.
     context
-        A JSON file, or - for standard input: a list of coordinates for each of the person's candidates
-        (null: not known); left out where all are offered the same.
+        A JSON file, or - for standard input: a list of coordinates for each of the person's
+        candidates (null: not known; all null: not on offer); omit it if all people have the same candidates.
     ticket
-        Print this ticket again, and give no other.
+        Print this ticket again, and issue no new one.
     end
-        End the session: print what all may see, and give no ticket.
+        End the session: print the public result, and issue no ticket.
     """
     if _is_modeler(claim, options, modeler):
         if context is not None or ticket is not None or end:
@@ -150,12 +152,15 @@ def ask(
         raise InputError("--context, --ticket and --end each ask for something else", "give one of them")
     brought = None if context is None else _context(context)
     with options.opened(claim) as session:
+        known = session.clipped
         if end:
             answer = _shown(session)
         else:
             given = session.ask(brought) if number is None else session.ticket(number)
             answer = {"schema": "dpaccount/ticket/1", "ticket": given.number, "action": given.action}
             answer |= {"slots": session.slots, "releasable": session.releasable}
+            if session.clipped > known:
+                say(f"{session.clipped - known} coordinates are out of the claim's range and were clipped")
     show(answer, json_, lines)
     return 0
 
@@ -168,10 +173,10 @@ def tell(
     options: SessionOptions = NO_SESSION,
     json_: Json = False,
 ) -> int:
-    """Take a person's answer: a number, or - for one on standard input.  Out of range it is clamped.
+    """Record a person's answer, a number, clamped to its range; - reads standard input.
 
-    An answer that comes when its batch is released is noted and not counted.  To a modeler, whose state file
-    is the first argument: the output at the row of this index.
+    An answer that comes after its batch was released is recorded and not counted.  To a modeler,
+    whose state file is the first argument: the output at the row of this index.
 
     Example: `dpaccount tell claim.toml 12 0.7 --state people.state --ledger sqlite:///team.db`
 

@@ -59,17 +59,18 @@ class TrainingOptions:
         poisson (each example by itself), random-allocation (one step of every pass), shuffle, or
         without-replacement (fresh samples of fixed size).
     sample_rate
-        In place of --batch: the batch as a part of the examples.
+        In place of --batch: the batch size divided by the number of examples.
     relation
         add-remove (one example more or less; usual for poisson and random-allocation) or replace-one.
     mechanism
         In place of --sampling: DP-FTRL by a tree, sqrt-toeplitz or banded-toeplitz (see --bands).
     participations
-        Of DP-FTRL: how often an example takes part at most; passes in a fixed order where not given.
+        For DP-FTRL: the most times that an example participates (default: that of passes in a fixed
+        order).
     separation
-        Of DP-FTRL: how many steps at least lie between; those of a pass where not given.
+        For DP-FTRL: the fewest steps between participations (default: those of a pass).
     bands
-        Of banded-toeplitz: how many diagonals.
+        For banded-toeplitz: the number of diagonals.
     """
 
     examples: Whole = None
@@ -161,11 +162,11 @@ def sgd(
     certificate: File | None = None,
     json_: Json = False,
 ) -> int:
-    """Say what DP-SGD costs, or the least noise for a target epsilon.
+    """Compute what DP-SGD costs, or the least noise for a target epsilon.
 
     Example: `dpaccount sgd --examples 60000 --batch 256 --sigma 1.1 --epochs 60 --delta 1e-5`
 
-    Beside the numbers it prints the statement to put into a paper.
+    It also prints the statement to put into a paper.
 
     Parameters
     ----------
@@ -174,7 +175,8 @@ def sgd(
     events
         Also write the run as a file of events, for `account` and `ledger charge`.
     certificate
-        Also write a document by which `dpaccount check` infers an upper end of epsilon again.
+        Also write a certificate, from which dpaccount check derives an upper bound of epsilon
+        again.
     """
     from dpaccount.accounting.training import Training
 
@@ -236,7 +238,7 @@ def import_plan(
     *,
     relation: Annotated[str, one_of("add-remove", "replace-one")] = "add-remove",
 ) -> int:
-    """Print the plan that another library's file says, as a file of events.
+    """Convert another library's file into a file of events.
 
     Example: `dpaccount import opacus history.json > events.json`
 
@@ -251,7 +253,7 @@ def import_plan(
     file
         The file, or - for standard input.
     relation
-        Of a dp-event: add-remove, as dp_accounting has it where nothing is said, or replace-one.
+        For a dp-event: add-remove, the default of dp_accounting, or replace-one.
     """
     from importlib.resources import files
 

@@ -136,6 +136,7 @@ MADE: dict[str, Callable[[_Box, np.random.Generator], Rows]] = {
 #: what answers about a user's own function call some of them
 SAID = {"low": "all low", "high": "all high", "zero": "all zero", "middle": "all in the middle"}
 SAID |= {"corners": "random corners", "spread": "near low"}
+PLAIN = (SAID["zero"], SAID["low"])  #: how the names of bases begin whose rows add least
 
 
 def crowd(count: int | str, mark: float, column: int, others: str) -> str:

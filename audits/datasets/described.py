@@ -47,6 +47,8 @@ def _columns(place: Place) -> tuple[dict[str, Any], dict[str, Any]]:
     for name, column in place.value.items():
         plain[name], said = column, None
         if isinstance(column, dict):
+            if column.get("type") == "date":
+                raise place.child(name).wrong("dates are read by studies alone", "declare text")
             plain[name] = {key: value for key, value in column.items() if key != "missing_cells"}
             said = place.child(name).child("missing_cells").flag() if "missing_cells" in column else None
         gaps[name] = lambda read, said=said: read.missing is None if said is None else said

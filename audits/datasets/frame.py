@@ -41,7 +41,6 @@ class Frame:
     owners: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what describes no dataset of this form."""
         if self.form not in FORMS:
             raise InputError(f"as is {self.form[:60]!r}", f"known: {', '.join(FORMS)}")
         if kind_of(self.relation).has_radius:
@@ -96,8 +95,7 @@ class Frame:
         if self.table.identity is None:
             return flat
         keys = np.where(there, _public_order(self.rows, most)[records[:, 0].astype(np.int64)], np.inf)
-        order: Matrix = flat[np.argsort(np.sort(keys, axis=1)[there], kind="stable")]
-        return order
+        return flat[np.argsort(np.sort(keys, axis=1)[there], kind="stable")]
 
     def records(self, data: Matrix) -> Floats:
         """Return a dataset as persons, in the order of their names."""

@@ -59,8 +59,7 @@ class _Ends:
         )
 
     def rounded(self, cells: Floats) -> Floats:
-        found: Floats = np.where(self.whole, np.floor(cells), cells)
-        return found
+        return np.where(self.whole, np.floor(cells), cells)
 
     def between(self, share: Floats) -> Floats:
         """Return cells at shares of the way, categories as often as each other."""

@@ -50,8 +50,7 @@ def random_pairs(shape: Shape, seed: int, count: int) -> list[Pair]:
         if rows:
             place = np.where(kind == 3, place[0], place)
         made = low + (high - low) * place
-        clipped: Rows = np.clip(np.round(made) if shape.integer else made, low, high)
-        return clipped
+        return np.clip(np.round(made) if shape.integer else made, low, high)
 
     found = []
     for _ in range(count):

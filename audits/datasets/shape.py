@@ -80,7 +80,6 @@ class Shape:
     radius: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what describes no dataset."""
         if self.rows < 1 or (self.columns is not None and self.columns < 1):
             raise InputError("a dataset has at least one row and one column", "give positive numbers")
         if self.rows * (self.columns or 1) > MAX_NUMBERS:
@@ -141,10 +140,6 @@ class Shape:
     def shown(self, left: Data, right: Data) -> dict[str, object]:
         """Return two neighbours for a witness, whole."""
         return {"left": left.tolist(), "right": right.tolist()}
-
-    def allows(self, data: Data) -> bool:
-        """Return whether every entry is within bounds."""
-        return self.domain().contains(self.records(data))
 
     def neighbours(self, left: Data, right: Data) -> bool:
         """Return whether two datasets are neighbours under the relation."""

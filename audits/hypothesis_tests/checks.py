@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeGuard
+from typing import Any
 
 from audits.datasets.bases import Pair
 from audits.hypothesis_tests.modulus import Modulus, movement
@@ -224,7 +224,10 @@ def _rounds_check(proved: Proved, tested: Hypothesis, streams: list[Theorem]) ->
         for key, column in columns.items():
             moves = _moves(run, other, {key})
             most = max(most, sum(v * v for move in moves.values() for v in move) * grids[key] ** 2)
-            by_round = {part: move for (_, part), move in moves.items() if _among(part, rounds)}
+            every = range(rounds)
+            by_round = {
+                part: move for (_, part), move in moves.items() if type(part) is int and part in every
+            }
             if column.rule == "centred":
                 by_round = column.table(moves.values())
             elif len(by_round) < len(moves):
@@ -235,10 +238,6 @@ def _rounds_check(proved: Proved, tested: Hypothesis, streams: list[Theorem]) ->
         return Finding(most, None)
 
     return check
-
-
-def _among(part: object, rounds: int) -> TypeGuard[int]:
-    return type(part) is int and 0 <= part < rounds
 
 
 STREAMS = ("factorised", "buffered", "centred")

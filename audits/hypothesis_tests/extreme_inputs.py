@@ -13,11 +13,11 @@ import numpy as np
 
 from audits.datasets.bases import Pair, dataset
 from audits.datasets.tours import special
-from audits.hypothesis_tests.replay import Run, differing, differing_anywhere
+from audits.hypothesis_tests.replay import NOISY_CELLS, Run, differing, differing_anywhere
 from audits.hypothesis_tests.workers import Failed, alike, recorded, replayed
 from dpaccount.noise.laws import Law
 from dpaccount.noise.proved import Proved
-from dpaccount.noise.receipt import Noise, rehearse
+from dpaccount.noise.receipt import Noise, NoiseSource, rehearse
 from dpaccount.noise.samplers import Integers, Rehearsal
 from dpaccount.relation import adjacency
 from mechanisms.subject import Domain, Rows, Subject
@@ -42,7 +42,7 @@ WAYS = [Way()] * DRAWN + [Way(k) for k in FROM_EXACT] + [Way(k, exact=False) for
 
 
 @dataclass
-class Chosen:
+class Chosen(NoiseSource):
     """A noise source that asks another, so that requests are checked, and answers what it chooses.
 
     `everywhere` says that all its answers are possible on all data.
@@ -54,17 +54,11 @@ class Chosen:
     number: int
     everywhere: bool = True
 
-    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
-        """Return a release of the shape of `values`."""
-        return self._chosen(self.noise[key], values, self.inner.noisy(key, part, values))
-
-    def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
-        """Return a symmetric release of the shape of `matrix`."""
-        return self._chosen(self.noise[key], matrix, self.inner.noisy_symmetric(key, part, matrix))
-
-    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
-        """Return no cells: that alone is possible on all data."""
-        return self.inner.noisy_cells(key, part, cells)[:0]
+    def _answer(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
+        if how == NOISY_CELLS:  # no cells: that alone is possible on all data
+            return self.inner.noisy_cells(key, part, values)[:0]
+        law = self.noise[key]
+        return self._chosen(law, values, getattr(self.inner, how)(key, part, values))
 
     def _chosen(self, law: Law, exact: Integers, drawn: Integers) -> Integers:
         steps = self.way.steps
@@ -82,8 +76,7 @@ class Chosen:
                 passes = np.full_like(drawn, steps >= 0)
                 return np.where(np.cumsum(passes) - passes < law.limit, passes, -1)
         start = np.asarray(exact) if self.way.exact else np.zeros_like(drawn)
-        moved: Integers = start + round(steps * law.scale)
-        return moved
+        return start + round(steps * law.scale)
 
     def _answers(self, law: Law, drawn: Integers) -> Integers:
         """Return outcomes that every symbol may have, as drawn where all are such or none is."""

@@ -48,7 +48,6 @@ class Judge:
     seen: Searched = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin with nothing seen."""
         self.seen = Searched(0, [Fraction(0)] * len(self.checks), [None] * len(self.checks))
 
     @cached_property

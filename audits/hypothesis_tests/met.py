@@ -39,11 +39,9 @@ class Meeting(np.ndarray[Any, np.dtype[np.float64]]):
     notes: set[float] = set()  # noqa: RUF012  # replaced for each run
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:
-        """Compute as a plain array, and record the other operands."""
         return _meet(getattr(ufunc, method), inputs, more)
 
     def __array_function__(self, function: Any, types: Any, given: Any, more: Any) -> Any:
-        """Compute as a plain array, and record the other arguments."""
         return _meet(function, given, more)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpaccount.noise import likelihood
 from dpaccount.noise.laws import Law, side_by_side
-from dpaccount.noise.receipt import Noise
+from dpaccount.noise.receipt import Noise, NoiseSource
 from dpaccount.noise.samplers import Integers, in_range
 from mechanisms.subject import Rows, Subject, View
 from mechanisms.subject.isolation import identical, kept, plain, reported, watched
@@ -30,7 +30,7 @@ class ReplayError(Exception):
 
 
 @dataclass
-class Recorder:
+class Recorder(NoiseSource):
     """A noise source that forwards requests and records their inputs and releases."""
 
     inner: Noise
@@ -38,19 +38,7 @@ class Recorder:
     released: dict[Part, Integers] = field(default_factory=dict)
     asked_by: dict[Part, str] = field(default_factory=dict)
 
-    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
-        """Release through the inner source and record it."""
-        return self._keep("noisy", key, part, values)
-
-    def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
-        """Release a symmetric matrix through the inner source and remember it."""
-        return self._keep("noisy_symmetric", key, part, matrix)
-
-    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
-        """Release cells that the data name through the inner source and remember them."""
-        return self._keep(NOISY_CELLS, key, part, cells)
-
-    def _keep(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
+    def _answer(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
         exact = in_range(values)
         drawn: Integers = getattr(self.inner, how)(key, part, values)
         self.exact[key, part], self.released[key, part], self.asked_by[key, part] = exact, drawn, how
@@ -58,9 +46,10 @@ class Recorder:
 
 
 @dataclass
-class Replayer:
+class Replayer(NoiseSource):
     """A noise source that answers with the releases of an earlier run, and records its inputs.
 
+    Raises `ReplayError` where there is none of this shape; of cells the number is private, and may differ.
     `wrong` is the first request that the recorded run would not have made, also where the code goes on.
     """
 
@@ -68,18 +57,6 @@ class Replayer:
     asked_by: dict[Part, str]
     exact: dict[Part, Integers] = field(default_factory=dict)
     wrong: str | None = None
-
-    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
-        """Return the recorded release; raises `ReplayError` if there is none of this shape."""
-        return self._answer("noisy", key, part, values)
-
-    def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
-        """Return the recorded release of a symmetric matrix; raises as `noisy` does."""
-        return self._answer("noisy_symmetric", key, part, matrix)
-
-    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
-        """Return the recorded cells that were shown, whatever cells there are; raises as `noisy` does."""
-        return self._answer(NOISY_CELLS, key, part, cells)
 
     def _answer(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
         exact = in_range(values)
@@ -236,8 +213,7 @@ def _rows_apart(one: NDArray[np.generic], other: NDArray[np.generic]) -> list[in
     if one.dtype.kind == "O" or not one.size:
         return [i for i in range(len(one)) if not identical(one[i : i + 1], other[i : i + 1])]
     bits = (np.ascontiguousarray(each).view(np.uint8).reshape(len(one), -1) for each in (one, other))
-    found: list[int] = np.flatnonzero(np.not_equal(*bits).any(axis=1)).tolist()
-    return found
+    return np.flatnonzero(np.not_equal(*bits).any(axis=1)).tolist()
 
 
 def _differing_hidden(run: Run, other: Run) -> str | None:
@@ -260,8 +236,7 @@ def moves(run: Run, other: Run, part: Part) -> Integers:
     here, there = run.exact[part], other.exact[part]
     if run.asked_by.get(part) == NOISY_CELLS:
         here, there = side_by_side(here, there)
-    moved: Integers = (there - here).ravel()
-    return moved
+    return (there - here).ravel()
 
 
 def log_ratio(run: Run, other: Run, noise: Mapping[str, Law]) -> float:

@@ -51,8 +51,7 @@ def _array(array: Array) -> tuple[list[int] | None, object]:
 
 def _unarray(shape: list[int] | None, held: Any) -> Array:
     if shape is None:
-        found: Array = np.load(io.BytesIO(held), allow_pickle=False)
-        return found
+        return np.load(io.BytesIO(held), allow_pickle=False)
     cells = np.empty(len(held), dtype=object)
     cells[:] = [_unname(value) for value in held]
     return cells.reshape(shape)
@@ -80,16 +79,12 @@ def _name(value: object) -> object:
         return value
     if isinstance(value, str):
         plain = str.__str__(value)  # of an enumeration its text, not its name
-        return ["text", plain.encode(errors="surrogatepass")] if _half(plain) else plain
+        half = any("\ud800" <= letter <= "\udfff" for letter in plain)  # no valid UTF-8
+        return ["text", plain.encode(errors="surrogatepass")] if half else plain
     for kind in (int, float):
         if isinstance(value, kind):
             return kind(value)
     raise ReceiptError(f"{value!r} cannot name a part; give a number, a text, or a tuple of these")
-
-
-def _half(text: str) -> bool:
-    """Return whether a text has an unpaired surrogate, which is not valid UTF-8."""
-    return any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _unname(document: Any) -> Any:

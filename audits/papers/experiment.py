@@ -96,7 +96,7 @@ def _world(said: dict[str, Place], place: Place, rounds: int | None, folder: Pat
         return _log(
             place.table(("use", "file", "log", "rows", "columns"), ("name", *TABLE_KEYS)), place, folder
         )
-    numbers, texts = ("candidates", "dimension"), ("surface", "kernel")
+    numbers, texts = ("candidates", "dimension", "arms"), ("surface", "kernel")
     known = [key for key in (*numbers, *texts) if key in kind.__dataclass_fields__]
     place.table(("use",), ("name", *known))
     if rounds is None:
@@ -161,7 +161,8 @@ def _cell(world: TrialWorld, made_by: type[Any], name: str, place: Place) -> Cel
     if getattr(bandit, "privacy", None) == "none":
         return Cell(row, partial(trial, world, bandit))
     try:
-        if hasattr(bandit, "sigma"):  # written in, so that workers need not search for it
+        # the least σ is written in, so that workers need not search for it; other noise follows epsilon
+        if hasattr(bandit, "sigma") and getattr(bandit, "law", "gaussian") == "gaussian":
             bandit = replace(bandit, sigma=bandit.noise_scale)
     except InputError as error:
         raise place.placed(error) from None

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from bandits.arm_phases import ArmPhases
 from bandits.learning.contextual import Contextual
 from bandits.local_privacy.subject import LocalRewards
 from bandits.logged_policy import LoggedPolicy
@@ -23,6 +24,8 @@ from bandits.simulation.simulated_people import simulated_people
 from bandits.simulation.surfaces import SURFACES, SurfaceBandit, surface
 from bandits.statistics.arrays import Floats
 from bandits.statistics.calibration import one_of
+
+ARMS_SEED = 2026  #: of worlds of arms, before a trial's own
 
 
 class TrialWorld(Protocol):
@@ -101,6 +104,43 @@ class SurfaceWorld:
 
 
 @dataclass(frozen=True)
+class ArmsWorld:
+    """`arms` public actions, whose chances of a reward of 1 are uniform in [.2, .8], anew for every trial."""
+
+    serves: ClassVar[type[Any]] = ArmPhases
+
+    rounds: int
+    arms: int = 10
+
+    def __post_init__(self) -> None:
+        """Refuse numbers of arms and people that no bandit takes."""
+        ArmPhases(rounds=self.rounds, arms=self.arms)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Return the number of people and of arms."""
+        return {"rounds": self.rounds, "arms": self.arms}
+
+    def people(self, seed: int) -> tuple[Floats, Floats]:
+        """Return the arms' means [arms], and what each would pay everybody [rounds, arms]."""
+        rng = np.random.default_rng([ARMS_SEED, seed])
+        means = rng.uniform(0.2, 0.8, self.arms)
+        return means, (rng.random((self.rounds, self.arms)) < means).astype(np.float64)
+
+    def regrets(self, bandit: Any, seed: int) -> Floats:
+        """Return largest mean − mean of every arm played."""
+        means, rewards = self.people(seed)
+        view = bandit.play(rewards, noise_of(bandit.proof(bandit.delta), seed), seed)
+        lost: Floats = means.max() - means[view.public["arms"]]
+        return lost
+
+    def by_chance(self, seed: int) -> Floats:
+        """Return largest mean − mean over the arms."""
+        means, _ = self.people(seed)
+        return np.full(self.rounds, means.max() - means.mean())
+
+
+@dataclass(frozen=True)
 class RewardsWorld:
     """People who keep their rewards: a function of a kernel, anew for every trial, or shipped data."""
 
@@ -168,6 +208,7 @@ class LogWorld:
 WORLDS: dict[str, type[Any]] = {
     "people": PeopleWorld,
     "surface": SurfaceWorld,
+    "arms": ArmsWorld,
     "rewards": RewardsWorld,
     "log": LogWorld,
 }

@@ -16,22 +16,23 @@ def explained(certificate: CertifyResult) -> list[str]:
     """Return what the attack did, what it shows, why that is less than what is proved, and its power."""
     audit = certificate["audit"]
     if audit is None:
-        return ["No attack was run; nothing speaks for or against the claim but its proof."]
+        return ["No attack was run. Only the proof speaks for the claim."]
     point = audit["points"][0]
     runs, others = point["runs"], point["other_runs"]
     shown, risk = as_exact(point["epsilon_lower"]), as_exact(point["risk"])
     delta = as_exact(point["delta"])
     found = [
-        f"The running code was attacked: {audit['attack']}. On one pair of made-up neighbours it ran"
-        f" {runs} times on one side and {others} on the other; with confidence {audit['confidence']} over all"
-        f" points together, ε is at least {to_digits(shown, up=False)} at δ = {point['delta']}.",
-        "An attack shows less than is proved: it knows one pair of datasets, one event and finitely many"
-        " runs, while the proof holds for all of them.",
+        f"The running code was attacked. The method: {audit['attack']}. The code ran {runs} times on one"
+        f" dataset and {others} times on a synthetic neighbour. The result: ε is at least"
+        f" {to_digits(shown, up=False)} at δ = {point['delta']}, with confidence {audit['confidence']} over"
+        " all points together.",
+        "An attack shows less than is proved. It knows one pair of datasets, one event and finitely many"
+        " runs. The proof holds for all of them.",
     ]
     most = _counted(runs, others, runs, 0, delta, risk)
     found.append(
-        f"So many runs could have shown ε = {to_digits(Fraction(most), up=True)} at the most, of code that"
-        " releases the data in the clear."
+        f"Even if the code released the raw data, this many runs could have shown at most"
+        f" ε = {to_digits(Fraction(most), up=True)}."
     )
     return [*found, _twin(certificate, point, delta, risk)]
 
@@ -40,14 +41,14 @@ def _twin(certificate: CertifyResult, point: dict[str, Any], delta: Fraction, ri
     """Return what the same runs would be expected to show of the same code with half the noise."""
     distance = certificate["audit"].get("distance")
     if not distance:
-        return "What half the noise would have shown cannot be said: the noise on this pair is not one law."
+        return "What half the noise would have shown cannot be said: the noise on this pair varies in kind."
     mu = 2 * math.sqrt(distance)
     found = max(_expected(mu, at, point, delta, risk) for at in np.linspace(-3, 6, 37))
     claimed = as_exact(point["limit"])
-    verdict = "and would have refuted the claim" if found > claimed else "which the claim allows"
+    verdict = "This would have refuted the claim" if found > claimed else "The claim allows this"
     return (
-        f"Of the same code with half the noise these runs would be expected to show about ε ="
-        f" {found:.3g} on this pair (by the Gaussian curve of its distance; an estimate), {verdict}."
+        "With half the noise in the same code, these runs would be expected to show"
+        f" about ε = {found:.3g} on this pair. {verdict}. The estimate assumes Gaussian noise."
     )
 
 

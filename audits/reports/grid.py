@@ -1,19 +1,10 @@
-"""Aligned tables and short numbers for a terminal."""
+"""Aligned tables for a terminal."""
 
 import io
-import math
 
 from dpaccount.checker import plain
 
 TERMINAL_WIDTH = 100  #: columns of a terminal that a table may take
-
-
-def short(value: float, noise: float) -> str:
-    """Return a number to two digits of its noise."""
-    if not value or not noise:
-        return f"{value:.15g}"
-    place = 1 - math.floor(math.log10(abs(noise)))
-    return f"{round(value, place):.{max(place, 0)}f}"
 
 
 def grid(head: list[str], rows: list[list[str]]) -> str:

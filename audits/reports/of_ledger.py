@@ -9,14 +9,18 @@ from typing import Any
 
 from audits.reports import page
 from audits.reports.grid import grid
+from audits.reports.pictures import Bar, strips
 from audits.reports.sections import Block, Section
-from audits.reports.standards import SILENT
+from audits.reports.standards import POINTS, SILENT
+from audits.studies.released import rounded
 from dpaccount.checker import plain
 from dpaccount.exact import to_digits
 from dpaccount.ledger.answers import room
+from dpaccount.ledger.balances.step_functions import LAST_UNIT
 
 Report = dict[str, Any]
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  #: how a cell begins that a spreadsheet would compute
+MAX_BARS = 30  #: of a chart
 BAR = 10  #: characters that stand for a whole cap
 CSV_COLUMNS = ("table", "row", "name", "value")
 
@@ -120,29 +124,6 @@ def _count(report: Report, name: str) -> str:
     return f"{report[name]['all']} {name}"
 
 
-POINTS = (
-    "Privacy parameters",
-    "What the parameters mean",
-    "Variant of differential privacy",
-    "Unit of privacy",
-    "Neighbouring datasets",
-    "Several records of one person",
-    "Algorithm",
-    "Proof",
-    "Tests of the implementation",
-    "Floating point and randomness",
-    "Side channels",
-    "Utility",
-    "Bias, and who bears the error",
-    "Trust model: who sees raw data",
-    "Access control",
-    "Collection and retention of the data",
-    "Budget over time and repeated queries",
-    "What is public or unprotected",
-    "Why this ε",
-)
-
-
 def replayed(report: Report) -> str:
     """Return in words what was recomputed, and what came of it."""
     replay = report["replay"]
@@ -156,7 +137,7 @@ def sections(report: Report) -> list[Section]:
     """Return the report as sections of plain blocks."""
     heads = [*report["heads"].items()]
     return [
-        Section("In plain words", "words", (Block("text", tuple(_words(report))),)),
+        Section("In plain words", "words", _first(report), first=True),
         Section("Scopes", "scopes", (_scopes(report["scopes"]),)),
         Section("Period, year, life", "sums", (_sums(report),)),
         Section("Units that spent most", "units", _rows(report["units"])),
@@ -172,6 +153,30 @@ def sections(report: Report) -> list[Section]:
         Section("Points of NIST SP 800-226", "nist", _rows({"rows": report["nist"]})),
         Section("Heads and replay", "heads", (_pairs([*heads, ("replay", replayed(report))]),)),
     ]
+
+
+def _first(report: Report) -> tuple[Block, ...]:
+    """Return page one: words, and what was spent by scope and over time, of the caps."""
+    budget = report["budget"]
+    cap = float(Fraction(budget["epsilon"]))
+    scopes = [(one["scope"] or "(all)", one["spent"]["epsilon"]["upper"]) for one in report["scopes"]]
+    days = [
+        (row["day"], next(iter((row["spent"] or {"": None}).values())))
+        for row in report["spending"]["rows"]
+        if row["day"]
+    ]
+    by_scope = "ε spent by each scope at its most-exposed unit. The dashed line is the whole ledger's budget."
+    over_time = f"What the most-exposed unit had spent by each day or month, in {budget['measure']}."
+    blocks = [Block("text", tuple(_words(report)))]
+    for rows, said, most in ((scopes, by_scope, cap), (days, over_time, None)):
+        bars = [Bar(name, 0.0, float(spent)) for name, spent in rows[-MAX_BARS:] if _drawable(spent)]
+        if bars:
+            blocks.append(Block("picture", (strips(bars, said, most), said)))
+    return tuple(blocks)
+
+
+def _drawable(spent: Any) -> bool:
+    return spent is not None and math.isfinite(float(spent))
 
 
 def _words(report: Report) -> Iterator[str]:
@@ -192,12 +197,11 @@ def _words(report: Report) -> Iterator[str]:
 
 
 def _scopes(scopes: list[Report]) -> Block:
-    head = ("scope", "unit", "relation", "cap", "worst unit", "committed", "reserved", "spent", "remaining")
+    head = ("scope", "unit", "cap", "worst unit", "committed", "reserved", "spent", "remaining")
     rows = tuple(
         (
             one["scope"] or "(all)",
-            one["unit"],
-            one["relation"],
+            f"{one['unit']} ({one['relation']})",
             f"ε {one['cap']['epsilon']}, δ {one['cap']['delta']}",
             str(one["worst_unit"]),
             *(_spent(one[name]) for name in ("committed", "reserved", "spent")),
@@ -249,14 +253,17 @@ def _pairs(rows: list[tuple[str, Any]], head: tuple[str, ...] = ()) -> Block:
 
 
 def _spent(amounts: Report) -> str:
-    return (
-        f"ε {amounts['epsilon']['upper']} ({_inline({k: v for k, v in amounts.items() if k != 'epsilon'})})"
-    )
+    rest = _inline({name: value for name, value in amounts.items() if name != "epsilon"})
+    return f"ε {_text(amounts['epsilon']['upper'])} ({rest})"
 
 
 def _inline(amounts: Report | None) -> str:
-    return ", ".join(f"{name} {value}" for name, value in (amounts or {}).items())
+    return ", ".join(f"{name} {_text(value)}" for name, value in (amounts or {}).items())
 
 
 def _text(value: object) -> str:
+    if isinstance(value, float):  # all are upper ends
+        return rounded(to_digits(value, up=True), value)
+    if value == LAST_UNIT:
+        return rounded("the last one", value)
     return "" if value is None else str(value)

@@ -4,12 +4,23 @@ import math
 from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import pairwise
+from typing import NamedTuple
 
 from audits.reports.words import CertifyResult
 from dpaccount.exact import as_exact
 
 WIDE, HIGH, LEFT, BOTTOM = 640, 300, 70, 45
+MAX_LABEL = 26  #: characters of a bar's label
 Dot = tuple[float, float]
+
+
+class Bar(NamedTuple):
+    """A line of a chart from `low` to `high`, with a dot at `at`."""
+
+    label: str
+    low: float
+    high: float
+    at: float | None = None
 
 
 def profile(certificate: CertifyResult) -> str:
@@ -97,6 +108,42 @@ def banded(curves: Sequence[tuple[str, list[Dot], list[Dot]]], right: str, up: s
     return _svg(parts, f"{up} by {right}: {', '.join(name for name, *_ in curves)}", ())
 
 
+def strips(bars: Sequence[Bar], label: str, most: float | None = None) -> str:
+    """Return a line for each bar, from its low to its high end, and a dot; a dashed line stands at `most`."""
+    ends = [end for bar in bars for end in (bar.low, bar.high)] + ([] if most is None else [most])
+    low, high = min(ends), max(ends)
+    ticks = _ticks(low, high)
+    low, high = min(low, ticks[0]), max(high, ticks[-1])
+    left = 24 + 8 * min(MAX_LABEL, max(len(bar.label) for bar in bars))
+    base = 14 + 24 * len(bars)
+
+    def at(value: float) -> float:
+        return left + (WIDE - left - 40) * (value - low) / ((high - low) or 1)
+
+    parts = [f'<path class="axis" d="M{left} {base}H{WIDE - 20}"/>']
+    parts += [
+        f'<text x="{at(tick):.1f}" y="{base + 18}" text-anchor="middle">{tick:.12g}</text>' for tick in ticks
+    ]
+    for place, bar in enumerate(bars):
+        y = 18 + 24 * place
+        said = bar.label if len(bar.label) <= MAX_LABEL else f"{bar.label[: MAX_LABEL - 1]}…"
+        parts.append(f'<text x="{left - 8}" y="{y + 4}" text-anchor="end">{escape(said)}</text>')
+        parts.append(f'<path class="curve1-bar" d="M{at(bar.low):.1f} {y}H{at(bar.high):.1f}"/>')
+        parts.append("" if bar.at is None else _mark((at(bar.at), y), "curve1", 4))
+    if most is not None:
+        parts.append(f'<path class="axis-line" d="M{at(most):.1f} 6V{base}"/>')
+    return _svg(parts, label, (), high=base + 28)
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return three to six round numbers, multiples of 1, 2 or 5, from `low` or above to `high` or below."""
+    rough = max((high - low) / 5 or abs(high) or 1.0, 1e-300)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * times for times in (1, 2, 5, 10, 20) if power * times >= rough * (1 - 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [place * step for place in range(first, last + 1)] or [low]
+
+
 def _misses(points: Iterable[tuple[float, float]], rate: float) -> float:
     """Return 1 − δ − e^ε α and e^−ε(1 − δ − α), the best over all points, a little low."""
     best = 0.0
@@ -117,9 +164,9 @@ def _dot(epsilon: object, delta: object) -> Dot:
 def _axes(right: str, up: str, most: float, ticks: list[tuple[float, str]]) -> str:
     base, end = HIGH - BOTTOM, WIDE - 20
     found = [f'<path class="axis" d="M{LEFT} 10V{base}H{end}"/>']
-    for j in range(5):
-        x = LEFT + (end - LEFT) * j / 4
-        found.append(f'<text x="{x:.1f}" y="{base + 18}" text-anchor="middle">{most * j / 4:.3g}</text>')
+    for tick in _ticks(0.0, most):
+        x = LEFT + (end - LEFT) * tick / most
+        found.append(f'<text x="{x:.1f}" y="{base + 18}" text-anchor="middle">{tick:.6g}</text>')
     found += [
         f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{escape(said)}</text>' for y, said in ticks
     ]
@@ -148,11 +195,11 @@ def _triangle(dot: Dot) -> str:
     return f'<path class="attack" d="M{x:.1f} {y - 6:.1f}l6 11h-12z"/>'
 
 
-def _svg(parts: list[str], label: str, legend: tuple[tuple[str, str], ...]) -> str:
+def _svg(parts: list[str], label: str, legend: tuple[tuple[str, str], ...], high: int = HIGH) -> str:
     keys = "".join(
         f'<rect class="{kind}" x="{WIDE - 190}" y="{14 + 20 * j}" width="12" height="12"/>'
         f'<text x="{WIDE - 172}" y="{25 + 20 * j}">{escape(said)}</text>'
         for j, (kind, said) in enumerate(legend)
     )
-    head = f'<svg role="img" aria-label="{escape(label)}" viewBox="0 0 {WIDE} {HIGH}">'
+    head = f'<svg role="img" aria-label="{escape(label)}" viewBox="0 0 {WIDE} {high}">'
     return f"{head}{''.join(parts)}{keys}</svg>"

@@ -17,11 +17,28 @@ from audits.reports.words import (
     rule_says,
     what_it_means,
 )
+from audits.studies.released import released_tables
 from dpaccount.exact import as_exact, to_digits
 
 ASSUMED = "What the proof assumes of the code, and how it was tested"
 SIGNED = ("Reviewer", "Approver", "Date")
-MAX_STEP_LENGTH = 4000  #: characters of a step's JSON on a page; all of it is in the certificate
+MAX_LENGTH = 4000  #: characters of a value on a page; all of it is in the certificate
+EMPTY: tuple[Any, ...] = (None, "", [], {})  #: values of a document that say nothing
+MAX_TABLES = 20  #: released statistics on a page
+MAX_ROWS = 60  #: rows of each
+MAX_DRAWN = 30  #: and of its chart
+FROM = {
+    "central": "from anyone who sees the release, whatever else they know",
+    "joint": "from all other participants together, whatever else they know",
+    "local": "from anyone, the data collector included",
+}
+NOT_COVERED = (
+    "Facts about the population, and what follows from them about a person.",
+    "A dishonest author of code in the same process, and the time that a run takes.",
+    "Data that leaves by another way, such as logs, copies or messages.",
+    "Sampling error, clipping and missing rows: intervals are about the noise alone.",
+    "Whether the data and the code are those that are meant. The digests below let you compare them.",
+)
 
 
 @dataclass(frozen=True)
@@ -36,11 +53,12 @@ class Block:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, its anchor, and its content."""
+    """A heading, its anchor, and its content; the `first` ones make up page one, before the contents."""
 
     title: str
     anchor: str
     blocks: tuple[Block, ...] = field(default=())
+    first: bool = False
 
 
 def sections(
@@ -51,20 +69,21 @@ def sections(
     `ledger` is what `Ledger.show` says, `curves` are of rehearsals, where they are at hand.
     """
     return [
-        Section("In plain words", "words", _words(certificate)),
+        Section("In plain words", "words", _words(certificate), first=True),
+        *_published(certificate),
+        Section("What is not covered", "not-covered", (Block("list", NOT_COVERED),), first=True),
+        Section("Sign-off", "sign-off", (_table([(who, "") for who in SIGNED]),), first=True),
         Section("What is promised", "promised", (_table(_promised(certificate)),)),
         Section("Pictures", "pictures", _pictures(certificate)),
         Section("Proof", "proof", _proof(certificate)),
         Section(ASSUMED, "assumed", _assumed(certificate)),
         Section("Attack", "attack", _attack(certificate)),
-        *_release(certificate),
         *_regret(curves),
         Section("Budget", "budget", (_table(_budget(certificate, ledger)),)),
-        Section("Who answers for it", "governance", (_table(_governance(certificate)),)),
+        Section("Accountability", "governance", (_table(_governance(certificate)),)),
         Section("Points of NIST SP 800-226", "nist", (_table(nist(certificate), ("point", "answer")),)),
         Section("Limits and hazards", "limits", (Block("list", tuple(certificate["hazards"])),)),
         Section("This document", "document", (_table(_document(certificate)),)),
-        Section("Signed off", "signed-off", (_table([(who, "") for who in SIGNED]),)),
     ]
 
 
@@ -83,26 +102,44 @@ def _words(certificate: CertifyResult) -> tuple[Block, ...]:
     ]
     return (
         Block("text", (VERDICTS[certificate["verdict"]] + refuted, *accepted)),
+        _table(_decided(certificate)),
         Block("text", (" ".join(promise(certificate)),)),
         Block("text", (" ".join(meant),)),
     )
 
 
+def _decided(certificate: CertifyResult) -> list[tuple[str, str]]:
+    """Return what a decision rests on: who is protected from what, the budget, and who answers for it."""
+    said, made = certificate["guarantee"], certificate["release"]
+    money = [("Charged", "nothing: no data were read")]
+    if made is not None:
+        names = ("The ledger's budget", "Spent after it", "Rest after it")
+        noted = dict(_spending(made["budget"])) if "budget" in made else {}
+        found = [(name, noted.get(key)) for name, key in zip(("Budget", "Spent", "Left"), names, strict=True)]
+        money = [(name, value) for name, value in found if value] or [("Charged", "see the ledger")]
+    sure = certificate["verdict"] == "CERTIFIED"
+    return [
+        ("Who is protected" if sure else "Who was to be protected", said["unit"]),
+        ("From what", f"inference {FROM[said['model']]}"),
+        ("Claimed", f"ε = {said['epsilon']}, δ = {said['delta']}"),
+        ("Proved", proved_text(certificate)),
+        *money,
+        ("Signature", _signed(certificate)),
+        ("Valid until", governance(certificate)["valid_until"]),
+    ]
+
+
 def _promised(certificate: CertifyResult) -> list[tuple[str, str]]:
     said, subject = certificate["guarantee"], certificate["subject"]
     radius = f", one row moves by at most {said['radius']} in ℓ2" if "radius" in said else ""
-    parameters = ", ".join(f"{key} = {_short(value)}" for key, value in subject.get("parameters", {}).items())
     return [
-        ("Verdict", certificate["verdict"]),
-        ("Who is protected", said["unit"]),
         (
             "Guarantee",
             f"{said['model']} differential privacy, ε = {said['epsilon']}, δ = {said['delta']}, neighbours:"
             f" {said['relation']}{radius}",
         ),
-        ("Proved", proved_text(certificate)),
         ("Of what", f"{subject['name']} ({subject.get('status')}; {subject.get('source')})"),
-        ("Parameters", parameters or "none"),
+        *[(f"Parameter {name}", value) for name, value in flat(subject.get("parameters", {}))],
     ]
 
 
@@ -130,15 +167,15 @@ def _proof(certificate: CertifyResult) -> tuple[Block, ...]:
         (
             f"{number}. {step['rule']}: {rule_says(step['rule'])}"
             + (f" From {', '.join(str(each) for each in step['from'])}." if step["from"] else ""),
-            json.dumps({"with": step["with"], "gives": step["gives"]}, ensure_ascii=False)[:MAX_STEP_LENGTH],
+            "\n".join(f"{name}: {value}" for name, value in flat({k: step[k] for k in ("with", "gives")})),
         )
         for number, step in enumerate(proved["derivation"])
     )
     lower = proved["epsilon"]["lower"]
     exact = "" if lower is None else f" The noise costs at least {to_digits(as_exact(lower), up=False)}."
     lines = [
-        f"Proved: {proved_text(certificate)}, in {len(steps)} steps that `dpaccount check` infers again with"
-        f" another program.{exact}",
+        f"Proved: {proved_text(certificate)}, in {len(steps)} steps. `dpaccount check` derives them"
+        f" again with another program.{exact}",
         by_machine({step["rule"] for step in proved["derivation"]}),
     ]
     beside = proved.get("replace_one")
@@ -163,9 +200,9 @@ def _assumed(certificate: CertifyResult) -> tuple[Block, ...]:
         )
         for entry in entries
     )
-    head = ("assumption", "result", "examples", "largest squared movement seen")
-    wrong = tuple(_short(entry["counterexample"]) for entry in entries if entry["counterexample"])
-    return (Block("table", head=head, rows=rows), *([Block("list", wrong)] if wrong else []))
+    head = ("assumption", "result", "examples", "largest observed movement (squared)")
+    wrong = [_table(flat(entry["counterexample"])) for entry in entries if entry["counterexample"]]
+    return (Block("table", head=head, rows=rows), *wrong)
 
 
 def _attack(certificate: CertifyResult) -> tuple[Block, ...]:
@@ -185,21 +222,33 @@ def _attack(certificate: CertifyResult) -> tuple[Block, ...]:
         for point in audit["points"]
     )
     quick = ["Quick: a tenth of the runs that were asked for."] if audit["quick"] else []
-    made_up = f"Pair attacked (made up): {_short(audit['witness'])}"
-    return lines, Block("table", head=head, rows=rows), Block("text", (*quick, made_up))
+    pair = Block("text", (*quick, "The pair under attack, which is synthetic:"))
+    return lines, Block("table", head=head, rows=rows), pair, _table(flat(audit["witness"]))
 
 
-def _release(certificate: CertifyResult) -> list[Section]:
-    release = certificate["release"]
-    if release is None:
+def _published(certificate: CertifyResult) -> list[Section]:
+    """Return what was released: each statistic with a chart of its intervals and a table."""
+    if certificate["release"] is None:
         return []
-    rows = [(key.replace("_", " "), _short(value)) for key, value in release["report"].items()]
-    blocks = [_table(rows)]
-    beside = release.get("evaluation")
+    blocks: list[Block] = []
+    found = released_tables(certificate)
+    for each in found[:MAX_TABLES]:
+        blocks.append(Block("text", (each.name,)))
+        if len(each.bars) > 1:
+            caption = "Dots are released numbers, lines their 95 % intervals for the noise alone."
+            blocks.append(_picture(pictures.strips(each.bars[:MAX_DRAWN], each.name), caption))
+        blocks.append(_table([tuple(row) for row in each.rows[:MAX_ROWS]], tuple(each.head)))
+        if len(each.rows) > MAX_ROWS:
+            blocks.append(
+                Block("text", (f"{len(each.rows) - MAX_ROWS} more rows are in the released files.",))
+            )
+    if len(found) > MAX_TABLES:
+        blocks.append(Block("text", (f"{len(found) - MAX_TABLES} more are in the released files.",)))
+    beside = certificate["release"].get("evaluation")
     if beside:
-        figures = [(key.replace("_", " "), _short(each)) for key, each in beside.items() if key != "note"]
-        blocks += [Block("text", (str(beside["note"]).capitalize() + ".",)), _table(figures)]
-    return [Section("The private release", "release", tuple(blocks))]
+        figures = {key: each for key, each in beside.items() if key != "note"}
+        blocks += [Block("text", (str(beside["note"]).capitalize() + ".",)), _table(flat(figures))]
+    return [Section("What was published", "release", tuple(blocks), first=True)]
 
 
 def _regret(curves: Sequence[Curve]) -> list[Section]:
@@ -232,7 +281,7 @@ def _budget(certificate: CertifyResult, ledger: Mapping[str, Any] | None) -> lis
         return [*rows, ("Budget, spent and rest", "not at hand; name the ledger with --ledger URL")]
     if ledger is None:
         return rows
-    return rows + [(f"Ledger today: {key}", _short(value)) for key, value in ledger.items()]
+    return rows + flat(dict(ledger), "Ledger today:")
 
 
 def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -247,11 +296,11 @@ def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
     rest = "not known"
     if fits is not None:
         where = {
-            "approximate": ", with no more δ than is left",
-            "either": " in the measure that has most room",
+            "approximate": ", if its δ is at most what is left",
+            "either": ", in the measure that has most room",
         }
-        told = f"one more charge of ε {to_digits(as_exact(fits), up=False)}"
-        rest = f"{told}{where.get(budget['measure'], '')} fits"
+        rest = f"room for a charge of ε = {to_digits(as_exact(fits), up=False)}"
+        rest += where.get(budget["measure"], "")
     return [
         ("The ledger's budget", f"{whole} ({budget['relation']}, added up as {budget['measure']})"),
         ("Spent before this release", spent("before")),
@@ -268,14 +317,10 @@ def _governance(certificate: CertifyResult) -> list[tuple[str, str]]:
 
 
 def _document(certificate: CertifyResult) -> list[tuple[str, str]]:
-    signature = certificate["signature"]
-    signed = (
-        "no" if signature is None else f"by {signature['key']} on {signature['signed']}; check with --key"
-    )
     release = certificate["release"]
     return [
         ("Made", certificate["created"]),
-        ("Signed", signed),
+        ("Signed", _signed(certificate)),
         ("Digest", certificate["digest"]),
         ("Digest of the subject's code", str(certificate["subject"].get("code", SILENT))),
         ("Digest of the data", "no data were read" if release is None else str(release["data"])),
@@ -284,9 +329,26 @@ def _document(certificate: CertifyResult) -> list[tuple[str, str]]:
     ]
 
 
-def _short(value: object) -> str:
-    """Return a value in one line; numbers of a release as they are, nested ones as JSON."""
-    if isinstance(value, str):
-        return value
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= MAX_STEP_LENGTH else text[:MAX_STEP_LENGTH] + " …"
+def _signed(certificate: CertifyResult) -> str:
+    found = certificate["signature"]
+    return "no" if found is None else f"by {found['key']} on {found['signed']}; check with --key"
+
+
+def flat(value: Any, name: str = "") -> list[tuple[str, str]]:
+    """Return a document as rows of a table: the name of each value in it, and the value as text."""
+    members: list[tuple[str, Any]] = []
+    if isinstance(value, dict):
+        members = [(str(key).replace("_", " "), each) for key, each in value.items() if each not in EMPTY]
+    elif isinstance(value, list) and any(isinstance(each, dict | list) for each in value):
+        members = [(str(place), each) for place, each in enumerate(value, 1)]
+    if members:
+        return [row for key, each in members for row in flat(each, f"{name} {key}".strip())]
+    texts = [
+        each if isinstance(each, str) else json.dumps(each, ensure_ascii=False) for each in _listed(value)
+    ]
+    text = ", ".join(texts) or "none"
+    return [(name, text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]} …")]
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value in EMPTY else [value]

@@ -31,6 +31,29 @@ GOVERNANCE = {
 }
 
 
+POINTS = (
+    "Privacy parameters",
+    "What the parameters mean",
+    "Variant of differential privacy",
+    "Unit of privacy",
+    "Neighbouring datasets",
+    "Several records of one person",
+    "Algorithm",
+    "Proof",
+    "Tests of the implementation",
+    "Floating point and randomness",
+    "Side channels",
+    "Utility",
+    "Bias, and who bears the error",
+    "Trust model: who sees raw data",
+    "Access control",
+    "Collection and retention of the data",
+    "Budget over time and repeated queries",
+    "What is public or unprotected",
+    "Why this ε",
+)
+
+
 def governance(certificate: CertifyResult) -> dict[str, str]:
     """Return what is stated under every known key, and under others that the claim has."""
     stated = certificate["claim"].get("governance", {})
@@ -64,30 +87,28 @@ def nist(certificate: CertifyResult) -> list[tuple[str, str]]:
     noise = "no release was made" if release is None else f"noise: {release['noise']}; drawn through receipts"
     attacked = "no attack was run" if audit is None else f"{audit['attack']}, {audit['trials']} runs"
     ledger = certificate["claim"].get("data", {}).get("ledger")
-    return [
-        (
-            "Privacy parameters",
-            f"claimed ε = {said['epsilon']}, δ = {said['delta']}; {proved_text(certificate)}",
-        ),
-        ("What the parameters mean", " ".join(what_it_means(certificate))),
-        ("Variant of differential privacy", f"(ε, δ), {said['model']} model"),
-        ("Unit of privacy", said["unit"]),
-        ("Neighbouring datasets", said["relation"]),
-        ("Several records of one person", _of_persons(certificate)),
-        ("Algorithm", f"{certificate['subject']['name']}: {certificate['subject'].get('source') or SILENT}"),
-        ("Proof", f"{len(certificate['proved']['derivation'])} steps, inferred again by `dpaccount check`"),
-        ("Tests of the implementation", f"assumptions: {_tested(certificate)}; attack: {attacked}"),
-        ("Floating point and randomness", f"exact grids and integer samplers; {noise}"),
-        ("Side channels", "timing is not covered; see the limits below"),
-        ("Utility", "what is released, with intervals where they are known" if release else SILENT),
-        ("Bias, and who bears the error", stated["bias"]),
-        ("Trust model: who sees raw data", stated["curator"]),
-        ("Access control", stated["access"]),
-        ("Collection and retention of the data", stated["retention"]),
-        ("Budget over time and repeated queries", (ledger and f"ledger {ledger}") or "no ledger: no release"),
-        ("What is public or unprotected", stated["unprotected"]),
-        ("Why this ε", stated["why_epsilon"]),
-    ]
+    answers = (
+        f"claimed ε = {said['epsilon']}, δ = {said['delta']}; {proved_text(certificate)}",
+        " ".join(what_it_means(certificate)),
+        f"(ε, δ), {said['model']} model",
+        said["unit"],
+        said["relation"],
+        _of_persons(certificate),
+        f"{certificate['subject']['name']}: {certificate['subject'].get('source') or SILENT}",
+        f"{len(certificate['proved']['derivation'])} steps, inferred again by `dpaccount check`",
+        f"assumptions: {_tested(certificate)}; attack: {attacked}",
+        f"exact grids and integer samplers; {noise}",
+        "timing is not covered; see the limits below",
+        "what is released, with intervals where they are known" if release else SILENT,
+        stated["bias"],
+        stated["curator"],
+        stated["access"],
+        stated["retention"],
+        (ledger and f"ledger {ledger}") or "no ledger: no release",
+        stated["unprotected"],
+        stated["why_epsilon"],
+    )
+    return list(zip(POINTS, answers, strict=True))
 
 
 def _of_persons(certificate: CertifyResult) -> str:

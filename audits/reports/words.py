@@ -21,16 +21,16 @@ CertifyResult = Mapping[str, Any]  #: a certificate as read from JSON
 
 VERDICTS = {
     "CERTIFIED": "The claim is proved, and no test or attack contradicted it.",
-    "REFUTED": "The claim, its proof or one of its assumptions is false: a witness is given below.",
-    "UNPROVEN": "The claim is neither proved nor refuted: rely on nothing here.",
+    "REFUTED": "The claim, its proof or one of its assumptions is false. A witness is given below.",
+    "UNPROVEN": "The claim is neither proved nor refuted. Do not rely on it.",
 }
 
 OBSERVERS = {
-    "central": "Whoever holds the data sees them. Everybody else, whatever they know and compute, sees only"
-    " what is released.",
-    "joint": "What all others are shown about {unit} is limited; not limited is what is shown to themselves,"
-    " such as their own recommendation.",
-    "local": "The collector is not trusted either: what leaves {unit} is noisy already.",
+    "central": "The data holder sees the data. Everyone else sees only the release, whatever they know or"
+    " compute.",
+    "joint": "What all others are shown about {unit} is limited. What is shown to {unit} themselves, such as"
+    " a recommendation, is not.",
+    "local": "The data collector is not trusted either. What leaves {unit} is already noisy.",
 }
 
 CITED = re.compile(r" ?\((?:[^()]*\b(?:19|20)\d\d\b[^()]*|R\d[^()]*|docs/[^()]*)\)")
@@ -45,12 +45,13 @@ def promise(certificate: CertifyResult) -> list[str]:
     meaning = kind_of(said["relation"]).meaning
     relation = meaning.format(unit=unit, radius=said.get("radius"))
     return [
-        f"The promise is differential privacy for {unit}: what is released would have looked almost the same"
-        f" with other data of {unit}.",
+        f"The promise is differential privacy for {unit}. The release would have looked almost the same with"
+        f" other data of {unit}.",
         OBSERVERS[said["model"]].format(unit=unit),
         relation,
-        "It does not promise that nothing is learnt: facts about the whole population, and whatever follows"
-        f" from them about {unit}, may be. Several units of one family or firm share the protection of one.",
+        "It does not promise that nothing is learned. Facts about the whole population may be learned, and"
+        f" what follows from them about {unit}. Several units of one family or firm share the protection of"
+        " one.",
     ]
 
 
@@ -67,9 +68,10 @@ def odds(epsilon: Fraction, delta: Fraction) -> list[str]:
     if delta < 1 and epsilon <= MAX_ODDS_EPSILON:
         betting = to_digits((with_growth + delta) / (1 - delta), up=True, digits=3)
     return [
-        f"Whoever must tell which of two equally likely cases holds, and may know all other data, is right at"
-        f" most {_percent(right)} of the time, where a coin is right 50 %: odds of at most {betting} to 1.",
-        f"An attack that gives a false alarm in 0.1 % of cases finds the truth in at most {_percent(found)}.",
+        "Suppose that someone knows all other data, and must tell which of two equally likely cases holds."
+        f" They are right at most {_percent(right)} of the time; guessing is right 50 %."
+        f" Their odds are at most {betting} to 1.",
+        f"An attack with false alarms in 0.1 % of cases finds the truth in at most {_percent(found)}.",
     ]
 
 
@@ -110,8 +112,8 @@ def _crowd(delta: Fraction) -> list[str]:
     if not delta:
         return []
     return [
-        f"δ is for fewer than {math.ceil(1 / delta):,} units: with so many it would allow one of them, picked"
-        " at random, to be published whole."
+        f"This δ suits fewer than {math.ceil(1 / delta):,} units. With more, it would allow one of them,"
+        " picked at random, to be published in full."
     ]
 
 

@@ -60,7 +60,6 @@ class Ball:
     # ------------------------------------------------------------------ arithmetic
 
     def __add__(self, other: Any) -> Any:
-        """Return the sum."""
         if (b := _lifted(other)) is None:
             return NotImplemented
         bends = None if self.bends is None or b.bends is None else _sum(self.bends, b.bends)
@@ -68,7 +67,6 @@ class Ball:
         return Ball(self.value + b.value, _sum(self.slopes, b.slopes), bends, both)
 
     def __neg__(self) -> "Ball":
-        """Return the negative."""
         bends = None if self.bends is None else _scaled(arb(-1), self.bends)
         return Ball(-self.value, _scaled(arb(-1), self.slopes), bends)
 
@@ -86,11 +84,9 @@ class Ball:
         return Ball(self.value * b.value, slopes, bends, self.positive and b.positive)
 
     def __abs__(self) -> "Ball":
-        """Return the absolute value."""
         return absolute(self)
 
     def __pos__(self) -> "Ball":
-        """Return the number."""
         return self
 
     __radd__, __rmul__ = __add__, __mul__
@@ -105,41 +101,32 @@ class Ball:
     # ------------------------------------------------------------------ what must be decided
 
     def __lt__(self, other: Any) -> bool:
-        """Return whether all of it is below."""
         return _decided(self, other, operator.lt, operator.ge)
 
     def __le__(self, other: Any) -> bool:
-        """Return whether all of it is at most that."""
         return _decided(self, other, operator.le, operator.gt)
 
     def __gt__(self, other: Any) -> bool:
-        """Return whether all of it is above."""
         return _decided(self, other, operator.gt, operator.le)
 
     def __ge__(self, other: Any) -> bool:
-        """Return whether all of it is at least that."""
         return _decided(self, other, operator.ge, operator.lt)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both are one and the same number."""
         return _decided(self, other, operator.eq, operator.ne)
 
     def __ne__(self, other: object) -> bool:
-        """Return whether they differ everywhere."""
         return not self == other
 
     def __bool__(self) -> bool:
-        """Return whether it is not 0."""
         return self != 0
 
     __hash__ = None  # type: ignore[assignment]  # equality may be undecided
 
     def __float__(self) -> float:
-        """Refuse: a ball is no single number."""
         raise Unsupported("turns entries into floating-point numbers")
 
     def __int__(self) -> int:
-        """Refuse: a ball is no whole number."""
         raise Unsupported("turns entries into whole numbers")
 
     __index__ = __int__

@@ -90,7 +90,10 @@ def test_sensitivity(crew: Crew, declared: DeclaredSensitivity, seed: int) -> Se
             found.odd.append(f"{crew.code.use} {found.why}")
             return found
         if declared.pair is not None:
-            return _of_pair(crew, found)
+            if crew.tally.empty:
+                raise nothing(crew)
+            found.odd += crew.tally.said()
+            return found
         room = max(MAX_NUMBERS_SENT // (shape.rows * shape.width), 10)
         many = [*named, *random_pairs(shape, seed, min(RANDOM, room))]
         step = min(AT_ONCE, room)
@@ -108,14 +111,6 @@ def test_sensitivity(crew: Crew, declared: DeclaredSensitivity, seed: int) -> Se
         if crew.tally.empty:
             raise nothing(crew) from None
         found.odd.append(f"cut by time: stopped after {crew.seconds:.3g} seconds, {found.examples} examples")
-    found.odd += crew.tally.said()
-    return found
-
-
-def _of_pair(crew: Crew, found: Search) -> Search:
-    """Return what the one pair that was given shows."""
-    if crew.tally.empty:
-        raise nothing(crew)
     found.odd += crew.tally.said()
     return found
 

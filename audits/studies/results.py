@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from audits.certificate.figures import cell_text
-from audits.claim import Claim
+from audits.claim import STUDY, Claim
 from audits.subjects.catalogue import subject_of
-from dpaccount.documents import OWN, atomically
+from dpaccount.documents import OWN, atomically, writing
 from dpaccount.errors import InputError
 from dpaccount.noise.laws import double_up
 from dpaccount.proof.derivation import point
@@ -24,13 +24,13 @@ from dpaccount.schemas.study import (
 from mechanisms.noisy_statistics import NoisyStatistics, planned_for
 from mechanisms.statistics.calibration import StatisticRequest
 from mechanisms.statistics.estimates import table
-from mechanisms.statistics.statistic import file_name
+from mechanisms.statistics.statistic import NUMBERS, file_name
 from mechanisms.table.user_level import ByPerson, named
 
 
 def is_study(claim: Claim) -> bool:
     """Return whether a claim is about a study."""
-    return claim.use == "noisy-statistics"
+    return claim.use == STUDY
 
 
 def study_of(claim: Claim) -> NoisyStatistics:
@@ -47,25 +47,24 @@ def study_of(claim: Claim) -> NoisyStatistics:
 
 def plan(claim: Claim) -> StudyPlan:
     """Return the noise and the expected accuracy of every statistic; reads no data, charges nothing."""
-    study, promise = study_of(claim), claim.guarantee
+    study, promise, whole = study_of(claim), claim.guarantee, subject_of(claim)
     asked, at = planned_for(study, claim.table, promise.relation, promise.epsilon, promise.delta), 0
     found = []
     for each, amount in asked:
         scales = study.scales[at : at + len(each.draws)]
         at += len(each.draws)
-        alone = replace(study, statistics=(each.what,), scales=scales)
-        subject: Any = alone
-        if claim.table is not None and claim.table.max_rows > 1:
-            subject = ByPerson(alone, claim.table.rows, claim.table.max_rows, promise.relation)
+        shown = (study.threshold(each.what),) if each.what.unlisted is not None else ()
+        alone = replace(study, statistics=(each.what,), scales=scales, thresholds=shown)
+        subject: Any = replace(whole, mechanism=alone) if isinstance(whole, ByPerson) else alone
         width = each.half_width(amount)
         found.append(
             PlannedStatistic(
                 name=each.what.name,
-                noise=StatisticNoise(study.law, _in_units(each, scales)),  # type: ignore[arg-type]
+                noise=StatisticNoise(each.law, _in_units(each, scales)),  # type: ignore[arg-type]
                 epsilon=double_up(point(subject.proof(promise.delta))[0]),
                 half_width=width,
                 group_size=each.group_size,
-                too_noisy_below=each.smallest_group(amount),
+                too_noisy_below=shown[0] if shown else each.smallest_group(amount),
             )
         )
     return StudyPlan(claim.name, StudyTotal(float(promise.epsilon), float(promise.delta)), found)
@@ -92,33 +91,30 @@ def tables(claim: Claim, certificate: dict[str, Any]) -> dict[str, StudyTable]:
     found = {}
     for what in study_of(claim).statistics:
         ends = accuracy[what.name]
-        found[what.name] = StudyTable(table(what, (report[what.name], ends["low"], ends["high"])))
+        texts = report.get(f"{what.name}/texts", ())
+        found[what.name] = StudyTable(table(what, (report[what.name], ends["low"], ends["high"]), texts))
     return found
 
 
-def answer(claim: Claim, certificate: dict[str, Any], path: Path) -> StudyRelease:
-    """Return what `dpaccount release` prints of a study."""
+def written_release(claim: Claim, certificate: dict[str, Any], folder: Path) -> StudyRelease:
+    """Return what `dpaccount release` prints of a study, once a CSV file of each statistic is written.
+
+    The files are named after the statistics, spaces as hyphens; `folder` has the certificate, too.
+    """
     proved = {key: certificate["proved"][key] for key in ("epsilon", "delta")}
     rows, may = tables(claim, certificate), bool(certificate["releasable"])
-    return StudyRelease(claim.name, certificate["verdict"], proved, rows, str(path), may)
-
-
-def write_tables(found: StudyRelease, folder: Path) -> None:
-    """Write one CSV file for each released statistic, named after it, spaces as hyphens."""
-    try:
-        for name, each in found.statistics.items():
+    with writing(folder):
+        for name, each in rows.items():
             atomically(folder / f"{file_name(name)}.csv", written(each), mode=OWN)
-    except OSError as error:
-        raise InputError(
-            str(error.strerror or "unwritable"), "name a folder that can be written", folder
-        ) from None
+    path = str(folder / "certificate.json")
+    return StudyRelease(claim.name, certificate["verdict"], proved, rows, path, may)
 
 
 def written(each: StudyTable) -> str:
     """Return a statistic's rows as CSV; texts that a spreadsheet would take for a formula are quoted."""
     out = io.StringIO()
     lines = csv.writer(out, lineterminator="\n")
-    lines.writerow(cell_text(name) for name in each.rows[0])
+    lines.writerow(cell_text(name) for name in (each.rows or [dict.fromkeys(NUMBERS)])[0])
     for row in each.rows:
         lines.writerow(cell_text(value) if isinstance(value, str) else value for value in row.values())
     return out.getvalue()

@@ -14,6 +14,7 @@ from typing import Any
 
 from audits.claim import NAME, Claim
 from audits.subjects.broken.table import TABLE, ListedFunction, function_named
+from audits.subjects.calibrated import TARGETS, noise_of, with_noise
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
@@ -22,7 +23,7 @@ from mechanisms.table.bind_columns import KEYS as TABLE_KEYS
 from mechanisms.table.bind_columns import Promise, bind
 from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
-from mechanisms.table.user_level import ByPerson, by_person, relations_of
+from mechanisms.table.user_level import ByPerson, by_person, named, relations_of
 
 CLIPS = ("low", "high", "radius", "reward")  #: parameters that a table gives and a claim may narrow
 RADIUS_PARAMETER = (
@@ -131,7 +132,7 @@ def subject_made(claim: Claim, made_by: type) -> Subject:
     """Return an instance of the class with the claim's parameters, and what follows from its table."""
     if claim.table is not None:
         return on_table(claim, made_by)[0]
-    subject = make(made_by, claim.parameters, given=_unit(claim, made_by))
+    subject = _noisy(claim, make(made_by, claim.parameters, given=_unit(claim, made_by)))
     if claim.data_shape is not None:
         raise claim.data_shape.wrong(
             "a subject with a domain of its own takes no data shape", "leave this table out"
@@ -159,7 +160,8 @@ def on_table(claim: Claim, made_by: type) -> tuple[Subject, Reading]:
     known = relations_of(made_by)
     comes_and_goes = promise.relation == REPLACE_ONE and known == (ADD_REMOVE,)
     if table.max_rows > 1 or comes_and_goes:
-        return by_person(made_by, place, table, promise.relation, make)
+        persons, reading = by_person(made_by, place, table, promise.relation, make)
+        return _noisy(claim, persons), reading
     unit = _unit(claim, made_by)
     if promise.relation not in known and not (unit and promise.radius is not None):
         raise InputError(
@@ -173,7 +175,12 @@ def on_table(claim: Claim, made_by: type) -> tuple[Subject, Reading]:
     subject = make(made_by, place, given={**given, **unit})
     if (width := len(subject.domain().low)) != len(reading.default):
         raise InputError(f"{claim.use} takes rows of {width} numbers", "name so many columns", claim.path)
-    return subject, reading
+    return _noisy(claim, subject), reading
+
+
+def _noisy(claim: Claim, subject: Subject) -> Subject:
+    """Return a claim's subject with its noise; that of a user's own class is what the class says."""
+    return with_noise(claim, subject) if is_catalogued(type(named(subject))) else subject
 
 
 def _measured(claim: Claim, table: Table, reading: Reading) -> None:
@@ -215,8 +222,10 @@ def make(
     _frozen(made_by)
     fields = {field.name: hint for field, hint in _fields(made_by)}
     about = TABLE_KEYS if given.keys() - {RADIUS_PARAMETER} else ()
-    said = {} if parameters is None else parameters.table((), (*fields, *about))
-    values = {name: _value_at(place, fields[name]) for name, place in said.items() if name not in about}
+    targets = TARGETS if noise_of(made_by) else ()  # the noise then follows from them
+    said = {} if parameters is None else parameters.table((), (*fields, *about, *targets))
+    apart = (*about, *targets)
+    values = {name: _value_at(place, fields[name]) for name, place in said.items() if name not in apart}
     for name, value in given.items():
         if name in values and name not in CLIPS and values[name] != value:
             source = "guarantee" if name == RADIUS_PARAMETER else "table"

@@ -64,15 +64,13 @@ class ArmPosterior:
 
     def mean(self) -> Floats:
         """Return the expected means, [contexts, arms]."""
-        found: Floats = (self.centre + self.weights @ self.means).reshape(self.shape)
-        return found
+        return (self.centre + self.weights @ self.means).reshape(self.shape)
 
     def deviation(self) -> Floats:
         """Return how far the means may be from what is expected, [contexts, arms]."""
         within = np.diagonal(self.covariances, axis1=1, axis2=2)
         square = self.weights @ (within + self.means**2) - (self.weights @ self.means) ** 2
-        found: Floats = np.sqrt(np.maximum(square, 0.0)).reshape(self.shape)
-        return found
+        return np.sqrt(np.maximum(square, 0.0)).reshape(self.shape)
 
     def draws(self, many: int, width: float, rng: np.random.Generator) -> Floats:
         """Return draws of the means whose spread is `width` times the posterior's: [many, contexts, arms]."""
@@ -80,8 +78,7 @@ class ArmPosterior:
         model = rng.choice(len(self.weights), many, p=self.weights)
         normal = rng.normal(size=(many, self.means.shape[1]))
         drawn = self.means[model] + width * np.einsum("nij,nj->ni", roots[model], normal)
-        found: Floats = (self.centre + drawn).reshape(many, *self.shape)
-        return found
+        return (self.centre + drawn).reshape(many, *self.shape)
 
 
 def posterior(prior: ArmPrior, sums: Floats, counts: Floats, sigma: float) -> ArmPosterior:

@@ -129,7 +129,6 @@ class Contextual(Calibrated):
     lengthscale: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        """Validate the parameters that all have, before any charge."""
         self.domain()
         target(self.epsilon, self.delta)
         self.check_sigma()
@@ -265,5 +264,4 @@ def in_ball(rng: np.random.Generator, count: int, dimension: int) -> Floats:
     """Return points uniform in the ball of radius 2."""
     direction = rng.normal(size=(count, dimension))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-    points: Floats = 2 * direction * rng.random((count, 1)) ** (1 / dimension)
-    return points
+    return 2 * direction * rng.random((count, 1)) ** (1 / dimension)

@@ -148,8 +148,7 @@ class AdditiveFeatures:
         """Return features of shape [..., size] for points of shape [..., d]."""
         _coordinates(points, self.dimension)
         parts = [self.axis(points[..., j : j + 1]) for j in range(self.dimension)]
-        found: Floats = np.concatenate(parts, axis=-1) / sqrt(self.dimension)
-        return found
+        return np.concatenate(parts, axis=-1) / sqrt(self.dimension)
 
     @property
     def size(self) -> int:
@@ -180,8 +179,7 @@ class PolynomialFeatures:
             for each in powers.tolist()
         ]
         monomials = np.prod((points[..., None, :] / RADIUS) ** powers, axis=-1)
-        found: Floats = np.sqrt(ways) * monomials
-        return found
+        return np.sqrt(ways) * monomials
 
     @property
     def size(self) -> int:
@@ -211,8 +209,7 @@ def kernel_of(kernel: str, lengthscale: float) -> Kernel:
 
 def _additive(lengthscale: float, left: Floats, right: Floats) -> Floats:
     square = (left[:, None, :] - right[None, :, :]) ** 2
-    found: Floats = np.exp(-square / (2 * lengthscale**2)).mean(axis=-1)
-    return found
+    return np.exp(-square / (2 * lengthscale**2)).mean(axis=-1)
 
 
 def feature_map(
@@ -267,9 +264,8 @@ class PrincipalFeatures:
     eigenvalues: Floats  #: [size], of the second moment that the basis was made by
 
     def __call__(self, points: Floats) -> Floats:
-        """Return features of shape [..., size]."""
-        projected: Floats = self.inner(points) @ self.basis
-        return projected
+        """Return features of shape [..., size] for points of shape [..., d]."""
+        return self.inner(points) @ self.basis
 
     @property
     def size(self) -> int:
@@ -306,5 +302,4 @@ def eigenfeatures(kernel: Floats, error: float) -> Floats:
 def squared_exponential(left: Floats, right: Floats, lengthscale: float) -> Floats:
     """Return the kernel matrix exp(−‖x−x′‖²/(2ℓ²)) of points [n, d] and [m, d]."""
     square = ((left[:, None, :] - right[None, :, :]) ** 2).sum(axis=-1)
-    kernel: Floats = np.exp(-square / (2 * lengthscale**2))
-    return kernel
+    return np.exp(-square / (2 * lengthscale**2))

@@ -29,6 +29,7 @@ class Design:
 
 
 BANDITS: Final = {
+    "arm-phases": Design(GRID, "y − ½", APART, "independent normals", "Thompson"),
     "moment-gp-ucb": Design(BROUGHT, "φ(y − ½)", ROWS, "independent weights", "UCB"),
     "phased-gp-ucb": Design(BROUGHT, "g(y − ½)", ROWS, "linear posterior", "greedy"),
     "jdp-gp-ucb": Design(BROUGHT, "[φ, y][φ, y]ᵀ", TREES, "ridge regression", "UCB"),

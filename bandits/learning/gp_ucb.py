@@ -21,11 +21,9 @@ def raised(matrix: Floats, shift: float) -> Floats:
     """Return a symmetric matrix plus (1 + `shift`)·I, with eigenvalues that are still below 1 raised to 1."""
     identity = np.eye(len(matrix))
     if dpotrf(matrix + shift * identity)[1] == 0:  # positive definite: no eigenvalue of the whole is below 1
-        whole: Floats = matrix + (1 + shift) * identity
-        return whole
+        return matrix + (1 + shift) * identity
     values, vectors = np.linalg.eigh(matrix)
-    found: Floats = (vectors * np.maximum(values + 1 + shift, 1.0)) @ vectors.T
-    return found
+    return (vectors * np.maximum(values + 1 + shift, 1.0)) @ vectors.T
 
 
 class SolvedPosterior:
@@ -43,8 +41,7 @@ class SolvedPosterior:
         with a constant width).
         """
         deviation = np.sqrt(np.maximum(np.vecdot(candidates @ self.inverse, candidates), 0.0))
-        bounds: Floats = candidates @ self.mean + width * deviation
-        return bounds
+        return candidates @ self.mean + width * deviation
 
 
 class SecondMomentBelief:
@@ -100,7 +97,6 @@ class GpUcb:
     _inverse: Floats = field(init=False)  #: upper triangle of G⁻¹, by columns as BLAS likes it
 
     def __post_init__(self) -> None:
-        """Start from the prior."""
         if self.size < 1 or not self.ridge > 0 or not self.width >= 0:
             raise out_of_range("size >= 1, ridge > 0 and width >= 0")
         self._inverse = np.asfortranarray(np.eye(self.size) / self.ridge)

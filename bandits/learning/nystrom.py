@@ -33,14 +33,12 @@ def oversampling(accuracy: float, rounds: int, failure: float) -> float:
 
 def inclusion(variances: Floats, q: float) -> Floats:
     """Return min(q·σ̃², 1), each play's probability of joining the dictionary."""
-    chances: Floats = np.clip(q * variances, 0.0, 1.0)
-    return chances
+    return np.clip(q * variances, 0.0, 1.0)
 
 
 def members(plays: Integers, variances: Floats, q: float, rng: np.random.Generator) -> Integers:
     """Return how many of each point's `plays` join a fresh dictionary, one coin a play (binomial)."""
-    drawn: Integers = rng.binomial(plays, inclusion(variances, q))
-    return drawn
+    return rng.binomial(plays, inclusion(variances, q))
 
 
 def root(kernel: Floats) -> Floats:
@@ -56,8 +54,7 @@ def root(kernel: Floats) -> Floats:
         raise out_of_range("a finite kernel matrix with a point of positive variance in the dictionary")
     values, vectors = settled_eigh(kernel)
     kept = values > CUT * values[0]
-    found: Floats = (vectors[:, kept] / np.sqrt(values[kept]))[:, ::-1]
-    return found
+    return (vectors[:, kept] / np.sqrt(values[kept]))[:, ::-1]
 
 
 def embedding(kernel: Floats, dictionary: NDArray[np.bool_]) -> Floats:
@@ -65,8 +62,7 @@ def embedding(kernel: Floats, dictionary: NDArray[np.bool_]) -> Floats:
 
     A point that was drawn several times spans what it spans once.
     """
-    features: Floats = kernel[:, dictionary] @ root(kernel[np.ix_(dictionary, dictionary)])
-    return features
+    return kernel[:, dictionary] @ root(kernel[np.ix_(dictionary, dictionary)])
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.streamed_receipt import ResumableReceipt
 from dpaccount.noise.proved import Proved
-from dpaccount.noise.receipt import Receipt, rehearse
+from dpaccount.noise.receipt import NoiseSource, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import Private, Theorem, compose, discrete_gaussian, linear, local, nodes, parallel
 from dpaccount.proof.derivation import digest_of
@@ -71,7 +71,7 @@ def charged(journal: Journal, theorem: Theorem, ledger: Ledger, scope: str | Non
     return Kept(parts, journal)
 
 
-class Kept:
+class Kept(NoiseSource):
     """Noise from parts of a charge; each new one is noted in the state file after the ledger keeps it."""
 
     releasable = True
@@ -79,19 +79,8 @@ class Kept:
     def __init__(self, parts: ResumableReceipt, journal: Journal) -> None:
         self._parts, self._journal, self._noted = parts, journal, len(parts)
 
-    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
-        """Return the kept value of a part, or draw and keep it now."""
-        return self._noting(self._parts.noisy(key, part, values))
-
-    def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
-        """Do so with symmetric noise."""
-        return self._noting(self._parts.noisy_symmetric(key, part, matrix))
-
-    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
-        """Do so with the cells of a stable histogram."""
-        return self._noting(self._parts.noisy_cells(key, part, cells))
-
-    def _noting(self, value: Integers) -> Integers:
+    def _answer(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
+        value: Integers = getattr(self._parts, how)(key, part, values)
         if len(self._parts) > self._noted:
             self._noted = len(self._parts)
             self._journal.append({"released": self._noted})
@@ -135,7 +124,7 @@ def _gaussian(leaf: Theorem) -> Theorem | None:
     return discrete_gaussian(query, Fraction(leaf.witness["variance"]), grid, leaf.witness["key"])
 
 
-class Rehearsed:
+class Rehearsed(NoiseSource):
     """Rehearsal noise whose every part has a seed of its own: the same however often it is drawn."""
 
     releasable = False
@@ -143,21 +132,10 @@ class Rehearsed:
     def __init__(self, theorem: Theorem, seed: int) -> None:
         self._proved, self._seed = Proved(theorem), seed
 
-    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
-        """Return what a rehearsal's receipt does."""
-        return self._receipt(key, part).noisy(key, part, values)
-
-    def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
-        """Return what a rehearsal's receipt does."""
-        return self._receipt(key, part).noisy_symmetric(key, part, matrix)
-
-    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
-        """Return what a rehearsal's receipt does."""
-        return self._receipt(key, part).noisy_cells(key, part, cells)
-
-    def _receipt(self, key: str, part: Hashable) -> Receipt:
+    def _answer(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
         name = hashlib.sha256(canonical([self._seed, key, repr(part)])).digest()
-        return rehearse(self._proved, Rehearsal(np.random.SeedSequence(int.from_bytes(name))))
+        sampler = Rehearsal(np.random.SeedSequence(int.from_bytes(name)))
+        return getattr(rehearse(self._proved, sampler), how)(key, part, values)
 
 
 # ------------------------------------------------------------------ which run it is

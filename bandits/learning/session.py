@@ -31,7 +31,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import wraps
 from pathlib import Path
@@ -97,7 +97,8 @@ class Session:
         self._rewards: dict[int, float | list[float]] = {}
         self._late: set[int] = set()
         self._closed = 0  #: batches that are released
-        self._ended = self._broken = False
+        self._ended = self._broken = self._withdrawn = False
+        self.clipped = 0  #: coordinates that were out of range, of all contexts: for the operator only
         for event in journal.events:
             self._again(event)
 
@@ -133,11 +134,9 @@ class Session:
             return cls(subject, journal, Rehearsed(theorem, seed), coins)
 
     def __enter__(self) -> "Session":
-        """Return the session."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the session."""
         self.close()
 
     def close(self) -> None:
@@ -180,22 +179,26 @@ class Session:
         """Issue the ticket of the next slot: its number, and what the person is shown.
 
         `context` is a row of coordinates for each candidate of the person; None if all are offered
-        the same.  Coordinates out of range are clamped to the bandit's domain.  Raises `InputError`
-        if no slot is left, or for a context of the wrong shape: then no slot is taken.
+        the same.  A row of NaN is a candidate that is not on offer.  Coordinates out of range are
+        clamped to the bandit's domain, and counted in `clipped`.  Raises `InputError` if no slot is
+        left, for a context of the wrong shape, or with nothing on offer: then no slot is taken.
         """
         number = self.asked + 1
         if self._ended:
             raise InputError("this session has ended", "begin a new one with another state file")
         if number > self.slots:
             raise InputError(f"all {self.slots} slots are taken", "begin a new session for more people")
-        row = self._brought(context)
-        with self._stepping():
+        row, places, clipped = self._brought(context)
+        with _or_closed(self):
             if number > self._course.batches[self._closed][1]:
                 self._close_batch()
-            ticket = Ticket(number, self._course.ask(row).tolist())
+            ticket = Ticket(number, _placed(self._course.ask(row).tolist(), places))
             brought = None if row is None else row.tolist()
-            self._journal.append({"ask": number, "context": brought, "action": _short(ticket.action)})
-            self._tickets.append(ticket)
+            line: Line = {"ask": number, "context": brought, "action": _short(ticket.action)}
+            line |= {"places": places} if places else {}
+            line |= {"clipped": clipped} if clipped else {}
+            self._journal.append(line)
+            self._take(ticket, line)
         return ticket
 
     @_alone
@@ -215,7 +218,7 @@ class Session:
         if isinstance(self._course, Checked) and not np.isnan(_row(reward)).any():
             self._course.check(float(_row(told)[0, 0]))
         late = self._ended or number < self._course.batches[self._closed][0]
-        with self._stepping():
+        with _or_closed(self):
             if late:
                 self._journal.append({"late": number})
                 self._late.add(number)
@@ -231,13 +234,17 @@ class Session:
         Slots that nobody took stay empty.  The batch under way is released if its sum is to be shown, or if
         it is whole and not the last.  The same call again returns the same.
         """
-        with self._stepping():
+        with _or_closed(self):
             if not self._ended:
                 self._journal.append({"end": self.asked})
                 self._ended = True
             if self._due():
                 self._close_batch()
-        return self._course.view()
+        view = self._course.view()
+        if not self._withdrawn:
+            return view
+        actions = np.array([ticket.action for ticket in self._tickets], dtype=np.int64)
+        return replace(view, own={**view.own, "action": actions})
 
     # -------------------------------------------------------------- batches
 
@@ -270,13 +277,14 @@ class Session:
         if "ask" in event:
             context = event["context"]
             row = None if context is None else np.array(context)
-            ticket = Ticket(event["ask"], self._course.ask(row).tolist())
+            shown = self._course.ask(row).tolist()
+            ticket = Ticket(event["ask"], _placed(shown, event.get("places")))
             if _short(ticket.action) != event["action"]:
                 raise InputError(
                     f"ticket {ticket.number} was shown something else than this machine computes",
                     "go on where the session began",
                 )
-            self._tickets.append(ticket)
+            self._take(ticket, event)
         elif "tell" in event:
             self._rewards[event["tell"]] = event["reward"]
         elif "late" in event:
@@ -286,13 +294,22 @@ class Session:
         elif "end" in event:
             self._ended = True
 
-    def _brought(self, context: ArrayLike | None) -> Floats | None:
-        """Return what a person brings as one row within its domain."""
+    def _take(self, ticket: Ticket, line: Line) -> None:
+        self._tickets.append(ticket)
+        self.clipped += line.get("clipped", 0)
+        self._withdrawn |= "places" in line
+
+    def _brought(self, context: ArrayLike | None) -> tuple[Floats | None, list[int] | None, int]:
+        """Return what a person brings as one row within its domain, and how many numbers were out of range.
+
+        A candidate that is not on offer is replaced by the first one that is: then the list says which
+        candidate each place stands for.  So an action is always on offer, and the row is an ordinary one.
+        """
         domain = self._course.context
         if domain is None:
             if context is not None:
                 raise InputError("this bandit offers everybody the same", "ask without a context")
-            return None
+            return None, None, 0
         row = _row(context)
         numbers, candidates = len(domain.low), self._course.candidates
         shape = np.array(context, dtype=object).shape if row.shape[1] == numbers else ()
@@ -300,8 +317,16 @@ class Session:
             raise InputError(
                 f"a context is {numbers} numbers, a row of {numbers // candidates} for each candidate"
             )
-        found: Floats = domain.clamped(row)[0]
-        return found
+        low, high = np.array(domain.low), np.array(domain.high)
+        clipped = int(((row < low) | (row > high)).sum())
+        found: Floats = row.reshape(candidates, -1)
+        offered = ~np.isnan(found).all(axis=1)
+        if candidates == 1 or offered.all():
+            return domain.clamped(row)[0], None, clipped
+        if not offered.any():
+            raise InputError("no candidate is on offer", "give the coordinates of one at least")
+        places = np.where(offered, np.arange(candidates), int(np.argmax(offered)))
+        return domain.clamped(found[places].reshape(1, -1))[0], places.tolist(), clipped
 
     def _told(self, reward: ArrayLike) -> float | list[float]:
         """Return what a person tells within its domain: a number, or several."""
@@ -321,15 +346,6 @@ class Session:
         if self._broken or self._process != process.this():
             raise InputError("this session is closed, or belongs to another process", "open it again")
 
-    @contextmanager
-    def _stepping(self) -> Iterator[None]:
-        """Close the session where a step fails: what memory holds may not be what the file says."""
-        try:
-            yield
-        except BaseException:
-            self.close()
-            raise
-
 
 def _begun(
     subject: Live, file: Path, coins: int, noise: str, delta: Fraction | None = None
@@ -346,11 +362,12 @@ def _begun(
 
 
 @contextmanager
-def _or_closed(journal: Journal) -> Iterator[None]:
+def _or_closed(held: Journal | Session) -> Iterator[None]:
+    """Close it where a step fails: what memory holds may then not be what the file says."""
     try:
         yield
     except BaseException:
-        journal.close()
+        held.close()
         raise
 
 
@@ -368,6 +385,11 @@ def _double(value: Any) -> float:
         return math.nan if value is None else float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def _placed(action: Any, places: list[int] | None) -> Any:
+    """Return the candidate that an action stands for."""
+    return action if places is None else places[action]
 
 
 def _short(action: Any) -> Any:

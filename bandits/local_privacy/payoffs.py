@@ -40,7 +40,6 @@ class Payoffs:
     clip: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse numbers that bound nothing."""
         numbers = (self.bound, self.moment, self.noise_moment, self.start, self.scale, self.tail_power or 0.0)
         if not all(np.isfinite(numbers)) or min(numbers) < 0 or min(self.bound, self.moment) <= 0:
             raise out_of_range("finite B > 0, v > 0, c >= 0, and a tail of numbers of at least 0")

@@ -28,7 +28,6 @@ class PublishedGpUcb(LocalRewards):
     noise_moment: Fraction | None = None
 
     def __post_init__(self) -> None:
-        """Validate the parameters, before any charge."""
         super().__post_init__()
         one_of("constants", self.constants, CONSTANTS)
         if not 0 < self.order <= 1:

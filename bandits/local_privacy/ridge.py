@@ -59,10 +59,8 @@ class Ridge:
 
     def deviation(self) -> Floats:
         """Return σ̃ of every point."""
-        found: Floats = np.sqrt(np.maximum(self.variance, 0.0))
-        return found
+        return np.sqrt(np.maximum(self.variance, 0.0))
 
     def mean(self, moment: Floats) -> Floats:
         """Return φᵀV⁻¹b of every point for the moment b, [m] or a column each [m, k]."""
-        found: Floats = self.solved @ moment
-        return found
+        return self.solved @ moment

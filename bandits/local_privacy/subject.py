@@ -58,7 +58,6 @@ class LocalRewards:
     noise_bound: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(1)})
 
     def __post_init__(self) -> None:
-        """Validate the parameters, before any charge."""
         one_of("privacy", self.privacy, PRIVACY)
         if self.channel not in self.channels:
             raise InputError(f"channel is {self.channel[:40]!r}", f"known here: {', '.join(self.channels)}")

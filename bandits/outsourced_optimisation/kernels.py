@@ -29,7 +29,6 @@ class RowKernel:
     spread: float | tuple[float, ...] = 0.0
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         if not self.length > 0 or not self.scale > 0 or not (np.asarray(self.spread) >= 0).all():
             raise out_of_range("length > 0, scale > 0 and noise variance >= 0")
 
@@ -40,13 +39,11 @@ class RowKernel:
 
     def flat(self, points: Floats) -> Floats:
         """Return points in coordinates in which `of` takes squared distances: each divided by √(l² + 2s²)."""
-        found: Floats = points / np.sqrt(self.length**2 + 2 * np.asarray(self.spread))
-        return found
+        return points / np.sqrt(self.length**2 + 2 * np.asarray(self.spread))
 
     def of(self, squares: Floats, dimension: int) -> Floats:
         """Return the covariance of two different rows at squared distances `squares` of `flat` points."""
-        found: Floats = self.scale * self.shrunk(dimension) * np.exp(-squares / 2)
-        return found
+        return self.scale * self.shrunk(dimension) * np.exp(-squares / 2)
 
     def floor(self, dimension: int) -> float:
         """Return (1 − a)σ_y²: variance of a row's own that no other row can take away."""
@@ -56,8 +53,7 @@ class RowKernel:
 def squared_distances(points: Floats, others: Floats) -> Floats:
     """Return |p − q|² for rows p of `points` and q of `others`, of shape [points, others]."""
     total = (points**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2 * points @ others.T
-    found: Floats = np.maximum(total, 0.0)
-    return found
+    return np.maximum(total, 0.0)
 
 
 def scaled(points: Floats, lengths: Floats) -> Floats:
@@ -68,5 +64,4 @@ def scaled(points: Floats, lengths: Floats) -> Floats:
         raise InputError(
             "lengths are beyond what squares can be computed of", "give some from 1e-100 to 1e100"
         )
-    found: Floats = points / lengths
-    return found
+    return points / lengths

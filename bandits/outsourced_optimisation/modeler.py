@@ -40,7 +40,6 @@ class Acquisition:
     rounds: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a number of queries that is none."""
         if self.rounds is not None and self.rounds < 1:
             raise InputError(f"rounds is {self.rounds}", "at least one query belongs there")
 

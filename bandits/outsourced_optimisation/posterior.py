@@ -27,7 +27,6 @@ class RowPosterior:
     answers: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Start from the prior."""
         count = len(self.points)
         self._flat = self.kernel.flat(self.points)
         self._squares = (self._flat**2).sum(axis=1)
@@ -66,5 +65,4 @@ class RowPosterior:
     def bounds(self, deviations: float) -> Floats:
         """Return mean + `deviations`·√max(variance − floor, 0) at every row; the floor is the row's own."""
         left = self.variances - self.kernel.floor(self.points.shape[1])
-        found: Floats = self.means + deviations * np.sqrt(np.maximum(left, 0.0))
-        return found
+        return self.means + deviations * np.sqrt(np.maximum(left, 0.0))

@@ -41,16 +41,11 @@ def _summed(runs: Floats) -> Floats:
 
 
 def _averaged(runs: Floats) -> Floats:
-    found: Floats = _summed(runs) / np.arange(1, runs.shape[1] + 1)
-    return found
-
-
-def _as_they_are(runs: Floats) -> Floats:
-    return runs
+    return _summed(runs) / np.arange(1, runs.shape[1] + 1)
 
 
 CUMULATIVE_REGRET = Summary("cumulative regret", _summed, decimals=2)  #: its rows call the value `regret` too
-LAST_ROUND = Summary("simple regret", _as_they_are)
+LAST_ROUND = Summary("simple regret", np.asarray)
 MEAN_SO_FAR = Summary("mean error so far", _averaged)
 
 

@@ -27,23 +27,20 @@ def by_features(grid: PublicGrid, counts: Places, per_round: int, ridge: float) 
     phi = grid.features(MIN_EIGENVALUE_SHARE).phi
     values, axes = np.linalg.eigh((phi * counts[:, None]).T @ phi / per_round)
     turned = phi @ axes
-    found: Floats = (turned / (np.maximum(values, 0.0) + ridge)) @ turned.T
-    return found
+    return (turned / (np.maximum(values, 0.0) + ridge)) @ turned.T
 
 
 def drawn_counts(grid: PublicGrid, rounds: int, per_round: int, rng: np.random.Generator) -> Places:
     """Return how often each place is among TK points, actions and contexts uniform on the grid."""
     even = np.full(grid.places, 1 / grid.places)
-    counts: Places = rng.multinomial(rounds * per_round, even).astype(np.int64)
-    return counts
+    return rng.multinomial(rounds * per_round, even).astype(np.int64)
 
 
 @lru_cache(maxsize=8)
 def expected(grid: PublicGrid, rounds: int, ridge: float) -> Floats:
     """Return h of Z = TΛ + τI, Λ the public quadrature."""
     features = grid.features(MIN_EIGENVALUE_SHARE)
-    found: Floats = (features.phi / (rounds * features.eigenvalues + ridge)) @ features.phi.T
-    return found
+    return (features.phi / (rounds * features.eigenvalues + ridge)) @ features.phi.T
 
 
 def public_ridge(grid: PublicGrid, rounds: int, bound: float, epsilon: float, width: float) -> float:

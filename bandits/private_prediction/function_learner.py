@@ -132,8 +132,7 @@ class FunctionLearner:
 
     def values(self) -> Floats:
         """Return the predicted reward of every place."""
-        found: Floats = self._phi @ self._mean
-        return found
+        return self._phi @ self._mean
 
     @property
     def numbers(self) -> int:
@@ -149,8 +148,7 @@ class FunctionLearner:
 
     def _variances(self, scale: float, power: float) -> Floats:
         weights = self._eigenvalues**power
-        found: Floats = scale * self._bound**2 * weights / (weights * self._eigenvalues).sum()
-        return found
+        return scale * self._bound**2 * weights / (weights * self._eigenvalues).sum()
 
     def _settle(self) -> None:
         """Compute covariance P = (D⁻¹ + J)⁻¹ and mean P·h."""
@@ -177,8 +175,7 @@ def water_filled(values: Floats, people: int, spread: float, noise: float) -> Fl
     """
 
     def shares(root: float) -> Floats:
-        found: Floats = np.maximum((people * values * root - noise) / (spread + people**2 * values), 0.0)
-        return found
+        return np.maximum((people * values * root - noise) / (spread + people**2 * values), 0.0)
 
     low, high = 0.0, 1.0
     while shares(high).sum() < 1:
@@ -186,5 +183,4 @@ def water_filled(values: Floats, people: int, spread: float, noise: float) -> Fl
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if shares(middle).sum() < 1 else (low, middle)
-    found: Floats = shares(high) / shares(high).sum()
-    return found
+    return shares(high) / shares(high).sum()

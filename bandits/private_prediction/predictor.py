@@ -67,7 +67,6 @@ class Predictor:
     delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        """Validate the parameters, before any charge."""
         if not 2 <= self.rounds <= 10**6:
             raise InputError(f"rounds is {self.rounds}", "it lies in 2 ... 1000000")
         if not 1 <= self.predictions <= MAX_PREDICTIONS:
@@ -143,8 +142,7 @@ class Predictor:
 
     def rows_of(self, matrix: Floats, cell: int) -> Floats:
         """Return h of the actions in a cell, [actions, places]."""
-        found: Floats = matrix[cell * self.actions : (cell + 1) * self.actions]
-        return found
+        return matrix[cell * self.actions : (cell + 1) * self.actions]
 
 
 def share(rule: str, predictions: int, epsilon: Fraction, delta: Fraction) -> Fraction:

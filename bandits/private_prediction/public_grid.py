@@ -57,8 +57,7 @@ class PublicGrid:
 
     def point_of(self, actions: Places) -> Floats:
         """Return the middles that actions stand for."""
-        found: Floats = (actions + 0.5) / self.actions
-        return found
+        return (actions + 0.5) / self.actions
 
     def cell_of(self, contexts: Floats) -> Places:
         """Return the cell of every context; beyond [0, 1] it is the nearest, and NaN is in the first."""

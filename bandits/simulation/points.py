@@ -25,7 +25,6 @@ class Points:
     kernel: Floats
 
     def __len__(self) -> int:
-        """Return how many points there are."""
         return len(self.kernel)
 
     @cached_property

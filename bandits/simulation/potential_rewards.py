@@ -25,14 +25,12 @@ class PotentialRewards:
     noise_bound: float
 
     def __post_init__(self) -> None:
-        """Refuse rows of other points than the means are of."""
         if self.rows.ndim != 2 or self.rows.shape[1] != len(self.means):
             raise InputError(f"rows have the shape {self.rows.shape}", f"needed {len(self.means)} columns")
 
     def regrets(self, chosen: Indices) -> Floats:
         """Return largest mean − mean of the point that each person was given."""
-        lost: Floats = self.means.max() - self.means[chosen]
-        return lost
+        return self.means.max() - self.means[chosen]
 
     @property
     def at_random(self) -> float:

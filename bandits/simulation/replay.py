@@ -50,8 +50,7 @@ class Offers:
             return policy
         gap = policy[:, :, None] - policy[:, None, :]
         wins = np.where(gap == 0, 0.5, gap > 0)
-        found: Floats = (self.matrix() * wins).sum(axis=2)
-        return found
+        return (self.matrix() * wins).sum(axis=2)
 
 
 class Replay:
@@ -111,8 +110,7 @@ class Replay:
 
     def kept(self, now: slice, recommended: Integers) -> NDArray[np.bool_]:
         """Say which records have the recommended arm."""
-        found: NDArray[np.bool_] = recommended[now] == np.where(self.inside[now], self.arm[now], -2)
-        return found
+        return recommended[now] == np.where(self.inside[now], self.arm[now], -2)
 
     def totals(self, now: slice, recommended: Integers, *, everyone: bool) -> Integers:
         """Return the exact sums over the slots of `now`: of kept records, or of everyone who takes part."""

@@ -30,8 +30,7 @@ class People:
     def regrets(self, chosen: Integers) -> Floats:
         """Return best mean − chosen mean for one choice per person."""
         played = np.take_along_axis(self.means, chosen[:, None], axis=1)[:, 0]
-        lost: Floats = self.means.max(axis=1) - played
-        return lost
+        return self.means.max(axis=1) - played
 
     def regret(self, chosen: Integers) -> float:
         """Return Σ (best mean − chosen mean) of one choice per person."""

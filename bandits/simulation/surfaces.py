@@ -40,8 +40,7 @@ class Surface:
     def value(self, chosen: Indices) -> Floats:
         """Return f at choices of shape [..., groups]."""
         parts = [table[chosen[..., g]] for g, table in enumerate(self.tables)]
-        total: Floats = np.sum(parts, axis=0)
-        return total
+        return np.sum(parts, axis=0)
 
     @property
     def best(self) -> float:
@@ -60,8 +59,7 @@ class Surface:
 
 def camelback(x: Floats, y: Floats) -> Floats:
     """Return the six-hump camelback function, least −1.0316284534899 at ±(0.0898420131, −0.7126564030)."""
-    value: Floats = (4 - 2.1 * x**2 + x**4 / 3) * x**2 + x * y + (-4 + 4 * y**2) * y**2
-    return value
+    return (4 - 2.1 * x**2 + x**4 / 3) * x**2 + x * y + (-4 + 4 * y**2) * y**2
 
 
 def styblinski_tang(x: Floats) -> Floats:
@@ -74,8 +72,7 @@ def michalewicz(x: Floats, i: int, power: int = 2) -> Floats:
 
     With `power` 1 the square is left out.
     """
-    value: Floats = -np.sin(x) * np.sin(i * x**power / np.pi) ** 20
-    return value
+    return -np.sin(x) * np.sin(i * x**power / np.pi) ** 20
 
 
 #: minima of the two additive functions over their whole domains: of one coordinate, and of ten by `power`

@@ -40,15 +40,13 @@ def eigenfeatures(kernel: Floats, least: float, most: int | None = None) -> Floa
     """Return F with FFᵀ the kernel, but for eigenvalues up to `least` of the first, or beyond `most`."""
     values, vectors = settled_eigh(kernel)
     kept = np.flatnonzero(values > least * values[0])[:most]
-    found: Floats = vectors[:, kept] * np.sqrt(values[kept])
-    return found
+    return vectors[:, kept] * np.sqrt(values[kept])
 
 
 def symmetric_root(matrices: Floats) -> Floats:
     """Return V√ΛVᵀ of each matrix VΛVᵀ of a stack [..., n, n], Λ < 0 as 0: no basis enters it."""
     values, vectors = np.linalg.eigh(matrices)
-    found: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]) @ np.swapaxes(vectors, -1, -2)
-    return found
+    return (vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]) @ np.swapaxes(vectors, -1, -2)
 
 
 @lru_cache(maxsize=8)
@@ -60,5 +58,4 @@ def _settled(space: Floats, fixed: Floats) -> Floats:
     """Return the orthonormal basis of a space that does not depend on the one given."""
     axes, triangle = np.linalg.qr(space.T @ fixed[:, : space.shape[1]])
     signs = np.where(np.diag(triangle) < 0, -1.0, 1.0)
-    found: Floats = space @ (axes * signs)
-    return found
+    return space @ (axes * signs)

@@ -69,8 +69,7 @@ def contributions(
     within = np.clip(residual / bound, -1, 1)
     if answered is not None:
         within = np.where(answered, within, 0.0)
-    total: Integers = grid.in_ball(directions * within[:, None], Fraction(1), CONTRIBUTION_BITS).sum(0)
-    return total
+    return grid.in_ball(directions * within[:, None], Fraction(1), CONTRIBUTION_BITS).sum(0)
 
 
 def typical(matrix: Floats) -> float:

@@ -192,8 +192,7 @@ def deviation(stream: str, t: int, rounds: int) -> float:
 @lru_cache(maxsize=32)
 def _toeplitz_deviations(rounds: int) -> Floats:
     weights = factors.sqrt_toeplitz(rounds) / 2.0**factors.WEIGHT_BITS
-    found: Floats = np.sqrt(np.cumsum(weights**2))
-    return found
+    return np.sqrt(np.cumsum(weights**2))
 
 
 @lru_cache(maxsize=8)

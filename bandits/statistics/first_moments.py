@@ -19,5 +19,4 @@ def contribution(features: Floats, reward: float | None) -> Integers:
     """Return φ·(clip(y, 0, 1) − ½) in grid units; its norm is at most ½ exactly.  No answer adds zero."""
     if reward is None:
         return np.zeros(features.shape, dtype=np.int64)
-    found: Integers = grid.in_ball(features[None, :] * centred(reward), HALF, CONTRIBUTION_BITS)[0]
-    return found
+    return grid.in_ball(features[None, :] * centred(reward), HALF, CONTRIBUTION_BITS)[0]

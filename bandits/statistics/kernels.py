@@ -37,17 +37,15 @@ def moderate(what: str, value: Fraction) -> None:
 def at_distance(kernel: str, distance: Floats, lengthscale: float) -> Floats:
     """Return k at an array of distances, in floating point."""
     at = distance / lengthscale
-    found: Floats
     match kernel:
         case "squared-exponential":
-            found = np.exp(-at * at / 2)
+            return np.exp(-at * at / 2)
         case "matern-5/2":
-            found = (1 + sqrt(5) * at + 5 * at * at / 3) * np.exp(-sqrt(5) * at)
+            return (1 + sqrt(5) * at + 5 * at * at / 3) * np.exp(-sqrt(5) * at)
         case "matern-3/2":
-            found = (1 + sqrt(3) * at) * np.exp(-sqrt(3) * at)
+            return (1 + sqrt(3) * at) * np.exp(-sqrt(3) * at)
         case _:
-            found = np.exp(-at)
-    return found
+            return np.exp(-at)
 
 
 def ball_at(kernel: str, distance: arb, lengthscale: Fraction) -> arb:

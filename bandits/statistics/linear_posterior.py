@@ -26,13 +26,11 @@ class LinearPosterior:
         """Return P for a prior of independent weights of these variances; 0 keeps a weight at 0."""
         root = np.sqrt(variances)
         found = root[:, None] * np.linalg.inv(self.around(root)) * root
-        whole: Floats = (found + found.T) / 2
-        return whole
+        return (found + found.T) / 2
 
     def around(self, root: Floats) -> Floats:
         """Return I + LᵀJL for a diagonal L = `root` [size]."""
-        found: Floats = np.eye(len(root)) + root[:, None] * self.information * root
-        return found
+        return np.eye(len(root)) + root[:, None] * self.information * root
 
 
 def evidence(inner: Floats, moment: Floats) -> float:

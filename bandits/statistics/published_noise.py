@@ -35,26 +35,22 @@ def _up(value: float) -> Fraction:
     return Fraction(ceil(value * 2**SCALE_BITS), 2**SCALE_BITS)
 
 
-def lemma2_sigma(
-    alpha: Fraction, beta: Fraction, rounds: int, reward: Fraction, *, literal: bool = False
-) -> Fraction:
+def lemma2_sigma(alpha: Fraction, beta: Fraction, rounds: int, reward: Fraction) -> Fraction:
     """Return the σ of Lemma 2 for |y| ≤ `reward`: σ² = 16 n (1+B²) ln²(10/β)/α², as its proof reads.
 
-    `literal`: the same number as the standard deviation, as its statement prints.
+    Its statement prints the same number as the standard deviation.
     """
     _privacy(alpha, beta)
-    square = (
-        16 * nodes_published(rounds) * float(1 + reward**2) * log(10 / float(beta)) ** 2 / float(alpha) ** 2
-    )
-    return _up(square if literal else sqrt(square))
+    many, risk = nodes_published(rounds), log(10 / float(beta))
+    return _up(sqrt(16 * many * float(1 + reward**2) * risk**2 / float(alpha) ** 2))
 
 
-def lemma3_spectrum(sigma: float, rounds: int, size: int, zeta: float, nodes: int | None = None) -> Spectrum:
+def lemma3_spectrum(sigma: float, rounds: int, size: int, zeta: float) -> Spectrum:
     """Return λ_min, λ_max and κ of Lemma 3 for `size` features: H_t shifted by 2Λ.
 
-    Λ = σ√(2n)(4√m + 2 ln(2T/ζ)); κ = σ√(n/Λ)(√m + √(2 ln(2T/ζ))).  `nodes`: another n than published.
+    Λ = σ√(2n)(4√m + 2 ln(2T/ζ)); κ = σ√(n/Λ)(√m + √(2 ln(2T/ζ))).
     """
-    n = nodes_published(rounds) if nodes is None else nodes
+    n = nodes_published(rounds)
     risk = log(2 * rounds / zeta)
     edge = sigma * sqrt(2 * n) * (4 * sqrt(size) + 2 * risk)
     return Spectrum(edge, 3 * edge, sigma * sqrt(n / edge) * (sqrt(size) + sqrt(2 * risk)))
@@ -71,19 +67,15 @@ def lemma5_sigmas(alpha: Fraction, beta: Fraction, reward: Fraction) -> tuple[Fr
     return _up(sqrt(x)), _up(sqrt(u))
 
 
-def lemma6_spectrum(
-    sigma_x: float, sigma_u: float, rounds: int, size: int, zeta: float, *, printed: bool = False
-) -> Spectrum:
+def lemma6_spectrum(sigma_x: float, sigma_u: float, rounds: int, size: int, zeta: float) -> Spectrum:
     """Return λ_min, λ_max and κ of Lemma 6: H_t shifted by 2σ_XΛ, Λ = √T(4√m + 2 ln(2T/ζ)).
 
     h_t has T·m entries of variance σ_u² at the last round and ‖h‖ ≤ σ_u√T(√m + √(2 ln(2T/ζ))) but for
-    ζ/(2T), hence κ = that/√(σ_XΛ).  `printed`: κ = σ_u√(mT/Λ), which lacks σ_X and the deviation.
+    ζ/(2T), hence κ = that/√(σ_XΛ).  The text prints κ = σ_u√(mT/Λ), which lacks σ_X and the deviation.
     """
     risk = log(2 * rounds / zeta)
     edge = sqrt(rounds) * (4 * sqrt(size) + 2 * risk)
     kappa = sigma_u * sqrt(rounds / (sigma_x * edge)) * (sqrt(size) + sqrt(2 * risk))
-    if printed:
-        kappa = sigma_u * sqrt(size * rounds / edge)
     return Spectrum(sigma_x * edge, 3 * sigma_x * edge, kappa)
 
 
@@ -106,8 +98,7 @@ def theorem1_width(
 
 def size_published(rounds: int, dimension: int, *, remark3: bool = False) -> int:
     """Return m = 2(6 ln T)^d of Corollary 1, or 2(3 ln T)^d of Remark 3, rounded up axis by axis."""
-    size: int = 2 * nodes_per_axis(rounds, remark3=remark3) ** dimension
-    return size
+    return 2 * nodes_per_axis(rounds, remark3=remark3) ** dimension
 
 
 def nodes_per_axis(rounds: int, *, remark3: bool = False) -> int:

@@ -16,6 +16,7 @@ from dpaccount.exact import Enclosure, printed, shown
 from dpaccount.ledger.balances import changes, step_functions
 from dpaccount.ledger.balances.bodies import Spending
 from dpaccount.ledger.balances.budget import Budget
+from dpaccount.ledger.balances.records import Overlay
 from dpaccount.ledger.balances.segment_tree import Opened, TooLargeError, marks_of, read_by, remember
 from dpaccount.ledger.balances.state import State
 from dpaccount.ledger.entry import CHARGE, RESERVATION
@@ -73,8 +74,7 @@ class Batch:
     def __init__(self, rows: Rows, totals: Totals, budget: Budget) -> None:
         self.totals = totals
         self._rows, self._budget = rows, budget
-        self._nodes: dict[int, str | None] = {}
-        self._gone: list[tuple[int, int]] = []
+        self._nodes = Overlay(rows.node)
         self._opened: dict[int, Opened] = {}
 
     def decide(self, request: Request, key: str | None, *, dry_run: bool = False) -> Charge:
@@ -85,7 +85,7 @@ class Batch:
         known = None if key is None else self._rows.keyed(key)
         if known is not None:
             return self._answer(request, same_charge(self._rows, known, request).number, known=True)
-        state, facts = self.totals.state(self._node, self._opened), said_of(request, self._rows.stamp)
+        state, facts = self._state(), said_of(request, self._rows.stamp)
         reason = self._tried(state, request, facts)
         if dry_run:
             return self._answer(request, None, reason)
@@ -94,11 +94,11 @@ class Batch:
         elif request.parts is None:
             entry = self._rows.append(CHARGE, accepted(facts, request), state.text, key=key)
         else:
-            state, body = self.totals.state(self._node, self._opened), accepted(facts, request)
+            state, body = self._state(), accepted(facts, request)
             self._reserve(state, body)
             entry = self._rows.append(RESERVATION, body, state.text, key=key)
         if reason is None:
-            self._take(state)
+            state.nodes.keep(self._nodes)
         self.totals = self.totals.next(entry)
         return self._answer(request, entry.number, reason)
 
@@ -125,7 +125,7 @@ class Batch:
 
     def _accepted_together(self, run: list[tuple[Request, str | None]]) -> list[Charge] | None:
         """Accept charges of one scope and year if all fit together; only the last gets a root."""
-        state = self.totals.state(self._node, self._opened)
+        state = self._state()
         bodies = [said_of(request, self._rows.stamp) for request, _ in run]
         where = [convert(facts, Spending) for facts in bodies]
         if len({(one.scope, one.year) for one in where}) > 1:
@@ -143,7 +143,7 @@ class Batch:
             entry = self._rows.append(CHARGE, accepted(facts, request), root, key=key)
             self.totals = self.totals.next(entry)
             charges.append(self._answer(request, entry.number))
-        self._take(state)
+        state.nodes.keep(self._nodes)
         return charges
 
     def is_plain(self, request: Request, key: str | None) -> bool:
@@ -172,30 +172,18 @@ class Batch:
 
         changes.apply(state, self._budget, RESERVATION, number, bodies)
 
-    def _take(self, state: State) -> None:
-        """Take over the nodes that `state` changed or dropped."""
-        for low, high in state.gone:
-            self._nodes = {place: text for place, text in self._nodes.items() if not low <= place <= high}
-        self._gone += state.gone
-        self._nodes.update(state.changed)
-
     def taken(self, request: Request, error: KeyTakenError) -> Charge:
         """Return the result for a key that belongs to a different charge."""
         return self._answer(request, None, str(error))
 
     def store(self) -> Totals:
         """Store the balances after all accepted charges; return the totals."""
-        for low, high in self._gone:
-            self._rows.drop(low, high)
-        self._rows.put(self._nodes)
-        remember(self._opened, self.totals.state(self._node).life.height)
+        self._nodes.keep(self._rows)
+        remember(self._opened, self._state().life.height)
         return self.totals
 
-    def _node(self, node: int) -> object:
-        if node in self._nodes:
-            return self._nodes[node]
-        dropped = self._gone and any(low <= node <= high for low, high in self._gone)
-        return None if dropped else self._rows.node(node)
+    def _state(self) -> State:
+        return self.totals.state(self._nodes.node, self._opened)
 
     def _answer(
         self, request: Request, number: int | None, reason: str | None = None, *, known: bool = False

@@ -16,7 +16,7 @@
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import closing
 from secrets import token_hex
 from typing import Any, Final, NoReturn
 from weakref import WeakValueDictionary
@@ -99,19 +99,8 @@ def verify(url: str) -> dict[str, Any]:
     `first_bad` is the number of the first changed or missing entry, or ``head``, ``totals`` (the
     balances) or ``file`` (the database's own structure); None if all is valid.
     """
-    store = Store.open(url)
-    try:
+    with closing(Store.open(url)) as store:
         return _verified(store)
-    finally:
-        store.close()
-
-
-@dataclass(frozen=True)
-class _Mark:
-    """A durable mark: its entry, and the last draw of the charge (from 1) that it covers."""
-
-    number: int
-    upto: int
 
 
 class _Known:
@@ -121,7 +110,8 @@ class _Known:
         self.process = process.this()
         self.group = Group(commit, held)
         self.receipts: WeakValueDictionary[int, Receipt] = WeakValueDictionary()
-        self.marks: dict[int, _Mark] = {}
+        #: by charge: its last durable mark, and the last draw of the charge (from 1) that it covers
+        self.marks: dict[int, tuple[int, int]] = {}
         self.seen: dict[int, int] = {}  #: by charge: the last entry by which it was undrawn
         self.totals: Totals | None = None
         self.gate = threading.Lock()  # threads share receipts, one per entry
@@ -151,15 +141,12 @@ class Ledger(Arrangements):
             raise
 
     def __reduce_ex__(self, _: object) -> NoReturn:
-        """Raise: an open ledger cannot be copied or pickled."""
         raise LedgerError("an open ledger cannot be copied or pickled; open it again, by its URL")
 
     def __enter__(self) -> "Ledger":
-        """Return the ledger."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the ledger."""
         self.close()
 
     def close(self) -> None:
@@ -395,17 +382,16 @@ class Ledger(Arrangements):
         """
         known = self._own()
         with known.gate:
-            mark = known.marks.get(entry)
-            if mark is not None and draws <= mark.upto:
+            before, marked_to = known.marks.get(entry, (None, 0))
+            if draws <= marked_to:
                 return
-            upto = max(draws, min(most, draws + draws // AHEAD))
-            before, seen = None if mark is None else mark.number, known.seen.get(entry)
+            upto, seen = max(draws, min(most, draws + draws // AHEAD)), known.seen.get(entry)
 
             def write() -> Entry:
                 with self._store.writing() as rows:
                     return marked(rows, self._totals(rows).text, entry, before, seen, (draws, upto))
 
-            known.marks[entry] = _Mark(again(write).number, upto)
+            known.marks[entry] = again(write).number, upto
 
     def keep_release(self, charge: int | str, body: dict[str, Any]) -> None:
         """Store the release `body` (JSON) of a charge, durably; call it before showing the release.

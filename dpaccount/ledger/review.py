@@ -6,11 +6,12 @@ Memory grows only with reservations and drawn charges: each list holds its lates
 
 from collections import Counter, deque
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from dpaccount.accounting.measures import Amounts
 from dpaccount.exact import printed
@@ -46,6 +47,7 @@ TEAMS: Final = 1000  #: groups of charges by month, scope, who charged and purpo
 REPLAYED: Final = 200_000  #: entries up to which balances are recomputed by default
 LISTS: Final = ("charged", "refused", "resets", "forfeits", "nodes", "marks")
 COUNTED: Final = ("charges", "refused", "drawn", "returned")  #: counted for each day
+T = TypeVar("T")
 Report = dict[str, Any]
 Team = tuple[str, str | None, str | None, str | None]
 TEAM: Final = ("month", "scope", "by", "purpose")  #: by which accepted charges are added up
@@ -56,12 +58,8 @@ def report(url: str, *, replay: bool | None = None) -> Report:
 
     `replay`: whether to recompute balances too; by default up to `REPLAYED` entries.
     """
-    store = Store.open(url)
-    try:
-        with store.checked(every=True) as rows:
-            return _report(rows, replay)
-    finally:
-        store.close()
+    with closing(Store.open(url)) as store, store.checked(every=True) as rows:
+        return _report(rows, replay)
 
 
 def _report(rows: Rows, replay: bool | None) -> Report:  # noqa: FBT001
@@ -107,9 +105,7 @@ def _standing(name: str | None, budget: Budget, tree: SpentTree, reserved: list[
     """Return the amounts of a scope (None: the ledger), at the unit that has spent most of it."""
     unit = summary.worst_unit(budget, tree) or 1
     spent = tree.at(unit)
-    later = zero(budget.width)
-    for steps in reserved:
-        later = plus(later, at_unit(steps, unit, budget.width))
+    later = sum_at(reserved, unit, budget.width)
     committed = tuple(map(Fraction.__sub__, spent, later))
     return {
         "scope": name,
@@ -170,7 +166,6 @@ class Pass:
     teams: dict[Team, tuple[int, Amounts]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Start with empty lists and sums."""
         self._sum = zero(self.budget.width)
         self._costs: dict[int, list[Part]] = {}
         self._lists = {kind: deque[Report](maxlen=MOST) for kind in LISTS}
@@ -218,10 +213,9 @@ class Pass:
         line = self.days.setdefault(day, {**dict.fromkeys(COUNTED, 0), "spent": None})
         if entry.kind == CHARGE:
             line["charges"] += 1
-            cost = at_written(read_body(CHARGE, entry.body).steps, self.worst)
-            self._spend(cost)
+            cost = self._spend(read_body(CHARGE, entry.body).steps)
             self._note("charged", entry, facts, ("purpose", "by", "scope", "key"))
-            self._of_team(facts, zero(self.budget.width) if cost is None else _amounts(cost))
+            self._of_team(facts, cost)
         elif entry.kind in (RESERVATION, ROUNDS, RETURN):
             self._of_reservation(entry, facts, line)
         elif entry.kind == REFUSAL:
@@ -230,7 +224,7 @@ class Pass:
         elif entry.kind == RESET:
             self._note("resets", entry, facts, ("reason", "by"))
         elif entry.kind == FORFEIT:
-            self._spend(at_written(read_body(FORFEIT, entry.body).steps, self.worst))
+            self._spend(read_body(FORFEIT, entry.body).steps)
             self._note("forfeits", entry, facts, ("reason", "by"))
         elif entry.kind in (DRAWING, RELEASE):
             self._of_drawing(entry, facts, line)
@@ -250,9 +244,7 @@ class Pass:
                 "parts": total,
                 "returned": 0,
             }
-            whole = zero(self.budget.width)
-            for steps in changes.cost_of(parts, [(1, total)]):
-                whole = plus(whole, at_unit(steps, self.worst, self.budget.width))
+            whole = sum_at(changes.cost_of(parts, [(1, total)]), self.worst, self.budget.width)
             self._sum = plus(self._sum, whole)
             self._note("charged", entry, facts, ("purpose", "by", "scope", "key"))
             self._of_team(facts, whole)
@@ -265,9 +257,8 @@ class Pass:
             if number not in self._costs:
                 raise ValueError(f"entry {number} is no reservation")
             self.reserved[number]["returned"] += intervals.count(which)
-            for steps in changes.cost_of(self._costs[number], which):
-                back = at_unit(steps, self.worst, self.budget.width)
-                self._sum = tuple(map(Fraction.__sub__, self._sum, back))
+            back = sum_at(changes.cost_of(self._costs[number], which), self.worst, self.budget.width)
+            self._sum = tuple(map(Fraction.__sub__, self._sum, back))
 
     def _of_team(self, facts: Report, cost: Amounts) -> None:
         """Add a charge to those of its month, scope, person and purpose, at the worst unit."""
@@ -301,29 +292,30 @@ class Pass:
         chosen = {key: facts.get(key) for key in names}
         self._lists[name].append({**what, **chosen, "head": entry.digest})
 
-    def _spend(self, text: str | None) -> None:
-        if text is not None:
-            self._sum = plus(self._sum, _amounts(text))
+    def _spend(self, steps: Written) -> Amounts:
+        """Add a charge at the worst unit; return what it costs there."""
+        text = at_unit(steps, self.worst, None)
+        cost = zero(self.budget.width) if text is None else _amounts(text)
+        self._sum = plus(self._sum, cost)
+        return cost
 
 
-def at_unit(steps: list[Step], unit: int, width: int) -> Amounts:
-    """Return the value of a step function at a unit."""
-    value = zero(width)
-    for first, amounts in steps:
+def at_unit(steps: Iterable[tuple[int, T]], unit: int, before: T) -> T:
+    """Return the value of a step function at a unit; `before` is that left of its first step."""
+    value = before
+    for first, later in steps:
         if first > unit:
             break
-        value = amounts
+        value = later
     return value
 
 
-def at_written(steps: Written, unit: int) -> str | None:
-    """Return the value of a serialised step function at a unit; None for zero."""
-    value = None
-    for first, text in steps:
-        if first > unit:
-            break
-        value = text
-    return value
+def sum_at(functions: Iterable[list[Step]], unit: int, width: int) -> Amounts:
+    """Return the sum of step functions at a unit."""
+    total = zero(width)
+    for steps in functions:
+        total = plus(total, at_unit(steps, unit, zero(width)))
+    return total
 
 
 @lru_cache(maxsize=4096)

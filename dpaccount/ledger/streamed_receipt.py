@@ -26,7 +26,7 @@ from dpaccount.ledger.stores.rows import Rows
 from dpaccount.ledger.stores.store import Store
 from dpaccount.noise import process
 from dpaccount.noise.proved import Proved
-from dpaccount.noise.receipt import issue
+from dpaccount.noise.receipt import NoiseSource, issue
 from dpaccount.noise.samplers import Integers, Secure
 
 Name = list[Any]  #: how, key and part, as JSON values
@@ -38,11 +38,13 @@ def nowhere() -> str:
     return ""
 
 
-class ResumableReceipt:
+class ResumableReceipt(NoiseSource):
     """The result of `Ledger.charge_in_parts`: secure noise, each part drawn and kept once.
 
     `entry` is the charge's number, `after` the caller's position at each part kept before.  Threads
-    may share it; a forked process is refused, as by a receipt.
+    may share it; a forked process is refused, as by a receipt.  A part that was kept before is
+    returned as it was.  Raises `ReceiptError` as a receipt does, and if another process draws from
+    this charge; `LedgerError` for a part that was kept in another shape.
     """
 
     releasable = True
@@ -71,26 +73,14 @@ class ResumableReceipt:
         """Return the number of parts that are drawn and kept."""
         return len(self._kept)
 
-    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
-        """Return the kept value of a part, or add noise to `values`, keep the result and return it.
-
-        Raises `ReceiptError` as a receipt does, and if another process draws from this charge;
-        `LedgerError` for a part that was kept in another shape.
-        """
-        return self._part("noisy", key, part, np.asarray(values))
-
-    def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
-        """Do as `noisy` does, with symmetric noise on a matrix."""
-        return self._part("noisy_symmetric", key, part, np.asarray(matrix))
-
     def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
         """Raise `ReceiptError`: the number of cells is random, so a part has no fixed shape."""
         raise ReceiptError(
             f"{key!r} is a histogram of unknown cells; release it at once, by a charge of its own"
         )
 
-    def _part(self, how: str, key: str, part: Hashable, given: Integers) -> Integers:
-        name = [how, key, _written(part)]
+    def _answer(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
+        name, given = [how, key, _written(part)], np.asarray(values)
         if self._process != process.this():  # before the lock: a fork may have left it held
             raise ReceiptError("this charge is drawn by the process that opened it; open it here anew")
         with self._gate:

@@ -59,16 +59,14 @@ def _flip_masses(noise: Law, scores: Integers) -> Floats:
     factors = 1 - np.outer(at, chance)
     # the factor of i itself is divided out in logarithms; at < 1 keeps every factor above 0
     others = np.exp(np.log(factors).sum(axis=1)[:, None] - np.log(factors))
-    masses: Floats = chance * (weights[:, None] / 2 * others).sum(axis=0)
-    return masses
+    return chance * (weights[:, None] / 2 * others).sum(axis=0)
 
 
 def at_least(level: Floats, scale: float) -> Floats:
     """Return P(X ≥ level) for discrete Laplace X and integer levels."""
     ratio = np.exp(-1 / scale)
     upper = np.exp(-np.abs(level) / scale) / (1 + ratio)
-    chance: Floats = np.where(level > 0, upper, 1 - upper * ratio)
-    return chance
+    return np.where(level > 0, upper, 1 - upper * ratio)
 
 
 def _log_answers(noise: Law, answers: Integers, numbers: Integers) -> float:
@@ -86,5 +84,4 @@ def _log_shown(noise: Law, shown: Integers, counts: Integers) -> Floats:
     visible = np.exp(-np.abs(shown - counts) / noise.scale) * (1 - ratio) / (1 + ratio)
     hidden = 1 - at_least(noise.threshold - counts.astype(np.float64), noise.scale)
     masses = np.where(counts == 0, shown == 0, np.where(shown == 0, hidden, visible))
-    logs: Floats = np.log(masses)
-    return logs
+    return np.log(masses)

@@ -35,7 +35,7 @@ def unforked() -> Iterator[None]:
 
 def held() -> bool:
     """Say whether this thread holds off forks."""
-    return _STILL._is_owned()  # type: ignore[attr-defined,no-any-return]
+    return _STILL._is_owned()  # type: ignore[attr-defined]
 
 
 def before_forks(let_go: Callable[[], object]) -> None:

@@ -38,6 +38,25 @@ class Noise(Protocol):
         """Return the cells that a stable histogram shows, each a row: the numbers of its name, its count."""
 
 
+class NoiseSource:
+    """A `Noise` with one method for its three ways to draw, of which `how` is the name."""
+
+    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
+        """Answer as `Noise` says."""
+        return self._answer("noisy", key, part, values)
+
+    def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
+        """Answer as `Noise` says."""
+        return self._answer("noisy_symmetric", key, part, matrix)
+
+    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
+        """Answer as `Noise` says."""
+        return self._answer("noisy_cells", key, part, cells)
+
+    def _answer(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
+        raise NotImplementedError
+
+
 class NoNoise:
     """Returns values as they are: for the non-private line of an experiment, never for a release."""
 
@@ -73,7 +92,6 @@ class Receipt:
         self._branches: dict[str, int] = {}
 
     def __reduce_ex__(self, _: object) -> NoReturn:
-        """Refuse to be copied or pickled."""
         raise ReceiptError("a receipt cannot be copied or pickled; draw with it where it was charged")
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:

@@ -7,6 +7,7 @@ they serve proofs, comparisons and settings that the events do not describe (shu
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 
 from dpaccount.errors import InputError
 from dpaccount.numerics.closed import discrete_losses, gaussian, renyi, single_order
@@ -54,16 +55,16 @@ def optimal(
     aim = 1 - (1 - target) / kept if kept else Fraction(-1)
     if aim < 0:
         return Fraction(0), None
-    grids = [(_two_point(epsilon), count) for epsilon, _, count in pairs if epsilon]
+    # the pair that dominates every ε-DP mechanism
+    grids = [
+        (exact_grids.of_atoms(partial(discrete_losses.pure, epsilon), 2 * epsilon, 2), count)
+        for epsilon, _, count in pairs
+        if epsilon
+    ]
     if aim == 0 or not grids:
         most = sum((epsilon * count for epsilon, _, count in pairs), Fraction(0))
         return most, most
     return exact_grids.epsilon(grids, aim, log_float(aim) / LOG2)
-
-
-def _two_point(epsilon: Fraction) -> exact_grids.OnGrid:
-    """Return the pair that dominates every ε-DP mechanism."""
-    return exact_grids.of_atoms(lambda: discrete_losses.pure(epsilon), 2 * epsilon, 2)
 
 
 def zcdp(rho: Fraction, target: Fraction) -> Fraction:

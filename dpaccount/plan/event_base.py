@@ -28,9 +28,7 @@ class Spelled(Generic[Read, Given]):
 
     if TYPE_CHECKING:
 
-        def __get__(self, instance: object, owner: type) -> Read:
-            """Return the field as it is read."""
-            ...
+        def __get__(self, instance: object, owner: type) -> Read: ...
 
         def __set__(self, instance: object, value: Given) -> None:
             """Take the field as it is given."""
@@ -64,7 +62,6 @@ class Event:
     cover: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        """Make every number exact and check its range."""
         for item in fields(self):
             value = getattr(self, item.name)
             if item.name in RANGES:
@@ -84,7 +81,6 @@ class Event:
         return f"{type(self).__name__}({', '.join(said)})"
 
     def __mul__(self, times: int) -> Self:
-        """Return the event, released `times` as often."""
         if type(times) is not int or times < 1:
             raise InputError(f"{self.name} times {times!r}", "multiply by a whole number of at least 1")
         return replace(self, count=self.count * times)
@@ -234,6 +230,15 @@ class OnSample(Event):
         inside(self.name, self.of)
         if any(part.assumption() for part in walk(self.of)):
             raise InputError("a pair of laws stands in it", "give the pair on the sample itself", self.name)
+
+    def _known(self, names: Iterable[str]) -> list[Event]:
+        """Return `of` and all inside it; refuses what is none of these kinds."""
+        parts = list(walk(self.of))
+        refused = next((part.name for part in parts if part.name not in names), None)
+        if refused is not None:
+            known = f"known are {', '.join(names)}"
+            raise InputError(f"no bound is known for {refused} in it", known, self.name)
+        return parts
 
     def _pure(self) -> Amount:
         """Return ln(1 + q(e^ε − 1)), rounded up (Balle, Barthe & Gaboardi 2018)."""

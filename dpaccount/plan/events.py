@@ -7,13 +7,13 @@ prints as.
 Meaning never changes under a name: a new meaning gets a new name.
 """
 
-import html
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, dataclass_transform
 
+from dpaccount.documents import html_table
 from dpaccount.errors import InputError
 from dpaccount.numerics.closed.gdp_of_release import mu_squared, of_discrete_laplace, of_laplace, of_response
 from dpaccount.plan.bound_events import Approximate, DominatingPair, Rdp, Zcdp
@@ -345,7 +345,6 @@ class Plan:
         return Plan(self.relation, (*self.events, *events))
 
     def __mul__(self, times: int) -> "Plan":
-        """Return the plan with every event released `times` as often."""
         return Plan(self.relation, [event * times for event in self.events])
 
     __rmul__ = __mul__
@@ -367,7 +366,7 @@ class Plan:
 
     def __repr__(self) -> str:
         """Return a table of the events."""
-        rows = [("count", "event", "parameters", "units"), *map(_row, self.events[:MOST_ROWS])]
+        rows = [HEAD, *map(_row, self.events[:MOST_ROWS])]
         widths = [max(len(row[place]) for row in rows) for place in range(3)]
         lines = [
             f"  {count:>{widths[0]}}  {name:<{widths[1]}}  {said:<{widths[2]}}  {units}"
@@ -378,15 +377,13 @@ class Plan:
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
-        rows = [("count", "event", "parameters", "units"), *map(_row, self.events[:MOST_ROWS])]
-        cells = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
-        head = cells[0].replace("td>", "th>")
-        body = "".join(f"<tr>{row}</tr>" for row in (head, *cells[1:]))
         rest = len(self.events) - MOST_ROWS
         more = f", the first {MOST_ROWS} of {len(self.events)}" if rest > 0 else ""
-        return f"<table><caption>{self.relation.value}{more}</caption>{body}</table>"
+        rows = map(_row, self.events[:MOST_ROWS])
+        return html_table(HEAD, rows, f"{self.relation.value}{more}")
 
 
+HEAD = ("count", "event", "parameters", "units")
 MOST_ROWS = 60  #: of a plan that are printed
 MOST_MEMBERS = 8  #: and of a list in one of its rows
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from dpaccount.errors import InputError
 from dpaccount.numerics.closed.sampling import replaced_loss
-from dpaccount.plan.event_base import Amount, Event, OnSample, Real, event_kind, walk
+from dpaccount.plan.event_base import Amount, Event, OnSample, Real, event_kind
 
 
 @event_kind
@@ -41,12 +41,7 @@ class PoissonReplaced(OnSample):
 
     def _check(self) -> None:
         super()._check()
-        parts = list(walk(self.of))
-        if not all(part.name in BELOW for part in parts):
-            refused = next(part.name for part in parts if part.name not in BELOW)
-            raise InputError(
-                f"no bound is known for {refused} in it", f"known are {', '.join(BELOW)}", self.name
-            )
+        parts = self._known(BELOW)
         if (len(parts) > 1 or self.of.count > 1) and not all(part.gaussian for part in parts):
             raise InputError(
                 "several releases on one sample are known for Gaussian noise only",
@@ -124,12 +119,7 @@ class RandomAllocation(OnSample):
         super()._check()
         if self.times > self.steps:
             raise InputError("times exceeds steps", "a unit takes part at most once in a step", self.name)
-        parts = list(walk(self.of))
-        refused = next((part.name for part in parts if part.name not in ALLOCATED), None)
-        if refused is not None:
-            raise InputError(
-                f"no bound is known for {refused} in it", f"known are {', '.join(ALLOCATED)}", self.name
-            )
+        parts = self._known(ALLOCATED)
         if (len(parts) > 1 or self.of.count > 1) and not all(part.gaussian for part in parts[1:] or parts):
             raise InputError(
                 "several releases in one step are known for Gaussian noise only",

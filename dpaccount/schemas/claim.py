@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 from msgspec import UNSET, Meta, field
 
 from dpaccount.relation import RELATION_CLASSES, Observer
-from dpaccount.schemas.fields import Absent, Closed, Number
+from dpaccount.schemas.fields import Absent, Closed, Digest, Number
 
 SCHEMA: Final = "dpaccount/claim/1"
 CLAIM_NAME: Final = "[a-z0-9][a-z0-9._-]{0,63}"
@@ -69,13 +69,24 @@ class SubjectTable(Closed, frozen=True):
     examples: str | Absent = UNSET
 
 
+class JoinTable(Closed, frozen=True):
+    """A public table, of which a row gets the columns by its key; the digest is of the file's bytes."""
+
+    file: str
+    key: str
+    columns: dict[str, ColumnTable]
+    digest: Digest | Absent = UNSET
+
+
 class DataTable(DeclaredTable, frozen=True):
-    """The real run's data file, and the ledger that pays."""
+    """The real run's data file, the ledger that pays, and a study's derived and joined columns."""
 
     file: str | Absent = UNSET
     ledger: str | Absent = UNSET
     scope: str | Absent = UNSET
     public: bool | Absent = UNSET
+    derived: dict[str, str] | Absent = UNSET
+    join: dict[str, JoinTable] | Absent = UNSET
 
 
 class AuditTable(Closed, frozen=True):

@@ -22,6 +22,7 @@ class WorldTable(DeclaredTable, frozen=True, kw_only=True):
     name: ExperimentName | Absent = UNSET
     candidates: Number | Absent = UNSET
     dimension: Number | Absent = UNSET
+    arms: Number | Absent = UNSET
     surface: str | Absent = UNSET
     kernel: str | Absent = UNSET
     file: str | Absent = UNSET

@@ -4,6 +4,8 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, Struct
 
+from dpaccount.documents import html_table
+from dpaccount.exact import to_noise
 from dpaccount.schemas.claim import CLAIM_NAME, AuditTable, DataTable, RelationName
 from dpaccount.schemas.fields import Absent, Closed, Number
 
@@ -96,6 +98,14 @@ class PlannedStatistic(Struct, frozen=True):
     group_size: int | None
     too_noisy_below: int | None
 
+    @property
+    def expected(self) -> str:
+        """Return the half-width of its intervals, rounded up, and of groups of what size it is."""
+        if self.half_width is None:
+            return "depends on the data"
+        of = "" if self.group_size is None else f" for {self.group_size} rows"
+        return to_noise(self.half_width, self.half_width, up=True) + of
+
 
 class StudyPlan(Struct, frozen=True, tag_field="schema", tag="dpaccount/study-plan/1"):
     """What `dpaccount plan` prints."""
@@ -103,6 +113,36 @@ class StudyPlan(Struct, frozen=True, tag_field="schema", tag="dpaccount/study-pl
     name: str
     total: StudyTotal
     statistics: list[PlannedStatistic]
+
+    @property
+    def title(self) -> str:
+        """Return what the plan is about, and that it costs nothing."""
+        total = f"total ε = {self.total.epsilon:g}, δ = {self.total.delta:g}"
+        return f"{self.name}: {total}; nothing is charged"
+
+    @property
+    def head(self) -> list[str]:
+        """Return the names of the columns of `rows`."""
+        laws = " or ".join(dict.fromkeys(each.noise.law for each in self.statistics))
+        return ["statistic", f"{laws} noise", "ε alone", "95% ±", "too noisy below"]
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """Return the plan as a table: noise, cost and expected accuracy of every statistic."""
+        return [
+            [
+                each.name,
+                ", ".join(f"{part} {to_noise(scale, scale)}" for part, scale in each.noise.scales.items()),
+                to_noise(each.epsilon, each.epsilon, up=True),
+                each.expected,
+                "" if each.too_noisy_below is None else str(each.too_noisy_below),
+            ]
+            for each in self.statistics
+        ]
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        return html_table(self.head, self.rows, self.title)
 
 
 class StudyTable(Struct, frozen=True):

@@ -8,6 +8,7 @@ import hashlib
 import os
 import sqlite3
 import stat
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -23,6 +24,7 @@ BESIDE = ("-wal", "-shm", "-journal")  #: what SQLite keeps beside a file, and t
 LAYOUT = f"""
 CREATE TABLE IF NOT EXISTS results (name TEXT PRIMARY KEY, series TEXT NOT NULL, work TEXT NOT NULL,
   code TEXT NOT NULL, seeds INTEGER NOT NULL, digest TEXT NOT NULL, result BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS begun (name TEXT PRIMARY KEY);
 PRAGMA application_id = {FORMAT}; COMMIT"""
 STORE: ContextVar[Path | None] = ContextVar("store", default=None)  #: where results are kept
 
@@ -41,7 +43,7 @@ class Results:
     """An open store, to be closed; `alone` refuses one that a command uses, and keeps others out."""
 
     def __init__(self, path: Path, *, alone: bool = False) -> None:
-        self.path, self._alone, self._last = path, alone, 0
+        self.path, self._alone, self._last, self._gate = path, alone, 0, threading.Lock()
         try:
             _own(path)
             wait = 0.1 if alone else PATIENCE
@@ -76,7 +78,8 @@ class Results:
 
     def _asked(self, question: str, *given: object) -> list[Any]:
         try:
-            return self._file.execute(question, given).fetchall()
+            with self._gate:  # joblib asks for more work in a thread of its own
+                return self._file.execute(question, given).fetchall()
         except sqlite3.Error as error:
             raise self._refused(error) from None
 
@@ -92,7 +95,13 @@ class Results:
         if not rows or hashlib.sha256(rows[0][0]).hexdigest() != rows[0][1]:
             what = "a result is gone, or does not read as it was written"
             raise InputError(what, "remove that work with dpaccount work prune DIGEST", self.path)
-        return rows[0][0]  # type: ignore[no-any-return]
+        return rows[0][0]
+
+    def begin(self, name: str) -> bool:
+        """Return whether no command has begun this group; who was killed may have: others do it last."""
+        with suppress(InputError):  # without room for a note, at worst something is done twice
+            return bool(self._asked("INSERT INTO begun VALUES (?) ON CONFLICT DO NOTHING RETURNING 1", name))
+        return True
 
     def keep(self, name: str, raw: bytes, seeds: int, *about: str) -> bytes:
         """Keep a group's result unless one is; return what is kept.  `about`: series, name, code."""
@@ -113,6 +122,7 @@ class Results:
         """Remove series; who is alone gives their room back."""
         for each in series:
             self._asked("DELETE FROM results WHERE series = ?", each)
+            self._asked("DELETE FROM begun WHERE name LIKE ? || ' %'", each)
         if self._alone:
             self._asked("VACUUM")
 

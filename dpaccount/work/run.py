@@ -6,7 +6,7 @@ groups is done twice and compared before it is kept, and a sample of what the st
 
 import io
 import warnings
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -99,15 +99,27 @@ class LongWork:
 
     def complete(self) -> dict[str, bytes]:
         """Do all that is not done, in an order that commands on one store do not share."""
-        names, old = [name for name, left in self._left.items() for _ in range(left)], {*self.done}
-        if self._results is not None:
-            RANDOM.shuffle(names)
-        todo = (name for name in names if name not in self.done or name in old)
-        with closing(_performed(self._version, ((name, *self.groups[name]) for name in todo))) as ended:
+        todo = ((name, *self.groups[name]) for name in self._todo({*self.done}))
+        with closing(_performed(self._version, todo)) as ended:
             for name, raw in ended:
                 self._take(name, raw)
                 self._take_what_others_did()
         return self.done
+
+    def _todo(self, old: set[str]) -> Iterator[str]:
+        """Yield what is to be done: at last what another command has begun, if that has not ended it."""
+        names, begun = [name for name, left in self._left.items() for _ in range(left)], list[str]()
+        if self._results is not None:
+            RANDOM.shuffle(names)
+        for name in names:
+            if name in old or self._results is None:
+                yield name
+            elif name not in self.done:
+                if self._results.begin(name):
+                    yield name
+                else:
+                    begun.append(name)
+        yield from (name for name in begun if name not in self.done)
 
     def _take(self, name: str, raw: bytes) -> None:
         """Take what a worker made; keep it after the last time that it was to be done."""

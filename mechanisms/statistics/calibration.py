@@ -14,6 +14,7 @@ from dpaccount.noise.samplers import root_up
 from mechanisms.shared import confidence
 from mechanisms.statistics.draws import BITS, BRANCHES, LEVELS, ROUNDED, SQUARE, Draw
 from mechanisms.statistics.statistic import LARGEST, Statistic
+from mechanisms.statistics.unlisted import FINEST
 
 INTERVAL_LEVEL: Final = Fraction(19, 20)  #: of the intervals that a wanted accuracy is about
 SCALE_DIGITS: Final = 5  #: significant ones of a scale, rounded up
@@ -46,6 +47,8 @@ class StatisticRequest:
         An amount is μ² of Gaussian noise, μ = movement/deviation, or ε = movement/scale of Laplace noise.
         """
         each = amount / len(self.draws)
+        if self.what.unlisted is not None:
+            return (Fraction(math.ceil(self.moves[0] / Fraction(each) * FINEST), FINEST),)
         rate = math.sqrt(each) if self.law == "gaussian" else each
         return tuple(rounded_up(float(move) / rate) for move in self.moves)
 
@@ -83,7 +86,8 @@ class StatisticRequest:
 
     def reaches(self, amount: float) -> list[float]:
         """Return how far the noise of each draw is, for all their numbers at once, at 95 %."""
-        alpha = confidence.missed(INTERVAL_LEVEL) / sum(draw.size for draw in self.draws)
+        many = sum(draw.size for draw in self.draws) or self.rows  # of cells in use, one for each row
+        alpha = confidence.missed(INTERVAL_LEVEL) / many
         pairs = zip(self.draws, self.scales(amount), strict=True)
         return [reach_of_one(self.law, scale, bits_of(self.law, draw), alpha) for draw, scale in pairs]
 

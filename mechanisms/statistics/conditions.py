@@ -1,6 +1,7 @@
 """Conditions on declared columns, such as ``age >= 18 and readmitted == true``: which rows count."""
 
 import ast
+import math
 import operator
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
-from mechanisms.table.columns import NUMERIC_KINDS, Column
+from mechanisms.table.columns import NUMERIC_KINDS, Column, day_number
 
 Floats = NDArray[np.float64]
 Codes = Mapping[str, Floats]
@@ -45,23 +46,29 @@ def condition(text: str, columns: tuple[Column, ...]) -> tuple[tuple[str, ...], 
     """Return the names of the columns that a condition reads, and which rows meet it.
 
     A comparison has a declared column on one side and a public constant on the other: a number for
-    numbers and integers, a declared value in quotes for a category, true or false for a boolean.  A
-    boolean column may stand alone.  Rows are judged one by one, by the codes of their cells (a missing
-    cell has the code of the column's default).  Raises `InputError`.
+    numbers and integers, a declared value or a date in quotes, true or false for a boolean.  A boolean
+    column may stand alone.  Rows are judged one by one, by the codes of their cells (a missing cell has the
+    code of the column's default).  Raises `InputError`.
     """
+    body, known = parsed(text, "condition", RIGHT), {column.name: column for column in columns}
+    return names_in(body, known), _compiled(body, known)
+
+
+def parsed(text: str, what: str, right: str) -> ast.expr:
+    """Return the syntax tree of a text that is to be a `what`, such as `right`; raises `InputError`."""
     if len(text) > LONGEST:
-        raise InputError(f"the condition has {len(text)} characters", f"at most {LONGEST}")
+        raise InputError(f"the {what} has {len(text)} characters", f"at most {LONGEST}")
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise InputError(f"{text[:60]!r} is no condition", RIGHT) from None
+        raise InputError(f"{text[:60]!r} is no {what}", right) from None
     if sum(1 for _ in ast.walk(tree)) > MOST_TERMS:
-        raise InputError(f"{text[:60]!r} has too many parts", "write a shorter condition")
-    known = {column.name: column for column in columns}
-    return _names(tree.body, known), _compiled(tree.body, known)
+        raise InputError(f"{text[:60]!r} has too many parts", f"write a shorter {what}")
+    return tree.body
 
 
-def _names(node: ast.expr, known: Mapping[str, Column]) -> tuple[str, ...]:
+def names_in(node: ast.expr, known: Mapping[str, Column]) -> tuple[str, ...]:
+    """Return the known names that stand in a syntax tree, each once."""
     names = (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
     return tuple(dict.fromkeys(name for name in names if name in known))
 
@@ -120,6 +127,11 @@ def _limit(column: Column, op: type[ast.cmpop], node: ast.expr) -> float:
         if abs(value) > 10**300:
             raise InputError(f"{column.name} is compared with a number beyond 1e300", "write a smaller one")
         return float(value)
+    if column.kind == "date":
+        day = day_number(value)
+        if not isinstance(value, str) or math.isnan(day):
+            raise InputError(f"{column.name} is a date, compared with {value!r}", 'write "2024-12-31"')
+        return day
     if op not in (ast.Eq, ast.NotEq):
         raise InputError(f"{column.name} is a {column.kind}, which has no order", "compare by == or !=")
     if column.kind == "boolean":

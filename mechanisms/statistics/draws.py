@@ -32,7 +32,8 @@ class Draw:
     """Sums that get noise of one scale.
 
     A row adds a vector of ℓ2 norm at most `norm`; a replaced row moves the sums by at most `reach`.  With
-    `cells` it adds 1 to so many cells at most, of `size`; a single number lies in `interval`.
+    `cells` it adds 1 to so many cells at most, of `size`; a single number lies in `interval`.  Of cells that
+    nobody listed the size is 0.
     """
 
     key: str
@@ -68,6 +69,8 @@ def draws(what: Statistic, *, known: bool) -> tuple[Draw, ...]:
     these are at most √2 apart, since their inner product (φ·ψ)² is not negative.
     """
     name, groups = what.name, what.groups
+    if what.unlisted is not None:
+        return (Draw(f"{name}/keys", 0, Fraction(1), Fraction(2), 1),)
     number = () if known else (counts(name, groups),)
     match what.what:
         case "count" | "histogram" | "top":
@@ -103,7 +106,7 @@ def _bounds(what: Statistic) -> tuple[Fraction, Fraction]:
 
 def totals(what: Statistic, draw: Draw, codes: Mapping[str, Floats], bits: int) -> Integers:
     """Return the exact sums of a draw over some rows, in steps of 2^−`bits`, given their codes by column."""
-    if not len(next(iter(codes.values()))):
+    if not draw.size or not len(next(iter(codes.values()))):
         return np.zeros(draw.size, dtype=np.int64)
     if draw.cells:
         return _counted(what, draw, codes) << bits

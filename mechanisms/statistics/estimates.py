@@ -194,10 +194,17 @@ def _bounds(what: Statistic) -> tuple[float, float]:
     return what.column.bounds
 
 
-def table(what: Statistic, ends: Sequence[Sequence[float | None]]) -> list[dict[str, Any]]:
-    """Return a statistic's rows: the values of `by`, of a cell or the name of a coefficient, and numbers."""
+def table(
+    what: Statistic, ends: Sequence[Sequence[float | None]], texts: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """Return a statistic's rows: the values of `by`, of a cell or the name of a coefficient, and numbers.
+
+    `texts` are the values that are shown of a column whose values nobody listed; the largest stand first.
+    """
     named: list[dict[str, Any]]
-    if what.what == "regression":
+    if what.unlisted is not None:
+        named = [{what.unlisted.name: text} for text in texts]
+    elif what.what == "regression":
         named = [{"term": name} for name in (*(each.name for each in what.on), "intercept")]
     elif what.cells > 1 or what.cell_labels != ("",):
         cell = "" if what.column is None else what.column.name
@@ -208,6 +215,8 @@ def table(what: Statistic, ends: Sequence[Sequence[float | None]]) -> list[dict[
         {**key, "estimate": value, "low": low, "high": high}
         for key, value, low, high in zip(named, *ends, strict=True)
     ]
+    if what.unlisted is not None:
+        return sorted(rows, key=lambda row: -(row["estimate"] or 0))[: what.k]
     if what.what != "top" or what.k is None:
         return rows
     groups = [rows[at : at + what.cells] for at in range(0, len(rows), what.cells)]

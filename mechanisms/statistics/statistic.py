@@ -41,7 +41,8 @@ class Statistic:
     `bins` are the edges between cells of a histogram of numbers, `q` is a quantile's rank, `k` how many
     cells a `top` lists, `on` are the features of a regression of `column`.  Of a study's total this statistic
     gets a `share` relative to the others', or what it needs for 95 % intervals of half-width `accuracy`.
-    Raises `InputError` for what does not go together.
+    A count by a column of texts, or a top of one, is of values that nobody listed.  Raises `InputError` for
+    what does not go together.
     """
 
     name: str
@@ -111,8 +112,9 @@ class Statistic:
                 raise InputError(f"{self.name} is a {self.what}", f"{what}: leave it out")
         if self.what == "quantile" and not (self.q is not None and 0 < self.q < 1):
             raise InputError(f"{self.name} is a quantile", "give q between 0 and 1, such as q = 0.9")
-        if self.what == "top" and not (self.k is not None and 1 <= self.k <= self.cells):
-            raise InputError(f"{self.name} is a top", f"give k, from 1 to its {self.cells} cells")
+        most = MOST_GROUPS if self.unlisted else self.cells
+        if self.what == "top" and not (self.k is not None and 1 <= self.k <= most):
+            raise InputError(f"{self.name} is a top", f"give k, from 1 to its {most} cells")
         if self.what == "regression":
             names = [each.name for each in (*self.on, *([self.column] if self.column else []))]
             if not 1 <= len(self.on) <= MOST_FEATURES or len(set(names)) < len(names) or self.by:
@@ -124,6 +126,9 @@ class Statistic:
                 raise InputError(f"{self.name} has 0 or less as its {word}", "give a positive one")
             if number is not None and not SMALLEST <= number <= LARGEST:
                 raise InputError(f"{self.name} has a bad {word}", "give one in [1e-15, 1e15]")
+        if self.unlisted is not None and (self.bins or self.accuracy is not None):
+            right = "leave bins out" if self.bins else "give a share instead"
+            raise InputError(f"{self.name} counts values that nobody listed", right)
         if self.accuracy is not None and self.what not in ("count", "histogram", "top", "sum", "mean"):
             raise InputError(
                 f"{self.name} is a {self.what}, whose interval depends on the data", "give a share instead"
@@ -142,10 +147,21 @@ class Statistic:
         return condition(self.where, self.declared) if self.where.strip() else ((), None)
 
     @property
+    def unlisted(self) -> Column | None:
+        """Return the column of texts, whose values nobody listed, that it counts rows by; None for others."""
+        one = {"count": self.by[0] if len(self.by) == 1 else None, "top": None if self.by else self.column}
+        column = one.get(self.what)
+        return column if column is not None and column.kind == "text" else None
+
+    @property
+    def _listed(self) -> tuple[Column, ...]:
+        return () if self.unlisted is not None else self.by
+
+    @property
     def group_cells(self) -> tuple[Cells, ...]:
         """Return the cells of each column by which it is grouped."""
         try:
-            return tuple(_cells_of(each, ()) for each in self.by)
+            return tuple(_cells_of(each, ()) for each in self._listed)
         except InputError as error:
             right = "group by a category, a boolean or an integer of few values"
             raise InputError(f"{self.name} is grouped, but {error.what}", right) from None
@@ -153,7 +169,8 @@ class Statistic:
     @cached_property
     def cell_labels(self) -> tuple[str, ...]:
         """Return the labels of a histogram's or top's cells, one empty one for every other kind."""
-        return self._cells.labels if self.what in CELLED and self.column is not None else ("",)
+        celled = self.what in CELLED and self.column is not None and self.unlisted is None
+        return self._cells.labels if celled else ("",)
 
     @property
     def _cells(self) -> Cells:
@@ -174,7 +191,7 @@ class Statistic:
     @cached_property
     def keys(self) -> tuple[dict[str, str], ...]:
         """Return the values of the `by` columns in every group, in the order of groups."""
-        names = [each.name for each in self.by]
+        names = [each.name for each in self._listed]
         return tuple(
             dict(zip(names, labels, strict=True))
             for labels in product(*(each.labels for each in self.group_cells))
@@ -190,7 +207,7 @@ class Statistic:
         size = len(next(iter(codes.values())))
         found: Integers = np.zeros(size, dtype=np.int64)
         there = np.ones(size, dtype=bool) if self._condition[1] is None else self._condition[1](codes)
-        for column, cells in zip(self.by, self.group_cells, strict=True):
+        for column, cells in zip(self._listed, self.group_cells, strict=True):
             place = cells.place(codes[column.name])
             there = there & (place >= 0)
             found = found * len(cells.labels) + np.where(place >= 0, place, 0).astype(np.int64)
@@ -243,7 +260,7 @@ def read_statistic(place: Place, table: Table) -> Statistic:
         terms["k"] = given["k"].integer()
     terms |= {key: given[key].real() for key in ("q", "share", "accuracy") if key in given}
     try:
-        read = condition(terms["where"], table.columns)[0] if terms.get("where", "").strip() else ()
+        read = condition(terms["where"], table.every)[0] if terms.get("where", "").strip() else ()
         return Statistic(declared=tuple(map(table.column, read)), **terms)
     except InputError as error:
         raise place.placed(error) from None

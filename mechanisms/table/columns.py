@@ -1,14 +1,16 @@
 """Columns of a table: their public domains, and the numeric code of a cell.
 
 A cell is text (of a CSV file) or a value (of Parquet, Arrow or Python).  Whatever it is, it has a code,
-a finite number: for numbers the value within its bounds, for categories the place among the declared
-values, for booleans 0 or 1; text has several, which spell it.  So a code says nothing about any other cell.
+a finite number: for numbers the value within its bounds, for dates the number of the day (1 is 0001-01-01),
+for categories the place among the declared values, for booleans 0 or 1; text has several, which spell it.
+So a code says nothing about any other cell.
 """
 
 import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from typing import Final
 
@@ -20,12 +22,14 @@ from dpaccount.errors import InputError
 from mechanisms.table import texts
 from mechanisms.table.reading import ArrowCells
 
-COLUMN_KINDS: Final = ("number", "integer", "category", "text", "boolean")
+COLUMN_KINDS: Final = ("number", "integer", "category", "text", "boolean", "date")
 NUMERIC_KINDS: Final = ("number", "integer")
+ORDERED_KINDS: Final = (*NUMERIC_KINDS, "date")  #: those with bounds
 NOWHERE: Final = -1.0  #: the code of a category's cell that is none of its values, where there is no "other"
 OTHER: Final = "other"
 LONGEST_TEXT: Final = 240  #: bytes that may be declared
 NAME: Final = re.compile(r"[^\x00-\x1f]{1,200}")
+DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 _TRUE, _FALSE = frozenset({"true", "t", "yes", "y", "1"}), frozenset({"false", "f", "no", "n", "0"})
 
@@ -36,10 +40,10 @@ Floats = NDArray[np.float64]
 class Column:
     """One declared column.
 
-    `low` and `high` bound numbers and integers; `values` are a category's, in the order of their codes,
-    and with `other` all else counts as one more; `missing` is what a cell counts as that is missing or of
-    another type: by default `low`, false, empty text, or for a category "other", else no value at all.
-    Of a text at most `length` bytes count, in UTF-8.
+    `low` and `high` bound numbers, integers and dates (as numbers of days); `values` are a category's, in
+    the order of their codes, and with `other` all else counts as one more; `missing` is what a cell counts
+    as that is missing or of another type: by default `low`, false, empty text, or for a category "other",
+    else no value at all.  Of a text at most `length` bytes count, in UTF-8.
     Raises `InputError` for declarations that contradict themselves.
     """
 
@@ -58,10 +62,10 @@ class Column:
             raise InputError("a column's name is empty, long or has control characters", "give the header's")
         if self.kind not in COLUMN_KINDS:
             raise InputError(f"{self.name} has the type {self.kind!r}", f"known: {', '.join(COLUMN_KINDS)}")
-        if self.kind in NUMERIC_KINDS:
+        if self.kind in ORDERED_KINDS:
             self._check_number()
         elif self.low is not None or self.high is not None:
-            raise InputError(f"{self.name} has bounds", "only numbers and integers have")
+            raise InputError(f"{self.name} has bounds", "only numbers, integers and dates have")
         if self.kind == "category":
             self._check_category()
         elif self.values or self.other:
@@ -78,7 +82,8 @@ class Column:
         if self.low is None or self.high is None:
             raise InputError(f"{self.name} has no bounds", "give low and high, what a cell may be")
         if self.low > self.high:
-            raise InputError(f"low {self.low} is above high {self.high}", "exchange them", self.name)
+            ends = self.written(self.low), self.written(self.high)
+            raise InputError(f"low {ends[0]} is above high {ends[1]}", "exchange them", self.name)
         if max(abs(self.low), abs(self.high)) > Fraction(10) ** 15:
             raise InputError(f"{self.name} has bounds beyond 1e15", "give what a cell may be")
         whole = all(Fraction(end).denominator == 1 for end in (self.low, self.high))
@@ -90,8 +95,11 @@ class Column:
         if isinstance(given, bool | str):
             raise InputError(f"missing is {given!r}", "a number belongs there", self.name)
         if not self.low <= given <= self.high:
+            ends = self.written(self.low), self.written(self.high)
             raise InputError(
-                f"missing is {given}, outside [{self.low}, {self.high}]", "give one inside", self.name
+                f"missing is {self.written(given)}, outside [{ends[0]}, {ends[1]}]",
+                "give one inside",
+                self.name,
             )
         if self.kind == "integer" and Fraction(given).denominator != 1:
             raise InputError(f"missing is {given}", "a whole number belongs there", self.name)
@@ -109,6 +117,10 @@ class Column:
 
     # ------------------------------------------------------------------ what a code stands for
 
+    def written(self, end: Fraction) -> object:
+        """Return a bound as it is declared: of a date its day."""
+        return date.fromordinal(int(end)) if self.kind == "date" else end
+
     @property
     def labels(self) -> tuple[str, ...]:
         """Return the values of codes 0, 1, … of a category or boolean; else nothing."""
@@ -124,7 +136,7 @@ class Column:
     @property
     def bounds(self) -> tuple[float, float]:
         """Return the least and the largest code."""
-        if self.kind in NUMERIC_KINDS:
+        if self.kind in ORDERED_KINDS:
             return float(self.low or 0), float(self.high or 0)
         if self.kind == "text":
             return 0.0, texts.HIGHEST
@@ -135,7 +147,7 @@ class Column:
     def default(self) -> float:
         """Return the code of a cell that is missing or of another type."""
         given = self.missing
-        if self.kind in NUMERIC_KINDS:
+        if self.kind in ORDERED_KINDS:
             return float(self.low or 0) if given is None else float(given)
         if self.kind == "boolean":
             return float(bool(given))
@@ -155,17 +167,19 @@ class Column:
                 return self.bounded(cells.astype(np.float64, copy=False))
             return self.bounded(np.fromiter(map(_number, cells), dtype=np.float64))
         cells = plain(cells)
+        if self.kind == "date":
+            return self.bounded(np.fromiter(map(day_number, cells), dtype=np.float64))
         if self.kind == "boolean":
             default = self.default
             return np.fromiter((_flag(cell, default) for cell in cells), dtype=np.float64)
         if self.kind == "text":
-            words = ("" if _absent(cell) else _text(cell) for cell in cells)
+            words = ("" if _absent(cell) else text_of(cell) for cell in cells)
             return texts.numbers_of((word or str(self.missing or "") for word in words), self.bytes)
         low, _ = self.bounds
         place = {value: float(index) for index, value in enumerate(self.labels)}
         unknown = float(len(self.values)) if self.other else self.default if self.missing is not None else low
         default = self.default
-        found = (default if _absent(cell) else place.get(_text(cell), unknown) for cell in cells)
+        found = (default if _absent(cell) else place.get(text_of(cell), unknown) for cell in cells)
         return np.fromiter(found, dtype=np.float64)
 
     def bounded(self, numbers: Floats) -> Floats:
@@ -203,21 +217,42 @@ def read_columns(place: Place) -> tuple[Column, ...]:
 def _column(name: str, place: Place) -> Column:
     keys = ("low", "high", "values", "other", "missing", "length")
     table = place.table(("type",), keys)
-    given: dict[str, object] = {key: table[key].real() for key in ("low", "high") if key in table}
+    kind = table["type"].text(*COLUMN_KINDS)
+    ends = [key for key in ("low", "high", *(["missing"] * (kind == "date"))) if key in table]
+    given: dict[str, object] = {key: _end(table[key], kind) for key in ends}
     if "values" in table:
         given["values"] = tuple(each.text() for each in table["values"].items())
     if "other" in table:
         given["other"] = table["other"].flag()
     if "length" in table:
         given["length"] = table["length"].integer()
-    if "missing" in table:
+    if "missing" in table and kind != "date":
         value = table["missing"].value
         given["missing"] = value if isinstance(value, bool | str) else table["missing"].number()
-    kind = table["type"].text(*COLUMN_KINDS)
     try:
         return Column(name, kind, **given)  # type: ignore[arg-type]
     except InputError as error:
         raise place.placed(error) from None
+
+
+def _end(place: Place, kind: str) -> Fraction:
+    """Return a bound of a column as a number, of a date its day's."""
+    if kind != "date":
+        return place.real()
+    day = day_number(place.text())
+    if math.isnan(day):
+        raise place.wrong(f"{place.text()[:40]!r} is no date", "write YYYY-MM-DD")
+    return Fraction(day)
+
+
+def day_number(cell: object) -> float:
+    """Return the number of a date, or of a text that begins with one; NaN for what is none."""
+    if isinstance(cell, str) and (found := DATE.match(cell.strip())) is not None:
+        try:
+            cell = date.fromisoformat(found[0])
+        except ValueError:
+            return math.nan
+    return float(cell.toordinal()) if isinstance(cell, date) else math.nan
 
 
 def _number(cell: object) -> float:
@@ -235,7 +270,7 @@ def _number(cell: object) -> float:
 def _flag(cell: object, default: float) -> float:
     if isinstance(cell, bool | np.bool_):
         return float(cell)
-    text = _text(cell).lower()
+    text = text_of(cell).lower()
     return 1.0 if text in _TRUE else 0.0 if text in _FALSE else default
 
 
@@ -243,7 +278,7 @@ def _absent(cell: object) -> bool:
     return cell is None or cell == "" or (isinstance(cell, float) and math.isnan(cell))
 
 
-def _text(cell: object) -> str:
+def text_of(cell: object) -> str:
     """Return a cell as a category's value is written: whole numbers without a point."""
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))

@@ -19,13 +19,14 @@ class Table:
     Without `identity`, the name of a column, a row is a unit and `rows` counts rows; with it the rows of
     one identity are one person's, `rows` counts persons, and at most `max_rows` of a person count.
     Under replace-one that number is public, and so is who is in the table; under add-remove it is the
-    most there may be.
+    most there may be.  The `derived` columns are in no file: a row's values of them follow from its others.
     """
 
     columns: tuple[Column, ...]
     rows: int
     identity: str | None = None
     max_rows: int = 1
+    derived: tuple[Column, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what declares no table."""
@@ -38,15 +39,21 @@ class Table:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names of the declared columns."""
+        """Return the names of the declared columns, which the file must have."""
         return tuple(column.name for column in self.columns)
+
+    @property
+    def every(self) -> tuple[Column, ...]:
+        """Return all columns, those that are derived too."""
+        return (*self.columns, *self.derived)
 
     def column(self, name: str) -> Column:
         """Return the column of this name; raises `InputError` with those there are."""
-        for column in self.columns:
+        for column in self.every:
             if column.name == name:
                 return column
-        raise InputError(f"no column {name[:60]!r} is declared", f"declared: {', '.join(self.names)}")
+        names = ", ".join(column.name for column in self.every)
+        raise InputError(f"no column {name[:60]!r} is declared", f"declared: {names}")
 
 
 def read_table(place: Place) -> Table:

@@ -18,8 +18,10 @@ from mechanisms.table.reading import ArrowCells
 Keys = NDArray[np.uint64]  #: [n, 2]
 Mask = NDArray[np.bool_]
 
-PRIME: Final = 2**38 - 45  #: sums of 64 products of a byte and less than it are exact in doubles
 SECRET_BYTES: Final = 32
+WORD: Final = 4  #: bytes of a text that are multiplied at once
+HALF: Final = np.uint64(32)
+ROWS_AT_ONCE: Final = 8192  #: whose products stay in the processor's cache
 LONGEST: Final = 60  #: bytes of a text that are hashed linearly; a longer one has a keyed digest
 DENSE: Final = 2**20  #: integers below it, or below a few times the persons declared, index counters directly
 TEXT: Final = np.uint64(1 << 63)  #: marks the second word of a text's key
@@ -27,7 +29,6 @@ INTEGER: Final = np.uint64(
     1 << 62
 )  #: and is that of an integer's: no key ends with 0, as a slot of nobody does
 MOST_AT_FIRST: Final = 2**24  #: slots of a new table; a page that nobody uses takes no memory
-ROWS_AT_ONCE: Final = 1024
 ROWS_MOVED: Final = 2**18  #: slots of a table that are moved to a larger one at once
 ROW_BITS: Final = 20  #: of a row's number in a batch, which is below it
 
@@ -39,7 +40,7 @@ def keys_of(cells: Sequence[object], secret: bytes) -> Keys:
     """Return each row's key, by its cell in the column of identities.
 
     Integers are compared as such, anything else as text without the spaces around it; rows without an
-    identity are one person's.  The keys of two different texts are equal with probability 2^−114 at most
+    identity are one person's.  The keys of two different texts are equal with probability 2^−122 at most
     over a uniform `secret` of `SECRET_BYTES`.
     """
     if isinstance(cells, np.ndarray):
@@ -74,12 +75,12 @@ def _owner(cell: object) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _padded(texts: list[bytes], secret: bytes) -> NDArray[np.uint8]:
-    """Return texts as rows of bytes, each with its length at the end; longer ones by a keyed digest."""
+def _padded(texts: list[bytes], secret: bytes) -> NDArray[np.uint32]:
+    """Return texts as rows of words, each with its length at the end; longer ones by a keyed digest."""
     short = [t if len(t) <= LONGEST else _digest(t, secret) for t in texts]
-    width = max(map(len, short), default=0)
-    whole = b"".join(t.ljust(width, b"\0") + bytes([len(t) if len(t) <= LONGEST else 255]) for t in short)
-    return np.frombuffer(whole, dtype=np.uint8).reshape(len(texts), width + 1)
+    width = -(-max(map(len, short), default=0) // WORD) * WORD
+    whole = b"".join(t.ljust(width, b"\0") + len(t).to_bytes(WORD, "little") for t in short)
+    return np.frombuffer(whole, dtype="<u4").reshape(len(texts), width // WORD + 1)
 
 
 def _digest(text: bytes, secret: bytes) -> bytes:
@@ -87,7 +88,7 @@ def _digest(text: bytes, secret: bytes) -> bytes:
     return blake2b(text, key=secret, digest_size=LONGEST + 1).digest()
 
 
-def _plain_texts(array: Any) -> NDArray[np.uint8] | None:
+def _plain_texts(array: Any) -> NDArray[np.uint32] | None:
     """Return pyarrow's texts as `_padded` would, without Python objects; None where some need its rules.
 
     These are missing ones, long ones, and those with spaces or other than ASCII characters.
@@ -100,47 +101,52 @@ def _plain_texts(array: Any) -> NDArray[np.uint8] | None:
         return None
     _, places, data = array.buffers()
     ends = np.frombuffer(places, dtype=np.int64 if large else np.int32)
-    ends = ends[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    ends = ends[array.offset : array.offset + len(array) + 1]
     held = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]] if data is not None else None
     lengths = np.diff(ends)
     width = int(lengths.max())
-    if held is None or width > LONGEST or ((held <= 32) | (held >= 127)).any():
+    if held is None or width > LONGEST or held.min(initial=33) <= 32 or held.max(initial=0) >= 127:
         return None
-    found = np.zeros((len(lengths), width + 1), dtype=np.uint8)
-    found[:, -1] = lengths
+    words = np.zeros((len(lengths), -(-width // WORD) + 1), dtype="<u4")
+    words[:, -1] = lengths
+    texts = words.view(np.uint8)[:, :width]
     if (lengths == width).all():
-        found[:, :-1] = held.reshape(len(lengths), width)
-        return found
-    found[:, :-1][np.arange(width) < lengths[:, None]] = held
-    return found
+        texts[:] = held.reshape(len(lengths), width)
+    else:
+        texts[np.arange(width) < lengths[:, None]] = held
+    return words
 
 
-def _text_keys(padded: NDArray[np.uint8], secret: bytes) -> Keys:
-    """Return a linear hash of rows of bytes: three sums modulo `PRIME`, in two words.
+def _text_keys(padded: NDArray[np.uint32], secret: bytes) -> Keys:
+    """Return a linear hash of rows of words: the upper halves of four sums modulo 2^64, but for 2 bits.
 
     Rows of different batches are padded to different widths, so a length has a coefficient of its own, and
-    zeros beyond it add nothing.  The sums of two different rows are equal with probability 1/PRIME each.
+    zeros beyond it add nothing.  Where two rows differ in a word, by d with |d| < 2^32, its uniform
+    coefficient times d is uniform on the multiples of a power of two below 2^32, whatever else the sums
+    have; those with one upper half differ by less than 2^32, and at most one in 2^31 of the multiples
+    does (Lemire & Kaser 2014, Multilinear).
     """
-    width = padded.shape[1] - 1
-    coefficients = _coefficients(secret)
-    used = np.vstack([coefficients[:width], coefficients[-1:]])
-    # products of few rows: of more, libraries start threads that cost more than they save
-    some = np.array_split(padded, len(padded) // ROWS_AT_ONCE + 1)
-    whole = np.concatenate([rows.astype(np.float64) @ used for rows in some]).astype(np.uint64)
-    sums = whole - whole // np.uint64(PRIME) * np.uint64(PRIME)
-    keys = np.empty((len(padded), 2), dtype=np.uint64)
-    keys[:, 0] = sums[:, 0] | (sums[:, 1] & np.uint64(2**26 - 1)) << np.uint64(38)
-    keys[:, 1] = sums[:, 2] | (sums[:, 1] >> np.uint64(26)) << np.uint64(38) | TEXT
+    factors, keys = _coefficients(secret), np.empty((len(padded), 2), dtype=np.uint64)
+    factors = factors[[*range(padded.shape[1] - 1), -1]]
+    for start in range(0, len(padded), ROWS_AT_ONCE):
+        columns = padded[start : start + ROWS_AT_ONCE].T.astype(np.uint64, order="C")
+        varies = (columns != columns[:, :1]).any(axis=1)  # a common beginning, or length, is multiplied once
+        common = (columns[~varies, :1] * factors[~varies]).sum(axis=0)
+        upper = np.repeat(common[:, None], columns.shape[1], axis=1)
+        for column, row in zip(columns[varies], factors[varies], strict=True):
+            upper += column * row[:, None]
+        upper >>= HALF
+        keys[start : start + ROWS_AT_ONCE, 0] = upper[0] | upper[1] << HALF
+        keys[start : start + ROWS_AT_ONCE, 1] = upper[2] >> np.uint64(2) | upper[3] << np.uint64(30) | TEXT
     return keys
 
 
 @lru_cache(maxsize=4)
-def _coefficients(secret: bytes) -> NDArray[np.float64]:
-    """Return uniform coefficients modulo `PRIME`, a row for each byte and the last one for the length."""
-    count = (LONGEST + 2) * 3
-    drawn = b"".join(blake2b(bytes([k]), key=secret).digest() for k in range(-(-count * 16 // 64)))
-    wide = [int.from_bytes(drawn[16 * k : 16 * k + 16]) % PRIME for k in range(count)]
-    return np.array(wide, dtype=np.float64).reshape(-1, 3)
+def _coefficients(secret: bytes) -> NDArray[np.uint64]:
+    """Return uniform words, four for each word of a text and the last four for the length."""
+    count = 4 * (LONGEST // WORD + 2)
+    drawn = b"".join(blake2b(bytes([k]), key=secret).digest() for k in range(-(-count // 8)))
+    return np.frombuffer(drawn, dtype="<u8")[:count].reshape(-1, 4)
 
 
 def mixed(keys: Keys, salt: int) -> NDArray[np.uint64]:
@@ -252,22 +258,15 @@ class PersonCounters:
         # a key is one element of 16 bytes for reading and writing: its two words lie side by side
         table, wanted = self._table.view("V16")[:, 0], np.ascontiguousarray(keys)
         mask = len(table) - 1
-        slots: NDArray[np.int64] = mixed(keys, self._salt).astype(np.int64) & mask
-        pending = np.flatnonzero(_differ(table[slots], wanted))
-        while len(pending):
-            at, own = slots[pending], wanted[pending]
-            free = self._table[at, 1] == 0
+        slots: NDArray[np.int64] = mixed(keys, self._salt).view(np.int64) & mask
+        pending, at, own = None, slots, wanted
+        while len(at):
+            held = table[at].view(np.uint64).reshape(-1, 2)
+            other = np.flatnonzero((held[:, 0] != own[:, 0]) | (held[:, 1] != own[:, 1]))
+            free = other[held[other, 1] == 0]
             table[at[free]] = own[free].view("V16")[:, 0]  # of several the last one stays
-            self._taken += int(np.count_nonzero(free))  # too many where a key comes twice; counted above
-            missed = np.flatnonzero(_differ(table[at], own))
-            pending = pending[missed]
-            slots[pending] = (slots[pending] + 1) & mask
-            pending = pending[_differ(table[slots[pending]], wanted[pending])]
+            self._taken += len(free)  # too many where a key comes twice; counted above
+            pending = other if pending is None else pending[other]
+            slots[pending] = at = (at[other] + (held[other, 1] != 0)) & mask
+            own = own[other]
         return slots
-
-
-def _differ(held: NDArray[np.void], keys: Keys) -> Mask:
-    """Return which of the keys, two words each, are others than those held."""
-    words = held.view(np.uint64).reshape(-1, 2)
-    found: Mask = (words[:, 0] != keys[:, 0]) | (words[:, 1] != keys[:, 1])
-    return found

@@ -66,12 +66,12 @@ def main(folder, people, bandit):
             seen.write(json.dumps(shown) + "\n")
             seen.flush()
 
-        def watched(self, *asked, drawn=ResumableReceipt._part):
+        def watched(self, *asked, drawn=ResumableReceipt._answer):
             value = drawn(self, *asked)
             say("part", [str(asked[1]), asked[2]], value.tolist())
             return value
 
-        ResumableReceipt._part = watched
+        ResumableReceipt._answer = watched
         secure = (folder / "budget.db").exists()
         with Ledger.open(f"sqlite:///{folder}/budget.db") if secure else nullcontext() as ledger:
             file = folder / "state"

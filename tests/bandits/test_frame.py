@@ -16,7 +16,8 @@ ENTRIES = {entry.name: entry for entry in entries() if entry.layer == "bandits"}
 def made(name):
     """Return a small bandit with some noise, so that none is calibrated."""
     parameters = ENTRIES[name].parameters()
-    small = {"rounds": 200, "sigma": Fraction(8), "candidates": 2, "surface": "styblinski-tang-20"}
+    small = {"rounds": 200, "sigma": Fraction(8), "law": "gaussian", "delta": Fraction(1, 10**6)}
+    small |= {"candidates": 2, "surface": "styblinski-tang-20"}
     if name != "logged-policy":
         small |= {"actions": 3, "contexts": 3}
     known = {key: value for key, value in small.items() if key in parameters}

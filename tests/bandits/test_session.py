@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bandits.arm_phases import ArmPhases
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning.journal import Journal
@@ -49,6 +50,7 @@ SERVED = [
     PhasedPosterior(rounds=400, sigma=Fraction(1), stream="correlated"),
     SurfaceGpUcb(rounds=43, batch=10, error=Fraction(1, 2)),
     SurfaceGpUcb(rounds=43, batch=10, error=Fraction(1, 2), calibration="published"),
+    ArmPhases(rounds=60, arms=3),
 ]
 
 
@@ -99,6 +101,8 @@ def context_of(subject, row):
 def paid(subject, row, ticket):
     if hasattr(subject, "candidates"):
         return float(row[-subject.candidates + ticket.action])
+    if isinstance(subject, ArmPhases):
+        return float(row[ticket.action])
     return float(subject.world.value(np.array(ticket.action)) + row[0])
 
 
@@ -391,7 +395,7 @@ def test_a_session_that_ends_early_shows_what_it_has(subject, tmp_path):
     with Session.rehearse(subject, tmp_path / "state", 3) as session:
         feed(session, subject, records(subject)[:5])
         view = session.result()
-        assert len(view.own.get("action", view.public.get("points"))) == 5
+        assert len(view.own.get("action", view.public.get("points", view.public.get("arms")))) == 5
         assert shown(session.result()) == shown(view)
         assert session.pending == []
     with Session.rehearse(subject, tmp_path / "nobody", 3) as session:
@@ -609,14 +613,14 @@ def test_a_rehearsal_that_is_stopped_at_any_line_goes_on(when, count, tmp_path, 
 def test_a_secure_session_that_is_stopped_anywhere_releases_each_part_once(
     subject, place, after, count, tmp_path, url, monkeypatch
 ):
-    seen, real = {}, ResumableReceipt._part
+    seen, real = {}, ResumableReceipt._answer
 
     def watched(self, how, key, part, given):
         value = real(self, how, key, part, given)
         assert (seen.setdefault((key, part), value) == value).all()
         return value
 
-    monkeypatch.setattr(ResumableReceipt, "_part", watched)
+    monkeypatch.setattr(ResumableReceipt, "_answer", watched)
     cut(monkeypatch, place, after, count)
     with Ledger.open(url) as ledger:
         _, stops = gone_on(
@@ -730,3 +734,51 @@ def test_five_thousand_people_and_twenty_kills(bandit, releases, tmp_path):
 @pytest.mark.slow
 def test_a_few_people_and_kills(tmp_path):
     assert run_with_kills(tmp_path, 200, "rows", 2) == 49
+
+
+# ------------------------------------------------------------------ what is on offer
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_who_is_not_on_offer_is_never_shown(seed, tmp_path):
+    """Rows of NaN are never recommended, and the run is that of a person who brings another candidate twice."""
+    rng, subject = np.random.default_rng(seed), replace(ROWS, rounds=9)
+    data = records(subject)[:, : -subject.candidates].reshape(9, subject.candidates, -1)
+    away = rng.random((9, subject.candidates)) < 0.5
+    away[np.arange(9), rng.integers(subject.candidates, size=9)] = False
+    twice = data.copy()
+    for t in range(9):
+        twice[t, away[t]] = data[t, np.argmin(away[t])]
+    data[away] = np.nan
+    shown_to = {}
+    for name, brought in (("away", data), ("twice", twice)):
+        with Session.rehearse(subject, tmp_path / name, 3) as session:
+            for t in range(9):
+                ticket = session.ask(brought[t])
+                session.tell(ticket, float(t % 2))
+                if name == "away":
+                    assert not away[t, ticket.action]
+            shown_to[name] = [session.ticket(t + 1).action for t in range(9)]
+            view = session.result()
+            assert view.own["action"].tolist() == shown_to[name]
+    away_of, twice_of = (twice[np.arange(9), shown_to[name]] for name in ("away", "twice"))
+    assert (away_of == twice_of).all()  # the same coordinates, for the same releases
+    with Session.rehearse(subject, tmp_path / "away", 3) as again:
+        assert [again.ticket(t + 1).action for t in range(9)] == shown_to["away"]
+        assert again.result().own["action"].tolist() == shown_to["away"]
+
+
+def test_nobody_takes_a_slot_with_nothing_on_offer(tmp_path):
+    with Session.rehearse(ROWS, tmp_path / "state", 3) as session:
+        with pytest.raises(InputError, match="no candidate is on offer"):
+            session.ask(np.full((3, 2), np.nan))
+        assert session.asked == 0
+
+
+def test_coordinates_out_of_range_are_counted(tmp_path):
+    with Session.rehearse(ROWS, tmp_path / "state", 3) as session:
+        session.ask([[57, 1], [0, -12], [0, 0]])
+        session.ask([[0, 1], [np.nan, 1300], [np.nan, np.nan]])
+        assert session.clipped == 3
+    with Session.rehearse(ROWS, tmp_path / "state", 3) as session:
+        assert session.clipped == 3

@@ -1,5 +1,6 @@
 import html
 import json
+import math
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from audits.cli.options import lines
 from dpaccount.documents import canonical, parse_json, parse_toml
 from dpaccount.errors import InputError
-from dpaccount.exact import Enclosure, as_exact, formatted, printed, read_number, shown, to_digits
+from dpaccount.exact import Enclosure, as_exact, formatted, printed, read_number, shown, to_digits, to_noise
 
 fractions = st.fractions(min_value=Fraction(-(10**9)), max_value=Fraction(10**9))
 
@@ -197,3 +198,20 @@ def test_a_rounded_centre_widens_what_is_in_brackets():
     assert repr(Enclosure(truth, truth + Fraction(1, 10**15))) == "2.381599006 (±5e-10)"
     assert repr(Enclosure(Fraction(1, 10**9000), Fraction(1, 10**9000))) == "1e-9000 (±0)"
     assert repr(Enclosure(Fraction(-1, 3), Fraction(-1, 3))) == "-0.3333333333 (±4e-11)"
+
+
+@given(fractions, st.floats(1e-12, 1e12))
+def test_a_number_to_two_digits_of_its_noise_is_rounded_as_asked(value, noise):
+    low, near, high = (Fraction(to_noise(value, noise, up=up)) for up in (False, None, True))
+    step = Fraction(10) ** (math.floor(math.log10(noise)) - 1)
+    assert low <= value <= high
+    assert low <= near <= high
+    assert value == 0 or high - low in (0, step)
+
+
+def test_an_end_without_noise_keeps_its_digits_and_its_side():
+    assert (
+        Fraction(to_noise(2 / 3, 0.0, up=False)) <= Fraction(2 / 3) <= Fraction(to_noise(2 / 3, 0.0, up=True))
+    )
+    assert to_noise(0.0, 0.5) == "0"
+    assert [to_noise(Fraction("1.251"), 2.0, up=up) for up in (False, None, True)] == ["1.2", "1.3", "1.3"]

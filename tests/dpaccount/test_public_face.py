@@ -16,7 +16,7 @@ def test_its_example():
 
 
 def test_the_five_tasks_run_as_they_are_written(root):
-    found = doctest.testfile(str(root / "docs" / "beside-others.md"), module_relative=False)
+    found = doctest.testfile(str(root / "docs" / "comparison.md"), module_relative=False)
     assert (found.failed, found.attempted > 8) == (0, True)
 
 

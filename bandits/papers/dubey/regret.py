@@ -70,8 +70,7 @@ def theorem3(subject: JdpGpUcb, _seed: int) -> Floats:
 def order(rounds: int, alpha: float, _seed: int) -> Floats:
     """Return what each round adds to Corollary 2's order for a squared-exponential kernel."""
     of = exponents("joint", "squared-exponential", 2)
-    found: Floats = np.diff(np.arange(rounds + 1.0) ** of.rounds) * alpha**-of.privacy
-    return found
+    return np.diff(np.arange(rounds + 1.0) ** of.rounds) * alpha**-of.privacy
 
 
 # ------------------------------------------------------------------ surfaces

@@ -36,8 +36,7 @@ class Field:
 
     def regret(self, asked: Sequence[int]) -> Floats:
         """Return the simple regret after each query: max f − the best f asked so far."""
-        found: Floats = self.values.max() - np.maximum.accumulate(self.values[list(asked)])
-        return found
+        return self.values.max() - np.maximum.accumulate(self.values[list(asked)])
 
     def permuted(self, seed: int) -> "Field":
         """Return the same function with its points in another order."""
@@ -48,8 +47,7 @@ class Field:
 def normalised(points: Floats) -> Floats:
     """Return points centred and scaled to a largest norm of 25, which has to be public."""
     away = points - points.mean(axis=0)
-    found: Floats = away * (NORM / np.linalg.norm(away, axis=1).max())
-    return found
+    return away * (NORM / np.linalg.norm(away, axis=1).max())
 
 
 def grid(side: int) -> Floats:
@@ -106,8 +104,7 @@ def _properties() -> Field:
 
 
 def _standard(columns: Floats) -> Floats:
-    found: Floats = (columns - columns.mean(axis=0)) / columns.std(axis=0)
-    return found
+    return (columns - columns.mean(axis=0)) / columns.std(axis=0)
 
 
 def _table(name: str, columns: Sequence[str]) -> Floats:

@@ -39,8 +39,7 @@ def width(epsilon: float, delta: float, columns: int) -> float:
 
 def centred(rows: Floats) -> Floats:
     """Return the rows minus their mean (line 2)."""
-    found: Floats = rows - rows.mean(axis=0)
-    return found
+    return rows - rows.mean(axis=0)
 
 
 def least_singular_value(rows: Floats) -> float:
@@ -74,8 +73,7 @@ class LiftedRows:
     def projected(self, columns: int, rng: np.random.Generator) -> Floats:
         """Return Z = r^{−1/2}XM, M with standard Gaussian entries (lines 3, 7 and 10)."""
         projection = rng.normal(size=(self.rows.shape[1], columns)) / math.sqrt(columns)
-        found: Floats = self.rows @ projection
-        return found
+        return self.rows @ projection
 
 
 def lifted(rows: Floats, threshold: float) -> LiftedRows:

@@ -58,7 +58,4 @@ class KNormRows:
         normal = rng.normal(size=points.shape)
         length = rng.gamma(self.columns, float(self.noise_scale), size=(len(points), 1))
         noisy = points + normal / np.linalg.norm(normal, axis=1, keepdims=True) * length
-        found: Floats = np.clip(
-            np.round(noisy * 2**GRID_BITS) / 2**GRID_BITS, points.min(axis=0), points.max(axis=0)
-        )
-        return found
+        return np.clip(np.round(noisy * 2**GRID_BITS) / 2**GRID_BITS, points.min(axis=0), points.max(axis=0))

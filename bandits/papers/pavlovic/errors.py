@@ -59,8 +59,7 @@ def _records(world: Draws, seed: int) -> Floats:
 def asked(errors: Floats, count: int) -> Floats:
     """Return the errors at `count` equally spaced contexts, of those at all."""
     places = np.floor((np.arange(count) + 0.5) * CONTEXTS / count).astype(np.int64)
-    found: Floats = errors[places]
-    return found
+    return errors[places]
 
 
 def details(world: Draws, seeds: Sequence[int], played: Floats) -> dict[str, Any]:
@@ -98,8 +97,7 @@ def chosen(subject: Predictor, world: Draws, count: int, seed: int) -> Floats:
 
 def _softmax(scores: Floats) -> Floats:
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    found: Floats = weights / weights.sum(axis=1, keepdims=True)
-    return found
+    return weights / weights.sum(axis=1, keepdims=True)
 
 
 def permuted(scores: Floats) -> Floats:
@@ -114,8 +112,7 @@ def permuted(scores: Floats) -> Floats:
     logs = np.log1p(-np.exp(-below)[:, :, None] * beyond)  # [cells, actions, points]
     others = logs.sum(axis=1, keepdims=True) - logs
     chances = np.exp(-below) * np.exp(others).mean(axis=2)
-    found: Floats = chances / chances.sum(axis=1, keepdims=True)
-    return found
+    return chances / chances.sum(axis=1, keepdims=True)
 
 
 def without_privacy(world: Draws, count: int, seed: int) -> Floats:
@@ -150,8 +147,7 @@ def joint(subject: JdpGpUcb | MomentGpUcb, world: Draws, count: int, seed: int) 
     view = subject.play(subject.domain().clamped(rows), noise_of(_proved(subject), seed), seed)
     places = np.floor(contexts * CONTEXTS).astype(np.int64)
     lost = truth.losses()[places, np.asarray(view.own["action"])][-len(data) // 4 :]
-    found: Floats = lost[np.floor((np.arange(count) + 0.5) * len(lost) / count).astype(np.int64)]
-    return found
+    return lost[np.floor((np.arange(count) + 0.5) * len(lost) / count).astype(np.int64)]
 
 
 def on(world: Draws, subject: Any, epsilon: Fraction, **more: Any) -> Any:

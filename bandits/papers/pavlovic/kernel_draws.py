@@ -44,19 +44,16 @@ class KernelWorld:
 
     def losses(self) -> Floats:
         """Return max_x f(x, c) − f(x, c) over the grid's actions, [CONTEXTS, actions]."""
-        found: Floats = self.table.max(axis=1, keepdims=True) - self.table
-        return found
+        return self.table.max(axis=1, keepdims=True) - self.table
 
     def errors(self, chosen: Integers) -> Floats:
         """Return max_x f(x, c) − f(x̂, c) of an action for every context (Pavlovic et al. 2025, Eq. (1))."""
-        found: Floats = self.losses()[np.arange(CONTEXTS), chosen]
-        return found
+        return self.losses()[np.arange(CONTEXTS), chosen]
 
 
 def middles(count: int) -> Floats:
     """Return the middles of so many equal parts of [0, 1]."""
-    found: Floats = (np.arange(count) + 0.5) / count
-    return found
+    return (np.arange(count) + 0.5) / count
 
 
 def drawn(grid: PublicGrid, kind: str, seed: int) -> KernelWorld:
@@ -83,5 +80,4 @@ def _inverse_root(grid: PublicGrid) -> Floats:
     """Return R with k(·, grid)R ξ a draw of the process, up to eigenvalues below 1e-8 of the first."""
     values, vectors = settled_eigh(grid.gram())
     kept = values > 1e-8 * values[0]
-    found: Floats = vectors[:, kept] / np.sqrt(values[kept])
-    return found
+    return vectors[:, kept] / np.sqrt(values[kept])

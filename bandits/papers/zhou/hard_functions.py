@@ -29,14 +29,11 @@ def spectral_density(kernel: str, lengthscale: float, frequencies: Floats) -> Fl
     """Return the kernel's density S, k(r) = ∫ S(ξ) e^{2πirξ} dξ (Rasmussen & Williams 2006, section 4.2)."""
     if kernel not in HARD_KERNELS or not lengthscale > 0:
         raise InputError(f"known kernels: {', '.join(HARD_KERNELS)}, of a lengthscale above 0")
-    found: Floats
     if kernel == "squared-exponential":
-        found = sqrt(2 * pi) * lengthscale * np.exp(-2 * (pi * lengthscale * frequencies) ** 2)
-        return found
+        return sqrt(2 * pi) * lengthscale * np.exp(-2 * (pi * lengthscale * frequencies) ** 2)
     nu, rate = SMOOTHNESS, 2 * SMOOTHNESS / lengthscale**2
     scale = 2 * sqrt(pi) * gamma(nu + 0.5) / gamma(nu) * rate**nu
-    found = scale * (rate + (2 * pi * frequencies) ** 2) ** -(nu + 0.5)
-    return found
+    return scale * (rate + (2 * pi * frequencies) ** 2) ** -(nu + 0.5)
 
 
 @lru_cache(maxsize=2)
@@ -55,8 +52,7 @@ def _bump(parts: int) -> tuple[Floats, Floats]:
 def transform(at: Floats) -> Floats:
     """Return h: the bump's Fourier transform, largest at 0, for |`at`| up to 900."""
     places, height = _bump(2048)
-    found: Floats = np.cos(2 * pi * at[..., None] * places) @ height * (2 / 2048)
-    return found
+    return np.cos(2 * pi * at[..., None] * places) @ height * (2 / 2048)
 
 
 @dataclass(frozen=True)
@@ -74,8 +70,7 @@ class HardFunctions:
     def value(self, number: int, points: Floats) -> Floats:
         """Return one of the functions, counted from 0, at points of [0, 1]."""
         away = 2 * HALF_WIDTH * (points - (number + 0.5) * self.width) / self.width
-        found: Floats = 2 * self.gap * transform(away) / transform(np.zeros(1))
-        return found
+        return 2 * self.gap * transform(away) / transform(np.zeros(1))
 
     def rewards(
         self, points: Floats, rounds: int, seed: int, *, moment: float, alpha: float = 1.0
@@ -111,8 +106,7 @@ def norms(kernel: str, lengthscale: float, gap: float, widths: Floats) -> Floats
     density = spectral_density(kernel, lengthscale, 2 * HALF_WIDTH * places / widths[:, None])
     with np.errstate(divide="ignore", over="ignore"):
         square = (height**2 / density).sum(axis=1) * (2 / 256) * widths / (2 * HALF_WIDTH)
-    found: Floats = 2 * gap / transform(np.zeros(1)) * np.sqrt(square)
-    return found
+    return 2 * gap / transform(np.zeros(1)) * np.sqrt(square)
 
 
 def hard_functions(kernel: str, lengthscale: float, *, bound: float, gap: float) -> HardFunctions:
@@ -135,18 +129,17 @@ def hardest(
     epsilon: float,
     rounds: int,
     moment: float,
-    alpha: float = 1.0,
 ) -> HardFunctions:
-    """Return the functions of appendix A.4's gap, ½ min(½, M/4(e^ε − 1)²T)^{α/(1+α)} v^{1/(1+α)}.
+    """Return the functions of appendix A.4's gap at α = 1, ½ min(½, M/4(e^ε − 1)²T)^½ v^½.
 
     Its absolute constant C is not known and taken for 1.  M falls as the gap rises, so one gap fits.
     """
     if not epsilon > 0 or rounds < 1:
         raise out_of_range("epsilon > 0 and rounds >= 1")
-    power, top = alpha / (1 + alpha), moment ** (1 / (1 + alpha)) / 2
+    top = moment**0.5 / 2
 
     def allowed(count: int) -> float:
-        return float(top * min(0.5, count / (4 * (exp(epsilon) - 1) ** 2 * rounds)) ** power)
+        return float(top * min(0.5, count / (4 * (exp(epsilon) - 1) ** 2 * rounds)) ** 0.5)
 
     low, high = 0.0, top
     for _ in range(40):

@@ -35,5 +35,4 @@ def kernel_function(kernel: Floats, rounds: int, seed: int, noise: str = "unifor
 
 def _combination(rng: np.random.Generator, kernel: Floats) -> Floats:
     centres = rng.integers(0, len(kernel), CENTRES)
-    found: Floats = kernel[:, centres] @ rng.uniform(-1, 1, CENTRES)
-    return found
+    return kernel[:, centres] @ rng.uniform(-1, 1, CENTRES)

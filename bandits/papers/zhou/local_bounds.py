@@ -29,7 +29,6 @@ class Setting:
     smoothness: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what the theorems do not speak of."""
         one_of("the kernel", self.kernel, BOUNDED_KERNELS)
         if (self.kernel == "matern") != (self.smoothness is not None):
             raise InputError("a Matérn kernel, and no other, needs its smoothness")
@@ -103,9 +102,3 @@ def functions(asked: Setting, zeta: float) -> float:
     if asked.smoothness is None:
         return log(inside) ** (d / 2) if inside > 1 else 0.0
     return float(inside ** (d * a / (asked.smoothness * (1 + a) + d * a)))
-
-
-UNKNOWN = (
-    "the absolute constant of the order, and C of appendix A.4 (taken for 1 in the test of M)",
-    "how large T has to be: M >= 2C and a small gap over B are assumed",
-)

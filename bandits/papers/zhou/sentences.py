@@ -17,7 +17,11 @@ def judged(rows: Rows) -> list[Sentence]:
     found = []
     for constants in ("theory", "practical"):
         for setting, private in (("private", True), ("not private", False)):
-            panels = [three for three in _panels(rows, constants) if _is_private(three) == private]
+            panels = [
+                three
+                for three in _panels(rows, constants)
+                if (three["moma-gp-ucb"]["epsilon"] is not None) == private
+            ]
             if panels:
                 where = f"{setting}, {constants} constants"
                 found += [_outperforms(panels, where), _is_cheaper(panels, where)]
@@ -32,10 +36,6 @@ def _panels(rows: Rows, constants: str) -> Iterator[Found]:
         if name in NAMES and row["constants"] == constants:
             kept.setdefault((row["data"], row["kernel"], row["epsilon"]), {})[name] = row
     yield from kept.values()
-
-
-def _is_private(three: Found) -> bool:
-    return three["moma-gp-ucb"]["epsilon"] is not None
 
 
 def _outperforms(panels: list[Found], where: str) -> Sentence:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..documents import brief, ensure
 from ..relation import ADDED
+from .derived import ORDERED
 from .replaced import unit_of_rows
 from .shapes import exact_of
 
@@ -75,7 +76,10 @@ def table_hazards(claim: dict[str, Any], data: dict[str, Any]) -> list[str]:
     else:
         whose = f" Which values of {data['id']} are in it is public too." if "id" in data else ""
         about = f"The number of {units} in the table is public, and so is their order.{whose}"
-    return [about, *_counted(data["columns"])]
+    public = (
+        f"That the joined tables are public is the claim's word: {', '.join(sorted(data.get('join', {})))}."
+    )
+    return [about, *([public] if "join" in data else []), *_counted(data["columns"])]
 
 
 def _counted(columns: dict[str, dict[str, Any]]) -> list[str]:
@@ -83,7 +87,7 @@ def _counted(columns: dict[str, dict[str, Any]]) -> list[str]:
 
     In the order of the names: a sealed document does not keep the order of its tables.
     """
-    numbers = {name: each for name, each in columns.items() if each["type"] in ("number", "integer")}
+    numbers = {name: each for name, each in columns.items() if each["type"] in ORDERED}
     said = [f"{name} as {each.get('missing', each['low'])}" for name, each in sorted(numbers.items())]
     return (
         [f"Cells that are missing or no numbers count, and are not refused: {', '.join(said)}."]

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..documents import Rejected, brief, ensure, text
 from ..intervals import number
+from .derived import check_joined
 from .shapes import exact_of
 
 Table = dict[str, Any]
@@ -100,11 +101,17 @@ def tables_of(value: Any) -> list[Table]:
 
 
 def is_declared(found: Table, columns: Table) -> bool:
-    """Return whether a column that is described is the one that the claim declares."""
-    said = columns.get(text(found.get("name")), {})
+    """Return whether a column that is described is one that the claim declares, or derives from others."""
+    said, of = columns.get(text(found.get("name")), {}), tables_of(found.get("of", []))
     ends = [[exact_of(given.get(end) or 0, end) for end in ("low", "high")] for given in (said, found)]
     kind = found.get("kind") == said.get("type") and ends[0] == ends[1]
-    return kind and (found.get("values"), found.get("other")) == (
+    made = found.get("formula") == said.get("formula") and [one.get("name") for one in of] == said.get(
+        "of", []
+    )
+    same = kind and made and all(is_declared(one, columns) for one in of)
+    if same:
+        check_joined(found, columns)
+    return same and (found.get("values"), found.get("other")) == (
         said.get("values", []),
         said.get("other", False),
     )
@@ -129,3 +136,5 @@ def check_draws(held: Table, steps: list[Table]) -> None:
     listed = held.get("scales", [])
     squares = [(exact_of(each, "scales") or Fraction(0)) ** 2 for each in listed]
     ensure(sorted(squares) == sorted(scales), "other noise is listed than the proof draws")
+    shown = [each["threshold"] for each in drawn if "threshold" in each]
+    ensure(held.get("thresholds", []) == shown, "other thresholds are listed than the proof has")

@@ -140,14 +140,13 @@ GUARANTEE: dict[str, Shape] = {
     "relation": RELATION,
     "epsilon": amount(),
 }
-COLUMN = closed(
-    {"type": TEXT},
-    {
-        **{"low": amount(None), "high": amount(None), "values": listed(TEXT)},
-        **{"other": FLAG, "missing": anything, "missing_cells": FLAG, "length": COUNT},
-    },
-)
+CELLS: dict[str, Shape] = dict.fromkeys(("low", "high", "missing"), anything)
+CELLS |= {"values": listed(TEXT), "other": FLAG, "missing_cells": FLAG, "length": COUNT}
+COLUMN = closed({"type": TEXT}, CELLS)
 TABLE: dict[str, Shape] = {"rows": amount(), "id": TEXT, "max_rows": amount(), "columns": tabled(COLUMN)}
+JOIN = closed({"file": TEXT, "key": TEXT, "digest": written(DIGEST), "columns": tabled(COLUMN)})
+DATA = {**dict.fromkeys(("file", "ledger", "scope"), TEXT), "public": FLAG, **TABLE}
+DATA |= {"derived": tabled(TEXT), "join": tabled(JOIN)}
 CLAIM = closed(
     {
         "schema": written(("dpaccount/claim/1",)),
@@ -168,7 +167,7 @@ CLAIM = closed(
         ),
     },
     {
-        "data": closed({}, {"file": TEXT, "ledger": TEXT, "scope": TEXT, "public": FLAG, **TABLE}),
+        "data": closed({}, DATA),
         "audit": closed({}, dict.fromkeys(("trials", "confidence", "seconds", "seed"), amount())),
         "assume": tabled(TEXT),
         "governance": tabled(TEXT),

@@ -7,14 +7,13 @@ from typing import Any
 from ..documents import Rejected, brief, ensure, integer, spend, text
 from ..intervals import number
 from ..relation import ADDED
-from .reads import NAMING, check_read
+from .derived import ORDERED, every_column, in_days
+from .reads import NAMING, STUDY, check_read
 from .shapes import COUNT, TEXT, amount, closed, either, exact_of, listed
 
 Table = dict[str, Any]
-COLUMN_KINDS = ("number", "integer", "category", "text", "boolean")
-MEMBERS = {"category": {"values", "other"}, "text": {"length"}} | {
-    kind: {"low", "high"} for kind in ("number", "integer")
-}
+COLUMN_KINDS = (*ORDERED, "category", "text", "boolean")
+MEMBERS = {"category": {"values", "other"}, "text": {"length"}} | {k: {"low", "high"} for k in ORDERED}
 MOST_ROWS, MOST_OF_ONE, MOST_CELLS = 10**9, 1000, 10_000
 FARTHEST = 10**15  # of a bound
 CLIPS = ("low", "high", "radius", "reward")  # follow from a table; a claim may say them narrower
@@ -39,7 +38,9 @@ def check_tables(document: dict[str, Any]) -> None:
     if document["proved"]["derivation"]:
         ensure(not described, "a subject with a proof has data of its own")
         held, steps = document["subject"]["parameters"], document["proved"]["derivation"]
-        check_read(asked, held, data.get("columns", {}), steps)
+        study = asked["use"] == STUDY
+        ensure(study or not {"derived", "join"} & data.keys(), "derived columns are a study's")
+        check_read(asked, held, every_column(data), steps)
         check_witness(document)
         if ":" not in asked["use"]:
             moves = document["guarantee"].get("radius", 0)
@@ -63,8 +64,9 @@ def check_declared(table: Table) -> None:
     ensure(rows <= MOST_ROWS, f"a table has at most {MOST_ROWS} rows")
     ensure(most <= MOST_OF_ONE and (most == 1 or "id" in table), "max_rows goes with id, up to 1000")
     ensure(table["columns"] != {}, "a table has columns")
-    for name, column in table["columns"].items():
-        check_column(name, column)
+    for columns in (table["columns"], *(join["columns"] for join in table.get("join", {}).values())):
+        for name, column in columns.items():
+            check_column(name, column)
 
 
 def counted(table: Table) -> tuple[int, int]:
@@ -76,11 +78,12 @@ def counted(table: Table) -> tuple[int, int]:
 
 def check_column(name: str, column: Table) -> None:
     """Verify that a column's bounds, values and default are of its kind, and go together."""
+    column = in_days(column)
     kind, missing = column["type"], column.get("missing")
     members = {"type", "missing", "missing_cells"} | MEMBERS.get(kind, set())
     said = f"the column {brief(name)}"
     ensure(kind in COLUMN_KINDS and column.keys() <= members, f"{said} is no column of a known type")
-    if kind in ("number", "integer"):
+    if kind in ORDERED:
         low, high = (exact_of(column[end], end) for end in ("low", "high"))
         ends = [low, high, low if missing is None else exact_of(missing, "missing")]
         a, b, default = (Fraction(FARTHEST + 1) if end is None else end for end in ends)

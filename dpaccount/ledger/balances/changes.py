@@ -17,7 +17,6 @@ from dpaccount.exact import shown
 from dpaccount.ledger.balances import ranges, segment_tree, step_functions
 from dpaccount.ledger.balances.bodies import (
     Body,
-    ChargeBody,
     CohortBody,
     ForfeitBody,
     Part,
@@ -113,10 +112,6 @@ def cost_of(parts: list[Part], which: Ranges) -> Iterator[list[Step]]:
         before += count
 
 
-def _one_charge(state: State, _: Budget, body: ChargeBody, number: int, bodies: Bodies) -> None:
-    charged(state, body, [steps_of(body.steps, state.width)], bodies)
-
-
 def _reservation(state: State, _: Budget, body: ReservationBody, number: int, bodies: Bodies) -> None:
     parts = parts_of(body, state.width)
     everything: Ranges = [(1, total_of(parts))]
@@ -125,10 +120,6 @@ def _reservation(state: State, _: Budget, body: ReservationBody, number: int, bo
     _charge(state, list(cost_of(parts, everything)), body)
     record = {"body": _digest(bodies(number)), "open": everything}
     state.register.put(f"reservation {number}", record)
-
-
-def _rounds(state: State, _: Budget, body: PartsBody, number: int, bodies: Bodies) -> None:
-    _take(state, body, bodies)
 
 
 def _return(state: State, _: Budget, body: PartsBody, number: int, bodies: Bodies) -> None:
@@ -167,8 +158,7 @@ def _reserved(record: Value, number: int, bodies: Bodies) -> ReservationBody:
     text = bodies(number)
     if _digest(text) != record["body"]:
         raise damaged(f"entry {number} was changed")
-    body: ReservationBody = read_body(RESERVATION, text)
-    return body
+    return read_body(RESERVATION, text)
 
 
 def _scope(state: State, budget: Budget, body: ScopeBody, number: int, bodies: Bodies) -> None:
@@ -299,10 +289,12 @@ def _digest(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()
 
 
-_KINDS: Final[dict[str, Callable[..., None]]] = {
-    CHARGE: _one_charge,
+_KINDS: Final[dict[str, Callable[..., object]]] = {
+    CHARGE: lambda state, _, body, __, bodies: charged(
+        state, body, [steps_of(body.steps, state.width)], bodies
+    ),
     RESERVATION: _reservation,
-    ROUNDS: _rounds,
+    ROUNDS: lambda state, _, body, __, bodies: _take(state, body, bodies),
     RETURN: _return,
     SCOPE: _scope,
     COHORT: _cohort,

@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from dpaccount.documents import canonical
 from dpaccount.errors import InputError
@@ -29,15 +29,57 @@ Record = tuple[str, Any]
 Inner = tuple[str, str]
 
 
+class Nodes(Protocol):
+    """A store of nodes: a transaction of a ledger, or a temporary file."""
+
+    def node(self, node: int, /) -> Any:
+        """Return the stored text of a node, or None."""
+
+    def put(self, nodes: dict[int, str | None], /) -> None:
+        """Write nodes; None deletes one."""
+
+    def drop(self, low: int, high: int, /) -> None:
+        """Delete the nodes from `low` to `high`."""
+
+
+class Overlay:
+    """Nodes as `fetch` reads them, under changes that are not written yet (None: deleted)."""
+
+    def __init__(self, fetch: Callable[[int], Any]) -> None:
+        self.changed: dict[int, str | None] = {}
+        self._gone: list[tuple[int, int]] = []
+        self._fetch = fetch
+
+    def node(self, node: int, /) -> Any:
+        """Return the text of a node, or None."""
+        if node in self.changed:
+            return self.changed[node]
+        dropped = self._gone and any(low <= node <= high for low, high in self._gone)
+        return None if dropped else self._fetch(node)
+
+    def put(self, nodes: dict[int, str | None], /) -> None:
+        """Change nodes; None deletes one."""
+        self.changed.update(nodes)
+
+    def drop(self, low: int, high: int, /) -> None:
+        """Delete the nodes from `low` to `high`."""
+        for gone in [one for one in self.changed if low <= one <= high]:
+            del self.changed[gone]
+        self._gone.append((low, high))
+
+    def keep(self, nodes: Nodes) -> None:
+        """Write the changes to a store, and begin anew."""
+        for low, high in self._gone:
+            nodes.drop(low, high)
+        nodes.put(self.changed)
+        self.changed, self._gone = {}, []
+
+
 class Register:
-    """Records by name.
+    """Records by name; their nodes have negative numbers, next to those of the trees."""
 
-    Nodes are stored under negative numbers, next to those of the trees: `fetch` reads the text of
-    one, and `changed` collects the texts to be written, None for a deleted one.
-    """
-
-    def __init__(self, digest: str, fetch: Callable[[int], Any], changed: dict[int, str | None]) -> None:
-        self.digest, self.changed, self._fetch = digest, changed, fetch
+    def __init__(self, digest: str, nodes: Overlay) -> None:
+        self.digest, self._nodes = digest, nodes
         self._known: dict[tuple[int, str], list[Record] | Inner] = {}  #: cache of verified nodes
 
     def get(self, name: str) -> Any:
@@ -106,7 +148,7 @@ class Register:
 
     def _read(self, node: int, digest: str) -> list[Record] | Inner:
         """Read, verify and parse a node."""
-        text = self.changed[-node] if -node in self.changed else self._fetch(-node)
+        text = self._nodes.node(-node)
         if not isinstance(text, str) or _digest(text) != digest:
             raise changed()
         if text.startswith("["):
@@ -121,7 +163,7 @@ class Register:
         return left, right
 
     def _stored(self, node: int, text: str | None) -> str:
-        self.changed[-node] = text
+        self._nodes.changed[-node] = text
         return "" if text is None else _digest(text)
 
 

@@ -53,11 +53,9 @@ class Paid:
         self.some = any(amounts)  #: whether any amount is not 0
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the amounts are equal."""
         return isinstance(other, Paid) and self.amounts == other.amounts
 
     def __hash__(self) -> int:
-        """Return a hash of the amounts."""
         return hash(self.amounts)
 
     @property

@@ -9,12 +9,12 @@ their nodes are stored under numbers below zero, each tree's in an area of its o
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import InputError
 from dpaccount.ledger.balances import segment_tree
-from dpaccount.ledger.balances.records import PERIOD, YEAR, Register
+from dpaccount.ledger.balances.records import PERIOD, YEAR, Nodes, Overlay, Register
 from dpaccount.ledger.balances.segment_tree import Mark, Opened, Root, SpentTree
 from dpaccount.ledger.balances.step_functions import Step
 
@@ -25,21 +25,8 @@ _NAME: Final = re.compile(f"{_WORD}(/{_WORD})*")
 Change = tuple[Amounts, list[Mark]]
 
 
-class Nodes(Protocol):
-    """A store of nodes: a transaction of a ledger, or a temporary file."""
-
-    def node(self, node: int, /) -> Any:
-        """Return the stored text of a node, or None."""
-
-    def put(self, nodes: dict[int, str | None], /) -> None:
-        """Write nodes; None deletes one."""
-
-    def drop(self, low: int, high: int, /) -> None:
-        """Delete the nodes from `low` to `high`."""
-
-
 class State:
-    """The balances after an entry: read lazily, changed in memory, written by `keep`."""
+    """The balances after an entry: read lazily, changed in memory (`nodes`), written by `keep`."""
 
     def __init__(
         self, text: object, width: int, fetch: Callable[[int], Any], opened: dict[int, Opened] | None = None
@@ -50,10 +37,8 @@ class State:
         )  #: cache shared by the states of one transaction, by area
         self.width = width
         self.life = self._root(root)
-        self.changed: dict[int, str | None] = {}
-        self.gone: list[tuple[int, int]] = []
-        self.register = Register(digest, self._fetched, self.changed)
-        self._fetch = fetch
+        self.nodes = Overlay(fetch)
+        self.register = Register(digest, self.nodes)
 
     @property
     def text(self) -> str:
@@ -85,8 +70,7 @@ class State:
 
     def scope(self, name: str) -> dict[str, Any] | None:
         """Return the record of a scope, or None."""
-        found: dict[str, Any] | None = self.register.get(f"scope {name}") if self.register.digest else None
-        return found
+        return self.register.get(f"scope {name}") if self.register.digest else None
 
     def scope_tree(self, record: dict[str, Any]) -> SpentTree:
         """Return the tree of a scope in the current period."""
@@ -98,7 +82,7 @@ class State:
 
     def tree(self, area: int | None, root: Root) -> SpentTree:
         """Return the tree of an area (None: that of the ledger's life)."""
-        fetch = self._fetched if area is None else lambda node: self._fetched(place(area, node))
+        fetch = self.nodes.node if area is None else lambda node: self.nodes.node(place(area, node))
         return SpentTree(root, fetch, self._opened.setdefault(area or 0, {}), area or 0)
 
     def add_life(self, change: Change) -> None:
@@ -128,34 +112,20 @@ class State:
 
     def drop(self, first: int, last: int) -> None:
         """Delete the nodes of these areas."""
-        low, high = -((last + 1) << UNIT_BITS + 1) + 1, -(first << UNIT_BITS + 1)
-        for gone in [one for one in self.changed if low <= one <= high]:
-            del self.changed[gone]
-        self.gone.append((low, high))
+        self.nodes.drop(-((last + 1) << UNIT_BITS + 1) + 1, -(first << UNIT_BITS + 1))
 
     def keep(self, rows: Nodes) -> None:
         """Write what changed."""
-        for low, high in self.gone:
-            rows.drop(low, high)
-        rows.put(self.changed)
-        for kept in (self.changed, self.gone, self._opened):
-            kept.clear()
+        self.nodes.keep(rows)
+        self._opened.clear()
 
     def _added(self, area: int | None, tree: SpentTree, change: Change) -> Root:
         tree.add(*change)
         if any(amount < 0 for _, _, amounts in change[1] for amount in amounts):
             tree.shrink()
-        placed = (
-            tree.changed.items() if area is None else ((place(area, n), t) for n, t in tree.changed.items())
-        )
-        self.changed.update(placed)
+        new = tree.changed
+        self.nodes.put(new if area is None else {place(area, node): new[node] for node in new})
         return tree.root
-
-    def _fetched(self, where: int) -> Any:
-        if where in self.changed:
-            return self.changed[where]
-        dropped = self.gone and any(low <= where <= high for low, high in self.gone)
-        return None if dropped else self._fetch(where)
 
     def _root(self, text: object) -> Root:
         try:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,16 +26,12 @@ def lines(url: str) -> Iterator[bytes]:
 
     Raises `LedgerError` if the chain is broken.
     """
-    store = Store.open(url)
-    try:
-        with store.reading() as rows:
-            check_linked(rows, 0)
-            last, head = rows.head()
-            yield canonical({"schema": SCHEMA, "format": ORIGIN, "last": last, "head": head}) + b"\n"
-            for entry in rows.entries():
-                yield canonical(vars(entry)) + b"\n"
-    finally:
-        store.close()
+    with closing(Store.open(url)) as store, store.reading() as rows:
+        check_linked(rows, 0)
+        last, head = rows.head()
+        yield canonical({"schema": SCHEMA, "format": ORIGIN, "last": last, "head": head}) + b"\n"
+        for entry in rows.entries():
+            yield canonical(vars(entry)) + b"\n"
 
 
 def made(file: Path, url: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -70,15 +71,11 @@ def log(url: str, chosen: LogFilter = EVERY) -> list[Line]:
     ``spends`` has the amounts of a charge at its worst unit, rounded up; ``first`` and ``last`` are
     the units that it covers (null: all).  Raises `LedgerError` if the chain is broken.
     """
-    store = Store.open(url)
-    try:
-        with store.reading() as rows:
-            check_linked(rows, 0)
-            budget = budget_of(first_entry(rows))
-            lines = (_line(entry, budget) for entry in rows.entries())
-            return [line for line in lines if chosen.has(line)]
-    finally:
-        store.close()
+    with closing(Store.open(url)) as store, store.reading() as rows:
+        check_linked(rows, 0)
+        budget = budget_of(first_entry(rows))
+        lines = (_line(entry, budget) for entry in rows.entries())
+        return [line for line in lines if chosen.has(line)]
 
 
 def table(lines: Iterable[Line]) -> str:
@@ -115,15 +112,12 @@ def _line(entry: Entry, budget: Budget) -> Line:
     facts = facts_of(entry)
     found = {name: facts.get(name) for name in ("time", "purpose", "by", "role", "reason")}
     first = last = spends = None
+    spending = entry.kind in (CHARGE, FORFEIT, RESERVATION)
     try:
-        parts = _parts(entry)
+        parts, steps = _parts(entry), spent_by(entry, budget.width) if spending else []
     except BAD_ENTRY:
         raise damaged(f"entry {entry.number} is damaged") from None
-    if entry.kind in (CHARGE, FORFEIT, RESERVATION):
-        try:
-            steps = spent_by(entry, budget.width)
-        except BAD_ENTRY:
-            raise damaged(f"entry {entry.number} is damaged") from None
+    if spending:
         worst = step_functions.most(steps, budget.width)
         names = zip(budget.measure.amounts, worst, strict=True)
         spends = {name: printed(amount, up=True) for name, amount in names}

@@ -4,6 +4,7 @@ Entries themselves are never changed: where one was, nothing is repaired.
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import islice
 from typing import Any, Final
 
@@ -24,27 +25,23 @@ def repair(url: str, head: str | None = None) -> dict[str, Any]:
     where the ledger's own note of its head is not on the chain.  Raises `LedgerError` where an
     entry was changed or may be missing, and then changes nothing.
     """
-    store = Store.open(url)
-    try:
-        with store.writing() as rows, scratch() as ours:
-            end = _end(rows, ours)
-            if head is not None and head != end.digest:
-                raise LedgerError(
-                    f"--head is {head[:80]!r}, and the last entry {end.number} has the digest {end.digest}"
-                )
-            repaired = ["balances"] if differ(ours, rows) else []
-            if rows.head() != (end.number, end.digest):
-                _check_whole(rows, end, head)
-                repaired.append("head")
-            if "balances" in repaired:
-                rows.drop(LOWEST, HIGHEST)
-                for nodes in _pages(ours.nodes()):
-                    rows.put(nodes)
-                    rows.finish()
-            if repaired:  # for balances alone, too: a commit that is cut is then reported as unknown
-                rows.point(end)
-    finally:
-        store.close()
+    with closing(Store.open(url)) as store, store.writing() as rows, scratch() as ours:
+        end = _end(rows, ours)
+        if head is not None and head != end.digest:
+            raise LedgerError(
+                f"--head is {head[:80]!r}, and the last entry {end.number} has the digest {end.digest}"
+            )
+        repaired = ["balances"] if differ(ours, rows) else []
+        if rows.head() != (end.number, end.digest):
+            _check_whole(rows, end, head)
+            repaired.append("head")
+        if "balances" in repaired:
+            rows.drop(LOWEST, HIGHEST)
+            for nodes in _pages(ours.nodes()):
+                rows.put(nodes)
+                rows.finish()
+        if repaired:  # for balances alone, too: a commit that is cut is then reported as unknown
+            rows.point(end)
     return {"repaired": repaired, "entries": end.number, "head": end.digest}
 
 

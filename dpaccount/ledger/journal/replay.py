@@ -13,7 +13,8 @@ from dpaccount.errors import DpaccountError, LedgerError
 from dpaccount.ledger.balances import changes, segment_tree
 from dpaccount.ledger.balances.bodies import ChargeBody, ScopeBody, Spending, read_body, steps_of
 from dpaccount.ledger.balances.budget import Budget, read_budget
-from dpaccount.ledger.balances.state import Nodes, State
+from dpaccount.ledger.balances.records import Nodes
+from dpaccount.ledger.balances.state import State
 from dpaccount.ledger.balances.step_functions import Step
 from dpaccount.ledger.entry import BUDGET, CHANGING, CHARGE, KINDS, RELEASE, RESERVATION, Entry
 from dpaccount.ledger.journal.entries import facts_of

@@ -1,11 +1,13 @@
 """Verifying a ledger: all of it, or only what follows a head that was noted outside it."""
 
+from contextlib import closing
 from itertools import islice
 from typing import Any, Final
 
 from dpaccount.errors import damaged
 from dpaccount.ledger.balances import changes
 from dpaccount.ledger.balances.budget import read_budget
+from dpaccount.ledger.balances.records import Overlay
 from dpaccount.ledger.balances.segment_tree import Opened
 from dpaccount.ledger.balances.state import State
 from dpaccount.ledger.entry import CHANGING, CHARGE, Entry
@@ -44,18 +46,14 @@ def verify(
     ``totals``, ``file`` (the database's own structure) or ``noted head``.  Every line of a witness
     in the URL must be on the chain.
     """
-    store = Store.open(url)
     known = head if first is None else first if head in (None, since) else None
-    try:
-        with store.checked(every=True) as rows:
-            if since is None:
-                bad = first_bad(rows)
-            else:
-                bad = first_bad_since(rows, since, None if store.witnessed else known)
-            if bad is None and head is not None and _noted(rows, head) is None:
-                bad = NOTED
-    finally:
-        store.close()
+    with closing(Store.open(url)) as store, store.checked(every=True) as rows:
+        if since is None:
+            bad = first_bad(rows)
+        else:
+            bad = first_bad_since(rows, since, None if store.witnessed else known)
+        if bad is None and head is not None and _noted(rows, head) is None:
+            bad = NOTED
     return {"valid": bad is None, "first_bad": bad}
 
 
@@ -64,15 +62,11 @@ def standing(url: str) -> dict[str, Any]:
 
     All digests between them are verified.  Raises `LedgerError` if an entry was changed.
     """
-    store = Store.open(url)
-    try:
-        with store.reading() as rows:
-            at, origin = totals(rows, 1).at, rows.entry(0)
-            if origin is None or not origin.begins():
-                raise damaged("entry 0 was changed or removed")
-            check_linked(rows, 0)
-    finally:
-        store.close()
+    with closing(Store.open(url)) as store, store.reading() as rows:
+        at, origin = totals(rows, 1).at, rows.entry(0)
+        if origin is None or not origin.begins():
+            raise damaged("entry 0 was changed or removed")
+        check_linked(rows, 0)
     return {"number": at.number, "head": at.digest, "root": at.root, "first": origin.digest}
 
 
@@ -121,7 +115,8 @@ def _sound_since(rows: Rows, noted: Entry, known: str | None) -> bool:
         changes.uncharged(state, where, functions)
     if state.text != noted.root:
         return False
-    nodes = _Before(rows, state.changed)
+    nodes = _Before(rows.node)
+    nodes.put(state.nodes.changed)
     before = State(noted.root, budget.width, nodes.node, opened)  # shares the cache of nodes
     chain = Chain(noted, budget, before, nodes, ALONE if len(later) <= ALONE else 0)
     for entry in later:
@@ -140,17 +135,8 @@ def _found(rows: Rows, entry: Entry) -> bool:
     return by_key and (entry.about is None or rows.about(entry.about, entry.kind) == entry)
 
 
-class _Before:
-    """The nodes of a ledger as they were at an entry, overlaid with later changes."""
-
-    def __init__(self, rows: Rows, changed: dict[int, str | None]) -> None:
-        self._rows, self._changed = rows, changed
-
-    def node(self, node: int, /) -> Any:
-        return self._changed[node] if node in self._changed else self._rows.node(node)
-
-    def put(self, nodes: dict[int, str | None], /) -> None:
-        self._changed.update(nodes)
+class _Before(Overlay):
+    """The nodes of a ledger as they were at an entry: later changes undone."""
 
     def drop(self, low: int, high: int, /) -> None:
         raise Fault("totals")  # a year or a period began, which cannot be undone

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -250,12 +250,9 @@ class Rows:
 @cache
 def _schema() -> list[tuple[str, str, str, str | None]]:
     """Return the schema of a ledger as SQLite stores it."""
-    connection = sqlite3.connect(":memory:")
-    try:
+    with closing(sqlite3.connect(":memory:")) as connection:
         begin(connection, ())
         return sorted(connection.execute(_SCHEMA).fetchall(), key=str)
-    finally:
-        connection.close()
 
 
 def begin(connection: Statements, entries: Iterable[Entry], nodes: Iterable[tuple[int, str]] = ()) -> None:

@@ -220,8 +220,7 @@ class ServerRows(Rows):
             "SELECT min(number) FROM entries AS e WHERE {} AND NOT EXISTS"
             " (SELECT FROM arrangements AS a WHERE a.number = e.number AND a.made = e.made)"
         )
-        found: int | None = self._one(query.format(ARRANGES))[0]
-        return found
+        return self._one(query.format(ARRANGES))[0]
 
     def written(self) -> Iterator[tuple[Entry, str]]:
         """Yield entries with the roles that wrote them, except those created with the ledger.

@@ -32,6 +32,7 @@ from dpaccount.ledger.stores.file_checks import (
     identity,
     identity_and_names,
 )
+from dpaccount.ledger.stores.rows import Rows
 from dpaccount.noise import process
 
 BUSY_SECONDS: Final = 60.0  #: timeout of writers, for the fair lock and SQLite's lock together
@@ -95,14 +96,17 @@ class Database:
         self._idle = Pool[FileConnection]()
         self._mover: _Mover | None = None
 
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """Yield a connection that reads one snapshot of the file."""
-        with self._lent() as link, self._transaction(link.connection, "BEGIN"):
-            yield link.connection
+    #: for threads of this process and forks: both wait until a transaction has ended
+    alone, held = staticmethod(process.unforked), staticmethod(process.held)
 
     @contextmanager
-    def writing(self, began: float) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Iterator[Rows]:
+        """Yield the rows of one snapshot of the file."""
+        with self._lent() as link, self._transaction(link.connection, "BEGIN"):
+            yield Rows(link.connection, self.name)
+
+    @contextmanager
+    def writing(self, began: float) -> Iterator[Rows]:
         """Hold the write lock and commit durably at the end; an exception rolls back.
 
         The lock's timeout is `BUSY_SECONDS` after `began` (of `time.monotonic`), or 1 s from now.
@@ -114,7 +118,9 @@ class Database:
             link.connection.execute(f"PRAGMA busy_timeout={left * 1000:.0f}")
             with self._transaction(link.connection, "BEGIN IMMEDIATE"):
                 self._check_same(link)
-                yield link.connection
+                rows = Rows(link.connection, self.name)
+                yield rows
+                rows.finish()
                 self._check_same(link)
         self._checkpoint_when_idle()
 

@@ -7,8 +7,8 @@ its commit, and the commit is on the disk before it returns.
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
@@ -82,11 +82,11 @@ class Store:
 
     def alone(self) -> AbstractContextManager[object]:
         """Lock out the other threads of this process, and for a file their forks too."""
-        return process.unforked() if isinstance(self.place, Database) else self.place.alone()
+        return self.place.alone()
 
     def held(self) -> bool:
         """Return whether this thread holds the lock of `alone`."""
-        return process.held() if isinstance(self.place, Database) else self.place.held()
+        return self.place.held()
 
     @contextmanager
     def writing(self, wants: Prefetch | None = None, asked: float | None = None) -> Iterator[Rows]:
@@ -98,11 +98,18 @@ class Store:
         process.outside_tasks()
         began = time.monotonic()
         line: AbstractContextManager[None] = nullcontext()
+        nodes: Collection[int] = ()
+        opened: AbstractContextManager[Rows]
         if isinstance(self.place, Database):
             began = began if asked is None else asked
-            line = turn(self.place.path, began)
+            line, opened = turn(self.place.path, began), self.place.writing(began)
+            nodes = () if wants is None else wants.nodes
+        else:
+            opened = self.place.writing(began, wants)
         with self.alone(), line:
-            with self._written(began, wants) as rows:
+            with opened as rows:
+                if nodes:
+                    rows.bring(nodes)
                 if self._witness is not None:
                     self._check(rows, self._witness.notes())
                 before = rows.head()
@@ -113,8 +120,8 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Rows]:
         """Yield the rows of one snapshot."""
-        with self.alone(), self.place.reading() as found:
-            yield found if isinstance(found, Rows) else Rows(found, self.place.name)
+        with self.alone(), self.place.reading() as rows:
+            yield rows
 
     @contextmanager
     def checked(self, *, every: bool = False) -> Iterator[Rows]:
@@ -127,19 +134,6 @@ class Store:
     def close(self) -> None:
         """Close the ledger's connections."""
         self.place.close()
-
-    @contextmanager
-    def _written(self, began: float, wants: Prefetch | None) -> Iterator[Rows]:
-        if isinstance(self.place, Database):
-            with self.place.writing(began) as connection:
-                rows = Rows(connection, self.place.name)
-                if wants is not None and wants.nodes:
-                    rows.bring(wants.nodes)
-                yield rows
-                rows.finish()
-        else:
-            with self.place.writing(began, wants) as rows:
-                yield rows
 
     def _check(self, rows: Rows, notes: list[Note]) -> None:
         for note in notes:
@@ -170,11 +164,8 @@ def grant(url: str, role: str, *, read_only: bool = False, arrange: bool = False
         raise LedgerError("roles are those of a PostgreSQL server; a file is given by its owner and mode")
     if not role or "\0" in role or role == "public":  # "public" means every role
         raise InputError("that is no role", "give the name of a role that the server knows")
-    server = _server(where)
-    try:
+    with closing(_server(where)) as server:
         server.grant(role, read_only=read_only, arrange=arrange)
-    finally:
-        server.close()
 
 
 def _server(where: ServerAddress) -> "LedgerServer":
@@ -186,11 +177,8 @@ def _server(where: ServerAddress) -> "LedgerServer":
 def create(where: Address | ServerAddress, fill: Fill) -> None:
     """Create a new ledger and `fill` it; raises `LedgerError` if it, or a file of its, exists."""
     if isinstance(where, ServerAddress):
-        server = _server(where)
-        try:
+        with closing(_server(where)) as server:
             server.make(fill)
-        finally:
-            server.close()
     else:
         _create_file(where, fill)
 
@@ -224,12 +212,10 @@ def _create_file(where: Address, fill: Fill) -> None:
 def _fill(draft: Path, fill: Fill) -> None:
     """Write a whole new ledger to the file `draft`, readable by its owner only."""
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    connection = sqlite3.connect(draft, isolation_level=None)
-    try:
+    # closing the last connection moves the log into the file
+    with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("BEGIN IMMEDIATE")
         fill(connection, {})
         connection.execute("COMMIT")
-    finally:
-        connection.close()  # the last connection moves the log into the file

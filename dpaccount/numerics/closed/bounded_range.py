@@ -47,13 +47,11 @@ class Adaptive:
         self.width = min(count * cells, math.ceil(reach / self.step))
         with precision(RANGE_BITS):
             self._prepare(eta, cells)
-            start = [_up(-(ball(i * self.step).expm1())) if i < 0 else 0.0 for i in self._nodes()]
+            nodes = range(-self.width, self.width + 1)
+            start = [_up(-(ball(i * self.step).expm1())) if i < 0 else 0.0 for i in nodes]
         self.values = np.array(start)
         for _ in range(count):
             self.values = self._next(self.values, cells)
-
-    def _nodes(self) -> range:
-        return range(-self.width, self.width + 1)
 
     def _prepare(self, eta: Fraction, cells: int) -> None:
         whole = ball(eta).expm1()

@@ -55,13 +55,7 @@ def on_replaced_gaussian(rate: Fraction, mu2: Fraction, bits: int) -> Curve:
     With A = 1 − q, B = qe^{−μ²/2} and x = e^t ≥ 1, A + Bw > x(A + B/w) right of
     w = [A(x − 1) + √(A²(x − 1)² + 4xB²)]/(2B), w = e^{μu}; left of t = 0 by the complement.
     """
-
-    def value(t: Fraction) -> arb:
-        if t < 0:
-            return complement(t, value(-t), bits)
-        return accurate(lambda: _right_of(ball(rate), ball(mu2), ball(t)), bits)
-
-    return value
+    return two_sided(lambda t: accurate(lambda: _right_of(ball(rate), ball(mu2), ball(t)), bits), bits)
 
 
 def _right_of(q: arb, mu2: arb, t: arb) -> arb:
@@ -81,12 +75,10 @@ def on_replaced_laplace(rate: Fraction, loss: Fraction, inner: Curve, bits: int)
     removed = on_sample(rate, inner, inner, bits, added=False)
 
     def value(t: Fraction) -> arb:
-        if t < 0:
-            return complement(t, value(-t), bits)
         with precision(bits + 64):
             return _at(removed, ball(t) + least_log_ratio(rate, loss))
 
-    return value
+    return two_sided(value, bits)
 
 
 def least_log_ratio(rate: Fraction, loss: Fraction) -> arb:
@@ -116,10 +108,6 @@ def without_replacement(rate: Fraction, inner: Curve) -> Curve:
     return value
 
 
-def two_sided(inner: Curve) -> Curve:
-    """Return an upper curve for both signs of ε from one for ε ≥ 0 of a symmetric relation."""
-
-    def value(t: Fraction) -> arb:
-        return inner(t) if t >= 0 else complement(t, inner(-t), 128)
-
-    return value
+def two_sided(inner: Curve, bits: int = 128) -> Curve:
+    """Return a curve for both signs of ε from one for ε ≥ 0 that is the same in both directions."""
+    return lambda t: inner(t) if t >= 0 else complement(t, inner(-t), bits)

@@ -102,7 +102,6 @@ def _digamma(x: Fraction) -> arb:
 Ends = tuple[Fraction, Fraction]
 MOST_ROUNDS = 1 << 18  #: of a factor whose columns are added up one by one
 MOST_MET = 1 << 14  #: rounds of a pattern in a tree
-MOST_ROWS = 256  #: of a factor that is no Toeplitz one
 MOST_COEFFICIENTS = 4096  #: of a Toeplitz one, where they do not fall
 
 

@@ -174,7 +174,9 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
     # the law at c decides how fast the terms fall; where they do not fall by themselves, only D and the depth
     costs_of = (_Candidate.cost, _Candidate.unaided)
     tried = {min(lines, key=lambda x: cost(x) * product.weight(x.c)) for cost in costs_of} if lines else set()
-    smooth = _smoothing(at.c, gap)
+    # m² whose excess moves ε by about 3/4 of `gap`: the density of L at ε is about (c+1)|δ′|; the bound on
+    # the excess grows by e^{m²/8} beside that, so m² stays below 8
+    smooth = Fraction(min(0.75 * gap / (at.c + 1), 8.0))
     costs = {line: node_steps(product, line.c, _bits(product, at, line, tolerance)) for line in tried}
     tries = [(Fraction(0), EASY), (smooth, MAX_WORK), (Fraction(0), MAX_WORK)]
     for extra, most in tries[:1] if digits > EASY_DIGITS else tries:
@@ -245,14 +247,6 @@ def _bits(product: Product, at: Estimate, line: _Candidate, tolerance: float) ->
     turns = max(at.epsilon / line.period, 1.0) * 1e6  # the phases nhε reach this many radians
     bits = int((max(line.depth, loss - tolerance) + 12) / math.log(2)) + count.bit_length() + 12
     return bits + int(math.log2(turns))
-
-
-def _smoothing(slope: float, gap: float) -> Fraction:
-    """Return m² whose excess moves ε by about 3/4 of `gap`: the density of L at ε is about (c+1)|δ′|.
-
-    The bound on the excess grows by e^{m²/8} beside that, so m² stays below 8.
-    """
-    return Fraction(min(0.75 * gap / (slope + 1), 8.0))
 
 
 def node_steps(product: Product, c: float, bits: int) -> float:

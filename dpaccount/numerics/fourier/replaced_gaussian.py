@@ -15,21 +15,15 @@ from typing import Any
 
 from flint import acb, arb, ctx
 
-from dpaccount.numerics.fourier import exponential_sums
-from dpaccount.numerics.fourier.sampled_gaussian import (
-    SampledDecay,
-    float_up,
-    normal,
-)
+from dpaccount.numerics.fourier.sampled_gaussian import ByParts, float_up, normal
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
-from dpaccount.numerics.fourier.transforms import Decay, Transform
-from dpaccount.numerics.intervals import ball, precision
+from dpaccount.numerics.intervals import ball
 
 CELLS = 900  #: of u in one decay, at most
 
 
 @dataclass(frozen=True)
-class ReplacedGaussianTransform(Transform):
+class ReplacedGaussianTransform(ByParts):
     """Gaussian noise of μ² = `mu2` on a Poisson sample of rate `rate`, one row of which is replaced."""
 
     rate: Fraction
@@ -46,23 +40,14 @@ class ReplacedGaussianTransform(Transform):
         """Return an estimate of count·log M(s), by the trapezoid rule in floats."""
         return count * _float_log(self.rate, self.mu2, max(s, -1 - s))
 
-    def most_tilt(self) -> float:
-        """Return a c whose shift of u by c·μ is large."""
-        return 3000 / min(1.0, math.sqrt(float(self.mu2)))
-
-    def work(self, c: float, bits: int) -> float:
-        """Return roughly how many steps of work one node on Re s = c takes."""
-        with precision(bits):
-            return exponential_sums.work(ShiftedLine.shifted(_TiltedRow(self, _folded(arb(c)))).size, bits)
+    def tilted(self, c: arb) -> "_TiltedRow":
+        """Return φ z₊^{1+c} z₋^{−c}, or its mirror image."""
+        return _TiltedRow(self, _folded(c))
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count; left of −1/2 the line is mirrored, so it is conjugated."""
-        values = ShiftedLine.shifted(_TiltedRow(self, _folded(c))).along(h, count)
+        values = ShiftedLine.shifted(self.tilted(c)).along(h, count)
         return values if c >= arb(-1) / 2 else [value.conjugate() for value in values]
-
-    def decay(self, c: arb, depth: float) -> Decay:
-        """Return the proved decay along Re s = c ≥ 0, kept for the next time."""
-        return _kept_decay(self, float(c.mid()), 2.0 ** math.ceil(math.log2(depth)) if depth > 0 else depth)
 
     def by_parts(self, c: arb) -> list[tuple[float, float]]:
         """Return (1 − p_b, V_b), rounded up, for candidate cuts b, c ≥ 0 (`sampled_gaussian.SampledDecay`).
@@ -101,11 +86,6 @@ def _folded(s: arb) -> arb:
 def _kept_value(factor: ReplacedGaussianTransform, c: float, bits: int) -> arb:
     """Return M(c) at the precision of the moment, which is `bits`."""
     return ShiftedLine.real(_TiltedRow(factor, arb(c))).total()
-
-
-@lru_cache(maxsize=16)
-def _kept_decay(factor: ReplacedGaussianTransform, c: float, depth: float) -> SampledDecay:
-    return SampledDecay(factor, arb(c), depth)
 
 
 @dataclass(frozen=True)

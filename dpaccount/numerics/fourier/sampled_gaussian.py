@@ -10,20 +10,48 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 from flint import acb, arb, ctx
 
 from dpaccount.numerics.fourier import exponential_sums
-from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
-from dpaccount.numerics.fourier.transforms import Decay, OnPoissonSample
+from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine, Tilted
+from dpaccount.numerics.fourier.transforms import Decay, OnPoissonSample, Transform
 from dpaccount.numerics.intervals import ball, ceil_of, precision
 
 DECAY_SECONDS = 0.3  #: for the nodes of one decay (a rough estimate)
 
 
+class ByParts(Transform):
+    """Gaussian noise on a Poisson sample: its tilted law is that of a loss that grows with u."""
+
+    mu2: Fraction
+
+    def tilted(self, c: arb) -> Tilted:
+        """Return the integrand of M on Re s = c."""
+        raise NotImplementedError
+
+    def by_parts(self, c: arb) -> list[tuple[float, float]]:
+        """Return (1 − p_b, V_b), rounded up, for candidate cuts b (`SampledDecay`)."""
+        raise NotImplementedError
+
+    def most_tilt(self) -> float:
+        """Return a c whose shift of u by c·μ is large."""
+        return 3000 / min(1.0, math.sqrt(float(self.mu2)))
+
+    def work(self, c: float, bits: int) -> float:
+        """Return roughly how many steps of work one node on Re s = c takes."""
+        with precision(bits):
+            return exponential_sums.work(ShiftedLine.shifted(self.tilted(arb(c))).size, bits)
+
+    def decay(self, c: arb, depth: float) -> Decay:
+        """Return the proved decay along Re s = c, kept: it costs some ten milliseconds."""
+        at_least = 2.0 ** math.ceil(math.log2(depth)) if depth > 0 else depth
+        return _kept_decay(self, float(c.mid()), at_least)
+
+
 @dataclass(frozen=True)
-class SampledGaussianTransform(OnPoissonSample):
+class SampledGaussianTransform(ByParts, OnPoissonSample):
     """The Gaussian pair of μ² = `mu2` on a Poisson sample of rate `rate`; `added`: the direction."""
 
     mu2: Fraction
@@ -36,28 +64,18 @@ class SampledGaussianTransform(OnPoissonSample):
         """Return an estimate of count·log M(s), by the trapezoid rule in floats."""
         return count * _float_log_h(self.rate, self.mu2, self.power(s))
 
-    def most_tilt(self) -> float:
-        """Return a c whose shift of u by c·μ is large."""
-        return 3000 / min(1.0, math.sqrt(float(self.mu2)))
-
-    def work(self, c: float, bits: int) -> float:
-        """Return roughly how many steps of work one node on Re s = c takes."""
-        with precision(bits):
-            line = ShiftedLine.shifted(_TiltedSample(self, self.power(arb(c))))
-            return exponential_sums.work(line.size, bits)
+    def tilted(self, c: arb) -> "_TiltedSample":
+        """Return φ z^a."""
+        return _TiltedSample(self, self.power(c))
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
-        values = ShiftedLine.shifted(_TiltedSample(self, self.power(c))).along(h, count)
+        values = ShiftedLine.shifted(self.tilted(c)).along(h, count)
         return [value.conjugate() for value in values] if self.added else values
 
     def by_parts(self, c: arb) -> list[tuple[float, float]]:
         """Return (1 − p_b, V_b), rounded up, for candidate cuts b."""
         return _by_parts(self, c)
-
-    def decay(self, c: arb, depth: float) -> Decay:
-        """Return the proved decay along Re s = c, kept for the next time: it costs some ten milliseconds."""
-        return _kept_decay(self, float(c.mid()), 2.0 ** math.ceil(math.log2(depth)) if depth > 0 else depth)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -173,33 +191,9 @@ def _kept_h(factor: SampledGaussianTransform, a: float, bits: int) -> arb:
     return ShiftedLine.real(_TiltedSample(factor, arb(a))).total()
 
 
-@lru_cache(maxsize=16)
-def _kept_decay(factor: SampledGaussianTransform, c: float, depth: float) -> "SampledDecay":
+@lru_cache(maxsize=32)
+def _kept_decay(factor: ByParts, c: float, depth: float) -> "SampledDecay":
     return SampledDecay(factor, arb(c), depth)
-
-
-class ByParts(Protocol):
-    """A factor whose tilted law is that of a loss that grows with u."""
-
-    def value(self, s: acb) -> acb:
-        """Return M(s) for real s."""
-        ...
-
-    def log_m(self, s: float, count: int) -> float:
-        """Return an estimate of count·log M(s)."""
-        ...
-
-    def work(self, c: float, bits: int) -> float:
-        """Return roughly how many steps of work one node on Re s = c takes."""
-        ...
-
-    def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
-        """Return M(c + inh) for n < count."""
-        ...
-
-    def by_parts(self, c: arb) -> list[tuple[float, float]]:
-        """Return (1 − p_b, V_b), rounded up, for candidate cuts b."""
-        ...
 
 
 class SampledDecay(Decay):

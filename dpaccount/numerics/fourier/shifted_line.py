@@ -28,28 +28,22 @@ class Tilted(Protocol):
     @property
     def mu2(self) -> Fraction:
         """Return μ²."""
-        ...
 
     @property
     def low(self) -> arb:
         """Return the exponent of the cosine, at most 0."""
-        ...
 
     def logs(self, u: Number) -> tuple[Number, Number]:
         """Return log w and log r."""
-        ...
 
     def whole(self) -> arb:
         """Return ∫ φ w at the precision of the moment."""
-        ...
 
     def tails(self, left: arb, right: arb) -> arb:
         """Return a bound on what real nodes between the two leave out; infinite where none is proved."""
-        ...
 
     def peaks(self) -> tuple[float, float, float]:
         """Return, roughly, where φw rises first and falls last, and −log of the least w."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -71,7 +65,8 @@ class ShiftedLine:
     @staticmethod
     def real(law: Tilted) -> "ShiftedLine":
         """Return a line for ∫ φw, accurate to the precision of the moment."""
-        step, top = max((_real_step(law, y), y) for y in _heights(law))
+        # the largest step, for the strip up to height y
+        step, top = max((2 * math.pi * y / _far(law, y), y) for y in _heights(law))
         return ShiftedLine.at(law, (step, 0.0, top), _depth())
 
     @staticmethod
@@ -142,11 +137,6 @@ def _far(law: Tilted, y: float) -> float:
     """Return −log of the error that is wanted, and of κ(y)."""
     low, half = float(law.low.mid()), y * math.sqrt(float(law.mu2)) / 2
     return _depth() + 2 + y * y / 2 + (low * math.log(math.cos(min(half, 1.5707))) if low else 0.0)
-
-
-def _real_step(law: Tilted, y: float) -> float:
-    """Return the largest step for a real line in the strip up to height y."""
-    return 2 * math.pi * y / _far(law, y)
 
 
 def _shifted_step(law: Tilted, y: float) -> tuple[float, float]:

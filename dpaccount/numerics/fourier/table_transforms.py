@@ -18,21 +18,16 @@ Atoms = tuple[tuple[arb, arb], ...]  #: (loss, mass under P)
 class TableOfLosses(Protocol):
     """Finitely many losses of a pair and the mass at an infinite one."""
 
-    def __hash__(self) -> int:
-        """Return a hash: sums over a table are kept."""
-        ...
+    def __hash__(self) -> int: ...
 
     def losses(self) -> Atoms:
         """Return the finite losses, each with its mass under P, at the precision of the moment."""
-        ...
 
     def failing(self) -> Fraction:
         """Return the mass of P at an infinite loss."""
-        ...
 
     def reversed(self) -> Any:
         """Return the table of the reversed pair."""
-        ...
 
 
 @dataclass(frozen=True)

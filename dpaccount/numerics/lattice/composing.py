@@ -43,15 +43,12 @@ class LatticePart(Protocol):
 
     def lattice(self, grid: Grid, depth: int) -> Masses:
         """Return a lattice measure above the pair."""
-        ...
 
     def span(self, depth: int) -> Ends:
         """Return [low, high] such that about 2^−depth of the mass lies above and below."""
-        ...
 
     def largest(self) -> Fraction | None:
         """Return the largest loss where it is an atom at a rational number; else None."""
-        ...
 
 
 Parts = Sequence[tuple[LatticePart, int]]
@@ -63,17 +60,14 @@ class LatticeTotal(Protocol):
     @property
     def parts(self) -> Parts:
         """Return the counted pairs."""
-        ...
 
     @property
     def symmetric(self) -> bool:
         """Say whether both directions cost the same."""
-        ...
 
     @property
     def upper_only(self) -> bool:
         """Say whether some part is an upper bound only."""
-        ...
 
 
 def epsilon(

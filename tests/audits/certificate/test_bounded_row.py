@@ -225,7 +225,13 @@ def test_rows_of_a_large_ball_are_certified_though_nothing_is_proved_of_a_replac
     tmp_path, monkeypatch, use
 ):
     """Of far rows the nearly Gaussian curve proves nothing, and a key has one law: the certificate says so."""
-    claim = claimed(tmp_path, radius=1, epsilon=40, use=use, more="radius = 25")
+    claim = claimed(
+        tmp_path,
+        radius=1,
+        epsilon=40,
+        use=use,
+        more=f"radius = 25\nsigma = {3 if use == 'row-sketch' else 1.5}",
+    )
     monkeypatch.setattr(make, "EXAMPLES", 16)
     certificate, _ = certify(claim, subject_of(claim), AuditBudget())
     document = seal(unsealed(certificate))

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from audits.cli.app import run
-from audits.reports import of_ledger
-from audits.reports.standards import nist as nist_of_certificates
+from audits.reports import standards
 from dpaccount.errors import BudgetError
 from dpaccount.ledger import review
 from dpaccount.ledger.ledger import Ledger, init
@@ -115,7 +114,7 @@ def test_json_and_csv(url, capsys):
     assert run(["ledger", "report", url, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["schema"] == "dpaccount/ledger-report/1"
-    assert {one["point"] for one in found["nist"]} == set(of_ledger.POINTS)
+    assert {one["point"] for one in found["nist"]} == set(standards.POINTS)
     assert any(one["answer"] == "not stated" for one in found["nist"])
     assert run(["ledger", "report", url, "--format", "csv"]) == 0
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
@@ -125,19 +124,6 @@ def test_json_and_csv(url, capsys):
     assert not any(value.startswith(("=", "+", "@")) for row in rows for value in row)
     assert run(["ledger", "report", url, "--format", "pdf"]) == 2
     assert not capsys.readouterr().out
-
-
-def test_points_are_those_of_certificates():
-    certificate = {
-        "claim": {},
-        "guarantee": {"epsilon": 1, "delta": 0, "model": "central", "unit": "x", "relation": "replace-one"},
-        "subject": {"name": "x"},
-        "proved": {"epsilon": None, "delta": 0, "derivation": []},
-        "release": None,
-        "audit": None,
-        "sensitivity": [],
-    }
-    assert tuple(point for point, _ in nist_of_certificates(certificate)) == of_ledger.POINTS
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,12 @@ from audits.reports import attacks, ci, page, pictures, standards
 from audits.reports.compare import differences
 from audits.reports.sections import sections
 from audits.reports.words import odds, promise, rule_says, what_it_means
+from audits.studies.released import released_tables
 
 RECEIVED = Path(__file__).with_name("received.json")
 TITLES = (
-    "In plain words", "What is promised", "Pictures", "Proof", "Attack", "Budget", "Who answers for it",
-    "Points of NIST SP 800-226", "Limits and hazards", "This document", "Signed off",
+    "In plain words", "What is promised", "Pictures", "Proof", "Attack", "Budget", "Accountability",
+    "Points of NIST SP 800-226", "Limits and hazards", "This document", "Sign-off", "What is not covered",
 )  # fmt: skip
 VOID = {"meta", "rect", "circle", "path", "br"}
 
@@ -97,7 +98,7 @@ def test_budget_before_after_and_rest_come_from_the_certificate_alone(certificat
     for said in (
         "ε = 3 at δ = 1e-06 for each unit, person (replace-one, added up as gdp)",
         *("Spent before this release", "ε ≤ 0.40002", "Spent after it", "ε ≤ 2"),
-        *("Rest after it", "one more charge of ε 0.98765 fits", "sha256:" + "1" * 64, "sqlite:///team.db"),
+        *("Rest after it", "room for a charge of ε = 0.98765", "sha256:" + "1" * 64, "sqlite:///team.db"),
     ):
         assert said in text, said
     assert "not at hand" not in text
@@ -110,11 +111,14 @@ def test_budget_before_after_and_rest_come_from_the_certificate_alone(certificat
 
 @pytest.mark.parametrize(
     ("measure", "where"),
-    [("approximate", ", with no more δ than is left"), ("either", " in the measure that has most room")],
+    [
+        ("approximate", ", if its δ is at most what is left"),
+        ("either", ", in the measure that has most room"),
+    ],
 )
 def test_where_one_number_does_not_say_what_fits_more_is_said(certificate, measure, where):
     released(certificate)["release"]["budget"] = {**NOTED, "measure": measure}
-    assert f"one more charge of ε 0.98765{where} fits" in Page(page.html(certificate)).text
+    assert f"room for a charge of ε = 0.98765{where}" in Page(page.html(certificate)).text
     certificate["release"]["budget"]["rest"] = {"lower": None, "upper": "inf"}
     assert where not in Page(page.html(certificate)).text
 
@@ -225,6 +229,77 @@ def test_an_infinite_epsilon_promises_nothing(certificate):
     certificate["guarantee"]["epsilon"] = "inf"
     assert what_it_means(certificate) == ["No finite ε stands: an attacker may learn everything."]
     Page(page.html(certificate))
+
+
+def long_sentences(texts, most=25):
+    """Return the sentences of more words; numbers, signs and names of code are words, too."""
+    sentences = [each for text in texts for each in re.split(r"(?<=[.:;!?])\s+", text)]
+    return [each for each in sentences if len(each.split()) > most]
+
+
+@pytest.mark.parametrize("verdict", ["CERTIFIED", "REFUTED", "UNPROVEN"])
+def test_no_sentence_of_page_one_or_of_the_attack_is_long(certificate, verdict):
+    certificate["verdict"] = verdict
+    released(certificate)
+    for model in ("central", "joint", "local"):
+        for relation in ("replace-one", "add-remove", "bounded-row"):
+            certificate["guarantee"] |= {"model": model, "relation": relation, "radius": 0.5}
+            blocks = [block for each in sections(certificate) if each.first for block in each.blocks]
+            texts = [line for block in blocks if block.kind in ("text", "list") for line in block.lines]
+            assert long_sentences([*texts, *attacks.explained(certificate)]) == []
+    assert long_sentences(["word " * 26]) != []
+
+
+STUDY = {
+    **{"schema": "dpaccount/claim/1", "name": "s"},
+    "guarantee": {
+        "model": "central", "unit": "row", "relation": "replace-one", "epsilon": 1, "delta": 1e-06
+    },
+    "data": {
+        "file": "a.csv", "ledger": "sqlite:///b.db", "rows": 60,
+        "columns": {"ward": {"type": "category", "values": ["<i>A", "B"]}},
+    },
+    "subject": {
+        "use": "noisy-statistics",
+        "parameters": {"statistic": [{"name": "by ward", "what": "count", "by": ["ward"]}]},
+    },
+}  # fmt: skip
+
+
+def test_what_was_published_is_a_chart_and_a_table_with_ends_rounded_outwards(certificate):
+    released(certificate)["claim"] = STUDY
+    ends = {"low": [10.123456, -3.1], "high": [14.456789, 1.2], "level": 0.95, "of": "counts"}
+    certificate["release"]["report"] = {"by ward": [12.34567, -1.0], "accuracy": {"by ward": ends}}
+    (first, second) = released_tables(certificate)[0].rows
+    assert first == ["<i>A", "12.3", "10.1 … 14.5"]
+    assert (first[1].exact, second[2]) == ("12.34567", "-3.2 … 1.2")  # the double is below -3.1
+    text = page.html(certificate)
+    assert 'title="10.123456 … 14.456789"' in text
+    assert "<i>A" not in text
+    assert Page(text).tags.count("svg") == 3
+    certificate["claim"] = {**STUDY, "subject": {"use": "histogram"}}  # without labels, by its numbers
+    assert [row[0] for row in released_tables(certificate)[0].rows] == ["0", "1"]
+    certificate["release"]["report"] = {"best_arm": "b", "order": ["b", "a"]}
+    assert released_tables(certificate)[0].rows == [["best arm", "b"], ["order", "b > a"]]
+
+
+@given(st.floats(-1e9, 1e9), st.floats(0, 1e9))
+def test_ticks_are_few_round_numbers_within(low, wide):
+    high = low + wide
+    found = pictures._ticks(low, high)
+    assert 1 <= len(found) <= 12
+    assert found == sorted(found)
+    slack = (high - low) * 1e-6 + 1e-6 * abs(low) + 1e-299
+    assert all(low - slack <= tick <= high + slack for tick in found)
+
+
+@given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(0, 1e6)), min_size=1, max_size=30))
+def test_bars_stay_within_their_frame(ends):
+    bars = [pictures.Bar("w" * 40, low, low + wide, low) for low, wide in ends]
+    for picture in (pictures.strips(bars, "x"), pictures.strips(bars, "x", 2e6)):
+        across = [float(each) for each in re.findall(r'(?:[MH]| c?x=")(-?[\d.]+)', picture)]
+        assert all(0 <= each <= 640 for each in across)
+        assert "nan" not in picture
 
 
 @pytest.mark.parametrize("model", ["central", "joint", "local"])

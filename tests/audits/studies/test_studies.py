@@ -9,6 +9,7 @@ import pytest
 from audits.certificate import make
 from audits.claim import read_claim
 from audits.studies import results, text
+from audits.studies.released import numbers
 from dpaccount.errors import InputError
 from dpaccount.schemas.study import PlannedStatistic, StatisticNoise, StudyPlan, StudyTotal
 
@@ -297,7 +298,13 @@ REFUSED = [
     (COUNT + f'where = "{"-" * 900}1 < age"', "has too many parts"),
     (COUNT + f'where = "{"(" * 300}seen{")" * 300}"', "is no condition"),
     (COUNT + 'where = "age < 1e999"', "beyond 1e300"),
-    (COUNT + 'by = ["note"]', "n is grouped, but note has no cells; group by a category"),
+    (COUNT + 'by = ["note", "ward"]', "n is grouped, but note has no cells; group by a category"),
+    (COUNT + 'by = ["note"]\naccuracy = 50', "n counts values that nobody listed; give a share instead"),
+    (stat("top", 'column = "note"'), "give k, from 1 to its 10000 cells"),
+    (stat("top", 'column = "note"\nk = 2\nby = ["ward"]'), "note has no cells"),
+    (stat("mean", 'column = "x"\nby = ["note"]'), "n is grouped, but note has no cells"),
+    (COUNT + 'by = ["note"]\nbins = [0, 1]', "bins are for a histogram or top"),
+    (stat("top", 'column = "note"\nk = 2\nbins = [0, 1]'), "nobody listed; leave bins out"),
     (COUNT + 'by = ["big"]', "n is grouped, but big has more than 10000 values"),
     (COUNT + 'by = ["ward", "ward"]', "at most 3, each once"),
     (COUNT + 'by = ["ward", "age", "seen", "low"]', "at most 3, each once"),
@@ -341,6 +348,8 @@ HEADS = [
     ("rows = 600", "rows = 600\nmax_contributions = 2", "max_rows goes with id"),
     ("rows = 600", 'max_units = 1000000000\nunit_column = "who"\nmax_contributions = 1000', "n/count has noise of"),
     ("[guarantee]", '[guarantee]\nmodel = "local"', "a study's is central"),
+    ("delta = 1e-6", "delta = 0", "n counts values that nobody listed; give the guarantee a delta > 0"),
+    ("rows = 600", 'rows = 600\nid = "who"\nmax_rows = 2', "nobody listed; let one row of a unit count"),
     ('name = "s"', 'name = "s"\nfoo = 1', "unknown key 'foo'"),
 ]  # fmt: skip
 
@@ -357,8 +366,9 @@ def test_a_wrong_statistic_is_one_sentence(dpaccount, study, said, why):
 @pytest.mark.parametrize(("old", "new", "why"), HEADS)
 def test_a_wrong_head_is_one_sentence(study, old, new, why):
     assert old in HEAD
+    by = '\nby = ["note"]' if "nobody listed" in why else ""
     with pytest.raises(InputError) as error:
-        results.plan(read_claim(study(statistics(COUNT), HEAD.replace(old, new, 1))))
+        results.plan(read_claim(study(statistics(COUNT + by), HEAD.replace(old, new, 1))))
     assert why in str(error.value)
 
 
@@ -394,13 +404,13 @@ def test_what_is_no_study_is_refused(dpaccount, study):
 
 def test_text_shows_no_number_to_fewer_digits_than_it_has():
     row = {"estimate": 1234567.0, "low": 1234567.0, "high": 1234567.0}
-    assert text.numbers(row) == ["1234567", "1234567 … 1234567"]
+    assert numbers(row) == ["1234567", "1234567 … 1234567"]
 
 
 @pytest.mark.parametrize("half", [0.004, 0.3, 7, 4_000, 3e6])
 def test_ends_are_rounded_outwards_and_estimates_to_the_noise(half):
     row = {"estimate": 22916.123, "low": 22916.123 - half, "high": 22916.123 + half}
-    estimate, ends = text.numbers(row)
+    estimate, ends = numbers(row)
     low, high = map(float, ends.split(" … "))
     assert low <= row["low"] <= row["high"] <= high
     assert abs(float(estimate) - row["estimate"]) <= half / 10
@@ -409,4 +419,4 @@ def test_ends_are_rounded_outwards_and_estimates_to_the_noise(half):
 def test_a_plan_says_of_what_groups_a_width_is():
     noise = StatisticNoise("gaussian", {"sum": 3.0})
     plan = StudyPlan("s", StudyTotal(1, 1e-6), [PlannedStatistic("m", noise, 0.5, 1.25, 40, None)])
-    assert "1.2 for 40 rows" in text.planned(plan)
+    assert "1.3 for 40 rows" in text.planned(plan)

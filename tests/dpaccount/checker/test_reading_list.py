@@ -11,7 +11,18 @@ HERE = Path(checker.__file__).parent
 NAMES = ("documents", "intervals", "distributions", "curves", "facts", "relation", "derivation")
 CORE = [f"{name}.py" for name in NAMES]
 SHOWN = (
-    *("shapes", "replaced", "hazards", "releases", "reads", "tables", "evidence", "counts", "separated"),
+    *(
+        "shapes",
+        "derived",
+        "replaced",
+        "hazards",
+        "releases",
+        "reads",
+        "tables",
+        "evidence",
+        "counts",
+        "separated",
+    ),
     "verdict",
 )
 AROUND = [f"certificate/{name}.py" for name in (*SHOWN, "__init__")]

@@ -11,6 +11,7 @@ from msgspec import to_builtins
 from audits.certificate.document import describe_subject
 from audits.claim import read_claim
 from audits.subjects.catalogue import subject_of
+from dpaccount.checker.certificate.derived import every_column
 from dpaccount.checker.certificate.reads import check_read
 from dpaccount.checker.documents import Rejected
 from dpaccount.proof.derivation import write
@@ -24,25 +25,51 @@ PURE = statistics(
 )
 
 
-@pytest.fixture(scope="module", params=["replace-one", "add-remove", "pure"])
+DERIVED = statistics(
+    'name = "n"\nwhat = "count"\nby = ["year", "grown"]\nwhere = "doubled < 99 and day > \'2020-03-01\'"',
+    'name = "m"\nwhat = "mean"\ncolumn = "doubled"\nby = ["ages"]',
+    'name = "q"\nwhat = "median"\ncolumn = "doubled"',
+    'name = "beds"\nwhat = "sum"\ncolumn = "beds"',
+    'name = "notes"\nwhat = "count"\nby = ["note"]',
+    'name = "most"\nwhat = "top"\ncolumn = "note"\nk = 3\nshare = 2',
+)
+FORMULAS = """
+day = { type = "date", low = "2020-01-01", high = "2022-12-31" }
+[data.join.wards]
+file = "wards.csv"
+key = "ward"
+columns = { beds = { type = "integer", low = 0, high = 40, missing = 7 } }
+[data.derived]
+doubled = "age * 2 + x"
+ages = "bins(age, 0, 18, 110)"
+grown = "age >= 18"
+year = "year(day)"
+[audit]"""
+
+
+@pytest.fixture(scope="module", params=["replace-one", "add-remove", "pure", "derived"])
 def honest(request, tmp_path_factory):
-    """Return what the checker is given of a study: the claim's subject, the described one, columns, steps."""
+    """Return what the checker is given of a study: the claim's subject, the described one, data, steps."""
     pure = request.param == "pure"
     head = HEAD.replace('"replace-one"', '"add-remove"') if request.param != "replace-one" else HEAD
-    said = (head.replace("1e-6", "0") if pure else head) + (PURE if pure else every())
+    if request.param == "derived":
+        said = head.replace("[audit]", FORMULAS) + DERIVED
+    else:
+        said = (head.replace("1e-6", "0") if pure else head) + (PURE if pure else every())
     path = tmp_path_factory.mktemp("study") / "study.toml"
     path.write_text(said)
+    path.with_name("wards.csv").write_text("ward,beds\nA,9\nB,40\n")
     claim, document = read_claim(path), tomllib.loads(said)
     subject = subject_of(claim)
     held = to_builtins(describe_subject(claim, subject))["parameters"]
     asked = {"use": "noisy-statistics", "parameters": {"statistic": document["statistic"]}}
     steps = write(subject.proof(claim.guarantee.delta))
-    return json.loads(json.dumps([asked, held, document["data"]["columns"], steps]))
+    return json.loads(json.dumps([asked, held, document["data"], steps]))
 
 
 def check(document):
-    asked, held, columns, steps = document
-    check_read(asked, held, columns, steps)
+    asked, held, data, steps = document
+    check_read(asked, held, every_column(data), steps)
 
 
 def test_an_honest_study_is_accepted(honest):
@@ -98,9 +125,53 @@ def scales(document):
     return True
 
 
-def bounds(document):
-    document[2]["x"]["high"] = 600
+def thresholds(document):
+    if not document[1].get("thresholds"):
+        return False
+    document[1]["thresholds"][0] -= 1
     return True
+
+
+def bounds(document):
+    document[2]["columns"]["x"]["high"] = 600
+    return True
+
+
+def formula(name, value):
+    """Return a forgery of a derived column in the claim."""
+
+    def forge(document):
+        if name not in document[2].get("derived", {}):
+            return False
+        document[2]["derived"][name] = value
+        return True
+
+    return forge
+
+
+def table(key, value):
+    """Return a forgery of a joined table in the claim."""
+
+    def forge(document):
+        if "join" not in document[2]:
+            return False
+        document[2]["join"]["wards"][key] = value
+        return True
+
+    return forge
+
+
+def of_group(key, value):
+    """Return a forgery of how the groups of a mean are described."""
+
+    def forge(document):
+        found = statistic(document, "mean")
+        if found is None or not found[1]["by"]:
+            return False
+        found[1]["by"][0][key] = value(found[1]["by"][0][key]) if callable(value) else value
+        return True
+
+    return forge
 
 
 def dropped(document):
@@ -134,6 +205,29 @@ FORGED = [
     steps_of("fine_gaussian", "variance", "1/7"),
     steps_of("laplace", "scale", "1/7"),
     steps_of("fine_gaussian", "key", "other/count"),
+    table("key", "low"),
+    table("key", "age"),
+    table("columns", {"beds": {"type": "integer", "low": 0, "high": 41}}),
+    table("columns", {"x": {"type": "integer", "low": 0, "high": 40}}),
+    table("columns", {"beds": {"type": "number", "low": 0, "high": 40}}),
+    change("sum", 1, "column", lambda column: {**column, "found": [9, 41, 7]} if "found" in column else 0),
+    change("sum", 1, "column", lambda column: {**column, "found": [9, 40]} if "found" in column else 0),
+    change("sum", 1, "column", lambda column: {**column, "found": [9, 3.5, 7]} if "found" in column else 0),
+    change("sum", 1, "column", lambda column: {**column, "found": None} if "found" in column else 0),
+    change("mean", 1, "column", lambda column: {**column, "found": [1]}),
+    formula("doubled", "age * 3 + x"),
+    formula("doubled", "age * 2 + x + 0"),
+    formula("ages", "bins(age, 0, 19, 110)"),
+    formula("grown", "age >= 19"),
+    formula("year", "month(day)"),
+    of_group("values", ["[0, 18)", "[18, 111]"]),
+    of_group("formula", "bins(age, 0, 17, 110)"),
+    of_group("of", lambda of: [{**of[0], "high": "99"}]),
+    of_group("of", []),
+    of_group("kind", "integer"),
+    change("mean", 1, "column", lambda column: {**column, "formula": "age * 2 - x"}),
+    steps_of("stable_histogram", "threshold", 2),
+    thresholds,
     scales,
     bounds,
     dropped,

@@ -1,7 +1,7 @@
 """Whatever is done to a ledger's file, the next charge is refused or leaves the totals that it should.
 
 What it should leave is kept by the tests, apart from the file.  Whoever rewrites the chain to its end, or
-puts an old copy back, is not told from the ledger's owner (docs/ledger.md).
+puts an old copy back, is not told from the ledger's owner (docs/ledger-integrity.md).
 """
 
 import random

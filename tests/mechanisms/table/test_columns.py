@@ -88,7 +88,7 @@ WRONG = {
     'a = { type = "category", values = ["x"], low = 0 }': "only numbers",
     'a = { type = "boolean", missing = "yes" }': "a boolean belongs",
     'a = { type = "text", missing = true }': "a text belongs",
-    'a = { type = "date" }': "known",
+    'a = { type = "time" }': "known",
     'a = { type = "boolean", wide = 1 }': "unknown key",
     "": "no column",
 }

@@ -1,4 +1,4 @@
-"""The five tasks of docs/beside-others.md: ours are no longer, line by line, and the page says what each answers."""
+"""The five tasks of docs/comparison.md: ours are no longer, line by line, and the page says what each answers."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ from mechanisms.laplace_sum import LaplaceSum
 
 @pytest.fixture
 def page(root):
-    return (root / "docs" / "beside-others.md").read_text()
+    return (root / "docs" / "comparison.md").read_text()
 
 
 def tasks(page):
@@ -93,3 +93,18 @@ def test_the_column_of_dp_accounting_where_it_is_installed(page):
         found = last(theirs, names)
         found = names["a"].get_epsilon(1e-5) if number == 1 else found
         assert float(found) == pytest.approx(float(said.partition(",")[0]), rel=1e-9)
+
+
+@pytest.mark.slow
+def test_statistics_of_a_table_are_no_more_statements_and_run(page):
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if re.match(r"\| [a-e]\. ", line)]
+    (table,) = re.findall(r"```python\n(table = .*?)```", page, re.DOTALL)
+    frame = {"patient": [1, 1, 2], "ward": ["a", "b", "a"], "stay": [3, 4.5, None]}
+    names = {"dp": dpaccount, "frame": frame, "url": "sqlite:///visits.db"}
+    exec(table, names)  # noqa: S102
+    assert len(rows) == 5
+    for _, code, ours, *peers in rows:
+        lines = [*ast.parse(table).body, *ast.parse(code.strip("`")).body]
+        assert len(lines) == int(ours) <= min(map(int, peers))
+        plan = eval(code.strip("`").replace(".release()", ".plan()"), names)  # noqa: S307
+        assert all(each.epsilon <= 1 for each in plan.statistics)

@@ -1,0 +1,78 @@
+"""Names what refutes a claim by itself: the plainest event or column that shows nearly all of the bound.
+
+Of columns that tell two datasets apart equally well, a value that one side alone has says more than a
+lowest set bit does.  This only describes a refutation; the bound rests on the score that was fixed before.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from audits.attack.learned_scores import Judge, Learned
+from audits.attack.outcome_columns import Columns
+from audits.attack.planning import Floats
+from audits.sandbox.outcomes import Outcome
+
+NEARLY = 0.8  #: of what the score shows
+TRIED = 30  #: events and columns of one rank
+TIERS = (1000.0, 100.0, 0.0)  #: what a judge adds to a bound above the claim, and to a clear violation
+
+
+def cause(learned: Learned, left: Sequence[Outcome], right: Sequence[Outcome], judge: Judge) -> str | None:
+    """Return the plainest description that shows nearly what the score does on training runs, or None."""
+    columns = learned.score.columns
+    a, b = columns.table(left[1::2]), columns.table(right[1::2])
+    tier = next((each for each in TIERS if learned.value >= each), 0.0)
+    enough = tier + NEARLY * (learned.value - tier)
+    for candidates in (_events(columns, a, b), _whole(columns, a, b)):
+        ranked = sorted(candidates, key=lambda each: (each[0], -each[1]))
+        for rank in sorted({each[0] for each in ranked}):
+            tried = [each for each in ranked if each[0] == rank][:TRIED]
+            judged = [(judge(one, other), said) for _, _, said, one, other in tried]
+            value, said = max(judged, key=lambda each: each[0])
+            if value >= enough:
+                return said
+    return None
+
+
+Candidate = tuple[int, float, str, Floats, Floats]  #: rank, how far apart, the words, scores of both sides
+
+
+def _events(columns: Columns, a: Floats, b: Floats) -> Iterator[Candidate]:
+    """Yield for each column that is no bit its value whose frequency differs most."""
+    for j, name in enumerate(columns.names):
+        rank = columns.rank(name)
+        if rank > 1:
+            continue
+        levels, counts = np.unique(np.concatenate([a[:, j], b[:, j]]), return_counts=True)
+        levels = levels[(counts >= 3) & ~np.isnan(levels)]
+        if not len(levels) or len(levels) > len(a):
+            continue
+        often = [((a[:, j] == v).mean(), (b[:, j] == v).mean(), v) for v in levels[-200:]]
+        one, other, v = max(often, key=lambda each: (abs(each[0] - each[1]), -len(f"{each[2]:.6g}")))
+        here, there = a[:, j] == v, b[:, j] == v
+        said = (
+            f"{name} is {columns.meaning(name, float(v))} in {here.sum()} of {len(a)} training runs"
+            f" on the left, in {there.sum()} of {len(b)} on the right"
+        )
+        sign = 1.0 if one >= other else -1.0
+        yield rank, abs(one - other), said, sign * here, sign * there
+
+
+def _whole(columns: Columns, a: Floats, b: Floats) -> Iterator[Candidate]:
+    """Yield each column, larger or smaller on the left."""
+    for j, name in enumerate(columns.names):
+        both = np.nan_to_num(np.concatenate([a[:, j], b[:, j]]), nan=-1e300, posinf=1e300, neginf=-1e300)
+        if (both == both[0]).all():
+            continue
+        one, other = both[: len(a)], both[len(a) :]
+        ends = np.unique(both)
+        gap = _share_up_to(one, ends) - _share_up_to(other, ends)
+        place = int(np.argmax(np.abs(gap)))
+        word, sign = ("larger", 1.0) if gap[place] < 0 else ("smaller", -1.0)
+        said = f"{name} is {word} on the left" if columns.rank(name) < 3 else f"{name} differs"
+        yield columns.rank(name), float(abs(gap[place])), said, sign * one, sign * other
+
+
+def _share_up_to(values: Floats, ends: Floats) -> Floats:
+    return np.searchsorted(np.sort(values), ends, side="right") / len(values)

@@ -1,0 +1,73 @@
+"""A DataFrame as a private file for a release: each cell is written by itself, as text."""
+
+import csv
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from dpaccount.errors import InputError
+from mechanisms.table.columns import text_of
+
+FRAME_FILE: Final = "frame.csv"  #: the name of the data in the certificate of a DataFrame's study
+LISTS: Final = ("to_list", "to_pylist", "tolist")  #: of columns, by library
+ABSENT: Final = ("NAType", "NaTType")  #: classes of pandas' missing cells, which compare to nothing
+#: what would end a line, or is refused in one: a row must stay one line
+SPACES: Final = dict.fromkeys(map(ord, "\n\r\0"), " ")
+
+
+@contextmanager
+def as_file(frame: Any, names: Sequence[str]) -> Iterator[Path]:
+    """Give the path of a CSV file of some columns of a DataFrame, which only its owner may read.
+
+    The file is removed afterwards.  `frame` is a DataFrame of pandas or polars, a table of pyarrow, or a
+    dictionary of lists.  Raises `InputError` for what is public: another kind of object, and a column that
+    lacks or stands twice.  What a cell holds is never refused, and changes no other cell.
+    """
+    whole = frame.collect() if hasattr(frame, "collect") else frame  # polars' lazy frame
+    columns = [_cells(whole, name) for name in names]
+    if len({len(each) for each in columns}) > 1:
+        raise InputError("the columns have different lengths", "give one cell of each to every row")
+    with TemporaryDirectory(prefix="dpaccount-") as folder:  # its owner's alone
+        path = Path(folder) / FRAME_FILE
+        with path.open("w", encoding="utf-8-sig", errors="replace", newline="") as file:
+            lines = csv.writer(file, lineterminator="\n")
+            lines.writerow(names)
+            lines.writerows(zip(*(map(_written, each) for each in columns), strict=True))
+        yield path
+
+
+def header(frame: Any) -> list[object]:
+    """Return the names of a DataFrame's columns; raises `InputError` for what is none."""
+    if isinstance(frame, Mapping):
+        return list(frame)
+    found = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
+    if found is None or isinstance(frame, str | bytes):
+        raise InputError(
+            f"a {type(frame).__name__} is no table",
+            "give a DataFrame of pandas or polars, a table of pyarrow, or a dictionary of lists",
+        )
+    return list(found)
+
+
+def _cells(frame: Any, name: str) -> Sequence[object]:
+    there = header(frame)
+    if (times := there.count(name)) != 1:
+        what = f"{name[:60]!r} stands twice in the header" if times else f"no column {name[:60]!r}"
+        raise InputError(what, f"the columns are {', '.join(map(str, there))[:200]}")
+    column = frame[name]
+    listed = next((getattr(column, method) for method in LISTS if hasattr(column, method)), None)
+    found: Sequence[object] = list(column) if listed is None else listed()
+    return found
+
+
+def _written(cell: object) -> str:
+    """Return a cell as text, empty where it is missing, or cannot be written: an error would reveal it."""
+    if cell is None or type(cell).__name__ in ABSENT or (isinstance(cell, float) and math.isnan(cell)):
+        return ""
+    try:
+        return text_of(cell).translate(SPACES)
+    except Exception:  # of a class of the user's own
+        return ""

@@ -1,0 +1,195 @@
+"""The noise of a claim that does not say it: the least that meets an ε, or the most within an accuracy."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+
+from audits.claim import Claim
+from dpaccount.errors import InputError, RuleError
+from dpaccount.exact import to_digits
+from dpaccount.noise.proved import Proved
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
+from dpaccount.proof.derivation import point
+from dpaccount.relation import adjacency
+from mechanisms.subject import Subject
+from mechanisms.table.user_level import ByPerson, named
+
+NOISES: Final = ("scale", "sigma")
+TARGETS: Final = ("epsilon", "accuracy")  #: what a claim may say in place of its noise
+BITS: Final = 16  #: significant ones of a calibrated noise, which is a double then
+FIRST_STEP: Final = 1.02  #: ratio of the first two noises that are tried
+CLOSE: Final = 1 + 2.0**-13  #: ratio of two noises between which the search ends
+FARTHEST: Final = 2.0**50  #: times the class's own noise, up and down
+SAME_WIDTH: Final = 1e-6  #: relative difference of widths that are the same
+#: mechanisms whose intervals have one width whatever the data, but where they end at a bound
+STEADY: Final = (
+    "clipped_mean",
+    "count",
+    "count_by_group",
+    "gaussian_sum",
+    "histogram",
+    "laplace_sum",
+    "laplace_vector",
+    "linear_queries",
+)
+EXAMPLE_ROWS: Final = 50  #: on which the width of an interval is compared with that on no rows
+
+Noisy = Callable[[Fraction], Subject | None]  #: the subject with a noise; None where it takes none so large
+
+
+def noise_of(made_by: type) -> str | None:
+    """Return the parameter of a class that is its noise, if it is one that a claim may leave out."""
+    known = {field.name: field.default for field in fields(made_by)} if is_dataclass(made_by) else {}
+    found = [name for name in NOISES if isinstance(known.get(name), int | Fraction)]
+    return found[0] if found and not known.keys() & set(TARGETS) else None
+
+
+def with_noise(claim: Claim, subject: Subject) -> Subject:
+    """Return a claim's subject with the noise that follows from the claim, if the claim does not say it.
+
+    With `epsilon` among the parameters it is the least with which that ε is proved at the claim's δ, with
+    `accuracy` the most whose 95 % intervals have at most that half-width, with neither the least that meets
+    the guarantee.  Raises `InputError` where there is none; a claim without a target keeps the noise of the
+    class then, with which it is not proved.
+    """
+    key, promise, place = noise_of(type(named(subject))), claim.guarantee, claim.parameters
+    said = {} if place is None else place.value
+    targets = [name for name in TARGETS if name in said]
+    if key is None or (key in said and not targets):
+        return subject
+    who: tuple[Any, str, frozenset[str]] = (subject, key, frozenset(said))
+    least = _least(*who, promise.epsilon, promise.delta)
+    if place is None or not targets:
+        return subject if least is None else least
+    if len(targets) > 1 or key in said:
+        raise place.wrong(f"two of {key}, epsilon and accuracy are given", "give one of them")
+    asked = place.child(targets[0])
+    goal = asked.positive()
+    if targets == ["epsilon"]:
+        if goal > promise.epsilon:
+            raise asked.wrong("it is above the guarantee's epsilon", "lower it, or raise that")
+        found = _least(*who, goal, promise.delta)
+        if found is None:
+            raise asked.wrong(f"no {key} is proved to meet it", "raise epsilon, or the guarantee's delta")
+        return found
+    try:
+        found = _most(*who, goal, promise.delta)
+        if found is not None and _proved(found, promise.delta) <= promise.epsilon:
+            return found
+        reached = None if least is None else half_width(least, promise.delta)
+    except InputError as error:
+        raise asked.placed(error) from None
+    more = "" if reached is None else f", or ask for {to_digits(reached, up=True, digits=4)} or more"
+    raise asked.wrong("it needs more than the guarantee's epsilon", f"raise that{more}")
+
+
+def _noisy(subject: Subject, key: str, said: frozenset[str]) -> Noisy:
+    """Return what makes the subject with a noise, and with what goes with it if that is not `said`."""
+    mechanism: Any = named(subject)
+
+    def made(noise: Fraction) -> Subject | None:
+        beside = {}
+        vary = adjacency(mechanism.relation).rows_vary
+        if vary and hasattr(mechanism, "count_scale") and "count_scale" not in said:
+            beside["count_scale"] = 2 * noise / (mechanism.high - mechanism.low)  # both cost the same
+        if hasattr(mechanism, "threshold_scale") and "threshold_scale" not in said:
+            beside["threshold_scale"] = noise / 4
+        try:
+            changed = replace(mechanism, **{key: noise}, **beside)
+        except InputError:
+            return None
+        return replace(subject, mechanism=changed) if isinstance(subject, ByPerson) else changed
+
+    return made
+
+
+@lru_cache(maxsize=64)  # a command makes its subject several times
+def _least(
+    subject: Subject, key: str, said: frozenset[str], epsilon: Fraction, delta: Fraction
+) -> Subject | None:
+    """Return the subject with the least noise, to `CLOSE`, with which `epsilon` is proved; None: none is."""
+    noisy = _noisy(subject, key, said)
+
+    def enough(noise: Fraction) -> bool:
+        made = noisy(noise)
+        return made is not None and _proved(made, delta) <= epsilon
+
+    found = _edge(float(getattr(named(subject), key)), enough) if epsilon > 0 else None
+    return None if found is None else noisy(found[1])
+
+
+@lru_cache(maxsize=64)
+def _most(
+    subject: Subject, key: str, said: frozenset[str], accuracy: Fraction, delta: Fraction
+) -> Subject | None:
+    """Return the subject with the most noise whose intervals have at most the half-width `accuracy`."""
+    noisy = _noisy(subject, key, said)
+
+    def wide(noise: Fraction) -> bool:
+        made = noisy(noise)
+        return made is None or half_width(made, delta) > accuracy
+
+    found = _edge(float(getattr(named(subject), key)), wide)
+    return None if found is None else noisy(found[0])
+
+
+def _edge(start: float, enough: Callable[[Fraction], bool]) -> tuple[Fraction, Fraction] | None:
+    """Return two noises close to each other, the first too little and the second `enough`; None: none are."""
+    low = high = _rounded(start)
+    step, up = FIRST_STEP, not enough(low)
+    while not enough(high) if up else enough(low):
+        if up:
+            low, high = high, _rounded(float(high) * step)
+        else:
+            low, high = _rounded(float(low) / step), low
+        if not 1 / FARTHEST < float(high) / start < FARTHEST:
+            return None
+        step = step**2
+    while high / low > CLOSE:
+        middle = _rounded(math.sqrt(float(low) * float(high)))
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    between = (_rounded(float(high), bits) for bits in range(1, BITS))
+    plain = next((noise for noise in between if low < noise <= high), high)
+    return low, plain if enough(plain) else high
+
+
+def _rounded(noise: float, bits: int = BITS) -> Fraction:
+    share, power = math.frexp(noise)
+    return round(share * 2**bits) * Fraction(2) ** (power - bits)
+
+
+def _proved(subject: Subject, delta: Fraction) -> float | Fraction:
+    """Return the ε that is proved at `delta`; infinite where none is."""
+    try:
+        return point(subject.proof(delta))[0]
+    except RuleError:
+        return math.inf
+
+
+def half_width(subject: Subject, delta: Fraction) -> float:
+    """Return the half-width of a mechanism's 95 % intervals; `InputError` where it depends on the data."""
+    mechanism: Any = named(subject)
+    if type(mechanism).__module__.rpartition(".")[2] not in STEADY:
+        raise InputError("the accuracy of this mechanism depends on the data", "give epsilon")
+    proved, domain = Proved(subject.proof(delta)), mechanism.domain()
+    row = np.array(domain.low) / 4 + np.array(domain.high) * 3 / 4
+    found = []
+    for rows in (np.zeros((0, len(domain.low))), np.tile(row, (EXAMPLE_ROWS, 1))):
+        view = mechanism.publish(mechanism.query(rows), rehearse(proved, Rehearsal(1)))
+        ends = mechanism.accuracy(view)
+        found.append([list(zip(_flat(e["low"]), _flat(e["high"]), strict=True)) for e in ends.values()])
+    first, second = (max((high - low) / 2 for pairs in each for low, high in pairs) for each in found)
+    if abs(first - second) > SAME_WIDTH * max(first, second):
+        raise InputError("the accuracy of this mechanism depends on the data", "give epsilon")
+    return max(first, second)
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    for each in value if isinstance(value, list) else [value]:
+        yield from _flat(each) if isinstance(each, list) else (each,)

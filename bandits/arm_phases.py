@@ -1,0 +1,248 @@
+"""Bandit with a few public arms: blocks of people play one arm each, and release one noisy number.
+
+A block's arm is the best of a draw from the posterior (Thompson 1933), whose spread fades over the
+rounds.  The sum of y − ½ over its people is released with noise.  Blocks are public ranges of
+people, so a person is in one of them, whatever was released before.  Which arm it plays follows
+from earlier releases and public coins: replacing a person's rewards moves one number by at most 1.
+So Laplace noise of scale 1/ε is pure ε for the whole run, all arms and sums included (parallel
+composition).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, log, sqrt
+from typing import ClassVar, Final
+
+import numpy as np
+
+from bandits.learning.arrivals import Actions, Answered, Course, replay
+from bandits.learning.contextual import Calibrated, together
+from bandits.statistics.arrays import Floats, Integers
+from bandits.statistics.calibration import one_of, target
+from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF
+from dpaccount.errors import InputError
+from dpaccount.noise.receipt import Noise
+from dpaccount.proof import (
+    REPLACE_ONE,
+    Cover,
+    Theorem,
+    assume_ball,
+    assume_clipped,
+    assume_covers,
+    laplace,
+    linear,
+    nodes,
+)
+from dpaccount.proof.search import approximate
+from mechanisms.shared import accuracy, confidence, grid
+from mechanisms.shared.gaussian_noise import gaussian
+from mechanisms.subject import Domain, Rows, View, shown
+
+LAWS: Final = ("laplace", "gaussian")
+GROWTH = Fraction(1, 32)  #: of a block over the people before it, if the first block has fewer
+WORTH = 6.0  #: deviations of the noise that the first block has people for
+SMALLEST, LARGEST = Fraction(1, 2**20), 10**6  #: of ε and σ
+PRIOR_VARIANCE = 0.09  #: of an arm's mean about ½
+REWARD_VARIANCE = 0.25  #: of a reward in [0, 1], at most
+EXPLORE = 0.8  #: the first draws spread by this much of the posterior's deviation, the last by none
+TILTS = 12  #: exponential martingales an arm's interval is the intersection of
+
+
+@dataclass(frozen=True)
+class ArmPhases(Calibrated):
+    """Show one of `arms` to each of `rounds` people; a row is what each arm would pay, in [0, 1].
+
+    `law` is the noise of a block's sum: "laplace" of scale 1/`epsilon`, pure, or "gaussian" of
+    deviation `sigma` (left out, the least that is proved to meet (`epsilon`, `delta`)).  A block
+    has `block` people at least: many more than ask before an earlier person has answered.
+    """
+
+    source: ClassVar[str] = "ours; Thompson 1933 on disjoint blocks, Dwork et al. 2006 (noise)"
+    status: ClassVar[str] = "sound"
+    relation: ClassVar[str] = REPLACE_ONE
+
+    rounds: int = 1024
+    arms: int = 10
+    block: int = 1
+    law: str = "laplace"
+    epsilon: Fraction = Fraction(1)
+    delta: Fraction = Fraction(0)
+    sigma: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        """Validate the parameters, before any charge."""
+        if not all(type(number) is int for number in (self.rounds, self.arms, self.block)):
+            raise InputError("rounds, arms and block are whole numbers")
+        if not 2 <= self.arms <= 1000 or not 2 * self.arms <= self.rounds <= 10**7:
+            raise InputError(
+                f"arms is {self.arms} and rounds is {self.rounds}",
+                "needed 2 ... 1000 arms and twice as many rounds, at most 10000000",
+            )
+        if not 1 <= self.block <= self.rounds:
+            raise InputError(f"block is {self.block}", f"it lies in 1 ... {self.rounds}")
+        one_of("law", self.law, LAWS)
+        for name in ("epsilon", "delta", "sigma"):
+            number, smallest = getattr(self, name), 0 if name == "delta" else SMALLEST
+            fits = isinstance(number, Fraction) and smallest <= number <= LARGEST
+            if not fits and (name, number) != ("sigma", None):
+                right = f"it is a fraction in {float(smallest):.2g} ... {LARGEST}"
+                raise InputError(f"{name} is {str(number)[:40]}", right)
+        if self.sigma is not None and self.law == "laplace":
+            raise InputError("sigma is of Gaussian noise", "Laplace noise follows epsilon")
+        if self.law == "gaussian" or self.delta:  # with Laplace noise, δ may be 0
+            target(self.epsilon, self.delta)
+
+    @cached_property
+    def noise_scale(self) -> Fraction:
+        """Return the scale 1/ε of Laplace noise; σ of Gaussian noise, given or calibrated."""
+        return 1 / self.epsilon if self.law == "laplace" else super().noise_scale
+
+    @property
+    def noise_deviation(self) -> float:
+        """Return the standard deviation of a block's noise, in rewards."""
+        return float(self.noise_scale) * (sqrt(2) if self.law == "laplace" else 1)
+
+    def blocks(self) -> list[Cover]:
+        """Return the people [first, last] of every block: public, from parameters alone."""
+        first = min(WORTH * self.noise_deviation, self.rounds / (2 * self.arms))
+        return together(self.rounds, max(ceil(first), self.block), GROWTH)
+
+    def domain(self) -> Domain:
+        """Return one row per person: what each arm would pay, in [0, 1]; NaN counts as ½."""
+        arms = self.arms
+        return Domain(self.rounds, (0.0,) * arms, (1.0,) * arms, (False,) * arms, (0.5,) * arms)
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """One clipped number a person, in one block; everyone sees arms and sums."""
+        if self.law == "gaussian":
+            return shown(self._sums(self.noise_scale, delta, self.blocks()), "arm-phases")
+        inside = assume_clipped("block", -HALF, HALF, REPLACE_ONE, "movement")
+        leaf = laplace(linear(inside), self.noise_scale, grid.step(CONTRIBUTION_BITS), "block")
+        blocks = assume_covers("block", self.blocks(), "movement")
+        return shown(approximate(nodes(leaf, blocks), delta), "arm-phases")
+
+    def _sums(self, sigma: Fraction, delta: Fraction, blocks: list[Cover] | None = None) -> Theorem:
+        """Return the theorem of Gaussian noise; one block of everybody costs what all blocks do."""
+        inside = linear(assume_ball("block", HALF, REPLACE_ONE, "movement"))
+        covers = assume_covers("block", blocks or [(1, self.rounds)], "movement")
+        step = grid.step(CONTRIBUTION_BITS)
+        return gaussian(inside, sigma, step, 1, "block", delta, lambda one: nodes(one, covers))
+
+    def added(self, rewards: Floats, answered: Answered) -> Integers:
+        """Return the exact sum of clip(y, 0, 1) − ½, one number in grid units; no answer adds 0."""
+        paid = np.where(answered & ~np.isnan(rewards), rewards, 0.5) - 0.5
+        total: Integers = grid.clipped(paid[:, None], -HALF, HALF, CONTRIBUTION_BITS).sum(axis=0)
+        return total
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Serve every person once, in order; everyone sees arms and sums."""
+
+        def pays(first: int, chosen: list[Actions]) -> Floats:
+            found: Floats = data[np.arange(first, first + len(chosen)), np.array(chosen)]
+            return found
+
+        return replay(self.course(noise, coins), None, pays)
+
+    def course(self, noise: Noise, coins: int) -> "ArmCourse":
+        """Return a run for people who come one by one."""
+        return ArmCourse(self, noise, coins)
+
+    # -------------------------------------------------------------- what the sums say
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return intervals of the arms' mean rewards, all of which hold with probability `level`.
+
+        Of rewards clipped to [0, 1] that have one mean an arm and are independent of the past,
+        given the arm; who has not answered before their block closes counts with ½.  They hold although
+        arms are chosen by earlier sums, and at any time: for every λ of a public set
+        exp(λ(S − nμ) − λ²n/8 − Jψ(λ)) is a supermartingale, S an arm's sum over n people in J
+        blocks, λ²/8 Hoeffding's bound for a reward and ψ a bound of the logarithm of the noise's
+        moment generating function, −ln(1 − λ²/ε²) or λ²σ²/2 (Ville's inequality; discrete noise
+        has a smaller one, since (cosh √x − 1)/x rises with x).
+        """
+        played, sums = np.asarray(view.public["arms"]), np.asarray(view.public["sums"])
+        people, blocks, total = (np.zeros(self.arms) for _ in range(3))
+        for (first, last), released in zip(self._ended(played), sums.tolist(), strict=True):
+            arm = played[first - 1]
+            people[arm] += last - first + 1
+            blocks[arm] += 1
+            total[arm] += released / 2.0**CONTRIBUTION_BITS
+        reach = np.full(self.arms, np.inf)
+        missed = confidence.missed(level)
+        rarity = log(2 * TILTS * self.arms) + log(missed.denominator) - log(missed.numerator)
+        for tilt, growth in self._tilts():
+            reach = np.minimum(reach, (rarity + tilt**2 * people / 8 + growth * blocks) / tilt)
+        known = np.maximum(people, 1)
+        mean = 0.5 + total / known
+        # rewards are rounded to the grid, and what is above in floating point
+        reach = reach / known * (1 + 1e-9) + 2.0**-CONTRIBUTION_BITS
+        low, high = np.where(people, mean - reach, 0.0), np.where(people, mean + reach, 1.0)
+        of = "the arms' mean rewards, ½ without an answer"
+        return {"means": accuracy.outwards(low, high, level, of)}
+
+    def best(self, view: View, level: Fraction = Fraction(19, 20)) -> list[int]:
+        """Return arms, from 0: the best one is among them with probability `level`."""
+        found = self.accuracy(view, level)["means"]
+        low, high = np.array(found["low"]), np.array(found["high"])  # type: ignore[index]
+        return np.flatnonzero(high >= low.max()).tolist()
+
+    def report(self, view: View) -> dict[str, object]:
+        """Return what is asked of an experiment: the arms that may be the best."""
+        return {"may_be_best": self.best(view)}
+
+    def _tilts(self) -> Iterator[tuple[float, float]]:
+        """Yield λ and a bound of the logarithm of the noise's moment generating function at λ."""
+        scale = float(self.noise_scale) * (1 + 1e-12)
+        for place in range(TILTS):
+            tilt = 0.8 * 2.0**-place / max(scale, 0.25)
+            at = (tilt * scale) ** 2
+            yield tilt, (-np.log1p(-at) if self.law == "laplace" else at / 2) * (1 + 1e-9)
+
+    def _ended(self, played: Integers) -> list[Cover]:
+        """Return the blocks whose sums are released, the last one as far as people were served."""
+        served = len(played)
+        return [(first, min(last, served)) for first, last in self.blocks() if first <= served]
+
+
+class ArmCourse(Course):
+    """A run of blocks; an arm's posterior is normal, and knows the noise of its blocks."""
+
+    reward = Domain(1, (0.0,), (1.0,), (False,), (0.5,))
+
+    def __init__(self, subject: ArmPhases, noise: Noise, coins: int) -> None:
+        self.batches = subject.blocks()
+        self._subject, self._noise = subject, noise
+        self._coins = np.random.default_rng(coins)  # apart from the noise
+        self._precision = np.full(subject.arms, 1 / PRIOR_VARIANCE)
+        self._moment = np.zeros(subject.arms)
+        self._shown: list[int] = []
+        self._sums: list[Integers] = []
+        self._arm = 0
+
+    def ask(self, context: Floats | None = None) -> Actions:
+        """Return the arm of this person's block, from 0."""
+        if len(self._shown) == self.batches[len(self._sums)][0] - 1:
+            fading = EXPLORE * (1 - len(self._shown) / self._subject.rounds)
+            spread = fading / np.sqrt(self._precision)
+            drawn = self._coins.normal(size=len(spread))
+            self._arm = int(np.argmax(self._moment / self._precision + spread * drawn))
+        self._shown.append(self._arm)
+        return np.array(self._arm, dtype=np.int64)
+
+    def close(self, rewards: Floats, answered: Answered) -> None:
+        """Release the sum of the block under way, and learn from it."""
+        exact = self._subject.added(rewards, answered)
+        released = self._noise.noisy("block", len(self._sums), exact)
+        self._sums.append(released)
+        first, last = self.batches[len(self._sums) - 1]
+        people = last - first + 1
+        error = people * REWARD_VARIANCE + self._subject.noise_deviation**2
+        self._precision[self._arm] += people**2 / error
+        self._moment[self._arm] += people * float(released[0]) / 2.0**CONTRIBUTION_BITS / error
+
+    def view(self) -> View:
+        """Return the arm of every person, and the sum of every block in grid units."""
+        sums = np.concatenate([*self._sums, np.zeros(0, dtype=np.int64)]).astype(np.int64)
+        return View(public={"arms": np.array(self._shown, dtype=np.int64), "sums": sums})

@@ -1,0 +1,106 @@
+"""Columns of public tables: a row gets those of the table's one row with its key."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from dpaccount.documents import Place
+from dpaccount.errors import InputError
+from mechanisms.statistics.derived import Codes, DerivedColumn, Floats
+from mechanisms.table.columns import NOWHERE, Column, plain, read_columns
+from mechanisms.table.files import Source, one_file
+from mechanisms.table.reading import batches
+
+MOST_KEYS: Final = 1_000_000  #: rows of a public table
+
+
+@dataclass(frozen=True)
+class JoinedColumn(DerivedColumn):
+    """A column of a public table, in which a key has one row at most.
+
+    `found` has its code for each of the key's values in their order, then for rows without one of these.
+    """
+
+    found: tuple[float, ...] = ()
+
+    def code(self, codes: Codes) -> Floats:
+        """Return each row's code by that of its key."""
+        place = codes[self.of[0].name].astype(np.int64)
+        by_key: Floats = np.array(self.found)[np.where(place < 0, len(self.found) - 1, place)]
+        return by_key
+
+
+def joined_columns(
+    place: Place, known: tuple[Column, ...], source_of: Callable[[Place], Source]
+) -> tuple[Column, ...]:
+    """Return the columns that the public tables of ``[data.join]`` give; `source_of` finds a table's file.
+
+    Raises `InputError` for a key that a table has twice, since it would multiply rows; for one that it lacks,
+    where no `missing` is declared; for a table that is not the one of its digest.
+    """
+    found: list[Column] = []
+    for name in sorted(place.table((), tuple(place.value) if isinstance(place.value, dict) else ())):
+        join = place.child(name)
+        try:
+            found += _of_table(name, join, (*known, *found), source_of)
+        except InputError as error:
+            raise join.placed(error) from None
+    return tuple(found)
+
+
+def _of_table(
+    name: str, place: Place, known: tuple[Column, ...], source_of: Callable[[Place], Source]
+) -> list[Column]:
+    given = place.table(("file", "key", "columns", "digest"))
+    keys = [column for column in known if column.name == given["key"].text() and column.kind == "category"]
+    if not keys or isinstance(keys[0], DerivedColumn):
+        raise given["key"].wrong("the key is no declared category", "declare its values in [data.columns]")
+    columns, key = read_columns(given["columns"]), keys[0]
+    for column in columns:
+        if column.name in [each.name for each in known] or column.kind == "text":
+            what = "is text" if column.kind == "text" else "is declared twice"
+            raise InputError(f"{column.name} {what}", "give it another name or type")
+    source = source_of(given["file"])
+    cells = _cells(source, (key.name, *(column.name for column in columns)))
+    rows: dict[int, int] = {}
+    codes = Column(key.name, "category", values=key.values).codes(cells[key.name])
+    for row, code in enumerate(codes.astype(int).tolist()):
+        if code in rows:
+            raise InputError(f"the table has the key {key.values[code]!r} twice", "keep one row for each key")
+        if code >= 0:
+            rows[code] = row
+    if one_file(source).digest() != given["digest"].text():
+        raise InputError("the table changed while it was read", "read it when nobody writes")
+    places = [rows.get(code) for code in range(len(key.labels))]
+    return [
+        JoinedColumn(
+            **{name: getattr(column, name) for name in Column.__dataclass_fields__},
+            of=(key,),
+            formula=f"{name}[{key.name}]",
+            found=_codes(column, cells[column.name], places, key),
+        )
+        for column in columns
+    ]
+
+
+def _cells(source: Source, names: tuple[str, ...]) -> dict[str, list[object]]:
+    found: dict[str, list[object]] = {name: [] for name in names}
+    for batch in batches(source, names):
+        for name in names:
+            found[name] += plain(batch[name])
+        if len(found[names[0]]) > MOST_KEYS:
+            raise InputError("the table is too long", f"a public table has {MOST_KEYS} rows at most")
+    return found
+
+
+def _codes(column: Column, cells: list[object], places: list[int | None], key: Column) -> tuple[float, ...]:
+    """Return a column's code for each of the key's labels, and last for a row without one."""
+    every = column.codes([None if place is None else cells[place] for place in places])
+    lacking = [label for label, place in zip(key.labels, places, strict=True) if place is None]
+    nobody = key.bounds[0] == NOWHERE and column.kind != "category"
+    if column.missing is None and (lacking or nobody):
+        what = f"no row for {lacking[0]!r}" if lacking else "no row for other values"
+        raise InputError(f"the table has {what} of {key.name}", f"declare what {column.name} is: missing = …")
+    return (*every.tolist(), column.default)

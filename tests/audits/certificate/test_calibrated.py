@@ -1,0 +1,185 @@
+"""Claims that say an ε or an accuracy in place of their noise, or neither."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from audits.claim import claim_at
+from audits.subjects import catalogue
+from audits.subjects.calibrated import half_width, noise_of
+from audits.subjects.catalogue import subject_of
+from dpaccount.documents import Place
+from dpaccount.errors import InputError, RuleError
+from dpaccount.proof.derivation import point
+from mechanisms.table.user_level import named
+
+CLASSES = [each for each in catalogue.entries() if noise_of(each.made_by)]
+#: mechanisms with Gaussian noise, which is never pure
+PURE = (
+    "count",
+    "count-by-group",
+    "clipped-mean",
+    "laplace-sum",
+    "laplace-vector",
+    "quantiles",
+    "sparse-vector",
+)
+ACCURATE = (
+    "count",
+    "count-by-group",
+    "histogram",
+    "gaussian-sum",
+    "laplace-sum",
+    "laplace-vector",
+    "linear-queries",
+    "clipped-mean",
+)
+
+
+def claim(use, total, delta, data=None, relation="replace-one", **parameters):
+    examples = {} if data else catalogue.example_values(catalogue.find(use).made_by)
+    guarantee = {
+        "model": "central",
+        "unit": "one row",
+        "relation": relation,
+        "epsilon": total,
+        "delta": delta,
+    }
+    document = {
+        "schema": "dpaccount/claim/1",
+        "name": "c",
+        "guarantee": guarantee,
+        "subject": {"use": use, "parameters": {**examples, **parameters}},
+        **({"data": data} if data else {}),
+    }
+    return claim_at(Place(document, "c.toml", toml=True), Path("c.toml"))
+
+
+def proved(subject, delta):
+    return point(subject.proof(delta))[0]
+
+
+def less(subject):
+    """Return the subject with a thousandth less noise; of two noises, both."""
+    noises = [name for name in ("scale", "sigma", "count_scale", "threshold_scale") if hasattr(subject, name)]
+    share = Fraction(1023, 1024)
+    return type(subject)(
+        **{
+            name: Fraction(round(value * share * 2**24), 2**24) if name in noises else value
+            for name, value in catalogue.values_of(subject).items()
+        }
+    )
+
+
+def check_least(use, epsilon, delta, own):
+    asked = {"epsilon": epsilon} if own else {}
+    subject = subject_of(claim(use, epsilon * 2 if own else epsilon, delta, **asked))
+    assert Fraction(99, 100) * epsilon < proved(subject, delta) <= epsilon
+    assert proved(less(subject), delta) > epsilon * Fraction(999, 1000)
+
+
+EPSILONS = st.fractions(Fraction(1, 10), 4, max_denominator=1000)
+DELTAS = st.sampled_from([Fraction(1, 10**6), Fraction(1, 1000)])
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.sampled_from(ACCURATE), EPSILONS, DELTAS, st.booleans())
+def test_the_proved_epsilon_is_at_most_the_asked_one_and_no_less_noise_meets_it(use, epsilon, delta, own):
+    check_least(use, epsilon, delta, own)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from([each.name for each in CLASSES]), EPSILONS, DELTAS, st.booleans())
+def test_so_it_is_of_every_class(use, epsilon, delta, own):
+    check_least(use, epsilon, delta, own)
+
+
+@pytest.mark.slow
+def test_every_class_with_noise_takes_an_epsilon():
+    assert len(CLASSES) == 28
+    for each in CLASSES:
+        delta = Fraction(0) if each.name in PURE else Fraction(1, 10**6)
+        assert proved(subject_of(claim(each.name, 2, delta, epsilon=1)), delta) <= 1
+
+
+@pytest.mark.slow
+@settings(max_examples=8, deadline=None)
+@given(st.sampled_from(ACCURATE), st.fractions(8, 4000, max_denominator=10))
+def test_intervals_are_within_the_accuracy_and_less_noise_is_not_needed(use, accuracy):
+    delta = Fraction(1, 10**6)
+    subject = subject_of(claim(use, 1000, delta, accuracy=accuracy))
+    width = half_width(subject, delta)
+    assert width <= accuracy
+    assert width >= min(
+        accuracy * Fraction(99, 100) - 1, Fraction(1, 2)
+    )  # counts have steps; a mean has bounds
+
+
+TABLE = {
+    "rows": 400, "id": "patient", "max_rows": 3,
+    "columns": {"city": {"type": "category", "values": ["a", "b"]}, "age": {"type": "number", "low": 0, "high": 110}},
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_noise_on_a_table_follows_for_persons_of_several_rows(relation):
+    delta = Fraction(1, 10**6)
+    for use, said in (("histogram", {"column": "city"}), ("clipped-mean", {"column": "age"})):
+        for asked in ({}, {"epsilon": Fraction(1, 2)}):
+            subject = subject_of(claim(use, 1, delta, TABLE, relation, **said, **asked))
+            assert Fraction(99, 100) < proved(subject, delta) / asked.get("epsilon", 1) <= 1
+    mean = named(subject)
+    assert relation == "replace-one" or mean.count_scale == mean.scale / 55
+
+
+def test_what_cannot_be_met_is_refused_with_what_can():
+    delta = Fraction(1, 10**6)
+    for use, said, right in (
+        ("count", {"epsilon": 2}, "above the guarantee's epsilon"),
+        (
+            "count",
+            {"epsilon": 1, "scale": 3},
+            "two of scale, epsilon and accuracy are given; give one of them",
+        ),
+        ("count", {"epsilon": 1, "accuracy": 3}, "give one of them"),
+        ("count", {"epsilon": 0}, "out of range"),
+        ("count", {"accuracy": Fraction(1, 100)}, "needs more than .* or ask for 3 or more"),
+        ("quantiles", {"accuracy": 3}, "depends on the data; give epsilon"),
+        ("sparse-vector", {"accuracy": 3}, "depends on the data; give epsilon"),
+        ("exponential", {"accuracy": 3}, "unknown key 'accuracy'"),
+    ):
+        with pytest.raises(InputError, match=right):
+            subject_of(claim(use, 1, delta, **said))
+    with pytest.raises(InputError, match="depends on the data"):  # its number of rows is private
+        subject_of(claim("clipped-mean", 1, 0, relation="add-remove", accuracy=1))
+    reached = subject_of(claim("count", 1, delta, accuracy=3))
+    assert proved(reached, delta) <= 1
+    with pytest.raises(InputError, match="no sigma is proved to meet it"):
+        subject_of(claim("histogram", 1, 0, epsilon=1))
+    with pytest.raises(RuleError):  # the claim stays unproved
+        subject_of(claim("histogram", 1, 0)).proof(Fraction(0))
+    assert subject_of(claim("count", 1, delta, scale=7)).scale == 7
+
+
+@pytest.mark.slow
+def test_a_certificate_has_what_was_asked_and_the_noise(tmp_path, dpaccount):
+    (tmp_path / "c.toml").write_text(
+        'schema = "dpaccount/claim/1"\nname = "c"\n[guarantee]\nmodel = "central"\nunit = "one row"\n'
+        'relation = "replace-one"\nepsilon = 1\n[subject]\nuse = "count"\n'
+        "[subject.parameters]\nrows = 20\nepsilon = 0.25\n[audit]\ntrials = 100\n"
+    )
+    code, said = dpaccount("certify", tmp_path / "c.toml", "--out", tmp_path, "--json")[:2]
+    certificate = json.loads(said)
+    assert (code, certificate["verdict"]) == (0, "CERTIFIED")
+    assert certificate["proved"]["epsilon"]["upper"] == 0.25
+    assert (
+        certificate["subject"]["parameters"] | {"epsilon": 0.25, "scale": "4"}
+        == certificate["subject"]["parameters"]
+    )
+    assert dpaccount("check", tmp_path / "certificate.json")[0] == 0

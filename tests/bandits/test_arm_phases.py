@@ -1,0 +1,255 @@
+"""A bandit of a few arms: one number a person at most, intervals that hold, and little regret."""
+
+import doctest
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from audits.hypothesis_tests.replay import record, replay
+from bandits.arm_phases import ArmPhases
+from bandits.learning.session import Session
+from bandits.local_posterior import LocalPosterior
+from bandits.statistics.first_moments import CONTRIBUTION_BITS
+from dpaccount.errors import InputError
+from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.noise.laws import law
+from dpaccount.noise.leaves import leaves
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
+from dpaccount.proof.derivation import point
+from mechanisms.subject import View
+
+DELTA = Fraction(1, 1000)
+GAUSSIAN = {"law": "gaussian", "delta": DELTA}
+ONE = 2**CONTRIBUTION_BITS
+
+
+@pytest.fixture(autouse=True)
+def unsynced(monkeypatch):
+    """Leave the disk alone."""
+    monkeypatch.setattr("bandits.learning.journal.os.fsync", lambda _: None)
+
+
+def world(seed, arms, rounds):
+    """Return means and everybody's true-or-false rewards, in worlds of an unseen law of seeds."""
+    rng = np.random.default_rng([7000, seed])
+    means = rng.uniform(0.2, 0.8, arms)
+    return means, (rng.random((rounds, arms)) < means).astype(float)
+
+
+def run(subject, data, seed):
+    theorem = subject.proof(subject.delta)
+    return subject.play(data, rehearse(theorem, Rehearsal(seed)), seed)
+
+
+@pytest.mark.parametrize("noise", [{}, GAUSSIAN])
+def test_a_person_moves_one_block_by_what_is_charged(noise):
+    """Every person's rewards are turned, given the same releases: the largest loss is the charged one."""
+    subject = ArmPhases(rounds=40, arms=3, **noise)
+    _, data = world(1, 3, 40)
+    theorem = subject.proof(DELTA)
+    first = record(subject, data, rehearse(theorem, Rehearsal(1)), 1)
+    moved = np.zeros(40)
+    for person in range(40):
+        turned = data.copy()
+        turned[person] = 1 - turned[person]
+        exact = replay(subject, turned, first, 1).exact
+        away = [abs(int(exact[part][0]) - int(first.exact[part][0])) for part in first.exact]
+        assert sum(value > 0 for value in away) == 1
+        moved[person] = sum(away) / ONE
+    assert (moved == 1).all()  # rewards of 0 and 1: nobody moves more, everybody as much
+    (leaf,) = leaves(theorem)
+    if not noise:
+        assert moved.max() / (law(leaf).scale / ONE) == point(subject.proof(Fraction(0)))[0] == 1
+
+
+def test_laplace_noise_is_pure():
+    subject = ArmPhases()
+    assert point(subject.proof(subject.delta)) == (1, 0)
+
+
+@pytest.mark.parametrize("measure", ["pure", "approximate", "zcdp", "gdp"])
+def test_every_ledger_takes_it(measure, tmp_path):
+    url = f"sqlite:///{tmp_path}/budget.db"
+    init(url, epsilon=9, delta=DELTA, unit="p", relation="replace-one", measure=measure)
+    with Ledger.open(url) as ledger, Session.open(ArmPhases(), ledger, tmp_path / "state") as session:
+        session.tell(session.ask(), 1.0)
+        assert session.releasable
+
+
+def test_blocks_are_public_and_apart():
+    for epsilon in (Fraction(1, 20), Fraction(1), Fraction(30)):
+        blocks = ArmPhases(rounds=5000, epsilon=epsilon).blocks()
+        assert (blocks[0][0], blocks[-1][1]) == (1, 5000)
+        assert all(last + 1 == first for (_, last), (first, _) in pairwise(blocks))
+    assert len(ArmPhases(rounds=10**6).blocks()) < 1000
+
+
+def test_who_does_not_answer_adds_nothing():
+    subject = ArmPhases(rounds=40, arms=3)
+    rewards, everyone = np.array([1.0, 0.0, np.nan, 7.0]), np.ones(4, dtype=bool)
+    assert subject.added(rewards, everyone).tolist() == [ONE // 2]  # ½ − ½ + 0 + ½
+    assert subject.added(rewards, ~everyone).tolist() == [0]
+
+
+def test_a_reward_of_nan_is_no_answer(tmp_path):
+    """In a session, and in the data of a run."""
+    subject, sums = ArmPhases(rounds=64, arms=2, epsilon=Fraction(10**4)), []
+    for name, told in (("nan", np.nan), ("half", 0.5)):
+        with Session.rehearse(subject, tmp_path / name, seed=1) as session:
+            for _ in range(64):
+                session.tell(session.ask(), told)
+            sums.append(session.result().public["sums"].tolist())
+    sums.append(run(subject, subject.domain().clamped(np.full((64, 2), np.nan)), 1).public["sums"])
+    assert sums[0] == sums[1]
+    assert np.abs(sums[2]).max() < 0.01 * ONE
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(3), Fraction(50)])
+def test_tilts_bound_the_moments_of_laplace_noise(epsilon):
+    """ln((cosh a − 1)/(cosh a − cosh t)) = −ln(1 − (sinh(t/2)/sinh(a/2))²), with a = ε and t = λ a grid step."""
+    step = 1 / ONE
+    for tilt, bound in ArmPhases(epsilon=epsilon)._tilts():
+        true = -np.log1p(-((np.sinh(tilt * step / 2) / np.sinh(float(epsilon) * step / 2)) ** 2))
+        assert true <= bound <= true * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("steps", [2, 16, 50])
+def test_tilts_bound_the_moments_of_gaussian_noise(steps):
+    """Summed over all values; the bound is that of a normal variable, which discrete noise comes near."""
+    subject, x = ArmPhases(**GAUSSIAN, sigma=Fraction(steps, ONE)), np.arange(-40 * steps, 40 * steps + 1)
+    law_ = np.exp(-(x**2) / (2 * steps**2))
+    for tilt, bound in subject._tilts():
+        true = np.log((law_ * np.cosh(tilt * x / ONE)).sum() / law_.sum())
+        assert true <= bound + 1e-15
+        assert bound <= true * (1 + 1e-3) + 1e-14
+
+
+def test_the_reach_of_an_interval_is_that_of_the_formula():
+    """One block an arm, at its least over the tilts, from numbers written down here."""
+    subject = ArmPhases(rounds=64, arms=2, block=32, epsilon=Fraction(1, 2))
+    view = View(public={"arms": np.repeat([0, 1], 32), "sums": np.array([0, ONE])})
+    found = subject.accuracy(view, Fraction(9, 10))["means"]
+    tilts = 0.4 * 2.0 ** -np.arange(12)
+    reach = (np.log(2 * 12 * 2 / 0.1) + tilts**2 * 32 / 8 - np.log1p(-((2 * tilts) ** 2))) / tilts
+    ends = 0.5 + np.array([0, 1]) / 32 + reach.min() / 32
+    assert found["high"] == pytest.approx(ends, abs=2e-6)
+    assert (np.array(found["high"]) > ends).all()
+
+
+@pytest.mark.parametrize("noise", [{}, GAUSSIAN])
+def test_intervals_hold_under_adaptive_choices(noise):
+    """At level ½, over 100 trials: more than 70 misses have a chance below 1e-4."""
+    subject, wrong = ArmPhases(rounds=200, arms=4, epsilon=Fraction(1, 2), **noise), 0
+    for seed in range(100):
+        true, data = world(seed, 4, 200)
+        found = subject.accuracy(run(subject, data, seed), Fraction(1, 2))["means"]
+        wrong += not ((np.array(found["low"]) <= true) & (true <= np.array(found["high"]))).all()
+    assert wrong <= 70
+
+
+def test_the_best_arm_is_among_those_that_may_be_it():
+    subject, means = ArmPhases(rounds=6000, arms=3, epsilon=Fraction(2)), np.array([0.1, 0.5, 0.9])
+    blocks = [(last - first + 1, place % 3) for place, (first, last) in enumerate(subject.blocks())]
+    sums = np.array([round(people * (means[arm] - 0.5) * ONE) for people, arm in blocks])
+    view = View(public={"arms": np.repeat([arm for _, arm in blocks], [n for n, _ in blocks]), "sums": sums})
+    assert subject.report(view) == {"may_be_best": [2]}
+    early = ArmPhases(rounds=6, arms=3)
+    assert early.best(run(early, world(1, 3, 6)[1], 1)) == [0, 1, 2]  # nothing is known yet
+
+
+def test_a_block_that_ended_early_counts_its_people(tmp_path):
+    subject = ArmPhases(rounds=400, arms=2, epsilon=Fraction(30))
+    with Session.rehearse(subject, tmp_path / "state", seed=1) as session:
+        for _ in range(subject.blocks()[-1][0]):  # one person of the last block
+            session.tell(session.ask(), 1.0)
+        found = subject.accuracy(session.result())["means"]
+    assert max(found["high"]) > 1  # every reward is 1: less would leave the truth out
+    assert max(found["low"]) > 0.7
+
+
+def test_an_arm_that_was_never_played_is_unknown():
+    subject = ArmPhases(rounds=40, arms=20)
+    view = run(subject, world(1, 20, 40)[1], 1)
+    found = subject.accuracy(view)["means"]
+    unseen = np.setdiff1d(np.arange(20), view.public["arms"])
+    assert len(unseen) > 0
+    assert all(found["low"][arm] <= 0 and found["high"][arm] >= 1 for arm in unseen)
+
+
+def test_the_example_of_its_page_runs(root):
+    page = str(root / "docs" / "arms.md")
+    failed, tried = doctest.testfile(page, module_relative=False, encoding="utf-8")
+    assert (failed, tried > 5) == (0, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rounds", "most"), [(1024, 0.33), (4096, 0.12)])
+def test_regret_is_a_small_share_of_that_by_chance(rounds, most):
+    """Ten arms, pure ε = 1, 24 unseen worlds: the mean plus two standard errors."""
+    shares = []
+    for seed in range(24):
+        means, data = world(seed, 10, rounds)
+        view = run(ArmPhases(rounds=rounds, delta=Fraction(0)), data, seed)
+        lost = means.max() - means[view.public["arms"]]
+        shares.append(lost.mean() / (means.max() - means.mean()))
+    assert np.mean(shares) + 2 * np.std(shares) / np.sqrt(len(shares)) <= most
+
+
+@pytest.mark.slow
+def test_one_private_bit_a_person_serves_arms_too():
+    """`local-posterior` on independent points: ten arms, local ε = 1, 48 unseen worlds."""
+    shares, half = [], Fraction(1, 2)
+    alone = {"points": 10, "lengthscale": Fraction(1, 100), "bound": half, "noise_bound": half}
+    subject = LocalPosterior(rounds=4096, epsilon=Fraction(1), explore=Fraction(2, 5), **alone)
+    for seed in range(48):
+        means, data = world(seed, 10, 4096)
+        view = subject.play(data - 0.5, rehearse(subject.proof(DELTA), Rehearsal(seed)), seed)
+        lost = means.max() - means[view.public["points"]]
+        shares.append(lost.mean() / (means.max() - means.mean()))
+    assert np.mean(shares) + 2 * np.std(shares) / np.sqrt(len(shares)) <= 0.25
+
+
+def test_answers_that_come_late_need_larger_blocks(tmp_path):
+    """Everybody answers 20 people later: with blocks of 200 nine tenths count, and their number is known."""
+    shares = []
+    for block in (1, 200):
+        subject = ArmPhases(rounds=1000, arms=4, block=block)
+        with Session.rehearse(subject, tmp_path / str(block), seed=1) as session:
+            for number in range(1, 1001):
+                session.ask()
+                if number > 20:
+                    session.tell(number - 20, 1.0)
+            shares.append(1 - len(session._late) / 1000)
+    assert shares[0] < 0.2
+    assert shares[1] > 0.85
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"arms": 2.5},
+        {"rounds": "1000"},
+        {"block": 0},
+        {"block": True},
+        {"epsilon": 1},
+        {"epsilon": float("nan")},
+        {"epsilon": Fraction(1, 10**400)},
+        {"epsilon": Fraction(10**7)},
+        {"delta": None},
+        {"law": "gaussian", "delta": DELTA, "sigma": float("inf")},
+        {"arms": 1},
+        {"arms": 20, "rounds": 39},
+        {"rounds": 10**7 + 1},
+        {"law": "cauchy"},
+        {"sigma": Fraction(1)},
+        {**GAUSSIAN, "sigma": Fraction(0)},
+        {"law": "gaussian", "delta": Fraction(0)},
+        {"epsilon": Fraction(0), "delta": Fraction(0)},
+    ],
+)
+def test_bad_parameters_are_refused(wrong):
+    with pytest.raises(InputError):
+        ArmPhases(**wrong)

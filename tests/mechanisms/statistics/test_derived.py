@@ -1,0 +1,218 @@
+"""Derived columns: exact by another program, within their bounds, of one row alone, and refused where undefined."""
+
+import ast
+from datetime import date, datetime
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpaccount.checker.certificate.derived import every_column
+from dpaccount.checker.documents import Rejected
+from dpaccount.errors import InputError
+from mechanisms.noisy_statistics import NoisyStatistics
+from mechanisms.statistics.derived import code_of, derived, sources_of
+from mechanisms.statistics.statistic import Statistic
+from mechanisms.table.columns import Column
+
+DAYS = date(2019, 12, 30), date(2021, 3, 1)
+COLUMNS = (
+    Column("a", "integer", Fraction(-3), Fraction(7)),
+    Column("x", "number", Fraction(-1, 3), Fraction(5, 2)),
+    Column("big", "number", Fraction(1), Fraction(10**9)),
+    Column("seen", "boolean"),
+    Column("day", "date", *(Fraction(day.toordinal()) for day in DAYS)),
+    Column("ward", "category", values=("n", "s")),
+)
+DECLARED = {
+    "columns": {
+        "a": {"type": "integer", "low": -3, "high": 7},
+        "x": {"type": "number", "low": "-1/3", "high": 2.5},
+        "big": {"type": "number", "low": 1, "high": 1e9},
+        "seen": {"type": "boolean"},
+        "day": {"type": "date", "low": str(DAYS[0]), "high": str(DAYS[1])},
+        "ward": {"type": "category", "values": ["n", "s"]},
+    }
+}
+LEAF = st.sampled_from(["a", "x", "big", "seen", "day", "2", "-0.1", "1e3", "month(day)", "year(day)"])
+FORMULAS = st.recursive(
+    LEAF,
+    lambda some: st.one_of(
+        st.tuples(some, st.sampled_from("+-*/"), some).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
+        st.tuples(st.sampled_from(["min", "max"]), some, some).map(lambda t: f"{t[0]}({t[1]}, {t[2]})"),
+        st.tuples(st.sampled_from(["abs", "-"]), some).map(lambda t: f"{t[0]}({t[1]})"),
+    ),
+    max_leaves=6,
+)
+
+
+def rows_of(seed, many=12):
+    """Return codes of some rows, often at the ends of bounds."""
+    rng, found = np.random.default_rng(seed), {}
+    for column in COLUMNS:
+        low, high = column.bounds
+        inside = rng.uniform(low, high, many)
+        inside = inside if column.kind == "number" else np.floor(inside)
+        found[column.name] = np.where(rng.integers(0, 2, many), rng.choice([low, high], many), inside)
+    return found
+
+
+def exact(formula, row):
+    """Return a formula's value in a row by Python's own evaluation, in exact numbers."""
+
+    class Exact(ast.NodeTransformer):
+        def visit_Constant(self, node):
+            return ast.parse(f"Fraction({repr(node.value)!r})", mode="eval").body
+
+    tree = ast.fix_missing_locations(Exact().visit(ast.parse(formula, mode="eval")))
+    parts = {
+        "year": lambda n: date.fromordinal(int(n)).year,
+        "month": lambda n: date.fromordinal(int(n)).month,
+    }
+    names = {"Fraction": Fraction, **parts, **row}
+    return eval(compile(tree, "formula", "eval"), names)  # noqa: S307
+
+
+@given(FORMULAS, st.integers(0, 2**32))
+def test_a_formula_is_exact_and_within_its_bounds_and_of_one_row(formula, seed):
+    """By Python's own evaluation; the checker finds the same declaration, or refuses what we do."""
+    declared = {**DECLARED, "derived": {"d": formula}}
+    try:
+        column = derived("d", formula, COLUMNS)
+    except InputError:
+        with pytest.raises(Rejected):
+            every_column(declared)
+        return
+    said = every_column(declared)["d"]
+    assert (said["type"], Fraction(said["low"]), Fraction(said["high"])) == (
+        column.kind,
+        column.low,
+        column.high,
+    )
+    assert said["of"] == [each.name for each in column.of] == [each.name for each in sources_of(column)]
+    codes = rows_of(seed)
+    found = code_of(column, codes)
+    low, high = column.bounds
+    assert np.isfinite(found).all()
+    assert (found >= low).all()
+    assert (found <= high).all()
+    size = max(map(abs, (low, high)))
+    for place in range(len(found)):
+        row = {name: Fraction(each[place]) for name, each in codes.items()}
+        alone = code_of(column, {name: each[place : place + 1] for name, each in codes.items()})
+        assert alone[0] == found[place]
+        value = exact(formula, row)
+        if column.kind == "integer":
+            assert value == found[place]
+        elif "/" not in formula and "*" not in formula:
+            assert abs(value - Fraction(found[place])) <= 1e-5 * (1 + size)  # single terms are up to 1e9
+
+
+@given(st.integers(0, 2**32))
+def test_quotients_and_products_are_rounded_a_little(seed):
+    codes = rows_of(seed)
+    for formula in ("x / big", "a * x", "(a - x) / max(big, 2)", "x * x / (a + 4)"):
+        found = code_of(derived("d", formula, COLUMNS), codes)
+        for place in range(len(found)):
+            value = float(exact(formula, {name: Fraction(each[place]) for name, each in codes.items()}))
+            assert found[place] == pytest.approx(value, rel=1e-12, abs=1e-15)
+
+
+@given(st.dates(date(1, 1, 1), date(9999, 12, 31)))
+def test_parts_of_dates_are_those_of_the_calendar(day):
+    column = Column("day", "date", Fraction(1), Fraction(date(9999, 12, 31).toordinal()))
+    codes = {"day": column.codes([str(day), day, datetime(day.year, day.month, day.day, 7), f" {day}T07:00"])}
+    for name, right in (("year", day.year), ("month", day.month), ("weekday", day.isoweekday())):
+        found = derived("d", f"{name}(day)", (column,))
+        assert found.kind == "integer"
+        assert found.low <= right <= found.high
+        assert code_of(found, codes).tolist() == [right] * 4
+
+
+def test_what_is_no_date_is_the_default_and_dates_are_clipped():
+    column = Column("day", "date", *(Fraction(day.toordinal()) for day in DAYS))
+    cells = ["", None, "2020-13-01", "20200101", 738000, "soon", True, "2018-01-01", "2030-01-01"]
+    low, high = column.bounds
+    assert column.codes(cells).tolist() == [low] * 8 + [high]
+    assert column.codes(np.array([738000])).tolist() == [low]
+
+
+def test_conditions_and_bins():
+    codes = {"a": np.arange(-3.0, 8.0)}
+    small = derived("d", "not (a >= 0)", COLUMNS)
+    assert (small.kind, code_of(small, codes).tolist()) == ("boolean", [1.0] * 3 + [0.0] * 8)
+    bins = derived("d", "bins(a + 0.5, -2, 0, 3.5)", COLUMNS)
+    assert bins.labels == ("[-2, 0)", "[0, 3.5]")
+    assert code_of(bins, codes).tolist() == [-1, 0, 0, 1, 1, 1, 1, -1, -1, -1, -1]
+    assert every_column({**DECLARED, "derived": {"d": "bins(a + 0.5, -2, 0, 3.5)"}})["d"]["values"] == list(
+        bins.labels
+    )
+
+
+@given(st.integers(0, 2**32))
+def test_a_statistic_of_a_derived_column_is_that_of_a_plain_one_with_its_codes(seed):
+    """All kinds: so the movements of the proof hold for derived columns as for any other."""
+    codes = rows_of(seed)
+    made = derived("d", "max(0, min(a * 2 - x, 9))", COLUMNS)
+    group = derived("g", "bins(x, 0, 1, 2.5)", COLUMNS)
+    plain = Column("d", "number", Fraction(0), Fraction(9)), Column("g", "category", values=group.labels)
+    terms = [("count", {}), ("sum", {}), ("mean", {}), ("variance", {}), ("median", {})]
+
+    def study(value, by):
+        of = [{"column": value} if what != "count" else {} for what, _ in terms]
+        every = tuple(
+            Statistic(what, what, by=(by,), where="d >= 1", declared=(value,), **each)
+            for (what, _), each in zip(terms, of, strict=True)
+        )
+        return NoisyStatistics(every, (Fraction(8),) * 7, rows=12)
+
+    derived_one, plain_one = study(made, group), study(*plain)
+    assert [each.name for each in derived_one.columns] == ["a", "x"]
+    ones = np.ones(12)
+    rows = np.column_stack([ones, codes["a"], codes["x"]])
+    same = np.column_stack([ones, code_of(made, codes), code_of(group, codes)])
+    assert derived_one.query(rows).tolist() == plain_one.query(same).tolist()
+
+
+REFUSED = [
+    ("a / x", "may divide by 0"),
+    ("a / (x - x)", "may divide by 0"),
+    ("a / 0", "may divide by 0"),
+    ("a / 1e-16", "may divide by 0"),
+    ("big * big", "may be beyond 1e15"),
+    ("a + 1e16", "is no number within 1e15"),
+    ("a + 1e999", "is no number within 1e15"),
+    ("a + 'x'", "is no number within 1e15"),
+    ("a + 1j", "is no number within 1e15"),
+    ("a ** 2", "is no arithmetic that is read"),
+    ("a % 2", "is no arithmetic that is read"),
+    ("mean(a)", "'mean' is no declared column"),
+    ("a - median", "'median' is no declared column"),
+    ("min(a)", "is no arithmetic that is read"),
+    ("a if seen else 2", "is no arithmetic that is read"),
+    ("a.real", "is no arithmetic that is read"),
+    ("ward + 1", "ward is a category"),
+    ("year(a)", "a is no date, and its year is asked for"),
+    ("year(day + 1)", "is no arithmetic that is read"),
+    ("bins(a, 1)", "bins has 1 edges"),
+    ("bins(a, 2, 1)", "bins do not rise"),
+    ("bins(a, 0, x)", "is no number within 1e15"),
+    ("1 + bins(a, 0, 1)", "is no arithmetic that is read"),
+    ("3", "a formula names no column"),
+    ("a +", "is no formula"),
+    ("", "is no formula"),
+    ("+".join("a" * 200), "has too many parts"),
+]
+
+
+@pytest.mark.parametrize(("formula", "why"), REFUSED)
+def test_what_is_not_defined_for_some_row_is_refused(formula, why):
+    """In one sentence; and the checker refuses it in a certificate."""
+    with pytest.raises(InputError) as error:
+        derived("d", formula, COLUMNS)
+    assert why in str(error.value)
+    assert "\n" not in str(error.value)
+    with pytest.raises(Rejected):
+        every_column({**DECLARED, "derived": {"d": formula}})

@@ -1,0 +1,135 @@
+"""Counts of values that nobody listed, in studies: proved with the other statistics, drawn once a value."""
+
+import math
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpaccount.errors import InputError, RuleError
+from dpaccount.noise.proved import Proved
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
+from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
+from dpaccount.proof.derivation import point, write
+from mechanisms.noisy_statistics import planned
+from mechanisms.statistics import unlisted
+from mechanisms.statistics.statistic import Statistic
+from mechanisms.table.bind_columns import Promise
+from mechanisms.table.columns import Column
+
+CODE = Column("code", "text", length=8)
+AGE = Column("age", "integer", Fraction(0), Fraction(9))
+COUNT = Statistic("n", "count", by=(CODE,), where="age > 4", declared=(AGE,))
+TOP = Statistic("t", "top", CODE, k=2, share=Fraction(2))
+MEAN = Statistic("m", "mean", AGE)
+BOTH = pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE])
+DELTA = Fraction(1, 10**6)
+
+
+def study(relation, *every, epsilon=Fraction(1)):
+    return planned(every, 60, 1, Promise(relation, epsilon, DELTA))[0]
+
+
+def rows_of(words, ages):
+    return np.column_stack([np.ones(len(words)), ages, CODE.codes(words)])
+
+
+class Seen:
+    """Noise that notes what it is given, and adds none."""
+
+    def __init__(self):
+        self.cells = {}
+
+    def noisy(self, key, part, exact):
+        return exact
+
+    def noisy_cells(self, key, part, cells):
+        self.cells[key] = cells
+        return cells
+
+
+@BOTH
+@pytest.mark.parametrize("every", [(COUNT,), (COUNT, TOP), (MEAN, COUNT), (TOP, MEAN, COUNT)])
+def test_the_total_is_met_and_hardly_missed(relation, every):
+    found = study(relation, *every)
+    assert Fraction(97, 100) < point(found.proof(DELTA))[0] <= 1
+    rules = [step["rule"] for step in write(found.proof(DELTA))]
+    assert rules.count("stable_histogram") == sum(each.unlisted is not None for each in every)
+
+
+@BOTH
+def test_a_threshold_that_is_too_low_is_not_proved(relation):
+    """Less noise costs more."""
+    for every in ((COUNT,), (MEAN, COUNT)):
+        found = study(relation, *every)
+        low = tuple(each - 3 for each in found.thresholds)
+        with pytest.raises(RuleError, match="does not cover the threshold"):
+            replace(found, thresholds=low).proof(DELTA)
+        less = (*found.scales[:-1], found.scales[-1] * Fraction(7, 8))
+        try:
+            cost = point(replace(found, scales=less).proof(DELTA))[0]
+        except RuleError:
+            continue  # with less noise, δ may not cover the same threshold
+        assert cost > point(found.proof(DELTA))[0]
+
+
+@given(st.integers(1, 200), st.integers(2, 12))
+def test_the_least_threshold_is_that_of_the_formula(scale32, digits):
+    """δ ≥ P(1 + X ≥ τ) at it, and not at the one before the last, by the formula of the rule's docstring."""
+    scale, delta = Fraction(scale32, 32), Fraction(1, 10**digits)
+    found = unlisted.least_threshold(scale, delta, ADD_REMOVE)
+
+    def shows(threshold):
+        return math.exp(-(threshold - 1) / scale) / (1 + math.exp(-1 / scale))
+
+    assert shows(found) <= delta
+    assert found <= 3 or shows(found - 2) > delta
+    unlisted.shown("k", scale, found, delta, ADD_REMOVE)
+    unlisted.shown("k", scale, unlisted.least_threshold(scale, delta, REPLACE_ONE), delta, REPLACE_ONE)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["I10", "E11", "", "é", "longer than eight"]), st.integers(0, 9))),
+    st.permutations([COUNT, TOP, MEAN]),
+)
+def test_what_is_counted_is_a_counter_of_the_rows_that_count(some, order):
+    """Of those that meet the condition, cut to the declared bytes; the empty text and absent rows nowhere."""
+    found, noise = study(ADD_REMOVE, *order), Seen()
+    words, ages = [word for word, _ in some], [age for _, age in some]
+    rows = rows_of(words, ages) if some else np.zeros((0, 4))
+    rows = np.vstack([rows, [[0, 9, *CODE.codes(["gone"])[0]]]])  # a row of nothing
+    view = found.play(rows, noise, 0)
+    cut = [word.encode()[:8].decode() for word in words]
+    right = {
+        "n": Counter(word for word, age in zip(cut, ages, strict=True) if word and age > 4),
+        "t": Counter(word for word in cut if word),
+    }
+    for name, counts in right.items():
+        assert dict(zip(view.public[f"{name}/texts"], view.public[f"{name}/keys"], strict=True)) == counts
+        assert view.public[name].tolist() == view.public[f"{name}/keys"].tolist()
+    assert not found.adds_up
+    assert set(found.report(view)) == {"n", "t", "m", "n/texts", "t/texts"}
+
+
+@BOTH
+@settings(max_examples=5)
+@given(st.integers(0, 10**6))
+def test_only_counts_from_the_threshold_on_are_shown_within_their_intervals(relation, seed):
+    found = study(relation, COUNT, MEAN, epsilon=Fraction(5))
+    rows = rows_of(["I10"] * 50 + [f"c{k}" for k in range(10)], np.full(60, 9))
+    view = found.play(rows, rehearse(Proved(found.proof(DELTA)), Rehearsal(seed)), 0)
+    assert set(view.public["n/texts"]) <= {"I10"}
+    assert (view.public["n/keys"] >= found.threshold(COUNT)).all()
+    ends = found.accuracy(view, Fraction(999999, 10**6))["n"]
+    assert all(low <= 50 <= high for low, high in zip(ends["low"], ends["high"], strict=True))
+
+
+def test_several_rows_of_a_unit_and_pure_privacy_are_refused():
+    for most, delta, why in ((2, DELTA, "let one row of a unit count"), (1, Fraction(0), "a delta > 0")):
+        with pytest.raises(InputError, match=why):
+            planned((COUNT, MEAN), 60, most, Promise(REPLACE_ONE, Fraction(1), delta))
