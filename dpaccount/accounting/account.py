@@ -27,7 +27,9 @@ from dpaccount.numerics.closed import gaussian
 from dpaccount.numerics.intervals import ceil_of, floor_of, precision
 from dpaccount.numerics.work_budget import (
     METHOD,
+    SECOND,
     OutOfReach,
+    affordable,
     exhausted,
     granted,
     limited,
@@ -38,6 +40,7 @@ from dpaccount.precision import certified
 
 SHARE = 0.7  #: of the work that is left, for a method that another one may follow
 CLOSE = Fraction(1, 10**16)  #: relative width at which bounds in closed form are the answer
+SAMPLE = 0.1 * SECOND  #: steps that each of many different samples takes at least
 NARROW = Fraction(1, 10**6)  #: beyond which an answer is held between those of simpler pairs
 CLOSED_FORM = "mean and deviation"
 
@@ -158,7 +161,7 @@ def _epsilon(total: Composition, target: Fraction, gap: Fraction) -> Answer:
         return Answer(NOTHING, "exact")
     if target == 0:
         return largest_loss(total)
-    answer = _closer(closed_forms.epsilon(total, target), lambda: close_epsilon(total, target, gap))
+    answer = _closer(total, closed_forms.epsilon(total, target), lambda: close_epsilon(total, target, gap))
     return _within_simpler(total, answer, Fraction(1), lambda other: _epsilon(other, target, gap))
 
 
@@ -166,7 +169,7 @@ def _delta(total: Composition, at: Fraction, gap: Fraction) -> Answer:
     """Return δ(at) of a total without failures."""
     if total.empty:
         return Answer(NOTHING, "exact")
-    answer = _closer(closed_forms.delta(total, at), lambda: close_delta(total, at, gap))
+    answer = _closer(total, closed_forms.delta(total, at), lambda: close_delta(total, at, gap))
     return _within_simpler(total, answer, Fraction(0), lambda other: _delta(other, at, gap))
 
 
@@ -179,16 +182,18 @@ def _within_simpler(
     if ends is None:
         return answer
     less, more = map(ask, ends)
-    return intersect_lower(intersect_upper(answer, more.bounds.upper), less.bounds.lower)
+    found = intersect_lower(intersect_upper(answer, more.bounds.upper), less.bounds.lower)
+    return answer if found == answer else replace(found, method=f"{more.method} of simpler pairs")
 
 
-def _closer(rough: Enclosure, closer: Callable[[], Answer]) -> Answer:
+def _closer(total: Composition, rough: Enclosure, closer: Callable[[], Answer]) -> Answer:
     """Return the closer answer within the rough one, or the rough one where it is close or none is closer."""
     known = rough.lower is not None and rough.upper != math.inf
     if known and Fraction(rough.upper) - Fraction(rough.lower or 0) <= CLOSE * Fraction(rough.upper):
         return Answer(rough, CLOSED_FORM)
     try:
         with limited(granted(METHOD)):
+            affordable(SAMPLE * sum(bool(pair.rising) for pair, _ in total.pairs))
             answer = closer()
     except UNREACHED:
         return Answer(rough, f"{CLOSED_FORM}; closer methods are out of reach at these magnitudes")

@@ -1,7 +1,7 @@
 """What composes into one curve: counted dominating pairs, one μ² for all Gaussians, failures apart."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import IntEnum
@@ -22,6 +22,7 @@ from dpaccount.numerics.lattice import composing
 from dpaccount.pairs.gaussian import GaussianPair
 from dpaccount.pairs.pair import ExactPair, LossPair, extent
 
+FEW = 24  #: different pairs of one kind, where many are too many
 MAX_FAILURES = 64  #: whose masses are multiplied out
 Counted = tuple[tuple[LossPair, int], ...]
 Exact = tuple[tuple[ExactPair, int], ...]
@@ -99,12 +100,24 @@ class Composition:
         return replace(self, attainment=Attained.ALWAYS)
 
     def between(self) -> "tuple[Composition, Composition] | None":
-        """Return compositions of simpler pairs that cost no more, and no less; None where all are simple."""
-        if not any(pair.between() for pair, _ in self.pairs):
+        """Return compositions of simpler pairs that cost no more, and no less; None where all are simple.
+
+        Of many pairs that differ in parameters with which they rise, `FEW` sorts are made.
+        """
+        ends = {pair: pair.between() or (pair, pair) for pair, _ in self.pairs}
+        alike = defaultdict[Any, list[ExactPair]](list)
+        for pair, _ in self.pairs:
+            if pair.rising:
+                rest = [getattr(pair, each.name) for each in fields(pair) if each.name not in pair.rising]
+                alike[type(pair), *rest].append(pair)
+        for pairs in alike.values():
+            size = -(-len(pairs) // FEW)
+            pairs.sort(key=lambda pair: [getattr(pair, name) for name in pair.rising])
+            for chunk in (pairs[k : k + size] for k in range(0, len(pairs), size)):
+                ends |= dict.fromkeys(chunk, (_end_of(chunk, min), _end_of(chunk, max)))
+        if all(pair == low for pair, (low, _) in ends.items()):
             return None
-        less, more = (
-            [((pair.between() or (pair, pair))[end], n) for pair, n in self.pairs] for end in (0, 1)
-        )
+        less, more = ([(ends[pair][end], n) for pair, n in self.pairs] for end in (0, 1))
         return self._with_pairs(less), self._with_pairs(more)
 
     def _with_pairs(self, counted: list[tuple[Any, int]]) -> "Composition":
@@ -278,6 +291,11 @@ class Composition:
         """Return how many bits the magnitudes span."""
         own = [2 * count.bit_length() + pair.extent() for pair, count in self.counted]
         return max([*map(extent, self.mu2), *own])
+
+
+def _end_of(pairs: list[ExactPair], end: Callable[[Any], Any]) -> ExactPair:
+    """Return the pair of the least, or the largest, of the parameters with which these rise."""
+    return replace(pairs[0], **{name: end(getattr(pair, name) for pair in pairs) for name in pairs[0].rising})
 
 
 def _renyi_side(total: Composition) -> Curve:

@@ -57,6 +57,7 @@ class LossPair(ABC):
     upper_only: ClassVar[bool]  #: whether only upper bounds are known, which no mechanism need attain
     rank: ClassVar[int]  #: where the class comes in the order of a composition, on which digits depend
     closed_curve: ClassVar[bool] = False  #: whether one release is best answered by its own curve
+    rising: ClassVar[tuple[str, ...]] = ()  #: parameters with which the curve rises, in both directions
     renyi_only: ClassVar[bool] = False  #: whether nothing but Rényi bounds is known
 
     # ---- both directions and the ends of the loss

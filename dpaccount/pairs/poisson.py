@@ -239,6 +239,7 @@ class SampledGaussian(PoissonPair, TransformPair):
     mu2: Fraction
     rank: ClassVar[int] = 10
     closed_curve: ClassVar[bool] = True
+    rising: ClassVar[tuple[str, ...]] = ("rate", "mu2")  # as 1 − q + qY does in convex order
 
     def ceiling(self) -> arb | None:
         """Return −ln(1 − q), the largest loss when a unit is added; removing one has no bound."""

@@ -12,6 +12,7 @@ from ..documents import brief, ensure, spend
 
 MAX_EXACT = 100_000  # bits of a sum of exact numbers
 MAX_EXPONENT = 5000  # of a number
+ZERO = Fraction(0)
 DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE](?P<exponent>[+-]?\d{1,4}))?|\d+/\d+", re.ASCII)
 
 
@@ -59,9 +60,20 @@ class ReleaseTally:
         self.others: Counter[PlanRelease] = Counter()
 
     def total(self) -> Releases:
-        """Return them in normal form."""
-        held = []
+        """Return them in normal form: those of zCDP, and equal Rényi bounds, as one of them all."""
+        held, together = [], Counter[PlanRelease]()
+        rho = sum(
+            (count * each.numbers[0] for each, count in self.others.items() if each.kind == "zcdp"), ZERO
+        )
+        if rho:
+            together[PlanRelease("zcdp", (rho,))] = 1
         for release, count in self.others.items():
+            if release.kind == "rdp" and count:
+                points = tuple((order, count * bound) for order, bound in release.numbers[0])
+                together[PlanRelease("rdp", (points,))] += 1
+            elif release.kind != "zcdp":
+                together[release] = count
+        for release, count in together.items():
             name = str(written(release))
             spend(10 + len(name) // 4)  # by its length: a release may hold thousands of numbers
             held.append((name, release, count))

@@ -252,17 +252,28 @@ OTHERS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.integers(0, 1000), OTHERS)
-def test_no_leaf_can_be_replaced(which, value):
-    """But by a witness that confirms the same number."""
-    found = [path for path in leaves(honest()) if path[0] not in ("digest", "tight")]
+def replaced(which, value, whole):
+    """With a leaf replaced a document is refused, but by a witness that confirms the same number."""
+    found = [path for path in leaves(whole) if path[0] not in ("digest", "tight")]
     path = found[which % len(found)]
-    document = edited(path, value)
-    if document == honest():
+    document = edited(path, value, whole)
+    if document == whole:
         return
     against = said(document)
     assert against is not None or "with" in path, path
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 1000), OTHERS)
+def test_no_leaf_can_be_replaced(which, value):
+    replaced(which, value, honest())
+
+
+@pytest.mark.nightly
+@settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 1000), OTHERS, st.booleans())
+def test_no_leaf_can_be_replaced_in_two_thousand_documents(which, value, drawn):
+    replaced(which, value, allocation() if drawn else honest())
 
 
 def test_without_a_new_digest_nothing_can_be_changed():

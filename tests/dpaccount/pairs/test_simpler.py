@@ -1,0 +1,79 @@
+"""Many different pairs are held between a few that cost no more, and no less."""
+
+import random
+from fractions import Fraction
+
+import pytest
+
+from dpaccount import Accountant, Gaussian, Laplace, Plan, PoissonSubsampled
+from dpaccount.accounting import account
+from dpaccount.numerics.intervals import precision
+from dpaccount.numerics.work_budget import raised
+from dpaccount.pairs import composition
+from dpaccount.pairs.composition import Composition
+from dpaccount.pairs.of_events import composition_of
+from dpaccount.pairs.poisson import SampledGaussian
+
+F = Fraction
+
+
+def different(rng, many):
+    return [
+        PoissonSubsampled(
+            rate=F(rng.randint(1, 30), 1000), of=Gaussian(sigma=F(rng.randint(80, 300), 100)), count=50
+        )
+        for _ in range(many)
+    ]
+
+
+def test_a_sampled_curve_rises_with_rate_and_noise_ratio():
+    """In both directions, at every loss: random pairs of which one has no smaller parameters."""
+    rng = random.Random(5)
+    for _ in range(40):
+        (q, r), (a, b) = (sorted(F(rng.randint(1, 99), 100) for _ in range(2)) for _ in range(2))
+        for added in (False, True):
+            at = F(rng.randint(-30, 30), 10)
+            with precision(80):
+                low, high = (
+                    SampledGaussian(rate, 9 * mu2, added=added).curve(64)(at)
+                    for rate, mu2 in ((q, a), (r, b))
+                )
+            assert low.lower() <= high.upper()
+
+
+@pytest.mark.slow
+def test_the_few_are_around_the_many(monkeypatch):
+    monkeypatch.setattr(composition, "FEW", 2)
+    events = [*different(random.Random(3), 5), Laplace(scale=30, count=3)]
+    total = composition_of([(each, 1) for each in events])
+    less, more = total.between()
+    assert len(less.pairs) == len(more.pairs) == 3
+    assert sum(n for _, n in less.pairs) == sum(n for _, n in total.pairs) == sum(n for _, n in more.pairs)
+    low, exact, high = (account.epsilon(each, F(1, 10**5), F(1, 1000)).bounds for each in (less, total, more))
+    assert low.upper < exact.lower <= exact.upper < high.lower
+
+
+def test_what_has_few_different_pairs_is_simple():
+    total = composition_of([(each, 1) for each in different(random.Random(3), composition.FEW)])
+    assert total.between() is None
+    assert Composition().between() is None
+
+
+def test_more_samples_than_can_be_computed_are_not_tried(monkeypatch):
+    """The few alone are asked; with more work allowed, the many."""
+    monkeypatch.setattr(composition, "FEW", 1)
+    monkeypatch.setattr(account, "SAMPLE", 8 * account.SECOND)
+    events = different(random.Random(3), 3)
+    rough = Accountant(Plan("add-remove", events)).worst_epsilon("1e-5", "1e-3")
+    assert rough.method.endswith("of simpler pairs")
+    with raised(10):
+        close = Accountant(Plan("add-remove", events)).epsilon("1e-5", "1e-3")
+    assert rough.bounds.lower < close.lower <= close.upper < rough.bounds.upper
+
+
+@pytest.mark.slow
+def test_a_hundred_different_samples_have_two_ends_that_are_near():
+    """They take more work than there is; [0.006, 2892] without the few."""
+    events = [PoissonSubsampled(rate="0.01", of=Gaussian(sigma=1 + F(i, 100)), count=100) for i in range(100)]
+    found = Accountant(Plan("add-remove", events)).epsilon("1e-6")
+    assert 3.9 < found.lower <= found.upper < 4.3
