@@ -13,7 +13,7 @@ from audits.datasets.shape import Shape
 from audits.subjects.code import Code
 
 RISK = Fraction(1, 5)  #: so large that fifty attacks can show a search that leaks into the counts
-ATTACKS = 50
+ATTACKS = 30
 PAIRS = 6
 
 
