@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from audits.attack.e_process import Won, bettor_of
-from audits.attack.membership_guessing import plan_guess
+from audits.attack.membership_guessing import Guess, plan_guess
 from audits.attack.pair_search import (
     Screen,
     Stuck,
@@ -24,7 +24,7 @@ from audits.attack.pair_search import (
     note,
 )
 from audits.attack.planning import Floats
-from audits.attack.power import against, leakage, verdict_of
+from audits.attack.power import EVERY, ONE_SIDE, against, leakage, verdict_of
 from audits.attack.runs import (
     SHARED_SEEDS,
     THIN,
@@ -56,6 +56,8 @@ from dpaccount.errors import InputError
 RUNS_PER_REPORT = 5000  #: certifying runs between two reports of progress
 SPARE = 0.8  #: fraction of the remaining time that is planned for
 EARLY = 1000  #: number of certifying runs from which early stopping pays off
+FEW = 500  #: runs below which bets are made as well, which time may cut anywhere
+REPORTED = 5.0  #: seconds of certifying runs between two reports of progress, about
 ELSEWHERE = 40  #: pairs on which a function without any result so far is tried
 #: of a few runs; a program that seeds itself by the clock gives the same for a while, too
 ALIKE = "the same result for every seed: no noise was seen, or it does not follow the seed; draw it from rng"
@@ -122,7 +124,8 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
             trial.moved = _movement(crew, trial, challenge.seed)
         progress(f"learning from {planned.train} runs a side")
         train = min(planned.train, max(room_for(crew.tally.most), THIN))
-        more_runs(crew, trial, train - len(trial.left), challenge.seed, crew.left() / 3)
+        spent = max(crew.left() / 3, 2 * (TRAIN + 1) * trial.pace)
+        more_runs(crew, trial, train - len(trial.left), challenge.seed, spent)
         certify = min(asked.certify, int(SPARE * crew.left() / trial.pace))
         if certify < 1 or len(trial.left) < TRAIN:
             raise TimeUp
@@ -303,6 +306,7 @@ def _certify(
 ) -> tuple[LowerBound, LowerBound, int, OnGrid | None]:
     """Return the bound that `rule` reaches on fresh runs, that of total leakage, and the runs made.
 
+    Few runs are bet on as well, at half the risk each: those that time cuts do not count against bets.
     Last is what the rule `beside` it shows of the same runs: a verdict of its own, with its own error.
     A fair coin chooses the side of each; where only counts are wanted, the sides take turns.  Which
     runs count is fixed beforehand: those that time does not allow count against the attack.
@@ -312,13 +316,15 @@ def _certify(
     if challenge.only_counts:
         coins = np.arange(runs) % 2
     bettor, risk = None, challenge.risk
-    if _bets(challenge, runs) and isinstance(rule, Threshold):
+    early = _bets(challenge, runs) and isinstance(rule, Threshold)
+    slow = runs < FEW and not challenge.only_counts and isinstance(rule, Threshold | Guess)
+    if (early or slow) and isinstance(rule, Threshold | Guess):
         risk = challenge.risk / 2
         bettor = bettor_of(rule, learned.left, learned.right, challenge.epsilon, challenge.delta, risk)
     scores: list[Floats] = []
     rounded: list[Floats] = []
     made = 0
-    block = max(min(RUNS_PER_REPORT, room_for(crew.tally.most)), 1)
+    block = max(min(RUNS_PER_REPORT, room_for(crew.tally.most), int(REPORTED / trial.pace)), 2 * crew.jobs)
     for start in range(0, runs, block):
         sides = coins[start : start + block]
         outcomes = crew.some([(int(side), challenge.seed, 6, start + n) for n, side in enumerate(sides)])
@@ -328,7 +334,8 @@ def _certify(
             if beside is not None:
                 rounded.append(beside[1].score.of(beside[0].rounded(outcomes)))
             made += len(outcomes)
-            won = None if bettor is None else bettor.feed(scores[-1], sides[: len(outcomes)] == 0)
+            if bettor is not None:
+                won = bettor.feed(scores[-1], sides[: len(outcomes)] == 0, stop=challenge.early)
         if won is not None:
             return won, leakage(rule, coins, made, challenge.delta, risk), made, None
         if len(outcomes) < len(sides):
@@ -342,4 +349,15 @@ def _certify(
 
     on_grid = None if beside is None else OnGrid(beside[0], measured(beside[2], rounded))
     reached = measured(rule, scores)
-    return reached, leakage(rule, coins, made, challenge.delta, risk), made, on_grid
+    leaked = leakage(rule, coins, made, challenge.delta, risk)
+    if slow and bettor is not None:
+        reached = _better(bettor.won(), reached)
+        perfect = replace(bettor, rule=EVERY if isinstance(rule, Guess) else ONE_SIDE)
+        lefts = coins[:made] == 0
+        perfect.feed(np.where(lefts, np.inf, -np.inf), lefts, stop=False)
+        leaked = _better(perfect.won(), leaked)
+    return reached, leaked, made, on_grid
+
+
+def _better(won: Won | None, other: LowerBound) -> LowerBound:
+    return other if won is None or won.epsilon_lower <= other.epsilon_lower else won
