@@ -14,10 +14,11 @@ import msgspec
 from msgspec.structs import replace as changed
 
 from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity, Task, attack_on, packed_task
-from audits.api.verdicts import answer_fields, nothing_in_unit
+from audits.api.verdicts import answer_fields, explained, grid_fields, nothing_in_unit, witness
 from audits.attack.black_box import Attempt, attack
 from audits.attack.pair_search import Stuck
-from audits.attack.runs import Challenge, Progress
+from audits.attack.runs import MIN_RUNS, Challenge, Progress
+from audits.attack.thresholds import shown_by
 from audits.attack.white_box import Target
 from audits.certificate.document import audited, refused_by_checker, seal, unsealed
 from audits.certificate.policy import read_policy, violations
@@ -26,18 +27,20 @@ from audits.claim import Claim, read_claim
 from audits.datasets.bases import Pair
 from audits.datasets.described import read_data
 from audits.datasets.neighbours import candidates
-from audits.datasets.shape import Described, Neighbourhood
+from audits.datasets.shape import Described
 from audits.hypothesis_tests.search import digest_of_files
 from audits.samples.kept_runs import KeepingCrew, KeptRuns
-from audits.sandbox.crew import IMPORT, Crew, Gone, Process
+from audits.sandbox.crew import IMPORT, Crew, Gone, Process, Tally
 from audits.sandbox.foreign import check_command
 from audits.sandbox.outcomes import SILENT
 from audits.sensitivity.search import Search, prove_sensitivity, test_sensitivity
 from audits.subjects.broken.table import function_named
 from audits.subjects.code import Code, code_of
+from audits.tradeoff import CurveClaim
 from dpaccount import __version__
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError, RuleError
 from dpaccount.exact import shown, to_digits
+from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
 from dpaccount.schemas.certificate import AttackedPair, AuditResult, DescribedSubject, Draft
 from mechanisms.table.files import Remote
 
@@ -160,17 +163,22 @@ def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
                 raise InputError(
                     f'as = "{layout.form}" does not reach another interpreter', 'say as = "dict"'
                 )
-            return audit_function(crew, question, data, progress)
+            answer = audit_function(crew, question, data, progress)
+            known = data.shape.relation in (REPLACE_ONE, ADD_REMOVE) and data.pair is None
+            plan = isinstance(question.curve, CurveClaim)  # its events are of one relation
+            if answer["refuted"] and known and not plan and not question.early:
+                answer["other_relation"] = _under_the_other(crew, question, data, progress)
+            return answer
         if question.keep is not None:
             raise InputError(f"{question.use} is a class", "only runs of a function are kept")
         try:
             task = Task(changed(question, data=None), code.folders, seconds)  # classes declare it
-            answer: dict[str, Any] = _done(crew.first, task, progress)
+            done: dict[str, Any] = _done(crew.first, task, progress)
         except Stopped as stopped:
             if not stopped.silent:
                 raise InputError(f"{question.use} cannot be attacked: {stopped}", "mend it") from None
-            answer = nothing_found(question, str(stopped))
-        return answer
+            done = nothing_found(question, str(stopped))
+        return done
 
 
 def _data(question: Audit) -> Described:
@@ -224,14 +232,38 @@ def audit_function(crew: Crew, question: Audit, data: Described, progress: Progr
     except Stuck as stuck:
         return nothing_found(question, str(stuck))
     said = f"; {found.cut}" if found.cut else ""
-    return {
+    answer = {
         **nothing_found(question, ""),
         **answer_fields(question, found.reached, found.leaked),
         "trials": found.runs,
         "runs": found.runs,
         "attack": f"black box: {found.cause or found.score}{said}",
-        "witness": _explained(found, data.shape),
+        "witness": explained(found, data.shape),
     }
+    if found.on_grid is not None:
+        answer["on_grid"] = grid_fields(question, found.on_grid)
+    return answer
+
+
+def _under_the_other(crew: Crew, question: Audit, data: Described, progress: Progress) -> dict[str, object]:
+    """Return how a refuted claim stands under the other relation, by half as many runs in the time left.
+
+    It is no evidence for or against the claim as made; its bound has an error of its own.
+    """
+    relation = ADD_REMOVE if data.shape.relation == REPLACE_ONE else REPLACE_ONE
+    shape = replace(data.shape, relation=relation)  # type: ignore[type-var]
+    less = replace(question.plan, trials=max(question.plan.trials // 2, MIN_RUNS))
+    crew.tally = Tally()
+    progress(f"the same claim under {relation}")
+    try:
+        found = attack_function(
+            crew, changed(question, plan=less), Described(shape), progress, counts_only=False
+        )
+    except (Stuck, InputError):
+        return {"relation": relation, "verdict": "NOT ATTACKED", "lower": 0.0}
+    fields = answer_fields(question, found.reached, found.leaked)
+    lower = shown_by(found.reached, question.curve)
+    return {"relation": relation, "verdict": fields["verdict"], "lower": lower}
 
 
 def attack_function(
@@ -256,32 +288,6 @@ def attack_function(
         curve=question.curve,
     )
     return attack(crew, pairs, challenge, progress)
-
-
-def witness(found: Attempt, shape: Neighbourhood) -> dict[str, object]:
-    """Return the witness of a violation: two datasets, the event, its counts."""
-    pair = found.candidate
-    return {
-        **shape.shown(pair.left, pair.right),
-        "base": pair.base,
-        "event": found.reached.said(),
-        "score": found.score,
-        "pairs_tried": found.searched,
-        "findings": list(found.findings),
-    }
-
-
-def _explained(found: Attempt, shape: Neighbourhood) -> dict[str, object]:
-    """Return the witness, with the columns in which a table's rows differ, and the cause of a refutation."""
-    shown: dict[str, Any] = witness(found, shape)
-    if found.cause is not None:
-        shown["cause"] = found.cause
-    sides = [shown["left"], shown["right"]]
-    if not all(isinstance(row, dict) for side in sides for row in side):
-        return shown
-    names = dict.fromkeys(name for side in sides for row in side for name in row)
-    taken = {name: [[row[name] for row in side] for side in sides] for name in names}
-    return {**shown, "columns": [name for name, (one, other) in taken.items() if repr(one) != repr(other)]}
 
 
 def nothing_found(question: Audit, why: str) -> dict[str, Any]:

@@ -1,11 +1,13 @@
-"""The verdict of an audit in its answer: bounds in the unit of the claim, and the power of the runs."""
+"""The verdict of an audit in its answer: bounds in the unit of the claim, power, witness, cause."""
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
+from audits.attack.black_box import Attempt, OnGrid
 from audits.attack.power import verdict_of
 from audits.attack.thresholds import CountedBound, LowerBound, shown_by
+from audits.datasets.shape import Neighbourhood
 from audits.tradeoff import CurveClaim, EventClaim
 from dpaccount.exact import shown
 
@@ -60,4 +62,37 @@ def answer_fields(question: Claims, reached: LowerBound, leaked: LowerBound) -> 
         "epsilon_power": max(could, at_point, 0.0),
         "epsilon_claimed": shown(epsilon),
         "delta": shown(delta),
+    }
+
+
+def grid_fields(question: Claims, found: OnGrid) -> dict[str, object]:
+    """Return the second verdict, on results that are rounded, in the claim's unit."""
+    curve = question.curve
+    lower, claimed = shown_by(found.reached, curve), question.epsilon if curve is None else curve.level
+    return {"step": found.grid.said(), "lower": lower, "refuted": lower > claimed}
+
+
+def explained(found: Attempt, shape: Neighbourhood) -> dict[str, object]:
+    """Return the witness, with the columns in which a table's rows differ, and the cause of a refutation."""
+    shown: dict[str, Any] = witness(found, shape)
+    if found.cause is not None:
+        shown["cause"] = found.cause
+    sides = [shown["left"], shown["right"]]
+    if not all(isinstance(row, dict) for side in sides for row in side):
+        return shown
+    names = dict.fromkeys(name for side in sides for row in side for name in row)
+    taken = {name: [[row[name] for row in side] for side in sides] for name in names}
+    return {**shown, "columns": [name for name, (one, other) in taken.items() if repr(one) != repr(other)]}
+
+
+def witness(found: Attempt, shape: Neighbourhood) -> dict[str, object]:
+    """Return the witness of a violation: two datasets, the event, its counts."""
+    pair = found.candidate
+    return {
+        **shape.shown(pair.left, pair.right),
+        "base": pair.base,
+        "event": found.reached.said(),
+        "score": found.score,
+        "pairs_tried": found.searched,
+        "findings": list(found.findings),
     }

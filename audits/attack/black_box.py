@@ -6,15 +6,13 @@ randomness follows from the seed and that number, whichever process makes it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
-from audits.attack.causes import cause
 from audits.attack.e_process import Won, bettor_of
-from audits.attack.learned_scores import Learned, best_score
-from audits.attack.membership_guessing import plan_guess
+from audits.attack.membership_guessing import Guess, plan_guess
 from audits.attack.pair_search import (
     Screen,
     Stuck,
@@ -26,7 +24,7 @@ from audits.attack.pair_search import (
     note,
 )
 from audits.attack.planning import Floats
-from audits.attack.power import against, leakage, verdict_of
+from audits.attack.power import EVERY, ONE_SIDE, against, leakage, verdict_of
 from audits.attack.runs import (
     SHARED_SEEDS,
     THIN,
@@ -50,14 +48,29 @@ from audits.attack.thresholds import (
 from audits.datasets.bases import Pair
 from audits.sandbox.crew import Crew, TimeUp
 from audits.sandbox.outcomes import Outcome
+from audits.scores.causes import cause
+from audits.scores.grid import Grid, grid_for
+from audits.scores.learned_scores import Learned, best_score
 from dpaccount.errors import InputError
 
 RUNS_PER_REPORT = 5000  #: certifying runs between two reports of progress
 SPARE = 0.8  #: fraction of the remaining time that is planned for
 EARLY = 1000  #: number of certifying runs from which early stopping pays off
+FEW = 500  #: runs below which bets are made as well, which time may cut anywhere
+REPORTED = 5.0  #: seconds of certifying runs between two reports of progress, about
 ELSEWHERE = 40  #: pairs on which a function without any result so far is tried
 #: of a few runs; a program that seeds itself by the clock gives the same for a while, too
 ALIKE = "the same result for every seed: no noise was seen, or it does not follow the seed; draw it from rng"
+
+Rounded = tuple[Grid, Learned, Rule]  #: a grid, and what is certified of results on it
+
+
+@dataclass(frozen=True)
+class OnGrid:
+    """What the same runs show of rounded results."""
+
+    grid: Grid
+    reached: LowerBound
 
 
 @dataclass(frozen=True)
@@ -75,6 +88,7 @@ class Attempt:
     findings: tuple[str, ...]
     leaked: LowerBound
     cause: str | None = None  #: what refutes the claim by itself, if that has a plain description
+    on_grid: OnGrid | None = None  #: where the claim is refuted: what rounded results show
     cut: str | None = None  #: what the wall-clock limit, or the results' width, reduced
 
     @property
@@ -110,13 +124,17 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
             trial.moved = _movement(crew, trial, challenge.seed)
         progress(f"learning from {planned.train} runs a side")
         train = min(planned.train, max(room_for(crew.tally.most), THIN))
-        more_runs(crew, trial, train - len(trial.left), challenge.seed, crew.left() / 3)
+        spent = max(crew.left() / 3, 2 * (TRAIN + 1) * trial.pace)
+        more_runs(crew, trial, train - len(trial.left), challenge.seed, spent)
         certify = min(asked.certify, int(SPARE * crew.left() / trial.pace))
         if certify < 1 or len(trial.left) < TRAIN:
             raise TimeUp
         learned, rule = _learn(trial, challenge, certify)
+        beside = _rounded(trial, challenge, certify, learned)
         progress(f"certifying on {certify} fresh runs")
-        reached, leaked, made = _certify(crew, trial, learned, rule, challenge, certify, progress)
+        reached, leaked, made, on_grid = _certify(
+            crew, trial, learned, rule, challenge, certify, progress, beside
+        )
     except TimeUp:
         why = "; ".join([f"its runs did not end within {crew.seconds:.3g} seconds", *crew.tally.said()])
         raise Stuck(f"{why}; allow more seconds") from None
@@ -139,7 +157,8 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
         searched,
         tuple(dict.fromkeys(found)),
         leaked,
-        _cause(trial, learned, reached, challenge),
+        _cause(trial, learned, challenge) if _refutes(reached, challenge) else None,
+        on_grid if _refutes(reached, challenge) else None,
         "; ".join(cuts) or None,
     )
 
@@ -246,12 +265,27 @@ def _learn(trial: Trial, challenge: Challenge, certify: int) -> tuple[Learned, R
     return learned, max(rules, key=lambda rule: rule[1])[0]
 
 
-def _cause(trial: Trial, learned: Learned, reached: LowerBound, challenge: Challenge) -> str | None:
-    """Return what refutes the claim by itself; None where it is not refuted."""
-    claim = challenge.curve
-    claimed = float(challenge.epsilon) if claim is None else claim.level
-    if shown_by(reached, claim) <= claimed:
+def _rounded(trial: Trial, challenge: Challenge, certify: int, raw: Learned) -> Rounded | None:
+    """Return grid, score and rule for rounded results, if training runs promise that the claim falls.
+
+    Bets may stop before the runs that a second rule needs.
+    """
+    if raw.value < 1000.0 or challenge.counts_only or _bets(challenge, certify):
         return None
+    grid = grid_for(raw, trial.left, trial.right)
+    if grid is None:
+        return None
+    sides = [grid.rounded(side) for side in (trial.left, trial.right)]
+    return grid, *_learn(replace(trial, left=sides[0], right=sides[1]), challenge, certify)
+
+
+def _refutes(reached: LowerBound, challenge: Challenge) -> bool:
+    claim = challenge.curve
+    return shown_by(reached, claim) > (challenge.epsilon if claim is None else claim.level)
+
+
+def _cause(trial: Trial, learned: Learned, challenge: Challenge) -> str | None:
+    """Return what refutes the claim by itself."""
     return cause(learned, trial.left, trial.right, judge_of(challenge, max(len(trial.left), 1)))
 
 
@@ -268,9 +302,12 @@ def _certify(
     challenge: Challenge,
     runs: int,
     progress: Progress,
-) -> tuple[LowerBound, LowerBound, int]:
+    beside: Rounded | None = None,
+) -> tuple[LowerBound, LowerBound, int, OnGrid | None]:
     """Return the bound that `rule` reaches on fresh runs, that of total leakage, and the runs made.
 
+    Few runs are bet on as well, at half the risk each: those that time cuts do not count against bets.
+    Last is what the rule `beside` it shows of the same runs: a verdict of its own, with its own error.
     A fair coin chooses the side of each; where only counts are wanted, the sides take turns.  Which
     runs count is fixed beforehand: those that time does not allow count against the attack.
     """
@@ -279,26 +316,48 @@ def _certify(
     if challenge.only_counts:
         coins = np.arange(runs) % 2
     bettor, risk = None, challenge.risk
-    if _bets(challenge, runs) and isinstance(rule, Threshold):
+    early = _bets(challenge, runs) and isinstance(rule, Threshold)
+    slow = runs < FEW and not challenge.only_counts and isinstance(rule, Threshold | Guess)
+    if (early or slow) and isinstance(rule, Threshold | Guess):
         risk = challenge.risk / 2
         bettor = bettor_of(rule, learned.left, learned.right, challenge.epsilon, challenge.delta, risk)
     scores: list[Floats] = []
+    rounded: list[Floats] = []
     made = 0
-    block = max(min(RUNS_PER_REPORT, room_for(crew.tally.most)), 1)
+    block = max(min(RUNS_PER_REPORT, room_for(crew.tally.most), int(REPORTED / trial.pace)), 2 * crew.jobs)
     for start in range(0, runs, block):
         sides = coins[start : start + block]
         outcomes = crew.some([(int(side), challenge.seed, 6, start + n) for n, side in enumerate(sides)])
         won: Won | None = None
         if outcomes:
             scores.append(learned.score.of(outcomes))
+            if beside is not None:
+                rounded.append(beside[1].score.of(beside[0].rounded(outcomes)))
             made += len(outcomes)
-            won = None if bettor is None else bettor.feed(scores[-1], sides[: len(outcomes)] == 0)
+            if bettor is not None:
+                won = bettor.feed(scores[-1], sides[: len(outcomes)] == 0, stop=challenge.early)
         if won is not None:
-            return won, leakage(rule, coins, made, challenge.delta, risk), made
+            return won, leakage(rule, coins, made, challenge.delta, risk), made, None
         if len(outcomes) < len(sides):
             break
         if start + block < runs:
             progress(f"certifying: {start + block} of {runs} runs")
-    whole = against(np.concatenate([np.zeros(0), *scores]), coins)
-    reached = rule.measure(whole[coins == 0], whole[coins == 1], challenge.delta, risk)
-    return reached, leakage(rule, coins, made, challenge.delta, risk), made
+
+    def measured(by: Rule, found: list[Floats]) -> LowerBound:
+        whole = against(np.concatenate([np.zeros(0), *found]), coins)
+        return by.measure(whole[coins == 0], whole[coins == 1], challenge.delta, risk)
+
+    on_grid = None if beside is None else OnGrid(beside[0], measured(beside[2], rounded))
+    reached = measured(rule, scores)
+    leaked = leakage(rule, coins, made, challenge.delta, risk)
+    if slow and bettor is not None:
+        reached = _better(bettor.won(), reached)
+        perfect = replace(bettor, rule=EVERY if isinstance(rule, Guess) else ONE_SIDE)
+        lefts = coins[:made] == 0
+        perfect.feed(np.where(lefts, np.inf, -np.inf), lefts, stop=False)
+        leaked = _better(perfect.won(), leaked)
+    return reached, leaked, made, on_grid
+
+
+def _better(won: Won | None, other: LowerBound) -> LowerBound:
+    return other if won is None or won.epsilon_lower <= other.epsilon_lower else won

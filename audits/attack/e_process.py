@@ -1,14 +1,15 @@
 """An e-process: a bet against a claim with optional stopping (valid at any stopping time).
 
-Every run is on a side chosen by a fair coin.  Under (ε, δ)-differential privacy the event E, fixed
-before the run, satisfies P(E) ≤ e^ε P′(E) + δ, so the pay-off
+Every run is on a side chosen by a fair coin, and a rule that is fixed before guesses it for some results.
+Under (ε, δ)-differential privacy P(right guess) ≤ e^ε P(wrong guess) + δ′, with δ′ = δ where both sides
+are guessed and δ/2 where only one is (`audits.attack.membership_guessing`), so the pay-off
 
-    X = 1 (left and E),  −e^ε (right and E),  0 (not E);  less δ/2 in every run
+    X = 1 (guessed rightly),  −e^ε (wrongly),  0 (not guessed);  less δ′ in every run
 
-has expectation at most 0, and wealth ∏ (1 + l·X), 0 ≤ l ≤ 1/(e^ε + δ/2), is a nonnegative
+has expectation at most 0, and wealth ∏ (1 + l·X), 0 ≤ l ≤ 1/(e^ε + δ′), is a nonnegative
 supermartingale: it ever reaches 1/α with probability at most α (Ville 1939).  The stakes l may follow
-the runs made before.  With the same stakes the wealth falls in ε, so the largest ε at which it still
-reaches 1/α, all stakes allowed, is a lower bound.
+the runs made before; whatever ends the runs, a time limit too, is allowed.  With the same stakes the
+wealth falls in ε, so the largest ε at which it still reaches 1/α, all stakes allowed, is a lower bound.
 """
 
 import math
@@ -18,11 +19,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from audits.attack.membership_guessing import Guess
 from audits.attack.planning import Floats, cuts_of, weighed
 from audits.attack.thresholds import Threshold, better
 from audits.tradeoff import MAX_EPSILON
 
 RUNS_PER_STAKE = 50  #: runs between changes of the stake
+TRUSTED = 200  #: runs that training rates count as, at most
 
 
 @dataclass(frozen=True)
@@ -34,25 +37,23 @@ class Won:
     risk: Fraction
     runs: int
     wealth: float
-    rule: Threshold
+    rule: Guess
 
     def said(self) -> str:
         """Describe the evidence in words."""
-        return (
-            f"bets on score >= {self.rule.cut!r} on the {self.rule.direction} multiplied their stake"
-            f" by {self.wealth:.4g} in {self.runs} runs"
-        )
+        return f"bets ({self.rule.said()}) multiplied their stake by {self.wealth:.4g} in {self.runs} runs"
 
 
 @dataclass
 class Bettor:
     """Bets against ε = `claimed` at δ; feed it runs in the order in which they were made."""
 
-    rule: Threshold
+    rule: Guess
     claimed: float
     delta: Fraction
     risk: Fraction
-    expected: tuple[float, float]  #: training rates of the event: where it should be seen, and elsewhere
+    expected: tuple[float, float]  #: training rates of right guesses and of wrong ones
+    trained: int = TRUSTED  #: training runs, on both sides together
 
     def __post_init__(self) -> None:
         """Start with a wealth of 1."""
@@ -60,18 +61,20 @@ class Bettor:
         self._log_wealth = 0.0
         self._stakes: list[tuple[float, NDArray[np.int64]]] = []  # stake; counts of win, loss, neither
 
-    def feed(self, scores: Floats, lefts: NDArray[np.bool_]) -> Won | None:
-        """Bet on further runs; return the result at the first one with which the claim falls."""
-        if self.rule.direction == "right":
-            scores, lefts = -scores, ~lefts
-        seen = scores >= self.rule.cut
+    def feed(self, scores: Floats, lefts: NDArray[np.bool_], *, stop: bool = True) -> Won | None:
+        """Bet on further runs; return the result at the first one with which the claim falls.
+
+        Without `stop` all runs are bet on, and `won` says what they show.
+        """
+        left, right = scores >= self.rule.upper, scores <= self.rule.lower
         for start in range(0, len(scores), RUNS_PER_STAKE):
             block = slice(start, start + RUNS_PER_STAKE)
             stake = self._stake()
-            win, loss = seen[block] & lefts[block], seen[block] & ~lefts[block]
+            win = np.where(lefts[block], left[block], right[block])
+            loss = np.where(lefts[block], right[block], left[block])
             logs = np.log1p(stake * self._payoffs(win, loss))
             path = self._log_wealth + np.cumsum(logs)
-            reached = np.flatnonzero(path >= -math.log(self.risk))
+            reached = np.flatnonzero(path >= -math.log(self.risk)) if stop else np.zeros(0, dtype=np.int64)
             last = int(reached[0]) + 1 if len(reached) else len(logs)
             counts = np.array([win[:last].sum(), loss[:last].sum(), last - (win | loss)[:last].sum()])
             self._stakes.append((stake, counts))
@@ -86,15 +89,28 @@ class Bettor:
         return None
 
     def _payoffs(self, win: NDArray[np.bool_], loss: NDArray[np.bool_]) -> Floats:
-        return win - _factor(self.claimed) * loss - float(self.delta) / 2
+        return win - _factor(self.claimed) * loss - self._bad
+
+    @property
+    def _bad(self) -> float:
+        both = math.isfinite(self.rule.upper) and math.isfinite(self.rule.lower)
+        return float(self.delta) if both else float(self.delta) / 2
+
+    def won(self) -> Won | None:
+        """Return the largest ε at which the bets so far break a claim, if it is above the claimed one."""
+        lower = self._largest() if self._stakes and any(stake > 0 for stake, _ in self._stakes) else 0.0
+        if lower <= self.claimed:
+            return None
+        wealth = math.exp(min(self._log_wealth, 700))
+        return Won(self.delta, lower, self.risk, self._runs, wealth, self.rule)
 
     def _stake(self) -> float:
         """Return the stake that grows wealth fastest at the rates seen so far, on the careful side."""
-        weight = 200.0  # training rates count as this many runs
+        weight = float(min(self.trained, TRUSTED))
         n = self._runs + weight
-        win = (self._wins + weight * self.expected[0] / 2) / n
-        loss = (self._losses + weight * self.expected[1] / 2 + 0.5) / n
-        bad, factor = float(self.delta) / 2, _factor(self.claimed)
+        win = (self._wins + weight * self.expected[0]) / n
+        loss = (self._losses + weight * self.expected[1] + 0.5) / n
+        bad, factor = self._bad, _factor(self.claimed)
         stakes = np.linspace(0, 1 / (factor + bad), 200)[1:-1]
         growth = _growth(stakes, win, loss, factor, bad)
         best = int(np.argmax(growth))
@@ -102,7 +118,7 @@ class Bettor:
 
     def _largest(self) -> float:
         """Return the largest ε at which the same stakes reach 1/risk, rounded down."""
-        bad, need = float(self.delta) / 2, -math.log(self.risk)
+        bad, need = self._bad, -math.log(self.risk)
         most = max(stake for stake, _ in self._stakes)
         top = min(math.log(1 / most - bad) - 1e-9, MAX_EPSILON) if most > 0 else self.claimed
         low, high = self.claimed, max(top, self.claimed)
@@ -150,10 +166,15 @@ def plan_known_bet(held: Floats, out: Floats, claimed: Fraction, delta: Fraction
 
 
 def bettor_of(
-    rule: Threshold, held: Floats, out: Floats, claimed: Fraction, delta: Fraction, risk: Fraction
+    rule: Threshold | Guess, held: Floats, out: Floats, claimed: Fraction, delta: Fraction, risk: Fraction
 ) -> Bettor:
-    """Return bets on a rule's event, at stakes that fit how often training runs (left, right) show it."""
-    if rule.direction == "right":
-        held, out = -out, -held
-    rates = float((held >= rule.cut).mean()), float((out >= rule.cut).mean())
-    return Bettor(rule, float(claimed), delta, risk, rates)
+    """Return bets on a rule's guesses, at stakes that fit how often they are right in training (left, right).
+
+    An event is a guess at the side on which it should be seen.
+    """
+    if isinstance(rule, Threshold):
+        left = rule.direction == "left"
+        rule = Guess(rule.cut, -math.inf) if left else Guess(math.inf, -rule.cut)
+    right = float((held >= rule.upper).mean() + (out <= rule.lower).mean()) / 2
+    wrong = float((held <= rule.lower).mean() + (out >= rule.upper).mean()) / 2
+    return Bettor(rule, float(claimed), delta, risk, (right, wrong), len(held) + len(out))

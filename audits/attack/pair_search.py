@@ -7,13 +7,13 @@ from itertools import permutations
 
 import numpy as np
 
-from audits.attack.learned_scores import best_score
 from audits.attack.planning import Floats
 from audits.attack.runs import SHARED_SEEDS, THIN, TRAIN, Challenge, Progress, Runs, room_for
 from audits.attack.thresholds import Threshold, levels_at, plan_event, violation
 from audits.datasets.bases import PLAIN, Pair
 from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import Outcome
+from audits.scores.learned_scores import best_score
 
 AT_ONCE = 2_000_000  #: numbers sent to a worker at a time
 CLEAR = 3.5  #: standard deviations beyond the claim at which a pair is preferred

@@ -10,13 +10,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from audits.attack.learned_scores import best_score
 from audits.attack.pair_search import judge_of
 from audits.attack.power import leaked
 from audits.attack.runs import TRAIN, Challenge
 from audits.attack.thresholds import CountedBound, levels_at, plan_event
 from audits.samples.reading import DrawnResults
 from audits.sandbox.outcomes import Outcome
+from audits.scores.learned_scores import best_score
 from dpaccount.errors import InputError
 
 UNSEEN = (

@@ -10,7 +10,7 @@ from scipy.stats import binom, multinomial
 from audits.attack.e_process import Bettor, bettor_of, plan_known_bet
 from audits.attack.membership_guessing import Guess, epsilon_below, plan_guess, plan_known_guess, tail
 from audits.attack.planning import weighed
-from audits.attack.thresholds import Threshold, plan_known_threshold, plan_threshold, violation
+from audits.attack.thresholds import plan_known_threshold, plan_threshold, violation
 from benchmarks.audits import fit
 
 RISK = Fraction(1, 20)
@@ -83,11 +83,31 @@ def test_bets_fall_no_more_often_than_stated(delta):
     p = math.e * q + float(delta)
     falls = 0
     for _ in range(400):
-        bettor = Bettor(Threshold(0.5), 1.0, delta, RISK, (p + 0.05, q))
+        bettor = Bettor(Guess(0.5, -math.inf), 1.0, delta, RISK, ((p + 0.05) / 2, q / 2))
         lefts = rng.random(600) < 0.5
         seen = rng.random(600) < np.where(lefts, p, q)
         falls += bettor.feed(seen.astype(float), lefts) is not None
     assert falls <= 38
+
+
+@pytest.mark.statistical  # seeded; of 150 tight streams, each of which ends when it suits the attack best, 19 fall with 1e-4
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 50)])
+def test_bets_on_both_sides_keep_their_error_whatever_ends_the_runs(delta):
+    """A right guess has probability e^ε times that of a wrong one and δ more, and a third is not guessed."""
+    rng = np.random.default_rng(12)
+    wrong = (2 / 3 - float(delta)) / (1 + math.e)
+    falls = 0
+    for _ in range(150):
+        bettor = Bettor(Guess(0.5, -0.5), 1.0, delta, RISK, (0.5, 0.1), 30)
+        lefts, draw = rng.random(300) < 0.5, rng.random(300)
+        guess = np.where(draw < wrong, -1.0, np.where(draw < 2 / 3, 1.0, 0.0))
+        scores = guess * np.where(lefts, 1, -1)
+        cuts = (
+            bettor.feed(scores[k : k + 50], lefts[k : k + 50], stop=False) or bettor.won()
+            for k in range(0, 300, 50)
+        )
+        falls += any(won is not None for won in cuts)
+    assert falls <= 19
 
 
 @pytest.mark.statistical  # seeded
@@ -95,9 +115,9 @@ def test_bets_refute_early_and_their_bound_is_above_the_claim():
     rng = np.random.default_rng(5)
     lefts = rng.random(5000) < 0.5
     scores = np.where(lefts, rng.laplace(0, 1, 5000), rng.laplace(1, 1, 5000))
-    won = Bettor(Threshold(0.0, "right"), 0.5, Fraction(0), RISK, (0.5, 0.2)).feed(scores, lefts)
+    won = Bettor(Guess(math.inf, 0.0), 0.5, Fraction(0), RISK, (0.25, 0.1)).feed(scores, lefts)
     assert won is None  # large scores are on the right: "right" bets on small ones
-    won = Bettor(Threshold(-0.2, "left"), 0.5, Fraction(0), RISK, (0.5, 0.2)).feed(-scores, lefts)
+    won = Bettor(Guess(-0.2, -math.inf), 0.5, Fraction(0), RISK, (0.25, 0.1)).feed(-scores, lefts)
     assert won is not None
     assert 0.5 < won.epsilon_lower <= 1
     assert won.runs < 2500

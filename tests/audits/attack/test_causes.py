@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audits.attack.causes import cause
-from audits.attack.learned_scores import best_score
 from audits.attack.pair_search import judge_of
 from audits.attack.runs import Challenge
 from audits.sandbox.outcomes import aligned, of_error, of_value
+from audits.scores.causes import cause
+from audits.scores.learned_scores import best_score
 
 CHALLENGE = Challenge(Fraction(1), Fraction(0), 4000, Fraction(1, 20), 1)
 RUNS = 200

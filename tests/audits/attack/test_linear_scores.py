@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.attack.learned_scores import best_score
 from audits.attack.output_scores import Sample, learn
 from audits.attack.thresholds import plan_threshold
 from audits.sandbox.outcomes import Outcome
+from audits.scores.learned_scores import best_score
 
 NOTHING = np.zeros(0)
 

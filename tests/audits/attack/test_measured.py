@@ -409,7 +409,7 @@ def test_power_is_what_perfect_runs_show():
     assert not judged(Guess(0.5, -0.5).measure(np.ones(82), -np.ones(83), delta, risk), Fraction(4))[
         "refuted"
     ]
-    won = Won(delta, 1.5, risk, 300, 50.0, Threshold(0.5))
+    won = Won(delta, 1.5, risk, 300, 50.0, Guess(0.5, -np.inf))
     assert power_of(won) > 1.5
     assert verdict_of(0.0, 1.0, Fraction(1)) == "NOT ATTACKED"
 

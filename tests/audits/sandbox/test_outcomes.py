@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audits.attack.outcome_columns import learn
 from audits.sandbox.crew import Crew
 from audits.sandbox.frames import received, sent
 from audits.sandbox.outcomes import MAX_NUMBERS, of_value
+from audits.scores.outcome_columns import learn
 from audits.sensitivity.search import movement
 from audits.subjects.code import Code
 from dpaccount.errors import InputError

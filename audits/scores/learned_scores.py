@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.attack.outcome_columns import SHIFT, Columns, learn
 from audits.sandbox.outcomes import Outcome
+from audits.scores.outcome_columns import SHIFT, Columns, learn
 
 Floats = NDArray[np.float64]
 #: bins of a column and the pull of their log-odds towards 0: fine for one strong column, coarse for many weak
@@ -134,7 +134,7 @@ def best_score(
 ) -> Learned:
     """Return the score that `judge` (a function of left and right scores) rates highest.
 
-    Fitted on the even runs, judged on the odd ones.  `moved`: see `audits.attack.outcome_columns.learn`.
+    Fitted on the even runs, judged on the odd ones.  `moved`: see `audits.scores.outcome_columns.learn`.
     """
     columns = learn(left[::2], right[::2], moved)
     a, b = columns.table(left), columns.table(right)

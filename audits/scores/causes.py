@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from audits.attack.learned_scores import Judge, Learned
-from audits.attack.outcome_columns import Columns
-from audits.attack.planning import Floats
 from audits.sandbox.outcomes import Outcome
+from audits.scores.learned_scores import Judge, Learned
+from audits.scores.outcome_columns import Columns, Floats
 
 NEARLY = 0.8  #: of what the score shows
 TRIED = 30  #: events and columns of one rank

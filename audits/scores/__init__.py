@@ -1,0 +1,1 @@
+"""Scores learned from results, what explains a refutation alone, and results on a grid."""

@@ -1,0 +1,54 @@
+"""A second verdict on the same runs: of results whose numbers are rounded to a grid.
+
+Rounding is applied to results, so a bound for rounded results is one for the function as well.  Where it is
+much lower, floating point leaks and little else does.  A grid is fixed on training runs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from audits.sandbox.outcomes import Outcome
+from audits.scores.learned_scores import Learned
+from audits.scores.outcome_columns import Floats, padded
+
+BELOW_SPREAD = 10  #: binary digits of a grid's step below the spread of what it rounds
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The binary exponent of every number's step; NaN where a number is not rounded."""
+
+    exponents: Floats
+
+    def rounded(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """Return the results with their numbers on the grid; zeros have no sign."""
+        return [replace(each, numbers=self._on(each.numbers)) for each in outcomes]
+
+    def _on(self, numbers: Floats) -> Floats:
+        steps = np.exp2(self.exponents[: len(numbers)])
+        head = numbers[: len(steps)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            coarse = np.where(np.isnan(steps), head, np.round(head / steps) * steps + 0.0)
+        return np.concatenate([coarse, numbers[len(steps) :]])
+
+    def said(self) -> str:
+        """Return the steps in words."""
+        known = self.exponents[~np.isnan(self.exponents)].astype(int)
+        ends = sorted({int(known.min()), int(known.max())})
+        return " to ".join(f"2^{end}" for end in ends)
+
+
+def grid_for(learned: Learned, left: Sequence[Outcome], right: Sequence[Outcome]) -> Grid | None:
+    """Return a grid of about a thousandth of each number's spread; None if all numbers are whole."""
+    columns = learned.score.columns
+    both = padded([*left, *right], columns.width)
+    exponents = np.full(columns.width, np.nan)
+    for place in sorted(columns.broken):
+        values = both[:, place]
+        values = values[np.isfinite(values)]
+        spread = np.abs(values - np.median(values)).mean() if len(values) else 0.0
+        if np.isfinite(spread) and spread > np.finfo(np.float64).tiny * 2**BELOW_SPREAD:
+            exponents[place] = np.floor(np.log2(spread)) - BELOW_SPREAD
+    return None if np.isnan(exponents).all() else Grid(exponents)
