@@ -102,6 +102,9 @@ def answer(claim: Claim, certificate: dict[str, Any], path: Path) -> StudyReleas
     """Return what `dpaccount release` prints of a study."""
     proved = {key: certificate["proved"][key] for key in ("epsilon", "delta")}
     rows, may = tables(claim, certificate), bool(certificate["releasable"])
+    if rows:  # what earlier editions released stands first, as it was
+        earlier = [tables(*pair) for pair in claim.earlier]
+        rows = {name: each for some in (*earlier, rows) for name, each in some.items()}
     return StudyRelease(claim.name, certificate["verdict"], proved, rows, str(path), may)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import UNSET, Meta, Struct
 
 from dpaccount.schemas.claim import CLAIM_NAME, AuditTable, DataTable, RelationName
-from dpaccount.schemas.fields import Absent, Closed, Number
+from dpaccount.schemas.fields import Absent, Closed, Digest, Number
 
 SCHEMA: Final = "dpaccount/study/1"
 STATISTICS: Final = (
@@ -56,7 +56,7 @@ class StudyData(DataTable, frozen=True):
 
 
 class StudyFile(Closed, frozen=True, tag_field="schema", tag=SCHEMA):
-    """A study as read: the guarantee is of all statistics together."""
+    """A study as read: the guarantee is of all statistics together, of a later edition of those it adds."""
 
     name: Annotated[str, Meta(pattern=f"^{CLAIM_NAME}$")]
     guarantee: StudyGuarantee
@@ -65,6 +65,8 @@ class StudyFile(Closed, frozen=True, tag_field="schema", tag=SCHEMA):
     audit: AuditTable | Absent = UNSET
     assume: dict[str, str] | Absent = UNSET
     governance: dict[str, str] | Absent = UNSET
+    edition: int | Absent = UNSET
+    follows: Digest | Absent = UNSET
 
 
 class StudyTotal(Struct, frozen=True):
