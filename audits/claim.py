@@ -169,7 +169,7 @@ def claim_at(place: Place, path: Path) -> Claim:
 
 
 def _continued(claim: Claim, place: Place, follows: Place) -> Claim:
-    """Return a later edition of a study: a claim about the statistics that it adds to what was released."""
+    """Return a later edition of a study: a claim about the statistics that it adds."""
     from audits.editions import added, kept_before  # few claims need a ledger
 
     try:
@@ -220,7 +220,7 @@ def _with_earlier_names(place: Place) -> Place:
 
 
 def _with_digests(place: Place, path: Path) -> Place:
-    """Return a claim with the digests of the public tables that it joins; refuses one that is another."""
+    """Return a claim with the digests of the tables that it joins; refuses another table."""
     data = place.value.get("data") if isinstance(place.value, dict) else None
     if not isinstance(data, dict) or not isinstance(data.get("join"), dict):
         return place

@@ -1,7 +1,7 @@
-"""Later editions of a study: what was released stays as it is, and only what is added is proved and charged.
+"""Later editions of a study: what was released stays; what is added is proved and charged.
 
-An edition names the digest of the certificate that it follows.  The ledger that paid has kept that one, and
-so all before it.
+An edition names the digest of the certificate that it follows.  The ledger that paid has kept that
+one, and so all before it.
 """
 
 import json
@@ -22,7 +22,7 @@ Document = dict[str, Any]
 
 
 def kept_before(url: str, digest: str) -> tuple[Document, ...]:
-    """Return the certificate with a digest and those it follows, the first one first, as a ledger kept them.
+    """Return the certificate with a digest and those it follows, first to last, as a ledger kept them.
 
     Raises `InputError` where the ledger has no such release, or where the checker refuses it.
     """
@@ -48,8 +48,8 @@ def kept_before(url: str, digest: str) -> tuple[Document, ...]:
 def added(place: Place, written: Document, earlier: tuple[Document, ...]) -> list[Any]:
     """Return the statistics that a study adds to those that earlier editions released.
 
-    `place` has the study as a claim, and `written` the same as in a certificate.  Raises `InputError` for
-    an edition that changes or leaves out what was published, that is of other data, or adds nothing.
+    `place` has the study as a claim, and `written` the same as in a certificate.  Raises `InputError`
+    for an edition that changes or leaves out what was published, is of other data, or adds nothing.
     """
     last, now = earlier[-1]["claim"], json.loads(canonical(written))
     edition = place.child("edition").value

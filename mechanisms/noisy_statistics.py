@@ -59,9 +59,9 @@ class NoisyStatistics(Additive):
 
     `scales` has the noise of every draw, in the units of the draw: with `law` ``gaussian`` its standard
     deviation, with ``laplace`` its scale.  A row is 1 and the codes of the columns that are read, in the
-    order of their names; one that begins with 0 is a row of nothing.  Derived columns follow from these.
-    `exact_rows`: whether the number of rows is public, and each is one of these.  Of values that nobody
-    listed, counts with discrete Laplace noise are shown that reach the statistic's of the `thresholds`.
+    order of their names; one that begins with 0 is a row of nothing.  Derived columns follow from
+    these.  `exact_rows`: whether the number of rows is public, and each is one of these.  Of values
+    that nobody listed, counts with discrete Laplace noise are shown that reach their threshold.
     """
 
     source: ClassVar[str] = "Dwork et al. 2006; Canonne, Kamath & Steinke 2020; Dong, Roth & Su 2022"
@@ -172,10 +172,10 @@ class NoisyStatistics(Additive):
     # -------------------------------------------------------------- proof and run
 
     def proof(self, delta: Fraction) -> Theorem:
-        """Compose the draws of all statistics: their μ² (and distances from Gaussian noise), or their ε.
+        """Compose the draws: their μ² (and distances from Gaussian noise), or their ε.
 
-        Counts of values that nobody listed are (ε, δ) alone: they get half of δ, or all, in equal parts, and
-        their ε is added.
+        Counts of values that nobody listed are (ε, δ) alone: they get half of δ, or all, in equal
+        parts, and their ε is added.
         """
         drawn = [(draw, scale) for draw, scale in zip(self.draws, self.scales, strict=True) if draw.size]
         parts = [self._leaf(draw, scale) for draw, scale in drawn]
@@ -287,7 +287,7 @@ class NoisyStatistics(Additive):
         ]
 
     def report(self, view: View) -> dict[str, object]:
-        """Return the estimates of each statistic, and the shown texts of values that nobody listed."""
+        """Return the estimates of each statistic, and what values nobody listed are shown."""
         texts = [f"{each.name}/texts" for each in self._unlisted]
         return {name: view.public[name].tolist() for name in (*(s.name for s in self.statistics), *texts)}
 

@@ -70,7 +70,7 @@ class SubjectTable(Closed, frozen=True):
 
 
 class JoinTable(Closed, frozen=True):
-    """A public table, of which a row gets the columns by its key; the digest is of the file's bytes."""
+    """A public table, of which a row gets the columns by its key; the digest is the file's."""
 
     file: str
     key: str

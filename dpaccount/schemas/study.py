@@ -56,7 +56,7 @@ class StudyData(DataTable, frozen=True):
 
 
 class StudyFile(Closed, frozen=True, tag_field="schema", tag=SCHEMA):
-    """A study as read: the guarantee is of all statistics together, of a later edition of those it adds."""
+    """A study as read: the guarantee is of all statistics, or of those an edition adds."""
 
     name: Annotated[str, Meta(pattern=f"^{CLAIM_NAME}$")]
     guarantee: StudyGuarantee

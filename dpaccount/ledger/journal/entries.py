@@ -210,7 +210,7 @@ def facts_of(entry: Entry) -> dict[str, Any]:
 
 
 def release_with(rows: Rows, digest: str) -> dict[str, Any] | None:
-    """Return the body of the release with this ``digest``; raises `LedgerError` if it was changed."""
+    """Return the release with this ``digest``; raises `LedgerError` if it was changed."""
     for entry in rows.entries():
         if (
             entry.kind == RELEASE
