@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dpaccount.documents import Place, parse_toml, read_bytes
+from dpaccount.documents import Place, canonical, parse_json, parse_toml, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import read_exact, shown
 from dpaccount.relation import RELATION_CLASSES, Observer, check_radius, stated
@@ -79,6 +79,8 @@ class Claim:
     written: dict[str, Any]
     because: str | None = None  #: the reason for the chosen noise, if the file left it open
     scope: str | None = None  #: the ledger's scope to which a release is charged
+    #: the editions that a study follows, with the certificates that the ledger kept
+    earlier: tuple[tuple["Claim", dict[str, Any]], ...] = ()
 
     def paid_by(self, ledger: str | None) -> str | None:
         """Return the ledger to charge; raises `InputError` if the claim names one, too."""
@@ -146,7 +148,7 @@ def claim_at(place: Place, path: Path) -> Claim:
             _texts(top[texts])
     if "governance" in top and "valid_until" in top["governance"].value:
         _day(top["governance"].child("valid_until"))
-    return Claim(
+    claim = Claim(
         path=path,
         name=name,
         guarantee=_guarantee(top["guarantee"]),
@@ -163,6 +165,29 @@ def claim_at(place: Place, path: Path) -> Claim:
         written=_without_password(as_written(_numbers_read(place.value))),
         scope=top["data"].child("scope").text() if "scope" in data else None,
     )
+    if "edition" not in top and "follows" not in top:
+        return claim
+    if claim.use != STUDY or ledger is None or not {"edition", "follows"} <= top.keys():
+        raise place.wrong("a later edition is of a study that was released", "give both edition and follows")
+    top["edition"].integer(2, 1000)
+    return _continued(claim, place, top["follows"]) if lists else claim
+
+
+def _continued(claim: Claim, place: Place, follows: Place) -> Claim:
+    """Return a later edition of a study: a claim about the statistics that it adds."""
+    from audits.editions import added, kept_before  # few claims need a ledger
+
+    try:
+        documents = kept_before(str(claim.ledger), follows.text())
+    except InputError as error:
+        raise follows.placed(error) from None
+    new = added(place, claim.written, documents)
+    name, subject = f"{claim.name}.{place.value['edition']}", {"use": STUDY, "parameters": {"statistic": new}}
+    later = claim_at(replace(place, value={**place.value, "name": name, "subject": subject}), claim.path)
+    before = [parse_json(canonical(each["claim"]), str(claim.path)) for each in documents]
+    pairs = zip((claim_at(each, claim.path) for each in before), documents, strict=True)
+    bare = None if later.parameters is None else replace(later.parameters, at="")
+    return replace(later, parameters=bare, earlier=tuple(pairs))
 
 
 def _schema(place: Place) -> object:
@@ -200,7 +225,7 @@ def _with_earlier_names(place: Place) -> Place:
 
 
 def _with_digests(place: Place, path: Path) -> Place:
-    """Return a claim with the digests of the public tables that it joins; refuses one that is another."""
+    """Return a claim with the digests of the tables that it joins; refuses another table."""
     data = place.value.get("data") if isinstance(place.value, dict) else None
     if not isinstance(data, dict) or not isinstance(data.get("join"), dict):
         return place

@@ -59,9 +59,9 @@ class NoisyStatistics(Additive):
 
     `scales` has the noise of every draw, in the units of the draw: with `law` ``gaussian`` its standard
     deviation, with ``laplace`` its scale.  A row is 1 and the codes of the columns that are read, in the
-    order of their names; one that begins with 0 is a row of nothing.  Derived columns follow from these.
-    `exact_rows`: whether the number of rows is public, and each is one of these.  Of values that nobody
-    listed, counts with discrete Laplace noise are shown that reach the statistic's of the `thresholds`.
+    order of their names; one that begins with 0 is a row of nothing.  Derived columns follow from
+    these.  `exact_rows`: whether the number of rows is public, and each is one of these.  Of values
+    that nobody listed, counts with discrete Laplace noise are shown that reach their threshold.
     """
 
     source: ClassVar[str] = "Dwork et al. 2006; Canonne, Kamath & Steinke 2020; Dong, Roth & Su 2022"
@@ -79,7 +79,7 @@ class NoisyStatistics(Additive):
     def __post_init__(self) -> None:
         """Validate the parameters."""
         known_relation(self.relation)
-        _check_names([each.name for each in self.statistics])
+        check_names([each.name for each in self.statistics])
         if self.law not in ("gaussian", "laplace"):
             raise InputError(f"law is {self.law!r}", "known: gaussian, laplace")
         if len(self.scales) != len(self.draws) or min(self.scales) <= 0 or self.rows < 1:
@@ -172,10 +172,10 @@ class NoisyStatistics(Additive):
     # -------------------------------------------------------------- proof and run
 
     def proof(self, delta: Fraction) -> Theorem:
-        """Compose the draws of all statistics: their μ² (and distances from Gaussian noise), or their ε.
+        """Compose the draws: their μ² (and distances from Gaussian noise), or their ε.
 
-        Counts of values that nobody listed are (ε, δ) alone: they get half of δ, or all, in equal parts, and
-        their ε is added.
+        Counts of values that nobody listed are (ε, δ) alone: they get half of δ, or all, in equal
+        parts, and their ε is added.
         """
         drawn = [(draw, scale) for draw, scale in zip(self.draws, self.scales, strict=True) if draw.size]
         parts = [self._leaf(draw, scale) for draw, scale in drawn]
@@ -287,7 +287,7 @@ class NoisyStatistics(Additive):
         ]
 
     def report(self, view: View) -> dict[str, object]:
-        """Return the estimates of each statistic, and the shown texts of values that nobody listed."""
+        """Return the estimates of each statistic, and what values nobody listed are shown."""
         texts = [f"{each.name}/texts" for each in self._unlisted]
         return {name: view.public[name].tolist() for name in (*(s.name for s in self.statistics), *texts)}
 
@@ -301,7 +301,8 @@ class NoisyStatistics(Additive):
         }
 
 
-def _check_names(names: list[str]) -> None:
+def check_names(names: list[str]) -> None:
+    """Refuse names of statistics of which two would be one file, or that are not theirs to have."""
     if not 1 <= len(names) <= MOST_STATISTICS:
         raise InputError(f"found {len(names)} statistics", f"give 1 to {MOST_STATISTICS}")
     if taken := [name for name in names if name in RESERVED]:
@@ -370,7 +371,7 @@ def planned(
         moves = tuple(_moved_by(draw, law, vary=vary) * max_rows for draw in part)
         asked.append(calibration.StatisticRequest(what, part, moves, law, rows * max_rows, rows))
     total = calibration.total_amount(promise.epsilon, promise.delta)
-    _check_names([what.name for what in statistics])
+    check_names([what.name for what in statistics])
     scales, amounts = calibration.least_scales(asked, total, proved)
     return made(scales), tuple(zip(asked, amounts, strict=True))
 
@@ -386,7 +387,7 @@ def _planned_unlisted(
     if max_rows > 1 or promise.delta == 0:
         right = "let one row of a unit count" if max_rows > 1 else "give the guarantee a delta > 0"
         raise InputError(f"{keyed[0].name} counts values that nobody listed", right)
-    _check_names([what.name for what in statistics])
+    check_names([what.name for what in statistics])
     calibration.total_amount(promise.epsilon, promise.delta)
     shares, rest = sum(what.share for what in statistics), [what for what in statistics if what not in keyed]
     each = promise.delta / (1 + bool(rest)) / len(keyed)

@@ -19,6 +19,7 @@ from msgspec.structs import replace as changed
 from audits.certificate.document import describe_subject, refused_by_checker, seal, unsealed
 from audits.claim import Claim
 from audits.datasets.bases import dataset
+from audits.editions import OPENING
 from audits.hypothesis_tests.replay import ReplayError, record
 from audits.hypothesis_tests.smoke_test import of_few_rows
 from audits.sandbox.closed import opened
@@ -44,7 +45,6 @@ from mechanisms.table.user_level import ByPerson, named
 
 ONE_BY_ONE = 100  #: rows that are summed one by one
 REHEARSED = ("corners", "uniform")  #: number of synthetic datasets on which a run is rehearsed
-OPENING = "opening"  #: ledger's name of the secret that keys the data's digest
 EVALUATION = "evaluation on public data, outside the guarantee"
 
 
@@ -130,7 +130,12 @@ def identified(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Rele
     with opened():
         digest = digest_of_data(claim.data_file)
     parts = digests_of(claim, made_by, digest)
-    return Release(claim, made_by, digest, hashlib.sha256(canonical([*parts.values()])).hexdigest())
+    due = Release(claim, made_by, digest, hashlib.sha256(canonical([*parts.values()])).hexdigest())
+    for _, body in claim.earlier:
+        if due.named_data(body.get(OPENING, "")) != body["release"]["data"]:
+            what = f"the data changed since {body['claim']['name']} was released"
+            raise InputError(what, "give the same data, or make a study of its own", str(claim.data_file))
+    return due
 
 
 def read(due: Release, subject: Subject, work: TableWork = IN_ONE) -> Release:

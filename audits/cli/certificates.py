@@ -184,6 +184,8 @@ def release(
     asked = read_claim(claim)
     if asked.data_file is None:
         raise InputError("nothing to release from", "name a file and a ledger in [data]", claim)
+    if results.is_study(asked):
+        results.study_of(asked)  # what is wrong with it is said before what it would charge
     _say_charge(asked)
     if dry_run:
         return certify(claim, out=out, options=options, json_=json_)

@@ -103,6 +103,9 @@ def written_release(claim: Claim, certificate: dict[str, Any], folder: Path) -> 
     """
     proved = {key: certificate["proved"][key] for key in ("epsilon", "delta")}
     rows, may = tables(claim, certificate), bool(certificate["releasable"])
+    if rows:  # what earlier editions released stands first, as it was
+        earlier = [tables(*pair) for pair in claim.earlier]
+        rows = {name: each for some in (*earlier, rows) for name, each in some.items()}
     with writing(folder):
         for name, each in rows.items():
             atomically(folder / f"{file_name(name)}.csv", written(each), mode=OWN)

@@ -42,6 +42,7 @@ from dpaccount.ledger.journal.entries import (
     first_entry,
     kept,
     marked,
+    release_with,
     unkept,
 )
 from dpaccount.ledger.journal.replay import first_bad
@@ -348,6 +349,11 @@ class Ledger(Arrangements):
     def release(self, key: str) -> dict[str, Any] | None:
         """Return the kept release of this key's charge, or None; raises as `run_state` does."""
         return self.run_state(key).kept
+
+    def release_with(self, digest: str) -> dict[str, Any] | None:
+        """Return the kept release whose document has this digest, None where there is none."""
+        with self._store.reading() as rows:
+            return release_with(rows, digest)
 
     def lost(self, key: str) -> bool:
         """Return whether drawing began for this key, in any process, and no release is kept."""

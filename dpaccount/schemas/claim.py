@@ -70,7 +70,7 @@ class SubjectTable(Closed, frozen=True):
 
 
 class JoinTable(Closed, frozen=True):
-    """A public table, of which a row gets the columns by its key; the digest is of the file's bytes."""
+    """A public table, of which a row gets the columns by its key; the digest is the file's."""
 
     file: str
     key: str
@@ -99,7 +99,10 @@ class AuditTable(Closed, frozen=True):
 
 
 class ClaimFile(Closed, frozen=True, tag_field="schema", tag=SCHEMA):
-    """The claim as read; numbers that are no doubles are decimal strings."""
+    """The claim as read; numbers that are no doubles are decimal strings.
+
+    A later `edition` of a study `follows` the certificate with this digest.
+    """
 
     name: Annotated[str, Meta(pattern=f"^{CLAIM_NAME}$")]
     guarantee: GuaranteeTable
@@ -108,3 +111,5 @@ class ClaimFile(Closed, frozen=True, tag_field="schema", tag=SCHEMA):
     audit: AuditTable | Absent = UNSET
     assume: dict[str, str] | Absent = UNSET
     governance: dict[str, str] | Absent = UNSET
+    edition: int | Absent = UNSET
+    follows: Digest | Absent = UNSET

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, Struct
 from dpaccount.documents import html_table
 from dpaccount.exact import to_noise
 from dpaccount.schemas.claim import CLAIM_NAME, AuditTable, DataTable, RelationName
-from dpaccount.schemas.fields import Absent, Closed, Number
+from dpaccount.schemas.fields import Absent, Closed, Digest, Number
 
 SCHEMA: Final = "dpaccount/study/1"
 STATISTICS: Final = (
@@ -58,7 +58,7 @@ class StudyData(DataTable, frozen=True):
 
 
 class StudyFile(Closed, frozen=True, tag_field="schema", tag=SCHEMA):
-    """A study as read: the guarantee is of all statistics together."""
+    """A study as read: the guarantee is of all statistics, or of those an edition adds."""
 
     name: Annotated[str, Meta(pattern=f"^{CLAIM_NAME}$")]
     guarantee: StudyGuarantee
@@ -67,6 +67,8 @@ class StudyFile(Closed, frozen=True, tag_field="schema", tag=SCHEMA):
     audit: AuditTable | Absent = UNSET
     assume: dict[str, str] | Absent = UNSET
     governance: dict[str, str] | Absent = UNSET
+    edition: int | Absent = UNSET
+    follows: Digest | Absent = UNSET
 
 
 class StudyTotal(Struct, frozen=True):

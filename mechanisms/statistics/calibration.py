@@ -22,7 +22,7 @@ TRIED: Final = (1.0, 1.0005, 1.005, 1.05, 1.2, 1.5, 2.0, 4.0)  #: times the nois
 CLOSE_ENOUGH: Final = 1.0005  #: how near to the least noise is near enough
 EPSILONS: Final = (Fraction(1, 10**6), 1000)  #: totals
 AMOUNTS: Final = (1e-10, 1e8)  #: of a statistic with a wanted accuracy
-LEAST_EASED, MOST_EASED = 1.001, 1e9  #: times which wanted accuracies are eased, to say what can be reached
+LEAST_EASED, MOST_EASED = 1.001, 1e30  #: times accuracies are eased, to say what can be reached
 
 Scales = tuple[Fraction, ...]
 
@@ -102,15 +102,16 @@ class StatisticRequest:
         return math.ceil(5 * sum(reach) if self.what.what == "mean" else 2 * reach[-1])
 
     def wanted(self) -> float:
-        """Return the least amount at which no half-width is above the accuracy; raises `InputError`."""
+        """Return the least amount at which no half-width is above the accuracy, or infinity.
+
+        Raises `InputError` for a statistic without such half-widths.
+        """
         goal, (low, high) = float(self.what.accuracy or 0), AMOUNTS
         least = self.half_width(high)
         if least is None:
             raise InputError(f"{self.what.name} has no interval of a known width", "give a share instead")
         if least > goal:
-            raise InputError(
-                f"{self.what.name} cannot be within {goal:g}", f"ask for ± {shown(least)} or more"
-            )
+            return math.inf
         while high / low > 1 + 1e-6:
             middle = math.sqrt(low * high)
             width = self.half_width(middle)

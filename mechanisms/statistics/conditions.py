@@ -55,7 +55,7 @@ def condition(text: str, columns: tuple[Column, ...]) -> tuple[tuple[str, ...], 
 
 
 def parsed(text: str, what: str, right: str) -> ast.expr:
-    """Return the syntax tree of a text that is to be a `what`, such as `right`; raises `InputError`."""
+    """Return the syntax tree of a text that is to be a `what`; raises `InputError`."""
     if len(text) > LONGEST:
         raise InputError(f"the {what} has {len(text)} characters", f"at most {LONGEST}")
     try:

@@ -1,9 +1,9 @@
-"""Derived columns: what follows in one row from its declared columns and public constants, and nothing else.
+"""Derived columns: functions of one row's declared columns and public constants, and nothing else.
 
-A formula is arithmetic with ``+ - * /``, ``min``, ``max`` and ``abs``; ``year``, ``month`` or ``weekday``
-(1 is Monday) of a date; a condition; or ``bins(…, edges)``, a category of which a bin holds its lower edge.
-The difference of two dates is a number of days.  Bounds follow by exact interval arithmetic; each number in
-between is clipped to its bounds, so that no rounding leaves them.
+A formula is arithmetic with ``+ - * /``, ``min``, ``max`` and ``abs``; ``year``, ``month`` or
+``weekday`` (1 is Monday) of a date; a condition; or ``bins(…, edges)``, a category of which a bin holds
+its lower edge.  The difference of two dates is a number of days.  Bounds follow by exact interval
+arithmetic; each number in between is clipped to its bounds, so that no rounding leaves them.
 """
 
 import ast
@@ -28,15 +28,15 @@ Floats = NDArray[np.float64]
 Codes = Mapping[str, Floats]
 Interval = tuple[Fraction, Fraction]
 
-RIGHT: Final = "write a formula such as minutes / 60, year(day), bins(age, 0, 18, 65), or a condition"
+RIGHT: Final = "write minutes / 60, year(day), bins(age, 0, 18, 65), or a condition"
 WORDS: Final = frozenset({"bins", "min", "max", "abs", "year", "month", "weekday", "true", "false"})
 EPOCH: Final = date(1970, 1, 1).toordinal()
-NEAREST: Final = Fraction(1, FARTHEST_EDGE)  #: to 0, that a number may be by which another is divided
+NEAREST: Final = Fraction(1, FARTHEST_EDGE)  #: to 0, that a divisor may be
 
 
 @dataclass(frozen=True)
 class DerivedColumn(Column):
-    """A column that no file has: a row's code follows by `formula` from its codes of the columns `of`."""
+    """A column that no file has: its code follows by `formula` from those of the columns `of`."""
 
     of: tuple[Column, ...] = ()
     formula: str = ""
@@ -48,7 +48,7 @@ class DerivedColumn(Column):
 
 @dataclass(frozen=True)
 class Term:
-    """A part of a formula: exact bounds of its numbers, whether they are whole, and each row's number."""
+    """A part of a formula: exact bounds, whether it is whole, and each row's number."""
 
     ends: Interval
     whole: bool
@@ -56,7 +56,7 @@ class Term:
 
 
 def sources_of(column: Column) -> tuple[Column, ...]:
-    """Return the columns of the file from which a column's codes follow: itself, where it is in the file."""
+    """Return the columns of the file from which a column's codes follow: itself, if it is one."""
     if not isinstance(column, DerivedColumn):
         return (column,)
     return tuple(each for one in column.of for each in sources_of(one))
@@ -83,7 +83,7 @@ def derived_columns(place: Place, known: tuple[Column, ...]) -> tuple[Column, ..
 
 
 def derived(name: str, formula: str, known: tuple[Column, ...]) -> DerivedColumn:
-    """Return the column that a formula defines; raises `InputError` where it says nothing of some rows."""
+    """Return what a formula defines; raises `InputError` where it is undefined for some row."""
     body, by_name = parsed(formula, "formula", RIGHT), {column.name: column for column in known}
     of = tuple(by_name[each] for each in names_in(body, by_name))
     names = {each.id for each in ast.walk(body) if isinstance(each, ast.Name)} - WORDS

@@ -108,7 +108,7 @@ def _quantiles(what: Statistic, noisy: Floats, reach: Sequence[float]) -> Ends:
     `reach` has how far the noise of a sum of 0, 1, … counts may be.  By all definitions of Hyndman & Fan 1996
     a quantile of n numbers lies between those of the ranks ⌊qn − 1⌋ and ⌈s⌉ (from 0, sorted), where s is the
     larger of q(n − 1) and q(n + 1) − 1: it is at least an end below which at most ⌊qn − 1⌋ rows lie, and at
-    most one below which more than ⌈s⌉ do.
+    most one below which more than ⌈s⌉ do.  Estimates are by `fitted` counts, with less noise.
     """
     low, high = _bounds(what)
     rank, cells = what.q or Fraction(1, 2), BRANCHES**LEVELS
@@ -125,7 +125,7 @@ def _quantiles(what: Statistic, noisy: Floats, reach: Sequence[float]) -> Ends:
         over = np.flatnonzero(least > ceil(max(rank * (many - 1), rank * (many + 1) - 1, 0)))
         first = ends[under[-1]] if len(under) else low
         last = ends[over[0]] if len(over) else high
-        rising = np.maximum.accumulate(np.maximum(below, 0))
+        rising = np.maximum.accumulate(np.maximum(fitted(counts), 0))
         middle = np.interp(float(rank) * rising[-1], rising + np.arange(cells + 1) * 1e-9, ends)
         slack = (high - low) * SLACK
         first, last = min(first, last), max(first, last)
@@ -145,6 +145,25 @@ def _below(counts: Floats) -> Floats:
         if level == 1:
             found[-1] = here.sum()
     return found
+
+
+def fitted(counts: Floats) -> Floats:
+    """Return how many rows lie below the end of each finest cell, by the counts that fit those of all levels.
+
+    Least squares on a tree (Hay, Rastogi, Miklau & Suciu 2010): a cell is what its own count and its parts'
+    say, by their variances, and the difference from the cell above is shared among its parts.
+    """
+    ends = np.cumsum([BRANCHES**level for level in range(1, LEVELS + 1)])
+    every = np.split(counts, ends[:-1])
+    for height, level in enumerate(range(LEVELS - 2, -1, -1), 2):
+        own = (BRANCHES**height - BRANCHES ** (height - 1)) / (BRANCHES**height - 1)
+        parts = every[level + 1].reshape(-1, BRANCHES).sum(axis=1)
+        every[level] = own * every[level] + (1 - own) * parts
+    found = every[0]
+    for some in every[1:]:
+        parts = some.reshape(-1, BRANCHES)
+        found = (parts + ((found - parts.sum(axis=1)) / BRANCHES)[:, None]).ravel()
+    return np.append(0.0, found.cumsum())
 
 
 def _coefficients(what: Statistic, noisy: Floats, wide: float) -> Ends:

@@ -20,7 +20,7 @@ MOST_KEYS: Final = 1_000_000  #: rows of a public table
 class JoinedColumn(DerivedColumn):
     """A column of a public table, in which a key has one row at most.
 
-    `found` has its code for each of the key's values in their order, then for rows without one of these.
+    `found` has its code for each of the key's values in their order, then for rows without these.
     """
 
     found: tuple[float, ...] = ()
@@ -35,10 +35,10 @@ class JoinedColumn(DerivedColumn):
 def joined_columns(
     place: Place, known: tuple[Column, ...], source_of: Callable[[Place], Source]
 ) -> tuple[Column, ...]:
-    """Return the columns that the public tables of ``[data.join]`` give; `source_of` finds a table's file.
+    """Return the columns of the public tables of ``[data.join]``; `source_of` finds a table's file.
 
-    Raises `InputError` for a key that a table has twice, since it would multiply rows; for one that it lacks,
-    where no `missing` is declared; for a table that is not the one of its digest.
+    Raises `InputError` for a key that a table has twice, since it would multiply rows; for one that it
+    lacks, where no `missing` is declared; for a table that is not the one of its digest.
     """
     found: list[Column] = []
     for name in sorted(place.table((), tuple(place.value) if isinstance(place.value, dict) else ())):

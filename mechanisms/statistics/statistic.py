@@ -148,7 +148,7 @@ class Statistic:
 
     @property
     def unlisted(self) -> Column | None:
-        """Return the column of texts, whose values nobody listed, that it counts rows by; None for others."""
+        """Return the column of texts, whose values nobody listed, that it counts rows by."""
         one = {"count": self.by[0] if len(self.by) == 1 else None, "top": None if self.by else self.column}
         column = one.get(self.what)
         return column if column is not None and column.kind == "text" else None
@@ -163,7 +163,7 @@ class Statistic:
         try:
             return tuple(_cells_of(each, ()) for each in self._listed)
         except InputError as error:
-            right = "group by a category, a boolean or an integer of few values"
+            right = "group by a category, a boolean, an integer of few values, or bins of a number"
             raise InputError(f"{self.name} is grouped, but {error.what}", right) from None
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Counts of texts that nobody listed: only those in use get noise, and only large counts are shown."""
+"""Counts of texts that nobody listed: those in use get noise, and large counts are shown."""
 
 import math
 from fractions import Fraction
@@ -16,7 +16,7 @@ FINEST = 32  #: scales are multiples of 1/32, which doubles are exactly
 
 
 def counted(texts: Rows, length: int, keys: int = 1) -> Integers:
-    """Return each text in use, as numbers, with the number of rows that name it; the empty one counts not.
+    """Return each text in use, as numbers, with how many rows name it; the empty one counts not.
 
     A row spells `keys` texts of at most `length` bytes, and counts once in each.
     """
@@ -31,7 +31,7 @@ def counted(texts: Rows, length: int, keys: int = 1) -> Integers:
 def shown(
     key: str, scale: Fraction, threshold: int, delta: Fraction, relation: str, keys: int = 1
 ) -> Theorem:
-    """Return the theorem at (·, `delta`) of noisy counts that reach `threshold`; a row names `keys` cells.
+    """Return the theorem of noisy counts that reach `threshold`; a row names `keys` cells.
 
     Under replace-one a row goes and another comes: twice the ε, and (1 + e^ε) times the δ.
     """

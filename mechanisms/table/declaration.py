@@ -19,7 +19,7 @@ class Table:
     Without `identity`, the name of a column, a row is a unit and `rows` counts rows; with it the rows of
     one identity are one person's, `rows` counts persons, and at most `max_rows` of a person count.
     Under replace-one that number is public, and so is who is in the table; under add-remove it is the
-    most there may be.  The `derived` columns are in no file: a row's values of them follow from its others.
+    most there may be.  The `derived` columns are in no file: they follow from the others.
     """
 
     columns: tuple[Column, ...]

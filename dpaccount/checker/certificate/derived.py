@@ -1,4 +1,4 @@
-"""Derived columns of a study: what their formulas make of columns, inferred by interval arithmetic again."""
+"""Derived columns of a study: kinds and bounds, inferred from their formulas again."""
 
 import ast
 from datetime import date
@@ -10,14 +10,14 @@ from ..documents import Rejected, brief, ensure, spend, text
 from .shapes import exact_of
 
 Table = dict[str, Any]
-Term = tuple[tuple[Fraction, Fraction], bool]  # the least and the largest that it may be, whether it is whole
+Term = tuple[tuple[Fraction, Fraction], bool]  # the least and the largest, whether it is whole
 LONGEST, MOST_TERMS, FARTHEST = 1000, 300, 10**15
 ORDERED = ("number", "integer", "date")  # kinds of columns that have bounds
 PARTS = {"month": (1, 12), "weekday": (1, 7)}
 
 
 def every_column(data: Table) -> Table:
-    """Return the declarations of a study's columns by name: of the file's, and of those derived from them."""
+    """Return the declarations of a study's columns by name: the file's, and those that follow."""
     found = {name: in_days(column) for name, column in data.get("columns", {}).items()}
     for name, join in sorted(data.get("join", {}).items()):
         key = data["columns"].get(join["key"], {})
@@ -32,7 +32,7 @@ def every_column(data: Table) -> Table:
 
 
 def check_joined(found: Table, columns: Table) -> None:
-    """Verify that a joined column, and no other, has a code for each of its key's values, and one more."""
+    """Verify that a joined column, and no other, has a code for each key, and one more."""
     said, codes = columns[found["name"]], found.get("found")
     ensure((codes is None) is not said.get("joined", False), "codes are of joined columns")
     if codes is None:
@@ -69,7 +69,7 @@ def day_of(value: object) -> int:
 
 
 def derived(formula: object, columns: Table) -> Table:
-    """Return what the column that a formula defines is declared as, with the names of those that it reads."""
+    """Return the declaration of what a formula defines, with the names of what it reads."""
     try:
         ensure(len(text(formula)) <= LONGEST, "a formula is too long")
         body = ast.parse(text(formula).strip(), mode="eval").body

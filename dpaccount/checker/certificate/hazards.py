@@ -46,6 +46,11 @@ def hazards_of(document: dict[str, Any]) -> list[str]:
             "Neighbours of example tables were tried too; that these are public or made up is the claim's"
             " word."
         )
+    if "follows" in claim:
+        found.append(
+            f"By the claim's word, edition {claim['edition']} follows the release {claim['follows']}: what is"
+            " promised is of the statistics that it adds, and the ledger has the total of all editions."
+        )
     found += unit_of_rows(document)
     data = claim.get("data", {})
     if data:

@@ -101,7 +101,7 @@ def tables_of(value: Any) -> list[Table]:
 
 
 def is_declared(found: Table, columns: Table) -> bool:
-    """Return whether a column that is described is one that the claim declares, or derives from others."""
+    """Return whether a described column is one that the claim declares, or derives."""
     said, of = columns.get(text(found.get("name")), {}), tables_of(found.get("of", []))
     ends = [[exact_of(given.get(end) or 0, end) for end in ("low", "high")] for given in (said, found)]
     kind = found.get("kind") == said.get("type") and ends[0] == ends[1]

@@ -169,8 +169,8 @@ CLAIM = closed(
     {
         "data": closed({}, DATA),
         "audit": closed({}, dict.fromkeys(("trials", "confidence", "seconds", "seed"), amount())),
-        "assume": tabled(TEXT),
-        "governance": tabled(TEXT),
+        **dict.fromkeys(("assume", "governance"), tabled(TEXT)),
+        **{"edition": COUNT, "follows": written(DIGEST)},
     },
 )
 SEEN = ("unit", "left", "right", "rows", "other_rows", "coins", "wrong")  # of a pair of datasets

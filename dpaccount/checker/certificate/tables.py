@@ -29,6 +29,9 @@ WITNESS = closed(
 def check_tables(document: dict[str, Any]) -> None:
     """Verify what the claim declares of its table, or of a function's, and all that follows from it."""
     data, asked = document["claim"].get("data", {}), document["claim"]["subject"]
+    edition = {"edition", "follows"} & document["claim"].keys()
+    right = len(edition) == 2 and asked["use"] == STUDY and document["claim"]["edition"] >= 2
+    ensure(not edition or right, "a later edition is of a study, and follows another")
     described = asked.get("data", {})
     ensure(("file" in data) == ("ledger" in data), "a data file goes with the ledger that pays")
     ensure("file" in data or ("columns" in data) == bool(data), "data are a file, or a declared table")

@@ -209,6 +209,19 @@ def facts_of(entry: Entry) -> dict[str, Any]:
     return found
 
 
+def release_with(rows: Rows, digest: str) -> dict[str, Any] | None:
+    """Return the release with this ``digest``; raises `LedgerError` if it was changed."""
+    for entry in rows.entries():
+        if (
+            entry.kind == RELEASE
+            and digest in entry.body
+            and (body := facts_of(entry)).get("digest") == digest
+        ):
+            check_unchanged(rows, entry)
+            return body
+    return None
+
+
 def first_entry(rows: Rows) -> Entry:
     """Return entry 0; raises `LedgerError` if it was changed."""
     first = rows.entry(0)

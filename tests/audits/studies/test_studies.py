@@ -282,6 +282,7 @@ def stat(what, said=""):
 
 REFUSED = [
     (COUNT + "accuracy = 0.001", "the accuracies need more than the total; raise"),
+    (stat("sum", 'column = "x"\naccuracy = 1e-15'), "or ask for n ± "),
     (COUNT + "accuracy = 0", "n has 0 or less as its accuracy"),
     (COUNT + "accuracy = 1e400", "n has a bad accuracy"),
     (COUNT + "share = -1", "n has 0 or less as its share"),

@@ -13,10 +13,12 @@ from audits.claim import read_claim
 from audits.subjects.catalogue import subject_of
 from dpaccount.checker.certificate.derived import every_column
 from dpaccount.checker.certificate.reads import check_read
+from dpaccount.checker.certificate.tables import check_tables
 from dpaccount.checker.documents import Rejected
 from dpaccount.proof.derivation import write
 from mechanisms.noisy_statistics import NoisyStatistics
 from tests.audits.studies.test_studies import HEAD, every, statistics
+from tests.dpaccount.checker.made import HONEST
 
 PURE = statistics(
     'name = "n"\nwhat = "count"',
@@ -259,3 +261,28 @@ def test_a_median_counts_in_five_cells(honest):
     assert done
     with pytest.raises(Rejected, match="further than is assumed"):
         check(document)
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"edition": 2, "follows": "sha256:" + "0" * 64}, "a later edition is of a study"),
+        ({"edition": 2}, "a later edition is of a study"),
+        ({"follows": "sha256:" + "0" * 64}, "a later edition is of a study"),
+        ({"data": {"file": "a.csv", "ledger": "sqlite:///b.db", "derived": {"d": "age"}}}, "are a study's"),
+        ({"data": {"file": "a.csv", "ledger": "sqlite:///b.db", "join": {}}}, "are a study's"),
+    ],
+)
+def test_editions_and_derived_columns_are_of_studies_alone(more, why):
+    document = json.loads(json.dumps(HONEST))
+    document["claim"] |= more
+    with pytest.raises(Rejected, match=why):
+        check_tables(document)
+
+
+def test_an_edition_of_a_study_is_the_second_at_least():
+    document = json.loads(json.dumps(HONEST))
+    document["claim"] |= {"edition": 1, "follows": "sha256:" + "0" * 64}
+    document["claim"]["subject"]["use"] = "noisy-statistics"
+    with pytest.raises(Rejected, match="a later edition is of a study"):
+        check_tables(document)

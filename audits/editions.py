@@ -1,0 +1,92 @@
+"""Later editions of a study: what was released stays; what is added is proved and charged.
+
+An edition names the digest of the certificate that it follows.  The ledger that paid has kept that
+one, and so all before it.
+"""
+
+import json
+from typing import Any
+
+from dpaccount import checker
+from dpaccount.documents import Place, canonical
+from dpaccount.errors import InputError
+from dpaccount.ledger.ledger import Ledger
+from mechanisms.noisy_statistics import check_names
+
+OPENING = "opening"  #: ledger's name of the secret that keys the data's digest
+SPLITTING = ("share", "accuracy")  #: of a statistic: they divide the noise, which is drawn
+SAME = ("file", "id", "rows", "max_rows", "public")  #: of ``[data]``
+DECLARED = ("columns", "derived", "join")  #: of ``[data]``, where an edition may add some
+
+Document = dict[str, Any]
+
+
+def kept_before(url: str, digest: str) -> tuple[Document, ...]:
+    """Return the certificate with a digest and those it follows, first to last, as a ledger kept them.
+
+    Raises `InputError` where the ledger has no such release, or where the checker refuses it.
+    """
+    found: list[Document] = []
+    with Ledger.open(url) as ledger:
+        while digest:
+            body = ledger.release_with(digest)
+            if body is None:
+                raise InputError(
+                    f"the ledger kept no release {digest[:19]}…", "give that of a certificate of it"
+                )
+            try:
+                checker.check(json.dumps({k: v for k, v in body.items() if k != OPENING}).encode())
+            except (checker.Rejected, checker.Unreadable) as why:
+                raise InputError(
+                    f"the ledger kept a release that is not valid ({why})", "see ledger verify"
+                ) from None
+            found.append(body)
+            digest = body["claim"].get("follows", "")
+    return tuple(reversed(found))
+
+
+def added(place: Place, written: Document, earlier: tuple[Document, ...]) -> list[Any]:
+    """Return the statistics that a study adds to those that earlier editions released.
+
+    `place` has the study as a claim, and `written` the same as in a certificate.  Raises `InputError`
+    for an edition that changes or leaves out what was published, is of other data, or adds nothing.
+    """
+    last, now = earlier[-1]["claim"], json.loads(canonical(written))
+    edition = place.child("edition").value
+    said = last["name"], last["subject"]["use"], last.get("edition", 1) + 1
+    name = now["name"] if edition == 2 else f"{now['name']}.{edition - 1}"
+    if said != (name, now["subject"]["use"], edition):
+        raise place.wrong(
+            f"it follows edition {said[2] - 1} of {last['name']}", "give the digest of the one before"
+        )
+    data, before = now["data"], last["data"]
+    changed = [
+        f"guarantee.{key}" for key in ("unit", "relation") if now["guarantee"][key] != last["guarantee"][key]
+    ]
+    changed += [f"data.{key}" for key in SAME if data.get(key) != before.get(key)]
+    for key in DECLARED:
+        others = [name for name, each in before.get(key, {}).items() if data.get(key, {}).get(name) != each]
+        changed += [f"data.{key}.{name}" for name in others]
+    if changed:
+        raise place.wrong(
+            f"edition {edition} changes {changed[0]}", f"leave it as edition {edition - 1} has it"
+        )
+    every = {each.get("name"): each for each in now["subject"]["parameters"]["statistic"]}
+    released = [one for each in earlier for one in each["claim"]["subject"]["parameters"]["statistic"]]
+    for one in released:
+        if one["name"] not in every or _bare(every[one["name"]]) != _bare(one):
+            what = "changes" if one["name"] in every else "leaves out"
+            raise place.wrong(
+                f"edition {edition} {what} {one['name']!r}, which is published", "list it as it was"
+            )
+    check_names([str(name) for name in every])
+    known = {one["name"] for one in released}
+    listed = place.value["subject"]["parameters"]["statistic"]
+    new = [each for each in listed if each.get("name") not in known]
+    if not new or len(listed) > len(every):
+        raise place.wrong(f"edition {edition} adds no statistic", "add one, each with a name of its own")
+    return new
+
+
+def _bare(statistic: Document) -> Document:
+    return {key: value for key, value in statistic.items() if key not in SPLITTING}
