@@ -160,8 +160,8 @@ def on_table(claim: Claim, made_by: type) -> tuple[Subject, Reading]:
     known = relations_of(made_by)
     comes_and_goes = promise.relation == REPLACE_ONE and known == (ADD_REMOVE,)
     if table.max_rows > 1 or comes_and_goes:
-        subject, reading = by_person(made_by, place, table, promise.relation, make)
-        return _noisy(claim, subject), reading
+        of_persons, reading = by_person(made_by, place, table, promise.relation, make)
+        return _noisy(claim, of_persons), reading
     unit = _unit(claim, made_by)
     if promise.relation not in known and not (unit and promise.radius is not None):
         raise InputError(
