@@ -178,14 +178,15 @@ def release(
     from audits.certificate.figures import answer, write_release
     from audits.certificate.summary import summary
     from audits.claim import read_claim
+    from audits.reports.tables import is_study, study_of
     from audits.studies import results
     from audits.studies.text import released as study_tables
 
     asked = read_claim(claim)
     if asked.data_file is None:
         raise InputError("nothing to release from", "name a file and a ledger in [data]", claim)
-    if results.is_study(asked):
-        results.study_of(asked)  # what is wrong with it is said before what it would charge
+    if is_study(asked):
+        study_of(asked)  # what is wrong with it is said before what it would charge
     _say_charge(asked)
     if dry_run:
         return certify(claim, out=out, options=options, json_=json_)
@@ -193,7 +194,7 @@ def release(
         say("nothing is charged")
         return 1
     done, path = _certified(options.question(claim, release=True, again=new_release), out)
-    if results.is_study(asked):
+    if is_study(asked):
         tables = results.written_release(asked, done.certificate, path.parent)
         show(to_builtins(tables), json_, lambda _: study_tables(done.certificate, tables))
     else:

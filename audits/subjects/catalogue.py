@@ -160,8 +160,8 @@ def on_table(claim: Claim, made_by: type) -> tuple[Subject, Reading]:
     known = relations_of(made_by)
     comes_and_goes = promise.relation == REPLACE_ONE and known == (ADD_REMOVE,)
     if table.max_rows > 1 or comes_and_goes:
-        persons, reading = by_person(made_by, place, table, promise.relation, make)
-        return _noisy(claim, persons), reading
+        of_persons, reading = by_person(made_by, place, table, promise.relation, make)
+        return _noisy(claim, of_persons), reading
     unit = _unit(claim, made_by)
     if promise.relation not in known and not (unit and promise.radius is not None):
         raise InputError(
@@ -222,7 +222,8 @@ def make(
     _frozen(made_by)
     fields = {field.name: hint for field, hint in _fields(made_by)}
     about = TABLE_KEYS if given.keys() - {RADIUS_PARAMETER} else ()
-    targets = TARGETS if noise_of(made_by) else ()  # the noise then follows from them
+    # the noise then follows from them; that of a user's own class is what the class says
+    targets = TARGETS if noise_of(made_by) and is_catalogued(made_by) else ()
     said = {} if parameters is None else parameters.table((), (*fields, *about, *targets))
     apart = (*about, *targets)
     values = {name: _value_at(place, fields[name]) for name, place in said.items() if name not in apart}
