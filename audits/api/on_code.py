@@ -168,7 +168,7 @@ def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
             answer: dict[str, Any] = _done(crew.first, task, progress)
         except Stopped as stopped:
             if not stopped.silent:
-                raise InputError(f"{question.use} cannot be attacked: {stopped}", "mend it") from None
+                raise InputError(f"{question.use} cannot be attacked: {stopped}", "fix it") from None
             answer = nothing_found(question, str(stopped))
         return answer
 
@@ -326,7 +326,7 @@ def class_sensitivities(question: Sensitivity) -> dict[str, Any]:
             task = Task(question, code.folders, seconds)
             answer: dict[str, Any] = _done(crew.first, task, lambda _: None)
         except Stopped as stopped:
-            raise InputError(f"{question.use} cannot be tested: {stopped}", "mend it") from None
+            raise InputError(f"{question.use} cannot be tested: {stopped}", "fix it") from None
         return answer
 
 
