@@ -168,7 +168,7 @@ def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
             answer: dict[str, Any] = _done(crew.first, task, progress)
         except Stopped as stopped:
             if not stopped.silent:
-                raise InputError(f"{question.use} cannot be attacked: {stopped}", "fix it") from None
+                raise InputError(f"{question.use} cannot be attacked: {stopped}", "mend it") from None
             answer = nothing_found(question, str(stopped))
         return answer
 

@@ -132,7 +132,7 @@ def _certified(question: "Certify", out: Path | None) -> tuple["CertifyResult", 
         done = dispatch.certify(question, report)
     folder = out or Path("certificates") / done.certificate["claim"]["name"]
     path = write_all(done.certificate, folder, claim)
-    say(f"written next to {path}: report.html (for people), junit.xml and results.sarif (for CI)")
+    say(f"written beside {path}: report.html (for people), junit.xml and results.sarif (for CI)")
     if os.environ.get("GITHUB_ACTIONS") == "true":
         say(annotation(done.certificate, claim.as_posix()))
     if done.reprinted:

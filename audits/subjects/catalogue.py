@@ -172,7 +172,7 @@ def on_table(claim: Claim, made_by: type) -> tuple[Subject, Reading]:
         _measured(claim, table, reading)
     subject = make(made_by, place, given={**given, **unit})
     if (width := len(subject.domain().low)) != len(reading.default):
-        raise InputError(f"{claim.use} takes rows of {width} numbers", "name that many columns", claim.path)
+        raise InputError(f"{claim.use} takes rows of {width} numbers", "name so many columns", claim.path)
     return subject, reading
 
 
