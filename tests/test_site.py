@@ -169,11 +169,24 @@ def test_every_page_is_on_the_site(root):
     assert listed == {file.name for kind in ("*.md", "*.ipynb") for file in (root / "docs").glob(kind)}
 
 
+def searched(page, word):
+    """Return what a browser's page shows that was opened from a folder with a question."""
+    words = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom"]
+    address = f"{page.as_uri()}?q={word}"
+    return subprocess.run(
+        [shutil.which("chromium"), *words, address],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    ).stdout
+
+
 @pytest.mark.slow
 def test_a_link_that_leads_nowhere_ends_the_build(root, tmp_path):
     """The site's own settings, on two pages of which one is wrong in three ways."""
     (tmp_path / "docs").mkdir()
-    for name in ("site_hooks.py", "notebooks.py", "docstring_examples.py"):
+    for name in ("site_hooks.py", "notebooks.py", "docstring_examples.py", "iframe-worker.js"):
         shutil.copy(root / "docs" / name, tmp_path / "docs")
     settings = (root / "mkdocs.yml").read_text()
     (tmp_path / "mkdocs.yml").write_text(settings[: settings.index("nav:\n")])
@@ -188,3 +201,9 @@ def test_a_link_that_leads_nowhere_ends_the_build(root, tmp_path):
             check=False,
         )
         assert done.returncode == code, (text, done.stderr)
+        if code == 0:
+            built = tmp_path / "build" / "site" / "index.html"
+            assert "unpkg.com" not in built.read_text()  # no script is loaded from elsewhere
+            if shutil.which("chromium"):
+                assert "1 matching document" in searched(built, "itself")
+                assert "No matching documents" in searched(built, "nothing")

@@ -345,7 +345,7 @@ def class_sensitivities(question: Sensitivity) -> dict[str, Any]:
             task = Task(question, code.folders, seconds)
             answer: dict[str, Any] = _done(crew.first, task, lambda _: None)
         except Stopped as stopped:
-            raise InputError(f"{question.use} cannot be tested: {stopped}", "mend it") from None
+            raise InputError(f"{question.use} cannot be tested: {stopped}", "fix it") from None
         return answer
 
 

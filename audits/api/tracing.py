@@ -133,7 +133,7 @@ def _gather(
     Where other draws come with the noise, they may be a sample, for which more may move than (ε, δ) says.
     """
     if found.pairs == 0 and document["failed"] is not None:
-        raise InputError(f"the function {document['failed']}", "mend it, so that it returns numbers or text")
+        raise InputError(f"the function {document['failed']}", "fix it, so that it returns numbers or text")
     found.pairs += 1
     for said in document["findings"]:
         found.add(said, 0.0, said, pair)

@@ -140,7 +140,7 @@ class Worker:
         try:
             perform(self.subject, document, lambda answer: write_frame(self.answers, answer))
         except BaseException as error:  # of the user's code; what is ours is a DpaccountError
-            said = f"{self.subject.__name__} {of_error(error).shown_as_failure()}; mend it"
+            said = f"{self.subject.__name__} {of_error(error).shown_as_failure()}; fix it"
             write_frame(self.answers, ["error", 2, said])
 
 

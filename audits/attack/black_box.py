@@ -235,7 +235,7 @@ def nothing(crew: Crew) -> InputError:
     tally = crew.tally
     return InputError(
         f"{crew.code.use} {tally.first} on every run that was tried ({tally.runs}, the first is shown)",
-        "mend it, so that it returns numbers or text",
+        "fix it, so that it returns numbers or text",
     )
 
 

@@ -225,7 +225,7 @@ def _number(cell: str, path: Path, line: int) -> float:
     except ValueError:
         value = float("nan")
     if not isfinite(value):
-        raise InputError(f"line {line} holds a cell that is no finite number", "mend or drop the row", path)
+        raise InputError(f"line {line} holds a cell that is no finite number", "fix or drop the row", path)
     return value
 
 

@@ -120,7 +120,7 @@ def calibrate(  # noqa: PLR0913 - options
     target, share = required(epsilon, "--epsilon"), required(delta, "--delta")
     if event == "-" or event.endswith(".json") or (event not in PARAMETERS and Path(event).is_file()):
         if (sensitivity, count, rounds) != (None, None, None):
-            raise InputError("--sensitivity, --count and --rounds are said in the file", "leave them out")
+            raise InputError("the file states --sensitivity, --count and --rounds", "leave them out")
         place = parse_json(source(event), event)
         with _work(work):
             answer = calibrate_plan_answer(place, epsilon=target, delta=share)

@@ -287,7 +287,7 @@ def forfeit(
     from dpaccount.ledger import answers
 
     if (events is None) is not nothing:
-        raise InputError("what was lost is not said once", "give its events, or --nothing")
+        raise InputError("state once what was lost", "give its events, or --nothing")
     lost = None if events is None else parse_json(source(events), events)
     return answered(answers.forfeit(url, lost, reason, by=by, say=say), json_)
 

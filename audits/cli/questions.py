@@ -165,7 +165,7 @@ class AuditOptions(WorkOptions):
         ]
         if len(files) > 1 or (files and subject is not None):
             others = " and ".join(map(option, files))
-            raise InputError(f"{others} stands in place of a subject", "give one of them, and no subject")
+            raise InputError(f"{others} takes the place of a subject", "give one of them, and no subject")
         if self.samples is not None:
             return arguments.samples(*self.samples)
         return arguments.request(subject) if self.one_run is None else arguments.one_run(self.one_run)

@@ -255,7 +255,7 @@ def _index(files: tuple[Path, ...], output: Path | None) -> int:
     from audits.reports.compare import listed
 
     if len(files) != 1:
-        raise InputError("a folder stands alone", "give one folder, or certificate.json files")
+        raise InputError("a folder must be given alone", "give one folder, or certificate.json files")
     _write(output or files[0] / "index.html", page.index(listed(files[0])))
     return 0
 

@@ -221,4 +221,4 @@ def _reward(text: str) -> float:
     try:
         return float(sys.stdin.readline() if text == "-" else text)
     except ValueError:
-        raise InputError("REWARD is no number", "nan stands for one that is not known") from None
+        raise InputError("REWARD is no number", "give nan for an unknown one") from None

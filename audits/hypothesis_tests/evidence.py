@@ -86,7 +86,7 @@ class Searched:
         """Return itself; raises `InputError` if every run failed, so that nothing was tested."""
         if self.raised + self.void == self.count:
             name, why = type(subject).__name__, self.why or f"it {NO_VALUE}"
-            raise InputError(f"{name} fails on every run ({self.count} tried): {why}", "mend it")
+            raise InputError(f"{name} fails on every run ({self.count} tried): {why}", "fix it")
         return self
 
     def suspect(self) -> WorstPair:

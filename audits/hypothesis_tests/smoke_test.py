@@ -38,7 +38,7 @@ def check_size(subject: Subject) -> None:
     try:
         domain = subject.domain()
     except (Exception, SystemExit) as error:
-        raise InputError(f"the subject's domain raises {type(error).__name__}: {error}", "mend it") from None
+        raise InputError(f"the subject's domain raises {type(error).__name__}: {error}", "fix it") from None
     if domain.rows * len(domain.low) > MAX_DATASET_NUMBERS:
         most = MAX_DATASET_NUMBERS // len(domain.low)
         raise InputError(
@@ -86,7 +86,7 @@ def runs_at_all(subject: Subject, proved: Proved) -> None:
                     return
                 wrong.append(NO_VALUE)
     raise InputError(
-        f"{type(subject).__name__} {wrong[0]} on every run ({len(wrong)} runs, the first is shown)", "mend it"
+        f"{type(subject).__name__} {wrong[0]} on every run ({len(wrong)} runs, the first is shown)", "fix it"
     )
 
 

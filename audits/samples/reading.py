@@ -119,7 +119,7 @@ def read_csv(path: Path, raw: bytes, *, named: bool = False) -> SampleTable:
     for number, row in body:
         if len(row) != len(names):
             raise InputError(
-                f"line {number} has {len(row)} cells and the first line {len(names)}", "mend it", path
+                f"line {number} has {len(row)} cells and the first line {len(names)}", "fix it", path
             )
         for name, cell in zip(names, row, strict=True):
             if not cell.strip():

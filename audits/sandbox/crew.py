@@ -88,7 +88,7 @@ class Process:
             self.kill()
             if self.code.command is not None or self.code.python is not None:
                 raise InputError(said)
-            raise InputError(f"importing {self.code.use.partition(':')[0]} failed ({said})", "mend it")
+            raise InputError(f"importing {self.code.use.partition(':')[0]} failed ({said})", "fix it")
         self.kind = said
         return self.kind
 
@@ -265,7 +265,7 @@ class Crew:
             raise InputError(
                 f"{self.code.use} {self.tally.opaque} (one of {self.tally.runs} runs), whose content cannot"
                 " be compared",
-                "mend it, so that all that it returns is numbers or text",
+                "fix it, so that all that it returns is numbers or text",
             )
         return found
 

@@ -163,7 +163,7 @@ class OtherPython:
             raise self._no_interpreter()
         if "failed" in hello:
             self.close()
-            raise InputError(f"importing {module} in {self.path} failed ({hello['failed']})", "mend it")
+            raise InputError(f"importing {module} in {self.path} failed ({hello['failed']})", "fix it")
         if tuple(hello["python"]) < LEAST_VERSION:
             self.close()
             raise InputError(f"{self.path} is Python {hello['python'][:2]}", "give Python 3.8 or later")

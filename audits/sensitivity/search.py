@@ -121,7 +121,7 @@ def nothing(crew: Crew) -> InputError:
     return InputError(
         f"{crew.code.use} gives no numbers on any dataset that was tried: it {tally.first} on every run"
         f" that was tried ({tally.runs}, the first is shown)",
-        "mend it",
+        "fix it",
     )
 
 

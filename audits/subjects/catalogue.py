@@ -245,7 +245,7 @@ def make(
         raise error if where is None else error.inside(where) from None
     except (Exception, SystemExit) as error:
         raise InputError(
-            f"making {made_by.__name__} raises {type(error).__name__}: {error}", "mend it"
+            f"making {made_by.__name__} raises {type(error).__name__}: {error}", "fix it"
         ) from None
     return subject
 

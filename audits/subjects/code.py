@@ -130,7 +130,7 @@ def check_imports() -> None:
         if file is not None and (got is None or not file.samefile(got)):
             why = "it raises, or is on no path" if got is None else f"{got} has its name"
             raise InputError(
-                f"importing {file} failed while the code ran ({why})", "mend it: a fallback ran instead"
+                f"importing {file} failed while the code ran ({why})", "fix it: a fallback ran instead"
             )
 
 

@@ -338,7 +338,7 @@ class Session:
                 if len(domain.low) == 1
                 else f"a message is {len(domain.low)} numbers"
             )
-            raise InputError(str(what), "NaN stands for one that is not known")
+            raise InputError(str(what), "give NaN for an unknown one")
         told: list[float] = domain.clamped(row)[0].tolist()
         return told[0] if len(told) == 1 else told
 

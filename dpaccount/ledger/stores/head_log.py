@@ -51,7 +51,7 @@ class Witness:
         except OSError as error:
             raise LedgerError(
                 f"entry {head[0]} is written, and its head could not be noted in {self._name}"
-                f" ({error.strerror}); mend that and ask again with the same key"
+                f" ({error.strerror}); fix that and retry with the same key"
             ) from None
 
     def check(self, rows: Rows, note: Note) -> None:

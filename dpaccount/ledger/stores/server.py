@@ -409,7 +409,7 @@ class LedgerServer:
             return f"{self.name} {text.format(wait=sqlite_file.BUSY_SECONDS)}"
         line = (str(error).strip().splitlines() or ["no reason given"])[0]
         why = line.rpartition("failed: ")[2].removeprefix("FATAL:").strip()
-        return f"{self.name} cannot be used on its server ({why}); mend that and try again"
+        return f"{self.name} cannot be used on its server ({why}); check the server and retry"
 
 
 def _set(settings: list[tuple[str, str]], *, local: bool) -> str:

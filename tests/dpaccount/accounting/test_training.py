@@ -30,9 +30,10 @@ def test_its_examples(module):
 
 
 @pytest.mark.slow
-def test_the_page_runs(root):
-    found = doctest.testfile(str(root / "docs" / "training.md"), module_relative=False)
-    assert (found.failed, found.attempted > 5) == (0, True)
+@pytest.mark.parametrize("page", ["training", "dp-ftrl"])
+def test_the_page_runs(root, page):
+    found = doctest.testfile(str(root / "docs" / f"{page}.md"), module_relative=False)
+    assert (found.failed, found.attempted > 4) == (0, True)
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**6), st.fractions(Fraction(1, 100), 100))

@@ -996,7 +996,7 @@ def test_a_url_says_where(team):
 def test_a_server_that_cannot_be_reached_is_one_sentence(team, monkeypatch, old, new):
     monkeypatch.setattr(server, "FIRST_SECONDS", 0.2)
     with pytest.raises(
-        LedgerError, match=r"cannot be used on its server \(.*\); mend that and try again"
+        LedgerError, match=r"cannot be used on its server \(.*\); check the server and retry"
     ) as told:
         Ledger.open(re.sub(old, new, team))
     assert "\n" not in str(told.value)
