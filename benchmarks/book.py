@@ -37,6 +37,7 @@ PARTS = {
     "continual": "Continual release",
     "bandits": "Bandits",
     "tables": "Tables",
+    "long_work": "Long work",
     "ledger": "Ledger on SQLite",
     "postgres": "Ledger on PostgreSQL",
     "starts": "Releases and start-up",

@@ -13,7 +13,7 @@ import sys
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast
@@ -36,6 +36,7 @@ from mechanisms.table.totals import MOST_MARKS, Summed, TablePart, TableTotals
 from mechanisms.table.user_level import ByPerson, named
 
 CONNECT_SECONDS: Final = 10
+WAITS_ALONE: Final = 30  #: so many times as long a cluster may be without workers, which may be on their way
 APART: Final = (
     "That each {} has all rows of its persons was said, not proved: {} compared between them by 64 bits of a"
     " hash."
@@ -240,12 +241,22 @@ def _on_cluster(
     try:
         with dask.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as cluster:
             asked = [cluster.submit(_remote, where, digests, each, pure=False) for each in parts]
-            number = {future.key: part.number for future, part in zip(asked, parts, strict=True)}
-            for future in dask.as_completed(asked, loop=cluster.loop):
-                wrong, *found = future.result()
-                if wrong is not None:
-                    raise InputError(wrong)
-                yield number[future.key], tuple(found)
+            number, left = dict(zip(asked, (part.number for part in parts), strict=True)), asked
+            alone = 0
+            while left:
+                with cluster.as_current(), suppress(TimeoutError):
+                    dask.wait(left, timeout=CONNECT_SECONDS, return_when="FIRST_COMPLETED")
+                ended = {each for each in left if each.done()}
+                for future in ended:
+                    wrong, *found = future.result()
+                    if wrong is not None:
+                        raise InputError(wrong)
+                    yield number[future], tuple(found)
+                left = [each for each in left if each not in ended]
+                alone = 0 if ended or cluster.scheduler_info()["workers"] else alone + 1
+                if alone > WAITS_ALONE:
+                    lost = f"the dask cluster at {scheduler} has no workers"
+                    raise InputError(lost, "start some; with --work finished parts are kept")
     except InputError:
         raise
     except Exception as error:  # the cluster's errors are of many kinds

@@ -403,24 +403,41 @@ def test_a_cluster_whose_workers_are_killed_finds_the_same_totals(tmp_path, clus
         asked(claim, TableWork(1, 12, tmp_path / "w"), digests=real_digests(claim))
 
 
+def crew_of(address):
+    words = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen([*words, "--no-nanny", "--no-dashboard"], **quiet)
+
+
 @pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")
 def test_a_release_whose_cluster_is_killed_at_random_is_charged_once(tmp_path, dpaccount, cluster):
-    where = ["--partitions", "7", "--engine", "dask", "--scheduler", cluster.scheduler_address]
-    words, claim = to_release(tmp_path, dpaccount, *where)
-    rng, killed = random.Random(7), 0
-    for _ in range(5):  # a part whose workers die again and again ends the command
-        process, found = begun(words, tmp_path), -1
-        while process.poll() is None and len(kept(tmp_path)) < 7:
-            if len(kept(tmp_path)) > found:  # at the start, and whenever a part has come back
-                found, killed = len(kept(tmp_path)), killed + 1
-                time.sleep(rng.uniform(0, 1))
-                if pids := [each.pid for each in cluster.workers.values() if each.pid]:
-                    os.kill(rng.choice(pids), signal.SIGKILL)  # its nanny starts another
-            time.sleep(0.02)
-        process.communicate()
-    assert killed > 4
-    assert_released_once(words, tmp_path, claim, 7)
+    """Two workers, of which one is killed at the start and whenever a part has come back; another begins."""
+    cluster.scale(0)
+    address, rng, killed = cluster.scheduler_address, random.Random(7), 0
+    words, claim = to_release(
+        tmp_path, dpaccount, "--partitions", "7", "--engine", "dask", "--scheduler", address
+    )
+    crew = [crew_of(address), crew_of(address)]
+    try:
+        for _ in range(5):  # a part whose workers die again and again ends the command
+            process, found = begun(words, tmp_path), -1
+            while process.poll() is None and len(kept(tmp_path)) < 7:
+                if len(kept(tmp_path)) > found and cluster.scheduler.workers:
+                    found, killed = len(kept(tmp_path)), killed + 1
+                    time.sleep(rng.uniform(0, 1))
+                    one = rng.randrange(2)
+                    crew[one].kill()
+                    crew[one].wait()
+                    crew[one] = crew_of(address)
+                time.sleep(0.02)
+            process.communicate()
+        assert killed > 4
+        assert_released_once(words, tmp_path, claim, 7)
+    finally:
+        for each in crew:
+            each.kill()
+            each.wait()
 
 
 @pytest.mark.slow
@@ -438,6 +455,18 @@ def test_a_worker_with_another_claim_or_table_or_code_is_refused(tmp_path, clust
         digests["code"] = "another"
     with pytest.raises(InputError, match=f"a worker has another {what} than this program"):
         asked(claim, TableWork(1, 2, None, cluster.scheduler_address), digests=digests)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_without_workers_is_one_line(tmp_path, cluster, monkeypatch):
+    table(tmp_path)
+    monkeypatch.setattr(table_parts, "WAITS_ALONE", 0)
+    cluster.scale(0)
+    while cluster.scheduler.workers:
+        time.sleep(0.05)
+    with pytest.raises(InputError, match="has no workers; start some"):
+        asked(claimed(tmp_path), TableWork(1, 2, None, cluster.scheduler_address))
 
 
 @pytest.mark.slow
