@@ -46,7 +46,9 @@ def check_joined(found: Table, columns: Table) -> None:
     elif said["type"] == "category":
         low, high = Fraction(-1), Fraction(len(said["values"]) + said.get("other", False) - 1)
     for code in codes:
-        value = exact_of(code, "a code") or Fraction(0)
+        value = exact_of(code, "a code")
+        if value is None:
+            raise Rejected("a code is finite")
         whole = said["type"] == "number" or value.denominator == 1
         ensure(low <= value <= high and whole, f"a code of {brief(found['name'])} is none of its column's")
 
@@ -83,7 +85,7 @@ def derived(formula: object, columns: Table) -> Table:
     said: Table = {"formula": formula, "of": read}
     if isinstance(body, ast.BoolOp | ast.Compare) or is_not(body):
         return {**said, "type": "boolean"}
-    if isinstance(body, ast.Call) and name_of(body.func) == "bins":
+    if isinstance(body, ast.Call) and name_of(body.func) == "bins" and not body.keywords:
         ensure(len(body.args) >= 3, "bins have two edges at least")
         ends_of(body.args[0], columns)
         edges = [float(constant(each)) for each in body.args[1:]]

@@ -216,6 +216,7 @@ FORGED = [
     change("sum", 1, "column", lambda column: {**column, "found": [9, 40]} if "found" in column else 0),
     change("sum", 1, "column", lambda column: {**column, "found": [9, 3.5, 7]} if "found" in column else 0),
     change("sum", 1, "column", lambda column: {**column, "found": None} if "found" in column else 0),
+    change("sum", 1, "column", lambda column: {**column, "found": [9, 7, "inf"]} if "found" in column else 0),
     change("mean", 1, "column", lambda column: {**column, "found": [1]}),
     formula("doubled", "age * 3 + x"),
     formula("doubled", "age * 2 + x + 0"),

@@ -198,6 +198,8 @@ REFUSED = [
     ("year(day + 1)", "is no arithmetic that is read"),
     ("bins(a, 1)", "bins has 1 edges"),
     ("bins(a, 2, 1)", "bins do not rise"),
+    ("bins(a, 0, 1, x=2)", "is no arithmetic that is read"),
+    ("year(day, x=2)", "is no arithmetic that is read"),
     ("bins(a, 0, x)", "is no number within 1e15"),
     ("1 + bins(a, 0, 1)", "is no arithmetic that is read"),
     ("3", "a formula names no column"),
