@@ -12,9 +12,9 @@ from audits.api.cores import cores
 from audits.api.functions import CertificateContent, certified
 from audits.api.requests import Certify
 from audits.claim import Claim, claim_at, output_folder, read_claim
+from audits.reports.tables import shown_table, study_of
 from audits.studies import results
 from audits.studies.frame import FRAME_FILE, as_file
-from audits.studies.released import shown_table
 from audits.studies.text import MOST_SHOWN
 from dpaccount.documents import Place, html_table
 from dpaccount.errors import InputError
@@ -98,7 +98,7 @@ class Study:
     def read(cls, path: str | Path) -> "Study":
         """Return the study in a TOML file of schema dpaccount/study/1."""
         claim = read_claim(Path(path))
-        results.study_of(claim)
+        study_of(claim)
         return cls(claim)
 
     def plan(self) -> StudyPlan:
@@ -260,7 +260,7 @@ class FrameTable:
         document |= _exact(self.sections)
         place = Place(_exact(document), f"the table {self.name}", toml=True)
         claim = replace(claim_at(place, Path(f"{self.name}.toml")), ledger=self.ledger)
-        results.study_of(claim)
+        study_of(claim)
         return Study(claim, self.frame)
 
     def plan(self) -> StudyPlan:

@@ -4,29 +4,15 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from audits.reports.tables import APART, Row, rows_of
 from dpaccount.documents import OWN, atomically, writing
 
 MOST_DRAWN = 60  #: maximum numbers in a plot
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  #: first characters of a formula in a spreadsheet
-
-APART = ("accuracy", "labels")  #: of a report on a table, beside what is released
-
-
-@dataclass(frozen=True)
-class Row:
-    """One released number: its array, its label there, its interval for the noise alone."""
-
-    name: str
-    place: str
-    value: float
-    low: float | None
-    high: float | None
 
 
 def answer(certificate: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -51,40 +37,10 @@ def write_release(found: dict[str, Any], folder: Path) -> None:
     """Write release.json, and where numbers were released release.csv and release.svg, into `folder`."""
     with writing(folder):
         atomically(folder / "release.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n", mode=OWN)
-        rows = list(rows_of(found))
+        rows = list(rows_of(found["release"], found["labels"], found["accuracy"]))
         if rows:
             atomically(folder / "release.csv", table(rows), mode=OWN)
             _draw(folder / "release.svg", rows)
-
-
-def rows_of(found: dict[str, Any]) -> Iterator[Row]:
-    """Yield every released number, with its interval where the answer's shape has one."""
-    labels = [list(names) for names in found["labels"].values()]
-    for name, value in (found["release"] or {}).items():
-        if isinstance(value, dict):  # answers by name, which hold their own interval
-            yield from _by_name(name, value)
-            continue
-        values = _flat(value)
-        interval = found["accuracy"].get(name, {})
-        low, high = _flat(interval.get("low", [])), _flat(interval.get("high", []))
-        ends = list(zip(low, high, strict=True)) if len(low) == len(high) == len(values) else []
-        around = ends if all(a <= v <= b for v, (a, b) in zip(values, ends, strict=False)) else []
-        names = next((each for each in labels if len(each) == len(values)), None)
-        for place, number in enumerate(values):
-            where = names[place] if names else str(place) if len(values) > 1 else ""
-            yield Row(name, where, number, *(around[place] if around else (None, None)))
-
-
-def _by_name(name: str, value: dict[str, Any]) -> Iterator[Row]:
-    for place, each in value.items():
-        if isinstance(each, dict) and {"mean", "low", "high"} <= each.keys():
-            yield Row(name, place, each["mean"], each["low"], each["high"])
-
-
-def _flat(value: Any) -> list[float]:
-    if isinstance(value, list):
-        return [number for each in value for number in _flat(each)]
-    return [value] if isinstance(value, int | float) and not isinstance(value, bool) else []
 
 
 def table(rows: list[Row]) -> str:

@@ -178,6 +178,7 @@ def release(
     from audits.certificate.figures import answer, write_release
     from audits.certificate.summary import summary
     from audits.claim import read_claim
+    from audits.reports.tables import is_study
     from audits.studies import results
     from audits.studies.text import released as study_tables
 
@@ -191,7 +192,7 @@ def release(
         say("nothing is charged")
         return 1
     done, path = _certified(options.question(claim, release=True, again=new_release), out)
-    if results.is_study(asked):
+    if is_study(asked):
         tables = results.written_release(asked, done.certificate, path.parent)
         show(to_builtins(tables), json_, lambda _: study_tables(done.certificate, tables))
     else:

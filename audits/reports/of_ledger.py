@@ -8,11 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 from audits.reports import page
-from audits.reports.grid import grid
 from audits.reports.pictures import Bar, strips
 from audits.reports.sections import Block, Section
 from audits.reports.standards import POINTS, SILENT
-from audits.studies.released import rounded
+from audits.reports.tables import grid, rounded
 from dpaccount.checker import plain
 from dpaccount.exact import to_digits
 from dpaccount.ledger.answers import room

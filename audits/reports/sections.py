@@ -8,6 +8,7 @@ from typing import Any
 from audits.reports import attacks, pictures, regret
 from audits.reports.regret import Curve
 from audits.reports.standards import GOVERNANCE, SILENT, governance, nist, proved_text
+from audits.reports.tables import released_tables
 from audits.reports.words import (
     VERDICTS,
     CertifyResult,
@@ -17,7 +18,6 @@ from audits.reports.words import (
     rule_says,
     what_it_means,
 )
-from audits.studies.released import released_tables
 from dpaccount.exact import as_exact, to_digits
 
 ASSUMED = "What the proof assumes of the code, and how it was tested"

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from audits.certificate.figures import cell_text
-from audits.claim import STUDY, Claim
+from audits.claim import Claim
+from audits.reports.tables import study_of, tables
 from audits.subjects.catalogue import subject_of
 from dpaccount.documents import OWN, atomically, writing
-from dpaccount.errors import InputError
 from dpaccount.noise.laws import double_up
 from dpaccount.proof.derivation import point
 from dpaccount.schemas.study import (
@@ -21,28 +21,10 @@ from dpaccount.schemas.study import (
     StudyTable,
     StudyTotal,
 )
-from mechanisms.noisy_statistics import NoisyStatistics, planned_for
+from mechanisms.noisy_statistics import planned_for
 from mechanisms.statistics.calibration import StatisticRequest
-from mechanisms.statistics.estimates import table
 from mechanisms.statistics.statistic import NUMBERS, file_name
-from mechanisms.table.user_level import ByPerson, named
-
-
-def is_study(claim: Claim) -> bool:
-    """Return whether a claim is about a study."""
-    return claim.use == STUDY
-
-
-def study_of(claim: Claim) -> NoisyStatistics:
-    """Return the study that a claim is about; raises `InputError` for any other claim."""
-    found = named(subject_of(claim)) if is_study(claim) else None
-    if not isinstance(found, NoisyStatistics):
-        raise InputError("this is no study", "give a file of schema dpaccount/study/1", claim.path)
-    if claim.guarantee.model != "central":
-        raise InputError(
-            f"guarantee.model is {claim.guarantee.model!r}", "a study's is central: leave it out", claim.path
-        )
-    return found
+from mechanisms.table.user_level import ByPerson
 
 
 def plan(claim: Claim) -> StudyPlan:
@@ -79,20 +61,6 @@ def _in_units(asked: StatisticRequest, scales: tuple[Any, ...]) -> dict[str, flo
             low, high = asked.what.column.bounds
             unit = (high - low) / 2 if asked.what.what == "mean" else max(abs(low), abs(high))
         found[part] = float(scale) * unit
-    return found
-
-
-def tables(claim: Claim, certificate: dict[str, Any]) -> dict[str, StudyTable]:
-    """Return the released rows of every statistic; none where nothing was released."""
-    made = certificate["release"]
-    if made is None:
-        return {}
-    report, accuracy = made["report"], made["report"]["accuracy"]
-    found = {}
-    for what in study_of(claim).statistics:
-        ends = accuracy[what.name]
-        texts = report.get(f"{what.name}/texts", ())
-        found[what.name] = StudyTable(table(what, (report[what.name], ends["low"], ends["high"]), texts))
     return found
 
 

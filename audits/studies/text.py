@@ -3,8 +3,7 @@
 from typing import Any
 
 from audits.certificate.summary import summary
-from audits.reports.grid import grid
-from audits.studies.released import shown_table
+from audits.reports.tables import grid, shown_table
 from dpaccount.checker import plain
 from dpaccount.schemas.study import StudyPlan, StudyRelease
 

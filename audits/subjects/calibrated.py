@@ -11,7 +11,7 @@ import numpy as np
 
 from audits.claim import Claim
 from dpaccount.errors import InputError, RuleError
-from dpaccount.exact import to_digits
+from dpaccount.exact import Number, to_digits
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
@@ -22,9 +22,9 @@ from mechanisms.table.user_level import ByPerson, named
 
 NOISES: Final = ("scale", "sigma")
 TARGETS: Final = ("epsilon", "accuracy")  #: what a claim may say in place of its noise
-BITS: Final = 16  #: significant ones of a calibrated noise, which is a double then
+NOISE_BITS: Final = 16  #: significant ones of a calibrated noise, which is a double then
 FIRST_STEP: Final = 1.02  #: ratio of the first two noises that are tried
-CLOSE: Final = 1 + 2.0**-13  #: ratio of two noises between which the search ends
+NEXT_NOISE: Final = 1 + 2.0**-13  #: ratio of two noises between which the search ends
 FARTHEST: Final = 2.0**50  #: times the class's own noise, up and down
 SAME_WIDTH: Final = 1e-6  #: relative difference of widths that are the same
 #: mechanisms whose intervals have one width whatever the data, but where they end at a bound
@@ -113,7 +113,7 @@ def _noisy(subject: Subject, key: str, said: frozenset[str]) -> Noisy:
 def _least(
     subject: Subject, key: str, said: frozenset[str], epsilon: Fraction, delta: Fraction
 ) -> Subject | None:
-    """Return the subject with the least noise, to `CLOSE`, with which `epsilon` is proved; None: none is."""
+    """Return the subject with the least noise with which `epsilon` is proved; None: none is."""
     noisy = _noisy(subject, key, said)
 
     def enough(noise: Fraction) -> bool:
@@ -151,20 +151,20 @@ def _edge(start: float, enough: Callable[[Fraction], bool]) -> tuple[Fraction, F
         if not 1 / FARTHEST < float(high) / start < FARTHEST:
             return None
         step = step**2
-    while high / low > CLOSE:
+    while high / low > NEXT_NOISE:
         middle = _rounded(math.sqrt(float(low) * float(high)))
         low, high = (low, middle) if enough(middle) else (middle, high)
-    between = (_rounded(float(high), bits) for bits in range(1, BITS))
+    between = (_rounded(float(high), bits) for bits in range(1, NOISE_BITS))
     plain = next((noise for noise in between if low < noise <= high), high)
     return low, plain if enough(plain) else high
 
 
-def _rounded(noise: float, bits: int = BITS) -> Fraction:
+def _rounded(noise: float, bits: int = NOISE_BITS) -> Fraction:
     share, power = math.frexp(noise)
-    return round(share * 2**bits) * Fraction(2) ** (power - bits)
+    return Fraction(math.ldexp(round(math.ldexp(share, bits)), power - bits))
 
 
-def _proved(subject: Subject, delta: Fraction) -> float | Fraction:
+def _proved(subject: Subject, delta: Fraction) -> Number:
     """Return the ε that is proved at `delta`; infinite where none is."""
     try:
         return point(subject.proof(delta))[0]
@@ -184,10 +184,11 @@ def half_width(subject: Subject, delta: Fraction) -> float:
         view = mechanism.publish(mechanism.query(rows), rehearse(proved, Rehearsal(1)))
         ends = mechanism.accuracy(view)
         found.append([list(zip(_flat(e["low"]), _flat(e["high"]), strict=True)) for e in ends.values()])
-    first, second = (max((high - low) / 2 for pairs in each for low, high in pairs) for each in found)
-    if abs(first - second) > SAME_WIDTH * max(first, second):
+    widths = [max((high - low) / 2 for pairs in each for low, high in pairs) for each in found]
+    widest: float = max(widths)
+    if widest - min(widths) > SAME_WIDTH * widest:
         raise InputError("the accuracy of this mechanism depends on the data", "give epsilon")
-    return max(first, second)
+    return widest
 
 
 def _flat(value: Any) -> Iterator[Any]:

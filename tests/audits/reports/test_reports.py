@@ -19,8 +19,8 @@ from audits.certificate.document import seal
 from audits.reports import attacks, ci, page, pictures, standards
 from audits.reports.compare import differences
 from audits.reports.sections import sections
+from audits.reports.tables import released_tables
 from audits.reports.words import odds, promise, rule_says, what_it_means
-from audits.studies.released import released_tables
 
 RECEIVED = Path(__file__).with_name("received.json")
 TITLES = (

@@ -8,8 +8,8 @@ import pytest
 
 from audits.certificate import make
 from audits.claim import read_claim
+from audits.reports.tables import numbers
 from audits.studies import results, text
-from audits.studies.released import numbers
 from dpaccount.errors import InputError
 from dpaccount.schemas.study import PlannedStatistic, StatisticNoise, StudyPlan, StudyTotal
 

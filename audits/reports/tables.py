@@ -1,0 +1,192 @@
+"""Tables: of what a certificate says was released, with rounded and exact numbers, and for a terminal."""
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from audits.claim import STUDY, Claim, claim_at
+from audits.reports.pictures import Bar
+from audits.subjects.catalogue import subject_of
+from dpaccount.checker import plain
+from dpaccount.documents import parse_json
+from dpaccount.errors import InputError
+from dpaccount.exact import to_digits, to_noise
+from dpaccount.schemas.study import StudyTable
+from mechanisms.noisy_statistics import NoisyStatistics
+from mechanisms.statistics.estimates import table
+from mechanisms.statistics.statistic import NUMBERS
+from mechanisms.table.user_level import named
+
+APART = ("accuracy", "labels")  #: of a report on a table, beside what is released
+TERMINAL_WIDTH = 100  #: columns of a terminal that a table may take
+SHOWN: tuple[str, str] = ("estimate", "95% interval of the noise")
+
+
+class Rounded(str):
+    """A rounded number, and the `exact` one that a page shows when the pointer rests on it."""
+
+    __slots__ = ("exact",)
+
+    exact: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One released number: its array, its label there, its interval for the noise alone."""
+
+    name: str
+    place: str
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class ReleasedTable:
+    """A released statistic: rows of text under a head, and its lines in a chart."""
+
+    name: str
+    head: list[str]
+    rows: list[list[str]]
+    bars: list[Bar]
+
+
+def shown_table(name: str, found: StudyTable) -> ReleasedTable:
+    """Return a released statistic for a person: ends of intervals are rounded outwards."""
+    keys = [key for key in (found.rows or [{}])[0] if key not in NUMBERS]
+    rows = [[*(plain(str(row[key])) for key in keys), *numbers(row)] for row in found.rows]
+    bars = [
+        Bar(", ".join(plain(str(row[key])) for key in keys), row["low"], row["high"], row["estimate"])
+        for row in found.rows
+        if row["low"] is not None and row["high"] is not None
+    ]
+    return ReleasedTable(name, [*keys, *SHOWN], rows, bars)
+
+
+def numbers(row: Mapping[str, Any]) -> list[str]:
+    """Return an estimate and its interval, to the digits that the noise leaves; ends are rounded outwards."""
+    low, high, value = row["low"], row["high"], row["estimate"]
+    if low is None or high is None:
+        return [rounded(to_digits(value, up=None, digits=6), value), "none is proved"]
+    half = (high - low) / 2
+    ends = to_noise(low, half, up=False), to_noise(high, half, up=True)
+    return [rounded(to_noise(value, half), value), rounded(" … ".join(ends), f"{low} … {high}")]
+
+
+def rounded(text: str, exact: object) -> Rounded:
+    """Return a rounded number with its exact one."""
+    found = Rounded(text)
+    found.exact = str(exact)
+    return found
+
+
+def released_tables(certificate: Mapping[str, Any]) -> list[ReleasedTable]:
+    """Return what was released, each statistic or array as a table; of any valid certificate of a release."""
+    if certificate["claim"]["subject"]["use"] == STUDY:
+        try:
+            claim = claim_at(parse_json(json.dumps(certificate["claim"]), "claim"), Path("claim"))
+            found = tables(claim, dict(certificate))
+            return [shown_table(name, each) for name, each in found.items()]
+        except (InputError, KeyError):  # a study of another version: its arrays have no labels
+            pass
+    report = certificate["release"]["report"]
+    shown = {name: each for name, each in report.items() if name not in APART}
+    rows = list(rows_of(shown, report.get("labels", {}), report.get("accuracy", {})))
+    listing = []
+    for name, group in groupby(rows, key=lambda row: row.name):
+        listed = [{"": row.place, "estimate": row.value, "low": row.low, "high": row.high} for row in group]
+        listing.append(shown_table(name.replace("_", " "), StudyTable(listed)))
+    drawn = {row.name for row in rows}
+    others = {name: each for name, each in shown.items() if name not in drawn}
+    texts = [
+        [name.replace("_", " "), each if isinstance(each, str) else _words(each)]
+        for name, each in others.items()
+    ]
+    return [*([ReleasedTable("released", ["", ""], texts, [])] if texts else []), *listing]
+
+
+def _words(value: Any) -> str:
+    return " > ".join(map(str, value)) if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
+
+
+def rows_of(
+    report: Mapping[str, Any] | None, labels: Mapping[str, Any], accuracy: Mapping[str, Any]
+) -> Iterator[Row]:
+    """Yield every released number, with its interval where the answer's shape has one."""
+    listed = [list(names) for names in labels.values()]
+    for name, value in (report or {}).items():
+        if isinstance(value, dict):  # answers by name, which hold their own interval
+            yield from _by_name(name, value)
+            continue
+        values = _flat(value)
+        interval = accuracy.get(name, {})
+        low, high = _flat(interval.get("low", [])), _flat(interval.get("high", []))
+        ends = list(zip(low, high, strict=True)) if len(low) == len(high) == len(values) else []
+        around = ends if all(a <= v <= b for v, (a, b) in zip(values, ends, strict=False)) else []
+        names = next((each for each in listed if len(each) == len(values)), None)
+        for place, number in enumerate(values):
+            where = names[place] if names else str(place) if len(values) > 1 else ""
+            yield Row(name, where, number, *(around[place] if around else (None, None)))
+
+
+def _by_name(name: str, value: dict[str, Any]) -> Iterator[Row]:
+    for place, each in value.items():
+        if isinstance(each, dict) and {"mean", "low", "high"} <= each.keys():
+            yield Row(name, place, each["mean"], each["low"], each["high"])
+
+
+def _flat(value: Any) -> list[float]:
+    if isinstance(value, list):
+        return [number for each in value for number in _flat(each)]
+    return [value] if isinstance(value, int | float) and not isinstance(value, bool) else []
+
+
+def is_study(claim: Claim) -> bool:
+    """Return whether a claim is about a study."""
+    return claim.use == STUDY
+
+
+def study_of(claim: Claim) -> NoisyStatistics:
+    """Return the study that a claim is about; raises `InputError` for any other claim."""
+    found = named(subject_of(claim)) if is_study(claim) else None
+    if not isinstance(found, NoisyStatistics):
+        raise InputError("this is no study", "give a file of schema dpaccount/study/1", claim.path)
+    if claim.guarantee.model != "central":
+        raise InputError(
+            f"guarantee.model is {claim.guarantee.model!r}", "a study's is central: leave it out", claim.path
+        )
+    return found
+
+
+def tables(claim: Claim, certificate: dict[str, Any]) -> dict[str, StudyTable]:
+    """Return the released rows of every statistic; none where nothing was released."""
+    made = certificate["release"]
+    if made is None:
+        return {}
+    report, accuracy = made["report"], made["report"]["accuracy"]
+    found = {}
+    for what in study_of(claim).statistics:
+        ends = accuracy[what.name]
+        texts = report.get(f"{what.name}/texts", ())
+        found[what.name] = StudyTable(table(what, (report[what.name], ends["low"], ends["high"]), texts))
+    return found
+
+
+def grid(head: list[str], rows: list[list[str]]) -> str:
+    """Return rows of text under a head, aligned; control characters in cells are escaped."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    drawn = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in head:
+        drawn.add_column(plain(name), overflow="fold")
+    for row in rows:
+        drawn.add_row(*map(plain, row))
+    out = io.StringIO()
+    Console(file=out, width=TERMINAL_WIDTH, highlight=False, markup=False, no_color=True).print(drawn)
+    return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").split("\n"))
