@@ -17,6 +17,7 @@ from audits.attack.thresholds import CountedBound, LowerBound
 from audits.attack.white_box import Target
 from audits.claim import Claim
 from audits.subjects import catalogue, sources
+from audits.subjects.calibrated import TARGETS
 from dpaccount import checker
 from dpaccount.documents import canonical
 from dpaccount.exact import Enclosure, shown
@@ -119,8 +120,10 @@ def describe_subject(claim: Claim, subject: Subject) -> parts.DescribedSubject:
     """Return a certificate's description of the subject: name, source, status, all parameters."""
     made_by = type(named(subject))
     values = {name: _plain(value) for name, value in catalogue.values_of(subject).items()}
-    # what it reads of a table, and what its noise follows from, is the claim's word
-    values |= claim.written["subject"].get("parameters", {})
+    said = claim.written["subject"].get("parameters", {})
+    if claim.table is not None:  # what it reads of the table is the claim's word
+        values |= said
+    values |= {key: said[key] for key in TARGETS if key in said and key not in values}
     name, code = catalogue.name_of(made_by), sources.digest_of_code(made_by)
     return parts.DescribedSubject(name, claim.use, made_by.source, made_by.status, values, code)
 

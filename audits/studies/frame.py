@@ -26,7 +26,7 @@ def as_file(frame: Any, names: Sequence[str]) -> Iterator[Path]:
     dictionary of lists.  Raises `InputError` for what is public: another kind of object, and a column that
     lacks or stands twice.  What a cell holds is never refused, and changes no other cell.
     """
-    whole = frame.collect() if hasattr(frame, "collect") else frame  # polars' lazy frame
+    whole = frame.collect() if hasattr(type(frame), "collect") else frame  # polars' lazy frame
     columns = [_cells(whole, name) for name in names]
     if len({len(each) for each in columns}) > 1:
         raise InputError("the columns have different lengths", "give one cell of each to every row")
@@ -43,13 +43,14 @@ def header(frame: Any) -> list[object]:
     """Return the names of a DataFrame's columns; raises `InputError` for what is none."""
     if isinstance(frame, Mapping):
         return list(frame)
-    found = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
-    if found is None or isinstance(frame, str | bytes):
+    # attributes of the class: pandas gives a column of such a name as one of the instance
+    name = next((each for each in ("column_names", "columns") if hasattr(type(frame), each)), None)
+    if name is None:
         raise InputError(
             f"a {type(frame).__name__} is no table",
             "give a DataFrame of pandas or polars, a table of pyarrow, or a dictionary of lists",
         )
-    return list(found)
+    return list(getattr(frame, name))
 
 
 def _cells(frame: Any, name: str) -> Sequence[object]:

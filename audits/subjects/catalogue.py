@@ -222,7 +222,8 @@ def make(
     _frozen(made_by)
     fields = {field.name: hint for field, hint in _fields(made_by)}
     about = TABLE_KEYS if given.keys() - {RADIUS_PARAMETER} else ()
-    targets = TARGETS if noise_of(made_by) else ()  # the noise then follows from them
+    # the noise then follows from them; that of a user's own class is what the class says
+    targets = TARGETS if noise_of(made_by) and is_catalogued(made_by) else ()
     said = {} if parameters is None else parameters.table((), (*fields, *about, *targets))
     apart = (*about, *targets)
     values = {name: _value_at(place, fields[name]) for name, place in said.items() if name not in apart}

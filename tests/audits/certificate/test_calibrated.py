@@ -1,6 +1,7 @@
 """Claims that say an ε or an accuracy in place of their noise, or neither."""
 
 import json
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,10 +12,11 @@ from hypothesis import strategies as st
 from audits.claim import claim_at
 from audits.subjects import catalogue
 from audits.subjects.calibrated import half_width, noise_of
-from audits.subjects.catalogue import subject_of
+from audits.subjects.catalogue import subject_made, subject_of
 from dpaccount.documents import Place
 from dpaccount.errors import InputError, RuleError
 from dpaccount.proof.derivation import point
+from mechanisms.count import Count
 from mechanisms.table.user_level import named
 
 CLASSES = [each for each in catalogue.entries() if noise_of(each.made_by)]
@@ -122,7 +124,7 @@ def test_intervals_are_within_the_accuracy_and_less_noise_is_not_needed(use, acc
 
 TABLE = {
     "rows": 400, "id": "patient", "max_rows": 3,
-    "columns": {"city": {"type": "category", "values": ["a", "b"]}, "age": {"type": "number", "low": 0, "high": 110}},
+    "columns": {"city": {"type": "category", "values": ["a", "b"]}, "age": {"type": "number", "low": 0, "high": 110}, "seen": {"type": "boolean"}},
 }  # fmt: skip
 
 
@@ -165,6 +167,17 @@ def test_what_cannot_be_met_is_refused_with_what_can():
     with pytest.raises(RuleError):  # the claim stays unproved
         subject_of(claim("histogram", 1, 0)).proof(Fraction(0))
     assert subject_of(claim("count", 1, delta, scale=7)).scale == 7
+
+
+@dataclass(frozen=True)
+class OwnCount(Count):
+    """A user's own class, whose noise is its own affair."""
+
+
+def test_the_noise_of_a_class_of_ones_own_does_not_follow_from_the_claim():
+    assert subject_made(claim("x:y", 1, 0, TABLE, column="seen"), OwnCount).mechanism.scale == 2
+    with pytest.raises(InputError, match="unknown key 'epsilon'"):
+        subject_made(claim("x:y", 1, 0, TABLE, column="seen", epsilon=1), OwnCount)
 
 
 @pytest.mark.slow

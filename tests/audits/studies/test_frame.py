@@ -178,6 +178,9 @@ def test_what_declares_nothing_is_refused(tmp_path, monkeypatch):
     twice = pd.DataFrame([[1, 2]], columns=["x", "x"])
     with pytest.raises(InputError, match="'x' stands twice"), as_file(twice, ["x"]):
         pass
+    odd = pd.DataFrame({"x": [1], "collect": [2], "column_names": [3]})
+    with as_file(odd, ["x", "collect"]) as path:
+        assert path.read_text("utf-8-sig") == "x,collect\n1,2\n"
     with pytest.raises(InputError, match="a int is no table"), as_file(3, ["x"]):
         pass
     with pytest.raises(InputError, match="different lengths"), as_file({"x": [1], "y": []}, ["x", "y"]):
