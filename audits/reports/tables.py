@@ -58,9 +58,9 @@ class ReleasedTable:
 def shown_table(name: str, found: StudyTable) -> ReleasedTable:
     """Return a released statistic for a person: ends of intervals are rounded outwards."""
     keys = [key for key in (found.rows or [{}])[0] if key not in NUMBERS]
-    rows = [[*(str(row[key]) for key in keys), *numbers(row)] for row in found.rows]
+    rows = [[*(plain(str(row[key])) for key in keys), *numbers(row)] for row in found.rows]
     bars = [
-        Bar(", ".join(str(row[key]) for key in keys), row["low"], row["high"], row["estimate"])
+        Bar(", ".join(plain(str(row[key])) for key in keys), row["low"], row["high"], row["estimate"])
         for row in found.rows
         if row["low"] is not None and row["high"] is not None
     ]
