@@ -26,7 +26,7 @@ def run(rng):
 
 def weights(rng):
     runs = {e: run(rng) for e in rng.sample(range(4), rng.randint(1, 3))}
-    return PlaceWeights(rng.randint(0, 9), runs, rng.choice([0, 3]))
+    return PlaceWeights(rng.choice([0, 9, 70]), runs, rng.choice([0, 3]))
 
 
 def places(a):
@@ -60,9 +60,10 @@ def test_halving_and_merging_keep_both_bounds():
         a, b = run(rng), run(rng)
         spread = [(2 * (first + k), w) for first, ws in [allocated.halved(a)] for k, w in enumerate(ws)]
         once = [(a[0] + k, w) for k, w in enumerate(a[1])]
-        keeps(once, spread, more=len(once))
+        keeps(once, spread, more=sum(s % 2 and w % 2 for s, w in once))  # halves that are rounded up
         assert sum(s * w for s, w in once) <= sum(s * w for s, w in spread)
         first, ws = allocated.merged(a, b)
+        assert first + len(ws) == max(low + len(inside) for low, inside in (a, b))
         found = {first + k: w for k, w in enumerate(ws)}
         for s in range(20):
             held = sum(r[1][s - r[0]] for r in (a, b) if 0 <= s - r[0] < len(r[1]))
@@ -124,7 +125,8 @@ def test_so_many_copies_are_summed():
 
 
 def test_places_too_far_apart_or_too_many_are_refused():
-    with pytest.raises(Rejected, match="more places"):
-        allocated.merged((0, [1]), (allocated.MAX_WEIGHTS, [1]))
+    for first in (allocated.MAX_WEIGHTS - 1, allocated.MAX_WEIGHTS):
+        with pytest.raises(Rejected, match="more places"):
+            allocated.merged((0, [1]), (first, [1]))
     with pytest.raises(Rejected, match="too far apart"):
         allocated.settled(0, {0: (1 << (allocated.MAX_OCTAVES + 5), [SCALE])}, 0, 2)
