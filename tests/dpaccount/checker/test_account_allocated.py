@@ -1,6 +1,7 @@
 """Sums of places: each operation keeps both bounds, exactly, and adds no more than what is rounded."""
 
 import random
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -8,7 +9,9 @@ import pytest
 from dpaccount.checker import Rejected
 from dpaccount.checker.accounting import allocated
 from dpaccount.checker.accounting.allocated import PlaceLimits, PlaceWeights
+from dpaccount.checker.accounting.measures import UpperMeasure
 from dpaccount.checker.documents import Work
+from dpaccount.checker.intervals import Interval
 
 DIGITS = 2
 SCALE = 10**DIGITS
@@ -112,6 +115,19 @@ def test_runs_that_overlap_move_nothing_up():
     a = PlaceWeights(0, {0: (6, [SCALE]), 1: (1, [2, 1])}, 0)
     gone = allocated.shortened(a, LIMITS, 1, back=True)
     keeps(places(a), places(gone), ways=(False, True))
+
+
+def test_what_a_measure_lacks_of_one_lies_at_zero():
+    """All of P at odds 2: half of Q is missing. What is lost has odds 0 where the unit is added."""
+    i, unit = Interval(20), PlaceLimits(Fraction(1), DIGITS, 0, 0)
+    inner = UpperMeasure([(Decimal(2), Decimal(1))], Decimal(0))
+    found = allocated.placed(i, inner, unit, 4, back=False)
+    assert (found.zero, found.runs[0][1][2 - found.runs[0][0]], found.lost) == (50, 50, 0)
+    inner = UpperMeasure([(Decimal("0.5"), Decimal("0.75"))], Decimal("0.25"))
+    found = allocated.placed(i, inner, unit, 4, back=True)
+    assert (found.zero, found.runs[0][1][2 - found.runs[0][0]], found.lost) == (25, 75, 0)
+    found = allocated.placed(i, inner, unit, 4, back=False)
+    assert found.lost == 25
 
 
 def test_so_many_copies_are_summed():
