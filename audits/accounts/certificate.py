@@ -74,12 +74,18 @@ class ShownSteps:
 
 
 def certificate(
-    plan: Any, tight: Mapping[str, Any], *, delta: Fraction | None = None, epsilon: Fraction | None = None
+    plan: Any,
+    tight: Mapping[str, Any],
+    *,
+    delta: Fraction | None = None,
+    epsilon: Fraction | None = None,
+    group: int = 1,
 ) -> dict[str, Any]:
     """Return the certificate of a plan's answer, a document of schema ``dpaccount/account-certificate/1``.
 
     `plan` is the document of events, its numbers exact or as JSON; `tight` the accountant's answer to ε at
-    `delta` or δ at `epsilon`, as it is printed.  Where the checker confirms nothing, `confirmed` says why.
+    `delta` or δ at `epsilon` of a `group` of units, as it is printed.  Where the checker confirms nothing,
+    `confirmed` says why.
     """
     written = as_json(plan)
     ends = (None if tight["lower"] is None else _number(tight["lower"]), _number(tight["upper"]))
@@ -88,12 +94,12 @@ def certificate(
     document: dict[str, Any] = {
         "schema": SCHEMA,
         "plan": written,
-        "question": {name: spelled(value or Fraction(0))},
+        "question": {name: spelled(value or Fraction(0)), **({"group": group} if group > 1 else {})},
         "tight": dict(tight),
     }
     Work.begin(FREE)
     try:
-        relation, units = classes(written)
+        relation, units = classes(written, group)
         steps, answer = derived(asked, relation, units, written)
         whole = seal({**document, "confirmed": {"upper": spelled(answer)}, "derivation": steps})
         examined(json.dumps(whole).encode())
@@ -110,9 +116,10 @@ def written_certificate(
     *,
     delta: Fraction | None = None,
     epsilon: Fraction | None = None,
+    group: int = 1,
 ) -> dict[str, Any]:
     """Write a certificate to a file, and return it.  Raises `InputError` where it cannot."""
-    document = certificate(plan, tight, delta=delta, epsilon=epsilon)
+    document = certificate(plan, tight, delta=delta, epsilon=epsilon, group=group)
     try:
         atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     except OSError as error:

@@ -54,8 +54,6 @@ def account(  # noqa: PLR0913 - options
     share, loss, units = number(delta, "--delta"), number(epsilon, "--epsilon"), whole(group, "--group")
     if certificate is not None and (share is None) == (loss is None):
         raise InputError("a certificate answers one question", "give --delta or --epsilon")
-    if certificate is not None and units not in (None, 1):
-        raise InputError("certificates are of single units", "leave --group or --certificate out")
     with _work(work):
         answer = account_answer(place, delta=share, epsilon=loss, gap=number(gap, "--gap"), group=units)
         if profile is not None:
@@ -68,7 +66,9 @@ def account(  # noqa: PLR0913 - options
         from audits.accounts.certificate import written_certificate
 
         tight = answer["epsilon" if loss is None else "delta"]
-        found = written_certificate(certificate, place.value, tight, delta=share, epsilon=loss)
+        found = written_certificate(
+            certificate, place.value, tight, delta=share, epsilon=loss, group=units or 1
+        )
         answer["confirmed"] = found["confirmed"]
     show(answer, json_, lines)
     return 0

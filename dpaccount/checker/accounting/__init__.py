@@ -19,6 +19,7 @@ from ..documents import (
     check_members,
     digest,
     ensure,
+    integer,
     items,
     parse,
     text,
@@ -70,7 +71,7 @@ def _judged(document: dict[str, Any]) -> tuple[str, str]:
     check_members(document, MEMBERS)
     body = {name: value for name, value in document.items() if name != "digest"}
     ensure(document["digest"] == digest(body), "the document's digest does not match its content")
-    asked, value = question(document["question"])
+    asked, value, group = question(document["question"])
     confirmed, steps = document["confirmed"], items(document["derivation"])
     lower = tight(document["tight"])
     if confirmed.get("upper") is None:
@@ -81,20 +82,22 @@ def _judged(document: dict[str, Any]) -> tuple[str, str]:
     ensure(lower is None or lower <= found, "the tight lower end is above what is confirmed")
     epsilon, delta = (found, value) if asked == "delta" else (value, found)
     ensure(delta <= 1, "delta is above 1")
-    count = infer(document["plan"], steps, epsilon, delta)
+    count = infer(document["plan"], group, steps, epsilon, delta)
     at = document["question"][asked]
     answer = "delta" if asked == "epsilon" else "epsilon"
     given = any(each.get("event") == "dominating_pair" for each in document["plan"]["events"])
     trust = ", if each dominating_pair dominates its release, as the plan says" if given else ""
-    said = f"{answer} at most {confirmed['upper']} at {asked} {at}{trust}: {count} steps follow"
+    many = f" for any {group} units" if group > 1 else ""
+    said = f"{answer} at most {confirmed['upper']} at {asked} {at}{many}{trust}: {count} steps follow"
     return "CONFIRMED", said
 
 
-def question(given: Any) -> tuple[str, Fraction]:
-    """Return what is asked: at which δ, or at which ε."""
+def question(given: Any) -> tuple[str, Fraction, int]:
+    """Return what is asked: at which δ, or at which ε; and for how many units at once."""
     name = "epsilon" if isinstance(given, dict) and "epsilon" in given else "delta"
-    check_members(given, (name,))
-    return name, real(text(given[name]), f"question.{name}", 0, 1 if name == "delta" else None)
+    check_members(given, (name,), ("group",))
+    at = real(text(given[name]), f"question.{name}", 0, 1 if name == "delta" else None)
+    return name, at, integer(given.get("group", 1))
 
 
 def tight(given: Any) -> Fraction | None:
@@ -107,9 +110,9 @@ def tight(given: Any) -> Fraction | None:
     return lower
 
 
-def infer(plan: Any, steps: list[Any], epsilon: Fraction, delta: Fraction) -> int:
+def infer(plan: Any, group: int, steps: list[Any], epsilon: Fraction, delta: Fraction) -> int:
     """Infer each step again: one for each class of units and direction, in their order, and the last."""
-    relation, units = classes(plan)
+    relation, units = classes(plan, group)
     wanted = [
         (unit, way, on) for unit, on in units for way in (("both",) if symmetric(on) else ("there", "back"))
     ]

@@ -130,18 +130,19 @@ def together(a: PlaceWeights, b: PlaceWeights, fine: PlaceLimits, bits: int) -> 
 def shortened(a: PlaceWeights, fine: PlaceLimits, copies: int, *, back: bool) -> PlaceWeights:
     """Move rare ends: where a unit is removed to 0, their mean being lost; where it is added, down.
 
-    (s − x)₊ ≤ s + (0 − x)₊, and (x − s)₊ rises where s falls.
+    (s − x)₊ ≤ s + (0 − x)₊, and (x − s)₊ rises where s falls: to 0, or to a lower place of the same run (runs
+    of different spacings overlap).
     """
     zero, lost, runs = a.zero, a.lost, dict(a.runs)
     top_of, bottom_of = fine.unit.as_integer_ratio()
     for top in (True, False):
-        left = (fine.left if back and top else fine.right) * copies
-        moved = 0
+        down = back and top
+        left = (fine.left if down else fine.right) * copies
         for e in sorted(runs, reverse=top):
             first, weights = runs[e]
             spend(len(weights) // 4)
-            begin, end = 0, len(weights)
-            while begin < end:
+            begin, end, moved = 0, len(weights), 0
+            while end - begin > down:
                 k = end - 1 if top else begin
                 cost = weights[k] if back else -(-(first + k << e) * weights[k] * top_of // bottom_of)
                 if cost > left:
@@ -150,12 +151,12 @@ def shortened(a: PlaceWeights, fine: PlaceLimits, copies: int, *, back: bool) ->
                 lost += 0 if back else cost
                 begin, end = (begin, k) if top else (k + 1, end)
             runs[e] = first + begin, weights[begin:end]
-            if begin < end:
-                if back and top:
-                    runs[e][1][-1] += moved
-                    moved = 0
+            if down:
+                runs[e][1][-1] += moved
+            else:
+                zero += moved
+            if end - begin > down:
                 break
-        zero += moved
     return PlaceWeights(zero, {e: run for e, run in runs.items() if run[1]}, lost)
 
 

@@ -18,15 +18,43 @@ MAX_CLASSES = 5000
 Range = tuple[int, int]
 
 
-def classes(document: Any) -> tuple[str, list[tuple[int | None, Releases]]]:
-    """Return the relation of a plan, and each class of units: its first one (None: all), its releases."""
+def classes(document: Any, group: int = 1) -> tuple[str, list[tuple[int | None, Releases]]]:
+    """Return the relation of a plan, and each class of units: its first one (None: all), its releases.
+
+    Of a `group` of units these are the releases that all of them move together.
+    """
     check_members(document, ("schema", "relation", "events"))
     ensure(document["schema"] == SCHEMA, f"a plan has the schema {SCHEMA}")
     relation = relation_of(document["relation"])
     shared, ranges = ReleaseTally(), list[tuple[Range, ReleaseTally]]()
     for given in items(document["events"]):
         add_top(shared, ranges, given, relation)
-    return relation, [(None, shared.total())] if not ranges else swept(shared, ranges)
+    found: list[tuple[int | None, Releases]] = swept(shared, ranges) if ranges else [(None, shared.total())]
+    if group == 1:
+        return relation, found
+    ensure(len(found) == 1, "groups are confirmed where some units meet all that any unit meets")
+    return relation, [(unit, of_group(on, group)) for unit, on in found]
+
+
+def of_group(on: Releases, group: int) -> Releases:
+    """Return what a group of units moves: noise by as many times as much.
+
+    ε-DP becomes the two-sided geometric pair of scale 1/ε, moved by the group (docs/numerics.md, Groups);
+    η-bounded range kη, ρ-zCDP k²ρ (Bun & Steinke 2016).
+    """
+    tally = ReleaseTally()
+    tally.gaussian(group**2 * on.mu_squared)
+    for (kind, numbers, _), count in on.others:
+        if kind in ("laplace", "range"):
+            tally.put(count, kind, group * numbers[0])
+        elif kind in ("geometric", "discrete-gaussian"):
+            tally.put(count, kind, numbers[0], group * numbers[1])
+        elif kind == "response":
+            tally.put(count, "geometric", 1 / numbers[0], group)
+        else:
+            ensure(kind == "zcdp", f"this checker knows no bound of groups for {kind}")
+            tally.put(count, kind, group**2 * numbers[0])
+    return tally.total()
 
 
 def add_top(

@@ -77,7 +77,6 @@ def test_a_changed_plan_is_not_valid(dpaccount, plan):
     ("words", "said"),
     [
         (["account", "plan.json"], "give --delta or --epsilon"),
-        (["account", "plan.json", "--delta", "1e-5", "--group", 2], "single units"),
         (["account", "plan.json", "--delta", "1e-5", "--certificate", "none/out.json"], "writable"),
     ],
 )

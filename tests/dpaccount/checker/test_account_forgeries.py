@@ -126,10 +126,10 @@ def test_another_relation_is_refused():
     assert "no meaning under replace-one" in said(edited(("plan", "relation"), "replace-one"))
 
 
-def consistent(plan, document=None):
+def consistent(plan, document=None, group=1):
     """A forger's document: the honest steps, which name what the checker reads in another plan."""
     document = document or honest()
-    relation, units = classes(plan)
+    relation, units = classes(plan, group)
     wanted = [(u, w, on) for u, on in units for w in (("both",) if symmetric(on) else ("there", "back"))]
     steps = copy.deepcopy(document["derivation"])
     for step, (unit, way, on) in zip(steps, wanted, strict=False):
