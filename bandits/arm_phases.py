@@ -41,7 +41,7 @@ from mechanisms.shared.gaussian_noise import gaussian
 from mechanisms.subject import Domain, Rows, View, shown
 
 LAWS: Final = ("laplace", "gaussian")
-GROWTH = Fraction(1, 32)  #: of a block over the people before it, if the first block has fewer
+BLOCK_GROWTH = Fraction(1, 32)  #: of a block over the people before it, if the first block has fewer
 WORTH = 6.0  #: deviations of the noise that the first block has people for
 SMALLEST, LARGEST = Fraction(1, 2**20), 10**6  #: of ε and σ
 PRIOR_VARIANCE = 0.09  #: of an arm's mean about ½
@@ -106,7 +106,7 @@ class ArmPhases(Calibrated):
     def blocks(self) -> list[Cover]:
         """Return the people [first, last] of every block: public, from parameters alone."""
         first = min(WORTH * self.noise_deviation, self.rounds / (2 * self.arms))
-        return together(self.rounds, max(ceil(first), self.block), GROWTH)
+        return together(self.rounds, max(ceil(first), self.block), BLOCK_GROWTH)
 
     def domain(self) -> Domain:
         """Return one row per person: what each arm would pay, in [0, 1]; NaN counts as ½."""

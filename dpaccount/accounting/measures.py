@@ -18,8 +18,6 @@ from dpaccount.exact import Enclosure
 from dpaccount.numerics.closed import gaussian, renyi
 from dpaccount.numerics.closed.gdp_of_release import mu_squared
 from dpaccount.numerics.intervals import ceil_of, log_float, precision
-from dpaccount.pairs.composition import Composition, max_over_directions
-from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan.event_base import Event
 from dpaccount.proof import Curve, at_most, ball, gdp_delta, renyi_log_delta
 
@@ -161,6 +159,10 @@ def unknown(name: str) -> InputError:
 
 
 def _renyi(event: Event, order: Fraction) -> Fraction | None:
+    # no ledger is in Rényi DP: a charge need not import what this takes
+    from dpaccount.pairs.composition import Composition, max_over_directions
+    from dpaccount.pairs.of_events import composition_of
+
     whole = composition_of([(event, 1)])
     if whole.failures:
         return None

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from dpaccount.accounting.gdp_of_plan import over_units
 from dpaccount.accounting.measures import MEASURES, Amounts, Measure
 from dpaccount.documents import canonical
 from dpaccount.errors import InputError
 from dpaccount.ledger.balances.budget import Budget, one_line
 from dpaccount.ledger.balances.step_functions import LAST_UNIT, MOST_PARTS, Cover, Step, spent_on, total, zero
 from dpaccount.ledger.entry import digest
+from dpaccount.noise import process
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Plan
 from dpaccount.proof import ANYONE, Private, Theorem
@@ -111,7 +111,11 @@ def _paid(budget: Budget, parts: list[tuple[Cover | None, Event]], amounts: dict
     """Return the sum of events' amounts for each unit, but one composed μ² for all its events."""
     if len(parts) == 1 and parts[0][1].count == 1:
         return spent_on(parts[0][0], amounts[id(parts[0][1])])
-    composed = over_units(parts, MEASURES["gdp"].cost) if budget.measure.amounts[0] == "mu_squared" else None
+    composed = None
+    if budget.measure.amounts[0] == "mu_squared":
+        with process.unforked():  # other measures charge without importing what composes Gaussian releases
+            from dpaccount.accounting.gdp_of_plan import over_units
+        composed = over_units(parts, MEASURES["gdp"].cost)
     if composed is None:
         return total((spent_on(cover, amounts[id(event)]) for cover, event in parts), budget.width)
     nothing = zero(budget.width - 1)

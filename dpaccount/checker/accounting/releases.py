@@ -12,7 +12,6 @@ from ..documents import brief, ensure, spend
 
 MAX_EXACT = 100_000  # bits of a sum of exact numbers
 MAX_EXPONENT = 5000  # of a number
-ZERO = Fraction(0)
 DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE](?P<exponent>[+-]?\d{1,4}))?|\d+/\d+", re.ASCII)
 
 
@@ -63,7 +62,7 @@ class ReleaseTally:
         """Return them in normal form: those of zCDP, and equal Rényi bounds, as one of them all."""
         held, together = [], Counter[PlanRelease]()
         rho = sum(
-            (count * each.numbers[0] for each, count in self.others.items() if each.kind == "zcdp"), ZERO
+            (count * each.numbers[0] for each, count in self.others.items() if each.kind == "zcdp"), Fraction(0)
         )
         if rho:
             together[PlanRelease("zcdp", (rho,))] = 1
