@@ -61,9 +61,8 @@ class ReleaseTally:
     def total(self) -> Releases:
         """Return them in normal form: those of zCDP, and equal Rényi bounds, as one of them all."""
         held, together = [], Counter[PlanRelease]()
-        rho = sum(
-            (count * each.numbers[0] for each, count in self.others.items() if each.kind == "zcdp"), Fraction(0)
-        )
+        zcdp = ((each, count) for each, count in self.others.items() if each.kind == "zcdp")
+        rho = sum((count * each.numbers[0] for each, count in zcdp), Fraction(0))
         if rho:
             together[PlanRelease("zcdp", (rho,))] = 1
         for release, count in self.others.items():
