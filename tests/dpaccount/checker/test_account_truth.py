@@ -48,7 +48,8 @@ def enough(chance, drawn, seed):
         if share is None:
             return False
         truth, limit = delta(drawn, epsilon), number(share)
-    assert truth <= limit * (1 + number(Fraction(1, 10**45))), (seed, drawn, epsilon, truth, limit)
+    slack = number(Fraction(1, 10**45)) * limit + number(Fraction(1, 10**55))  # of 60 digits
+    assert truth <= limit + slack, (seed, drawn, epsilon, truth, limit)
     return True
 
 
