@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Protocol
 
-from audits.attack.black_box import Attempt, OnGrid
+from audits.attack.black_box import Attempt, RoundedBound
 from audits.attack.power import verdict_of
 from audits.attack.thresholds import CountedBound, LowerBound, shown_by
 from audits.datasets.shape import Neighbourhood
@@ -65,7 +65,7 @@ def answer_fields(question: Claims, reached: LowerBound, leaked: LowerBound) -> 
     }
 
 
-def grid_fields(question: Claims, found: OnGrid) -> dict[str, object]:
+def grid_fields(question: Claims, found: RoundedBound) -> dict[str, object]:
     """Return the second verdict, on results that are rounded, in the claim's unit."""
     curve = question.curve
     lower, claimed = shown_by(found.reached, curve), question.epsilon if curve is None else curve.level

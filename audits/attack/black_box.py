@@ -49,7 +49,7 @@ from audits.datasets.bases import Pair
 from audits.sandbox.crew import Crew, TimeUp
 from audits.sandbox.outcomes import Outcome
 from audits.scores.causes import cause
-from audits.scores.grid import Grid, grid_for
+from audits.scores.grid import RoundingGrid, grid_for
 from audits.scores.learned_scores import Learned, best_score
 from dpaccount.errors import InputError
 
@@ -62,14 +62,14 @@ ELSEWHERE = 40  #: pairs on which a function without any result so far is tried
 #: of a few runs; a program that seeds itself by the clock gives the same for a while, too
 ALIKE = "the same result for every seed: no noise was seen, or it does not follow the seed; draw it from rng"
 
-Rounded = tuple[Grid, Learned, Rule]  #: a grid, and what is certified of results on it
+Rounded = tuple[RoundingGrid, Learned, Rule]  #: a grid, and what is certified of results on it
 
 
 @dataclass(frozen=True)
-class OnGrid:
+class RoundedBound:
     """What the same runs show of rounded results."""
 
-    grid: Grid
+    grid: RoundingGrid
     reached: LowerBound
 
 
@@ -88,7 +88,7 @@ class Attempt:
     findings: tuple[str, ...]
     leaked: LowerBound
     cause: str | None = None  #: what refutes the claim by itself, if that has a plain description
-    on_grid: OnGrid | None = None  #: where the claim is refuted: what rounded results show
+    on_grid: RoundedBound | None = None  #: where the claim is refuted: what rounded results show
     cut: str | None = None  #: what the wall-clock limit, or the results' width, reduced
 
     @property
@@ -303,7 +303,7 @@ def _certify(
     runs: int,
     progress: Progress,
     beside: Rounded | None = None,
-) -> tuple[LowerBound, LowerBound, int, OnGrid | None]:
+) -> tuple[LowerBound, LowerBound, int, RoundedBound | None]:
     """Return the bound that `rule` reaches on fresh runs, that of total leakage, and the runs made.
 
     Few runs are bet on as well, at half the risk each: those that time cuts do not count against bets.
@@ -347,7 +347,7 @@ def _certify(
         whole = against(np.concatenate([np.zeros(0), *found]), coins)
         return by.measure(whole[coins == 0], whole[coins == 1], challenge.delta, risk)
 
-    on_grid = None if beside is None else OnGrid(beside[0], measured(beside[2], rounded))
+    on_grid = None if beside is None else RoundedBound(beside[0], measured(beside[2], rounded))
     reached = measured(rule, scores)
     leaked = leakage(rule, coins, made, challenge.delta, risk)
     if slow and bettor is not None:

@@ -17,7 +17,7 @@ BELOW_SPREAD = 10  #: binary digits of a grid's step below the spread of what it
 
 
 @dataclass(frozen=True)
-class Grid:
+class RoundingGrid:
     """The binary exponent of every number's step; NaN where a number is not rounded."""
 
     exponents: Floats
@@ -40,7 +40,7 @@ class Grid:
         return " to ".join(f"2^{end}" for end in ends)
 
 
-def grid_for(learned: Learned, left: Sequence[Outcome], right: Sequence[Outcome]) -> Grid | None:
+def grid_for(learned: Learned, left: Sequence[Outcome], right: Sequence[Outcome]) -> RoundingGrid | None:
     """Return a grid of about a thousandth of each number's spread; None if all numbers are whole."""
     columns = learned.score.columns
     both = padded([*left, *right], columns.width)
@@ -51,4 +51,4 @@ def grid_for(learned: Learned, left: Sequence[Outcome], right: Sequence[Outcome]
         spread = np.abs(values - np.median(values)).mean() if len(values) else 0.0
         if np.isfinite(spread) and spread > np.finfo(np.float64).tiny * 2**BELOW_SPREAD:
             exponents[place] = np.floor(np.log2(spread)) - BELOW_SPREAD
-    return None if np.isnan(exponents).all() else Grid(exponents)
+    return None if np.isnan(exponents).all() else RoundingGrid(exponents)

@@ -12,7 +12,7 @@ from audits.attack.black_box import attack
 from audits.attack.runs import Challenge, silent
 from audits.datasets.bases import Pair
 from audits.sandbox.outcomes import of_value
-from audits.scores.grid import Grid
+from audits.scores.grid import RoundingGrid
 from audits.subjects.code import Code
 
 STEPS = 24
@@ -63,7 +63,7 @@ def test_nothing_is_said_of_a_grid_where_the_claim_stands_or_all_is_whole(in_pro
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=1, max_size=5), st.integers(-40, 40))
 def test_a_grid_is_a_grid(numbers, exponent):
     """Every finite number that is rounded is a multiple of the step, near it, and zeros have one sign."""
-    grid = Grid(np.full(len(numbers), float(exponent)))
+    grid = RoundingGrid(np.full(len(numbers), float(exponent)))
     before = of_value(numbers)
     after = grid.rounded([before])[0]
     assert (after.structure, after.labels) == (before.structure, before.labels)
@@ -72,7 +72,7 @@ def test_a_grid_is_a_grid(numbers, exponent):
             assert y / 2.0**exponent == round(y / 2.0**exponent)
             assert abs(x - y) <= 2.0**exponent / 2
             assert y != 0 or not np.signbit(y)
-    kept = Grid(np.full(len(numbers), np.nan)).rounded([before])[0]
+    kept = RoundingGrid(np.full(len(numbers), np.nan)).rounded([before])[0]
     assert kept.key() == before.key()
 
 

@@ -1,0 +1,73 @@
+"""DP-SGD in NumPy, audited in one run with Dirac canaries.
+
+`python canaries.py [BUG]` trains once, and writes scores and the claimed plan.  Each canary's gradient is one
+coordinate of its own; half of the canaries, by a coin each, are in the training data.  Scores: `sum`
+adds up the noisy gradient at that coordinate over all steps; `spread` is its deviation between steps, which
+shows sampling itself where the same noise is used again.
+"""
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+CANARIES, RATE, SIGMA, STEPS, CLIP = 1000, 0.1, 1.0, 100, 1.0
+GRADIENT = 5.0  #: norm of a canary's gradient before clipping
+BUGS = ("no_clipping", "clipping_by_batch", "half_the_noise", "one_noise", "real_batch_size", "half_the_rate")
+PLAN = {  # "half_the_rate" is a bug of the accountant: it trains as usual and claims less
+    "schema": "dpaccount/events/1",
+    "relation": "add-remove",
+    "events": [
+        {
+            "event": "poisson_subsampled",
+            "count": STEPS,
+            "rate": str(RATE),
+            "of": {"event": "gaussian", "sigma": SIGMA},
+        }
+    ],
+}
+
+
+def noisy_gradients(included, rng, bug=None):
+    """Return what each step adds to the weights: a row a step, a column a canary."""
+    sigma = SIGMA / 2 if bug == "half_the_noise" else SIGMA
+    noise, steps = rng.normal(size=len(included)), []
+    for _ in range(STEPS):
+        taken = included & (rng.random(len(included)) < RATE)
+        total = GRADIENT * taken  # a row's gradient is one coordinate
+        if bug == "clipping_by_batch":
+            total = total * min(1.0, CLIP * taken.sum() / max(np.linalg.norm(total), 1e-9))
+        elif bug != "no_clipping":
+            total = total * (CLIP / GRADIENT)
+        if bug != "one_noise":
+            noise = rng.normal(size=len(included))
+        expected = RATE * len(included) / 2
+        divisor = max(taken.sum(), 1) if bug == "real_batch_size" else expected
+        steps.append((total + sigma * CLIP * noise) / divisor)
+    return np.array(steps)
+
+
+def scores(steps):
+    """Return the scores of all canaries, by name: higher means "was included"."""
+    return {"sum": steps.sum(axis=0), "spread": steps.std(axis=0)}
+
+
+def main(bug=None, seed=1):
+    """Train once; write sum.csv, spread.csv and plan.json."""
+    rng = np.random.default_rng(seed)
+    included = rng.random(CANARIES) < 0.5
+    for name, values in scores(noisy_gradients(included, rng, bug)).items():
+        with Path(f"{name}.csv").open("w", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["included", "score"])
+            rows.writerows(zip(included.astype(int), values, strict=True))
+    claimed = json.loads(json.dumps(PLAN))
+    if bug == "half_the_rate":
+        claimed["events"][0]["rate"] = str(RATE / 2)
+    Path("plan.json").write_text(json.dumps(claimed))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])

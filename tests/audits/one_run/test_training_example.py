@@ -1,0 +1,56 @@
+"""The worked example of DP-SGD: planted bugs stand out beside a healthy run, correct training never does."""
+
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from audits.one_run import healthy as beside
+from audits.one_run.audit import audit_canaries
+from audits.tradeoff import MuClaim
+from dpaccount.plan.events import Gaussian, Plan, PoissonSubsampled
+
+
+def suspicious(root, monkeypatch, bug, seed):
+    """Return the scores by which the comparison says so."""
+    monkeypatch.syspath_prepend(str(root / "examples" / "dp_sgd"))
+    import canaries
+
+    monkeypatch.delitem(sys.modules, "canaries")
+    monkeypatch.setattr(beside, "SIMULATIONS", 60)
+    rng = np.random.default_rng(seed)
+    included = rng.random(canaries.CANARIES) < 0.5
+    rate = Fraction(str(canaries.RATE)) / (2 if bug == "half_the_rate" else 1)
+    sampled = PoissonSubsampled(rate=str(float(rate)), of=Gaussian(sigma=1), count=canaries.STEPS)
+    plan, claim = Plan("add-remove", sampled), MuClaim(Fraction(1))
+    found = []
+    for name, values in canaries.scores(canaries.noisy_gradients(included, rng, bug)).items():
+        run = audit_canaries(included, values, claim)
+        compared = beside.healthy(included, values, run, plan, 0.05, seed)
+        found += [name] * compared.suspicious
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("bug", "score"),
+    [
+        ("no_clipping", "sum"),
+        ("clipping_by_batch", "sum"),
+        ("half_the_noise", "sum"),
+        ("one_noise", "spread"),
+        ("half_the_rate", "sum"),
+    ],
+)
+def test_a_planted_bug_shows_beside_a_healthy_run(root, monkeypatch, bug, score):
+    for seed in range(3):
+        assert score in suspicious(root, monkeypatch, bug, seed)
+
+
+@pytest.mark.slow
+def test_correct_training_is_never_accused(root, monkeypatch):
+    """In 20 seeds with both scores; nor is division by the real batch size, which `trace` finds."""
+    for seed in range(20):
+        assert suspicious(root, monkeypatch, None, seed) == []
+    assert suspicious(root, monkeypatch, "real_batch_size", 1) == []
