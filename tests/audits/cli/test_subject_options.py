@@ -75,6 +75,13 @@ RUNS = {
             {"calibration": "exact", "sigma": 30, "shift": 2, "width": 1, "rounds": 5},
         ],
     ),
+    "arm-phases": (
+        *("central", {"rounds": 60, "arms": 3}),
+        [
+            {"law": "laplace", "epsilon": 2, "delta": 0, "block": 5},
+            {"law": "gaussian", "sigma": 3, "arms": 4, "rounds": 70, "delta": 1e-6},
+        ],
+    ),
     "phased-posterior": (
         *("central", {"rounds": 40}),
         [
