@@ -85,8 +85,7 @@ class MuClaim(msgspec.Struct, frozen=True, tag=True):
         from scipy.special import ndtri
 
         inside = [np.clip(each, 1e-300, 1 - 1e-16) for each in (hit, alarm)]
-        found: Floats = np.maximum(ndtri(inside[0]) - ndtri(inside[1]), 0.0)
-        return found
+        return np.maximum(ndtri(inside[0]) - ndtri(inside[1]), 0.0)
 
     def needed(self, level: float, power: float) -> float:
         """Return the least false-alarm probability of an event with this power, rounded down."""
@@ -126,8 +125,7 @@ class RhoClaim(msgspec.Struct, frozen=True, tag=True):
 
     def lowers(self, hit: Floats, alarm: Floats) -> Floats:
         """Return `lower` of many events, in double precision: to choose among them."""
-        found: Floats = np.where(hit > alarm, _renyi_over_order(hit, alarm).max(axis=(0, 1)), 0.0)
-        return found
+        return np.where(hit > alarm, _renyi_over_order(hit, alarm).max(axis=(0, 1)), 0.0)
 
 
 class CurveClaim(msgspec.Struct, frozen=True, tag=True):

@@ -248,8 +248,7 @@ class BoundedRow(_Changed):
 
 def _unlike(left: "Rows", right: "Rows") -> list[int]:
     """Return the rows in which two datasets of one size differ."""
-    found: list[int] = (left != right).any(axis=1).nonzero()[0].tolist()
-    return found
+    return (left != right).any(axis=1).nonzero()[0].tolist()
 
 
 def squared_distance(here: Iterable[Any], there: Iterable[Any]) -> Fraction:

@@ -46,8 +46,7 @@ class GaussianSum(Additive):
 
     def query(self, data: Rows) -> Integers:
         """Return the exact sum in grid units."""
-        total: Integers = self.contributions(data).sum(axis=0)
-        return total
+        return self.contributions(data).sum(axis=0)
 
     def contributions(self, data: Rows) -> Integers:
         """Return what every row adds, in grid units; columns of zeros beside it change nothing."""

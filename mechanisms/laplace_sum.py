@@ -43,8 +43,7 @@ class LaplaceSum(Additive):
 
     def query(self, data: Rows) -> Integers:
         """Return the exact sum in grid units."""
-        total: Integers = grid.clipped(data[:, :1], self.low, self.high, self.bits).sum(axis=0)
-        return total
+        return grid.clipped(data[:, :1], self.low, self.high, self.bits).sum(axis=0)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Clipped contributions, ℓ1 sensitivity, Laplace."""

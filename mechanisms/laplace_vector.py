@@ -49,8 +49,7 @@ class LaplaceVector(Additive):
 
     def query(self, data: Rows) -> Integers:
         """Return the exact sums, one per column, in grid units."""
-        total: Integers = grid.clipped(data, self.low, self.high, self.bits).sum(axis=0)
-        return total
+        return grid.clipped(data, self.low, self.high, self.bits).sum(axis=0)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Every column is a separate Laplace release; pure ε adds up."""

@@ -68,8 +68,7 @@ class LinearQueries(Additive):
     def query(self, data: Rows) -> Integers:
         """Return the exact answers."""
         counts = counts_of(data, self.cells)
-        answers: Integers = matrix(self.workload, self.cells) @ counts
-        return answers
+        return matrix(self.workload, self.cells) @ counts
 
     def proof(self, delta: Fraction) -> Theorem:
         """Let a row add one column of W or nothing: ℓ2 sensitivity, discrete Gaussian, zCDP."""

@@ -218,8 +218,7 @@ class NoisyStatistics(Additive):
             for what, part in zip(self.statistics, self.parts, strict=True)
             for draw in part
         ]
-        whole: Integers = np.concatenate(found)
-        return whole
+        return np.concatenate(found)
 
     def _codes(self, data: Rows) -> dict[str, NDArray[Any]]:
         """Return the codes of the rows that are there, by column; of a text those of each row."""

@@ -81,8 +81,7 @@ class Quantiles(NoisyCounts):
         cell = np.minimum((share * self.cells).astype(np.int64), self.cells - 1)
         finest = np.bincount(cell, minlength=self.cells).astype(np.int64)
         sums = [finest.reshape(BRANCHES**level, -1).sum(axis=1) for level in range(1, self.levels + 1)]
-        found: Integers = np.concatenate(sums)
-        return found
+        return np.concatenate(sums)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Let a row add 1 to one cell of each level; noise by the law."""

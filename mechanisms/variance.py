@@ -94,8 +94,7 @@ class Variance(Additive):
 
     def query(self, data: Rows) -> Integers:
         """Return the exact sums."""
-        total: Integers = self.vectors(self.places(data)).sum(axis=0)
-        return total
+        return self.vectors(self.places(data)).sum(axis=0)
 
     def proof(self, delta: Fraction) -> Theorem:
         """List a row's possible contributions; noise by the better of two Gaussian rules."""

@@ -144,12 +144,11 @@ def _factor(claimed: float | Fraction) -> float:
 def _growth(stakes: Floats, win: Floats | float, loss: Floats | float, factor: float, bad: float) -> Floats:
     """Return the expected growth of log wealth per run, at these chances of winning and losing."""
     rest = np.maximum(1 - win - loss, 0)
-    grown: Floats = (
+    return (
         win * np.log1p(stakes * (1 - bad))
         + loss * np.log1p(-stakes * (factor + bad))
         + rest * np.log1p(-stakes * bad)
     )
-    return grown
 
 
 def plan_known_bet(held: Floats, out: Floats, claimed: Fraction, delta: Fraction) -> Threshold:

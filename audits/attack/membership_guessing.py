@@ -95,8 +95,7 @@ def _reach(n: int, p: float, k: NDArray[np.int64]) -> Floats:
     from scipy.special import betainc
 
     inside = np.clip(k, 1, max(n, 1))
-    found: Floats = np.where(k <= 0, 1.0, np.where(k > n, 0.0, betainc(inside, n - inside + 1.0, p)))
-    return found
+    return np.where(k <= 0, 1.0, np.where(k > n, 0.0, betainc(inside, n - inside + 1.0, p)))
 
 
 def epsilon_below(v: int, r: int, n: int, bad: float, risk: float) -> float:
@@ -139,8 +138,7 @@ def plan_known_guess(
 def _gain(rates: Rates) -> Floats:
     """Return by how much right guesses outnumber wrong ones, for every pair of thresholds."""
     left, right = np.append(rates.left - rates.not_left, 0.0), np.append(rates.right - rates.not_right, 0.0)
-    gained: Floats = left[:, None] + right[None, :]
-    return gained
+    return left[:, None] + right[None, :]
 
 
 def _guess(cuts: Floats, place: int) -> Guess:

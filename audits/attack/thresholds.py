@@ -132,8 +132,7 @@ def upper_end(hits: Floats | float, runs: float, risk: float) -> Floats:
 
     few = np.minimum(hits, runs - 1e-9)
     most = np.minimum(betainccinv(few + 1, runs - few, risk) * (1 + 1e-9), 1.0)
-    found: Floats = np.where(np.asarray(hits) < runs, most, 1.0)
-    return found
+    return np.where(np.asarray(hits) < runs, most, 1.0)
 
 
 def shown_by(reached: LowerBound, claim: EventClaim | None) -> float:

@@ -368,8 +368,7 @@ def _drawn(due: Release, ledger: Ledger, key: str, proved: Proved, certificate: 
         whole = changed(whole, release=changed(made, budget=UNSET))
     sealed = seal(unsealed(whole))
     ledger.keep_release(receipt.entry, {**sealed, OPENING: secret})
-    kept: dict[str, Any] = json.loads(canonical(sealed))  # as for a reprint
-    return kept
+    return json.loads(canonical(sealed))  # as for a reprint
 
 
 def _data(due: Release) -> Rows | TableTotals:

@@ -99,8 +99,7 @@ def _confirmed(raw: bytes, path: Path) -> dict[str, Any]:
         checker.judged(raw)
     except (checker.Rejected, checker.Unreadable) as why:
         raise InputError(str(why), "sign a certificate that `dpaccount check` calls valid", path) from None
-    document: dict[str, Any] = json.loads(raw)  # a parser that keeps numbers as written
-    return document
+    return json.loads(raw)  # a parser that keeps numbers as written
 
 
 def _message(document: dict[str, Any], signed: str) -> bytes:

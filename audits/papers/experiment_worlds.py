@@ -71,8 +71,7 @@ class PeopleWorld:
     def by_chance(self, seed: int) -> Floats:
         """Return best mean − mean over every person's points."""
         means = simulated_people(self.rounds, self.candidates, self.dimension, seed).means
-        lost: Floats = means.max(axis=1) - means.mean(axis=1)
-        return lost
+        return means.max(axis=1) - means.mean(axis=1)
 
 
 @dataclass(frozen=True)
@@ -131,8 +130,7 @@ class ArmsWorld:
         """Return largest mean − mean of every arm played."""
         means, rewards = self.people(seed)
         view = bandit.play(rewards, noise_of(bandit.proof(bandit.delta), seed), seed)
-        lost: Floats = means.max() - means[view.public["arms"]]
-        return lost
+        return means.max() - means[view.public["arms"]]
 
     def by_chance(self, seed: int) -> Floats:
         """Return largest mean − mean over the arms."""
@@ -197,8 +195,7 @@ class LogWorld:
     def regrets(self, bandit: Any, seed: int) -> Floats:
         """Return best mean − mean of every recommended arm, of the means in this very log."""
         view = bandit.play(self.rows, noise_of(bandit.proof(self.delta), seed), seed)
-        lost: Floats = bandit.regrets(self.rows, view, seed)
-        return lost
+        return bandit.regrets(self.rows, view, seed)
 
     def by_chance(self, seed: int) -> Floats:
         """Return best mean − mean over the arms that each was offered."""

@@ -162,8 +162,7 @@ def aligned(seed: np.random.SeedSequence) -> np.random.Generator:
 
     names = {name for name in vars(np.random.Generator) if name[0] != "_"} - {"bit_generator", "spawn"}
     methods = {name: own_stream(name) for name in sorted(names)}
-    found: np.random.Generator = type("Generator", (np.random.Generator,), methods)(bits)
-    return found
+    return type("Generator", (np.random.Generator,), methods)(bits)
 
 
 def takes_generator(function: Callable[..., Any]) -> bool:

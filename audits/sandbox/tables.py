@@ -82,12 +82,10 @@ def _dtype_about(series: Any) -> str:
 def _values(series: Any) -> list[Any] | None:
     """Return the cells of a series or the labels of an index as Python values, if known."""
     if type(series).__name__ == "MultiIndex":
-        labels: list[Any] = series.tolist()
-        return labels
+        return series.tolist()
     dtype = series.dtype
     if isinstance(dtype, np.dtype) and dtype.kind in "mM":
-        found: list[Any] = series.to_numpy().view(np.int64).tolist()
-        return found
+        return series.to_numpy().view(np.int64).tolist()
     hidden = getattr(series.array, "_mask", None)
     if hidden is not None:  # what stands under the mask is there too
         return list(zip(hidden.tolist(), series.array._data.tolist(), strict=True))

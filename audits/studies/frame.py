@@ -60,8 +60,7 @@ def _cells(frame: Any, name: str) -> Sequence[object]:
         raise InputError(what, f"the columns are {', '.join(map(str, there))[:200]}")
     column = frame[name]
     listed = next((getattr(column, method) for method in LISTS if hasattr(column, method)), None)
-    found: Sequence[object] = list(column) if listed is None else listed()
-    return found
+    return list(column) if listed is None else listed()
 
 
 def _written(cell: object) -> str:

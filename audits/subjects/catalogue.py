@@ -155,8 +155,7 @@ def on_table(claim: Claim, made_by: type) -> tuple[Subject, Reading]:
     if own is not None:
         _frozen(made_by)
         promised = Promise(promise.relation, promise.epsilon, promise.delta)
-        read: tuple[Subject, Reading] = own(table, place, promised)
-        return read
+        return own(table, place, promised)
     known = relations_of(made_by)
     comes_and_goes = promise.relation == REPLACE_ONE and known == (ADD_REMOVE,)
     if table.max_rows > 1 or comes_and_goes:

@@ -73,8 +73,7 @@ def generator(tape: Tape, bits: Any) -> np.random.Generator:
         name: staticmethod(taped(tape, "numpy.random.Generator", name, method))
         for name, method in _methods(np.random.Generator(bits))
     }
-    made: np.random.Generator = type("Generator", (np.random.Generator,), methods)(bits)
-    return made
+    return type("Generator", (np.random.Generator,), methods)(bits)
 
 
 def _methods(held: Any) -> Iterator[tuple[str, Callable[..., Any]]]:

@@ -52,8 +52,7 @@ def rebuilt(curve: Curve, new: Sequence[Fraction]) -> Curve:
     """Return a curve of the same kind with other numbers."""
     if isinstance(curve, Renyi):
         return Renyi(tuple((order, value) for (order, _), value in zip(curve.points, new, strict=True)))
-    made: Curve = type(curve)(*new)  # type: ignore[arg-type]  # never a Lattice: `amounts` refuses it
-    return made
+    return type(curve)(*new)  # type: ignore[arg-type]  # never a Lattice: `amounts` refuses it
 
 
 def _columns(facts: Sequence[Private], rule: str) -> list[tuple[Fraction, ...]]:

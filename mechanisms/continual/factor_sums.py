@@ -88,8 +88,7 @@ class Window:
         """Return Σ_k c_k·value[t − k]."""
         size = len(self._last)
         turned = self._weights[::-1][size - self._next : 2 * size - self._next]
-        total: Values = turned @ self._last
-        return total
+        return turned @ self._last
 
     def push(self, value: Values) -> None:
         """Remember a round's value in the place of the oldest."""
@@ -118,8 +117,7 @@ class Buffers:
 
     def past(self) -> Values:
         """Return the sum of all decaying sums."""
-        total: Values = self._sums.sum(axis=0)
-        return total
+        return self._sums.sum(axis=0)
 
     def push(self, value: Values) -> None:
         """Let the sums decay, and add the value to each."""
@@ -145,8 +143,7 @@ class AllRows:
 
     def past(self) -> Values:
         """Return the next row of the factor times the past."""
-        total: Values = self._factor[self._rounds, : self._rounds] @ self._values[: self._rounds]
-        return total
+        return self._factor[self._rounds, : self._rounds] @ self._values[: self._rounds]
 
     def push(self, value: Values) -> None:
         """Remember a round's value."""

@@ -143,5 +143,4 @@ def optimal(rounds: int) -> Integers:
 
 def _square_root(matrix: Floats) -> Floats:
     values, vectors = np.linalg.eigh(matrix)
-    root: Floats = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
-    return root
+    return (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T

@@ -62,8 +62,7 @@ def honaker(rounds: int, scale: float, columns: int) -> Spread:
 
     def total(each: list[float]) -> Floats:
         low = [sum(v for j, v in enumerate(each[:top]) if t >> j & 1) for t in range(1, rounds + 1)]
-        sums: Floats = np.array(low) + each[top] * (np.arange(1, rounds + 1) >> top)
-        return sums
+        return np.array(low) + each[top] * (np.arange(1, rounds + 1) >> top)
 
     squares = [variance_from_below(level) for level in range(top + 1)]
     return Spread(scale**2 * total(squares), total(weight), ((scale, 2 * rounds * columns),))

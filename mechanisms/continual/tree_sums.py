@@ -55,8 +55,7 @@ class TreeSums:
 
     def release(self) -> Integers:
         """Return the latest noisy prefix sum again; costs nothing.  Needs one round at least."""
-        total: Integers = np.sum(list(self._noisy.values()), axis=0)
-        return total
+        return np.sum(list(self._noisy.values()), axis=0)
 
     def terms(self) -> int:
         """Return the number of noisy nodes in the prefix: the ones in the round's binary number.
@@ -98,8 +97,7 @@ class HonakerSums:
 
     def release(self) -> Floats:
         """Return the latest estimate again; costs nothing.  Needs one round at least."""
-        total: Floats = np.sum([refined for _, refined in self._waiting.values()], axis=0)
-        return total
+        return np.sum([refined for _, refined in self._waiting.values()], axis=0)
 
 
 def variance_from_below(level: int) -> float:

@@ -182,8 +182,7 @@ class TableChannel:
         inside = np.clip(unit, -1, 1)
         squares = np.array([float(square) for square in self.moments[1]])
         places = np.linspace(-1, 1, len(squares))
-        found: Floats = np.interp(inside, places, squares) - inside**2
-        return found
+        return np.interp(inside, places, squares) - inside**2
 
 
 @dataclass(frozen=True)

@@ -78,5 +78,4 @@ def proof(
 def answers(symbols: Integers, noise: Noise) -> Integers:
     """Return everyone's randomised answer: one release a person, of that person's symbol alone."""
     found = [noise.noisy("answer", i, symbols[i : i + 1]) for i in range(len(symbols))]
-    whole: Integers = np.concatenate(found)
-    return whole
+    return np.concatenate(found)

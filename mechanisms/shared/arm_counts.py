@@ -127,8 +127,7 @@ class ArmCounts:
             return (rewards >= 1).astype(np.int64)
         scaled = np.clip(rewards, 0.0, 1.0) * self.steps
         low = np.floor(scaled)
-        found: Integers = (low + (coins < scaled - low)).astype(np.int64)
-        return found
+        return (low + (coins < scaled - low)).astype(np.int64)
 
     def totals(self, cell: Integers, arm: Integers, reward: Integers, passed: Integers | None) -> Integers:
         """Return the exact sums of the records that count, in integer units.
@@ -143,8 +142,7 @@ class ArmCounts:
         parts = [(2 * ups - self.steps * counts) * each, counts * self.unit]
         if passed is not None:
             parts.append(np.bincount(passed, minlength=self.arms).astype(np.int64) * self.unit)
-        whole: Integers = np.concatenate(parts)
-        return whole
+        return np.concatenate(parts)
 
     def parts(self, released: Integers) -> tuple[Floats, Floats, Floats]:
         """Return (sums, counts, passed over) in records: [..., cells, arms] twice, then [..., arms]."""

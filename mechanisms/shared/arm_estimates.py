@@ -30,22 +30,19 @@ def mean_of(sums: Floats, counts: Floats) -> Floats:
 
 def told(counts: Floats, sigma: float) -> NDArray[np.bool_]:
     """Say which counts stand out of the noise: of the other arms' means the `interval` says nothing."""
-    found: NDArray[np.bool_] = (counts > 0) & (counts**2 + Z**2 * (np.maximum(counts, 0) - sigma**2) > 0)
-    return found
+    return (counts > 0) & (counts**2 + Z**2 * (np.maximum(counts, 0) - sigma**2) > 0)
 
 
 def noise_variance(mean: Floats, counts: Floats, sigma: float) -> Floats:
     """Return the variance of means for the privacy noise."""
-    found: Floats = sigma**2 * (0.25 + (0.5 - mean) ** 2) / np.maximum(counts, 1.0) ** 2
-    return found
+    return sigma**2 * (0.25 + (0.5 - mean) ** 2) / np.maximum(counts, 1.0) ** 2
 
 
 def sampling_variance(mean: Floats, counts: Floats) -> Floats:
     """Return the variance of means for who was in the trial, at most; 0 and 1 are not taken for sure."""
     known = np.maximum(counts, 1.0)
     shrunk = (mean * known + 1) / (known + 2)
-    found: Floats = shrunk * (1 - shrunk) / known
-    return found
+    return shrunk * (1 - shrunk) / known
 
 
 def interval(total: float, count: float, sigma: float) -> tuple[float, float]:
@@ -89,15 +86,13 @@ def chance_of_best(means: Floats, deviations: Floats) -> Floats:
         others = [other for other in range(len(means)) if other != arm]
         beaten = [_below((at - means[other]) / wide[other]) for other in others]
         found[arm] = float((weight * np.prod(beaten, axis=0)).sum())
-    whole: Floats = found / found.sum()
-    return whole
+    return found / found.sum()
 
 
 def _below(values: Floats) -> Floats:
     from scipy.special import ndtr
 
-    found: Floats = ndtr(values)
-    return found
+    return ndtr(values)
 
 
 def share_warning(

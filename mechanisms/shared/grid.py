@@ -91,5 +91,4 @@ def in_ball(rows: Floats, radius: Fraction, bits: int) -> Integers:
     length = np.maximum(np.sqrt(squares), 1e-300)
     limit = float(radius) * (1 - 2.0**-40)
     shrunk = unit * np.minimum(largest, limit / length)
-    units: Integers = np.trunc(shrunk * 2.0**bits).astype(np.int64)
-    return units
+    return np.trunc(shrunk * 2.0**bits).astype(np.int64)

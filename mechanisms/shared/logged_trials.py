@@ -106,8 +106,7 @@ def taking_part(data: Rows, chance: Fraction, coins: Floats) -> NDArray[np.bool_
     inside = (data[:, CELL] >= 0) & (data[:, ARM] >= 0)
     if chance < 1:
         inside &= coins * data[:, CHANCE] < float(chance)
-    found: NDArray[np.bool_] = inside
-    return found
+    return inside
 
 
 def record_coins(data: Rows, seed: int, purposes: int) -> Floats:
@@ -140,8 +139,7 @@ def _mixed(words: Words) -> Words:
     z = words + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    found: Words = z ^ (z >> np.uint64(31))
-    return found
+    return z ^ (z >> np.uint64(31))
 
 
 # ------------------------------------------------------------------ what is declared

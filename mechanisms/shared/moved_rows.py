@@ -129,8 +129,7 @@ class ClippedRows:
 
 def in_steps(matrix: NDArray[np.float64]) -> Integers:
     """Return a matrix in steps of 2^−10."""
-    steps: Integers = np.rint(matrix * 2.0**MAP_BITS).astype(np.int64)
-    return steps
+    return np.rint(matrix * 2.0**MAP_BITS).astype(np.int64)
 
 
 def stretch_of(steps: Integers) -> Fraction:

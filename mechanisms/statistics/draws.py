@@ -149,8 +149,7 @@ def _counted(what: Statistic, draw: Draw, codes: Mapping[str, Floats]) -> Intege
 
 def _exact(numbers: Floats, bits: int) -> Integers:
     """Return numbers within [−1, 1] in steps of 2^−`bits`, truncated toward zero: never longer."""
-    found: Integers = np.trunc(np.clip(numbers, -1, 1) * 2.0**bits).astype(np.int64)
-    return found
+    return np.trunc(np.clip(numbers, -1, 1) * 2.0**bits).astype(np.int64)
 
 
 def _summed(group: Integers, parts: list[Floats], size: int, bits: int) -> Integers:

@@ -28,8 +28,7 @@ class JoinedColumn(DerivedColumn):
     def code(self, codes: Codes) -> Floats:
         """Return each row's code by that of its key."""
         place = codes[self.of[0].name].astype(np.int64)
-        by_key: Floats = np.array(self.found)[np.where(place < 0, len(self.found) - 1, place)]
-        return by_key
+        return np.array(self.found)[np.where(place < 0, len(self.found) - 1, place)]
 
 
 def joined_columns(

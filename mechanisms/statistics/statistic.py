@@ -224,8 +224,7 @@ class Statistic:
     def scaled(self, column: Column, codes: Mapping[str, Floats]) -> Floats:
         """Return a column's numbers from −1, its lower bound, to 1, its upper one."""
         low, high = column.bounds
-        found: Floats = np.clip((codes[column.name] - low) / (high - low) * 2 - 1, -1, 1)
-        return found
+        return np.clip((codes[column.name] - low) / (high - low) * 2 - 1, -1, 1)
 
 
 def file_name(name: str) -> str:

@@ -116,8 +116,7 @@ def _unchanged(given: Rows, data: Rows) -> bool:
 
 def fresh(subject: Subject) -> Subject:
     """Return a new instance with the same parameters: runs must not share state."""
-    made: Subject = dataclasses.replace(subject)  # type: ignore[type-var]  # subjects are dataclasses
-    return made
+    return dataclasses.replace(subject)  # type: ignore[type-var]  # subjects are dataclasses
 
 
 def reported(subject: Any, view: View) -> Any:

@@ -113,8 +113,7 @@ def _cells(column: Column, by: Column | None, bins: Place | None) -> tuple[Given
 
     def place(codes: Floats) -> Floats:
         group, cell = groups.place(codes[:, 0]), cells.place(codes[:, 1])
-        found: Floats = np.where((group < 0) | (cell < 0), -1.0, group * width + cell)[:, None]
-        return found
+        return np.where((group < 0) | (cell < 0), -1.0, group * width + cell)[:, None]
 
     labels = tuple(f"{group}, {cell}" for group in groups.labels for cell in cells.labels)
     return {"cells": len(labels)}, Reading((by.name, column.name), place, (-1.0,), {"cells": labels})

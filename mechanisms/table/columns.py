@@ -160,8 +160,7 @@ class Column:
         if isinstance(cells, ArrowCells):
             if self.kind in NUMERIC_KINDS and (numbers := cells.numbers()) is not None:
                 return self.bounded(numbers.copy())
-            distinct: Floats = self.codes(cells.values)[cells.places]
-            return distinct
+            return self.codes(cells.values)[cells.places]
         if self.kind in NUMERIC_KINDS:
             if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
                 return self.bounded(cells.astype(np.float64, copy=False))

@@ -210,8 +210,7 @@ class PersonCounters:
         """Return the keys of all persons, in no order."""
         if not self._table.size:
             return _integer_keys(np.flatnonzero(self._counts))
-        found: Keys = self._table[self._table[:, 1] != 0]
-        return found
+        return self._table[self._table[:, 1] != 0]
 
     def _slots(self, keys: Keys) -> NDArray[np.int64]:
         if not self._table.size:

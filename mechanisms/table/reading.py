@@ -232,8 +232,7 @@ class ArrowCells(Sequence[object]):
             ).as_py()
         ):
             return None
-        found: NDArray[np.float64] = self.array.cast(float64()).to_numpy(zero_copy_only=False)
-        return found
+        return self.array.cast(float64()).to_numpy(zero_copy_only=False)
 
     @property
     def values(self) -> list[object]:
@@ -263,8 +262,7 @@ def _column(cells: Any) -> Sequence[object]:
     kind = cells.type
     numeric = types.is_integer(kind) or types.is_floating(kind)
     if numeric and not cells.null_count:
-        found: Sequence[object] = cells.to_numpy(zero_copy_only=False)
-        return found
+        return cells.to_numpy(zero_copy_only=False)
     return ArrowCells(cells)
 
 

@@ -98,13 +98,11 @@ class ByPerson:
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Run the mechanism on the rows that count."""
-        shown: View = self.mechanism.play(self.table(data), noise, coins)
-        return shown
+        return self.mechanism.play(self.table(data), noise, coins)
 
     def report(self, view: View) -> dict[str, object]:
         """Return what the mechanism reports."""
-        found: dict[str, object] = getattr(self.mechanism, "report", released)(view)
-        return found
+        return getattr(self.mechanism, "report", released)(view)
 
     def accuracy(self, view: View) -> dict[str, object]:
         """Return the mechanism's intervals for the noise; non-contributing rows are not covered."""
@@ -114,8 +112,7 @@ class ByPerson:
 
 def named(subject: Subject) -> Subject:
     """Return the subject that a claim names: the wrapped mechanism, if there is one."""
-    found: Subject = subject.mechanism if isinstance(subject, ByPerson) else subject
-    return found
+    return subject.mechanism if isinstance(subject, ByPerson) else subject
 
 
 def for_groups(mechanism: Subject, steps: int, delta: Fraction) -> Theorem:

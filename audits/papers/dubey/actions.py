@@ -204,8 +204,7 @@ def scores(held: Bits, out: Bits, train: int) -> tuple[Floats, Floats]:
 
 
 def _summary(block: Bits) -> Integers:
-    found: Integers = 2 * block.sum(axis=1) + block[:, 0]
-    return found
+    return 2 * block.sum(axis=1) + block[:, 0]
 
 
 def action_attack(p: Values, seed: int, runs: int = RUNS) -> dict[str, Any]:

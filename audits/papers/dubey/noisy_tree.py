@@ -20,8 +20,7 @@ def record_matrix(features: Floats, reward: float) -> Floats:
 def noisy_nodes(matrix: Floats, sigma: float, times: int, runs: int, rng: np.random.Generator) -> Floats:
     """Return [runs, size, size]: the sum of `times` nodes that hold `matrix`, each with noise (ν + νᵀ)/√2."""
     nu = rng.normal(0, sigma * math.sqrt(times), (runs, *matrix.shape))  # a sum of independent normals
-    noisy: Floats = times * matrix + (nu + nu.transpose(0, 2, 1)) / math.sqrt(2)
-    return noisy
+    return times * matrix + (nu + nu.transpose(0, 2, 1)) / math.sqrt(2)
 
 
 def tree_attack(

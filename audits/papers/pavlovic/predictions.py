@@ -283,8 +283,7 @@ def grid_supremum(p: Values, _: int) -> dict[str, Any]:
     def variance(points: Floats) -> Floats:
         cross = np.exp(-np.abs(points[:, None] - nodes[None, :]) / lengthscale)
         gain = np.linalg.solve(kernel + ridge * np.eye(len(nodes)), copies * cross.T)
-        found: Floats = 1 - (cross * gain.T).sum(axis=1)
-        return found
+        return 1 - (cross * gain.T).sum(axis=1)
 
     on, off = float(variance(nodes).max()), float(variance(nodes[:-1] + 0.5).max())
     return {

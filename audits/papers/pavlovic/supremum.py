@@ -56,8 +56,7 @@ def covariances(p: Values, points: Floats, drawn: Floats) -> Floats:
     """Return c between all pairs of points."""
     cross, ridge = _kernel(p, points, drawn), float(p["ridge"])
     gain = np.linalg.solve(_kernel(p, drawn, drawn) + ridge * np.eye(len(drawn)), cross.T)
-    found: Floats = (_kernel(p, points, points) - cross @ gain) / ridge
-    return found
+    return (_kernel(p, points, points) - cross @ gain) / ridge
 
 
 def on_grid(p: Values, grid: Floats, drawn: list[Point]) -> Floats:
@@ -65,8 +64,7 @@ def on_grid(p: Values, grid: Floats, drawn: list[Point]) -> Floats:
     z = np.array([[float(x) for x in point] for point in drawn])
     cross, ridge = _kernel(p, grid, z), float(p["ridge"])
     gain = np.linalg.solve(_kernel(p, z, z) + ridge * np.eye(len(z)), cross.T)
-    found: Floats = (1 - (cross * gain.T).sum(axis=1)) / ridge
-    return found
+    return (1 - (cross * gain.T).sum(axis=1)) / ridge
 
 
 def supremum(p: Values) -> Cost:

@@ -67,8 +67,7 @@ def _outer(data: NDArray[np.float64], rng: np.random.Generator, sigma: float) ->
     unit = data / norms
     grid = 1024.0  # rounding down keeps the norm of a record's part at most 1
     total = np.trunc(np.einsum("ni,nj->nij", unit, unit) * grid).sum(axis=0) / grid
-    noisy: NDArray[np.float64] = np.rint((total + rng.normal(0, sigma, total.shape)) * grid) / grid
-    return noisy
+    return np.rint((total + rng.normal(0, sigma, total.shape)) * grid) / grid
 
 
 def branch(data: Data, rng: np.random.Generator) -> int:
