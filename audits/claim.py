@@ -129,8 +129,8 @@ def _with_noise(claim: Claim, place: Place) -> Claim:
     return replace(chosen, because=found.because)
 
 
-def claim_at(place: Place, path: Path) -> Claim:
-    """Return the claim in a parsed document."""
+def claim_at(place: Place, path: Path, ledger_url: str | None = None) -> Claim:
+    """Return the claim in a parsed document; `ledger_url` is that of its ledger, if the document has less."""
     lists = _schema(place) == study.SCHEMA
     place = _with_digests(_with_earlier_names(_of_study(place) if lists else place), path)
     needed, optional = keys(tables.ClaimFile)
@@ -170,7 +170,8 @@ def claim_at(place: Place, path: Path) -> Claim:
     if claim.use != STUDY or ledger is None or not {"edition", "follows"} <= top.keys():
         raise place.wrong("a later edition is of a study that was released", "give both edition and follows")
     top["edition"].integer(2, 1000)
-    return _continued(claim, place, top["follows"]) if lists else claim
+    paying = replace(claim, ledger=ledger_url or claim.ledger)
+    return _continued(paying, place, top["follows"]) if lists else claim
 
 
 def _continued(claim: Claim, place: Place, follows: Place) -> Claim:
@@ -234,10 +235,8 @@ def _with_digests(place: Place, path: Path) -> Place:
         join = place.child("data").child("join").child(name)
         given = join.table(*keys(tables.JoinTable))
         source = _source(path.parent, given["file"])
-        if isinstance(source, Path) and isinstance(data.get("file"), str):
-            private = (path.parent / data["file"]).resolve()
-            if private in (source.resolve(), *source.resolve().parents):
-                raise given["file"].wrong("this is the data file itself", "name a public table")
+        if isinstance(data.get("file"), str) and _within(source, data["file"], path.parent):
+            raise given["file"].wrong("this is the data file itself", "name a public table")
         digest = one_file(source).digest()
         if "digest" in given and given["digest"].text() != digest:
             raise given["digest"].wrong(
@@ -245,6 +244,17 @@ def _with_digests(place: Place, path: Path) -> Place:
             )
         found[name] = {**join.value, "digest": digest}
     return replace(place, value={**place.value, "data": {**data, "join": found}})
+
+
+def _within(source: Path | Remote, private: str, folder: Path) -> bool:
+    """Say whether a table is the private file, a link to it, or in the private folder; also of URLs."""
+    if not isinstance(source, Path):
+        return source.url == private or source.url.startswith(private.rstrip("/") + "/")
+    there = folder / private
+    if there.resolve() in (source.resolve(), *source.resolve().parents):
+        return True
+    inside = there.iterdir() if there.is_dir() else [there]
+    return source.exists() and any(each.exists() and source.samefile(each) for each in inside)
 
 
 def _guarantee(place: Place) -> Guarantee:

@@ -20,6 +20,7 @@ from dpaccount.documents import Place, html_table
 from dpaccount.errors import InputError
 from dpaccount.exact import Exact, as_exact
 from dpaccount.schemas.study import SCHEMA, StudyPlan, StudyRelease
+from mechanisms.table.columns import text_of
 
 SQLITE = "sqlite:///"
 
@@ -79,7 +80,8 @@ class Released:
             more = (
                 f", the first {MOST_SHOWN} of {len(found.rows)} rows" if len(found.rows) > MOST_SHOWN else ""
             )
-            parts.append(html_table(found.head, found.rows[:MOST_SHOWN], name + more))
+            title = self.found.title(name) + more
+            parts.append(html_table(found.head, found.rows[:MOST_SHOWN], title))
         return "".join(parts)
 
 
@@ -228,16 +230,29 @@ class FrameTable:
     def _with(
         self, what: str, column: str | None, by: str | Sequence[str], terms: Mapping[str, Any]
     ) -> "FrameTable":
-        groups = [by] if isinstance(by, str) else list(by)
+        groups: list[Any] = list(by) if isinstance(by, list | tuple) else [by]
+        if not all(isinstance(each, str) for each in groups):
+            raise InputError(f"by is {by!r:.60}", "give the name of a column, or a list of them")
         of = "" if column is None else f" of {column}"
         name = f"{what}{of}{' by ' if groups else ''}{', '.join(groups)}"
         said = {"column": column, "by": groups or None, **terms}
         added = {"name": name, "what": what, **{key: each for key, each in said.items() if each is not None}}
         return replace(self, statistics=(*self.statistics, added))
 
+    def _check_types(self) -> None:
+        if self.frame is None:
+            raise InputError("there is no DataFrame", "give one of pandas or polars, or a table of pyarrow")
+        if not isinstance(self.ledger, str):
+            raise InputError("ledger is no text", "give a URL such as sqlite:///visits.db")
+        if not isinstance(self.columns, Mapping) or not isinstance(self.sections, Mapping):
+            raise InputError("columns and sections are dictionaries", "give each column's declaration")
+        if not all(isinstance(name, str) for name in (*self.columns, *self.sections)):
+            raise InputError("names of columns and sections are texts", "write them in quotes")
+
     @property
     def study(self) -> Study:
         """Return the study that a TOML file with these words would be; raises `InputError` as for a file."""
+        self._check_types()
         of = "one row" if self.unit is None else f"one {self.unit}"
         promise = {"unit": self.protects or of, "relation": self.relation}
         data = {
@@ -259,7 +274,7 @@ class FrameTable:
             raise InputError(f"sections has {min(taken)!r}", "say it by the table's own arguments")
         document |= _exact(self.sections)
         place = Place(_exact(document), f"the table {self.name}", toml=True)
-        claim = replace(claim_at(place, Path(f"{self.name}.toml")), ledger=self.ledger)
+        claim = replace(claim_at(place, Path(f"{self.name}.toml"), self.ledger), ledger=self.ledger)
         study_of(claim)
         return Study(claim, self.frame)
 
@@ -299,7 +314,7 @@ def _declared(name: str, said: Any) -> Any:
     if isinstance(said, tuple) and len(said) == 2:
         return {"type": "number", "low": said[0], "high": said[1]}
     if isinstance(said, list):
-        return {"type": "category", "values": [str(value) for value in said]}
+        return {"type": "category", "values": [text_of(value) for value in said]}
     right = "give (low, high), range(low, high + 1), a list of values, bool, or a dictionary"
     raise InputError(f"{said!r:.60} declares no column", right, f"columns.{name}")
 

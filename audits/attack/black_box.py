@@ -354,7 +354,8 @@ def _certify(
         reached = _better(bettor.won(), reached)
         perfect = replace(bettor, rule=EVERY if isinstance(rule, Guess) else ONE_SIDE)
         lefts = coins[:made] == 0
-        perfect.feed(np.where(lefts, np.inf, -np.inf), lefts, stop=False)
+        # a guess at one side says nothing of the other: no score may be below its lower threshold, -inf
+        perfect.feed(np.where(lefts, np.inf, 0.0 if perfect.rule is ONE_SIDE else -np.inf), lefts, stop=False)
         leaked = _better(perfect.won(), leaked)
     return reached, leaked, made, on_grid
 

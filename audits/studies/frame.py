@@ -15,7 +15,9 @@ FRAME_FILE: Final = "frame.csv"  #: the name of the data in the certificate of a
 LISTS: Final = ("to_list", "to_pylist", "tolist")  #: of columns, by library
 ABSENT: Final = ("NAType", "NaTType")  #: classes of pandas' missing cells, which compare to nothing
 #: what would end a line, or is refused in one: a row must stay one line
-SPACES: Final = dict.fromkeys(map(ord, "\n\r\0"), " ")
+ESCAPES: Final = {ord("\n"): r"\n", ord("\r"): r"\r", ord("\0"): r"\0"}
+#: what ends a program; a cell may raise any other error (polars panics)
+ENDS: Final = (KeyboardInterrupt, SystemExit, MemoryError)
 
 
 @contextmanager
@@ -32,7 +34,8 @@ def as_file(frame: Any, names: Sequence[str]) -> Iterator[Path]:
         raise InputError("the columns have different lengths", "give one cell of each to every row")
     with TemporaryDirectory(prefix="dpaccount-") as folder:  # its owner's alone
         path = Path(folder) / FRAME_FILE
-        with path.open("w", encoding="utf-8-sig", errors="replace", newline="") as file:
+        path.touch(mode=0o600)
+        with path.open("w", encoding="utf-8-sig", errors="backslashreplace", newline="") as file:
             lines = csv.writer(file, lineterminator="\n")
             lines.writerow(names)
             lines.writerows(zip(*(map(_written, each) for each in columns), strict=True))
@@ -60,7 +63,24 @@ def _cells(frame: Any, name: str) -> Sequence[object]:
         raise InputError(what, f"the columns are {', '.join(map(str, there))[:200]}")
     column = frame[name]
     listed = next((getattr(column, method) for method in LISTS if hasattr(column, method)), None)
-    return list(column) if listed is None else listed()
+    try:
+        return list(column) if listed is None else listed()
+    except ENDS:
+        raise
+    except BaseException:  # of one cell, such as a date beyond Python's: an error would reveal it
+        by_place = getattr(column, "iloc", column)
+        return [_cell(by_place, place) for place in range(len(column))]
+
+
+def _cell(column: Any, place: int) -> object:
+    """Return one cell as Python's; None where it cannot be."""
+    try:
+        found = column[place]
+        return found.as_py() if hasattr(found, "as_py") else found
+    except ENDS:
+        raise
+    except BaseException:
+        return None
 
 
 def _written(cell: object) -> str:
@@ -68,6 +88,6 @@ def _written(cell: object) -> str:
     if cell is None or type(cell).__name__ in ABSENT or (isinstance(cell, float) and math.isnan(cell)):
         return ""
     try:
-        return text_of(cell).translate(SPACES)
+        return text_of(cell).translate(ESCAPES)
     except Exception:  # of a class of the user's own
         return ""

@@ -71,14 +71,18 @@ def written_release(claim: Claim, certificate: dict[str, Any], folder: Path) -> 
     """
     proved = {key: certificate["proved"][key] for key in ("epsilon", "delta")}
     rows, may = tables(claim, certificate), bool(certificate["releasable"])
+    before = dict[str, str]()
     if rows:  # what earlier editions released stands first, as it was
-        earlier = [tables(*pair) for pair in claim.earlier]
-        rows = {name: each for some in (*earlier, rows) for name, each in some.items()}
+        earlier = [(tables(asked, made), made["digest"]) for asked, made in claim.earlier]
+        before = {name: digest for shown, digest in earlier for name in shown}
+        rows = {
+            name: each for some in (*(shown for shown, _ in earlier), rows) for name, each in some.items()
+        }
     with writing(folder):
         for name, each in rows.items():
             atomically(folder / f"{file_name(name)}.csv", written(each), mode=OWN)
     path = str(folder / "certificate.json")
-    return StudyRelease(claim.name, certificate["verdict"], proved, rows, path, may)
+    return StudyRelease(claim.name, certificate["verdict"], proved, rows, path, may, before)
 
 
 def written(each: StudyTable) -> str:

@@ -22,5 +22,5 @@ def released(certificate: dict[str, Any], found: StudyRelease) -> str:
     for name, each in found.statistics.items():
         table = shown_table(name, each)
         more = f"\n… {len(table.rows) - MOST_SHOWN} more rows" if len(table.rows) > MOST_SHOWN else ""
-        parts.append(f"\n{plain(name)}\n{grid(table.head, table.rows[:MOST_SHOWN])}{more}")
+        parts.append(f"\n{plain(found.title(name))}\n{grid(table.head, table.rows[:MOST_SHOWN])}{more}")
     return "\n".join(parts)

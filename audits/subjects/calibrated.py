@@ -177,7 +177,10 @@ def half_width(subject: Subject, delta: Fraction) -> float:
     mechanism: Any = named(subject)
     if type(mechanism).__module__.rpartition(".")[2] not in STEADY:
         raise InputError("the accuracy of this mechanism depends on the data", "give epsilon")
-    proved, domain = Proved(subject.proof(delta)), mechanism.domain()
+    try:
+        proved, domain = Proved(subject.proof(delta)), mechanism.domain()
+    except RuleError as error:
+        raise InputError(f"nothing is proved at this delta: {error}", "give a larger delta") from None
     row = np.array(domain.low) / 4 + np.array(domain.high) * 3 / 4
     found = []
     for rows in (np.zeros((0, len(domain.low))), np.tile(row, (EXAMPLE_ROWS, 1))):

@@ -154,7 +154,11 @@ class StudyTable(Struct, frozen=True):
 
 
 class StudyRelease(Struct, frozen=True, tag_field="schema", tag="dpaccount/study-release/1"):
-    """What `dpaccount release` prints of a study; nothing is released unless it is certified."""
+    """What `dpaccount release` prints of a study; nothing is released unless it is certified.
+
+    `earlier` has the statistics that an earlier edition released, and the digest of its certificate: they
+    were charged then, and the guarantee `proved` is of the others.
+    """
 
     name: str
     verdict: str
@@ -162,3 +166,10 @@ class StudyRelease(Struct, frozen=True, tag_field="schema", tag="dpaccount/study
     statistics: dict[str, StudyTable]
     certificate: str
     releasable: bool
+    earlier: dict[str, str] = {}
+
+    def title(self, name: str) -> str:
+        """Return a statistic's name, and which certificate covers it if it is not this one."""
+        if name not in self.earlier:
+            return name
+        return f"{name} (of an earlier edition, charged then: {self.earlier[name][:19]}…)"

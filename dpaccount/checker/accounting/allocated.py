@@ -34,6 +34,12 @@ class PlaceWeights(NamedTuple):
     runs: dict[int, Run]
     lost: int
 
+    def mass(self, scale: int) -> int:
+        """Return the sum of the weights: about 1, or rounding up has too few digits, and numbers grow."""
+        found = self.zero + sum(sum(weights) for _, weights in self.runs.values())
+        ensure(found <= 2 * scale, "too few digits for so many steps")
+        return found
+
 
 class PlaceLimits(NamedTuple):
     """The unit of places, digits of weights, and what is moved right and left of a sum, in parts of 10^D."""
@@ -42,9 +48,6 @@ class PlaceLimits(NamedTuple):
     digits: int
     right: int
     left: int
-
-
-# ------------------------------------------------------------------ runs of weights
 
 
 def merged(a: Run, b: Run) -> Run:
@@ -88,14 +91,12 @@ def convolved(a: Run, b: Run, digits: int) -> Run:
     return a[0] + b[0], multiply(a[1], b[1], digits)
 
 
-# ------------------------------------------------------------------ sums
-
-
 def settled(zero: int, found: dict[int, Run], lost: int, bits: int) -> PlaceWeights:
     """Bring runs into form: what lies beyond 2^bits spacings goes to the next coarser one."""
     runs, carried, e = dict[int, Run](), EMPTY, 0
     while e <= max(found, default=0) or carried[1]:
         ensure(e < MAX_OCTAVES, "places too far apart for this checker")
+        spend(10)
         first, weights = merged(found.get(e, EMPTY), carried)
         cut = max(0, min((1 << bits) - first, len(weights)))
         kept, carried = (first, weights[:cut]), halved((first + cut, weights[cut:]))
@@ -108,8 +109,10 @@ def settled(zero: int, found: dict[int, Run], lost: int, bits: int) -> PlaceWeig
 def together(a: PlaceWeights, b: PlaceWeights, fine: PlaceLimits, bits: int) -> PlaceWeights:
     """Bound the sum of two independent variables; the smaller place takes the spacing of the larger one."""
     scale, digits, found = 10**fine.digits, fine.digits, dict[int, Run]()
+    _, mass = a.mass(scale), b.mass(scale)
     low, below = EMPTY, EMPTY
     for e in range(max([*a.runs, *b.runs], default=0) + 1):
+        spend(40)
         one, two = a.runs.get(e, EMPTY), b.runs.get(e, EMPTY)
         through = merged(below, two)
         if a is b:
@@ -122,7 +125,6 @@ def together(a: PlaceWeights, b: PlaceWeights, fine: PlaceLimits, bits: int) -> 
             whole = merged(whole, part)
         found[e] = whole
         low, below = halved(merged(low, one)), halved(through)
-    mass = b.zero + sum(sum(weights) for _, weights in b.runs.values())
     lost = b.lost - (-mass * a.lost // scale)
     return settled(-(-a.zero * b.zero // scale), found, lost, bits)
 
@@ -169,15 +171,9 @@ def summed(once: PlaceWeights, steps: int, fine: PlaceLimits, bits: list[int], *
         square = shortened(together(square, square, fine, size), fine, copies, back=back)
         if steps >> level & 1:
             held = copies if result is None else held + copies
-            result = (
-                square
-                if result is None
-                else shortened(together(result, square, fine, size), fine, held, back=back)
-            )
+            whole = square if result is None else together(result, square, fine, size)
+            result = square if result is None else shortened(whole, fine, held, back=back)
     return result or square
-
-
-# ------------------------------------------------------------------ from a measure and to one
 
 
 def placed(i: Interval, inner: UpperMeasure, fine: PlaceLimits, bits: int, *, back: bool) -> PlaceWeights:
@@ -207,6 +203,7 @@ def placed(i: Interval, inner: UpperMeasure, fine: PlaceLimits, bits: int, *, ba
     for e, places in found.items():
         first, last = min(places), max(places)
         ensure(last - first < MAX_WEIGHTS, "more places than this checker keeps")
+        spend(last - first)
         runs[e] = first, [places.get(k, 0) for k in range(first, last + 1)]
     return settled(zero, runs, 0 if back else lost, bits)
 

@@ -5,12 +5,12 @@ from fractions import Fraction
 from typing import Any
 
 from ..documents import Rejected, brief, ensure, items, spend
+from ..intervals import added
 from ..relation import ADDED, REPLACED
 from .releases import Releases, ReleaseTally, real, whole
 from .streams import ftrl_square
 
 MAX_OUTCOMES = 4096  # of laws that are given outcome by outcome
-
 Event = dict[str, Any]
 Add = Callable[[ReleaseTally, Event, int], None]
 KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...], Add]] = {}
@@ -183,7 +183,7 @@ def rdp(tally: ReleaseTally, given: Event, times: int) -> None:
 def dominating_pair(tally: ReleaseTally, given: Event, times: int) -> None:
     """Two laws, outcome by outcome."""
     p, q = (tuple(real(each, "a probability") for each in items(given[key])) for key in "pq")
-    ensure(len(p) == len(q) <= MAX_OUTCOMES and sum(p) == sum(q) == 1, "p and q should be laws alike")
+    ensure(len(p) == len(q) <= MAX_OUTCOMES and added(p) == added(q) == 1, "p and q should be laws alike")
     if p != q:
         tally.put(times, "table", p, q)
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from ..documents import brief, ensure, spend
+from ..intervals import added
 
 MAX_EXACT = 100_000  # bits of a sum of exact numbers
 MAX_EXPONENT = 5000  # of a number
@@ -62,7 +63,7 @@ class ReleaseTally:
         """Return them in normal form: those of zCDP, and equal Rényi bounds, as one of them all."""
         held, together = [], Counter[PlanRelease]()
         zcdp = ((each, count) for each, count in self.others.items() if each.kind == "zcdp")
-        rho = sum((count * each.numbers[0] for each, count in zcdp), Fraction(0))
+        rho = added(count * each.numbers[0] for each, count in zcdp)
         if rho:
             together[PlanRelease("zcdp", (rho,))] = 1
         for release, count in self.others.items():

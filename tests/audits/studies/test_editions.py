@@ -134,6 +134,7 @@ def test_three_editions_are_released(dpaccount, study, data, monkeypatch, tmp_pa
     second = json.loads(out)["statistics"]
     assert {name: second[name] for name in first} == first
     assert list(second) == ["n", "h", "m"]
+    assert json.loads(out)["earlier"] == dict.fromkeys(first, digest("s"))
     after = spent(dpaccount)["epsilon"]["upper"]
     assert 0.49 < after - before <= 0.5
     assert run(statistics(*FIRST, NEW), two)[1] == out

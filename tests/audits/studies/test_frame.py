@@ -155,6 +155,66 @@ def test_frames_of_every_kind_are_one_file():
     assert len(set(found)) == 1
 
 
+def test_a_cell_that_python_cannot_hold_is_missing_and_no_error():
+    """Nor what a class of one's own raises: errors would reveal the cell."""
+    days = pl.Series([10**7, 3], dtype=pl.Int32).cast(pl.Date)
+    late = pl.Series([2**62, 0], dtype=pl.Int64).cast(pl.Datetime("ms"))
+    stamps = pa.array([10**13, 0], type=pa.timestamp("s"))
+    broken = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.py_buffer(np.array([0, 1, 2], np.int32)), pa.py_buffer(b"\xffa")]
+    )
+    for frame in (
+        pl.DataFrame({"x": days}),
+        pl.DataFrame({"x": late}),
+        pa.table({"x": stamps}),
+        pa.table({"x": broken}),
+    ):
+        with as_file(frame, ["x"]) as path:
+            first, second = path.read_text("utf-8-sig").splitlines()[1:]
+            assert path.stat().st_mode & 0o77 == 0
+        assert first in ("", '""')
+        assert second
+
+
+def test_two_identities_stay_two():
+    names = ["a\nb", "a b", "\ud800", "\ud801"]
+    with as_file({"x": names}, ["x"]) as path:
+        assert len(set(path.read_text("utf-8-sig").splitlines()[1:])) == 4
+
+
+def test_an_edition_follows_what_its_own_ledger_kept(tmp_path, monkeypatch):
+    """Not one of the same name in the working folder: the claim names no path of this machine."""
+    monkeypatch.chdir(tmp_path)
+    asked = []
+
+    def kept(url, digest):
+        asked.append(url)
+        raise InputError("no release is kept", "give its digest")
+
+    monkeypatch.setattr("audits.editions.kept_before", kept)
+    later = {"edition": 2, "follows": "sha256:" + "0" * 64}
+    with pytest.raises(InputError, match="no release is kept"):
+        table(ledger=f"sqlite:///{tmp_path}/far/visits.db", sections=later).count().plan()
+    assert asked == [f"sqlite:///{tmp_path}/far/visits.db"]
+
+
+def test_wrong_types_are_one_sentence():
+    for wrong in (
+        {"ledger": None},
+        {"columns": None},
+        {"columns": {3: (0, 1)}},
+        {"sections": None},
+        {"frame": dataclasses},
+    ):
+        with pytest.raises(InputError):
+            dataclasses.replace(table(), **wrong).count().release()
+    with pytest.raises(InputError, match="there is no DataFrame"):
+        dataclasses.replace(table(), frame=None).count().plan()
+    for by in (None, 3, [None]):
+        with pytest.raises(InputError, match="give the name of a column"):
+            table().count(by=by)
+
+
 def test_what_declares_nothing_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for wrong, said in (

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from audits import claim as claim_module
 from audits.certificate import make
 from audits.claim import read_claim
 from audits.studies import results
 from dpaccount.errors import InputError
 from mechanisms.statistics.derived import code_of
+from mechanisms.table.files import Remote
 from tests.audits.studies.test_studies import COUNT, HEAD, data, statistics, study  # noqa: F401
 
 JOIN = """
@@ -120,3 +122,17 @@ def test_a_joined_study_is_released_and_checked(dpaccount, joined, data, monkeyp
     said = json.loads(path.read_text())["hazards"]
     assert "That the joined tables are public is the claim's word: wards." in said
     assert dpaccount("release", joined(), "--quick", "--jobs", 1, "--json")[1] == out
+
+
+def test_the_data_file_is_no_public_table_by_any_name(joined, tmp_path):
+    """A hard link, a link, and the same URL: its cells would stand in the certificate."""
+    (tmp_path / "a.csv").touch()
+    (tmp_path / "hard.csv").hardlink_to(tmp_path / "a.csv")
+    (tmp_path / "soft.csv").symlink_to(tmp_path / "a.csv")
+    for name in ("hard.csv", "soft.csv"):
+        with pytest.raises(InputError, match="this is the data file itself"):
+            read_claim(joined(old='"wards.csv"', new=f'"{name}"'))
+    private = Remote("memory://all/p.csv")
+    for said in ("memory://all/p.csv", "memory://all", "memory://all/"):
+        assert claim_module._within(private, said, tmp_path)
+    assert not claim_module._within(private, "memory://al", tmp_path)
