@@ -41,6 +41,7 @@ from mechanisms.shared.gaussian_noise import gaussian
 from mechanisms.subject import Domain, Rows, View, shown
 
 LAWS: Final = ("laplace", "gaussian")
+INDICES: Final = ("thompson", "imed")
 BLOCK_GROWTH = Fraction(1, 32)  #: of a block over the people before it, if the first block has fewer
 WORTH = 6.0  #: deviations of the noise that the first block has people for
 SMALLEST, LARGEST = Fraction(1, 2**20), 10**6  #: of ε and σ
@@ -57,6 +58,9 @@ class ArmPhases(Calibrated):
     `law` is the noise of a block's sum: "laplace" of scale 1/`epsilon`, pure, or "gaussian" of
     deviation `sigma` (left out, the least that is proved to meet (`epsilon`, `delta`)).  A block
     has `block` people at least: many more than ask before an earlier person has answered.
+    `index` says how a block's arm is chosen: by a draw from the posterior (Thompson 1933), or as the
+    least of N(m* − m)²/2v + ln N, m the arm's posterior mean, m* the largest and N = v/(posterior
+    variance) the rewards that it is worth, v a reward's variance (IMED, Honda & Takemura 2015).
     """
 
     source: ClassVar[str] = "ours; Thompson 1933 on disjoint blocks, Dwork et al. 2006 (noise)"
@@ -66,6 +70,7 @@ class ArmPhases(Calibrated):
     rounds: int = 1024
     arms: int = 10
     block: int = 1
+    index: str = "thompson"
     law: str = "laplace"
     epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(0)
@@ -82,6 +87,7 @@ class ArmPhases(Calibrated):
         if not 1 <= self.block <= self.rounds:
             raise InputError(f"block is {self.block}", f"it lies in 1 ... {self.rounds}")
         one_of("law", self.law, LAWS)
+        one_of("index", self.index, INDICES)
         for name in ("epsilon", "delta", "sigma"):
             number, smallest = getattr(self, name), 0 if name == "delta" else SMALLEST
             fits = isinstance(number, Fraction) and smallest <= number <= LARGEST
@@ -221,12 +227,17 @@ class ArmCourse(Course):
     def ask(self, context: Floats | None = None) -> Actions:
         """Return the arm of this person's block, from 0."""
         if len(self._shown) == self.batches[len(self._sums)][0] - 1:
-            fading = EXPLORE * (1 - len(self._shown) / self._subject.rounds)
-            spread = fading / np.sqrt(self._precision)
-            drawn = self._coins.normal(size=len(spread))
-            self._arm = int(np.argmax(self._moment / self._precision + spread * drawn))
+            self._arm = int(np.argmax(self._scores()))
         self._shown.append(self._arm)
         return np.array(self._arm, dtype=np.int64)
+
+    def _scores(self) -> Floats:
+        """Return one number for each arm, the largest of which is played, from public numbers."""
+        mean = self._moment / self._precision
+        if self._subject.index == "imed":
+            return -(self._precision * (mean.max() - mean) ** 2 / 2 + np.log(self._precision))
+        fading = EXPLORE * (1 - len(self._shown) / self._subject.rounds)
+        return mean + fading / np.sqrt(self._precision) * self._coins.normal(size=len(mean))
 
     def close(self, rewards: Floats, answered: Answered) -> None:
         """Release the sum of the block under way, and learn from it."""

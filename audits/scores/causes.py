@@ -28,7 +28,7 @@ def cause(learned: Learned, left: Sequence[Outcome], right: Sequence[Outcome], j
         for rank in sorted({each[0] for each in ranked}):
             tried = [each for each in ranked if each[0] == rank][:TRIED]
             judged = [(judge(one, other), said) for _, _, said, one, other in tried]
-            value, said = max(judged, key=lambda each: each[0])
+            value, said = max(judged, key=lambda each: (each[0], "result" in each[1]))  # by name, if equal
             if value >= enough:
                 return said
     return None

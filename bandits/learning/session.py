@@ -38,7 +38,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bandits.learning.arrivals import Checked, Course, Live
 from bandits.learning.journal import Journal, Line
@@ -166,7 +166,8 @@ class Session:
         if self._ended:
             return []
         first = self._course.batches[self._closed][0]
-        return [number for number in range(first, self.asked + 1) if number not in self._rewards]
+        told = self._rewards.keys() | self._late
+        return [number for number in range(first, self.asked + 1) if number not in told]
 
     def ticket(self, number: int) -> Ticket:
         """Return a lost ticket again; raises `InputError` if it was never issued."""
@@ -202,10 +203,11 @@ class Session:
         return ticket
 
     @_alone
-    def tell(self, ticket: Ticket | int, reward: ArrayLike) -> bool:
+    def tell(self, ticket: Ticket | int, reward: ArrayLike | None) -> bool:
         """Record a person's answer; return whether it counts.
 
-        `reward` is a number; for a local bandit, the numbers of a message.  An answer after its
+        `reward` is a number; for a local bandit, the numbers of a message; None: there will be no answer,
+        which counts as nothing.  An answer after its
         batch was released is late: recorded, but not counted.  Rewards out of range are clamped,
         and NaN becomes the domain's `missing`.  Raises `InputError` for a ticket that was never
         issued or already has an answer, for anything but the right number of numbers, and, for a
@@ -214,6 +216,11 @@ class Session:
         number = self.ticket(ticket.number if isinstance(ticket, Ticket) else ticket).number
         if number in self._rewards or number in self._late:
             raise InputError(f"ticket {number} has its answer", "a person answers once")
+        if reward is None:
+            with _or_closed(self):
+                self._journal.append({"late": number})
+                self._late.add(number)
+            return False
         told = self._told(reward)
         if isinstance(self._course, Checked) and not np.isnan(_row(reward)).any():
             self._course.check(float(_row(told)[0, 0]))
@@ -226,6 +233,11 @@ class Session:
                 self._journal.append({"tell": number, "reward": told})
                 self._rewards[number] = told
         return not late
+
+    @_alone
+    def public(self) -> dict[str, NDArray[Any]]:
+        """Return what everybody may see so far, without ending the session: a function of releases."""
+        return dict(self._course.view().public)
 
     @_alone
     def result(self) -> View:

@@ -186,13 +186,15 @@ def test_the_example_of_its_page_runs(root):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("rounds", "most"), [(1024, 0.33), (4096, 0.12)])
-def test_regret_is_a_small_share_of_that_by_chance(rounds, most):
+@pytest.mark.parametrize(
+    ("index", "rounds", "most"), [("thompson", 1024, 0.33), ("thompson", 4096, 0.12), ("imed", 4096, 0.33)]
+)
+def test_regret_is_a_small_share_of_that_by_chance(index, rounds, most):
     """Ten arms, pure ε = 1, 24 unseen worlds: the mean plus two standard errors."""
     shares = []
     for seed in range(24):
         means, data = world(seed, 10, rounds)
-        view = run(ArmPhases(rounds=rounds, delta=Fraction(0)), data, seed)
+        view = run(ArmPhases(rounds=rounds, index=index), data, seed)
         lost = means.max() - means[view.public["arms"]]
         shares.append(lost.mean() / (means.max() - means.mean()))
     assert np.mean(shares) + 2 * np.std(shares) / np.sqrt(len(shares)) <= most
@@ -244,6 +246,7 @@ def test_answers_that_come_late_need_larger_blocks(tmp_path):
         {"arms": 20, "rounds": 39},
         {"rounds": 10**7 + 1},
         {"law": "cauchy"},
+        {"index": "ucb"},
         {"sigma": Fraction(1)},
         {**GAUSSIAN, "sigma": Fraction(0)},
         {"law": "gaussian", "delta": Fraction(0)},

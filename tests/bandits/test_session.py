@@ -312,7 +312,7 @@ def test_what_cannot_be_is_refused_and_takes_no_slot(tmp_path):
                 session.tell(ticket, 1.0)
         assert session.asked == 0
         ticket = session.ask(np.zeros((3, 2)))
-        for reward in ("good", None, [1.0, 2.0], [], {}):
+        for reward in ("good", [1.0, 2.0], [], {}):
             with pytest.raises(InputError, match="one number"):
                 session.tell(ticket, reward)
         assert session.pending == [1]
@@ -405,7 +405,7 @@ def test_a_session_that_ends_early_shows_what_it_has(subject, tmp_path):
 def test_messages_and_files_that_cannot_be_are_refused(tmp_path):
     with Session.rehearse(LocalGpUcb(**SMALL), tmp_path / "local", 3) as session:
         session.ask()
-        for message in (1.0, [1.0], None, [[0.0] * 40]):
+        for message in (1.0, [1.0], [[0.0] * 40]):
             with pytest.raises(InputError, match="a message is"):
                 session.tell(1, message)
     with pytest.raises(InputError, match="name too long"):
@@ -782,3 +782,21 @@ def test_coordinates_out_of_range_are_counted(tmp_path):
         assert session.clipped == 3
     with Session.rehearse(ROWS, tmp_path / "state", 3) as session:
         assert session.clipped == 3
+
+
+def test_what_all_may_see_is_shown_without_ending(tmp_path):
+    """And None says that there will be no answer: it counts as nothing, and no other one is taken."""
+    subject = ArmPhases(rounds=60, arms=3)
+    with Session.rehearse(subject, tmp_path / "state", 3) as session:
+        for number in range(1, 41):
+            session.tell(session.ask(), 1.0 if number % 2 else None)
+        assert session.pending == []
+        with pytest.raises(InputError, match="has its answer"):
+            session.tell(2, 1.0)
+        seen = session.public()
+        assert len(seen["arms"]) == 40
+        assert 0 < len(seen["sums"]) < len(subject.blocks())
+        session.ask()
+    with Session.rehearse(subject, tmp_path / "state", 3) as session:
+        assert session.pending == [41]
+        assert session.result().public["sums"][: len(seen["sums"])].tolist() == seen["sums"].tolist()

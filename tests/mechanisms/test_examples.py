@@ -8,6 +8,7 @@ import pytest
 
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
+from audits.subjects.calibrated import noise_of
 from audits.subjects.catalogue import entries, subject_of
 from dpaccount import checker
 from dpaccount.proof.derivation import point, write
@@ -52,7 +53,14 @@ def test_half_the_claimed_epsilon_is_not_certified(name, tmp_path):
     claim, _ = claimed(name)
     written = f"epsilon = {float(claim.guarantee.epsilon)}"
     assert written in file.read_text()
-    file.write_text(file.read_text().replace(written, f"epsilon = {float(claim.guarantee.epsilon) / 2}"))
+    subject = subject_of(claim)
+    key, said = noise_of(type(subject)), claim.parameters.value if claim.parameters else {}
+    text = file.read_text().replace(written, f"epsilon = {float(claim.guarantee.epsilon) / 2}")
+    if key is not None and key not in said:  # else the noise would follow from the smaller claim
+        head = "[subject.parameters]\n"
+        assert head in text
+        text = text.replace(head, f"{head}{key} = {float(getattr(subject, key))}\n")
+    file.write_text(text)
     claim = read_claim(file)
     certificate, _ = certify(claim, subject_of(claim), AuditBudget(quick=True))
     assert certificate.verdict in ("UNPROVEN", "REFUTED")

@@ -147,7 +147,8 @@ def test_a_verdict_that_does_not_follow_is_rejected(dpaccount, tmp_path, edit):
 
 @pytest.mark.slow
 def test_unproven_where_the_claim_is_smaller_than_the_proof(dpaccount, tmp_path):
-    code, out, _ = dpaccount("certify", claim(tmp_path, epsilon="0.49"), "--json", "--jobs", 1)
+    smaller = claim(tmp_path, epsilon="0.49", **{"low = 0\n": "low = 0\nscale = 2\n"})
+    code, out, _ = dpaccount("certify", smaller, "--json", "--jobs", 1)
     assert (code, json.loads(out)["verdict"]) == (3, "UNPROVEN")
     assert dpaccount("check", tmp_path / "certificates/quick/certificate.json")[0] == 3
 

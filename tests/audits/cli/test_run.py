@@ -206,7 +206,7 @@ EDITS = [
     ("candidates = 6", "candidates = 1", "world.0: a parameter is out of range"),
     ("candidates = 6", 'surface = "camelback"', "unknown key 'surface'"),
     ("candidates = 6", "candidates = [6, 7]", "a number belongs here"),
-    ('use = "people"', 'use = "nobody"', "known here: people, surface, rewards, log"),
+    ('use = "people"', 'use = "nobody"', "known here: people, surface, arms, rewards, log"),
     ('use = "people"', 'use = "surface"', "unknown key 'candidates'"),
     ('use = "phased-gp-ucb"', 'use = "phased-posterior"', "does not play in the world people; there: "),
     ('use = "phased-gp-ucb"', 'use = "laplace-sum"', "does not play"),

@@ -78,7 +78,8 @@ RUNS = {
     "arm-phases": (
         *("central", {"rounds": 60, "arms": 3}),
         [
-            {"law": "laplace", "epsilon": 2, "delta": 0, "block": 5},
+            {"law": "laplace", "epsilon": 2, "delta": 0, "block": 5, "index": "imed"},
+            {"index": "thompson"},
             {"law": "gaussian", "sigma": 3, "arms": 4, "rounds": 70, "delta": 1e-6},
         ],
     ),

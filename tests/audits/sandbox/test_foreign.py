@@ -227,7 +227,7 @@ def test_what_does_not_go_with_a_command_is_refused(dpaccount):
 @pytest.mark.slow
 @pytest.mark.statistical  # seeded by the system: the sound claim fails at most once in 1,000, the broken one practically never
 def test_a_c_program_with_noise_of_its_own(dpaccount, noisy):
-    words = ["--trials", "600", "--seconds", "1e5", "--confidence", "0.999", *PAIR, "--json"]
+    words = ["--trials", "1000", "--seconds", "1e5", "--confidence", "0.999", *PAIR, "--json"]
     for epsilon, verdict in (("1", "REFUTED"), ("4", "NOT REFUTED")):
         _, out, _ = dpaccount("audit", "--command", f"{noisy} {{data}}", "--epsilon", epsilon, *words)
         assert json.loads(out)["verdict"] == verdict

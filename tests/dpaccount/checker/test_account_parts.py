@@ -3,6 +3,7 @@
 import itertools
 import math
 import random
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 
@@ -12,8 +13,9 @@ from mpmath import mp, mpf
 from dpaccount.checker.accounting import allocated, lattice, pairs, replaced
 from dpaccount.checker.accounting.lattice import Lattice, Limits
 from dpaccount.checker.accounting.measures import UpperMeasure, added, height, of_curve, of_tails, removed
+from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.accounting.releases import PlanRelease, Releases
-from dpaccount.checker.documents import Work
+from dpaccount.checker.documents import Rejected, Work
 from dpaccount.checker.intervals import Interval
 
 mp.dps = 60
@@ -112,6 +114,35 @@ def test_an_epoch_of_drawn_steps_is_an_upper_measure():
         above(lambda x, m=measure: curve(m, x), cost(there, back))
         measure = allocated.allocated(i, pairs.table(i, q, p), steps, witness, 30, back=True)
         above(lambda x, m=measure: curve(m, x), cost(back, there))
+
+
+def test_weights_that_grow_are_refused_before_they_do():
+    """At one digit rounding up doubles the mass: the length of numbers would double with each doubling."""
+    i, p, q = Interval(40), [Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]
+    witness = {"unit": "1", "digits": 1, "moved": ["1000000000000"] * 2, "bits": [2] * 61}
+    with pytest.raises(Rejected, match="too few digits"):
+        allocated.allocated(i, pairs.table(i, p, q), 2**59, witness, 30, back=False)
+
+
+def test_empty_octaves_and_wide_runs_are_work():
+    i, p, q = Interval(400), [Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]
+    for unit, bits, most in ((f"1/{2**1500}", [2] * 32, 10**5), ("1/1000000", [19] * 32, 10**5)):
+        Work.begin(10**9)
+        witness = {"unit": unit, "digits": 390, "moved": ["0", "0"], "bits": bits}
+        with suppress(Rejected):
+            allocated.allocated(i, pairs.table(i, p, q), 2**30, witness, 400, back=False)
+        assert Work.spent > most
+
+
+def test_sums_of_many_long_fractions_are_refused_early():
+    events = [{"event": "zcdp", "rho": f"1/{10**396 + 2 * k + 1}"} for k in range(300)]
+    Work.begin(10**8)
+    with pytest.raises(Rejected, match="a sum of more digits"):
+        classes({"schema": "dpaccount/events/1", "relation": "add-remove", "events": events})
+    laws = [f"1/{10**396 + 2 * k + 1}" for k in range(300)]
+    pair = {"event": "dominating_pair", "p": laws, "q": laws}
+    with pytest.raises(Rejected, match="a sum of more digits"):
+        classes({"schema": "dpaccount/events/1", "relation": "add-remove", "events": [pair]})
 
 
 def test_fine_places_of_drawn_steps_lose_little():
