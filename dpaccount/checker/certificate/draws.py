@@ -51,7 +51,7 @@ def unlisted(held: Table) -> bool:
     """Say whether a statistic counts rows by values that nobody listed; reject texts anywhere else."""
     by, column = held.get("by", []), held.get("column")
     top = held["what"] == "top" and not by and column is not None
-    keys: list[Table] = by if held["what"] == "count" else [column] if top else []
+    keys: list[Any] = by if held["what"] == "count" else [column] if top else []
     found = len(keys) == 1 and keys[0]["kind"] == "text"
     texts = [each for each in (*by, *held.get("on", []), column) if each and each["kind"] == "text"]
     ensure(len(texts) == found, f"{brief(held['name'])} reads a text where others are listed")
