@@ -6,12 +6,13 @@ from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any
 
-from ..documents import Rejected, brief, ensure, spend, text
+from ..documents import Rejected, brief, ensure
+from .conditions import check_condition, day_of, named_in, parsed
 from .shapes import exact_of
 
 Table = dict[str, Any]
 Term = tuple[tuple[Fraction, Fraction], bool]  # the least and the largest, whether it is whole
-LONGEST, MOST_TERMS, FARTHEST = 1000, 300, 10**15
+FARTHEST = 10**15
 ORDERED = ("number", "integer", "date")  # kinds of columns that have bounds
 PARTS = {"month": (1, 12), "weekday": (1, 7)}
 
@@ -61,29 +62,14 @@ def in_days(column: Table) -> Table:
     return {**column, **days}
 
 
-def day_of(value: object) -> int:
-    """Return the number of the day that YYYY-MM-DD names, 1 for 0001-01-01."""
-    try:
-        ensure(len(text(value)) == 10, f"{brief(value)} is no date")
-        return date.fromisoformat(text(value)).toordinal()
-    except ValueError:
-        raise Rejected(f"{brief(value)} is no date, as YYYY-MM-DD") from None
-
-
 def derived(formula: object, columns: Table) -> Table:
     """Return the declaration of what a formula defines, with the names of what it reads."""
-    try:
-        ensure(len(text(formula)) <= LONGEST, "a formula is too long")
-        body = ast.parse(text(formula).strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise Rejected(f"{brief(formula)} is no formula") from None
-    nodes = list(ast.walk(body))
-    ensure(len(nodes) < MOST_TERMS, "a formula has too many parts")
-    spend(1000 * len(nodes))
-    read = list(dict.fromkeys(n.id for n in nodes if isinstance(n, ast.Name) and n.id in columns))
+    body = parsed(formula)
+    read = named_in(body, columns)
     ensure(read != [], f"the formula {brief(formula)} reads no column")
     said: Table = {"formula": formula, "of": read}
     if isinstance(body, ast.BoolOp | ast.Compare) or is_not(body):
+        check_condition(body, columns)
         return {**said, "type": "boolean"}
     if isinstance(body, ast.Call) and name_of(body.func) == "bins" and not body.keywords:
         ensure(len(body.args) >= 3, "bins have two edges at least")

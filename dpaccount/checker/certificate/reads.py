@@ -1,27 +1,15 @@
 """What is read of a table: the columns that parameters name, or that the statistics of a study do."""
 
-from fractions import Fraction
 from typing import Any
 
 from ..documents import Rejected, brief, ensure, text
-from ..intervals import number
+from .conditions import where_reads
 from .derived import check_joined
+from .draws import STUDY, check_draws
 from .shapes import exact_of
 
 Table = dict[str, Any]
 NAMING = ("column", "columns", "by", "bins")  # parameters that say what is read of a table
-STUDY = "noisy-statistics"  # the subject whose parameters list statistics
-# By kind of statistic and draw: squares of how far a row that comes or goes moves the sums at least, and one
-# that is replaced; and in how many cells it is.
-LEAST: dict[tuple[str, str], tuple[Fraction, Fraction, int]] = {
-    ("median", "count"): (Fraction(5), Fraction(10), 5),
-    ("quantile", "count"): (Fraction(5), Fraction(10), 5),
-    ("sum", "sum"): (Fraction(1), Fraction(1), 0),
-    ("mean", "sum"): (Fraction(1), Fraction(4), 0),
-    ("variance", "moments"): (Fraction(41, 25), Fraction(4), 0),
-    ("regression", "moments"): (Fraction(1), Fraction(2), 0),
-}
-COUNTED = (Fraction(1), Fraction(2), 1)  # all other draws
 
 
 def check_read(asked: Table, held: Table, columns: Table, steps: list[Table]) -> None:
@@ -88,6 +76,8 @@ def check_described(listed: list[Table], held: Table, columns: Table) -> None:
             read += several
         for each in tables_of([*read, *tables_of(found.get("declared"))]):
             ensure(is_declared(each, columns), f"{about} describes a column otherwise than it is declared")
+        read = [each.get("name") for each in tables_of(found.get("declared"))]
+        ensure(read == where_reads(said.get("where", ""), columns), f"{about} has a where of other columns")
         edges = [[exact_of(edge, "bins") for edge in given.get("bins", [])] for given in (said, found)]
         rank = [None if given.get("q") is None else exact_of(given["q"], "q") for given in (said, found)]
         ensure(edges[0] == edges[1] and rank[0] == rank[1], f"{about} has other bins, or another q")
@@ -115,26 +105,3 @@ def is_declared(found: Table, columns: Table) -> bool:
         said.get("values", []),
         said.get("other", False),
     )
-
-
-def check_draws(held: Table, steps: list[Table]) -> None:
-    """Verify that a row moves each draw as far at least as its kind of sums is moved, and its noise."""
-    kinds = {each["name"]: each["what"] for each in held["statistics"]}
-    drawn, scales = [step["with"] for step in steps if "key" in step["with"]], []
-    for each in drawn:
-        name, _, part = text(each["key"]).rpartition("/")
-        come, replaced, cells = LEAST.get((kinds[name], part), COUNTED)
-        about = [step for step in steps if step["with"].get("query") == each["key"]]
-        moves = [step["with"] for step in about]
-        far = [number(given["radius"]) ** 2 >= come for given in moves if "radius" in given]
-        far += [number(given["reach"]) ** 2 >= replaced for given in moves if "reach" in given]
-        lists = [step["with"].get("most", 1) for step in about if step["rule"] == "assume_cell"]
-        far += [(exact_of(most, "most") or 0) >= cells for most in lists]
-        far += [number(given["high"]) - number(given["low"]) >= 1 for given in moves if "low" in given]
-        ensure(far != [] and all(far), f"a row moves {brief(each['key'])} further than is assumed")
-        scales.append(number(each["variance"]) if "variance" in each else number(each["scale"]) ** 2)
-    listed = held.get("scales", [])
-    squares = [(exact_of(each, "scales") or Fraction(0)) ** 2 for each in listed]
-    ensure(sorted(squares) == sorted(scales), "other noise is listed than the proof draws")
-    shown = [each["threshold"] for each in drawn if "threshold" in each]
-    ensure(held.get("thresholds", []) == shown, "other thresholds are listed than the proof has")

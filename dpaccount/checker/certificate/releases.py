@@ -6,10 +6,12 @@ from typing import Any
 from ..curves import Approximate
 from ..documents import Rejected, brief, ensure, integer
 from ..facts import ANYONE, Fact, Private
+from .draws import STUDY, names_of
 from .replaced import neighbours_of
 from .shapes import exact_of
 
 SUM_ROUNDING = Fraction(1, 2**40)  # more than rounding to doubles adds to a sum
+ENDS = {"low", "high", "level", "of"}  # of an interval beside what is reported
 READ = ("before", "after", "rest")
 NOTICED = 1000  # a charge that is a larger share of what was spent before shows in every measure
 
@@ -26,8 +28,21 @@ def check_release(document: dict[str, Any], final: Fact | None) -> None:
     ensure(release["code"] == document["subject"]["code"], "the release is by other code than the subject's")
     public = data.get("public", False)
     ensure(public or release["evaluation"] is None, "an evaluation without noise is of public data only")
+    if document["subject"]["use"] == STUDY:
+        check_reported(release["report"], document["subject"]["parameters"]["statistics"])
     if "budget" in release:
         check_budget(release["budget"], document["guarantee"], final)
+
+
+def check_reported(report: dict[str, Any], described: list[dict[str, Any]]) -> None:
+    """Verify that a study reports the statistics that it lists, their intervals, and nothing else."""
+    names = {each["name"] for each in described}
+    numbers = {name for each in described for name in names_of(each)}
+    beside = report.get("accuracy", {})
+    ensure(report.keys() - {"accuracy"} == numbers, "a release reports other statistics than are listed")
+    ensure(type(beside) is dict and beside.keys() <= names, "intervals are of statistics that are not listed")
+    for name, interval in beside.items():
+        ensure(type(interval) is dict and interval.keys() == ENDS, f"{brief(name)} has no such interval")
 
 
 def check_budget(budget: dict[str, Any], promise: dict[str, Any], final: Fact | None) -> None:

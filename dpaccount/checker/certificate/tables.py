@@ -8,7 +8,8 @@ from ..documents import Rejected, brief, ensure, integer, spend, text
 from ..intervals import number
 from ..relation import ADDED
 from .derived import ORDERED, every_column, in_days
-from .reads import NAMING, STUDY, check_read
+from .draws import STUDY
+from .reads import NAMING, check_read
 from .shapes import COUNT, TEXT, amount, closed, either, exact_of, listed
 
 Table = dict[str, Any]

@@ -12,10 +12,12 @@ NAMES = ("documents", "intervals", "distributions", "curves", "facts", "relation
 CORE = [f"{name}.py" for name in NAMES]
 SHOWN = (
     *(
+        "conditions",
         "shapes",
         "derived",
         "replaced",
         "hazards",
+        "draws",
         "releases",
         "reads",
         "tables",

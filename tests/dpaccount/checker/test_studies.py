@@ -4,6 +4,7 @@ import json
 import tomllib
 from copy import deepcopy
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 from msgspec import to_builtins
@@ -81,10 +82,9 @@ def test_an_honest_study_is_accepted(honest):
 def test_a_study_without_a_table_reads_none():
     """That of the defaults, as in the example: its noise is checked, and there is nothing to list."""
     subject = NoisyStatistics()
-    held = {
-        "scales": ["8", "8"],
-        "statistics": [{"name": s.name, "what": s.what} for s in subject.statistics],
-    }
+    held = to_builtins(describe_subject(SimpleNamespace(table=None, use="noisy-statistics"), subject))[
+        "parameters"
+    ]
     steps = json.loads(json.dumps(write(subject.proof(Fraction(1, 10**6)))))
     check_read({"use": "noisy-statistics"}, held, {}, steps)
     with pytest.raises(Rejected, match="other noise is listed"):
@@ -287,3 +287,14 @@ def test_an_edition_of_a_study_is_the_second_at_least():
     document["claim"]["subject"]["use"] = "noisy-statistics"
     with pytest.raises(Rejected, match="a later edition is of a study"):
         check_tables(document)
+
+
+def test_a_where_names_what_is_described(honest):
+    """A column that it reads, or does not, is described."""
+    document = deepcopy(honest)
+    found = statistic(document, "count")
+    if not found[1]["where"]:
+        return
+    found[1]["declared"].append({**found[1]["declared"][0]})
+    with pytest.raises(Rejected, match="where of other columns"):
+        check(document)

@@ -1,0 +1,260 @@
+"""What a study draws, reads and reports, against forgeries of each and against the product's own."""
+
+import json
+from dataclasses import replace
+from datetime import date
+from fractions import Fraction
+from types import SimpleNamespace
+
+import pytest
+from msgspec import to_builtins
+
+from audits.certificate.document import describe_subject
+from dpaccount.checker.certificate.conditions import where_reads
+from dpaccount.checker.certificate.derived import every_column
+from dpaccount.checker.certificate.draws import check_draws, least_moves
+from dpaccount.checker.certificate.releases import check_reported
+from dpaccount.checker.documents import Rejected
+from dpaccount.errors import InputError
+from dpaccount.proof.derivation import write
+from mechanisms import noisy_statistics
+from mechanisms.noisy_statistics import NoisyStatistics
+from mechanisms.statistics.conditions import condition
+from mechanisms.statistics.draws import draws as product_draws
+from mechanisms.statistics.draws import root
+from mechanisms.statistics.statistic import Statistic
+from mechanisms.table.columns import Column
+
+WARD, ONE = Column("ward", "category", values=("A", "B")), Column("ward", "category", values=("A",))
+X, Y, FLAG = (
+    Column("x", "number", Fraction(-10), Fraction(10)),
+    Column("y", "integer", Fraction(1), Fraction(4)),
+    Column("b", "boolean"),
+)
+NOTE = Column("note", "text", length=6)
+KINDS = (
+    Statistic("n", "count"),
+    Statistic("some", "count", by=(FLAG, Y), where="x > 3", declared=(X,)),
+    Statistic("cells", "histogram", X, bins=(Fraction(0), Fraction(1), Fraction(4)), by=(WARD,)),
+    Statistic("best", "top", WARD, k=1),
+    *(Statistic(f"{w} {c.name}", w, c) for w in ("sum", "mean", "median") for c in (X, Y, FLAG)),
+    *(Statistic(f"{w} by", w, X, by=(WARD,)) for w in ("sum", "mean", "variance", "median")),
+    *(Statistic(f"{w} of one", w, Y, by=(ONE,)) for w in ("sum", "mean", "variance")),
+    *(Statistic(f"{w} of some", w, X, where="b", declared=(FLAG,)) for w in ("sum", "mean", "variance")),
+    Statistic("spread", "variance", X),
+    Statistic("high", "quantile", X, q=Fraction(9, 10)),
+    Statistic("line", "regression", X, on=(Y, FLAG)),
+    Statistic("texts", "count", by=(NOTE,)),
+    Statistic("top text", "top", NOTE, k=2),
+)
+MADE = [(relation, law) for relation in ("replace-one", "add-remove") for law in ("gaussian", "laplace")]
+
+
+def drawn(statistics, relation="replace-one", law="gaussian", cls=NoisyStatistics, **more):
+    """Return what the checker is given of a study that is made without a claim: parameters and steps."""
+    exact = more.get("exact_rows", relation == "replace-one")
+    every = [draw for what in statistics for draw in product_draws(what, known=exact and what.is_whole)]
+    thresholds = (900,) * sum(each.unlisted is not None for each in statistics)
+    scales = tuple(Fraction(40) for _ in every)
+    study = cls(tuple(statistics), scales, law, 100, relation, exact, thresholds)
+    claim = SimpleNamespace(table=None, use="noisy-statistics")
+    held = to_builtins(describe_subject(claim, study))["parameters"]
+    delta = Fraction(0) if law == "laplace" else Fraction(1, 10**6)
+    return json.loads(json.dumps([held, write(study.proof(delta))]))
+
+
+@pytest.mark.parametrize(("relation", "law"), MADE)
+def test_draws_of_every_kind_are_those_of_the_product(relation, law):
+    """Of each statistic alone: its keys, their sizes and how far a row moves each, by either program."""
+    checked = 0
+    for what in KINDS:
+        try:
+            held, steps = drawn([what], relation, law)
+        except InputError:
+            assert law == "laplace"
+            continue
+        check_draws(held, steps)
+        exact = held["exact_rows"]
+        right = product_draws(what, known=exact and what.is_whole)
+        least = least_moves(held["statistics"][0], exact=exact)
+        assert [(move.key, move.size, move.cells) for move in least] == [
+            (draw.key, draw.size, draw.cells) for draw in right
+        ]
+        for move, draw in zip(least, right, strict=True):
+            margin = Fraction(1, 10**4)
+            assert move.come <= draw.norm**2 <= move.come + margin * 4
+            if move.size:
+                assert move.replaced <= draw.reach**2 <= move.replaced + margin * 4
+                assert move.interval == draw.interval
+        checked += 1
+    assert checked >= 12
+    if law == "gaussian":
+        check_draws(*drawn(KINDS, relation, law))
+
+
+def shrunk(**changes):
+    """Return a study whose draws are forged: of each kind of statistic what its function makes of them."""
+    honest_draws = product_draws
+
+    def made(what, *, known):
+        found = honest_draws(what, known=known)
+        return changes[what.what](found) if what.what in changes else found
+
+    return made
+
+
+def renamed(draw, part, **more):
+    return replace(draw, key=draw.key.rpartition("/")[0] + part, **more)
+
+
+ROOT2 = root(Fraction(2))
+FORGED_DRAWS = [
+    (Statistic("s", "sum", X), lambda d: (replace(d[0], reach=Fraction(1)),)),
+    (Statistic("s", "sum", X), lambda d: (replace(d[0], reach=Fraction(199, 100)),)),
+    (Statistic("s", "sum", Y, by=(WARD,)), lambda d: (replace(d[0], reach=Fraction(1)),)),
+    (Statistic("s", "sum", X), lambda d: (renamed(d[0], "/x", reach=ROOT2),)),
+    (Statistic("s", "sum", X, by=(WARD,)), lambda d: (replace(d[0], size=1),)),
+    (Statistic("s", "mean", X, by=(WARD,)), lambda d: d[:1]),
+    (Statistic("s", "mean", X, by=(WARD,)), lambda d: (renamed(d[0], "/x", reach=ROOT2),)),
+    (Statistic("s", "mean", X), lambda d: (replace(d[0], reach=Fraction(1)),)),
+    (Statistic("s", "variance", X, where="b", declared=(FLAG,)), lambda d: d[:1]),
+    (Statistic("s", "variance", X), lambda d: (replace(d[0], reach=Fraction(3, 2)),)),
+    (Statistic("s", "median", X), lambda d: (renamed(d[0], "/cells", reach=ROOT2, cells=1),)),
+    (Statistic("s", "quantile", X, q=Fraction(1, 2)), lambda d: (replace(d[0], reach=ROOT2, cells=1),)),
+    (Statistic("s", "regression", X, on=(Y,)), lambda d: (replace(d[0], reach=Fraction(1)),)),
+    (Statistic("s", "count"), lambda d: (*d, renamed(d[0], "/more"))),
+    (Statistic("s", "count"), lambda d: (replace(d[0], reach=Fraction(1)),)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("forged", FORGED_DRAWS, ids=range(len(FORGED_DRAWS)))
+def test_a_study_that_draws_otherwise_is_refused(monkeypatch, forged):
+    """Each is proved of its own draws, so that only the statistic tells."""
+    what, forge = forged
+    check_draws(*drawn([what]))
+    monkeypatch.setattr(noisy_statistics, "draws", shrunk(**{what.what: forge}))
+    study_draws = noisy_statistics.draws(what, known=what.is_whole)
+    monkeypatch.setitem(globals(), "product_draws", lambda what, *, known: study_draws)
+    held, steps = drawn([what])
+    with pytest.raises(Rejected):
+        check_draws(held, steps)
+
+
+def test_texts_are_not_counted_as_if_they_were_listed():
+    """With Gaussian noise and no threshold every text in use would be shown."""
+    for what in (Statistic("s", "count", by=(NOTE,)), Statistic("s", "top", NOTE, k=2)):
+        held, steps = drawn([replace(what, by=(WARD,)) if what.by else replace(what, column=WARD)])
+        text_of = drawn([what])[0]["statistics"]
+        with pytest.raises(Rejected, match="need other draws"):
+            check_draws({**held, "statistics": text_of}, steps)
+
+
+def other_scales(held, steps):
+    held["scales"].reverse()
+
+
+def not_exact(held, steps):
+    held["exact_rows"] = not held["exact_rows"]
+
+
+def other_relation(held, steps):
+    held["relation"] = "add-remove"
+
+
+def other_law(held, steps):
+    held["law"] = "laplace"
+
+
+def sampled(held, steps):
+    steps.append({"rule": "parallel", "with": {}, "from": [0]})
+
+
+def twice(held, steps):
+    steps.append(next(step for step in steps if step["rule"] == "fine_gaussian"))
+
+
+@pytest.mark.parametrize("forge", [other_scales, not_exact, other_relation, other_law, sampled, twice])
+def test_parameters_are_those_of_the_draws(forge):
+    held, steps = drawn([Statistic("n", "count"), Statistic("m", "mean", X, by=(WARD,))])
+    held["scales"][0] = "41"
+    for step in steps:
+        if step["with"].get("key") == "n/count":
+            step["with"]["variance"] = str(41**2)
+    check_draws(held, steps)
+    forge(held, steps)
+    with pytest.raises(Rejected):
+        check_draws(held, steps)
+
+
+# ------------------------------------------------------------------ conditions
+
+DECLARED = {
+    "age": {"type": "integer", "low": 0, "high": 110},
+    "ward": {"type": "category", "values": ["A", "B"], "other": True},
+    "day": {"type": "date", "low": 1, "high": 9},
+    "seen": {"type": "boolean"},
+    "note": {"type": "text"},
+}
+CONDITIONS = [
+    "age >= 18 and not (ward == 'A' or 3 < age <= 2.5)", "seen", "not seen", "seen == true", "True != seen",
+    "'2024-02-29' <= day", "ward != 'other'", "-3 < age", "  age < 1e299 ", "",
+]  # fmt: skip
+NO_CONDITIONS = [
+    "age > median(age)", "age >= age", "age == open('x') and seen", "median(age) < age < 3", "age", "1 < 2",
+    "ward < 'B'", "ward == 'Z'", "note == 'a'", "seen == 1", "seen > false", "age == true", "age == 'A'",
+    "day > 3", "day > '2024-02-30'", "weight > 3", "age in [1]", "age is 3", "age + 1 > 2", "-seen", "-true == seen",
+    "age > 3 if seen else seen", "(lambda: seen)()", "age > 1e999", "age < 1e300", "age >", "~seen", "seen.any()", "[seen]",
+    "age > 3j", "age > None", "age > -'3'", "age > --3", "seen and 'A'", "age > (n := 3)", "(" * 300 + "seen" + ")" * 300,
+    " or ".join(["seen"] * 300), "seen" + " " * 1000, 3, None,
+]  # fmt: skip
+
+
+def columns_of_the_product():
+    days = date(2000, 1, 1).toordinal(), date(2030, 1, 1).toordinal()
+    return (
+        Column("age", "integer", Fraction(0), Fraction(110)),
+        Column("ward", "category", values=("A", "B"), other=True),
+        Column("day", "date", Fraction(days[0]), Fraction(days[1])),
+        Column("seen", "boolean"),
+        Column("note", "text"),
+    )
+
+
+@pytest.mark.parametrize("said", CONDITIONS)
+def test_conditions_are_those_of_the_product(said):
+    read = where_reads(said, DECLARED)
+    assert said.strip() == "" or tuple(read) == condition(said, columns_of_the_product())[0]
+
+
+@pytest.mark.parametrize("said", NO_CONDITIONS, ids=range(len(NO_CONDITIONS)))
+def test_what_is_no_condition_is_refused_by_both(said):
+    with pytest.raises(Rejected):
+        where_reads(said, DECLARED)
+    if isinstance(said, str):
+        with pytest.raises(InputError):
+            condition(said, columns_of_the_product())
+
+
+@pytest.mark.parametrize(
+    "said", ["age > median(age)", "seen and age", "not median(age)", "age == open('x') and seen"]
+)
+def test_a_derived_condition_is_of_one_row(said):
+    with pytest.raises(Rejected):
+        every_column({"columns": DECLARED, "derived": {"zz": said}})
+
+
+# ------------------------------------------------------------------ what is reported
+
+
+def test_a_release_reports_what_is_listed():
+    described = drawn([Statistic("n", "count"), Statistic("t", "count", by=(NOTE,))])[0]["statistics"]
+    ends = {"low": [0], "high": [1], "level": 0.95, "of": "words"}
+    fine = {"n": [1], "t": [2], "t/texts": ["a"], "accuracy": {"n": ends, "t": ends}}
+    check_reported(fine, described)
+    for other in (
+        {**fine, "A": [999.0]}, {**fine, "n/texts": ["a"]}, {k: v for k, v in fine.items() if k != "n"},
+        {**fine, "labels": {}}, {**fine, "accuracy": {"A": ends}}, {**fine, "accuracy": {"n": {**ends, "A": 1}}},
+        {**fine, "accuracy": [1]}, {**fine, "accuracy": {"n": [1]}},
+    ):  # fmt: skip
+        with pytest.raises(Rejected):
+            check_reported(other, described)
