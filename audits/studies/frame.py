@@ -17,7 +17,7 @@ ABSENT: Final = ("NAType", "NaTType")  #: classes of pandas' missing cells, whic
 #: what would end a line, or is refused in one: a row must stay one line
 ESCAPES: Final = {ord("\n"): r"\n", ord("\r"): r"\r", ord("\0"): r"\0"}
 #: what ends a program; a cell may raise any other error (polars panics)
-ENDS: Final = (KeyboardInterrupt, SystemExit, MemoryError)
+FATAL: Final = (KeyboardInterrupt, SystemExit, MemoryError)
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def _cells(frame: Any, name: str) -> Sequence[object]:
     listed = next((getattr(column, method) for method in LISTS if hasattr(column, method)), None)
     try:
         return list(column) if listed is None else listed()
-    except ENDS:
+    except FATAL:
         raise
     except BaseException:  # of one cell, such as a date beyond Python's: an error would reveal it
         by_place = getattr(column, "iloc", column)
@@ -77,7 +77,7 @@ def _cell(column: Any, place: int) -> object:
     try:
         found = column[place]
         return found.as_py() if hasattr(found, "as_py") else found
-    except ENDS:
+    except FATAL:
         raise
     except BaseException:
         return None

@@ -23,7 +23,6 @@ SHOWN = (
         "tables",
         "evidence",
         "counts",
-        "separated",
     ),
     "verdict",
 )
