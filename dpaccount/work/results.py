@@ -109,6 +109,12 @@ class Results:
         self._asked("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", *row)
         return self._result(name)
 
+    def digests(self, series: Iterable[str]) -> dict[str, str]:
+        """Return the digest of every result that is kept of these series, by its name."""
+        question = "SELECT name, digest FROM results WHERE series = ?"
+        rows = (self._asked(question, each) for each in series)
+        return {name: digest for each in rows for name, digest in each}
+
     def listed(self, code: str) -> list[dict[str, Any]]:
         """Return what is known of each series, the latest last; `current` if this code made it."""
         rows = self._asked(
