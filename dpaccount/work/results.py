@@ -109,11 +109,10 @@ class Results:
         self._asked("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", *row)
         return self._result(name)
 
-    def digests(self, series: Iterable[str]) -> dict[str, str]:
-        """Return the digest of every result that is kept of these series, by its name."""
-        question = "SELECT name, digest FROM results WHERE series = ?"
-        rows = (self._asked(question, each) for each in series)
-        return {name: digest for each in rows for name, digest in each}
+    def digest_of(self, name: str) -> str | None:
+        """Return the digest of a result that is kept; None if it is not."""
+        rows = self._asked("SELECT digest FROM results WHERE name = ?", name)
+        return rows[0][0] if rows else None
 
     def listed(self, code: str) -> list[dict[str, Any]]:
         """Return what is known of each series, the latest last; `current` if this code made it."""

@@ -113,9 +113,8 @@ class LongWork:
         """Where another command removed as impure what this one took, end this one too."""
         if self._results is None:
             return
-        kept = self._results.digests(self._series())
         for name, raw in self.done.items():
-            if kept.get(name) != hashlib.sha256(raw).hexdigest():
+            if self._results.digest_of(name) != hashlib.sha256(raw).hexdigest():
                 what = "were removed from the store, as another command does with impure work"
                 self._refuse(name, what)
 
@@ -161,12 +160,9 @@ class LongWork:
         if one != other:
             self._refuse(name, "gave two results")
 
-    def _series(self) -> set[str]:
-        return {name.partition(" ")[0] for name in self.groups}
-
     def _refuse(self, name: str, what: str) -> NoReturn:
         if self._results is not None:
-            self._results.remove(self._series())
+            self._results.remove({each.partition(" ")[0] for each in self.groups})
         series, seeds = self.groups[name]
         raise ImpureTaskError(
             f"{series.name}: seeds {seeds[0]} ... {seeds[-1]} {what}, so nothing of this work"
