@@ -30,7 +30,7 @@ from audits.datasets.neighbours import candidates
 from audits.datasets.shape import Described
 from audits.hypothesis_tests.search import digest_of_files
 from audits.samples.kept_runs import KeepingCrew, KeptRuns
-from audits.sandbox.crew import IMPORT, Crew, Gone, Process, Tally
+from audits.sandbox.crew import IMPORT, Crew, Gone, Process, Tally, at_once
 from audits.sandbox.foreign import check_command
 from audits.sandbox.outcomes import SILENT
 from audits.sensitivity.search import Search, prove_sensitivity, test_sensitivity
@@ -371,6 +371,8 @@ def _crew(code: Code, question: Audit, seconds: float) -> Crew:
         "claim": repr(claimed),
         "seed": str(plan.seed),
         "effort": f"{plan.trials} {shown(plan.confidence)} {shown(plan.seconds)} {question.early}",
+        # how many runs there are, and in which blocks, follows from it
+        "number of jobs": f"{max(question.jobs, 1)}, of which {at_once(question.jobs)} at once",
     }
     kept = KeptRuns(question.keep, asked)
     try:

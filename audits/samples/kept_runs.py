@@ -30,7 +30,7 @@ OTHER = "name another file to keep the runs in, or give the command that began t
 
 
 class KeptRuns:
-    """A file of records: what was asked, then runs, times, digests of datasets, each with a checksum."""
+    """A file of records: what was asked, then runs, times, digests of data, with checksums."""
 
     def __init__(self, path: Path, asked: dict[str, str]) -> None:
         """Open or begin a file; raises `InputError` if it is not of these runs, or in use."""
@@ -62,7 +62,9 @@ class KeptRuns:
         before = records[0][2] if records else asked
         for name, value in asked.items():
             if before.get(name) != value:
-                raise InputError(f"these runs were kept of another {name}", OTHER, self.path)
+                was = " ".join(str(before.get(name)).split())[:200]
+                what = f"these runs were kept of another {name} ({was})"
+                raise InputError(what, OTHER, self.path)
         os.ftruncate(self._file, end)
         os.lseek(self._file, end, os.SEEK_SET)
         if not records:
@@ -100,6 +102,10 @@ def _records(raw: bytes) -> tuple[list[list[Any]], int]:
 def _write(file: int, raw: bytes) -> None:
     while raw:
         raw = raw[os.write(file, raw) :]
+
+
+def _digest(plays: Sequence[Play]) -> str:
+    return sha256(repr([[int(word) for word in play] for play in plays]).encode()).hexdigest()
 
 
 class KeepingCrew(Crew):
@@ -159,11 +165,16 @@ class KeepingCrew(Crew):
                 return found
             record = self._next("runs")
             if record is not None:
-                found += [received(each) for each in record[1]]
+                asked = plays[len(found) : len(found) + len(record[2])]
+                if len(asked) < len(record[2]) or _digest(asked) != record[1]:
+                    what = "these runs were kept of others than are asked for"
+                    raise InputError(what, OTHER, self._kept_runs.path)
+                found += [received(each) for each in record[2]]
         while len(found) < len(plays):
             batch = plays[len(found) : len(found) + self._chunk_size * self.jobs]
             part = super()._made(batch)
-            self._kept_runs.append("runs", [sent(outcome) for outcome in part])
+            of = _digest(batch[: len(part)])
+            self._kept_runs.append("runs", of, [sent(outcome) for outcome in part])
             found += part
             if len(part) < len(batch):
                 self._kept_runs.append("end")

@@ -203,6 +203,11 @@ def _plural(did: str) -> str:
     return re.sub(r"^(\w+)s\b", r"\1", did).replace("end its", "end their", 1)
 
 
+def at_once(jobs: int) -> int:
+    """Return how many of so many processes work at the same time."""
+    return min(max(jobs, 1), os.cpu_count() or 1)
+
+
 class Crew:
     """`jobs` processes with the same code; the outcomes do not depend on how many there are.
 
@@ -228,7 +233,7 @@ class Crew:
     @property
     def processes(self) -> int:
         """Return how many runs are made at once."""
-        return min(self.jobs, os.cpu_count() or 1)
+        return at_once(self.jobs)
 
     def left(self) -> float:
         """Return the seconds that are left of the wall limit."""

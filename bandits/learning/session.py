@@ -384,17 +384,21 @@ def _or_closed(held: Journal | Session) -> Iterator[None]:
 
 
 def _row(given: ArrayLike | None) -> Floats:
-    """Return numbers as one row, those beyond the doubles as infinite; without any, what are no numbers."""
+    """Return numbers as one row, those beyond the doubles as infinite, masked ones as NaN.
+
+    What are no numbers are none.
+    """
     try:
-        found = np.array([] if given is None else given, dtype=object).ravel()
-        return np.array([[_double(value) for value in found]], dtype=np.float64).reshape(1, -1)
+        whole: Any = np.ma.array([] if given is None else given, dtype=object)
+        found = [_double(value) for value in whole.filled(math.nan).ravel()]
+        return np.array([found], dtype=np.float64).reshape(1, -1)
     except (TypeError, ValueError):
         return np.zeros((1, 0))
 
 
 def _double(value: Any) -> float:
     try:
-        return math.nan if value is None else float(value)
+        return math.nan if value is None or value is np.ma.masked else float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
 

@@ -11,12 +11,15 @@ import io
 import sys
 import threading
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.abc import InspectLoader
 from importlib.machinery import ModuleSpec
 from importlib.util import decode_source, spec_from_loader
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from dpaccount.documents import read_bytes
@@ -39,18 +42,18 @@ class ArchivedFunction:
 
     def __call__(self, *given: Any) -> Any:
         """Call it; raises `InputError` where the archive is another, or its names are taken here."""
-        with _GATE:
-            _provide(self.archive, self.digest)
+        with _provided(self.archive, self.digest):
             found = getattr(importlib.import_module(self.module), self.name, None)
-        if not callable(found):
-            raise InputError(f"the archive's {self.module} has no function {self.name}", "name one that is")
-        return found(*given)
+            if not callable(found):
+                what = f"the archive's {self.module} has no function {self.name}"
+                raise InputError(what, "name one that is")
+            return found(*given)
 
 
 def archived(place: Path, function: str) -> ArchivedFunction:
     """Return a function, as MODULE:NAME, of a file of Python or of a folder of such files.
 
-    Raises `InputError` for what is no Python, or imports what workers do not compare.
+    Raises `InputError` for what is no Python, imports what workers do not compare, or is not there.
     """
     paths = sorted(place.rglob("*.py")) if place.is_dir() else [place]
     files = {path.relative_to(place if place.is_dir() else place.parent): path for path in paths}
@@ -64,6 +67,12 @@ def archived(place: Path, function: str) -> ArchivedFunction:
                 what = f"{name} imports {wanted}, which is not in the archive, and of no known version"
                 raise InputError(what, "put it into the folder, or use NumPy, SciPy and the standard library")
     module, _, called = function.partition(":")
+    parts = module.split(".")
+    wanted_files = [_place(".".join(parts[: k + 1]), sources) for k in range(len(parts))]
+    if not (called.isidentifier() and all(map(str.isidentifier, parts)) and all(wanted_files)):
+        what = f"{function!r} is no MODULE:NAME of a file that goes with the tasks"
+        right = "name a module of the archive (every folder with an __init__.py)"
+        raise InputError(what, right, str(place))
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as whole:  # stored, and dated alike: the same bytes for the same code
         for name, source in sources.items():
@@ -78,12 +87,20 @@ def _names(files: Mapping[str, bytes]) -> set[str]:
     return {name.partition("/")[0].removesuffix(".py") for name in files}
 
 
+def _place(module: str, files: Container[str]) -> str | None:
+    """Return the file of a module; None if there is none."""
+    path = module.replace(".", "/")
+    return next((p for p in (f"{path}/__init__.py", f"{path}.py") if p in files), None)
+
+
 def _imports(name: str, source: bytes) -> set[str]:
     """Return the packages that a file says it imports."""
     try:
         nodes = [*ast.walk(ast.parse(source))]
     except (SyntaxError, ValueError):
         raise InputError("this is no Python", "mend it, or leave it out", name) from None
+    except (RecursionError, MemoryError):
+        raise InputError("this is nested too deeply to be read", "write it flatter", name) from None
     found = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     found |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
     return {each.partition(".")[0] for each in found}
@@ -92,44 +109,69 @@ def _imports(name: str, source: bytes) -> set[str]:
 class _ArchiveImporter(InspectLoader):
     """Finds the modules of one archive, and lets nobody else find more of their packages."""
 
-    def __init__(self, digest: str, files: Mapping[str, bytes]) -> None:
-        self.digest, self.files, self.names = digest, files, _names(files)
-
-    def _place(self, name: str) -> str | None:
-        path = name.replace(".", "/")
-        return next((p for p in (f"{path}/__init__.py", f"{path}.py") if p in self.files), None)
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self.files, self.names = files, _names(files)
+        self.modules = dict[str, ModuleType]()  #: what is loaded, while it is not provided
 
     def find_spec(self, name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
         """Return how a module of the archive is loaded; None for one of elsewhere."""
         if name.partition(".")[0] not in self.names:
             return None
-        if self._place(name) is None:
+        if _place(name, self.files) is None:
             raise ModuleNotFoundError(f"the archive has no module {name}", name=name)
         return spec_from_loader(name, self)
 
     def is_package(self, fullname: str) -> bool:
         """Return whether a module is a folder."""
-        return (self._place(fullname) or "").endswith("/__init__.py")
+        return (_place(fullname, self.files) or "").endswith("/__init__.py")
 
     def get_source(self, fullname: str) -> str:
         """Return a module's text."""
-        return decode_source(self.files[self._place(fullname) or ""])
+        return decode_source(self.files[_place(fullname, self.files) or ""])
 
 
-def _provide(raw: bytes, digest: str) -> None:
-    """Let this process import an archive's modules, in place of another archive's."""
-    former = [each for each in sys.meta_path if isinstance(each, _ArchiveImporter)]
-    if [each.digest for each in former] == [digest]:
-        return
+@contextmanager
+def _provided(raw: bytes, digest: str) -> Iterator[None]:
+    """Let this process import an archive's modules in the block, and those of no other archive.
+
+    The import system is the process's: other threads wait.  After the block nothing is left there.
+    """
+    with _GATE:
+        importer = _importer(raw, digest)
+        former = next((each for each in sys.meta_path if isinstance(each, _ArchiveImporter)), None)
+        if former is importer:  # it is called by itself
+            yield
+            return
+        _take_away(former)
+        try:
+            _give(importer)
+            yield
+        finally:
+            _take_away(importer)
+            _give(former)
+
+
+@lru_cache(maxsize=4)
+def _importer(raw: bytes, digest: str) -> _ArchiveImporter:
     if hashlib.sha256(raw).hexdigest() != digest:
         raise InputError("an archive of code is not what its digest says", "start the command again")
     with zipfile.ZipFile(io.BytesIO(raw)) as whole:
-        importer = _ArchiveImporter(digest, {name: whole.read(name) for name in whole.namelist()})
-    for name, module in [*sys.modules.items()]:
-        if isinstance(getattr(getattr(module, "__spec__", None), "loader", None), _ArchiveImporter):
-            del sys.modules[name]
-    sys.meta_path[:] = [each for each in sys.meta_path if each not in former]
+        return _ArchiveImporter({name: whole.read(name) for name in whole.namelist()})
+
+
+def _give(importer: _ArchiveImporter | None) -> None:
+    if importer is None:
+        return
     if taken := sorted(importer.names & sys.modules.keys()):
         what = f"a module {taken[0]} that is not the archive's is loaded here"
         raise InputError(what, "rename yours, or do not import it")
+    sys.modules.update(importer.modules)
     sys.meta_path.insert(0, importer)
+
+
+def _take_away(importer: _ArchiveImporter | None) -> None:
+    if importer is None or importer not in sys.meta_path:
+        return
+    sys.meta_path.remove(importer)
+    own = [name for name in [*sys.modules] if name.partition(".")[0] in importer.names]
+    importer.modules = {name: sys.modules.pop(name) for name in own}

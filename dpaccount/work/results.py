@@ -109,6 +109,11 @@ class Results:
         self._asked("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", *row)
         return self._result(name)
 
+    def digest_of(self, name: str) -> str | None:
+        """Return the digest of a result that is kept; None if it is not."""
+        rows = self._asked("SELECT digest FROM results WHERE name = ?", name)
+        return rows[0][0] if rows else None
+
     def listed(self, code: str) -> list[dict[str, Any]]:
         """Return what is known of each series, the latest last; `current` if this code made it."""
         rows = self._asked(

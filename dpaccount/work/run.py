@@ -4,6 +4,7 @@ Results do not depend on the workers, their order, or on how often the command w
 groups is done twice and compared before it is kept, and a sample of what the store has is done again.
 """
 
+import hashlib
 import io
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -11,6 +12,7 @@ from contextlib import closing, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass
 from random import SystemRandom
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,7 +106,17 @@ class LongWork:
             for name, raw in ended:
                 self._take(name, raw)
                 self._take_what_others_did()
+        self._check_still_kept()
         return self.done
+
+    def _check_still_kept(self) -> None:
+        """Where another command removed as impure what this one took, end this one too."""
+        if self._results is None:
+            return
+        for name, raw in self.done.items():
+            if self._results.digest_of(name) != hashlib.sha256(raw).hexdigest():
+                what = "were removed from the store, as another command does with impure work"
+                self._refuse(name, what)
 
     def _todo(self, old: set[str]) -> Iterator[str]:
         """Yield what is to be done: at last what another command has begun, if that has not ended it."""
@@ -145,13 +157,15 @@ class LongWork:
 
     def _compare(self, name: str, one: bytes, other: bytes) -> None:
         """Where two results differ, none of this work can be believed: remove all of it, end the command."""
-        if one == other:
-            return
+        if one != other:
+            self._refuse(name, "gave two results")
+
+    def _refuse(self, name: str, what: str) -> NoReturn:
         if self._results is not None:
             self._results.remove({each.partition(" ")[0] for each in self.groups})
         series, seeds = self.groups[name]
         raise ImpureTaskError(
-            f"{series.name}: seeds {seeds[0]} ... {seeds[-1]} gave two results, so nothing of this work"
+            f"{series.name}: seeds {seeds[0]} ... {seeds[-1]} {what}, so nothing of this work"
             " is kept; a task reads what it is given and its seeds, no clock, no other randomness"
         )
 

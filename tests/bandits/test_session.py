@@ -768,6 +768,28 @@ def test_who_is_not_on_offer_is_never_shown(seed, tmp_path):
         assert again.result().own["action"].tolist() == shown_to["away"]
 
 
+@pytest.mark.parametrize("kind", [int, float])
+def test_a_masked_candidate_is_not_on_offer(kind, tmp_path):
+    """Whatever stands behind the mask: the session is that of a person who says NaN there."""
+    hidden = np.array([[1, 1], [0, 1], [1, 0]], dtype=kind)
+    written = np.where([[True], [False], [False]], np.nan, hidden)
+    mask = np.isnan(written)
+    whole = np.ma.masked_array(hidden, mask)
+    rows = [np.ma.masked_array(*each) for each in zip(hidden, mask, strict=True)]
+    single = [[np.ma.masked] * 2, *hidden[1:].tolist()]
+    found = []
+    for k, brought in enumerate((written, whole, rows, single)):
+        with Session.rehearse(replace(ROWS, rounds=9), tmp_path / f"{k}", 3) as session:
+            found.append([session.ask(brought).action for _ in range(9)])
+    assert 0 not in found[0]
+    assert found == [found[0]] * 4
+    with Session.rehearse(ROWS, tmp_path / "none", 3) as session:
+        with pytest.raises(InputError, match="no candidate is on offer"):
+            session.ask(np.ma.masked_all((3, 2)))
+        session.tell(session.ask(written), np.ma.masked)  # unknown, as NaN is
+        assert session.asked == 1
+
+
 def test_nobody_takes_a_slot_with_nothing_on_offer(tmp_path):
     with Session.rehearse(ROWS, tmp_path / "state", 3) as session:
         with pytest.raises(InputError, match="no candidate is on offer"):

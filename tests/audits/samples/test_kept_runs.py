@@ -4,13 +4,18 @@ import json
 import subprocess
 import sys
 import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from audits.api import on_code
+from audits.api.requests import Audit
+from audits.claim import AuditPlan
 from audits.datasets.forms import CodedColumn, Layout
 from audits.samples.kept_runs import KeepingCrew, KeptRuns, _records
 from audits.sandbox.crew import Crew
+from audits.sandbox.outcomes import of_value
 from audits.subjects.code import Code
 from dpaccount.errors import InputError
 
@@ -30,7 +35,7 @@ WORDS = [
     "--low",
     "0",
 ]
-WORDS += ["--high", "1", "--left", "[0,0]", "--right", "[0,1]", "--json"]
+WORDS += ["--high", "1", "--left", "[0,0]", "--right", "[0,1]", "--json", "--jobs", "2"]
 
 
 def answer_of(text):
@@ -144,6 +149,69 @@ def test_data_that_reach_the_function_in_another_form_are_other_data(tmp_path, m
             keep(other)
 
 
+@pytest.fixture
+def made(monkeypatch):
+    """Make runs without processes: each gives the last word of its seed."""
+
+    def init(self, *_, seconds, jobs):
+        self.seconds, self.jobs, self._chunk_size = seconds, jobs, 3
+        self._until = time.monotonic() + seconds
+
+    monkeypatch.setattr(Crew, "__init__", init)
+    last = lambda _, plays: [of_value(float(play[-1])) for play in plays]  # noqa: E731
+    monkeypatch.setattr(Crew, "_made", last)
+
+
+def outcomes(path, plays):
+    kept = KeptRuns(path, ASKED)
+    crew = KeepingCrew(Code("shop:f", ()), kept, seconds=9.0, jobs=2)
+    try:
+        return [outcome.numbers.tolist() for outcome in crew._made(plays)]
+    finally:
+        kept.close()
+
+
+@pytest.mark.usefixtures("made")
+def test_kept_runs_answer_for_the_same_runs_alone(tmp_path):
+    """Others, or fewer than a record has, would be told of other runs: a false verdict."""
+    plays = [(n % 2, 1, 6, n) for n in range(15)]
+    found = outcomes(tmp_path / "k", plays)
+    assert found == [[float(n)] for n in range(15)]
+    whole = (tmp_path / "k").read_bytes()
+    assert outcomes(tmp_path / "k", plays) == found
+    assert (tmp_path / "k").read_bytes() == whole  # nothing was made again
+    others = [
+        plays[:1],
+        plays[:5],
+        plays[:7],
+        plays[1:],
+        plays[::-1],
+        [(1 - play[0], *play[1:]) for play in plays],
+    ]
+    for other in others:
+        with pytest.raises(InputError, match="these runs were kept of others than are asked for"):
+            outcomes(tmp_path / "k", other)
+        assert (tmp_path / "k").read_bytes() == whole
+    assert outcomes(tmp_path / "k", [*plays, (0, 1, 6, 15)]) == [*found, [15.0]]
+
+
+@pytest.mark.usefixtures("made")
+def test_the_number_of_jobs_is_a_part_of_what_was_asked(tmp_path, monkeypatch):
+    """How many runs an attack makes, and in which blocks, follows from it."""
+
+    def begun(jobs, processors):
+        monkeypatch.setattr("os.cpu_count", lambda: processors)
+        plan = AuditPlan()
+        question = Audit("shop:f", Fraction(1), Fraction(0), plan, jobs=jobs, keep=tmp_path / "k")
+        on_code._crew(Code("shop:f", ()), question, 9.0)._kept_runs.close()
+
+    begun(4, 2)
+    begun(4, 2)
+    for jobs, processors in ((1, 2), (3, 2), (5, 2), (4, 1), (4, 8)):
+        with pytest.raises(InputError, match=r"another number of jobs \(4, of which 2 at once\)"):
+            begun(jobs, processors)
+
+
 @pytest.mark.slow
 def test_the_same_command_goes_on_and_another_is_refused(dpaccount, tmp_path):
     (tmp_path / "shop.py").write_text(SHOP)
@@ -159,6 +227,7 @@ def test_the_same_command_goes_on_and_another_is_refused(dpaccount, tmp_path):
         "another claim": ["--epsilon", "2"],
         "another effort": ["--trials", "61"],
         "other data": ["--right", "[1,0]"],
+        "another number of jobs (2, of which": ["--jobs", "3"],
     }
     for said, words in others.items():
         given = [*WORDS, "--keep", "runs.kept"]

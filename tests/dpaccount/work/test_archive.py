@@ -6,6 +6,7 @@ import sys
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -27,11 +28,10 @@ EXPECTED = 2 * 1.5 * np.arange(10.0) ** 3
 
 
 @pytest.fixture(autouse=True)
-def _as_before(monkeypatch):
-    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+def _nothing_of_an_archive_is_left():
     yield
-    for name in ("mine", "helped", "helped.more"):
-        sys.modules.pop(name, None)
+    assert not [each for each in sys.meta_path if "archive" in type(each).__module__]
+    assert not {"mine", "helped", "helped.more"} & sys.modules.keys()
 
 
 @pytest.fixture
@@ -135,5 +135,70 @@ def test_a_module_that_was_loaded_from_elsewhere_is_not_taken_for_the_archives(f
     monkeypatch.syspath_prepend(folder)
     import mine  # noqa: F401
 
-    with pytest.raises(InputError, match="a module helped that is not the archive's is loaded here"):
-        run(series(function))
+    try:
+        with pytest.raises(InputError, match="a module helped that is not the archive's is loaded"):
+            run(series(function))
+    finally:
+        for name in ("mine", "helped", "helped.more"):
+            del sys.modules[name]
+
+
+LAZY = """
+import time
+import numpy as np
+def f(seeds):
+    time.sleep(0.01)
+    from helped import VALUE
+    return np.full(len(seeds), VALUE)
+def calling(other, seeds):
+    from helped import VALUE
+    return VALUE + 10 * other(seeds) + 100 * f(seeds)
+"""
+
+
+def lazy(place, value):
+    place.mkdir()
+    (place / "mine.py").write_text(LAZY)
+    (place / "helped.py").write_text(f"VALUE = {value}.0\n")
+    return archived(place, "mine:f")
+
+
+def test_what_is_imported_in_the_call_is_of_its_own_archive_in_every_thread(tmp_path):
+    """Archives with modules of one name take turns; the command's own imports find none."""
+    one, two = lazy(tmp_path / "one", 1), lazy(tmp_path / "two", 2)
+    wanted = [Series(function.digest, function, range(6)) for function in (one, two)]
+    with workers(2, "threading"):
+        first, second = run(wanted)
+    assert (first.tolist(), second.tolist()) == ([1] * 6, [2] * 6)
+    with pytest.raises(ModuleNotFoundError):
+        import_module("helped")
+
+
+def test_an_archive_may_call_itself_or_another(tmp_path):
+    one, two = lazy(tmp_path / "one", 1), lazy(tmp_path / "two", 2)
+    calling = replace(one, name="calling")
+    assert partial(calling, two)(range(1)).tolist() == [1 + 20 + 100]
+    assert partial(calling, one)(range(1)).tolist() == [1 + 10 + 100]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *("", "mine", "mine:", ":cubes", "mine:a.b", "mine:cubes:f", "mine\n:cubes", ".mine:cubes"),
+        *("os:getcwd", "mine/../mine:cubes", "helped.no:f", "helped..more:doubled", "bare.more:f"),
+    ],
+)
+def test_a_function_is_a_name_in_a_module_of_the_archive(folder, function):
+    (folder / "bare").mkdir()  # without an __init__.py it is no package
+    (folder / "bare" / "more.py").write_text("def f(seeds): ...")
+    with pytest.raises(InputError, match="is no MODULE:NAME of a file that goes with") as found:
+        archived(folder, function)
+    assert "\n" not in str(found.value)
+    assert archived(folder, "helped.more:doubled").module == "helped.more"
+
+
+@pytest.mark.parametrize("text", ["-" * 100_000 + "1", "a" + ".a" * 100_000])
+def test_what_is_nested_too_deeply_is_refused(folder, text):
+    (folder / "mine.py").write_text(text)
+    with pytest.raises(InputError, match=r"mine\.py: this is nested too deeply"):
+        archived(folder, "mine:cubes")

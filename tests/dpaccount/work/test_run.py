@@ -168,6 +168,26 @@ def test_a_task_that_depends_on_its_process_is_caught_by_the_next_command(tmp_pa
     assert len(kept) == 7
 
 
+@pytest.mark.parametrize("how", ["DELETE FROM results", "UPDATE results SET digest = ''"])
+def test_results_that_another_command_removes_on_the_way_are_no_answer(how, tmp_path):
+    """It found them impure after this one had taken them; what this one adds goes as well."""
+    store = tmp_path / "work.db"
+    with kept_in(store), workers(1):
+        run([series(SQUARES, 9)])
+        told = []
+
+        def tell(more):
+            told.append(more)
+            if len(told) == 5:  # of seven: the first three were there
+                with closing(sqlite3.connect(store)) as file, file:
+                    file.execute(how)
+
+        with pytest.raises(ImpureTaskError, match=r"made up: .* were removed from the store"):
+            run([series(SQUARES)], tell)
+        assert stored(store) == {}
+        assert run([series(SQUARES)])[0].tobytes() == EXPECTED.tobytes()
+
+
 def test_what_is_compared_is_not_foreseen(monkeypatch, tmp_path):
     """Over commands, each group is among the compared, of the new ones as of the taken."""
     monkeypatch.setattr(runner, "perform", lambda *given: (seen.append(given[1]), perform(*given))[1])
