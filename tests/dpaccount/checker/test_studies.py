@@ -82,9 +82,11 @@ def test_an_honest_study_is_accepted(honest):
 def test_a_study_without_a_table_reads_none():
     """That of the defaults, as in the example: its noise is checked, and there is nothing to list."""
     subject = NoisyStatistics()
-    held = to_builtins(describe_subject(SimpleNamespace(table=None, use="noisy-statistics"), subject))[
-        "parameters"
-    ]
+    held = to_builtins(
+        describe_subject(
+            SimpleNamespace(table=None, use="noisy-statistics", written={"subject": {}}), subject
+        )
+    )["parameters"]
     steps = json.loads(json.dumps(write(subject.proof(Fraction(1, 10**6)))))
     check_read({"use": "noisy-statistics"}, held, {}, steps)
     with pytest.raises(Rejected, match="other noise is listed"):

@@ -57,7 +57,7 @@ def drawn(statistics, relation="replace-one", law="gaussian", cls=NoisyStatistic
     thresholds = (900,) * sum(each.unlisted is not None for each in statistics)
     scales = tuple(Fraction(40) for _ in every)
     study = cls(tuple(statistics), scales, law, 100, relation, exact, thresholds)
-    claim = SimpleNamespace(table=None, use="noisy-statistics")
+    claim = SimpleNamespace(table=None, use="noisy-statistics", written={"subject": {}})
     held = to_builtins(describe_subject(claim, study))["parameters"]
     delta = Fraction(0) if law == "laplace" else Fraction(1, 10**6)
     return json.loads(json.dumps([held, write(study.proof(delta))]))
