@@ -5,9 +5,10 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
+from ..curves import Approximate
 from ..derivation import check_derivation, conclusions, reachable, reading_list
 from ..documents import BROKEN, Rejected, Unreadable, Work, brief, canonical, digest, ensure, parse
-from ..facts import Fact
+from ..facts import Fact, Private
 from ..relation import NO_RADIUS, has_radius
 from .hazards import hazards_of, short_numbers
 from .releases import check_release
@@ -15,6 +16,14 @@ from .replaced import check_replaced
 from .shapes import CERTIFICATE, day, exact_of
 from .tables import check_tables
 from .verdict import refutation, unproved
+
+#: Subjects whose own parameter `epsilon` is of one answer, or at a δ of their own; others' is the claim's.
+OWN_EPSILON = {
+    *("arm-phases", "cell-points", "doubling-gp-ucb", "function-release", "jdp-gp-ucb", "ldp-ata-gp-ucb"),
+    *("ldp-ctl-gp-ucb", "ldp-gp-ucb", "ldp-moma-gp-ucb", "ldp-tgp-ucb", "local-gp-ucb", "local-mean"),
+    *("local-posterior", "moment-gp-ucb", "phased-gp-ucb", "phased-posterior", "randomised-response"),
+    *("range-predictor", "surface-gp-ucb", "usca"),
+}
 
 
 def check_certificate(document: dict[str, Any], at: date | None) -> None:
@@ -26,6 +35,7 @@ def check_certificate(document: dict[str, Any], at: date | None) -> None:
     ensure(used == len(steps), "the derivation holds a step that its last one does not rest on")
     check_content(document, at)
     check_subject(document)
+    check_target(document, final)
     check_tables(document)
     check_release(document, final)
     first = hazards_of(document)
@@ -83,6 +93,16 @@ def check_subject(document: dict[str, Any]) -> None:
         ensure(same, f"the parameter {brief(key)} is not the claim's")
     known = subject["code"] is not None or not document["proved"]["derivation"]
     ensure(known, "what is proved is proved of code, whose digest is missing")
+
+
+def check_target(document: dict[str, Any], final: Fact | None) -> None:
+    """Verify that the ε which a claim says in place of its noise is proved."""
+    asked = document["claim"]["subject"]
+    said, own = asked.get("parameters", {}), ":" in asked["use"] or asked["use"] in OWN_EPSILON
+    if "epsilon" in said and not own and isinstance(final, Private) and isinstance(final.curve, Approximate):
+        wanted = numeric(said["epsilon"])
+        met = wanted is None or final.curve.epsilon <= wanted
+        ensure(met, f"the parameter epsilon is {brief(said['epsilon'])}, and more is proved")
 
 
 def numeric(value: object) -> Fraction | None:

@@ -44,6 +44,7 @@ class LeastMove:
 
 def counted(name: str, size: int, cells: int = 1) -> LeastMove:
     """Return how far a row moves counts, of which it is in so many."""
+    ensure(size > 0, f"{brief(name)} has no cells")
     return LeastMove(f"{name}/count", size, Fraction(cells), Fraction(2 * cells), cells)
 
 

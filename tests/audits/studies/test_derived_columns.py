@@ -7,6 +7,7 @@ import pytest
 from audits.certificate import make
 from audits.claim import read_claim
 from audits.studies import results
+from dpaccount import checker
 from dpaccount.errors import InputError
 from dpaccount.schemas.study import StudyTable
 from tests.audits.studies.test_studies import COUNT, HEAD, data, statistics, study  # noqa: F401
@@ -37,6 +38,32 @@ def test_a_study_of_derived_columns_is_planned(dpaccount, study):  # noqa: F811
     assert [each.name for each in found.columns] == ["age", "x"]
 
 
+def another_formula(document):
+    document["claim"]["data"]["derived"]["grown"] = "age >= 21"
+    return "otherwise than it is declared"
+
+
+def a_formula_of_all_rows(document):
+    document["claim"]["data"]["derived"]["grown"] = "age >= median(age)"
+    return "something that is no constant"
+
+
+def a_condition_of_all_rows(document):
+    held = document["subject"]["parameters"]
+    for listed in (
+        document["claim"]["subject"]["parameters"]["statistic"],
+        held["statistic"],
+        held["statistics"],
+    ):
+        listed[0]["where"] = "older > median(older)"
+    return "something that is no constant"
+
+
+def more_reported(document):
+    document["release"]["report"]["other"] = [999.0]
+    return "reports other statistics than are listed"
+
+
 @pytest.mark.slow
 def test_a_study_of_derived_columns_is_released_and_checked(dpaccount, study, data, monkeypatch, tmp_path):  # noqa: F811
     """A certificate in which a formula is another is invalid."""
@@ -50,10 +77,14 @@ def test_a_study_of_derived_columns_is_released_and_checked(dpaccount, study, da
     ]
     path = tmp_path / "certificates" / "s" / "certificate.json"
     assert dpaccount("check", path)[0] == 0
-    document = json.loads(path.read_text())
-    document["claim"]["data"]["derived"]["grown"] = "age >= 21"
-    path.write_text(json.dumps(document))
-    assert dpaccount("check", path)[0] == 1
+    honest = path.read_text()
+    for forge in (another_formula, a_formula_of_all_rows, a_condition_of_all_rows, more_reported):
+        document = json.loads(honest)
+        why = forge(document)
+        body = {key: value for key, value in document.items() if key not in ("digest", "signature")}
+        path.write_text(json.dumps({**document, "digest": checker.digest(body)}))
+        code, out, err = dpaccount("check", path)
+        assert (code, why in out + err) == (1, True), out + err
 
 
 REFUSED = [

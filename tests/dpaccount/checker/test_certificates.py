@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from audits.subjects import catalogue
 from dpaccount import checker
 from dpaccount.checker import Rejected, distributions, documents
-from dpaccount.checker.certificate import shapes
+from dpaccount.checker.certificate import OWN_EPSILON, check_target, shapes
 from dpaccount.checker.certificate.counts import stands as may_stand
-from dpaccount.checker.derivation import reachable
+from dpaccount.checker.derivation import conclusions, reachable
 from dpaccount.checker.intervals import Interval
 from tests.dpaccount.checker.made import (
     DROP,
@@ -835,3 +836,23 @@ def test_a_rate_that_counts_do_not_allow_lets_no_limit_stand(rate):
         patch.setattr("dpaccount.checker.certificate.counts.largest_rate", lambda *_: rate)
         with pytest.raises(Rejected, match="a rate could not be verified"):
             may_stand(counts, Fraction(2))
+
+
+@pytest.mark.parametrize(
+    ("said", "fine"), [(2, True), (3, True), ("2", True), (1.99, False), ("1/2", False), (0, False)]
+)
+def test_what_is_proved_is_at_most_the_epsilon_that_stands_for_the_noise(said, fine):
+    """Of a catalogued subject whose epsilon is its own parameter, and of one's own class, nothing is said."""
+    here = [
+        (("claim", "subject", "parameters", "epsilon"), said),
+        (("subject", "parameters", "epsilon"), said),
+    ]
+    assert accepted(edited(HONEST, *here)) == fine
+    final = conclusions(HONEST["proved"]["derivation"])[-1]
+    for own in ("clinic.module:Clinic", *sorted(OWN_EPSILON)):
+        check_target(edited(HONEST, *here, (("claim", "subject", "use"), own)), final)
+
+
+def test_subjects_with_an_epsilon_of_their_own_are_listed():
+    own = {each.name for each in catalogue.entries() if "epsilon" in each.parameters()}
+    assert own == OWN_EPSILON

@@ -50,11 +50,16 @@ year = "year(day)"
 [audit]"""
 
 
-@pytest.fixture(scope="module", params=["replace-one", "add-remove", "pure", "derived"])
+STUDIES = ["replace-one", "add-remove", "pure", "derived", "replace-one persons", "add-remove persons"]
+
+
+@pytest.fixture(scope="module", params=STUDIES)
 def honest(request, tmp_path_factory):
     """Return what the checker is given of a study: the claim's subject, the described one, data, steps."""
     pure = request.param == "pure"
-    head = HEAD.replace('"replace-one"', '"add-remove"') if request.param != "replace-one" else HEAD
+    head = HEAD if "replace-one" in request.param else HEAD.replace('"replace-one"', '"add-remove"')
+    if "persons" in request.param:
+        head = head.replace("rows = 600", 'rows = 600\nid = "who"\nmax_rows = 2')
     if request.param == "derived":
         said = head.replace("[audit]", FORMULAS) + DERIVED
     else:
