@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from dpaccount.checker.documents import Work
 from tests.durations import listed
 
 ROOT = Path(__file__).parent.parent
@@ -40,6 +41,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         elif mark is not None and case % mark.kwargs.get("one_in", 1):
             item.own_markers = [own for own in item.own_markers if own.name != "slow"]
             item.add_marker("nightly")
+
+
+@pytest.fixture(autouse=True)
+def _own_work() -> None:
+    """Let every test begin with all of the checker's arithmetic, whatever ran before it in this process."""
+    Work.begin()
 
 
 @pytest.fixture

@@ -159,7 +159,7 @@ def test_the_pictures_of_the_gallery_are_what_is_drawn_today(root):
 
 def test_every_public_name_is_in_the_reference(root):
     page = (root / "docs" / "reference.md").read_text()
-    listed = set(re.findall(r"(?:^::: .*\.|^ +- )(\w+)$", page, re.MULTILINE))
+    listed = set(re.findall(r"(?:^::: .*\.|^ +- |^ +heading: )(\w+)$", page, re.MULTILINE))
     assert set(dpaccount.__all__) - {"events", "DpaccountError"} <= listed
     assert "errors" in listed  # all of them
 
