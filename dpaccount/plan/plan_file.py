@@ -1,14 +1,12 @@
 """Reading plans from ``dpaccount/events/1`` documents; every error names its place."""
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import MISSING, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dpaccount.documents import Place, parse_json, read_bytes
+from dpaccount.documents import Place, collector_paused, parse_json, read_bytes
 from dpaccount.exact import shown
 from dpaccount.plan.event_base import RANGES, Event, Stream
 from dpaccount.plan.events import ELSEWHERE, HOLD, VOCABULARY, Plan, allowed
@@ -35,18 +33,6 @@ def read_plan(place: Place) -> Plan:
             for index, value in enumerate(listed.value)
         )
     return Plan(relation, events)
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Pause the cyclic garbage collector: it would walk a million new objects again and again."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
 
 
 def _seen_before(value: Any, seen: dict[tuple[Any, ...], Event]) -> Event | None:
