@@ -350,7 +350,6 @@ HEADS = [
     ("rows = 600", 'max_units = 1000000000\nunit_column = "who"\nmax_contributions = 1000', "n/count has noise of"),
     ("[guarantee]", '[guarantee]\nmodel = "local"', "a study's is central"),
     ("delta = 1e-6", "delta = 0", "n counts values that nobody listed; give the guarantee a delta > 0"),
-    ("rows = 600", 'rows = 600\nid = "who"\nmax_rows = 2', "nobody listed; let one row of a unit count"),
     ('name = "s"', 'name = "s"\nfoo = 1', "unknown key 'foo'"),
 ]  # fmt: skip
 
