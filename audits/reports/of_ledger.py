@@ -120,7 +120,7 @@ def nist(report: Report) -> list[dict[str, str]]:
 
 
 def _count(report: Report, name: str) -> str:
-    return f"{report[name]['all']} {name}"
+    return f"{report[name].get('in_ledger', report[name]['all'])} {name}"
 
 
 def replayed(report: Report) -> str:
@@ -193,6 +193,9 @@ def _words(report: Report) -> Iterator[str]:
         f" lost at most {_spent(report['guaranteed'])}. That is what is guaranteed."
     )
     yield f"Replay: {replayed(report)}."
+    if "only" in report:
+        given = ", ".join(f"{name} {value}" for name, value in report["only"].items() if value is not None)
+        yield f"Listed below are entries {given} only. What is spent and left is of the whole ledger."
 
 
 def _scopes(scopes: list[Report]) -> Block:
