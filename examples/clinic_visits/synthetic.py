@@ -36,7 +36,7 @@ def marginals(study: dp.Study, folder: Path) -> list[Marginal]:
         with (folder / f"{planned.name.replace(' ', '-')}.csv").open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         names = [name for name in rows[0] if name not in NUMBERS]
-        labels = {name: list(dict.fromkeys(row[name] for row in rows)) for name in names}
+        labels = {name: sorted({row[name] for row in rows}) for name in names}
         counts = np.full([len(each) for each in labels.values()], np.nan)
         for row in rows:
             counts[tuple(labels[name].index(row[name]) for name in names)] = float(row["estimate"])
