@@ -89,7 +89,7 @@ class Released:
 class Study:
     """A study: several statistics of one table under one total (ε, δ), as its file lists them.
 
-    Make one by `Study.read`, or of a DataFrame by `dpaccount.Table`; raises
+    Make one by `Study.read`, or of a DataFrame by `dpaccount.Table`, not by a `claim` and a `frame`; raises
     `dpaccount.errors.InputError` for an invalid file.
     """
 
