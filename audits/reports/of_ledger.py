@@ -186,7 +186,7 @@ def _words(report: Report) -> Iterator[str]:
     )
     yield (
         f"The worst unit, {whole['worst_unit']}, has {_spent(whole['committed'])} committed and"
-        f" {_spent(whole['reserved'])} reserved; a charge of {room(whole['remaining'])} still fits all."
+        f" {_spent(whole['reserved'])} reserved. Now a charge of {room(whole['remaining'])} still fits all."
     )
     yield (
         f"Over the ledger's life, with {_count(report, 'resets')}, a unit that was there all along has"
