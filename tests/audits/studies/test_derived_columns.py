@@ -45,7 +45,7 @@ def another_formula(document):
 
 def a_formula_of_all_rows(document):
     document["claim"]["data"]["derived"]["grown"] = "age >= median(age)"
-    return "something that is no constant"
+    return "the function median is not read"
 
 
 def a_condition_of_all_rows(document):
@@ -56,7 +56,7 @@ def a_condition_of_all_rows(document):
         held["statistics"],
     ):
         listed[0]["where"] = "older > median(older)"
-    return "something that is no constant"
+    return "the function median is not read"
 
 
 def more_reported(document):
