@@ -50,7 +50,8 @@ def certify(
 
     No data are read and nothing is charged (`release_file` does both).  `out` is a folder (default
     certificates/NAME), `quick` reduces the audit's runs tenfold, `require` is a policy to be met (else
-    `InputError`, after the files are written).
+    `InputError`, after the files are written).  Without `allow_code`, only catalogued mechanisms are run;
+    `jobs` is the number of processes.
     """
     policy = None if require is None else Path(require)
     question = Certify(Path(claim), quick, policy=policy, jobs=jobs or cores(), allow_code=allow_code)
@@ -70,7 +71,8 @@ def release_file(
     """Certify a claim that names its data, charge its ledger, and run it once; return the certificate.
 
     The same call again returns the same release and charges nothing; `again` makes and charges a new one.
-    The other arguments are those of `certify`.  Raises `BudgetError` where the ledger has no room.
+    `claim`, `out`, `quick`, `require`, `allow_code` and `jobs` are those of `certify`.
+    Raises `BudgetError` where the ledger has no room.
     """
     if read_claim(Path(claim)).data_file is None:
         raise InputError("nothing to release from", "name a file and a ledger in [data]", claim)
@@ -117,8 +119,8 @@ def audit(  # noqa: PLR0913  # keywords, each documented
     (`epsilon`, `delta`) is the claim, or one of `rho` (zCDP), `mu` (Gaussian DP) and `plan`, whose whole
     privacy curve is claimed.  The pair under attack gets at most `trials` runs (default
     20000) and `seconds` of processor time (default 60, for your own code), in `jobs` processes;
-    `confidence` is that of the lower bound (default 0.95); `early` stops at the first refutation;
-    without `allow_code`, only catalogued subjects are run.
+    `confidence` is that of the lower bound (default 0.95); `seed` is that of all randomness;
+    `early` stops at the first refutation; without `allow_code`, only catalogued subjects are run.
 
     For your own function describe the data: `shape` (rows, or rows and columns), `low`, `high` and
     `dtype` ("float" or "int") of an array, or `columns` as in a claim's ``[subject.data]`` (a

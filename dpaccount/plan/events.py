@@ -73,7 +73,11 @@ __all__ = [
 
 @event_kind
 class DiscreteGaussian(Event):
-    """Discrete Gaussian noise on the integer lattice of `dimension` coordinates."""
+    """Discrete Gaussian noise on integers.
+
+    `sigma` is its parameter in each of `dimension` coordinates; a unit moves them by `sensitivity` in ℓ2.
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
 
     name = "discrete_gaussian"
     grows = "sensitivity"
@@ -100,6 +104,7 @@ class Laplace(Event):
 
     `scale` is absolute, the b of exp(−|x|/b)/(2b): its standard deviation is b√2.  One release is pure
     (sensitivity/scale)-DP.
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
     """
 
     name = "laplace"
@@ -118,7 +123,10 @@ class Laplace(Event):
 
 @event_kind
 class DiscreteLaplace(Event):
-    """Two-sided geometric noise of ratio exp(−1/scale) on an integer of sensitivity `sensitivity`."""
+    """Two-sided geometric noise of ratio exp(−1/scale) on an integer of sensitivity `sensitivity`.
+
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
 
     name = "discrete_laplace"
     grows = "sensitivity"
@@ -156,7 +164,10 @@ class _Chained(Event):
 
 @event_kind
 class RandomizedResponse(_Chained):
-    """k-ary randomised response: the truth with odds e^ε against each other answer."""
+    """Randomised response among `k` answers: the truth with odds e^`epsilon` against each other answer.
+
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
 
     name = "randomized_response"
     epsilon: Real
@@ -169,7 +180,10 @@ class RandomizedResponse(_Chained):
 
 @event_kind
 class Exponential(Event):
-    """Exponential mechanism, exp(ε·score/(2Δ)): pure ε, and ε-bounded-range."""
+    """Exponential mechanism, exp(ε·score/(2Δ)) with `epsilon`: pure ε, and ε-bounded-range.
+
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
 
     name = "exponential"
     grows = "epsilon"
@@ -189,7 +203,10 @@ class Exponential(Event):
 
 @event_kind
 class BoundedRange(Event):
-    """Any η-bounded-range mechanism, adaptively chosen."""
+    """Any mechanism of bounded range `eta`, adaptively chosen.
+
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
 
     name = "bounded_range"
     grows = "eta"
@@ -209,7 +226,10 @@ class BoundedRange(Event):
 
 @event_kind
 class PermuteAndFlip(Event):
-    """Permute-and-flip selection: pure ε, not bounded range."""
+    """Permute-and-flip selection: pure `epsilon`, not bounded range.
+
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
 
     name = "permute_and_flip"
     grows = "epsilon"
@@ -226,7 +246,10 @@ class PermuteAndFlip(Event):
 
 @event_kind
 class Pure(_Chained):
-    """Any ε-differentially private mechanism."""
+    """Any `epsilon`-differentially private mechanism.
+
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
 
     name = "pure"
     group_attained = True
@@ -235,7 +258,10 @@ class Pure(_Chained):
 
 @event_kind
 class Sequence(Event):
-    """All of `of`, on the same units."""
+    """All of `of`, on the same units.
+
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
 
     name = "sequence"
     group_attained = gaussian = True

@@ -15,7 +15,10 @@ from dpaccount.relation import Relation
 
 
 def read_events(path: str | Path) -> Plan:
-    """Return the plan in a file of schema ``dpaccount/events/1``; raises `InputError` naming the place."""
+    """Return the plan in the file at `path`, of schema ``dpaccount/events/1``.
+
+    Raises `InputError` naming the place.
+    """
     return read_plan(parse_json(read_bytes(Path(path)), str(path)))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..documents import brief, ensure
 from ..relation import ADDED
-from .derived import ORDERED
+from .conditions import ORDERED
 from .replaced import unit_of_rows
 from .shapes import exact_of
 

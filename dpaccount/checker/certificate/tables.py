@@ -7,7 +7,8 @@ from typing import Any
 from ..documents import Rejected, brief, ensure, integer, spend, text
 from ..intervals import number
 from ..relation import ADDED
-from .derived import ORDERED, every_column, in_days
+from .conditions import ORDERED
+from .derived import every_column, in_days
 from .draws import STUDY
 from .reads import NAMING, check_read
 from .shapes import COUNT, TEXT, amount, closed, either, exact_of, listed

@@ -55,11 +55,26 @@ class LogFilter:
 
     def has(self, line: Line) -> bool:
         """Return whether a line is one of these; one without a time or a name is not, where that is asked."""
-        day = str(line["time"] or "")[:10]
-        late = self.since is None or day >= self.since.isoformat()
-        early = self.until is None or (day != "" and day <= self.until.isoformat())
-        inside = self.scope is None or f"{line['scope'] or ''}/".startswith(f"{self.scope}/")
-        return late and early and inside and (self.by is None or line["by"] == self.by)
+        inside = self.scope is None or f"{line.get('scope') or ''}/".startswith(f"{self.scope}/")
+        return (
+            self.has_day(str(line.get("time") or "")[:10])
+            and inside
+            and (self.by is None or line.get("by") == self.by)
+        )
+
+    def has_day(self, day: str) -> bool:
+        """Return whether a day, or month, lies between the two days; "" is none."""
+        late = self.since is None or day >= self.since.isoformat()[: max(len(day), 1)]
+        return late and (self.until is None or (day != "" and day <= self.until.isoformat()))
+
+    def as_json(self) -> Line:
+        """Return what is chosen by, days as YYYY-MM-DD."""
+        days = {"since": self.since, "until": self.until}
+        return {
+            **{key: day and day.isoformat() for key, day in days.items()},
+            "by": self.by,
+            "scope": self.scope,
+        }
 
 
 EVERY = LogFilter()
