@@ -93,3 +93,11 @@ def renyi_of(i: Interval, release: PlanRelease, order: Fraction) -> Pair:
     inner = i.exp(i.mul(i.of(order - 1), renyi(i, on, order)))
     grown = i.add(i.of(1 - numbers[0]), i.mul(i.of(numbers[0]), inner))
     return i.div(i.ln(grown), i.of(order - 1))
+
+
+def chained(i: Interval, epsilon: Fraction, delta: Fraction, group: int) -> Pair:
+    """Enclose δ(e^{kε} − 1)/(e^ε − 1): with kε what k neighbours in a row lose (Vadhan 2017)."""
+    if epsilon == 0:
+        return i.of(group * delta)
+    whole, one = (i.sub(i.exp(i.of(times * epsilon)), i.of(1)) for times in (group, 1))
+    return i.mul(i.of(delta), i.div(whole, one))

@@ -123,7 +123,7 @@ def test_another_relation_is_refused():
     whole = made(plan, delta=Fraction(1, 1000))
     assert said(whole) is None
     assert said(edited(("plan", "relation"), "replace-one", whole)).startswith("step ")
-    assert "no meaning under replace-one" in said(edited(("plan", "relation"), "replace-one"))
+    assert "not counted under replace-one" in said(edited(("plan", "relation"), "replace-one"))
 
 
 def consistent(plan, document=None, group=1):
