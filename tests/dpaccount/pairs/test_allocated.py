@@ -247,7 +247,7 @@ def test_wrong_events_are_refused(changes, message):
 
 
 def test_the_other_relation_is_refused():
-    with pytest.raises(InputError, match="not computed under replace-one.*--group 2"):
+    with pytest.raises(InputError, match=r"not computed under replace-one.*--group 2"):
         Plan("replace-one", RandomAllocation(steps=4, of=Gaussian(sigma=1)))
 
 
@@ -311,9 +311,9 @@ def test_a_replaced_unit_moved_both_ways_is_worst_and_a_group_of_two_covers_it()
     pair = Accountant(Plan("add-remove", RandomAllocation(steps=2, of=Gaussian(sigma="1.25"))), group=2)
     for epsilon in (0.1, 1.0):
 
-        def cost(there, back, at=math.exp(epsilon)):
+        def cost(there, back, x=epsilon):
             moved = zip(there, back, strict=True)
-            one, two = (np.exp(a * z - a * a / 2) - at * np.exp(b * z - b * b / 2) for a, b in moved)
+            one, two = (np.exp(a * z - a * a / 2) - math.exp(x) * np.exp(b * z - b * b / 2) for a, b in moved)
             return float(weight @ np.maximum(one[:, None] + two[None, :], 0) @ weight / 2)
 
         worst = cost((mu, mu), (-mu, -mu))
