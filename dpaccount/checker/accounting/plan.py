@@ -21,7 +21,8 @@ Range = tuple[int, int]
 def classes(document: Any, group: int = 1) -> tuple[str, list[tuple[int | None, Releases]]]:
     """Return the relation of a plan, and each class of units: its first one (None: all), its releases.
 
-    Of a `group` of units these are the releases that all of them move together.
+    Of a `group` of units these are the releases that all of them move together.  Where classes differ in
+    Gaussian noise alone, k units move all noise by k vectors: together at most k times the longest.
     """
     check_members(document, ("schema", "relation", "events"))
     ensure(document["schema"] == SCHEMA, f"a plan has the schema {SCHEMA}")
@@ -32,6 +33,8 @@ def classes(document: Any, group: int = 1) -> tuple[str, list[tuple[int | None, 
     found: list[tuple[int | None, Releases]] = swept(shared, ranges) if ranges else [(None, shared.total())]
     if group == 1:
         return relation, found
+    if all(on.others == () for _, on in found):
+        found = [max(found, key=lambda each: each[1].mu_squared)]
     ensure(len(found) == 1, "groups are confirmed where some units meet all that any unit meets")
     return relation, [(unit, of_group(on, group)) for unit, on in found]
 
