@@ -70,9 +70,19 @@ def judged(document: dict[str, Any]) -> tuple[str, str]:
 
 
 def _judged(document: dict[str, Any]) -> tuple[str, str]:
+    """Return what is confirmed; where the digest is another one, say also which step does not follow."""
     check_members(document, MEMBERS)
     body = {name: value for name, value in document.items() if name != "digest"}
-    ensure(document["digest"] == digest(body), "the document's digest does not match its content")
+    same, other = document["digest"] == digest(body), "the document's digest does not match its content"
+    try:
+        found = _followed(document)
+    except Rejected as why:
+        raise Rejected(str(why) if same else f"{other}; {why}") from None
+    ensure(same, other)
+    return found
+
+
+def _followed(document: dict[str, Any]) -> tuple[str, str]:
     asked, value, group = question(document["question"])
     confirmed, steps = document["confirmed"], items(document["derivation"])
     lower = tight(document["tight"])
@@ -130,7 +140,10 @@ def infer(plan: Any, group: int, steps: list[Any], epsilon: Fraction, delta: Fra
 
 def infer_units(plan: Any, group: int, steps: list[Any], epsilon: Fraction, delta: Fraction) -> int:
     """Infer a step for each class of units and direction, in their order, and the last."""
-    relation, units = classes(plan, group)
+    try:
+        relation, units = classes(plan, group)
+    except Rejected as why:
+        raise Rejected(f"step {len(steps) - 1} ({LAST}): {why}") from None
     wanted = [
         (unit, way, on) for unit, on in units for way in (("both",) if symmetric(on) else ("there", "back"))
     ]

@@ -61,7 +61,7 @@ def allocated(event, relation):
     """Steps of which a drawn set holds the unit: (P, Q) of all outcomes in order."""
     p, q = times(([mpf(1)], [mpf(1)]), event["of"], relation)
     if len(p) ** event["steps"] > MOST:
-        raise TooManyOutcomes
+        raise TooManyOutcomesError
     sets = list(itertools.combinations(range(event["steps"]), event.get("times", 1)))
     there, back = [], []
     for outcome in itertools.product(range(len(p)), repeat=event["steps"]):
@@ -71,7 +71,7 @@ def allocated(event, relation):
     return there, back
 
 
-class TooManyOutcomes(Exception):
+class TooManyOutcomesError(Exception):
     """A plan that is not small."""
 
 
@@ -80,7 +80,7 @@ def times(pair, event, relation):
     once = laws(event, relation)
     for _ in range(event.get("count", 1)):
         if len(pair[0]) * len(once[0]) > MOST:
-            raise TooManyOutcomes
+            raise TooManyOutcomesError
         merged = {}
         for (a, b), (c, d) in itertools.product(zip(*pair, strict=True), zip(*once, strict=True)):
             p, q = a * c, b * d
@@ -152,7 +152,7 @@ def plan(random):
         found = drawn(random)
         try:
             delta(found, "1")
-        except TooManyOutcomes:
+        except TooManyOutcomesError:
             continue
         return found
 
