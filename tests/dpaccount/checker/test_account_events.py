@@ -245,6 +245,14 @@ def test_a_group_moves_noise_by_as_many_times_as_much():
         ({"event": "zcdp", "rho": "0.1", "count": 2}, one("zcdp", F(9, 5))),
     ):
         assert releases(ADD, given, group=3) == meant
+    sample = {"event": "poisson_subsampled", "rate": "0.1", "of": GAUSSIAN, "count": 2}
+    for group, known in ((2, (1, 2)), (3, (2, 3)), (4, (2, 3, 4))):  # so many in the first dataset alone
+        assert [on for _, on in read(ADD, sample, GAUSSIAN, group=group)[1]] == [
+            one("sampled-group", F(1, 10), a, group - a, count=2, on=NORMAL, square=F(group**2, 4))
+            for a in known
+        ]
+    with pytest.raises(Rejected, match="more than this checker takes"):
+        read(ADD, sample, group=10)
     for given in (
         {"event": "approximate", "epsilon": 1, "delta": "0.1"},
         {"event": "rdp", "points": [[2, 1]]},

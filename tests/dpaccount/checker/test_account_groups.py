@@ -1,9 +1,11 @@
 """Groups of units: what is confirmed of them lies above the accountant's answer and near it."""
 
 import itertools
+import math
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from mpmath import mp, mpf
 
@@ -14,6 +16,7 @@ from dpaccount.accounting.accountant import Accountant
 from dpaccount.checker.accounting.bounds import chained
 from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.accounting.releases import Releases
+from dpaccount.checker.accounting.replaced import sampled_group
 from dpaccount.checker.intervals import Interval
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan
@@ -168,3 +171,35 @@ def test_units_that_meet_different_gaussian_noise_are_counted_as_the_worst_of_th
     single = max(on.mu_squared for _, on in classes(written)[1])
     [(_, on)] = classes(written, 3)[1]
     assert on == Releases(9 * single, ())
+
+
+@pytest.mark.parametrize("units", [(1, 1), (2, 0), (0, 2), (3, 1)])
+def test_units_on_poisson_samples_are_below_their_measure_and_near(units):
+    """By the trapezoid rule; the units of the first dataset move noise one way, the others the other way."""
+    rate, mu, z = 0.25, 0.75, np.linspace(-12, 12, 24001)
+    measure = sampled_group(Interval(30), F(9, 16) / 24, F(1, 4), units, F(9, 16))
+    there, back = (
+        sum(
+            math.comb(n, j) * rate**j * (1 - rate) ** (n - j) * np.exp(-((z - way * j * mu) ** 2) / 2)
+            for j in range(n + 1)
+        )
+        for n, way in zip(units, (1, -1), strict=True)
+    )
+    for x in (0.1, 0.5, 1.0, 1.7, 4.0):
+        truth = float(np.maximum(there - x * back, 0).sum() * (z[1] - z[0]) / math.sqrt(2 * math.pi))
+        atoms = ((float(odds), float(mass)) for odds, mass in measure.atoms)
+        found = float(measure.lost) + sum(mass * max(0.0, 1 - x / odds) for odds, mass in atoms)
+        assert truth - 1e-6 <= found <= truth + 1e-4, x
+
+
+@pytest.mark.slow
+def test_a_group_on_poisson_samples_is_confirmed_near_what_it_costs(small):
+    event = ev.PoissonSubsampled(rate="0.1", of=ev.Gaussian(sigma=2), count=2)
+    plan = Plan("add-remove", event)
+    tight = Accountant(plan, 2).epsilon("1e-3")
+    document = certificate(plan.as_json(), tight.as_json(), delta=F(1, 1000), group=2)
+    assert said(document) is None, document["confirmed"]
+    assert [step["of"].get("direction") for step in document["derivation"]] == ["there", "back"] * 2 + [None]
+    assert tight.lower <= F(document["confirmed"]["upper"]) <= tight.upper * F(11, 10)
+    steps = document["derivation"][2:]  # of all units in one dataset alone
+    assert said(edited(("derivation",), steps, document)).startswith("step 0")
