@@ -431,7 +431,7 @@ def verify(
         given = given_by(checkpoint, key, **given)
     with watching():
         found = answers.verify(url, **given)
-        if certificate:
+        if certificate and found["valid"]:
             from audits.accounts.charged import compared
 
             found["certificates"] = compared(url, certificate)

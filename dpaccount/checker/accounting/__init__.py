@@ -56,8 +56,9 @@ def to_read(raw: bytes) -> dict[str, list[dict[str, Any]]]:
     document = json.loads(raw)
     if document.get("schema") != SCHEMA:
         return certificate.to_read(raw)
-    used = {step["rule"] for step in document["derivation"]} & set(METHODS)
-    return listed({name: METHODS[name] for name in sorted(used)}, __name__)
+    rules = {**METHODS, LAST: infer_units, CHAIN: infer}
+    used = {step["rule"] for step in document["derivation"]}
+    return listed({name: rules[name] for name in sorted(used)}, __name__)
 
 
 def judged(document: dict[str, Any]) -> tuple[str, str]:

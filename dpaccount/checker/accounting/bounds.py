@@ -31,8 +31,8 @@ def largest_of(i: Interval, release: PlanRelease, *, back: bool) -> Ends:
         return i.of(numbers[0]), i.of(numbers[1])
     if kind == "table":
         p, q = reversed(numbers) if back else numbers
-        odds = max((a / b for a, b in zip(p, q, strict=True) if a and b), default=Fraction(1))
-        return i.ln(i.of(max(odds, Fraction(1)))), i.of(sum(a for a, b in zip(p, q, strict=True) if not b))
+        odds = max([Fraction(1), *(a / b for a, b in zip(p, q, strict=True) if a and b)])
+        return i.ln(i.of(odds)), i.of(sum(a for a, b in zip(p, q, strict=True) if not b))
     ensure(on is not None, f"the losses of {kind} have no bound")
     return on_sample(i, kind, Fraction(numbers[0]), on or Releases(Fraction(0), ()), back=back)
 

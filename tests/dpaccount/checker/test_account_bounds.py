@@ -1,5 +1,6 @@
 """Numbers of a plan that add up: the largest loss, what is lost, and Rényi divergences, beside laws written out."""
 
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -9,6 +10,7 @@ from dpaccount.checker import Rejected
 from dpaccount.checker.accounting import methods
 from dpaccount.checker.accounting.bounds import largest, renyi
 from dpaccount.checker.accounting.plan import classes
+from dpaccount.checker.accounting.releases import PlanRelease, Releases
 from dpaccount.checker.documents import Work
 from dpaccount.checker.intervals import Interval
 from tests.dpaccount.checker.enumeration import laws, number
@@ -25,12 +27,15 @@ NOISE, GAUSSIAN = (
     {"event": "discrete_laplace", "scale": "3", "sensitivity": 2},
     {"event": "gaussian", "sigma": 2},
 )
+NEAR = {"event": "dominating_pair", "p": ["0.55", "0.45"], "q": ["0.5", "0.5"]}
+APART = {"event": "dominating_pair", "p": ["1", "0"], "q": ["0", "1"]}
 FINITE = {
     "pure": (ADD, PURE),
     "many answers": (SWAP, {"event": "randomized_response", "epsilon": "0.7", "k": 5}),
     "approximate": (ADD, FAILING),
     "discrete_laplace": (SWAP, NOISE),
     "pair": (ADD, PAIR),
+    "near pair": (ADD, NEAR),
     "twice": (ADD, {**FAILING, "count": 2}),
     "sample": (ADD, {"event": "poisson_subsampled", "rate": "1/4", "of": PURE}),
     "sample of noise": (ADD, {"event": "poisson_subsampled", "rate": "1/4", "of": {**NOISE, "count": 2}}),
@@ -74,7 +79,7 @@ def test_renyi_bounds_are_no_smaller_than_the_divergences(name):
         try:
             found = renyi(ARITHMETIC, releases(relation, event), order)
         except Rejected:
-            assert name in ("approximate", "twice", "pair")  # infinite, or beyond this checker
+            assert name in ("approximate", "twice", "pair", "near pair")  # infinite, or beyond this checker
             continue
         p, q = law(relation, event)
         for there, back in ((p, q), (q, p)):
@@ -162,6 +167,30 @@ def test_a_largest_loss_shows_its_answer_and_nothing_less(name):
     assert not shown(loss + F(1, 10**9), lost - F(1, 10**9))
 
 
+@pytest.mark.parametrize("delta", ["1e-20", "1e-60"])
+def test_however_rare_a_failure_is_it_is_one(delta):
+    inner = {**FAILING, "delta": delta}
+    on = releases(ADD, {"event": "poisson_subsampled", "rate": "1/4", "of": inner})
+    with pytest.raises(Rejected, match="finite loss"):
+        largest(ARITHMETIC, on, back=True)
+
+
+def test_what_costs_more_in_one_direction_has_no_largest_loss_on_a_sample_of_fixed_size():
+    inner = releases(ADD, {"event": "poisson_subsampled", "rate": "1/4", "of": PURE})
+    on = Releases(F(0), ((PlanRelease("without-replacement", (F(1, 4),), inner), 1),))
+    with pytest.raises(Rejected, match="the other direction"):
+        largest(ARITHMETIC, on, back=False)
+
+
+def test_a_sample_has_the_bound_by_joint_convexity():
+    sample = {"event": "poisson_subsampled", "rate": "1/4", "of": GAUSSIAN}
+    for order in (F(3, 2), F(5)):
+        inner = mp.exp((number(order) - 1) * number(order) / 8)
+        known = mp.log(mpf(3) / 4 + inner / 4) / (number(order) - 1)
+        found = renyi(ARITHMETIC, releases(ADD, sample), order)
+        assert number(F(found[0])) <= known <= number(F(found[1])) <= known + mpf(10) ** -30
+
+
 def test_an_order_and_its_bound_show_what_follows_and_nothing_less():
     """Canonne, Kamath & Steinke 2020, Proposition 12: ε + (ln(1/δ) + (α − 1) ln(1 − 1/α) − ln α)/(α − 1)."""
     on, order, delta = releases(ADD, {"event": "zcdp", "rho": "0.1"}), F(6), F(1, 10**4)
@@ -183,3 +212,9 @@ def test_gaussian_releases_alone_have_the_gaussian_curve():
         methods.holds("gaussian-curve", releases(ADD, GAUSSIAN, PURE), F(1), F(1, 2), {}, back=False)
     with pytest.raises(Rejected, match="unknown rule"):
         methods.holds("gaussian", on, F(1), F(1, 2), {}, back=False)
+
+
+def test_laws_without_a_common_outcome_are_told_apart_for_certain():
+    loss, lost = largest(ARITHMETIC, releases(ADD, APART), back=False)
+    assert loss[1] < Decimal("1e-30")
+    assert lost == (1, 1)
