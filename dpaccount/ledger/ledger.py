@@ -209,18 +209,21 @@ class Ledger(Arrangements):
         by: str | None = None,
         scope: str | None = None,
         cohort: str | None = None,
+        certificate: requests.Certificate | None = None,
         dry_run: bool = False,
     ) -> Charge:
         """Charge a plan fixed in advance as one charge, durably; a `dry_run` only decides.
 
         `purpose` and `key` are those of `charge`, `by` is a name for the log (not authenticated).
         `scope` and all scopes above it must have room; events without a cover are charged to
-        `cohort`.  Raises `RefusedError`, `InputError` and `LedgerError` as `charge` does.
+        `cohort`.  The entry names a `certificate` of the plan's cost, by its digest and the ε that it
+        confirms; `ledger verify --certificate` compares both with the document.  Raises
+        `RefusedError`, `InputError` and `LedgerError` as `charge` does.
         """
         units = None if cohort is None else self.units_of(cohort)
         plan = plan if units is None else for_units(plan, units)
         request = requests.of_plan(self.budget, plan, purpose, by).within(scope, cohort, units)
-        return self._decide(request, key, dry_run=dry_run)
+        return self._decide(request.naming(certificate), key, dry_run=dry_run)
 
     def charge_many(
         self, asked: Sequence[tuple[Plan, str, str | None]], *, scope: str | None = None

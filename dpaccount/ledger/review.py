@@ -39,6 +39,7 @@ from dpaccount.ledger.journal.entries import budget_of, facts_of, first_entry, s
 from dpaccount.ledger.journal.log import EVERY, LogFilter
 from dpaccount.ledger.journal.replay import BAD_ENTRY, Bad, first_bad
 from dpaccount.ledger.journal.totals import totals
+from dpaccount.ledger.requests import CERTIFIED
 from dpaccount.ledger.stores.rows import Rows, watched
 from dpaccount.ledger.stores.store import Store
 
@@ -222,7 +223,7 @@ class Pass:
         if entry.kind == CHARGE:
             line["charges"] += 1
             cost = self._spend(read_body(CHARGE, entry.body).steps)
-            self._note("charged", entry, facts, ("purpose", "by", "scope", "key"))
+            self._note("charged", entry, facts, ("purpose", "by", "scope", "key", *CERTIFIED))
             self._of_team(facts, cost)
         elif entry.kind in (RESERVATION, ROUNDS, RETURN):
             self._of_reservation(entry, facts, line)
@@ -254,7 +255,7 @@ class Pass:
             }
             whole = sum_at(changes.cost_of(parts, [(1, total)]), self.worst, self.budget.width)
             self._sum = plus(self._sum, whole)
-            self._note("charged", entry, facts, ("purpose", "by", "scope", "key"))
+            self._note("charged", entry, facts, ("purpose", "by", "scope", "key", *CERTIFIED))
             self._of_team(facts, whole)
             return
         taken: PartsBody = read_body(entry.kind, entry.body)

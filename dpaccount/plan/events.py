@@ -68,6 +68,7 @@ __all__ = [
     "Tree",
     "Zcdp",
     "allowed",
+    "misplaced",
 ]
 
 
@@ -359,7 +360,7 @@ class Plan:
         for kind in {id(bare): bare for bare in map(Event.bare, self.events)}.values():
             refused = next((e.name for e in walk(kind) if not allowed(e.name, self.relation)), None)
             if refused is not None:
-                raise InputError(f"{refused} has no meaning under {self.relation}", ELSEWHERE[refused])
+                raise InputError(misplaced(refused, self.relation), ELSEWHERE[refused])
 
     def __add__(self, more: "Plan | Event | Iterable[Event]") -> "Plan":
         """Return the plan with further events, or with those of a plan of the same relation."""
@@ -434,14 +435,20 @@ def _said(value: Any) -> str:
     return f"{value['event']} ({rest})"
 
 
-#: Where events are counted that have no meaning under the other relation.
+#: Where events are counted that are not counted under the other relation.
 ELSEWHERE = {
     "randomized_response": "it is counted under replace-one",
     "sampled_without_replacement": "it is counted under replace-one",
     "poisson_subsampled": "poisson_replaced takes its place; it is counted under add-remove",
     "poisson_replaced": "it is counted under replace-one",
-    "random_allocation": "it is counted under add-remove",
+    "random_allocation": "a unit that is replaced is a group of two (--group 2), counted under add-remove",
 }
+
+
+def misplaced(name: str, relation: Relation) -> str:
+    """Say what is wrong with an event of this name under `relation`."""
+    known = name == "random_allocation"  # its pair is known there, but not how such pairs compose
+    return f"{name} {'is not computed' if known else 'has no meaning'} under {relation}"
 
 
 def allowed(name: str, relation: Relation) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from dpaccount.documents import Place, collector_paused, parse_json, read_bytes
 from dpaccount.exact import shown
 from dpaccount.plan.event_base import RANGES, Event, Stream
-from dpaccount.plan.events import ELSEWHERE, HOLD, VOCABULARY, Plan, allowed
+from dpaccount.plan.events import ELSEWHERE, HOLD, VOCABULARY, Plan, allowed, misplaced
 from dpaccount.plan.gaussian_events import FACTORS
 from dpaccount.relation import Relation
 
@@ -82,7 +82,7 @@ def _read_event(place: Place, relation: Relation, *, top: bool) -> Event:
         raise place.wrong("the key 'event' is missing", "name the event, such as gaussian")
     name = place.child("event").text(*VOCABULARY)
     if not allowed(name, relation):
-        raise place.wrong(f"{name} has no meaning under {relation}", ELSEWHERE[name])
+        raise place.wrong(misplaced(name, relation), ELSEWHERE[name])
     kind = VOCABULARY[name]
     spanning = issubclass(kind, Stream)
     if not top and (spanning or "cover" in place.value):

@@ -20,6 +20,7 @@ from dpaccount.ledger.balances.step_functions import Step
 from dpaccount.ledger.entry import CHARGE, FORFEIT, RESERVATION, RETURN, ROUNDS, Entry
 from dpaccount.ledger.journal.entries import budget_of, check_linked, facts_of, first_entry
 from dpaccount.ledger.journal.replay import BAD_ENTRY
+from dpaccount.ledger.requests import CERTIFIED
 from dpaccount.ledger.stores.store import Store
 
 Line = dict[str, Any]
@@ -39,6 +40,8 @@ COLUMNS: Final = (
     "first",
     "last",
     "reason",
+    "certificate",
+    "confirmed",
     "head",
 )
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  #: first characters of cells that a spreadsheet evaluates
@@ -114,7 +117,7 @@ def _words(line: Line) -> Iterator[str]:
     if line["spends"]:
         yield " ".join(f"{name} {_rounded_up(amount)}" for name, amount in line["spends"].items())
         yield "of all units" if line["first"] is None else f"of {line['first']} to {line['last']}"
-    for name in ("scope", "cohort", "parts", "purpose", "by", "role", "key", "about", "reason"):
+    for name in ("scope", "cohort", "parts", "purpose", "by", "role", "key", "about", "reason", *CERTIFIED):
         if line[name] is not None:
             yield f"{name} {line[name]}"
 
@@ -152,6 +155,7 @@ def _line(entry: Entry, budget: Budget) -> Line:
         "first": first,
         "last": last,
         "plan": in_decimal(facts.get("plan")),
+        **{name: facts.get(name) for name in CERTIFIED},
         "head": entry.digest,
     }
 
