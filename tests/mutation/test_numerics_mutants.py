@@ -368,7 +368,7 @@ def line_holds():
     held = True
     with precision(200):
         for a in (arb(4), arb(-3)):
-            law = sampled_gaussian._TiltedSample(factor, a)
+            law = sampled_gaussian.TiltedSample(factor, a)
             fine = ShiftedLine.real(law).total()
             for step, depth in ((0.2, 4.0), (1.4, 40.0), (0.6, 10.0)):
                 held = held and bool(ShiftedLine.at(law, (step, 0.0, 3.0), depth).total().overlaps(fine))

@@ -13,7 +13,7 @@ from dpaccount.numerics.fourier import fourier
 from dpaccount.numerics.fourier.contours import Contour, Product
 from dpaccount.numerics.fourier.discrete_transforms import DiscreteGaussianTransform
 from dpaccount.numerics.fourier.fourier import Inversion
-from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform, _TiltedSample
+from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform, TiltedSample
 from dpaccount.numerics.fourier.shifted_line import ShiftedLine
 from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.lattice import composing, connect_dots, lattice
@@ -221,7 +221,7 @@ def test_every_error_term_of_the_inversion_is_needed(monkeypatch):
 
 
 def test_quadrature_of_the_sampled_gaussian_is_enclosed_at_coarse_steps():
-    law = _TiltedSample(SampledGaussianTransform(Fraction(1, 10), Fraction(1)), arb(4))
+    law = TiltedSample(SampledGaussianTransform(Fraction(1, 10), Fraction(1)), arb(4))
     missed = 0
     with precision(200):
         fine = ShiftedLine.real(law).total()
