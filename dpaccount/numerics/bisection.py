@@ -72,11 +72,11 @@ def _search(
 def _secant(known: list[tuple[Fraction, float]], low: Fraction, high: Fraction) -> Fraction:
     """Return where the line through the last two points crosses zero, or the middle if outside.
 
-    Every third step halves the bracket, so that a crooked curve costs a logarithm of steps.
+    Now and then a step halves the bracket, so that a crooked curve costs a logarithm of steps.
     """
     (a, fa), (b, fb) = known[-2:]
     middle = (low + high) / 2
-    if len(known) % 4 == 3 or fa == fb or not (abs(fa) < 1e300 and abs(fb) < 1e300):
+    if len(known) % 8 == 7 or fa == fb or not (abs(fa) < 1e300 and abs(fb) < 1e300):
         return middle
     point = b - (b - a) * Fraction(fb) / Fraction(fb - fa)
     return point if low < point < high else middle

@@ -272,9 +272,31 @@ def test_decays_bound_the_transform(factor):
 @pytest.mark.parametrize("steps", [0, 1, 2, 4])
 def test_dropped_laplace_terms_are_bounded(steps):
     with precision(200):
-        wide = laplace._sum(Fraction(1, 3), Fraction(1, 2), 6, steps)
-        assert wide.overlaps(laplace._sum(Fraction(1, 3), Fraction(1, 2), 6, 6))
+        wide = laplace._sum(Fraction(1, 3), Fraction(1, 2), 6, steps, 0)
+        assert wide.overlaps(laplace._sum(Fraction(1, 3), Fraction(1, 2), 6, 6, 0))
         assert wide.rad() > arb(2) ** -60 or steps >= 6
+
+
+@pytest.mark.parametrize("first", [1, 2, 8, 15])
+@pytest.mark.parametrize("at", [Fraction(0), Fraction(1, 3), Fraction(-1, 4)])
+def test_parts_of_laplaces_that_are_left_out_are_bounded(first, at):
+    with precision(200):
+        whole = laplace._sum(at, Fraction(1, 10), 32, 32, 0)
+        wide = laplace._sum(at, Fraction(1, 10), 32, 32, first)
+        assert wide.overlaps(whole)
+        assert not (wide.mid() + whole.rad() + arb(2) ** -150).overlaps(whole)
+
+
+def test_parts_of_laplaces_are_left_out_where_that_does_not_show():
+    loss, count = Fraction(1, 50), 400
+    steps = laplace._continuous_steps(count, loss, 100)
+    first = laplace._first_part(count, loss, steps, 100)
+    assert first > 20
+    with precision(200):
+        whole, part = (laplace._sum(Fraction(1), loss, count, steps, n) for n in (0, first))
+        assert part.overlaps(whole)
+        assert laplace._left_out(count, loss, steps, first) < arb(2) ** -100
+        assert laplace._left_out(count, loss, steps, 0) == 0
 
 
 def test_renyi_bounds_lie_above_the_curve():
