@@ -442,8 +442,8 @@ def later_periods_forgotten(patch):
 
 
 def stored(product, **chosen):
-    given = {"right": 8.0, "left": 3.0, "smooth": Fraction(1, 4), "bits": 100, **chosen}
-    return fourier.Inversion(product, contours.Contour(**given), 60.0)
+    given = {"right": 8.0, "left": 3.0, "smooth": Fraction(1, 4), "bits": 100, "depth": 60.0, **chosen}
+    return fourier.Inversion(product, contours.Contour(**given))
 
 
 GAUSS = contours.Product((Fraction(1), Fraction(1)), ())

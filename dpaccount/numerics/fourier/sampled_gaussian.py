@@ -26,6 +26,7 @@ class ByParts(Transform):
     """Gaussian noise on a Poisson sample: its tilted law is that of a loss that grows with u."""
 
     mu2: Fraction
+    slow_decay = True
 
     def tilted(self, c: arb) -> Tilted:
         """Return the integrand of M on Re s = c."""

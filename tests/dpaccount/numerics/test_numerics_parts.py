@@ -9,7 +9,7 @@ from flint import arb
 
 from dpaccount.accounting import account
 from dpaccount.numerics.closed import gaussian, laplace, renyi
-from dpaccount.numerics.fourier import fourier
+from dpaccount.numerics.fourier import contours, fourier
 from dpaccount.numerics.fourier.contours import Contour, Product
 from dpaccount.numerics.fourier.discrete_transforms import DiscreteGaussianTransform
 from dpaccount.numerics.fourier.fourier import Inversion
@@ -173,8 +173,9 @@ def gaussian_inversion(**changes):
         "smooth": Fraction(0),
         "cut": 12.0,
         "bits": 100,
+        "depth": 60.0,
     }
-    return Inversion(Product((Fraction(1), Fraction(1)), ()), Contour(**{**chosen, **changes}), 60.0)
+    return Inversion(Product((Fraction(1), Fraction(1)), ()), Contour(**{**chosen, **changes}))
 
 
 @pytest.mark.parametrize(
@@ -242,6 +243,28 @@ def test_decay_of_the_sampled_gaussian_holds_between_its_nodes(added):
         values = factor.nodes(arb(3), arb("0.0371"), 300)
         for n in range(3, 300, 7):
             assert not decay.far(n * arb("0.0371")) < abs(values[n]) / values[0].real
+
+
+def test_of_many_slow_decays_the_most_frequent_are_looked_at():
+    samples = [SampledGaussianTransform(Fraction(1, 20), Fraction(1, n)) for n in range(1, 21)]
+    counts = [50 if n % 3 == 0 else 1 for n in range(20)]
+    quick = (LaplacePair(Fraction(1)).transform(), 1)
+    parts = (*zip(samples, counts, strict=True), quick)
+    kept = contours._decaying(parts)
+    assert quick in kept
+    assert [n for _, n in kept] == [50] * contours.MOST_DECAYS + [1]
+    assert set(kept) <= set(parts)
+    few = tuple(parts[: contours.MOST_DECAYS])
+    assert contours._decaying(few) == few
+    with precision(80):
+        decays = contours.Decays(Product((Fraction(0), Fraction(0)), parts), arb(3), Fraction(0), 40.0)
+        h, whole = arb("1.1"), [arb(1)] * 40
+        for factor, count in parts:
+            values = factor.nodes(arb(3), h, 40)
+            whole = [a * (abs(v) / values[0].real) ** count for a, v in zip(whole, values, strict=True)]
+        for n in range(1, 40, 4):
+            assert not decays._product(n * h, near=False) < whole[n]
+            assert not decays._product(n * h, near=True) < whole[n]
 
 
 @pytest.mark.parametrize(
