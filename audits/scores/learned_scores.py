@@ -152,15 +152,16 @@ def best_score(
             shift = [k for k in order[ALONE:] if columns.names[single[k].column] == SHIFT]
             alone = [*order[:ALONE], *shift]  # the direction of the shift is always a candidate
             scores += [Score(columns, tables=(single[k],)) for k in alone]
-            scores += [
-                Score(columns, column=single[k].column, sign=sign) for k in alone for sign in (1.0, -1.0)
-            ]
+            plain = [single[k].column for k in alone if not columns.coded(columns.names[single[k].column])]
+            scores += [Score(columns, column=j, sign=sign) for j in plain for sign in (1.0, -1.0)]
     if not scores:
         scores = [Score(columns, column=0)]
-    judged = [judge(score.of_table(a[1::2]), score.of_table(b[1::2])) for score in scores]
+    values = [[s.of_table(each if _not_fitted(s) else each[1::2]) for each in (a, b)] for s in scores]
+    judged = [judge(*each) for each in values]
     best = int(np.argmax(judged))
-    chosen, seen = scores[best], slice(1, None, 2) if scores[best].tables else slice(None)
-    to_plan = chosen.of_table(a[seen]), chosen.of_table(b[seen])
+    chosen = scores[best]
+    unfitted = slice(None) if not chosen.tables else slice(1, None, 2)
+    to_plan = chosen.of_table(a[unfitted]), chosen.of_table(b[unfitted])
     if chosen.tables and 2 * len(np.unique(to_plan[0])) > len(
         to_plan[0]
     ):  # with few distinct scores, thresholds are equal to scores
@@ -169,6 +170,11 @@ def best_score(
         grain = next(grain for grain in GRAINS if grain[1] == chosen.tables[0].ridge)
         chosen = _additive(columns, used, whole, both, grain)
     return Learned(chosen, *to_plan, judged[best])
+
+
+def _not_fitted(score: Score) -> bool:
+    """Return whether all runs may judge a score: an entry as it is."""
+    return not score.tables and score.columns.rank(score.columns.names[score.column]) == 0
 
 
 def _gains(single: list[ScoreTable], left: Floats, right: Floats) -> Floats:

@@ -64,6 +64,11 @@ class Columns:
         }
         return 0 if name in parts or name in ("the kind of result", "the text") else 2
 
+    def coded(self, name: str) -> bool:
+        """Return whether a column's values are codes, whose order means nothing."""
+        texts = [self.name(*place, f"{place[1] + 1}") for place in self.places]
+        return name in ("the kind of result", "the text", "the whole result", *texts)
+
     def meaning(self, name: str, value: float) -> str:
         """Return what a value of a column stands for: a number, or the kind or text that a code is for."""
         codes: dict[object, float] = {}
