@@ -22,7 +22,17 @@ from audits.datasets.bases import Pair
 from audits.datasets.described import paired, read_data
 from audits.datasets.shape import ARRAY, Described, array_shape
 from audits.sensitivity.search import NORMS, DeclaredSensitivity
-from audits.tradeoff import EventClaim, MuClaim, PointClaim, RhoClaim, curve_of_plan
+from audits.tradeoff import (
+    EventClaim,
+    MuClaim,
+    PointClaim,
+    Points,
+    RenyiClaim,
+    RhoClaim,
+    curve_of_plan,
+    curve_of_points,
+    renyi_claim,
+)
 from dpaccount.documents import Place, parse_toml, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import as_exact, shown, whole_argument
@@ -39,13 +49,14 @@ MAX_TRIALS, MAX_SECONDS = 10**7, 10**7
 class AuditArguments:
     """The arguments of an attack; None means the default, or the claim's value.
 
-    `epsilon` ≥ 0 and 0 ≤ `delta` ≤ 1 are the claim, or one of `rho` ≥ 0 (zCDP), `mu` ≥ 0 (Gaussian DP)
-    and `plan`, whose privacy curve it is.  At most `trials` runs (10 to 10⁷) and
+    `epsilon` ≥ 0 and 0 ≤ `delta` ≤ 1 are the claim, or one of `rho` ≥ 0 (zCDP), `mu` ≥ 0 (Gaussian DP),
+    `points` (ε, δ) that all hold, `renyi` points (order > 1, ε), and `plan`, whose privacy curve it is.
+    At most `trials` runs (10 to 10⁷) and
     `seconds` of processor time are spent on the pair under attack; 0 < `confidence` < 1 is that of
     the lower bound; `early` stops at the first refutation.  A function runs in the interpreter `python`;
     `command` is a program in place of a subject.  Runs of either are kept in the file `keep`,
-    from which the same arguments go on.  `relation`, `radius` and `terms`
-    describe a plain function's data.
+    from which the same arguments go on; `certificate` is the file of a certificate.
+    `relation`, `radius` and `terms` describe a plain function's data.
     """
 
     claim: Path | None = None
@@ -53,6 +64,8 @@ class AuditArguments:
     delta: Fraction | None = None
     rho: Fraction | None = None
     mu: Fraction | None = None
+    points: Points | None = None
+    renyi: Points | None = None
     plan: Plan | None = None
     trials: Fraction | None = None
     confidence: Fraction | None = None
@@ -67,6 +80,7 @@ class AuditArguments:
     python: str | None = None
     command: str | None = None
     keep: Path | None = None
+    certificate: Path | None = None
     named: Named = str
 
     def request(self, subject: str | None) -> Audit:
@@ -81,6 +95,9 @@ class AuditArguments:
         own = self.command is not None or subject is None or ":" in subject
         if self.python is not None and (self.command is not None or not own):
             raise InputError(f"{named('python')} runs a function", "name it, such as clinic:noisy_count")
+        if self.certificate is not None:
+            what = f"{named('certificate')} is of results drawn elsewhere"
+            raise InputError(what, f"give {named('samples')}, or run certify")
         if self.keep is not None and not own:
             raise InputError(f"{named('keep')} keeps the runs of your own function", "leave it out")
         subject = self.command if subject is None else subject
@@ -113,7 +130,12 @@ class AuditArguments:
         )
 
     def samples(self, left: Path, right: Path) -> SamplesAudit:
-        """Return the request to compare two files of results."""
+        """Return the request to compare two files of results, with a certificate of a claim in a file."""
+        if self.certificate is not None and self.claim is None:
+            what = f"{self.named('certificate')} is about a claim in a file"
+            raise InputError(what, f"give {self.named('claim')} CLAIM.toml")
+        if self.claim is not None:
+            return self._samples_of_claim(left, right, self.claim)
         self._only_claim("samples")
         curve = self._curve()
         if curve is None and self.epsilon is None:
@@ -122,14 +144,28 @@ class AuditArguments:
             left, right, self.epsilon or Fraction(0), self.delta or Fraction(0), self._effort(), curve
         )
 
+    def _samples_of_claim(self, left: Path, right: Path, file: Path) -> SamplesAudit:
+        replace(self, claim=None, certificate=None)._only_claim("samples")
+        self._curve()
+        for name in ("epsilon", "delta"):
+            if getattr(self, name) is not None:
+                what = f"{self.named('claim')} says {self.named(name)}"
+                raise InputError(what, f"leave {self.named(name)} out")
+        claim = read_claim(file)
+        claim.check_in_force()
+        plan = replace(claim.audit, **_given(confidence=self.confidence, seed=self._seed()))
+        promise = claim.guarantee
+        return SamplesAudit(
+            left, right, promise.epsilon, promise.delta, plan, claim=claim, certificate=self.certificate
+        )
+
     def one_run(self, file: Path) -> OneRunAudit:
         """Return the request to audit one run by the scores of its canaries."""
         self._only_claim("one-run")
         curve = self._curve()
-        if isinstance(curve, RhoClaim):
-            raise InputError(
-                f"no bound on {self.named('rho')} is known from one run", "claim mu, or epsilon and delta"
-            )
+        if isinstance(curve, RhoClaim | RenyiClaim):
+            name = self.named("rho" if self.renyi is None else "renyi")
+            raise InputError(f"no bound on {name} is known from one run", "claim mu, or epsilon and delta")
         if curve is None and self.epsilon is None:
             raise InputError(f"{self.named('epsilon')} is missing", "say what is claimed")
         claim = PointClaim(self.epsilon or Fraction(0), self.delta or Fraction(0)) if curve is None else curve
@@ -148,6 +184,7 @@ class AuditArguments:
             "python": self.python,
             "command": self.command,
             "keep": self.keep,
+            "certificate": self.certificate,
             **self.terms,
         }
         for name in (name for name, value in given.items() if value is not None):
@@ -164,17 +201,15 @@ class AuditArguments:
         _check_range(self.confidence, named("confidence"), "above 0 and below 1", lambda value: 0 < value < 1)
 
     def _effort(self) -> AuditPlan:
-        seed = whole_argument(self.named("seed"), self.seed, 0)
-        return replace(AuditPlan(), **_given(confidence=self.confidence, seed=seed))
+        return replace(AuditPlan(), **_given(confidence=self.confidence, seed=self._seed()))
+
+    def _seed(self) -> int | None:
+        return whole_argument(self.named("seed"), self.seed, 0)
 
     def _curve(self) -> EventClaim | None:
-        """Return the claim of ρ, μ or a plan; None for a claim of (ε, δ)."""
+        """Return the claim of ρ, μ, points or a plan; None for a claim of (ε, δ)."""
         named = self.named
-        given = [
-            name
-            for name, value in (("rho", self.rho), ("mu", self.mu), ("plan", self.plan))
-            if value is not None
-        ]
+        given = [name for name in ("rho", "mu", "points", "renyi", "plan") if getattr(self, name) is not None]
         points = [
             name for name, value in (("epsilon", self.epsilon), ("delta", self.delta)) if value is not None
         ]
@@ -193,6 +228,10 @@ class AuditArguments:
             return MuClaim(self.mu)
         if self.rho is not None:
             return RhoClaim(self.rho)
+        if self.points is not None:
+            return curve_of_points(self.points, named("points"))
+        if self.renyi is not None:
+            return renyi_claim(self.renyi, named("renyi"))
         return None if self.plan is None else curve_of_plan(self.plan)
 
     def _relation(self) -> str | None:
@@ -216,7 +255,7 @@ class AuditArguments:
     def _of_subject(self, subject: str) -> Audit:
         """Return the attack on a named subject, with the data that the arguments describe."""
         named = self.named
-        if self.epsilon is None and self.rho is None and self.mu is None and self.plan is None:
+        if self.epsilon is None and self._curve() is None:
             raise InputError(f"{named('epsilon')} is missing", "give the claimed ε of the subject")
         if self.command is not None and not self.terms:
             raise InputError("a program needs data", f"describe them by {', '.join(map(named, DATA[:4]))}")
