@@ -16,7 +16,6 @@ from msgspec.structs import replace as changed
 from audits.api.cores import cores
 from audits.api.on_results import OneRunAudit, SamplesAudit
 from audits.api.requests import Audit, Sensitivity, attack_on
-from audits.api.tracing import TraceRequest
 from audits.claim import RELATIONS, AuditPlan, read_claim
 from audits.datasets.bases import Pair
 from audits.datasets.described import paired, read_data
@@ -103,7 +102,7 @@ class AuditArguments:
         subject = self.command if subject is None else subject
         self._check_claim()
         curve = self._curve()
-        effort = _given(
+        effort = given_only(
             trials=whole_argument(named("trials"), self.trials, 10, MAX_TRIALS),
             confidence=self.confidence,
             seconds=time_limit(self.seconds, named),
@@ -113,7 +112,7 @@ class AuditArguments:
         request = self._of_claim() if subject is None else self._of_subject(subject)
         return changed(
             request,
-            **_given(
+            **given_only(
                 epsilon=self.epsilon,
                 delta=self.delta,
                 relation=self._relation(),
@@ -153,7 +152,7 @@ class AuditArguments:
                 raise InputError(what, f"leave {self.named(name)} out")
         claim = read_claim(file)
         claim.check_in_force()
-        plan = replace(claim.audit, **_given(confidence=self.confidence, seed=self._seed()))
+        plan = replace(claim.audit, **given_only(confidence=self.confidence, seed=self._seed()))
         promise = claim.guarantee
         return SamplesAudit(
             left, right, promise.epsilon, promise.delta, plan, claim=claim, certificate=self.certificate
@@ -196,12 +195,12 @@ class AuditArguments:
 
     def _check_claim(self) -> None:
         named = self.named
-        _check_range(self.epsilon, named("epsilon"), "at least 0", lambda value: value >= 0)
-        _check_range(self.delta, named("delta"), "at least 0 and at most 1", lambda value: 0 <= value <= 1)
-        _check_range(self.confidence, named("confidence"), "above 0 and below 1", lambda value: 0 < value < 1)
+        check_range(self.epsilon, named("epsilon"), "at least 0", lambda value: value >= 0)
+        check_range(self.delta, named("delta"), "at least 0 and at most 1", lambda value: 0 <= value <= 1)
+        check_range(self.confidence, named("confidence"), "above 0 and below 1", lambda value: 0 < value < 1)
 
     def _effort(self) -> AuditPlan:
-        return replace(AuditPlan(), **_given(confidence=self.confidence, seed=self._seed()))
+        return replace(AuditPlan(), **given_only(confidence=self.confidence, seed=self._seed()))
 
     def _seed(self) -> int | None:
         return whole_argument(self.named("seed"), self.seed, 0)
@@ -219,7 +218,7 @@ class AuditArguments:
                 f"{' and '.join(map(named, several))} are different claims", "audit one claim at a time"
             )
         for name, value in (("rho", self.rho), ("mu", self.mu)):
-            _check_range(value, named(name), "at least 0", lambda value: value >= 0)
+            check_range(value, named(name), "at least 0", lambda value: value >= 0)
         if given and self.early:
             raise InputError(
                 f"{named('stop-early')} bets on epsilon and delta", f"leave it out with {named(given[0])}"
@@ -271,48 +270,6 @@ class AuditArguments:
 
 
 @dataclass(frozen=True)
-class TraceArguments:
-    """The arguments of `trace`: (`epsilon`, `delta`), `mu` or `sensitivity`, and a function's data."""
-
-    epsilon: Fraction | None = None
-    delta: Fraction | None = None
-    mu: Fraction | None = None
-    sensitivity: Fraction | None = None
-    relation: str | None = None
-    radius: Fraction | None = None
-    terms: Terms = field(default_factory=dict)
-    seed: Fraction | None = None
-    seconds: Fraction | None = None
-    allow_code: bool = True
-    named: Named = str
-
-    def request(self, function: str) -> TraceRequest:
-        """Return the request; raises `InputError` for arguments that are missing or out of range."""
-        named = self.named
-        _check_range(self.epsilon, named("epsilon"), "at least 0", lambda value: value >= 0)
-        _check_range(self.mu, named("mu"), "at least 0", lambda value: value >= 0)
-        _check_range(self.delta, named("delta"), "at least 0 and at most 1", lambda value: 0 <= value <= 1)
-        _check_range(self.sensitivity, named("sensitivity"), "at least 0", lambda value: value >= 0)
-        if self.epsilon is None and self.mu is None and self.sensitivity is None:
-            others = f"{named('mu')} or {named('sensitivity')}"
-            raise InputError(f"{named('epsilon')} is missing", f"give what is claimed, or {others}")
-        data = described(self.terms, self.relation, self.radius, named)
-        if data is None:
-            names = ", ".join(map(named, ARRAY[:3]))
-            raise InputError(f"{function[:70]} has no data", f"describe them by {names}")
-        plan = replace(
-            AuditPlan(),
-            **_given(
-                seed=whole_argument(named("seed"), self.seed, 0), seconds=time_limit(self.seconds, named)
-            ),
-        )
-        delta = self.delta or Fraction(0)
-        return TraceRequest(
-            function, data, self.epsilon, delta, self.mu, plan, self.sensitivity, self.allow_code
-        )
-
-
-@dataclass(frozen=True)
 class SensitivityArguments:
     """The arguments of a sensitivity test: `bound` ≥ 0, in the norm `norm` (l1, l2 or linf).
 
@@ -338,7 +295,7 @@ class SensitivityArguments:
         Raises `InputError` for arguments that are missing, out of range, or inconsistent.
         """
         named = self.named
-        effort = _given(
+        effort = given_only(
             seed=whole_argument(named("seed"), self.seed, 0), seconds=time_limit(self.seconds, named)
         )
         request = Sensitivity(target, prove=self.prove, allow_code=self.allow_code, **effort)
@@ -439,11 +396,12 @@ def time_limit(seconds: Fraction | None, named: Named = str) -> Fraction | None:
     return seconds
 
 
-def _check_range(value: Fraction | None, name: str, right: str, within: Callable[[Fraction], bool]) -> None:
+def check_range(value: Fraction | None, name: str, right: str, within: Callable[[Fraction], bool]) -> None:
+    """Raise `InputError` for a number that is given and not `within` its range, which `right` describes."""
     if value is not None and not within(value):
         raise InputError(f"{name} is {shown(value)}", f"it must be {right}")
 
 
-def _given(**arguments: Any) -> dict[str, Any]:
+def given_only(**arguments: Any) -> dict[str, Any]:
     """Return the arguments that are not None."""
     return {name: value for name, value in arguments.items() if value is not None}

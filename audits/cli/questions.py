@@ -244,6 +244,9 @@ class TraceOptions:
         allow).
     sensitivity
         How far every input of noise may move, whatever epsilon is: for sums over a sample.
+    plan
+        In place of these: a JSON file of schema dpaccount/events/1. No input of noise may move by more of
+        its scale than the plan says, and a row be sampled more often.
     shape
         ROWS or ROWS,COLUMNS.
     low
@@ -272,6 +275,7 @@ class TraceOptions:
     delta: Number = None
     mu: Number = None
     sensitivity: Number = None
+    plan: File | None = None
     shape: Shape | None = None
     low: Numbers = None
     high: Numbers = None
@@ -287,9 +291,11 @@ class TraceOptions:
 
     def question(self, function: str) -> "TraceRequest":
         """Return the request; raises `InputError` for what is missing or wrong, or does not go together."""
-        from audits.api.arguments import TraceArguments
+        from audits.api.tracing import TraceArguments
+        from dpaccount.plan.plan_file import read_events
 
         return TraceArguments(
+            events=None if self.plan is None else read_events(self.plan),
             **numbers(self, "epsilon", "delta", "mu", "sensitivity", "radius", "seed", "seconds"),
             relation=self.relation,
             terms=terms_of(self),
