@@ -173,8 +173,9 @@ def best_score(
 
 
 def _not_fitted(score: Score) -> bool:
-    """Return whether all runs may judge a score: an entry as it is."""
-    return not score.tables and score.columns.rank(score.columns.names[score.column]) == 0
+    """Return whether all runs may judge a score: an entry as it is, or the direction in which all move."""
+    name = "" if score.tables else score.columns.names[score.column]
+    return bool(name) and (name == SHIFT or score.columns.rank(name) == 0)
 
 
 def _gains(single: list[ScoreTable], left: Floats, right: Floats) -> Floats:
