@@ -175,7 +175,8 @@ def check_witness(document: dict[str, Any]) -> None:
     left, right = seen["left"], seen["right"]
     ensure(1 <= seen["unit"] <= seen["rows"], "the record that is changed is none of the rows")
     apart = right is None if gone else right is not None and len(left) == len(right) and left != right
-    ensure(apart, "the pair under attack are no neighbours of the claim")
+    asked = document["guarantee"]["relation"]
+    ensure(apart, f"the pair under attack are no neighbours under {asked}; the subject must run under it too")
 
 
 def alike(held: object, fixed: object) -> bool:
