@@ -18,16 +18,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from bandits.local_privacy.learner import Question
+from bandits.local_privacy.learner import Choosy, Question
 from bandits.local_privacy.subject import LocalRewards
-from bandits.statistics.arrays import Floats
+from bandits.statistics.arrays import Floats, Integers
+from bandits.statistics.axes import eigenfeatures
 from dpaccount.errors import out_of_range
 
 MIN_CLIP = 1e-3  #: of B + R: no clip is less, so that no reward is divided by nothing
 TINY = 1e-12
 
 
-class ResidualPosterior:
+class ResidualPosterior(Choosy):
     """Gaussian posterior of f on n points as mean [n] and root A [n, m] with AAᵀ its covariance.
 
     A root follows an observation by rank one, in O(nm): no refit, and a draw is μ + A·ξ.  `bound` is B,
@@ -52,11 +53,11 @@ class ResidualPosterior:
         self.mean = np.zeros(len(features))
         self._share = 1.0
 
-    def ask(self) -> Question:
+    def ask(self, among: Integers | None = None) -> Question:
         """Return the best point of a draw, what is expected there and the clip."""
         fading = self._explore * max(1 - self._told / self._rounds, 0.0)
         drawn = self.mean + fading * (self.root @ self._rng.standard_normal(self.root.shape[1]))
-        point = int(np.argmax(drawn))
+        point = int(np.argmax(drawn) if among is None else among[np.argmax(drawn[among])])
         deviation = max(sqrt(float(self.root[point] @ self.root[point])), TINY)
         whole = self._bound + self._noise
         clip = max(min(whole, self._noise + self._keep * deviation), MIN_CLIP * whole)
@@ -100,7 +101,7 @@ class LocalPosterior(LocalRewards):
     def learner(self, coins: int) -> ResidualPosterior:
         """Return the posterior before any answer."""
         return ResidualPosterior(
-            self.space.features,
+            eigenfeatures(self.prior, 1e-9),
             (float(self.bound), float(self.noise_bound)),
             self.rounds,
             (float(self.explore), float(self.keep)),

@@ -1,7 +1,10 @@
 """What learns from private messages: asked for a point, told what came back; no privacy inside."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
+
+from bandits.statistics.arrays import Integers
 
 
 @dataclass(frozen=True)
@@ -15,6 +18,14 @@ class Question:
     point: int
     centre: float = 0.0
     clip: float | None = None
+
+
+class Choosy(ABC):
+    """A learner that can be told which points are on offer."""
+
+    @abstractmethod
+    def ask(self, among: Integers | None = None) -> Question:
+        """Return what the next person is asked, of the points of these places."""
 
 
 class RewardLearner(Protocol):

@@ -19,10 +19,9 @@ from bandits.papers.reproduction import Cell, Claim, Reproduction
 from bandits.papers.zhou.lower_bound import cells as lower_bound
 from bandits.papers.zhou.panels import Panel, channel_of, details, played, rational
 from bandits.papers.zhou.sentences import judged
-from bandits.simulation.points import POINT_KERNELS
 from bandits.statistics.arrays import Floats
 
-SE, MATERN = POINT_KERNELS
+SE, MATERN = "squared-exponential", "matern-5/2"
 PUBLISHED: dict[str, type[LocalRewards]] = {
     "ata-gp-ucb": LdpAtaGpUcb,
     "tgp-ucb": LdpTgpUcb,
