@@ -228,7 +228,7 @@ def _with_earlier_names(place: Place) -> Place:
 def _with_digests(place: Place, path: Path) -> Place:
     """Return a claim with the digests of its public files: tables that it joins, points of its space.
 
-    Refuses another file, and the private one.
+    Refuses other files, and the private one.
     """
     place = _with_space(place, path)
     data = place.value.get("data") if isinstance(place.value, dict) else None
@@ -257,7 +257,7 @@ def _with_space(place: Place, path: Path) -> Place:
         if not isinstance(found, dict) or key not in found:
             return place
         found = found[key]
-    from bandits.space.reading import with_digests  # few claims have a space
+    from bandits.space.reading import as_claimed  # few claims have a space
 
     whole, subject = place.value, place.value["subject"]
     private = whole["data"].get("file") if isinstance(whole.get("data"), dict) else None
@@ -267,7 +267,7 @@ def _with_space(place: Place, path: Path) -> Place:
             named = each.get("file") if isinstance(each, dict) else None
             if isinstance(named, str) and _within(path.parent / named, private, path.parent):
                 raise space.wrong("this is the data file itself", "name a file of public points")
-    parameters = {**subject["parameters"], "space": with_digests(space)}
+    parameters = {**subject["parameters"], "space": as_claimed(space)}
     return replace(place, value={**whole, "subject": {**subject, "parameters": parameters}})
 
 

@@ -158,8 +158,8 @@ def _features(
     name: str | Space, kernel: str, basis: str, error: Fraction, per_axis: int
 ) -> tuple[Floats, ...]:
     """Return the features of each group of a surface; groups that share their points share them."""
-    own, made = isinstance(name, Space), dict[int, Floats]()
-    world = SurfaceBandit(space=name).world if own else surface(name)
+    made = dict[int, Floats]()
+    world = SurfaceBandit(space=name).world if isinstance(name, Space) else surface(name)
     length = world.lengths[LENGTH]
     for points in world.points:
         if id(points) not in made:

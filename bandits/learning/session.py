@@ -175,6 +175,13 @@ class Session:
             raise InputError(f"ticket {number!r} was never given", f"{self.asked} were, numbered from 1")
         return self._tickets[number - 1]
 
+    def name_of(self, ticket: Ticket) -> str | None:
+        """Return what the point of a ticket is called, where all are offered those of a space."""
+        space, action = self._course.space, ticket.action
+        if space is None or self._course.context is not None:
+            return None
+        return space.names[int(action[0] if isinstance(action, list) else action)]
+
     @_alone
     def ask(self, context: ArrayLike | None = None) -> Ticket:
         """Issue the ticket of the next slot: its number, and what the person is shown.

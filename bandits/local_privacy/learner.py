@@ -37,8 +37,8 @@ class RewardLearner(Protocol):
     def ask(self) -> Question:
         """Return what the next person is asked."""
 
-    def tell(self, point: int, value: float, variance: float | None) -> None:
-        """Learn from one message about a point.
+    def tell(self, point: int, value: float, variance: float | None) -> object:
+        """Learn from one message about a point; what is returned is nobody's.
 
         Over the channel's noise `value` has the mean of the reward, clipped.  `variance` is the
         largest that the channel gives it, None if there is no channel.  The reward's own noise

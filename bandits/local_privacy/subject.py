@@ -46,6 +46,7 @@ class LocalRewards:
     status: ClassVar[str] = "sound"
     relation: ClassVar[str] = REPLACE_ONE
     channels: ClassVar[tuple[str, ...]] = CHANNELS
+    learned: ClassVar[tuple[str, ...]] = ()  #: names of kernels that messages choose
     constants_from: ClassVar[str] = "public"  #: whence a message's centre and clip are
 
     rounds: int = 1000
@@ -77,7 +78,7 @@ class LocalRewards:
         if self.space is not None and self.kernel not in FILES:
             return self.space
         if self.kernel not in FILES:
-            kernels.known(self.kernel, self.lengthscale, kernels.POINT_KERNELS)
+            kernels.known(self.kernel, self.lengthscale, (*kernels.POINT_KERNELS, *self.learned, *FILES))
             return grid(self.points)
         if self.lengthscale != LENGTHSCALE or self.space is not None:
             raise InputError(

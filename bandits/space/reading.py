@@ -7,8 +7,9 @@ import csv
 import hashlib
 import io
 import re
+from dataclasses import replace
 from itertools import product
-from math import inf
+from math import inf, prod
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,19 +20,28 @@ from bandits.statistics.arrays import Floats
 from dpaccount.documents import Place, read_bytes
 from dpaccount.errors import InputError
 
-NAME: Final = "name"  #: the column that says what a point is called; without it points have numbers
+CALLED: Final = "name"  #: the column that says what a point is called; without it points have numbers
 UNIT: Final = re.compile(r"\s*[\[(]([^\])]*)[\])]\s*$")  #: after a column's name: dose (mg), or dose [mg]
-KEYS: Final = ("file", "digest", "box", "kernel", "most", "contexts", "weight")
+KEYS: Final = ("file", "digest", "box", "kernel", "most", "contexts", "weight", "clipped")
 AXIS_KEYS: Final = ("unit", "points", "values")
 MAX_CANDIDATES: Final = 1000  #: candidates that a person may have
-MOST: Final = 1e15  #: absolute value of a coordinate
+MAX_COORDINATE: Final = 1e15  #: absolute value of a coordinate
 
 
-def with_digests(place: Place) -> Any:
-    """Return a `space` with the digest of each of its files; raises `InputError` if another one is given."""
+def as_claimed(place: Place) -> Any:
+    """Return a `space` with the digests of its files, and how many numbers were `clipped` to its box.
+
+    Raises `InputError` where it says others.
+    """
+    written = _with_digests(place)
+    found = read_space(replace(place, value=written))
+    return {**written, "clipped": found.clipped} if found.clipped else written
+
+
+def _with_digests(place: Place) -> Any:
     if not isinstance(place.value, dict):
         return place.value
-    found = {key: with_digests(place.child(key)) for key in place.value}
+    found = {key: _with_digests(place.child(key)) for key in place.value}
     return {**found, "digest": _content(place)[1]} if "file" in found else found
 
 
@@ -58,6 +68,10 @@ def read_space(place: Place) -> Space:
         found["most"] = table["most"].integer(len(found["names"]), MAX_CANDIDATES)
     if "contexts" in table:
         found["contexts"] = read_space(table["contexts"])
+    if "clipped" in table and table["clipped"].integer() != (clipped := found.get("clipped", 0)):
+        raise table["clipped"].wrong(
+            f"{clipped} numbers are clipped to the box", "give that, or leave it out"
+        )
     return Space(**found)
 
 
@@ -105,7 +119,7 @@ def _of_file(place: Place, box: dict[str, Axis], weight: Place | None) -> dict[s
     often = np.ones(len(lines))
     if weight is not None:
         often = _weights(columns.pop(weight.text(), None), weight, path)
-    called = columns.pop(NAME, None)
+    called = columns.pop(CALLED, None)
     for missing in box.keys() - columns.keys():
         raise InputError(f"the column {missing} is missing", f"found {', '.join(columns)}", path)
     if not columns:
@@ -116,7 +130,8 @@ def _of_file(place: Place, box: dict[str, Axis], weight: Place | None) -> dict[s
     except InputError as error:
         raise error.inside(str(path)) from None
     points, clipped = np.array([row for row, _ in scaled]), sum(wrong for _, wrong in scaled)
-    names, weights = _named(called, len(points), path), ()
+    names = _named(called, len(points), path)
+    weights: tuple[float, ...] = ()
     if place.at.endswith("contexts"):
         points, weights = _law(points, often)
         names = tuple(map(str, range(len(points))))
@@ -178,7 +193,7 @@ def _axis(name: str, cells: list[str], unit: str, box: Axis | None, path: Path) 
 def _number(cell: str) -> float | None:
     """Return a number of a file; None for what is none, NaN, or beyond 10¹⁵."""
     found = float(cell) if _reads_as_number(cell) and "_" not in cell else inf
-    return found if abs(found) <= MOST else None
+    return found if abs(found) <= MAX_COORDINATE else None
 
 
 def _reads_as_number(cell: str) -> bool:
@@ -224,7 +239,7 @@ def _box_axis(name: str, place: Place) -> Axis:
             raise place.wrong("a category has two values at least", "list each once")
         return Axis(name, values=values)
     low, high = float(table["low"].real()), float(table["high"].real())
-    if not low < high or max(abs(low), abs(high)) > MOST:
+    if not low < high or max(abs(low), abs(high)) > MAX_COORDINATE:
         raise place.wrong(f"low is {low:g} and high is {high:g}", "give low < high, within 1e15")
     return Axis(name, low, high, table["unit"].text() if "unit" in table else "")
 
@@ -240,8 +255,7 @@ def _of_box(place: Place, box: dict[str, Axis]) -> dict[str, Any]:
         if count is None:
             raise place.child(name).wrong("the key 'points' is missing", "say how many the axis has")
         sides.append([[at] for at in np.linspace(0, 1, count.integer(1, MAX_POINTS)).tolist()])
-    count = int(np.prod([len(side) for side in sides]))
-    _enough(count, place.where)
+    _enough(prod(map(len, sides)), place.where)
     points = np.array([np.concatenate(each) for each in product(*sides)])
     axes = tuple(box.values())
     cells = (_cells(axis, side) for axis, side in zip(axes, sides, strict=True))

@@ -239,6 +239,17 @@ def test_a_changed_file_is_another_claim(tmp_path):
         subject_of(first)
 
 
+def test_what_was_clipped_stands_in_the_claim(tmp_path):
+    box = "box = { dose = { low = 0, high = 100 } }"
+    said = read_claim(claim(tmp_path, said=f'file = "points.csv", {box}')).written["subject"]["parameters"][
+        "space"
+    ]
+    assert said["clipped"] == 1  # 300 mg
+    with pytest.raises(InputError, match="1 numbers are clipped"):
+        read_claim(claim(tmp_path, said=f'file = "points.csv", {box}, clipped = 0'))
+    assert "clipped" not in read_claim(claim(tmp_path)).written["subject"]["parameters"]["space"]
+
+
 def test_the_private_file_is_no_space(tmp_path):
     path = claim(tmp_path)
     path.write_text(path.read_text() + '[data]\nfile = "points.csv"\nledger = "sqlite:///x.db"\n')
