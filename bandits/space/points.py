@@ -140,6 +140,12 @@ class Space:
         What a person does not bring is not on offer.
         """
         brought = self.names if brought is None else brought
+        if (
+            most == 1
+            and isinstance(brought, Sequence)
+            and not any(isinstance(each, list) for each in brought)
+        ):
+            brought = [brought]  # a context
         if not isinstance(brought, Sequence) or isinstance(brought, str) or len(brought) > most:
             raise InputError(f"a person has a list of at most {most} candidates", "declare more as most")
         rows = [self.scaled(each) for each in (*brought, *(None,) * (most - len(brought)))]

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
+from pathlib import Path
+from time import process_time
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from bandits.space.reading import read_space
 from bandits.statistics import kernels
 from dpaccount.documents import parse_toml
 from dpaccount.errors import InputError
-from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 
 POINTS = "name,dose (mg),hours,maker\nlow,5,1,A\nmiddle,50,2,B\nhigh,300,24,A\nodd,7,12,C\n"
@@ -199,6 +201,50 @@ def test_a_law_of_contexts_is_how_often_a_point_is_there(tmp_path):
         assert (found.weights, found.points.ravel().tolist()) == ((0.75, 0.25), [0, 1])
 
 
+def test_a_release_takes_contexts_of_several_numbers_by_their_law(tmp_path):
+    """A wrong law costs accuracy only; the right one is what the learner's expectations are over."""
+    ages = "age,ward\n" + "20,A\n" * 6 + "50,B\n80,A\n"
+    (tmp_path / "seen.csv").write_text(ages)
+    said = 'file = "points.csv", contexts = { file = "seen.csv" }'
+    bandit = subject_of(read_claim(claim(tmp_path, "function-release", said)))
+    grid_of = bandit.grid
+    assert (grid_of.actions, grid_of.contexts, grid_of.numbers) == (4, 3, 3)
+    assert grid_of.weights().reshape(3, 4).sum(axis=1) == pytest.approx(bandit.space.contexts.weights)
+    assert grid_of.cell_of(bandit.space.contexts.points).tolist() == [0, 1, 2]
+    assert grid_of.points().shape == (12, 2 + 3 + 3)
+    learner = bandit.course(NoNoise(), 0).learner(bandit)
+    rows, weights = np.random.default_rng(3).random((12, 2)), grid_of.weights()
+    assert np.allclose(
+        learner._expected(rows, rows), sum(w * np.outer(r, r) for w, r in zip(weights, rows, strict=True))
+    )
+    with serving(tmp_path, "function-release", said) as session:
+        session.ask([21, "A"])
+        session.ask([[500, "B"]])
+        assert session.clipped == 1
+        for wrong in (["20"], [20], [20, "C"], None):
+            with pytest.raises(InputError):
+                session.ask(wrong)
+
+
+@pytest.mark.parametrize("use", ["function-release", "usca", "range-predictor"])
+def test_a_uniform_law_is_no_law(tmp_path, use):
+    """Contexts that are all as likely give what the same contexts give without weights."""
+    (tmp_path / "seen.csv").write_text("age\n20\n50\n80\n")
+    bandit = subject_of(
+        read_claim(claim(tmp_path, use, 'file = "points.csv", contexts = { file = "seen.csv" }'))
+    )
+    plain = replace(bandit, space=replace(bandit.space, contexts=replace(bandit.space.contexts, weights=())))
+    domain = bandit.domain()
+    data = domain.clamped(np.random.default_rng(2).random((domain.rows, len(domain.low))))
+    theorem = bandit.proof(Fraction(1, 10**6))
+    assert str(theorem.conclusion) == str(plain.proof(Fraction(1, 10**6)).conclusion)
+    if use == "function-release":
+        views = [
+            each.play(data, rehearse(theorem, Rehearsal(1)), 1).public["values"] for each in (bandit, plain)
+        ]
+        assert np.allclose(*views)
+
+
 # ------------------------------------------------------------------ in claims
 
 
@@ -211,9 +257,8 @@ def test_every_bandit_on_points_takes_a_file_plays_it_and_proves_the_same_as_wit
     data = np.random.default_rng(1).random((domain.rows, len(domain.low)))
     noise = rehearse(bandit.proof(delta), Rehearsal(1))
     view = bandit.play(domain.clamped(data), noise, 1)
-    shown = next(
-        v for v in (*view.own.values(), view.public.get("points"), view.public.get("arms")) if v is not None
-    )
+    public = [view.public.get(name) for name in ("points", "arms", "choices")]
+    shown = next(each for each in (*view.own.values(), *public) if each is not None)
     assert 0 <= shown.min() <= shown.max() < 4
     if hasattr(bandit, "domain_points") or use == "arm-phases":  # how many points there are moves no sum
         other = replace(bandit, space=None)
@@ -222,7 +267,7 @@ def test_every_bandit_on_points_takes_a_file_plays_it_and_proves_the_same_as_wit
 
 def test_all_that_choose_among_points_take_a_space():
     without = {entry.name for entry in entries() if entry.layer == "bandits"} - set(BANDITS)
-    assert without == {"logged-policy", "function-release", "usca", "range-predictor"}
+    assert without == {"logged-policy"}
 
 
 def test_a_changed_file_is_another_claim(tmp_path):
@@ -341,3 +386,23 @@ def test_grid_and_matrix_are_spaces_too():
     assert line.points.ravel().tolist() == [0, 0.25, 0.5, 0.75, 1]
     kernel = line.kernel("matern-3/2", 0.2)
     assert np.allclose(of_matrix(kernel).kernel("ignored", 9.0), kernel)
+
+
+@pytest.mark.slow
+def test_six_hundred_people_with_a_restart_and_an_arm_withdrawn_take_less_than_a_minute(tmp_path):
+    """The example, by its claim alone; nobody is shown a plan after it is withdrawn."""
+    example = Path(__file__).parents[2] / "examples" / "own_points"
+    bandit, begun = subject_of(read_claim(example / "claim.toml")), process_time()
+    rng = np.random.default_rng(7000)
+    means, withdrawn = rng.uniform(0.2, 0.8, len(bandit.space)), int(rng.integers(25))
+    offered = [name for at, name in enumerate(bandit.space.names) if at != withdrawn]
+    shown = []
+    for part in range(2):
+        with Session.rehearse(bandit, tmp_path / "state", seed=1) as session:
+            for person in range(300 * part, 300 * part + 300):
+                ticket = session.ask(offered if person >= 400 else None)
+                shown.append(ticket.action)
+                session.tell(ticket, float(rng.random() < means[ticket.action]))
+    assert withdrawn in shown[:400]
+    assert withdrawn not in shown[400:]
+    assert process_time() - begun < 60

@@ -134,7 +134,11 @@ def test_of_what_is_for_comparison_nothing_is_certified(dpaccount, tmp_path, nam
 REFUSED = [
     ("fixed-map", {"bits": -1}, "bits is -1; it lies in 0 ... 30"),
     ("row-sketch", {"bits": -1}, "bits is -1; it lies in 0 ... 30"),
-    ("ldp-gp-ucb", {"kernel": "sensors", "points": 41, "lengthscale": 0.3}, "'sensors' has points of its own, and no length scale"),
+    (
+        "ldp-gp-ucb",
+        {"kernel": "sensors", "points": 41, "lengthscale": 0.3},
+        "'sensors' has points of its own, and no length scale",
+    ),
     ("jdp-gp-ucb", {"nodes_per_axis": 999_999}, "nodes_per_axis is 999999; it lies in 1 ... 4096"),
 ]
 

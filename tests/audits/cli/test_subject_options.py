@@ -33,7 +33,11 @@ KERNELS = [
     {"kernel": "additive", "nodes": "remark-3"},
     {"kernel": "polynomial"},
     *({"kernel": each} for each in PRODUCTS),
-    {"space": {"box": {"dose": {"low": -1, "high": 1, "points": 2}}}, "dimension": 1},
+    {
+        "space": {"box": {"dose": {"low": -1, "high": 1, "points": 2}}},
+        "dimension": 1,
+        "kernel": "squared-exponential",
+    },
 ]
 SURFACES = ("styblinski-tang-20", "michalewicz-10", "styblinski-tang-20-textbook", "michalewicz-10-textbook")
 ON_SURFACES = ("phased-posterior", "surface-gp-ucb")  #: whose features take seconds
