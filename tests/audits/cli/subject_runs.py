@@ -138,7 +138,7 @@ OWN = {"box": {"dose": {"low": 0, "high": 9, "points": 3, "unit": "mg"}, "kind":
 PRODUCTS = tuple(f"product-matern-{half}" for half in ("1/2", "3/2", "5/2"))
 POINTS = [
     {"space": OWN},
-    *({"kernel": each} for each in ("matern-1/2", "matern-3/2", *PRODUCTS)),
+    *({"kernel": each, "lengthscale": 0.6} for each in ("matern-1/2", "matern-3/2", *PRODUCTS)),
     {"kernel": "squared-exponential", "epsilon": 2, "points": 5, "lengthscale": 0.4},
     {"rounds": 9},
     {"kernel": "matern-5/2", "lengthscale": 0.6},
@@ -162,7 +162,9 @@ PUBLISHED = (
 )
 HEAVY, TAIL = {"order": 0.5, "noise_moment": 3}, {"tail_power": 1, "tail_scale": 2}
 BOX = {"rounds": 12, "actions": 3, "contexts": 3}
+AXIS = {"low": 0, "high": 9, "points": 3}
 PREDICTED = [
+    {"space": {"box": {"dose": AXIS}, "contexts": {"box": {"age": AXIS}}}},
     {"rounds": 10, "actions": 4, "contexts": 5, "lengthscale": 0.4, "bound": 2, "epsilon": 2},
     *({"kernel": f"matern-{half}"} for half in ("1/2", "3/2", "5/2")),
     {"kernel": "squared-exponential"},
