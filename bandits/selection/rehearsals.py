@@ -23,7 +23,7 @@ from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.selection.forecasts import Selection, quietest
-from bandits.simulation.simulated_people import LAWS, WorldLaw
+from bandits.simulation.simulated_people import WORLD_LAWS, WorldLaw
 from bandits.simulation.surfaces import Surface, surface
 from bandits.space.points import Space
 from bandits.statistics.additive_model import SCALES
@@ -71,7 +71,7 @@ def choose(
     candidates: int = 25,
     dimension: int = 2,
     space: Space | str | None = None,
-    laws: tuple[WorldLaw, ...] = LAWS,
+    laws: tuple[WorldLaw, ...] = WORLD_LAWS,
 ) -> Selection:
     """Return the bandit of least mean regret in public rehearsals, for a kind of privacy, budget and horizon.
 

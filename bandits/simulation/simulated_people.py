@@ -63,7 +63,7 @@ def simulated_people(rounds: int, candidates: int, dimension: int, seed: int) ->
 
 PAPER, LINEAR, UNRELATED = "paper", "linear", "unrelated"
 POOL: Final = 400  #: points that a drawn world has, where no space says which
-SPREAD: Final = 0.4  #: deviation of means over points, of what the base rate leaves them
+MEANS_SPREAD: Final = 0.4  #: deviation of means over points, of what the base rate leaves them
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class WorldLaw:
             gram = kernels.matrix(name, points, points, self.lengthscale)
             drawn = symmetric_root(gram) @ rng.normal(size=len(points))
         away = (drawn - drawn.mean()) / max(float(drawn.std()), 1e-9)
-        return np.clip(self.base + SPREAD * min(self.base, 1 - self.base) * away, 0.0, 1.0)
+        return np.clip(self.base + MEANS_SPREAD * min(self.base, 1 - self.base) * away, 0.0, 1.0)
 
     def people(
         self, rounds: int, candidates: int, dimension: int, seed: int, space: Space | None = None
@@ -117,7 +117,7 @@ class WorldLaw:
         return People(pool[chosen], means, (rng.random(means.shape) < means).astype(np.float64))
 
 
-LAWS: Final = (
+WORLD_LAWS: Final = (
     WorldLaw(),
     WorldLaw("matern-3/2", 0.5),
     WorldLaw("squared-exponential", 2.0),

@@ -22,7 +22,7 @@ from dpaccount.errors import InputError
 
 CALLED: Final = "name"  #: the column that says what a point is called; without it points have numbers
 UNIT: Final = re.compile(r"\s*[\[(]([^\])]*)[\])]\s*$")  #: after a column's name: dose (mg), or dose [mg]
-KEYS: Final = ("file", "digest", "box", "kernel", "most", "contexts", "weight", "clipped")
+SPACE_KEYS: Final = ("file", "digest", "box", "kernel", "most", "contexts", "weight", "clipped")
 AXIS_KEYS: Final = ("unit", "points", "values")
 MAX_CANDIDATES: Final = 1000  #: candidates that a person may have
 MAX_COORDINATE: Final = 1e15  #: absolute value of a coordinate
@@ -54,7 +54,7 @@ def read_space(place: Place) -> Space:
     ``most``: candidates of a person, at most.  ``contexts``: a space of contexts, whose law is how often a
     point is in its file, or the column `weight`.
     """
-    table = place.table((), KEYS)
+    table = place.table((), SPACE_KEYS)
     if len(table.keys() & {"file", "kernel"}) + ("box" in table and "file" not in table) != 1:
         raise place.wrong("these are no points", "give a file, a box, both, or a kernel")
     box = _box(table["box"]) if "box" in table else {}

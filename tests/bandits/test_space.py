@@ -11,15 +11,17 @@ import pytest
 
 from audits.certificate.document import describe_subject
 from audits.claim import read_claim
+from audits.hypothesis_tests.replay import Recorder, Replayer
 from audits.subjects.catalogue import entries, subject_of
 from bandits.learning.session import Session
 from bandits.space.points import MAX_POINTS, grid, of_matrix
 from bandits.space.reading import read_space
-from bandits.statistics import kernels
+from bandits.statistics import clipped_sums, first_moments, kernels
 from dpaccount.documents import parse_toml
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
+from mechanisms.symmetric_gaussian import FEATURE_BITS
 
 POINTS = "name,dose (mg),hours,maker\nlow,5,1,A\nmiddle,50,2,B\nhigh,300,24,A\nodd,7,12,C\n"
 SMALL = {
@@ -406,3 +408,43 @@ def test_six_hundred_people_with_a_restart_and_an_arm_withdrawn_take_less_than_a
     assert withdrawn in shown[:400]
     assert withdrawn not in shown[400:]
     assert process_time() - begun < 60
+
+
+@pytest.mark.parametrize(
+    ("use", "most", "bits"),
+    [
+        ("phased-posterior", 2, clipped_sums.CONTRIBUTION_BITS),
+        ("arm-phases", 1, first_moments.CONTRIBUTION_BITS),
+        ("surface-gp-ucb", np.sqrt(8), 2 * FEATURE_BITS),
+    ],
+)
+def test_a_reward_moves_one_batch_as_far_as_charged_also_where_points_are_withdrawn(
+    tmp_path, use, most, bits
+):
+    """Every person's reward is turned, given the same releases: what others are shown stays the same."""
+    bandit = subject_of(read_claim(claim(tmp_path, use)))
+    rng = np.random.default_rng(5)
+    offers = [None if each is None else np.array(each) for each in ([1.0, 3.0], None, [0.0, 2.0]) * 14]
+    rewards, theorem = rng.choice([-1.0, 1.0], 40), bandit.proof(Fraction(1, 10**6))
+
+    def run(paid, noise):
+        course, shown = bandit.course(noise, 1), []
+        for first, last in course.batches:
+            shown += [course.ask(offers[slot]).tolist() for slot in range(first - 1, last)]
+            if last < 40 or course.last_is_read:
+                course.close(paid[first - 1 : last], np.ones(last - first + 1, dtype=np.bool_))
+        return shown
+
+    first = Recorder(rehearse(theorem, Rehearsal(1)))
+    shown = run(rewards, first)
+    farthest = 0.0
+    for person in range(40):
+        again = Replayer(first.released, first.asked_by)
+        assert run(np.where(np.arange(40) == person, -rewards, rewards), again) == shown
+        moved = [
+            np.linalg.norm((again.exact[part] - first.exact[part]).astype(float)) for part in first.exact
+        ]
+        farthest = max(farthest, max(moved, default=0) / 2**bits)
+        if use != "surface-gp-ucb":  # of a tree a person is in several nodes
+            assert np.count_nonzero(moved) <= 1
+    assert 0.5 * most < farthest <= most * (1 + 1e-6)
