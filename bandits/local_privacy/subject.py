@@ -38,9 +38,10 @@ class LocalRewards:
 
     `bound` is B, the most that the mean reward is in absolute value; `noise_bound` is R, the most that a
     reward's noise is: public, never taken from the rewards.  A reward beyond B + R is clipped, NaN in the
-    data counts as 0.  Points are those of `space`, else equally spaced in [0, 1], with the `kernel` and
-    `lengthscale` that the learner believes in; for ``sensors`` and ``stocks`` they are those of the data that
-    is shipped.  With `privacy` ``none`` rewards are told as they are, for comparison only.
+    data counts as 0.  With `privacy` ``none`` rewards are told as they are, for comparison only.
+
+    Points are those of `space`, else equally spaced in [0, 1], with the `kernel` and `lengthscale` that the
+    learner believes in; of ``delays-by-hour`` and ``delays-by-carrier`` they are those of shipped data.
     """
 
     status: ClassVar[str] = "sound"

@@ -22,7 +22,7 @@ from bandits.learning.features import RADIUS
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
-from bandits.selection.forecasts import Selection, quietest
+from bandits.selection.forecasts import Selection, Value, quietest
 from bandits.simulation.simulated_people import WORLD_LAWS, WorldLaw
 from bandits.simulation.surfaces import Surface, surface
 from bandits.space.points import Space
@@ -42,8 +42,9 @@ AT_ONCE = 8  #: rehearsals that are done and kept together
 FIRST_SEED = 18_000_000  #: rehearsals' worlds are no reproduction's
 MAX_REHEARSED_ROUNDS = 4096  #: rounds of a rehearsal
 PROXY = 1024  #: rounds of a rehearsal in place of more
-#: the simple baseline: phases of half of those before, each released by itself
-PHASES: dict[str, str | Fraction] = {"stream": "separate", "growth": Fraction(1, 2)}
+#: the simple baseline: phases of half of those before, or of so many parts of all, each released by itself
+PARTS = 16
+PHASES: dict[str, Value] = {"stream": "separate", "growth": Fraction(1, 2)}
 REHEARSED_NOISE = 0.1  #: standard deviation of rehearsed rewards on a surface
 
 
@@ -52,7 +53,7 @@ class Runner:
     """A subject in the race, the parameters that make it, and its rehearsal."""
 
     subject: str
-    parameters: dict[str, str | Fraction]
+    parameters: dict[str, Value]
     play: Play
 
     @property
@@ -172,9 +173,9 @@ def _contextual(
     if space is None:
         common |= {"candidates": candidates, "dimension": dimension}
     quiet = quietest(epsilon, delta, rounds, MomentGpUcb.size).parameters
-    made: list[tuple[str, type[Any], dict[str, str | Fraction]]] = [
+    made: list[tuple[str, type[Any], dict[str, Value]]] = [
         ("moment-gp-ucb", MomentGpUcb, quiet),
-        ("moment-gp-ucb", MomentGpUcb, PHASES),
+        ("moment-gp-ucb", MomentGpUcb, {**PHASES, "refresh": max(rounds // PARTS, 1)}),
         ("phased-gp-ucb", PhasedGpUcb, {}),
         ("jdp-gp-ucb", JdpGpUcb, {"stream": "honaker"}),
         ("doubling-gp-ucb", DoublingGpUcb, {}),
@@ -197,7 +198,7 @@ def _on_points(
 ) -> list[Runner]:
     """Return the bandits that offer a space to everybody, rewards of 0 or 1 being private."""
     common: dict[str, Any] = {"space": space, "epsilon": epsilon, "rounds": rounds}
-    made: list[tuple[str, type[Any], dict[str, str | Fraction]]] = [
+    made: list[tuple[str, type[Any], dict[str, Value]]] = [
         ("phased-posterior", PhasedPosterior, {"stream": stream, "reward_noise": "estimated"})
         for stream in ("separate", "correlated")
     ]

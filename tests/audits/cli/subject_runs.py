@@ -143,8 +143,8 @@ POINTS = [
     {"rounds": 9},
     {"kernel": "matern-5/2", "lengthscale": 0.6},
     {"bound": 3, "noise_bound": 2},
-    {"kernel": "sensors", "points": 41},
-    {"kernel": "stocks", "points": 29, "epsilon": 9},
+    {"kernel": "delays-by-hour", "points": 41},
+    {"kernel": "delays-by-carrier", "points": 29, "epsilon": 9},
 ]
 UNPROTECTED = {"privacy": "none"}  # for comparisons that `reproduce` makes: nothing is proved of it
 

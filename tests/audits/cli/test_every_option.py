@@ -136,8 +136,8 @@ REFUSED = [
     ("row-sketch", {"bits": -1}, "bits is -1; it lies in 0 ... 30"),
     (
         "ldp-gp-ucb",
-        {"kernel": "sensors", "points": 41, "lengthscale": 0.3},
-        "'sensors' has points of its own, and no length scale",
+        {"kernel": "delays-by-hour", "points": 41, "lengthscale": 0.3},
+        "'delays-by-hour' has points of its own, and no length scale",
     ),
     ("jdp-gp-ucb", {"nodes_per_axis": 999_999}, "nodes_per_axis is 999999; it lies in 1 ... 4096"),
 ]

@@ -76,7 +76,7 @@ def test_gp_ucb_without_privacy_finds_the_best_point():
         ({"privacy": "some"}, "known: local, none"),
         ({"kernel": "linear"}, "known: squared-exponential"),
         ({"points": 1}, "points"),
-        ({"kernel": "sensors"}, "give points = 41"),
+        ({"kernel": "delays-by-hour"}, "give points = 41"),
         ({"lengthscale": Fraction(0)}, "length scale"),
         ({"rounds": 0}, "rounds"),
         ({"width": Fraction(-1)}, "width"),
@@ -177,7 +177,7 @@ def test_points_are_those_of_the_line_with_a_kernel_that_is_one_at_most():
 
 
 def test_the_shipped_data_are_points_too():
-    assert len(small(kernel="stocks", points=29).domain_points) == 29
+    assert len(small(kernel="delays-by-carrier", points=29).domain_points) == 29
 
 
 @pytest.mark.parametrize(
