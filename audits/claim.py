@@ -257,13 +257,15 @@ def _with_space(place: Place, path: Path) -> Place:
         if not isinstance(found, dict) or key not in found:
             return place
         found = found[key]
+    if not isinstance(found, dict):  # a user's own class may call something else so
+        return place
     from bandits.space.reading import as_claimed  # few claims have a space
 
     whole, subject = place.value, place.value["subject"]
     private = whole["data"].get("file") if isinstance(whole.get("data"), dict) else None
     space = place.child("subject").child("parameters").child("space")
     if isinstance(private, str):
-        for each in (found, found.get("kernel"), found.get("contexts")) if isinstance(found, dict) else ():
+        for each in (found, found.get("kernel"), found.get("contexts")):
             named = each.get("file") if isinstance(each, dict) else None
             if isinstance(named, str) and _within(path.parent / named, private, path.parent):
                 raise space.wrong("this is the data file itself", "name a file of public points")

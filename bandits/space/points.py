@@ -5,8 +5,9 @@ each of its values, of which two are a distance of 1 apart.  What lies outside i
 a kernel matrix the coordinates are features whose inner products are the kernel.
 """
 
+import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import isnan, sqrt
 from typing import Any, Final
@@ -83,8 +84,9 @@ class Space:
         return len(self.names)
 
     def __str__(self) -> str:
-        """Return what tells it from another: its source, and how many points there are."""
-        return f"{len(self)} points of {self.source}"
+        """Return what tells it from every other: its source, and the digest of all that it holds."""
+        whole = hashlib.sha256(repr([getattr(self, item.name) for item in fields(self)]).encode())
+        return f"{len(self)} points of {self.source}, {whole.hexdigest()}"
 
     @cached_property
     def points(self) -> Floats:

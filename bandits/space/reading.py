@@ -118,6 +118,8 @@ def _of_file(place: Place, box: dict[str, Axis], weight: Place | None) -> dict[s
     columns = dict(zip(units, map(list, zip(*lines, strict=True)), strict=True))
     often = np.ones(len(lines))
     if weight is not None:
+        if not place.at.endswith("contexts"):
+            raise weight.wrong("points that are played have no weights", "give it beside a file of contexts")
         often = _weights(columns.pop(weight.text(), None), weight, path)
     called = columns.pop(CALLED, None)
     for missing in box.keys() - columns.keys():

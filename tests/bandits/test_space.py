@@ -141,7 +141,8 @@ def test_a_bad_file_is_one_sentence_with_its_name(tmp_path, points, said):
         ('file = "points.csv", box = { maker = { values = ["A", "B"] } }', "known: A, B"),
         ('file = "points.csv", most = 3', "out of range"),
         ('file = "points.csv", digest = "sha256:00"', "the file's digest is"),
-        ('file = "points.csv", weight = "share"', "no column 'share'"),
+        ('file = "points.csv", weight = "share"', "points that are played have no weights"),
+        ('file = "points.csv", contexts = { file = "points.csv", weight = "share" }', "no column 'share'"),
         ('file = "points.csv", columns = 3', "unknown key"),
         ("box = { x = { low = 1, high = 1, points = 3 } }", "give low < high"),
         ("box = { x = { low = 0, high = 1 } }", "'points' is missing"),
@@ -295,6 +296,18 @@ def test_what_was_clipped_stands_in_the_claim(tmp_path):
     with pytest.raises(InputError, match="1 numbers are clipped"):
         read_claim(claim(tmp_path, said=f'file = "points.csv", {box}, clipped = 0'))
     assert "clipped" not in read_claim(claim(tmp_path)).written["subject"]["parameters"]["space"]
+
+
+@pytest.mark.parametrize("use", ["arm-phases", "phased-gp-ucb", "local-posterior"])
+def test_a_sessions_state_is_of_one_space_only(tmp_path, use):
+    """Another box, kernel or range of the same file is another run: its points mean something else."""
+    box = "box = { dose = { low = 0, high = 300 }, hours = { low = 0, high = 24 } }"
+    with serving(tmp_path, use, f'file = "points.csv", {box}') as session:
+        session.ask()
+    for other in (box.replace("300", "400"), "box = { dose = { low = 0, high = 9, points = 4 } }"):
+        said = other if "points" in other else f'file = "points.csv", {other}'
+        with pytest.raises(InputError, match="the state is of another run"):
+            serving(tmp_path, use, said)
 
 
 def test_the_private_file_is_no_space(tmp_path):
