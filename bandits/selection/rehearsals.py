@@ -95,7 +95,7 @@ def choose(
         raise InputError(f"privacy is {privacy[:40]!r}", "known: joint, reward, local")
     named = privacy == "reward" and not isinstance(space, Space)
     longest = (10 if named else 1) * MAX_REHEARSED_ROUNDS
-    said = "" if named else f" in worlds {', '.join(map(str, laws))}"
+    said = "" if named else f" in worlds {', '.join(map(str, laws))} (as shares of uniform choices' regret)"
     left_out = "other laws and rates, late or missing answers, drift"
     if rounds > longest:
         # of fewer people, whose noise is the same share of the deviation of their rewards' sum
