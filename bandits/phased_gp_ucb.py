@@ -66,7 +66,7 @@ class PhasedGpUcb(MomentBandit):
     def public_people(self) -> Floats:
         """Return features of decision sets that public coins draw from the public domain."""
         rng = np.random.default_rng([contextual.PUBLIC_COINS, 2])
-        points = contextual.in_ball(rng, SIMULATED * self.candidates, self.dimension)
+        points = self.public_points(rng, SIMULATED * self.candidates)
         return self.features(points).reshape(SIMULATED, self.candidates, -1)
 
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:

@@ -6,7 +6,7 @@ own slot: no coin of one slot depends on another person's data.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.learning.arrivals import Actions, Answered, Course, name_of, replay
-from bandits.learning.features import RADIUS, Features, PrincipalFeatures, feature_map, principal
-from bandits.statistics import published_noise
+from bandits.learning.features import RADIUS, Features, PrincipalFeatures, feature_map, kernel_of, principal
+from bandits.learning.nystrom import NystromFeatures
+from bandits.space.points import Space
+from bandits.statistics import kernels, published_noise
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.calibration import least_sigma, one_of, target
 from dpaccount.errors import InputError, out_of_range
@@ -25,6 +27,8 @@ from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_view, billboard
 from mechanisms.subject import Domain, Rows, View
 
 TIE = 1e-12  #: scores so near the best one share it
+
+MAX_DICTIONARY = 256  #: points of a space that features are made of
 
 PUBLIC_COINS = 2021  #: seed of the public points of dictionaries
 NODES = ("given", "corollary-1", "remark-3")
@@ -112,6 +116,9 @@ class Calibrated:
 class Contextual(Calibrated):
     """Bandits for `rounds` such people with `candidates` points each; a class says its learner.
 
+    With a `space`, candidates are its points, unless a person brings others in its units: at most as many as
+    the space says.
+
     `kernel` and `basis` say what features there are (`bandits.learning.features.feature_map`), of so many
     `nodes_per_axis`; `nodes`: as ``given``, or those of Dubey 2021, Corollary 1 or Remark 3, 6 or 3 ln T.
     """
@@ -127,8 +134,16 @@ class Contextual(Calibrated):
     nodes: str = "given"
     nodes_per_axis: int = 4
     lengthscale: Fraction = Fraction(1)
+    space: Space | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        if self.space is not None:
+            if self.space.alike:
+                raise InputError(
+                    "a kernel matrix has no coordinates", "give people's points by a file or a box"
+                )
+            self.space.counts(self, "candidates", self.space.most or len(self.space))
+            self.space.counts(self, "dimension", self.space.dimension)
         self.domain()
         target(self.epsilon, self.delta)
         self.check_sigma()
@@ -149,10 +164,27 @@ class Contextual(Calibrated):
         per_axis = self.nodes_per_axis
         if self.nodes != "given":
             per_axis = published_noise.nodes_per_axis(self.rounds, remark3=self.nodes == "remark-3")
+        if self.offered is not None and self.basis == "chosen" and self.kernel in kernels.POINT_KERNELS:
+            dictionary = self._public_points(min(len(self.offered), MAX_DICTIONARY))
+            return NystromFeatures(kernel_of(self.kernel, float(self.lengthscale)), dictionary)
         return feature_map(self.kernel, self.basis, per_axis, float(self.lengthscale), self._public_points)
 
     def _public_points(self, count: int) -> Floats:
-        return in_ball(np.random.default_rng([PUBLIC_COINS, 1]), count, self.dimension)
+        return self.public_points(np.random.default_rng([PUBLIC_COINS, 1]), count)
+
+    def public_points(self, rng: np.random.Generator, count: int) -> Floats:
+        """Return points that public coins draw from the ball, or from `space`, over which features are."""
+        if self.offered is None:
+            return in_ball(rng, count, self.dimension)
+        many = len(self.offered)
+        return self.offered.points[
+            np.concatenate([rng.permutation(many) for _ in range(-(-count // many))])[:count]
+        ]
+
+    @cached_property
+    def offered(self) -> Space | None:
+        """Return `space` as the features have it: in the ball of radius 2."""
+        return None if self.space is None else self.space.in_ball(RADIUS)
 
     @cached_property
     def batches(self) -> list[Cover]:
@@ -196,7 +228,7 @@ class MomentBandit(Contextual):
     @cached_property
     def features(self) -> PrincipalFeatures:
         """Return the leading features over the public ball; never over observed decision sets."""
-        sample = in_ball(np.random.default_rng(PUBLIC_COINS), 4000, self.dimension)
+        sample = self.public_points(np.random.default_rng(PUBLIC_COINS), 4000)
         return principal(self.kernel_features, sample, self.size)
 
 
@@ -223,7 +255,7 @@ class ContextualCourse(Course):
 
     def __init__(self, subject: Contextual, learner: Learner, coins: int) -> None:
         self.batches, self.candidates, people = subject.batches, subject.candidates, subject.domain()
-        self.context = _columns(people, slice(None, -self.candidates))
+        self.context, self.space = _columns(people, slice(None, -self.candidates)), subject.offered
         self.reward = _columns(people, slice(-1, None))
         self._features, self._learner = subject.features, learner
         self._ties = np.random.default_rng(coins)  # one row of coins a slot
