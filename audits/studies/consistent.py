@@ -16,8 +16,8 @@ from dpaccount.errors import InputError
 from mechanisms.noisy_statistics import NoisyStatistics
 from mechanisms.statistics.statistic import CELLED, Statistic
 
-MOST_CELLS: Final = 4_000  #: of a joint table
-ELSEWHERE: Final = None  #: the label of rows in none of a column's cells
+MAX_JOINT_CELLS: Final = 4_000  #: of a joint table
+OUTSIDE: Final = None  #: the label of rows in none of a column's cells
 Rows = list[dict[str, Any]]
 Axes = dict[tuple[str, tuple[Any, ...]], list[str | None]]
 
@@ -42,20 +42,21 @@ def _axes_of(what: Statistic) -> Axes:
     """Return the labels of every column by which rows are counted, and of those in none of its cells."""
     found: Axes = {}
     for column, cells in zip(what.by, what.group_cells, strict=True):
-        found[column.name, ()] = [*cells.labels, *([ELSEWHERE] if column.bounds[0] < 0 else [])]
+        found[column.name, ()] = [*cells.labels, *([OUTSIDE] if column.bounds[0] < 0 else [])]
     if what.what in CELLED and what.column is not None:
         outside = bool(what.bins) or what.column.bounds[0] < 0
-        found[what.column.name, what.bins] = [*what.cell_labels, *([ELSEWHERE] if outside else [])]
+        found[what.column.name, what.bins] = [*what.cell_labels, *([OUTSIDE] if outside else [])]
     return found
 
 
 def _fitted(study: NoisyStatistics, group: list[Statistic], tables: dict[str, Rows]) -> dict[str, Rows]:
     axes: Axes = {key: labels for what in group for key, labels in _axes_of(what).items()}
     shape = tuple(len(labels) for labels in axes.values())
-    if (size := int(np.prod(shape, dtype=np.int64))) > MOST_CELLS:
+    if (size := int(np.prod(shape, dtype=np.int64))) > MAX_JOINT_CELLS:
         names = ", ".join(name for name, _ in axes)
         raise InputError(
-            f"the joint table of {names} has {size} cells", f"at most {MOST_CELLS}: count by fewer columns"
+            f"the joint table of {names} has {size} cells",
+            f"at most {MAX_JOINT_CELLS}: use fewer columns",
         )
     places = np.indices(shape).reshape(len(shape), size)
     scales = {draw.key: float(scale) for draw, scale in zip(study.draws, study.scales, strict=True)}
@@ -83,7 +84,7 @@ def _cells(what: Statistic, axes: Axes, places: NDArray[np.int64]) -> NDArray[np
     found, there = np.zeros(places.shape[1], dtype=np.int64), np.ones(places.shape[1], dtype=bool)
     order = list(axes)
     for key, labels in _axes_of(what).items():
-        listed = len(labels) - (labels[-1] is ELSEWHERE)
+        listed = len(labels) - (labels[-1] is OUTSIDE)
         place = places[order.index(key)]
         there &= place < listed
         found = found * listed + np.minimum(place, listed - 1)

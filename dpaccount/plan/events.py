@@ -204,10 +204,7 @@ class Exponential(Event):
 
 @event_kind
 class BoundedRange(Event):
-    """Any mechanism of bounded range `eta`, adaptively chosen.
-
-    It is run `count` times on the units of `cover`, the first and the last (None: all).
-    """
+    """Any mechanism of bounded range `eta`, adaptively chosen, run `count` times on units of `cover`."""
 
     name = "bounded_range"
     grows = "eta"
@@ -227,10 +224,7 @@ class BoundedRange(Event):
 
 @event_kind
 class PermuteAndFlip(Event):
-    """Permute-and-flip selection: pure `epsilon`, not bounded range.
-
-    It is run `count` times on the units of `cover`, the first and the last (None: all).
-    """
+    """Permute-and-flip: pure `epsilon`, not bounded range, run `count` times on units of `cover`."""
 
     name = "permute_and_flip"
     grows = "epsilon"
@@ -247,10 +241,7 @@ class PermuteAndFlip(Event):
 
 @event_kind
 class Pure(_Chained):
-    """Any `epsilon`-differentially private mechanism.
-
-    It is run `count` times on the units of `cover`, the first and the last (None: all).
-    """
+    """Any `epsilon`-differentially private mechanism, run `count` times on units of `cover`."""
 
     name = "pure"
     group_attained = True

@@ -31,7 +31,7 @@ EPOCH: Final = date(1970, 1, 1).toordinal()
 NEAREST: Final = Fraction(1, FARTHEST_EDGE)  #: to 0, that a divisor may be
 ROUNDING: Final = Fraction(1, 2**51)  #: relative: of one operation in double precision, and of its clipping
 UNDERFLOW: Final = Fraction(1, 10**300)
-UNKNOWN: Final = Fraction(10**30)  #: an error as large as any number here
+LARGEST_ERROR: Final = Fraction(10**30)  #: an error as large as any number here
 
 
 @dataclass(frozen=True)
@@ -162,13 +162,13 @@ def _combined(node: ast.expr, left: Term, op: ast.operator, right: Term) -> Term
                 )
             whole, ends = False, [a / b for a, b in product(left.ends, right.ends)]
             near = min(map(abs, right.ends)) - right.error  # to 0, of the rounded divisor
-            error = (left.error + max(map(abs, ends)) * right.error) / near if near > 0 else UNKNOWN
+            error = (left.error + max(map(abs, ends)) * right.error) / near if near > 0 else LARGEST_ERROR
         case _:
             raise InputError(f"{ast.unparse(node)[:60]!r} is no arithmetic that is read", RIGHT)
     size = max(map(abs, ends))
     if size > FARTHEST_EDGE:
         raise InputError(f"{ast.unparse(node)[:60]!r} may be beyond 1e15", "declare narrower bounds")
-    error = Fraction(0) if whole else min(error + size * ROUNDING + UNDERFLOW, UNKNOWN)
+    error = Fraction(0) if whole else min(error + size * ROUNDING + UNDERFLOW, LARGEST_ERROR)
     bounds, numbers, exact = (min(ends), max(ends)), _NUMBERS[type(op)], _EXACT[type(op)]
     least, most = map(float, bounds)
     return Term(

@@ -5,7 +5,6 @@ rises along the line, and both directions cost the same.
 """
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 
 from ..documents import ensure
@@ -58,21 +57,21 @@ def sampled_group(
     odds, there, back = list[Pair](), list[Pair](), list[Pair]()
     for v in nodes(-far, far, spacing):
         up, down = (
-            drawn(i, rate, each, lambda j, at=way * v: i.exp(i.of(j * at - j * j * square / 2)))
+            drawn(i, rate, [i.exp(i.of(j * way * v - j * j * square / 2)) for j in range(each + 1)])
             for each, way in zip(units, (1, -1), strict=True)
         )
         odds.append(i.div(up, down))
-        there.append(drawn(i, rate, units[0], lambda j, at=v: tails.at(at - j * square)))
-        back.append(drawn(i, rate, units[1], lambda j, at=v: tails.at(at + j * square)))
+        there.append(drawn(i, rate, [tails.at(v - j * square) for j in range(units[0] + 1)]))
+        back.append(drawn(i, rate, [tails.at(v + j * square) for j in range(units[1] + 1)]))
     return of_tails(i, odds, there, back)
 
 
-def drawn(i: Interval, rate: Fraction, units: int, value: Callable[[int], Pair]) -> Pair:
-    """Enclose the mean of a value of how many of some units are drawn."""
-    total = ZERO
-    for j in range(units + 1):
+def drawn(i: Interval, rate: Fraction, values: list[Pair]) -> Pair:
+    """Enclose the mean of the values for 0, 1, … units drawn, of one fewer units than values."""
+    total, units = ZERO, len(values) - 1
+    for j, value in enumerate(values):
         chance = math.comb(units, j) * rate**j * (1 - rate) ** (units - j)
-        total = i.add(total, i.mul(i.of(chance), value(j)))
+        total = i.add(total, i.mul(i.of(chance), value))
     return total
 
 
