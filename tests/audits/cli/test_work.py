@@ -189,7 +189,7 @@ def test_a_cluster_that_loses_a_worker_and_then_itself(dpaccount, root, tmp_path
     code, out, err = on_the_cluster(tmp_path / "there.db", crew[0], "2")
     assert code == 0, err
     assert timeless(out) == timeless(dpaccount(*FIGURE, "--store", tmp_path / "here.db")[1])
-    code, out, err = on_the_cluster(tmp_path / "gone.db", scheduler, "40")
+    code, out, err = on_the_cluster(tmp_path / "gone.db", scheduler, "400")
     assert (code, out) == (2, "")
     (line,) = [line for line in err.splitlines() if not line.startswith("{")]
     assert line.startswith("error: workers were lost")
