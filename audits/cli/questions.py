@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 RELATION_CHOICES = one_of(*RELATION_CLASSES)
 DTYPES = one_of("float", "int")
 Shape = Annotated[str, Parameter(metavar="ROWS[,COLUMNS]")]
-Points = Annotated[str, Parameter(metavar="A:B[,A:B…]")]
+Points = Annotated[str, Parameter(metavar="NUMBERS")]
 Data = Annotated[str, Parameter(allow_leading_hyphen=True, metavar="JSON|FILE")]
 
 
