@@ -102,9 +102,7 @@ def test_eigenfeatures_are_the_fewest_that_err_so_little_and_no_longer_than_the_
 
 # ------------------------------------------------------------------ which kernel, by which features
 
-NONE = {
-    (kernel, "quadrature") for kernel in MAP_KERNELS if "matern" in kernel or kernel == "polynomial"
-}
+NONE = {(kernel, "quadrature") for kernel in MAP_KERNELS if "matern" in kernel or kernel == "polynomial"}
 NONE |= {("polynomial", "random-fourier")}
 
 
