@@ -130,8 +130,8 @@ class RhoClaim(msgspec.Struct, frozen=True, tag=True):
         return np.where(hit > alarm, _renyi_over_order(hit, alarm).max(axis=(0, 1)), 0.0)
 
 
-class CurveClaim(msgspec.Struct, frozen=True, tag=True):
-    """A list of points (ε, δ) that all hold; the level is by how much ε is too small, claimed to be 0."""
+class PointsClaim(msgspec.Struct, frozen=True):
+    """Points that all hold; the level is by how much an ε is too small, claimed to be 0."""
 
     name: ClassVar[str] = "excess"
     points: tuple[tuple[Fraction, Fraction], ...]
@@ -140,6 +140,10 @@ class CurveClaim(msgspec.Struct, frozen=True, tag=True):
     def level(self) -> Fraction:
         """Return 0: no point is exceeded."""
         return Fraction(0)
+
+
+class CurveClaim(PointsClaim, frozen=True, tag=True):
+    """Points (ε, δ) of a privacy curve."""
 
     @property
     def planned(self) -> float:
@@ -180,16 +184,8 @@ class CurveClaim(msgspec.Struct, frozen=True, tag=True):
         return best + self.planned
 
 
-class RenyiClaim(msgspec.Struct, frozen=True, tag=True):
-    """Rényi bounds (α, ε) that all hold; the level is by how much an ε is too small, claimed to be 0."""
-
-    name: ClassVar[str] = "excess"
-    points: tuple[tuple[Fraction, Fraction], ...]
-
-    @property
-    def level(self) -> Fraction:
-        """Return 0: no point is exceeded."""
-        return Fraction(0)
+class RenyiClaim(PointsClaim, frozen=True, tag=True):
+    """Rényi bounds, points (α, ε)."""
 
     @property
     def planned(self) -> float:
