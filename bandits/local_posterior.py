@@ -28,7 +28,7 @@ from dpaccount.errors import out_of_range
 MIN_CLIP = 1e-3  #: of B + R: no clip is less, so that no reward is divided by nothing
 TINY = 1e-12
 LEARNED = "learned"  #: kernel that the messages choose
-#: among these, each of so many lengths
+#: the kernels that it chooses among, each with its length scale
 MODELS = (("squared-exponential", Fraction(1)), ("matern-5/2", Fraction(1, 4)))
 
 

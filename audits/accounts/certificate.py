@@ -416,10 +416,10 @@ def crossing(asked: AccountQuestion, found: Witnessed) -> Fraction | None:
 
 
 def rounded_down(value: Fraction) -> Fraction:
-    """Return a decimal of so many significant digits, at most as large."""
+    """Round down to `SIGNIFICANT` significant digits."""
     return Fraction(to_digits(value, up=False, digits=SIGNIFICANT)) if value else value
 
 
 def rounded_up(value: Fraction) -> Fraction:
-    """Return a decimal of so many significant digits, at least as large."""
+    """Round up to `SIGNIFICANT` significant digits."""
     return Fraction(to_digits(value, up=True, digits=SIGNIFICANT))

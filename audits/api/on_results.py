@@ -144,7 +144,7 @@ def audit_samples(question: SamplesAudit, progress: Progress) -> dict[str, Any]:
 def _certificate(
     question: SamplesAudit, claim: Claim, found: Compared, answer: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the sealed certificate of a claim about code that nobody here saw."""
+    """Return the sealed certificate of a claim about code that was not run here."""
     target = Target("claim", question.epsilon, question.delta)
     samples = answer["witness"]["samples"]
     report = AuditResult(

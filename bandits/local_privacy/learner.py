@@ -38,7 +38,7 @@ class RewardLearner(Protocol):
         """Return what the next person is asked."""
 
     def tell(self, point: int, value: float, variance: float | None) -> object:
-        """Learn from one message about a point; what is returned is nobody's.
+        """Learn from one message about a point; callers ignore what it returns.
 
         Over the channel's noise `value` has the mean of the reward, clipped.  `variance` is the
         largest that the channel gives it, None if there is no channel.  The reward's own noise
