@@ -156,14 +156,14 @@ def started(root, words, output=subprocess.DEVNULL, folder=None):
 
 @pytest.fixture
 def cluster(root):
-    """Return the address of a scheduler, its process, and those of its two workers."""
+    """Return the address of a scheduler, its process, and those of its three workers."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     address, quiet = f"127.0.0.1:{port}", "--no-dashboard"
     scheduler = started(root, ["distributed.cli.dask_scheduler", "--port", str(port), quiet])
     words = ["distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", quiet]
-    crew = [started(root, words) for _ in range(2)]
+    crew = [started(root, words) for _ in range(3)]
     yield address, scheduler, crew
     for process in (*crew, scheduler):
         process.kill()
@@ -172,7 +172,7 @@ def cluster(root):
 
 @pytest.mark.nightly
 def test_a_cluster_that_loses_a_worker_and_then_itself(dpaccount, root, tmp_path, cluster):
-    """The same answer as here while a worker is left; one sentence when the scheduler is gone."""
+    """The same answer as here while workers are left; one sentence when the scheduler is gone, or they are."""
     address, scheduler, crew = cluster
     figure, there = [*map(str, FIGURE[:-2])], ["--backend", "dask", "--scheduler", address]
 
@@ -193,6 +193,28 @@ def test_a_cluster_that_loses_a_worker_and_then_itself(dpaccount, root, tmp_path
     assert (code, out) == (2, "")
     (line,) = [line for line in err.splitlines() if not line.startswith("{")]
     assert line.startswith("error: workers were lost")
+
+
+@pytest.mark.nightly
+def test_a_cluster_of_one_thread_is_refused(root, tmp_path, cluster):
+    """Joblib would do all of it in the command, and say nothing."""
+    address, _, crew = cluster
+    for worker in crew[1:]:
+        worker.kill()
+        worker.wait()
+    words = [
+        *map(str, FIGURE),
+        "--backend",
+        "dask",
+        "--scheduler",
+        address,
+        "--store",
+        str(tmp_path / "one.db"),
+    ]
+    with started(root, ["dpaccount", *words], subprocess.PIPE) as process:
+        out, err = process.communicate()
+    assert (process.returncode, out) == (2, "")
+    assert "fewer than two threads" in err
 
 
 EXPERIMENT = """

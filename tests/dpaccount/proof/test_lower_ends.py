@@ -160,7 +160,7 @@ def test_every_catalogued_proof_has_a_lower_end_that_is_confirmed_or_none():
     assert known
 
 
-@pytest.mark.parametrize("epsilon", [0, 1, 150, 500, 5000])
+@pytest.mark.parametrize("epsilon", [0, 1, 150, 500, pytest.param(5000, marks=pytest.mark.slow)])
 def test_a_delta_is_a_probability(epsilon):
     """At a large ε a ball around a difference of large numbers may hold anything; no δ is above 1."""
     for variance in (F(1, 100), F(1), F(100)):
