@@ -26,7 +26,7 @@ from audits.cli.options import (
     show,
     whole,
 )
-from dpaccount.documents import read_bytes
+from dpaccount.documents import read_bytes, writing
 from dpaccount.errors import InputError
 
 if TYPE_CHECKING:
@@ -129,6 +129,9 @@ def _certified(question: "Certify", out: Path | None) -> tuple["CertifyResult", 
     from audits.reports.ci import annotation
 
     claim = question.claim
+    if out is not None:
+        with writing(out):  # a folder that cannot be written is said before the work
+            pass
     with reporting() as report, redirect_stdout(sys.stderr):  # a subject may print
         done = dispatch.certify(question, report)
     path = write_all(done.certificate, output_folder(done.certificate["claim"]["name"], out), claim)

@@ -8,6 +8,7 @@ from typing import Any
 
 from audits.certificate.figures import cell_text
 from audits.claim import Claim
+from audits.hypothesis_tests.smoke_test import check_size, of_few_rows
 from audits.reports.tables import study_of, tables
 from audits.subjects.catalogue import subject_of
 from dpaccount.documents import OWN, atomically, writing
@@ -28,8 +29,12 @@ from mechanisms.table.user_level import ByPerson
 
 
 def plan(claim: Claim) -> StudyPlan:
-    """Return the noise and the expected accuracy of every statistic; reads no data, charges nothing."""
+    """Return the noise and the expected accuracy of every statistic; reads no data, charges nothing.
+
+    Raises `InputError` for a study that `release` would refuse for its size.
+    """
     study, promise, whole = study_of(claim), claim.guarantee, subject_of(claim)
+    check_size(of_few_rows(whole, promise.delta))
     asked, at = planned_for(study, claim.table, promise.relation, promise.epsilon, promise.delta), 0
     found = []
     for each, amount in asked:

@@ -61,6 +61,11 @@ def is_error(result):
 # ------------------------------------------------------------------ verdicts
 
 
+def test_a_folder_that_cannot_be_written_is_said_before_the_work(dpaccount, tmp_path):
+    (tmp_path / "file").write_text("")
+    assert "name a folder" in is_error(dpaccount("certify", claim(tmp_path), "--out", tmp_path / "file"))
+
+
 def test_certified_then_checked_then_tampered(dpaccount, tmp_path):
     code, out, _ = dpaccount("certify", claim(tmp_path), "--json", "--jobs", 1)
     certificate = json.loads(out)

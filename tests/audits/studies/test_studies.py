@@ -420,3 +420,15 @@ def test_a_plan_says_of_what_groups_a_width_is():
     noise = StatisticNoise("gaussian", {"sum": 3.0})
     plan = StudyPlan("s", StudyTotal(1, 1e-6), [PlannedStatistic("m", noise, 0.5, 1.25, 40, None)])
     assert "1.3 for 40 rows" in text.planned(plan)
+
+
+@pytest.mark.parametrize(("column", "refused"), [("note", True), ("ward", False)])
+def test_a_plan_says_what_a_release_would_refuse_for_its_size(study, column, refused):
+    """A statistic without a list of values is tested on the table as a whole, counts of few values on few rows."""
+    head = HEAD.replace("rows = 600", "rows = 4000000").replace("epsilon = 1\n", "epsilon = 1.5\n")
+    claim = read_claim(study(statistics(COUNT + f'by = ["{column}"]'), head))
+    if refused:
+        with pytest.raises(InputError, match="units times numbers are at most 5000000: here at most"):
+            results.plan(claim)
+    else:
+        assert results.plan(claim).statistics
