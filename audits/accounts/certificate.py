@@ -107,7 +107,8 @@ def certificate(
         whole = seal({**document, "confirmed": {"upper": spelled(answer)}, "derivation": steps})
         examined(json.dumps(whole).encode())
     except (Rejected, Unreadable, *BROKEN) as why:
-        said = str(why) or type(why).__name__
+        broken = not isinstance(why, Rejected | Unreadable)
+        said = "a number of it is beyond what the checker computes" if broken else str(why)
         return seal({**document, "confirmed": {"upper": None, "why": said}, "derivation": []})
     return whole
 

@@ -39,6 +39,8 @@ Reals = Spelled[tuple[Fraction, ...], Iterable[Exact]]
 RealPairs = Spelled[tuple[tuple[Fraction, Fraction], ...], Iterable[tuple[Exact, Exact]]]
 ONE: Any = Fraction(1)  #: the default of a `Real`
 
+HOLD = "whoever may be drawn pays, so it must hold them all"  #: why a cover has a least size
+
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 def event_kind(kind: type[Kind]) -> type[Kind]:
@@ -70,6 +72,13 @@ class Event:
         if self.cover is not None:
             object.__setattr__(self, "cover", _range(self.name, self.cover))
         self._check()
+        self._check_cover()
+
+    def _check_cover(self) -> None:
+        """Refuse a cover that lacks whom a sample of fixed size, here or inside, may draw."""
+        drawn = max(getattr(part, "population", 0) for part in walk(self))
+        if self.cover is not None and self.cover[1] - self.cover[0] + 1 < drawn:
+            raise InputError("the cover holds fewer units than the population", HOLD, self.name)
 
     def _check(self) -> None:
         """Check what single fields cannot."""
@@ -111,6 +120,8 @@ class Event:
         """Return this event on units first … last (cheap: a plan may hold a million of them)."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__, cover=(first, last), _bare=self.bare())
+        if hasattr(self, "of"):
+            twin._check_cover()
         return twin
 
     def zcdp(self) -> Amount:

@@ -31,7 +31,6 @@ from dpaccount.plan.event_base import (
 )
 from dpaccount.plan.gaussian_events import DpFtrl, Gaussian, Gdp, MatrixFactorisation, Tree
 from dpaccount.plan.sample_events import (
-    HOLD,
     PoissonReplaced,
     PoissonSubsampled,
     RandomAllocation,
@@ -41,7 +40,6 @@ from dpaccount.relation import Relation
 
 __all__ = [
     "ELSEWHERE",
-    "HOLD",
     "VOCABULARY",
     "Approximate",
     "BoundedRange",

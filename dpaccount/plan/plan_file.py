@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from dpaccount.documents import Place, collector_paused, parse_json, read_bytes
+from dpaccount.errors import InputError
 from dpaccount.exact import shown
 from dpaccount.plan.event_base import RANGES, Event, Stream
-from dpaccount.plan.events import ELSEWHERE, HOLD, VOCABULARY, Plan, allowed, misplaced
+from dpaccount.plan.events import ELSEWHERE, VOCABULARY, Plan, allowed, misplaced
 from dpaccount.plan.gaussian_events import FACTORS
 from dpaccount.relation import Relation
 
@@ -100,7 +101,12 @@ def _read_event(place: Place, relation: Relation, *, top: bool) -> Event:
         elif key != "event":
             values[key] = _READERS[key](item)
     _read_checks(table, name, values)
-    return kind(**values)
+    cover = values.pop("cover", None)
+    event = kind(**values)
+    try:
+        return event if cover is None else event.covering(*cover)
+    except InputError as wrong:
+        raise table["cover"].wrong(wrong.what, wrong.right) from None
 
 
 def _read_of(place: Place, relation: Relation, *, listed: bool) -> Event | tuple[Event, ...]:
@@ -116,10 +122,6 @@ def _read_checks(table: dict[str, Place], name: str, values: dict[str, Any]) -> 
             table["sensitivity"].integer(0)
     elif name == "sampled_without_replacement" and values["size"] > values["population"]:
         raise table["size"].wrong("the size exceeds the population", "use 1 <= size <= population")
-    elif name == "sampled_without_replacement" and "cover" in values:
-        first, last = values["cover"]
-        if last - first + 1 < values["population"]:
-            raise table["cover"].wrong("it holds fewer units than the population", HOLD)
 
 
 def _read_cover(place: Place) -> tuple[int, int]:

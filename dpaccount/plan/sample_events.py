@@ -1,6 +1,5 @@
 """Events on a random sample of the units."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 from dpaccount.errors import InputError
@@ -70,9 +69,6 @@ class PoissonReplaced(OnSample):
 BELOW = ("gaussian", "gdp", "laplace", "discrete_laplace", "pure", "permute_and_flip", "sequence")
 
 
-HOLD = "whoever may be drawn pays, so it must hold them all"  #: why a cover has a least size
-
-
 @event_kind
 class SampledWithoutReplacement(OnSample):
     """`of`, run on a fresh sample of `size` out of `population` (replace-one only).
@@ -89,13 +85,7 @@ class SampledWithoutReplacement(OnSample):
     def _check(self) -> None:
         if self.size > self.population:
             raise InputError("size exceeds population", "use 1 <= size <= population", self.name)
-        if self.cover is not None and self.cover[1] - self.cover[0] + 1 < self.population:
-            raise InputError("the cover holds fewer units than the population", HOLD, self.name)
         super()._check()
-
-    def covering(self, first: int, last: int) -> "Event":
-        """Return this event on units first … last, which must hold its population."""
-        return replace(self, cover=(first, last))
 
     @property
     def fraction(self) -> Fraction:

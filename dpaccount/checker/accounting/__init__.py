@@ -86,11 +86,11 @@ def _judged(document: dict[str, Any]) -> tuple[str, str]:
 def _followed(document: dict[str, Any]) -> tuple[str, str]:
     asked, value, group = question(document["question"])
     confirmed, steps = document["confirmed"], items(document["derivation"])
-    lower = tight(document["tight"])
     if confirmed.get("upper") is None:
         check_members(confirmed, ("upper", "why"))
         raise Rejected(f"nothing is confirmed: {brief(text(confirmed['why']))}")
     check_members(confirmed, ("upper",))
+    lower = tight(document["tight"])
     found = real(text(confirmed["upper"]), "confirmed.upper")
     ensure(lower is None or lower <= found, "the tight lower end is above what is confirmed")
     epsilon, delta = (found, value) if asked == "delta" else (value, found)

@@ -7,7 +7,7 @@ from typing import Any
 from ..documents import Rejected, brief, ensure, items, spend
 from ..intervals import added
 from ..relation import ADDED, REPLACED
-from .releases import Releases, ReleaseTally, real, whole
+from .releases import ReleaseTally, real, whole
 from .streams import ftrl_square
 
 MAX_OUTCOMES = 4096  # of laws that are given outcome by outcome
@@ -51,13 +51,6 @@ def add_event(tally: ReleaseTally, given: Any, relation: str, times: int, *, ins
     ensure(not missing, f"{name}: look at {', '.join(map(brief, sorted(missing)))}")
     spend(100)
     add(tally, {**given, "relation": relation}, times * whole(given.get("count", 1), "count"))
-
-
-def cover_of(value: object) -> tuple[int, int]:
-    """Read the first and the last unit that an event touches."""
-    ends = [whole(each, "the end of a cover") for each in items(value)]
-    ensure(len(ends) == 2 and ends[0] <= ends[1], "a cover is [first, last]")
-    return ends[0], ends[1]
 
 
 def _noise(given: Event, scale: str) -> tuple[Fraction, Fraction]:
@@ -193,58 +186,3 @@ def sequence(tally: ReleaseTally, given: Event, times: int) -> None:
     """All of its members."""
     for part in items(given["of"]):
         add_event(tally, part, given["relation"], times, inside=True)
-
-
-def _sampled(given: Event) -> Releases:
-    add_event(inner := ReleaseTally(), given["of"], given["relation"], 1, inside=True)
-    return inner.total()
-
-
-@event("rate", "of")
-def poisson_subsampled(tally: ReleaseTally, given: Event, times: int) -> None:
-    """What is run on a Poisson sample."""
-    rate, on = real(given["rate"], "rate", 0, 1), _sampled(given)
-    if rate == 1:
-        add_event(tally, given["of"], given["relation"], times, inside=True)
-    elif rate and on != Releases(Fraction(0), ()):
-        tally.put(times, "poisson", rate, on=on)
-
-
-@event("rate", "of")
-def poisson_replaced(tally: ReleaseTally, given: Event, times: int) -> None:
-    """Noise on a Poisson sample of which a row is replaced: Gaussian, or one other release."""
-    rate, on = real(given["rate"], "rate", 0, 1), _sampled(given)
-    one = on.others == () or (on.mu_squared == 0 and [count for _, count in on.others] == [1])
-    known = all(each.kind in ("laplace", "geometric", "response") for each, _ in on.others)
-    plain = all(each.kind != "response" or each.numbers[1] == 2 for each, _ in on.others)
-    ensure(one and known and plain, "no pair is known for what is sampled")
-    if rate and on != Releases(Fraction(0), ()):
-        tally.put(times, "replaced", rate, on=on)
-
-
-@event("steps", "of", optional=("times",))
-def random_allocation(tally: ReleaseTally, given: Event, times: int) -> None:
-    """One of so many steps, or an epoch of ⌊steps/times⌋ for each time: Gaussian steps, or ε-DP ones."""
-    steps, parts, on = whole(given["steps"], "steps"), whole(given.get("times", 1), "times"), _sampled(given)
-    known = [(each.kind, count) for each, count in on.others] in ([], [("response", 1)])
-    ensure(known and not (on.others and on.mu_squared), "no pair is known for what is allocated")
-    ensure(parts <= steps, "times exceeds steps")
-    if steps // parts == 1:
-        add_event(tally, given["of"], given["relation"], times * parts, inside=True)
-    elif on != Releases(Fraction(0), ()):
-        tally.put(times * parts, "allocated", steps // parts, on=on)
-
-
-@event("size", "population", "of")
-def sampled_without_replacement(tally: ReleaseTally, given: Event, times: int) -> None:
-    """What is run on a sample of so many."""
-    size, population = whole(given["size"], "size"), whole(given["population"], "population")
-    ensure(size <= population, "the size exceeds the population")
-    if "cover" in given:
-        first, last = cover_of(given["cover"])
-        ensure(last - first + 1 >= population, "the cover holds fewer units than the population")
-    on = _sampled(given)
-    if size == population:
-        add_event(tally, given["of"], given["relation"], times, inside=True)
-    elif on != Releases(Fraction(0), ()):
-        tally.put(times, "without-replacement", Fraction(size, population), on=on)

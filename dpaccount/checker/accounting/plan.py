@@ -8,8 +8,9 @@ from typing import Any
 
 from ..documents import check_members, ensure, items, spend
 from ..relation import relation_of
-from .events import add_event, cover_of
+from .events import add_event
 from .releases import Releases, ReleaseTally, real, whole
+from .samples import drawn_from
 from .streams import root_square, tree_runs
 
 SCHEMA = "dpaccount/events/1"
@@ -84,7 +85,16 @@ def add_top(
     if cover is None:
         shared.merge(found)
     else:
+        held = cover[1] - cover[0] + 1 >= drawn_from(given)
+        ensure(held, "the cover holds fewer units than the population")
         ranges.append((cover, found))
+
+
+def cover_of(value: object) -> tuple[int, int]:
+    """Read the first and the last unit that an event touches."""
+    ends = [whole(each, "the end of a cover") for each in items(value)]
+    ensure(len(ends) == 2 and ends[0] <= ends[1], "a cover is [first, last]")
+    return ends[0], ends[1]
 
 
 def stream(given: dict[str, Any]) -> list[tuple[Range, ReleaseTally]]:

@@ -49,6 +49,9 @@ def compose(kinds: Sequence[tuple[Atoms, arb, int]], depth: int, bits: int) -> C
         sums: list[tuple[arb, arb]] = [(arb(0), arb(1))]
         kept = arb(1)
         for atoms, infinite, count in kinds:
+            if not atoms:  # the loss is surely infinite
+                sums, kept = [], arb(0)
+                continue
             if len(atoms) > MAX_RARE:
                 bearable(comb(count + len(atoms) - 1, count), MAX_SUMS)
             own = list(islice(_multinomial(atoms, count, depth), MAX_SUMS + 1))
@@ -99,9 +102,9 @@ def epsilon(composed: Composed, target: Fraction) -> tuple[Fraction, Fraction | 
     """Return an enclosure of ε(target), 0 < target < 1; None above where it is infinite."""
     if ceil_of(composed.delta(Fraction(0))) <= target:
         return Fraction(0), Fraction(0)
-    top = max(Fraction(0), ceil_of(composed.losses[0]))
     if not ceil_of(composed.infinite) <= target:
         return Fraction(0), None
+    top = max(Fraction(0), *map(ceil_of, composed.losses[:1]))
     return solve(composed.delta, target, Fraction(0), top, max(top, Fraction(1, 1000)) / 10**15)
 
 

@@ -327,9 +327,25 @@ def test_bounds_at_one_order_take_the_worse_direction():
 
 def test_a_cover_holds_the_population_that_is_drawn_from():
     assert replace(DRAWN, cover=(3, 4)).cover == DRAWN.covering(3, 5).bare().covering(3, 4).cover
-    for make in (lambda: replace(DRAWN, cover=(3, 3)), lambda: DRAWN.covering(7, 7)):
+    around = ev.Sequence(of=[ev.Pure(epsilon=1), DRAWN])
+    assert replace(around, cover=(3, 4)).cover == around.covering(3, 5).bare().covering(3, 4).cover
+    for make in (
+        lambda: replace(DRAWN, cover=(3, 3)),
+        lambda: DRAWN.covering(7, 7),
+        lambda: replace(around, cover=(3, 3)),
+        lambda: around.covering(7, 7),
+    ):
         with pytest.raises(InputError, match="holds fewer units than the population"):
             make()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_pair_that_nothing_hides_costs_everything_beside_any_other(count):
+    sure = ev.DominatingPair(p=["1", "0"], q=["0", "1"], count=count)
+    beside = [ev.Pure(epsilon=1, count=3), ev.Approximate(epsilon=1, delta="0.1"), ev.Laplace(scale=1), sure]
+    for other in [*beside, ev.RandomAllocation(steps=4, of=ev.Pure(epsilon=1))]:
+        found = Accountant(Plan("add-remove", [sure, other]))
+        assert (found.delta(1).upper, found.epsilon("1e-5").upper) == (1, math.inf)
 
 
 # ------------------------------------------------------------------ simulated likelihood ratios

@@ -1,6 +1,8 @@
 """What events mean: the releases that each kind adds, for which units, and what is no event."""
 
+import json
 from fractions import Fraction
+from random import Random
 
 import pytest
 
@@ -8,8 +10,11 @@ from dpaccount.checker import Rejected
 from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.accounting.releases import PlanRelease, Releases
 from dpaccount.checker.documents import Work
+from dpaccount.documents import parse_json
+from dpaccount.errors import InputError
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan
+from dpaccount.plan.plan_file import read_plan
 
 F = Fraction
 ADD, SWAP = "add-remove", "replace-one"
@@ -155,9 +160,11 @@ REFUSED = [
     (SWAP, {"event": "poisson_replaced", "rate": "0.1", "of": {"event": "sequence", "of": [PURE, GAUSSIAN]}}, "no pair"),
     (SWAP, {"event": "poisson_replaced", "rate": "0.1", "of": {"event": "sequence", "of": [PURE, {"event": "laplace", "scale": 2}]}}, "no pair"),
     (SWAP, {"event": "poisson_replaced", "rate": "0.1", "of": {"event": "randomized_response", "epsilon": 1, "k": 3}}, "no pair"),
+    (SWAP, {"event": "poisson_replaced", "rate": "0.1", "of": {"event": "randomized_response", "epsilon": 1}}, "no pair"),
     (ADD, {"event": "random_allocation", "steps": 3, "times": 4, "of": PURE}, "times exceeds"),
     (SWAP, {"event": "sampled_without_replacement", "size": 5, "population": 4, "of": PURE}, "size exceeds"),
     (SWAP, {"event": "sampled_without_replacement", "size": 1, "population": 4, "of": PURE, "cover": [2, 4]}, "fewer units"),
+    (SWAP, {"event": "sequence", "of": [PURE, {"event": "sampled_without_replacement", "size": 1, "population": 4, "of": PURE}], "cover": [2, 4]}, "fewer units"),
     (ADD, {"event": "tree", "rounds": 3, "sigma": 1, "cover": [1, 3]}, "look at"),
     (ADD, {"event": "tree", "rounds": 0, "sigma": 1}, "out of range"),
     (ADD, {"event": "tree", "rounds": 3, "sigma": 0}, "out of range"),
@@ -261,3 +268,64 @@ def test_a_group_moves_noise_by_as_many_times_as_much():
             read(ADD, given, group=2)
     with pytest.raises(Rejected, match="groups are confirmed"):
         read(ADD, {**PURE, "cover": [1, 2]}, {**PURE, "epsilon": 1, "cover": [3, 4]}, group=2)
+
+
+NAMES = [
+    {"event": "gaussian", "sigma": 1},
+    {"event": "gdp", "mu": 1},
+    {"event": "laplace", "scale": 1},
+    {"event": "discrete_laplace", "scale": 1},
+    {"event": "discrete_gaussian", "sigma": 1},
+    {"event": "pure", "epsilon": 1},
+    {"event": "approximate", "epsilon": 1, "delta": "0.1"},
+    {"event": "zcdp", "rho": 1},
+    {"event": "rdp", "points": [[2, 1]]},
+    {"event": "exponential", "epsilon": 1},
+    {"event": "bounded_range", "eta": 1},
+    {"event": "permute_and_flip", "epsilon": 1},
+    {"event": "randomized_response", "epsilon": 1},
+    {"event": "dominating_pair", **LAW},
+    {"event": "dp_ftrl", "rounds": 4, "sigma": 1, "participations": 2, "separation": 2},
+    {"event": "tree", "rounds": 3, "sigma": 1},
+]
+AROUND = [
+    {"event": "sequence"},
+    {"event": "poisson_subsampled", "rate": "0.1"},
+    {"event": "poisson_replaced", "rate": "0.1"},
+    {"event": "random_allocation", "steps": 3},
+    {"event": "sampled_without_replacement", "size": 1, "population": 4},
+]
+
+
+def nested(rng, depth=0):
+    """Return a random event, most of them of no meaning."""
+    if depth == 3 or rng.random() < 0.4:
+        return {**rng.choice(NAMES), **({"count": 2} if rng.random() < 0.2 else {})}
+    around = rng.choice(AROUND)
+    inner = [nested(rng, depth + 1) for _ in range(rng.randint(1, 2))]
+    return {**around, "of": inner if around["event"] == "sequence" else inner[0]}
+
+
+def drawn(event):
+    """Return the largest population that is drawn from."""
+    of = event.get("of", [])
+    return max([event.get("population", 0), *map(drawn, of if isinstance(of, list) else [of])])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_the_checker_takes_the_reader_of_plans_takes_and_no_cover_lacks_who_is_drawn(seed):
+    rng, taken = Random(seed), 0
+    for _ in range(500):
+        given = {**nested(rng), **rng.choice([{}, {"cover": [2, 4]}, {"cover": [1, 4]}])}
+        plan = {"schema": "dpaccount/events/1", "relation": rng.choice([ADD, SWAP]), "events": [given]}
+        try:
+            classes(plan)
+        except Rejected:
+            continue
+        try:
+            read_plan(parse_json(json.dumps(plan).encode(), "plan"))
+        except InputError as why:
+            assert "several releases" in str(why)  # noqa: PT017  # it counts a sequence of one as two
+        assert given.get("cover") != [2, 4] or drawn(given) < 4
+        taken += 1
+    assert taken > 50

@@ -205,7 +205,7 @@ def test_what_no_pair_is_known_of_is_not_allocated(of):
     found = made(
         {**PLAN, "events": [{"event": "random_allocation", "steps": 3, "of": of}]}, delta=Fraction(1, 9)
     )
-    assert found["confirmed"] == {"upper": None, "why": "no pair is known for what is allocated"}
+    assert found["confirmed"] == {"upper": None, "why": "no pair is known for what is in random_allocation"}
 
 
 def test_a_smaller_answer_is_refused_by_its_mathematics():
