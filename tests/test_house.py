@@ -77,7 +77,7 @@ def test_folders_and_files_can_be_taken_in():
         beside_the_door = [file for file in folder.glob("*.py") if file.name != "__init__.py"]
         # one file a distribution in pairs, one a family of rules in the checker
         most = 16 if folder == PAIRS else 14 if CHECKER in (folder, folder.parent) else 12
-            assert len(beside_the_door) <= most, folder
+        assert len(beside_the_door) <= most, folder
     for file in FILES:
         lines = len(file.read_text().splitlines())
         assert lines <= (250 if CHECKER in file.parents else 450), (file, lines)
