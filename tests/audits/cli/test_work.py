@@ -232,7 +232,7 @@ parameters = { epsilon = [1, 2], delta = 1e-6 }
 """
 LONG = {
     "audit": ("audit", "laplace-sum", "--epsilon", "0.5", "--trials", "10000"),
-    "figure": ("reproduce", "kharkovskii2020-figure2c", "--trials", "4", "--rounds", "40"),
+    "figure": ("reproduce", "kharkovskii2020-figure2c", "--trials", "40", "--rounds", "40"),
     "run": ("run", "people.toml"),
 }
 
