@@ -1,18 +1,30 @@
 """Claim → proof → evidence → audit → verdict → certificate."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from msgspec import convert
+from msgspec.structs import replace
 
 from audits.attack.runs import Progress, silent
 from audits.attack.white_box import Attacked, attack, targets
 from audits.certificate.document import audited, describe_subject, refused_by_checker, unsealed
 from audits.certificate.verdict import accepted, certificate_of, untested
 from audits.claim import Claim
-from audits.hypothesis_tests.evidence import WorstPair, describe
+from audits.hypothesis_tests.checks import check_of
+from audits.hypothesis_tests.evidence import Searched, WorstPair, describe
 from audits.hypothesis_tests.gather import gather
-from audits.hypothesis_tests.search import EXAMPLES
-from audits.hypothesis_tests.smoke_test import FEW_ROWS, check_size, of_few_rows, runs_at_all
+from audits.hypothesis_tests.search import EXAMPLES, search
+from audits.hypothesis_tests.smoke_test import (
+    FAMILY,
+    FEW_ROWS,
+    OWN_PAIRS,
+    OWN_SIZE,
+    check_size,
+    member_of,
+    of_few_rows,
+    runs_at_all,
+)
 from audits.sandbox.closed import opened
 from audits.sandbox.private_data import digest_of_data, rows_of
 from audits.subjects import catalogue, sources
@@ -55,14 +67,19 @@ def certify(
     if isinstance(proved, str):
         return certificate_of(claim, describe_subject(claim, subject), None, proved), None
     progress("property tests of the hypotheses")
-    few = of_few_rows(subject, claim.guarantee.delta)
-    evidence, suspect = _tested(claim, few, proved)
+    few, own = _instances(claim, subject)
+    about = proved if own is None else Proved(few.proof(claim.guarantee.delta))
+    evidence, suspect = _tested(claim, few, about)
+    if own is not None:
+        evidence = _of_own_size(claim, own, proved, evidence)
     progress("audit")
-    outcome = _attacked(claim, few, proved, evidence, suspect, effort)
+    outcome = _attacked(claim, few, about, evidence, suspect, effort)
     report = _report(claim, outcome, effort)
     uncovered = sources.uncovered(type(named(subject)))
     notes = (*suspect.notes, *uncovered, *untested(outcome), *_warnings(subject))
-    if few is not subject:
+    if own is not None:
+        notes += (FAMILY.format(few.domain().rows, own.domain().rows, _own_pairs(own)),)
+    elif few.domain().rows < subject.domain().rows:
         notes += (FEW_ROWS.format(few.domain().rows, subject.domain().rows),)
     described = describe_subject(claim, subject)
     beside = _replaced(claim, subject)
@@ -140,6 +157,39 @@ def _tested(claim: Claim, subject: Subject, proved: Proved) -> tuple[list[Eviden
     if all(entry.status == "refuted" for entry in evidence):
         runs_at_all(subject, proved)
     return [accepted(entry, claim) for entry in evidence], suspect
+
+
+def _instances(claim: Claim, subject: Subject) -> tuple[Subject, Subject | None]:
+    """Return what tests and attack run on, and the member of its own size where that is a smaller member.
+
+    A claim that names an example table is tested on rows like these: on its own subject.
+    """
+    members = None if claim.examples is not None else member_of(subject, claim.guarantee.delta)
+    if members is None:
+        return of_few_rows(subject, claim.guarantee.delta), None
+    small, own = members
+    return (small, None) if small.domain().rows == own.domain().rows else (small, own)
+
+
+def _own_pairs(own: Subject) -> int:
+    return OWN_PAIRS if own.domain().rows <= OWN_SIZE else 0
+
+
+def _of_own_size(claim: Claim, own: Subject, proved: Proved, evidence: list[Evidence]) -> list[Evidence]:
+    """Return a small member's evidence as that on the claim's hypotheses, with pairs of its own size."""
+    checks, pairs = [check_of(proved, each) for each in proved.hypotheses], _own_pairs(own)
+    seen = Searched(0, [Fraction(0)] * len(checks), [None] * len(checks))
+    if pairs:
+        judges = [check for check, _ in checks]
+        seen = search(own, proved, judges, examples=pairs, seed=claim.audit.seed).judged(own)
+    found = []
+    for place, (entry, each, (_, bound)) in enumerate(zip(evidence, proved.hypotheses, checks, strict=True)):
+        failing = entry.counterexample or seen.failing[place]
+        worst, status = max(Fraction(entry.worst), seen.worst[place]), entry.status
+        about = {"step": each.digest, "value": bound, "examples": entry.examples + seen.count}
+        wrong = {"counterexample": failing, "status": status if failing is None else "refuted"}
+        found.append(replace(entry, worst=str(worst), **about, **wrong))
+    return found
 
 
 def example_tables(claim: Claim, subject: Subject) -> list[Rows]:

@@ -24,11 +24,24 @@ from mechanisms.subject import Additive, Subject, View
 from mechanisms.subject.isolation import fresh
 from mechanisms.table.user_level import ByPerson, named
 
+#: what differs within a family: how many units, rounds and releases there are, and the noise that follows
+SIZES = {
+    *("rounds", "separation", "ends", "covers", "levels", "most", "matrix", "pairs"),
+    *("variance", "coordinates", "distance", "epsilon"),
+}
 MAX_DATASET_NUMBERS = 5_000_000  #: of one synthetic dataset
 FEW_NUMBERS, LEAST_ROWS = 50_000, 8  #: of a dataset where a query is a sum over many more rows
 FEW_ROWS = (
     "Tests and attack ran on {} units, not on {}: the query is a sum, of which each row adds its own part."
 )
+FAMILY = (
+    "Tests and attack ran on {} units; with the claim's own {} units {} pairs were run. The proof is the same"
+    " for every number of units, but for sizes; that the code is so, too, rests on its having been reviewed."
+)
+OWN_SIZE, OWN_PAIRS = (
+    20_000,
+    4,
+)  #: units up to which the claim's own size is tried, too, and on how many pairs
 SEEDS = 3  #: runs on each synthetic dataset
 NO_VALUE = "shows no value, but for NaN or None"
 
@@ -67,6 +80,33 @@ def of_few_rows(subject: Subject, delta: Fraction) -> Subject:
     except RuleError:
         same = False
     return smaller if same and replace(smaller.domain(), rows=domain.rows) == domain else subject
+
+
+def member_of(subject: Subject, delta: Fraction) -> tuple[Subject, Subject] | None:
+    """Return two members of a catalogued subject's family: a small one for all tests, and one of its size.
+
+    Both take data that say more than the subject's own, such as when people answer.  The proofs at `delta`
+    must have the same steps but for sizes, and of the same size the same: else there is no such member, as
+    where a subject names none.
+    """
+    named_by = getattr(subject, "member", None)
+    if named_by is None or not is_catalogued(type(named(subject))):
+        return None
+    small, own = named_by(small=True), named_by(small=False)
+    try:
+        steps = [write(each.proof(delta)) for each in (small, own, subject)]
+    except RuleError:
+        return None
+    alike = steps[1] == steps[2] and family_of(steps[0]) == family_of(steps[2])
+    return (small, own) if alike else None
+
+
+def family_of(steps: list[dict[str, Any]]) -> list[Any]:
+    """Return what the derivations of a family have in common: all of their steps but for `SIZES`."""
+    return [
+        (step["rule"], step["from"], {name: what for name, what in step["with"].items() if name not in SIZES})
+        for step in steps
+    ]
 
 
 def runs_at_all(subject: Subject, proved: Proved) -> None:

@@ -6,9 +6,9 @@ own slot: no coin of one slot depends on another person's data.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -25,6 +25,8 @@ from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_view, billboard
 from mechanisms.subject import Domain, Rows, View
 
 TIE = 1e-12  #: scores so near the best one share it
+
+MEMBER, MEMBER_BATCHES = 160, 6  #: people of a bandit that stands for all of its family in tests, at most
 
 PUBLIC_COINS = 2021  #: seed of the public points of dictionaries
 NODES = ("given", "corollary-1", "remark-3")
@@ -59,6 +61,10 @@ class Learner:
     def scores(self, candidates: Floats) -> Floats:
         """Return one score for each row of features."""
         return self.belief.scores(candidates)
+
+    def add_late(self, features: Floats, reward: float) -> None:
+        """Add the contribution of a person who was served in an earlier round."""
+        self._sum = self._sum + self.belief.contribution(features, reward)
 
     def tell(self, features: Floats, reward: float | None) -> None:
         """Add one person's contribution; at the end of a round release the sum, and learn from it.
@@ -96,7 +102,7 @@ class Calibrated:
         """Return σ: as given, or the least that is proved to meet (`epsilon`, `delta`)."""
         if self.sigma is not None:
             return self.sigma
-        return least_sigma(lambda sigma: self._sums(sigma, self.delta), self.epsilon, self.delta)
+        return _calibrated(self)
 
     def check_sigma(self) -> None:
         """Raise `InputError` for a given noise that is not above 0."""
@@ -106,6 +112,31 @@ class Calibrated:
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         """Return the theorem at `delta` about all sums that are released with this noise."""
         raise NotImplementedError
+
+
+@lru_cache(maxsize=8)  # a subject is its class and parameters
+def _calibrated(subject: Calibrated) -> Fraction:
+    return least_sigma(lambda sigma: subject._sums(sigma, subject.delta), subject.epsilon, subject.delta)
+
+
+MapOf = tuple[str, str, int, float, int]  #: kernel, basis, nodes per axis, length and dimension
+
+
+@lru_cache(maxsize=8)  # public, and the same in every run of a subject
+def _features(of: MapOf) -> Features:
+    *how, dimension = of
+
+    def public_points(count: int) -> Floats:
+        return in_ball(np.random.default_rng([PUBLIC_COINS, 1]), count, dimension)
+
+    return feature_map(*how, public_points)
+
+
+@lru_cache(maxsize=8)
+def leading(of: MapOf, size: int) -> PrincipalFeatures:
+    """Return the leading features over the public ball; never over observed decision sets."""
+    sample = in_ball(np.random.default_rng(PUBLIC_COINS), 4000, of[-1])
+    return principal(_features(of), sample, size)
 
 
 @dataclass(frozen=True)
@@ -138,21 +169,28 @@ class Contextual(Calibrated):
         return domain(self.rounds, self.candidates, self.dimension)
 
     @property
+    def takes_late(self) -> bool:
+        """Return whether an answer may enter the sum of a later batch: then its proof says so."""
+        return False
+
+    @property
     def features(self) -> Features:
         """Return the public feature map that the belief is about."""
         return self.kernel_features
 
-    @cached_property
+    @property
     def kernel_features(self) -> Features:
         """Return the public feature map of the kernel; raises `InputError` if there is none."""
+        return _features(self.map_of)
+
+    @property
+    def map_of(self) -> MapOf:
+        """Return what the feature map follows from; raises `InputError` for an unknown number of nodes."""
         one_of("nodes", self.nodes, NODES)
         per_axis = self.nodes_per_axis
         if self.nodes != "given":
             per_axis = published_noise.nodes_per_axis(self.rounds, remark3=self.nodes == "remark-3")
-        return feature_map(self.kernel, self.basis, per_axis, float(self.lengthscale), self._public_points)
-
-    def _public_points(self, count: int) -> Floats:
-        return in_ball(np.random.default_rng([PUBLIC_COINS, 1]), count, self.dimension)
+        return self.kernel, self.basis, per_axis, float(self.lengthscale), self.dimension
 
     @cached_property
     def batches(self) -> list[Cover]:
@@ -174,12 +212,16 @@ class Contextual(Calibrated):
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action only."""
+        return self.served(data, noise, coins)
+
+    def served(self, data: Rows, noise: Noise, coins: int, delays: Integers | None = None) -> View:
+        """Return what `play` does of people who answer so many people later; by default at once."""
         rewards = data[:, -self.candidates :]
 
         def pays(first: int, shown: list[Actions]) -> Floats:
             return rewards[np.arange(first, first + len(shown)), np.array(shown)]
 
-        return replay(self.course(noise, coins), data[:, : -self.candidates], pays)
+        return replay(self.course(noise, coins), data[:, : -self.candidates], pays, delays)
 
     def course(self, noise: Noise, coins: int) -> Course:
         """Return a run that serves people one by one."""
@@ -188,16 +230,44 @@ class Contextual(Calibrated):
 
 @dataclass(frozen=True)
 class MomentBandit(Contextual):
-    """A contextual bandit that releases first moments of `size` features, those that lead its map."""
+    """A contextual bandit that releases first moments of `size` features, those that lead its map.
+
+    With `delays` a record ends with a number more: how many people ask before this one answers, `rounds` or
+    NaN for never.  In a session that is seen as it happens; the proof is the same.
+    """
 
     nodes_per_axis: int = 8
     size: int = 20
+    delays: bool = False
 
-    @cached_property
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.delays and not self.takes_late:
+            raise InputError("this bandit takes no late answers", "leave delays out")
+
+    def member(self, *, small: bool) -> "MomentBandit":
+        """Return this bandit on people who may be late; `small`: on so few that tests take seconds."""
+        rounds = min(self.rounds, max(MEMBER, MEMBER_BATCHES * self.batches[0][1])) if small else self.rounds
+        return replace(self, rounds=rounds, delays=self.takes_late)
+
+    def domain(self) -> Domain:
+        """Return one row per person: coordinates, what each candidate would pay, and with `delays` when."""
+        found = super().domain()
+        if not self.delays:
+            return found
+        low, high, never = (*found.low, 0.0), (*found.high, float(self.rounds)), float(self.rounds)
+        return Domain(self.rounds, low, high, (*found.integer, True), (*found.nothing, never))
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Serve every person once, in order; a person sees their own action only."""
+        if not self.delays:
+            return super().play(data, noise, coins)
+        return self.served(data[:, :-1], noise, coins, data[:, -1].astype(np.int64))
+
+    @property
     def features(self) -> PrincipalFeatures:
-        """Return the leading features over the public ball; never over observed decision sets."""
-        sample = in_ball(np.random.default_rng(PUBLIC_COINS), 4000, self.dimension)
-        return principal(self.kernel_features, sample, self.size)
+        """Return the leading features over the public ball."""
+        return leading(self.map_of, self.size)
 
 
 def together(rounds: int, size: int, growth: Fraction = Fraction(0)) -> list[Cover]:
@@ -222,27 +292,38 @@ class ContextualCourse(Course):
     last_is_read = False
 
     def __init__(self, subject: Contextual, learner: Learner, coins: int) -> None:
-        self.batches, self.candidates, people = subject.batches, subject.candidates, subject.domain()
+        self.batches, self.candidates = subject.batches, subject.candidates
+        people = domain(subject.rounds, subject.candidates, subject.dimension)
+        self.takes_late = subject.takes_late
         self.context = _columns(people, slice(None, -self.candidates))
         self.reward = _columns(people, slice(-1, None))
         self._features, self._learner = subject.features, learner
         self._ties = np.random.default_rng(coins)  # one row of coins a slot
         self._actions: list[int] = []
-        self._played: list[Floats] = []  #: the features that the batch under way played
+        self._played: dict[int, Floats] = {}  #: by slot: features whose reward may still be counted
+        self._closed = 0
 
     def ask(self, context: Floats | None) -> Actions:
         """Return the place of the candidate that this person is shown, of those that they bring."""
         phi = self._features(np.asarray(context).reshape(self.candidates, -1))
         action = pick(self._learner.scores(phi), self._ties.random(self.candidates))
         self._actions.append(action)
-        self._played.append(phi[action])
+        self._played[len(self._actions)] = phi[action]
         return np.array(action, dtype=np.int64)
 
     def close(self, rewards: Floats, answered: Answered) -> None:
         """Tell the learner what the batch under way was paid, slot by slot."""
-        for phi, reward, known in zip(self._played, rewards.tolist(), answered.tolist(), strict=True):
-            self._learner.tell(phi, reward if known else None)
-        self._played = []
+        first, last = self.batches[self._closed]
+        self._closed += 1
+        slots = range(first, last + 1)
+        for slot, reward, known in zip(slots, rewards.tolist(), answered.tolist(), strict=True):
+            self._learner.tell(self._played[slot], reward if known else None)
+            if known or not self.takes_late:
+                del self._played[slot]
+
+    def add_late(self, slot: int, reward: float) -> None:
+        """Add a late answer to the batch under way, by the features that its person played."""
+        self._learner.add_late(self._played.pop(slot), reward)
 
     def view(self) -> View:
         """Return everyone's own action, and what the belief shows to all."""
