@@ -12,14 +12,13 @@ from audits.certificate.document import audited, describe_subject, refused_by_ch
 from audits.certificate.verdict import accepted, certificate_of, untested
 from audits.claim import Claim
 from audits.hypothesis_tests.checks import check_of
-from audits.hypothesis_tests.evidence import Searched, WorstPair, describe
+from audits.hypothesis_tests.evidence import WorstPair, describe
 from audits.hypothesis_tests.gather import gather
 from audits.hypothesis_tests.search import EXAMPLES, search
 from audits.hypothesis_tests.smoke_test import (
     FAMILY,
     FEW_ROWS,
-    OWN_PAIRS,
-    OWN_SIZE,
+    SOME_PAIRS,
     check_size,
     member_of,
     of_few_rows,
@@ -67,18 +66,19 @@ def certify(
     if isinstance(proved, str):
         return certificate_of(claim, describe_subject(claim, subject), None, proved), None
     progress("property tests of the hypotheses")
-    few, own = _instances(claim, subject)
-    about = proved if own is None else Proved(few.proof(claim.guarantee.delta))
+    few, some = _instances(claim, subject)
+    about = proved if some is None else Proved(few.proof(claim.guarantee.delta))
     evidence, suspect = _tested(claim, few, about)
-    if own is not None:
-        evidence = _of_own_size(claim, own, proved, evidence)
+    if some is not None:
+        evidence = _of_family(claim, some, proved, evidence)
     progress("audit")
     outcome = _attacked(claim, few, about, evidence, suspect, effort)
     report = _report(claim, outcome, effort)
     uncovered = sources.uncovered(type(named(subject)))
     notes = (*suspect.notes, *uncovered, *untested(outcome), *_warnings(subject))
-    if own is not None:
-        notes += (FAMILY.format(few.domain().rows, own.domain().rows, _own_pairs(own)),)
+    if some is not None:
+        sizes = few.domain().rows, SOME_PAIRS, some.domain().rows, subject.domain().rows
+        notes += (FAMILY.format(*sizes),)
     elif few.domain().rows < subject.domain().rows:
         notes += (FEW_ROWS.format(few.domain().rows, subject.domain().rows),)
     described = describe_subject(claim, subject)
@@ -160,35 +160,29 @@ def _tested(claim: Claim, subject: Subject, proved: Proved) -> tuple[list[Eviden
 
 
 def _instances(claim: Claim, subject: Subject) -> tuple[Subject, Subject | None]:
-    """Return what tests and attack run on, and the member of its own size where that is a smaller member.
+    """Return what tests and attack run on, and a larger member of its family where that is a small one.
 
     A claim that names an example table is tested on rows like these: on its own subject.
     """
     members = None if claim.examples is not None else member_of(subject, claim.guarantee.delta)
     if members is None:
         return of_few_rows(subject, claim.guarantee.delta), None
-    small, own = members
-    return (small, None) if small.domain().rows == own.domain().rows else (small, own)
+    few, some = members
+    return (few, None) if few.domain().rows == subject.domain().rows else (few, some)
 
 
-def _own_pairs(own: Subject) -> int:
-    return OWN_PAIRS if own.domain().rows <= OWN_SIZE else 0
-
-
-def _of_own_size(claim: Claim, own: Subject, proved: Proved, evidence: list[Evidence]) -> list[Evidence]:
-    """Return a small member's evidence as that on the claim's hypotheses, with pairs of its own size."""
-    checks, pairs = [check_of(proved, each) for each in proved.hypotheses], _own_pairs(own)
-    seen = Searched(0, [Fraction(0)] * len(checks), [None] * len(checks))
-    if pairs:
-        judges = [check for check, _ in checks]
-        seen = search(own, proved, judges, examples=pairs, seed=claim.audit.seed).judged(own)
+def _of_family(claim: Claim, some: Subject, proved: Proved, evidence: list[Evidence]) -> list[Evidence]:
+    """Return a small member's evidence as that on the claim's hypotheses, with pairs of a larger one."""
+    about = Proved(some.proof(claim.guarantee.delta))
+    judges = [check_of(about, each)[0] for each in about.hypotheses]
+    seen = search(some, about, judges, examples=SOME_PAIRS, seed=claim.audit.seed).judged(some)
     found = []
-    for place, (entry, each, (_, bound)) in enumerate(zip(evidence, proved.hypotheses, checks, strict=True)):
+    for place, (entry, each) in enumerate(zip(evidence, proved.hypotheses, strict=True)):
         failing = entry.counterexample or seen.failing[place]
-        worst, status = max(Fraction(entry.worst), seen.worst[place]), entry.status
-        about = {"step": each.digest, "value": bound, "examples": entry.examples + seen.count}
-        wrong = {"counterexample": failing, "status": status if failing is None else "refuted"}
-        found.append(replace(entry, worst=str(worst), **about, **wrong))
+        status = entry.status if failing is None else "refuted"
+        count, worst = entry.examples + seen.count, str(max(Fraction(entry.worst), seen.worst[place]))
+        known = {"step": each.digest, "value": check_of(proved, each)[1], "examples": count, "worst": worst}
+        found.append(replace(entry, **known, counterexample=failing, status=status))
     return found
 
 

@@ -104,10 +104,10 @@ NO_SESSION, NO_MODELER = SessionOptions(), outsourcing.ModelerOptions()
 
 def _is_modeler(file: Path, options: SessionOptions, modeler: outsourcing.ModelerOptions) -> bool:
     """Say whether a first argument is a modeler's state: by --table, which begins one, or by its content."""
-    from bandits.outsourced_optimisation.saved import is_modeler
-
     if options != NO_SESSION:
         return False
+    from bandits.outsourced_optimisation.saved import is_modeler
+
     return modeler.table is not None or is_modeler(file)
 
 

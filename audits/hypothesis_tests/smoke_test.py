@@ -35,13 +35,10 @@ FEW_ROWS = (
     "Tests and attack ran on {} units, not on {}: the query is a sum, of which each row adds its own part."
 )
 FAMILY = (
-    "Tests and attack ran on {} units; with the claim's own {} units {} pairs were run. The proof is the same"
+    "Tests and attack ran on {} units, {} more pairs on {}; the claim is about {}. The proof is the same"
     " for every number of units, but for sizes; that the code is so, too, rests on its having been reviewed."
 )
-OWN_SIZE, OWN_PAIRS = (
-    20_000,
-    4,
-)  #: units up to which the claim's own size is tried, too, and on how many pairs
+FEW_UNITS, SOME_UNITS, SOME_PAIRS = 96, 2000, 4  #: of a family's members, and pairs of the larger one
 SEEDS = 3  #: runs on each synthetic dataset
 NO_VALUE = "shows no value, but for NaN or None"
 
@@ -83,22 +80,22 @@ def of_few_rows(subject: Subject, delta: Fraction) -> Subject:
 
 
 def member_of(subject: Subject, delta: Fraction) -> tuple[Subject, Subject] | None:
-    """Return two members of a catalogued subject's family: a small one for all tests, and one of its size.
+    """Return two members of a catalogued subject's family: a few units for all tests, more for some pairs.
 
     Both take data that say more than the subject's own, such as when people answer.  The proofs at `delta`
     must have the same steps but for sizes, and of the same size the same: else there is no such member, as
     where a subject names none.
     """
-    named_by = getattr(subject, "member", None)
-    if named_by is None or not is_catalogued(type(named(subject))):
+    member = getattr(subject, "member", None)
+    if member is None or not is_catalogued(type(named(subject))):
         return None
-    small, own = named_by(small=True), named_by(small=False)
+    few, some, own = (member(units) for units in (FEW_UNITS, SOME_UNITS, subject.domain().rows))
     try:
-        steps = [write(each.proof(delta)) for each in (small, own, subject)]
+        steps = [write(each.proof(delta)) for each in (subject, own, few, some)]
     except RuleError:
         return None
-    alike = steps[1] == steps[2] and family_of(steps[0]) == family_of(steps[2])
-    return (small, own) if alike else None
+    alike = steps[0] == steps[1] and all(family_of(each) == family_of(steps[0]) for each in steps[2:])
+    return (few, some) if alike else None
 
 
 def family_of(steps: list[dict[str, Any]]) -> list[Any]:

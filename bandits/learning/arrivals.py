@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.statistics.arrays import Floats, Integers
+from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import Cover
 from mechanisms.subject import Domain, Rows, Subject, View
@@ -44,6 +45,7 @@ class Course(Protocol):
 
     def add_late(self, slot: int, reward: float) -> None:
         """Add to the current batch the answer of an earlier one's slot, from 1; only if `takes_late`."""
+        raise InputError(f"the answer of slot {slot} is late", "this bandit takes no late answers")
 
     def view(self) -> View:
         """Return the output so far, a row of `own` for each slot that was taken."""
@@ -94,6 +96,7 @@ def replay(course: Course, contexts: Rows | None, pays: Pays, delays: Integers |
                 course.add_late(slot, waiting.pop(slot)[1])
             comes = np.arange(first, last + 1) + delays[first - 1 : last]
             answered = comes <= last
-            waiting |= {first + t: (int(comes[t]), float(rewards[t])) for t in np.flatnonzero(~answered)}
+            for t in np.flatnonzero(~answered).tolist():
+                waiting[first + t] = int(comes[t]), float(rewards[t])
         course.close(rewards, answered)
     return course.view()

@@ -26,7 +26,7 @@ from mechanisms.subject import Domain, Rows, View
 
 TIE = 1e-12  #: scores so near the best one share it
 
-MEMBER, MEMBER_BATCHES = 160, 6  #: people of a bandit that stands for all of its family in tests, at most
+SEVERAL = 6  #: batches of a bandit that stands for all of its family in tests, at least
 
 PUBLIC_COINS = 2021  #: seed of the public points of dictionaries
 NODES = ("given", "corollary-1", "remark-3")
@@ -124,12 +124,12 @@ MapOf = tuple[str, str, int, float, int]  #: kernel, basis, nodes per axis, leng
 
 @lru_cache(maxsize=8)  # public, and the same in every run of a subject
 def _features(of: MapOf) -> Features:
-    *how, dimension = of
+    kernel, basis, per_axis, length, dimension = of
 
     def public_points(count: int) -> Floats:
         return in_ball(np.random.default_rng([PUBLIC_COINS, 1]), count, dimension)
 
-    return feature_map(*how, public_points)
+    return feature_map(kernel, basis, per_axis, length, public_points)
 
 
 @lru_cache(maxsize=8)
@@ -245,10 +245,10 @@ class MomentBandit(Contextual):
         if self.delays and not self.takes_late:
             raise InputError("this bandit takes no late answers", "leave delays out")
 
-    def member(self, *, small: bool) -> "MomentBandit":
-        """Return this bandit on people who may be late; `small`: on so few that tests take seconds."""
-        rounds = min(self.rounds, max(MEMBER, MEMBER_BATCHES * self.batches[0][1])) if small else self.rounds
-        return replace(self, rounds=rounds, delays=self.takes_late)
+    def member(self, rounds: int) -> "MomentBandit":
+        """Return this bandit on people who may be late: on so many at most, but several batches of them."""
+        fewest = SEVERAL * self.batches[0][1]
+        return replace(self, rounds=min(self.rounds, max(rounds, fewest)), delays=self.takes_late)
 
     def domain(self) -> Domain:
         """Return one row per person: coordinates, what each candidate would pay, and with `delays` when."""
