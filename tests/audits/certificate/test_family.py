@@ -9,6 +9,7 @@ import pytest
 from audits.certificate import make
 from audits.hypothesis_tests import smoke_test
 from audits.hypothesis_tests.smoke_test import family_of, member_of
+from bandits.arm_phases import ArmPhases
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning.contextual import ContextualCourse
 from bandits.moment_gp_ucb import MomentGpUcb
@@ -31,6 +32,15 @@ def test_a_family_has_a_small_member_and_a_larger_one_of_the_same_proof(rounds):
     assert few.delays
     steps = [family_of(write(each.proof(DELTA))) for each in (few, some, subject)]
     assert steps[0] == steps[1] == steps[2]
+
+
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+@pytest.mark.parametrize(("block", "arms", "few"), [(1, 3, 96), (40, 3, 240), (1, 80, 160)])
+def test_arms_have_members_too(law, block, arms, few):
+    subject = ArmPhases(rounds=10**6, arms=arms, block=block, law=law, delta=DELTA)
+    small, some = member_of(subject, DELTA)
+    assert (small.rounds, some.rounds) == (few, 2000)
+    assert replace(small, rounds=10**6) == subject
 
 
 def test_several_batches_are_in_the_smallest_member():
