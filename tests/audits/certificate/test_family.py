@@ -27,7 +27,7 @@ CLAIM = SimpleNamespace(audit=SimpleNamespace(seed=1), guarantee=SimpleNamespace
 def test_a_family_has_a_small_member_and_a_larger_one_of_the_same_proof(rounds):
     subject = PhasedGpUcb(rounds=rounds, **SMALL)
     few, some = member_of(subject, DELTA)
-    assert (few.rounds, some.rounds) == (min(rounds, 96), min(rounds, 2000))
+    assert (few.rounds, some.rounds) == (min(rounds, 64), min(rounds, 2000))
     assert replace(few, rounds=rounds, delays=False) == subject  # all else is the claim's own
     assert few.delays
     steps = [family_of(write(each.proof(DELTA))) for each in (few, some, subject)]
@@ -35,7 +35,7 @@ def test_a_family_has_a_small_member_and_a_larger_one_of_the_same_proof(rounds):
 
 
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
-@pytest.mark.parametrize(("block", "arms", "few"), [(1, 3, 96), (40, 3, 240), (1, 80, 160)])
+@pytest.mark.parametrize(("block", "arms", "few"), [(1, 3, 64), (40, 3, 240), (1, 80, 160)])
 def test_arms_have_members_too(law, block, arms, few):
     subject = ArmPhases(rounds=10**6, arms=arms, block=block, law=law, delta=DELTA)
     small, some = member_of(subject, DELTA)
