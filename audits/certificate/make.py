@@ -1,5 +1,6 @@
 """Claim → proof → evidence → audit → verdict → certificate."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,6 +19,7 @@ from audits.hypothesis_tests.search import EXAMPLES, search
 from audits.hypothesis_tests.smoke_test import (
     FAMILY,
     FEW_ROWS,
+    NONE_LATE,
     SOME_PAIRS,
     check_size,
     member_of,
@@ -75,12 +77,13 @@ def certify(
     outcome = _attacked(claim, few, about, evidence, suspect, effort)
     report = _report(claim, outcome, effort)
     uncovered = sources.uncovered(type(named(subject)))
-    notes = (*suspect.notes, *uncovered, *untested(outcome), *_warnings(subject))
-    if some is not None:
-        sizes = few.domain().rows, SOME_PAIRS, some.domain().rows, subject.domain().rows
-        notes += (FAMILY.format(*sizes),)
-    elif few.domain().rows < subject.domain().rows:
-        notes += (FEW_ROWS.format(few.domain().rows, subject.domain().rows),)
+    notes = (
+        *suspect.notes,
+        *uncovered,
+        *untested(outcome),
+        *_warnings(subject),
+        *_ran_on(few, some, subject),
+    )
     described = describe_subject(claim, subject)
     beside = _replaced(claim, subject)
     certificate = certificate_of(claim, described, proved, None, evidence, report, notes, beside)
@@ -169,6 +172,17 @@ def _instances(claim: Claim, subject: Subject) -> tuple[Subject, Subject | None]
         return of_few_rows(subject, claim.guarantee.delta), None
     few, some = members
     return (few, None) if few.domain().rows == subject.domain().rows else (few, some)
+
+
+def _ran_on(few: Subject, some: Subject | None, subject: Subject) -> Iterator[str]:
+    """Yield what a reader must know of the units that tests and attack ran on."""
+    units, whole = few.domain().rows, subject.domain().rows
+    if some is not None:
+        yield FAMILY.format(units, SOME_PAIRS, some.domain().rows, whole)
+    elif units < whole:
+        yield FEW_ROWS.format(units, whole)
+    if getattr(few, "takes_late", False) and not getattr(few, "delays", True):
+        yield NONE_LATE
 
 
 def _of_family(claim: Claim, some: Subject, proved: Proved, evidence: list[Evidence]) -> list[Evidence]:

@@ -221,7 +221,8 @@ def _rounds_check(proved: Proved, tested: Hypothesis, streams: list[Theorem]) ->
     rounds = int(tested.statement["rounds"])
     ends = tested.statement.get("ends", range(1, rounds + 1))
     free = "participations" in tested.statement
-    columns = {str(leaf.witness["key"]): StreamColumn(leaf.premises[0], rounds) for leaf in streams}
+    made = [leaf for leaf in streams if (len(leaf.premises[0].premises) > 2) == free]  # who enters any round
+    columns = {str(leaf.witness["key"]): StreamColumn(leaf.premises[0], rounds) for leaf in made}
 
     def check(run: Run, other: Run, unit: int) -> Finding:
         most = Fraction(0)

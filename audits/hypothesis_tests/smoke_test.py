@@ -38,6 +38,7 @@ FAMILY = (
     "Tests and attack ran on {} units, {} more pairs on {}; the claim is about {}. The proof is the same"
     " for every number of units, but for sizes; that the code is so, too, rests on its having been reviewed."
 )
+NONE_LATE = "A session counts late answers; in tests and attack everybody answered at once."
 FEW_UNITS, SOME_UNITS, SOME_PAIRS = 64, 2000, 4  #: of a family's members, and pairs of the larger one
 SEEDS = 3  #: runs on each synthetic dataset
 NO_VALUE = "shows no value, but for NaN or None"

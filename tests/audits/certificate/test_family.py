@@ -83,6 +83,27 @@ def test_only_sizes_may_differ_within_a_family(name):
     assert family_of(steps) != family_of(steps[:-1])
 
 
+def test_a_certificate_says_what_its_tests_ran_on():
+    subject = PhasedGpUcb(rounds=10**6, **SMALL)
+    few, some = member_of(subject, DELTA)
+    (said,) = make._ran_on(few, some, subject)
+    assert all(number in said for number in ("64 units", "4 more pairs on 2000", "about 1000000"))
+    assert list(make._ran_on(subject, None, subject)) == [smoke_test.NONE_LATE]
+    assert not list(make._ran_on(replace(few, delays=True), None, few))
+    assert not list(make._ran_on(JdpGpUcb(rounds=64), None, JdpGpUcb(rounds=64)))
+
+
+def test_a_claim_with_an_example_table_is_tested_at_its_own_size():
+    subject = PhasedGpUcb(rounds=300, **SMALL)
+    named = SimpleNamespace(examples="table.csv", guarantee=CLAIM.guarantee)
+    unnamed = SimpleNamespace(examples=None, guarantee=CLAIM.guarantee)
+    assert make._instances(named, subject) == (subject, None)
+    few, some = make._instances(unnamed, subject)
+    assert (few.rounds, some.rounds) == (64, 300)
+    own, none = make._instances(unnamed, replace(subject, rounds=50))
+    assert (own.delays, none) == (True, None)
+
+
 class _Later(ContextualCourse):
     def close(self, rewards, answered):
         if self._closed == 14:  # the slots 113 to 120, which small members do not have
