@@ -175,7 +175,7 @@ def tell(
 ) -> int:
     """Record a person's answer, a number, clamped to its range; - reads standard input.
 
-    An answer that comes after its batch was released is recorded and not counted.  To a modeler,
+    An answer that comes after its batch was released counts in the next, or not at all.  To a modeler,
     whose state file is the first argument: the output at the row of this index.
 
     Example: `dpaccount tell claim.toml 12 0.7 --state people.state --ledger sqlite:///team.db`
