@@ -114,7 +114,8 @@ def main() -> int:
         sys.stdout.write(f"{name:<42} {value:>7} {most:>7} {goal:>7}  {remark}\n")
         over += [name] if value > most else []
     if over:
-        sys.stdout.write(f"above the limits of .ci/house.toml: {', '.join(over)}\n")
+        what = "lower them, or raise `most` and give the reason in the commit"
+        sys.stdout.write(f"above the limits of .ci/house.toml: {', '.join(over)}; {what}\n")
     return bool(over)
 
 

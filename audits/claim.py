@@ -226,7 +226,11 @@ def _with_earlier_names(place: Place) -> Place:
 
 
 def _with_digests(place: Place, path: Path) -> Place:
-    """Return a claim with the digests of the tables that it joins; refuses another table."""
+    """Return a claim with the digests of its public files: tables that it joins, points of its space.
+
+    Refuses other files, and the private one.
+    """
+    place = _with_space(place, path)
     data = place.value.get("data") if isinstance(place.value, dict) else None
     if not isinstance(data, dict) or not isinstance(data.get("join"), dict):
         return place
@@ -244,6 +248,29 @@ def _with_digests(place: Place, path: Path) -> Place:
             )
         found[name] = {**join.value, "digest": digest}
     return replace(place, value={**place.value, "data": {**data, "join": found}})
+
+
+def _with_space(place: Place, path: Path) -> Place:
+    """Return a claim with the digests of the files of its subject's space."""
+    found: Any = place.value
+    for key in ("subject", "parameters", "space"):
+        if not isinstance(found, dict) or key not in found:
+            return place
+        found = found[key]
+    if not isinstance(found, dict):  # a user's own class may call something else so
+        return place
+    from bandits.space.reading import as_claimed  # few claims have a space
+
+    whole, subject = place.value, place.value["subject"]
+    private = whole["data"].get("file") if isinstance(whole.get("data"), dict) else None
+    space = place.child("subject").child("parameters").child("space")
+    if isinstance(private, str):
+        for each in (found, found.get("kernel"), found.get("contexts")):
+            named = each.get("file") if isinstance(each, dict) else None
+            if isinstance(named, str) and _within(path.parent / named, private, path.parent):
+                raise space.wrong("this is the data file itself", "name a file of public points")
+    parameters = {**subject["parameters"], "space": as_claimed(space)}
+    return replace(place, value={**whole, "subject": {**subject, "parameters": parameters}})
 
 
 def _within(source: Path | Remote, private: str, folder: Path) -> bool:

@@ -11,7 +11,7 @@ from dpaccount import checker
 from dpaccount.documents import Place, canonical
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
-from mechanisms.noisy_statistics import check_names
+from mechanisms.statistics.statistic import check_names
 
 OPENING = "opening"  #: ledger's name of the secret that keys the data's digest
 SPLITTING = ("share", "accuracy")  #: of a statistic: they divide the noise, which is drawn

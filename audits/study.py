@@ -1,5 +1,6 @@
 """`dpaccount.Study` and `dpaccount.Table`: studies of a file, and of a DataFrame, as Python objects."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -16,7 +17,7 @@ from audits.reports.tables import shown_table, study_of
 from audits.studies import results
 from audits.studies.frame import FRAME_FILE, as_file
 from audits.studies.text import MOST_SHOWN
-from dpaccount.documents import Place, html_table
+from dpaccount.documents import Place, html_table, parse_json
 from dpaccount.errors import InputError
 from dpaccount.exact import Exact, as_exact
 from dpaccount.schemas.study import SCHEMA, StudyPlan, StudyRelease
@@ -60,6 +61,19 @@ class Released:
         """
         return self._framed("polars", name)
 
+    def consistent(self) -> dict[str, list[dict[str, Any]]]:
+        """Return counts and histograms again, whole, none negative, and all adding up to the same totals.
+
+        This is post-processing of what this study released; the released rows stay as they are, and their
+        intervals hold.  Raises `InputError` where a joint table of all columns is too large.
+        """
+        from audits.studies.consistent import consistent
+
+        path = Path(self.found.certificate)
+        study = study_of(claim_at(parse_json(json.dumps(self.certificate["claim"]), str(path)), path))
+        names = {what.name for what in study.statistics}
+        return consistent(study, {name: self[name] for name in self.found.statistics if name in names})
+
     def _framed(self, package: str, name: str | None) -> Any:
         from importlib import import_module
 
@@ -89,7 +103,7 @@ class Released:
 class Study:
     """A study: several statistics of one table under one total (ε, δ), as its file lists them.
 
-    Make one by `Study.read`, or of a DataFrame by `dpaccount.Table`; raises
+    Make one by `Study.read`, or of a DataFrame by `dpaccount.Table`, not by a `claim` and a `frame`; raises
     `dpaccount.errors.InputError` for an invalid file.
     """
 

@@ -9,12 +9,14 @@ orders the curve has.
 - μ-GDP: p ≤ Φ(Φ⁻¹(q) + μ), so μ ≥ Φ⁻¹(p) − Φ⁻¹(q) (Dong, Roth & Su 2022).
 - ρ-zCDP: the two-point divergences obey D_α(p‖q) ≤ ρα and D_α(q‖p) ≤ ρα for all α > 1 (data
   processing; Bun & Steinke 2016).  These are stronger than all (ε, δ) that ρ implies.
+- Rényi points (α, ε): D_α(p‖q) ≤ ε and D_α(q‖p) ≤ ε, by data processing too (Mironov 2017).
 - points: p ≤ e^ε q + δ, and 1 − q ≤ e^ε (1 − p) + δ for the complement.
 
 D_α(p‖q) grows in p and falls in q where p > q, so the ends give a lower bound of it.
 """
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import ClassVar
 
@@ -119,17 +121,17 @@ class RhoClaim(msgspec.Struct, frozen=True, tag=True):
         table = _renyi_over_order(np.array([hit]), np.array([alarm]))
         turned, place = divmod(int(np.argmax(table)), len(TRIED_ORDERS))
         one, other = (alarm, hit) if turned else (hit, alarm)
-        return max(
-            _renyi_below(one, other, float(TRIED_ORDERS[place])), _relative_entropy_below(one, other), 0.0
-        )
+        order = Fraction(float(TRIED_ORDERS[place]))
+        of_order = math.nextafter(_renyi_below(one, other, order) / float(order), -math.inf)
+        return max(of_order, _relative_entropy_below(one, other), 0.0)
 
     def lowers(self, hit: Floats, alarm: Floats) -> Floats:
         """Return `lower` of many events, in double precision: to choose among them."""
         return np.where(hit > alarm, _renyi_over_order(hit, alarm).max(axis=(0, 1)), 0.0)
 
 
-class CurveClaim(msgspec.Struct, frozen=True, tag=True):
-    """A list of points (ε, δ) that all hold; the level is by how much ε is too small, claimed to be 0."""
+class PointsClaim(msgspec.Struct, frozen=True):
+    """Points that all hold; the level is by how much an ε is too small, claimed to be 0."""
 
     name: ClassVar[str] = "excess"
     points: tuple[tuple[Fraction, Fraction], ...]
@@ -138,6 +140,10 @@ class CurveClaim(msgspec.Struct, frozen=True, tag=True):
     def level(self) -> Fraction:
         """Return 0: no point is exceeded."""
         return Fraction(0)
+
+
+class CurveClaim(PointsClaim, frozen=True, tag=True):
+    """Points (ε, δ) of a privacy curve."""
 
     @property
     def planned(self) -> float:
@@ -178,9 +184,35 @@ class CurveClaim(msgspec.Struct, frozen=True, tag=True):
         return best + self.planned
 
 
+class RenyiClaim(PointsClaim, frozen=True, tag=True):
+    """Rényi bounds, points (α, ε)."""
+
+    @property
+    def planned(self) -> float:
+        """Return what `lowers` is above where a point is exceeded."""
+        return float(max(epsilon for _, epsilon in self.points))
+
+    def lower(self, hit: float, alarm: float) -> float:
+        """Return by how much the worst point is exceeded, rounded down; 0 if none is."""
+        if not 1 > hit > alarm > 0:
+            return 0.0
+        sides = ((hit, alarm), (alarm, hit))
+        return max(0.0, *(_renyi_below(*side, *point) for point in self.points for side in sides))
+
+    def lowers(self, hit: Floats, alarm: Floats) -> Floats:
+        """Return `lower` of many events in double precision, plus the largest claimed ε."""
+        orders, claimed = (
+            np.array([float(each) for each in part]) for part in zip(*self.points, strict=True)
+        )
+        excess = _renyi_over_order(hit, alarm, orders) * orders[:, None] - claimed[:, None]
+        return np.where(hit > alarm, excess.max(axis=(0, 1)), -self.planned) + self.planned
+
+
 _WIDE = precision(160)  #: bits that tell p from 1 where p is nearly 1
 
-EventClaim = MuClaim | RhoClaim | CurveClaim  #: claims that the counts of one event are held against
+EventClaim = (
+    MuClaim | RhoClaim | RenyiClaim | CurveClaim
+)  #: claims that the counts of one event are held against
 TradeOff = PointClaim | EventClaim
 
 
@@ -196,6 +228,31 @@ def curve_of_plan(plan: Plan) -> CurveClaim:
     grid = {Fraction(to_digits(top * k / (CURVE_POINTS - 1), up=True, digits=6)) for k in range(CURVE_POINTS)}
     points = ((epsilon, Fraction(_decimal_above(cost.delta(epsilon).upper))) for epsilon in sorted(grid))
     return CurveClaim(tuple(point for point in points if point[1] < 1))
+
+
+Points = tuple[tuple[Fraction, Fraction], ...]
+
+
+def curve_of_points(points: Points, name: str) -> CurveClaim:
+    """Return the claim of a list of (ε, δ); raises `InputError` for `name` if one is out of range."""
+    _check_points(points, name, "EPSILON:DELTA, epsilon >= 0, 0 <= delta < 1", lambda e, d: e >= 0 <= d < 1)
+    return CurveClaim(points)
+
+
+def renyi_claim(points: Points, name: str) -> RenyiClaim:
+    """Return the claim of a list of (α, ε); raises `InputError` for `name` if one is out of range."""
+    _check_points(points, name, "ORDER:EPSILON, order > 1, epsilon >= 0", lambda a, e: a > 1 and e >= 0)
+    return RenyiClaim(points)
+
+
+def _check_points(
+    points: Points, name: str, right: str, within: Callable[[Fraction, Fraction], bool]
+) -> None:
+    for one, other in points:
+        if not within(one, other):
+            raise InputError(f"{name} has {shown(one)}:{shown(other)}", f"give {right}")
+    if not points:
+        raise InputError(f"{name} is empty", f"give {right}")
 
 
 def _decimal_above(delta: Number) -> str:
@@ -230,11 +287,11 @@ def quantile_above(p: float) -> float:
 
 
 @certified
-def _renyi_below(p: float, q: float, order: float) -> float:
-    """Return D_α(p‖q)/α of two-point distributions, rounded down; α > 1."""
-    a, left, right = arb(order), ball(Fraction(p)), ball(Fraction(q))
+def _renyi_below(p: float, q: float, order: Fraction, claimed: Fraction = Fraction(0)) -> float:
+    """Return by how much D_α(p‖q) of two-point distributions exceeds `claimed`, rounded down; α > 1."""
+    a, left, right = ball(order), ball(Fraction(p)), ball(Fraction(q))
     moment = left**a * right ** (1 - a) + (1 - left) ** a * (1 - right) ** (1 - a)
-    return _rounded_down(moment.log() / (a - 1) / a)
+    return _rounded_down(moment.log() / (a - 1) - ball(claimed))
 
 
 @certified
@@ -260,10 +317,10 @@ def _rounded_down(value: arb) -> float:
     return math.nextafter(float(low), -math.inf)
 
 
-def _renyi_over_order(hit: Floats, alarm: Floats) -> Floats:
+def _renyi_over_order(hit: Floats, alarm: Floats, orders: Floats = TRIED_ORDERS) -> Floats:
     """Return D_α/α in both directions, by direction, order and event, in double precision."""
     p, q = (np.clip(each, 1e-300, 1 - 1e-15) for each in (hit, alarm))
-    a = TRIED_ORDERS[:, None]
+    a = orders[:, None]
     tables = []
     for one, other in ((p, q), (q, p)):
         logs = np.logaddexp(

@@ -19,6 +19,7 @@ import numpy as np
 
 from bandits.learning.arrivals import Actions, Answered, Course, replay
 from bandits.learning.contextual import SEVERAL, Calibrated, together
+from bandits.space.points import Space
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.calibration import one_of, target
 from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF
@@ -58,6 +59,7 @@ class ArmPhases(Calibrated):
     `law` is the noise of a block's sum: "laplace" of scale 1/`epsilon`, pure, or "gaussian" of
     deviation `sigma` (left out, the least that is proved to meet (`epsilon`, `delta`)).  A block
     has `block` people at least: many more than ask before an earlier person has answered.
+    With a `space`, its points are the arms.
     `index` says how a block's arm is chosen: by a draw from the posterior (Thompson 1933), or as the
     least of N(m* − m)²/2v + ln N, m the arm's posterior mean, m* the largest and N = v/(posterior
     variance) the rewards that it is worth, v a reward's variance (IMED, Honda & Takemura 2015).
@@ -75,8 +77,11 @@ class ArmPhases(Calibrated):
     epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(0)
     sigma: Fraction | None = None
+    space: Space | None = None
 
     def __post_init__(self) -> None:
+        if self.space is not None:
+            self.space.counts(self, "arms", len(self.space))
         if not all(type(number) is int for number in (self.rounds, self.arms, self.block)):
             raise InputError("rounds, arms and block are whole numbers")
         if not 2 <= self.arms <= 1000 or not 2 * self.arms <= self.rounds <= 10**7:
@@ -221,7 +226,8 @@ class ArmCourse(Course):
 
     def __init__(self, subject: ArmPhases, noise: Noise, coins: int) -> None:
         self.batches = subject.blocks()
-        self._subject, self._noise = subject, noise
+        self._subject, self._noise, self.space = subject, noise, subject.space
+        self.uncounted: set[int] = set()
         self._coins = np.random.default_rng(coins)  # apart from the noise
         self._precision = np.full(subject.arms, 1 / PRIOR_VARIANCE)
         self._moment = np.zeros(subject.arms)
@@ -230,11 +236,20 @@ class ArmCourse(Course):
         self._arm = 0
 
     def ask(self, context: Floats | None = None) -> Actions:
-        """Return the arm of this person's block, from 0."""
+        """Return the arm of this person's block, from 0; another one, not counted, if it is not on offer."""
         if len(self._shown) == self.batches[len(self._sums)][0] - 1:
-            self._arm = int(np.argmax(self._scores()))
-        self._shown.append(self._arm)
-        return np.array(self._arm, dtype=np.int64)
+            self._arm = self._best(context)
+        arm = self._arm
+        if context is not None and arm not in context:
+            arm = self._best(context)
+            self.uncounted.add(len(self._shown) + 1)
+        self._shown.append(arm)
+        return np.array(arm, dtype=np.int64)
+
+    def _best(self, among: Floats | None) -> int:
+        scores = self._scores()
+        places = np.arange(len(scores)) if among is None else among.astype(np.int64)
+        return int(places[np.argmax(scores[places])])
 
     def _scores(self) -> Floats:
         """Return one number for each arm, the largest of which is played, from public numbers."""
@@ -246,7 +261,8 @@ class ArmCourse(Course):
 
     def close(self, rewards: Floats, answered: Answered) -> None:
         """Release the sum of the block under way, and learn from it."""
-        exact = self._subject.added(rewards, answered)
+        slots = self.batches[len(self._sums)][0] + np.arange(len(rewards))
+        exact = self._subject.added(rewards, answered & ~np.isin(slots, list(self.uncounted)))
         released = self._noise.noisy("block", len(self._sums), exact)
         self._sums.append(released)
         first, last = self.batches[len(self._sums) - 1]

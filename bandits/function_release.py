@@ -11,7 +11,7 @@ most 1 at every pair of both, so replacing a learner's context and reward moves 
 of the clip, which is public or chosen from earlier releases.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import sqrt
@@ -28,7 +28,8 @@ from bandits.private_prediction.function_learner import (
     FunctionLearner,
     phase_covers,
 )
-from bandits.private_prediction.public_grid import Eigenfeatures, PublicGrid
+from bandits.private_prediction.public_grid import Eigenfeatures, PublicGrid, counted
+from bandits.space.points import Space
 from bandits.statistics import kernels
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.calibration import one_of, target
@@ -60,7 +61,10 @@ class FunctionRelease(Calibrated):
     """Learn from `rounds` people who are shown uniform actions, then serve `served` more by what is released.
 
     A row is a person's context, then what each of the `actions` would pay them; rewards are clipped at
-    ±`bound`.  `law` is the noise: "gaussian" with deviation 2·`sigma` in units of the clip (left out, the
+    ±`bound`.  With a `space` its points are the actions, and its contexts, with their law, the
+    cells.
+
+    `law` is the noise: "gaussian" with deviation 2·`sigma` in units of the clip (left out, the
     least that is proved to meet (`epsilon`, `delta`)), or "k-norm", at most 12 numbers a phase and pure
     `epsilon`.
     """
@@ -81,8 +85,10 @@ class FunctionRelease(Calibrated):
     epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(1, 10**6)
     sigma: Fraction | None = None
+    space: Space | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        counted(self, self.space)
         if self.phases not in FIRST_SHARES:
             raise InputError(f"phases is {self.phases}", "it is 1, 2 or 3")
         least = {1: 2, 2: 4, 3: 8}[self.phases]
@@ -105,7 +111,7 @@ class FunctionRelease(Calibrated):
     @property
     def grid(self) -> PublicGrid:
         """Return the public actions and cells."""
-        return PublicGrid(self.actions, self.contexts, self.kernel, self.lengthscale)
+        return PublicGrid(self.actions, self.contexts, self.kernel, self.lengthscale, self.space)
 
     @property
     def features(self) -> Eigenfeatures:
@@ -167,9 +173,9 @@ class FunctionRelease(Calibrated):
         """Serve every person once, in order; everyone sees the function, a person their own action."""
 
         def pays(first: int, shown: list[Actions]) -> Floats:
-            return data[np.arange(first, first + len(shown)), 1 + np.array(shown)]
+            return data[np.arange(first, first + len(shown)), self.grid.numbers + np.array(shown)]
 
-        return replay(self.course(noise, coins), data[:, :1], pays)
+        return replay(self.course(noise, coins), data[:, : self.grid.numbers], pays)
 
     def course(self, noise: Noise, coins: int) -> "FunctionCourse":
         """Return a run for people who come one by one."""
@@ -197,7 +203,9 @@ class FunctionCourse(Course):
         served = [(subject.rounds + 1, subject.rounds + subject.served)] if subject.served else []
         self.batches = [*subject.covers(), *served]
         self.last_is_read = not served  # people who are only served do not contribute
-        self.context, reach = Domain(1, (-0.5,), (1.5,), (False,)), 4 * float(subject.bound)
+        numbers, self.space = subject.grid.numbers, subject.grid.law
+        self.context = Domain(1, (-0.5,) * numbers, (1.5,) * numbers, (False,) * numbers)
+        reach = 4 * float(subject.bound)
         self.reward = Domain(1, (-reach,), (reach,), (False,))
         self._grid, self._noise, self._rounds = subject.grid, noise, subject.rounds
         self._learner = self.learner(subject)
@@ -211,11 +219,20 @@ class FunctionCourse(Course):
 
     def learner(self, subject: FunctionRelease) -> FunctionLearner:
         """Return the learner, which reads released sums."""
-        return FunctionLearner(subject.features, subject.deviation, subject.numbers, float(subject.bound))
+        return FunctionLearner(
+            subject.features,
+            subject.deviation,
+            subject.numbers,
+            float(subject.bound),
+            subject.grid.weights(),
+        )
 
     def ask(self, context: Floats | None) -> Actions:
         """Return a uniform action for a learner, and the current best one for a served person."""
-        cell = self._grid.cell(float(np.asarray(context).flat[0]))
+        brought = np.asarray(context, dtype=np.float64).ravel()
+        cell = (
+            self._grid.cell(float(brought[0])) if self.space is None else int(self._grid.cell_of(brought)[0])
+        )
         if len(self._actions) < self._rounds:
             action = self._uniform[len(self._actions)]
             self._places.append(cell * self._grid.actions + action)

@@ -146,4 +146,4 @@ class LdpAtaGpUcb(PublishedGpUcb):
 
     def learner(self, coins: int) -> AdaptivelyTruncatedGpUcb:
         """Return the learner, which chooses points."""
-        return AdaptivelyTruncatedGpUcb(self.space.kernel, self.payoffs, self.rounds, self.constants, coins)
+        return AdaptivelyTruncatedGpUcb(self.prior, self.payoffs, self.rounds, self.constants, coins)

@@ -47,7 +47,7 @@ class LdpCtlGpUcb(LocalRewards):
 
     def domain(self) -> Domain:
         """Return one row a person: the reward of every point, within the claim's bound."""
-        return wide(self.rounds, len(self.space), float(self.rewards_within))
+        return wide(self.rounds, self.points, float(self.rewards_within))
 
     def _messages(self, delta: Fraction) -> Theorem:
         scale = 2 / self.epsilon  # in units of B + R
@@ -63,4 +63,4 @@ class LdpCtlGpUcb(LocalRewards):
     def learner(self, coins: int) -> PointGpUcb:
         """Return the learner, which knows the channel's variance."""
         own = float(self.noise_bound) ** 2 / 3
-        return PointGpUcb(prior_of(self.space.kernel, float(self.bound)), own, float(self.width), coins)
+        return PointGpUcb(prior_of(self.prior, float(self.bound)), own, float(self.width), coins)

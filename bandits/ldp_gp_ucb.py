@@ -79,6 +79,6 @@ class LdpGpUcb(LocalRewards):
 
     def learner(self, coins: int) -> PointGpUcb:
         """Return the learner; a reward's own noise is at most R, so that its variance is at most R²."""
-        prior = prior_of(self.space.kernel, float(self.bound))
+        prior = prior_of(self.prior, float(self.bound))
         own = 0.0 if self.privacy == "local" and self.channel == "duchi" else float(self.noise_bound) ** 2 / 3
         return PointGpUcb(prior, own + 1e-9, float(self.width), coins)

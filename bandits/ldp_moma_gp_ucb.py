@@ -185,6 +185,4 @@ class LdpMomaGpUcb(PublishedGpUcb):
 
     def learner(self, coins: int) -> MedianOfMeansGpUcb:
         """Return the learner, which chooses points."""
-        return MedianOfMeansGpUcb(
-            self.space.kernel, self.payoffs, self.rounds, self.constants, coins, self.replays
-        )
+        return MedianOfMeansGpUcb(self.prior, self.payoffs, self.rounds, self.constants, coins, self.replays)

@@ -125,4 +125,4 @@ class LdpTgpUcb(PublishedGpUcb):
 
     def learner(self, coins: int) -> TruncatedGpUcb:
         """Return the learner, which chooses points."""
-        return TruncatedGpUcb(self.space.kernel, self.payoffs, self.constants, coins)
+        return TruncatedGpUcb(self.prior, self.payoffs, self.constants, coins)

@@ -11,23 +11,28 @@ The posterior takes an answer a for what it is: of y − μ = f − μ + η the 
 for the linear update.  Points are drawn from the posterior (Thompson 1933), with a spread that fades.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import erf, sqrt
+from math import erf, log, sqrt
 from typing import ClassVar
 
 import numpy as np
 
-from bandits.local_privacy.learner import Question
-from bandits.local_privacy.subject import LocalRewards
-from bandits.statistics.arrays import Floats
+from bandits.local_privacy.learner import Choosy, Question
+from bandits.local_privacy.subject import LocalRewards, prior_kernel
+from bandits.statistics.arrays import Floats, Integers
+from bandits.statistics.axes import eigenfeatures
 from dpaccount.errors import out_of_range
 
 MIN_CLIP = 1e-3  #: of B + R: no clip is less, so that no reward is divided by nothing
 TINY = 1e-12
+LEARNED = "learned"  #: kernel that the messages choose
+#: the kernels that it chooses among, each with its length scale
+MODELS = (("squared-exponential", Fraction(1)), ("matern-5/2", Fraction(1, 4)))
 
 
-class ResidualPosterior:
+class ResidualPosterior(Choosy):
     """Gaussian posterior of f on n points as mean [n] and root A [n, m] with AAᵀ its covariance.
 
     A root follows an observation by rank one, in O(nm): no refit, and a draw is μ + A·ξ.  `bound` is B,
@@ -50,21 +55,32 @@ class ResidualPosterior:
         self._rng = np.random.default_rng((coins, 0))
         self.root = features * max(self._bound / 2, TINY)
         self.mean = np.zeros(len(features))
-        self._share = 1.0
+        self._share, self._centre = 1.0, 0.0
 
-    def ask(self) -> Question:
+    def ask(self, among: Integers | None = None) -> Question:
         """Return the best point of a draw, what is expected there and the clip."""
         fading = self._explore * max(1 - self._told / self._rounds, 0.0)
         drawn = self.mean + fading * (self.root @ self._rng.standard_normal(self.root.shape[1]))
-        point = int(np.argmax(drawn))
+        point = int(np.argmax(drawn) if among is None else among[np.argmax(drawn[among])])
         deviation = max(sqrt(float(self.root[point] @ self.root[point])), TINY)
         whole = self._bound + self._noise
         clip = max(min(whole, self._noise + self._keep * deviation), MIN_CLIP * whole)
-        self._share = erf(max(clip - self._noise, 0.0) / (deviation * sqrt(2)))
-        return Question(point, float(self.mean[point]), clip)
+        asked = Question(point, float(self.mean[point]), clip)
+        self.shown(asked)
+        return asked
 
-    def tell(self, point: int, value: float, variance: float | None) -> None:
-        """Learn from one message about a point, which without a channel is the reward itself."""
+    def shown(self, asked: Question) -> None:
+        """Take what a person is asked for what the next message is about."""
+        row, away = self.root[asked.point], float(self.mean[asked.point]) - asked.centre
+        deviation = max(sqrt(float(row @ row) + away**2), TINY)
+        self._centre = asked.centre
+        self._share = erf(max((asked.clip or 0.0) - self._noise, 0.0) / (deviation * sqrt(2)))
+
+    def tell(self, point: int, value: float, variance: float | None) -> float:
+        """Learn from one message about a point, which without a channel is the reward itself.
+
+        Return ln p of the message before it, up to a constant.
+        """
         row = self.root[point].copy()
         unsure, share = float(row @ row), 1.0 if variance is None else self._share
         whole = variance or 0.0
@@ -72,10 +88,40 @@ class ResidualPosterior:
             whole += share**2 * unsure + self._noise**2 / 3 + TINY
         explained = min(share**2 * unsure / whole, 1 - MIN_CLIP)
         along = self.root @ row
-        self.mean += along * (share * (value - self.mean[point]) / whole)
+        beyond = value - (self._centre + share * (self.mean[point] - self._centre))
+        self.mean += along * (share * beyond / whole)
         if unsure > TINY**2:
             self.root -= np.outer(along, row * ((1 - sqrt(1 - explained)) / unsure))
         self._told += 1
+        return -(beyond**2 / whole + log(whole)) / 2
+
+
+class Mixture(Choosy):
+    """Posteriors of several kernels, each as likely as what it said of earlier messages.
+
+    A person is asked by one of them, drawn by this chance; all learn from the message.
+    """
+
+    def __init__(self, models: Sequence[ResidualPosterior], coins: int) -> None:
+        self._models, self._evidence = models, np.zeros(len(models))
+        self._rng = np.random.default_rng((coins, 1))
+
+    @property
+    def chances(self) -> Floats:
+        """Return how likely each kernel is."""
+        found = np.exp(self._evidence - self._evidence.max())
+        return found / found.sum()
+
+    def ask(self, among: Integers | None = None) -> Question:
+        """Return what a kernel's posterior asks."""
+        asked = self._models[self._rng.choice(len(self._models), p=self.chances)].ask(among)
+        for model in self._models:
+            model.shown(asked)
+        return asked
+
+    def tell(self, point: int, value: float, variance: float | None) -> None:
+        """Learn from one message about a point."""
+        self._evidence += [model.tell(point, value, variance) for model in self._models]
 
 
 @dataclass(frozen=True)
@@ -88,6 +134,7 @@ class LocalPosterior(LocalRewards):
 
     source: ClassVar[str] = "ours; Duchi, Jordan & Wainwright 2018 (channel), Thompson 1933 (draws)"
     constants_from: ClassVar[str] = "dp-output"
+    learned: ClassVar[tuple[str, ...]] = (LEARNED,)
 
     explore: Fraction = Fraction(7, 10)
     keep: Fraction = Fraction(1)
@@ -97,10 +144,18 @@ class LocalPosterior(LocalRewards):
         if self.explore < 0 or self.keep <= 0:
             raise out_of_range("explore >= 0 and keep > 0")
 
-    def learner(self, coins: int) -> ResidualPosterior:
+    def learner(self, coins: int) -> ResidualPosterior | Mixture:
         """Return the posterior before any answer."""
+        if self.kernel != LEARNED:
+            return self._believing(self.prior, coins)
+        kernels = [
+            prior_kernel(self.domain_points, name, float(self.lengthscale * share)) for name, share in MODELS
+        ]
+        return Mixture([self._believing(kernel, coins) for kernel in kernels], coins)
+
+    def _believing(self, kernel: Floats, coins: int) -> ResidualPosterior:
         return ResidualPosterior(
-            self.space.features,
+            eigenfeatures(kernel, 1e-9),
             (float(self.bound), float(self.noise_bound)),
             self.rounds,
             (float(self.explore), float(self.keep)),

@@ -96,10 +96,12 @@ class PhasedGpUcb(MomentBandit):
 
 
 @lru_cache(maxsize=8)  # public, and the same in every run of a subject
-def _public_people(of: contextual.MapOf, size: int, candidates: int) -> Floats:
+def _public_people(of: contextual.PublicMap, size: int, candidates: int) -> Floats:
     rng = np.random.default_rng([contextual.PUBLIC_COINS, 2])
-    points = contextual.in_ball(rng, SIMULATED * candidates, of[-1])
-    return contextual.leading(of, size)(points).reshape(SIMULATED, candidates, -1)
+    points = of.points(rng, SIMULATED * candidates)
+    found = contextual.leading(of, size)(points).reshape(SIMULATED, candidates, -1)
+    found.setflags(write=False)  # it is shared
+    return found
 
 
 class PhaseBelief:

@@ -25,8 +25,16 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from bandits.learning.arrivals import Answered
-from bandits.simulation.surfaces import Indices, SurfaceBandit, SurfaceCourse, surface
-from bandits.statistics import clipped_sums, kernels
+from bandits.simulation.surfaces import (
+    COARSE,
+    Indices,
+    SurfaceBandit,
+    SurfaceCourse,
+    on_offer,
+    surface,
+)
+from bandits.space.points import Space
+from bandits.statistics import clipped_sums
 from bandits.statistics.additive_model import SCALES, AdditiveModel
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.calibration import one_of, target
@@ -93,13 +101,15 @@ class PhasedPosterior(SurfaceBandit):
         if self.sigma is not None and not Fraction(1, 1000) <= self.sigma <= 10**6:
             raise InputError(f"sigma is {float(self.sigma)}", "it lies in 0.001 ... 1000000")
         target(self.epsilon, self.delta)
-        kernels.known(self.kernel, Fraction(1))
-        surface(self.surface)
+        self.kernel_on(self.kernel)
+        self.world  # noqa: B018  # refuses a surface that is none
 
     @property
     def model(self) -> AdditiveModel:
         """Return the public features and priors."""
-        return model_of(self.surface, self.kernel)
+        if self.space is None:
+            return model_of(self.surface, self.kernel)
+        return model_on(self.space, self.kernel)
 
     @property
     def crowd(self) -> float:
@@ -170,7 +180,7 @@ class PosteriorCourse(SurfaceCourse):
     """A run of batches, each of which ends a noisy row."""
 
     def __init__(self, subject: PhasedPosterior, noise: Noise, coins: int) -> None:
-        super().__init__(subject.covers(), len(subject.model.groups))
+        super().__init__(subject, subject.covers(), len(subject.model.groups))
         weights, self._bits = subject.weights(), WEIGHTS if subject.correlated else 0
         self._rows = FactorRows(weights, lambda number, row: noise.noisy("batch", number, row))
         self._learner = Learner(
@@ -178,19 +188,26 @@ class PosteriorCourse(SurfaceCourse):
             weights / 2.0**self._bits,
             None if subject.reward_noise == "estimated" else OWN_NOISE,
         )
-        self._offered: list[Indices] = []  #: the points of the batch under way that nobody was shown yet
+        self._planned: Indices = np.zeros((0, 0), dtype=np.int64)  #: the points of the batch under way
+        self._replanned = False
 
     def ask(self, context: Floats | None = None) -> Indices:
         """Return the point that this person is shown: its place in the grid of every group."""
         if self._begins:
             first, last = self.batches[len(self._sums)]
             final = len(self._sums) == len(self.batches) - 1
-            self._offered = list(self._learner.ask(first - 1, last, final=final))[::-1]
-        self._shown.append(self._offered.pop())
+            self._planned = self._learner.ask(first - 1, last, final=final, among=context)
+            self._replanned = False
+        slot = len(self._shown) - self.batches[len(self._sums)][0] + 1
+        if not on_offer(self._planned[slot], context):
+            self._planned[slot], self._replanned = self._learner.best(context), True
+        self._shown.append(self._planned[slot].copy())
         return self._shown[-1]
 
     def close(self, rewards: Floats, answered: Answered) -> None:
         """Release the row that ends with the batch under way, and learn from it."""
+        if self._replanned:
+            self._learner.replan(self._planned)
         self._sums.append(self._rows.add(self._learner.contributions(rewards, answered)))
         self._learner.tell(self._sums[-1] / 2.0 ** (CONTRIBUTION_BITS + self._bits))
 
@@ -200,6 +217,13 @@ def model_of(name: str, kernel: str) -> AdditiveModel:
     """Return the model of a catalogued surface, with a kernel of `bandits.statistics.kernels`."""
     world = surface(name)
     return AdditiveModel(world.points, world.lengths, kernel)
+
+
+@lru_cache(maxsize=4)
+def model_on(space: Space, kernel: str) -> AdditiveModel:
+    """Return the model of public points; a kernel matrix has one length only."""
+    lengths = COARSE[:1] if space.alike else COARSE
+    return AdditiveModel((space.points,), lengths, space.kernel_name(kernel))
 
 
 class Learner:
@@ -229,8 +253,10 @@ class Learner:
 
     # ------------------------------------------------------------------ a batch
 
-    def ask(self, start: int, stop: int, *, final: bool) -> Indices:
+    def ask(self, start: int, stop: int, *, final: bool, among: Floats | None = None) -> Indices:
         """Return the points of rounds `start` … `stop` − 1: uniform at first, greedy in the last batch.
+
+        They are `among` these places of the one group, if any are given.
 
         A large batch has `DRAWS` different ones, each for neighbours in the order of arrival.
         """
@@ -240,14 +266,24 @@ class Learner:
         if self._told == 0:
             sizes = [len(features) for features in self._model.groups]
             points = np.stack([self._rng.integers(0, n, draws) for n in sizes], axis=1)
+            points = points if among is None else among.astype(np.int64)[points % len(among)]
         elif final:
-            points = self._model.best(self._mean[None, :])
+            points = self._model.best(self._mean[None, :], among)
         else:
             fading = EXPLORE * (1 - begins / self._rounds)
-            points = self._model.best(self._mean + fading[:, None] * self._drawn(draws))
+            points = self._model.best(self._mean + fading[:, None] * self._drawn(draws), among)
         self._point_of = np.searchsorted(begins, np.arange(start, stop), side="right") - 1
         self._aim(points, np.bincount(self._point_of, minlength=draws).astype(np.float64))
         return points[self._point_of]
+
+    def best(self, among: Floats | None) -> Indices:
+        """Return the point of the largest mean."""
+        return self._model.best(self._mean[None, :], among)[0]
+
+    def replan(self, points: Indices) -> None:
+        """Take these points for those that the batch under way is shown, before it is told anything."""
+        different, self._point_of, people = np.unique(points, axis=0, return_inverse=True, return_counts=True)
+        self._aim(different, people.astype(np.float64))
 
     def _drawn(self, draws: int) -> Floats:
         """Return so many draws [draws, size] from N(0, P)."""

@@ -20,7 +20,8 @@ from bandits.learning.arrivals import Actions, Answered
 from bandits.learning.contextual import pick
 from bandits.learning.features import eigenfeatures, quadrature_features
 from bandits.learning.gp_ucb import SolvedPosterior, raised
-from bandits.simulation.surfaces import SurfaceBandit, SurfaceCourse, surface
+from bandits.simulation.surfaces import SurfaceBandit, SurfaceCourse, on_offer, surface
+from bandits.space.points import Space
 from bandits.statistics import continual_sums, kernels, published_noise
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.calibration import one_of, target
@@ -72,26 +73,27 @@ class SurfaceGpUcb(SurfaceBandit):
         if not 1 <= self.batch <= 1000 or not 2 <= self.rounds <= 1000 * self.batch:
             raise out_of_range("a batch of 1 ... 1000 people, at least 2 rounds and at most 1000 batches")
         one_of("calibration", self.calibration, CALIBRATIONS)
-        kernels.known(self.kernel, REWARD_BOUND)
+        self.kernel_on(self.kernel)
         one_of("basis", self.basis, BASES)
         if not 1 <= self.nodes_per_axis <= 16 or self.width < 0 or not 0 < self.error < 1:
             raise out_of_range("1 ... 16 nodes_per_axis, width >= 0 and error in (0, 1)")
         self.check_sigma()
         target(self.epsilon, self.delta)
-        surface(self.surface)
         self._check_error()
 
     def _check_error(self) -> None:
-        """Refuse features that do not follow the kernel on the grid: a learner would see aliases."""
+        """Refuse a surface that is none, and features that do not follow the kernel: these are aliases."""
+        points_of = self.world.points
         if self.basis == "eigen":
             return
-        for points, phi in zip(self.world.points, self.features, strict=True):
-            kernel = kernels.matrix(self.kernel, points, points, self.world.lengths[LENGTH])
+        name = self.kernel_on(self.kernel)
+        for points, phi in zip(points_of, self.features, strict=True):
+            kernel = kernels.matrix(name, points, points, self.world.lengths[LENGTH])
             found = float(np.abs(kernel - len(self.features) * phi @ phi.T).max())
             if found > self.error:
                 raise InputError(
                     f"{self.nodes_per_axis} nodes an axis leave a kernel error of {found:.3g} on the grid of"
-                    f" {self.surface}, above {float(self.error):.3g}",
+                    f" {self.space or self.surface}, above {float(self.error):.3g}",
                     "use more nodes or the basis eigen",
                 )
 
@@ -101,7 +103,8 @@ class SurfaceGpUcb(SurfaceBandit):
 
         Each group's have norm 1/√G, so that a point's have norm 1.
         """
-        return _features(self.surface, self.kernel, self.basis, self.error, self.nodes_per_axis)
+        kernel = self.kernel_on(self.kernel)
+        return _features(self.space or self.surface, kernel, self.basis, self.error, self.nodes_per_axis)
 
     @property
     def size(self) -> int:
@@ -151,9 +154,12 @@ class SurfaceGpUcb(SurfaceBandit):
 
 
 @lru_cache(maxsize=8)  # public, and the same in every run of a subject
-def _features(name: str, kernel: str, basis: str, error: Fraction, per_axis: int) -> tuple[Floats, ...]:
+def _features(
+    name: str | Space, kernel: str, basis: str, error: Fraction, per_axis: int
+) -> tuple[Floats, ...]:
     """Return the features of each group of a surface; groups that share their points share them."""
-    world, made = surface(name), dict[int, Floats]()
+    made = dict[int, Floats]()
+    world = SurfaceBandit(space=name).world if isinstance(name, Space) else surface(name)
     length = world.lengths[LENGTH]
     for points in world.points:
         if id(points) not in made:
@@ -173,7 +179,7 @@ class TreeCourse(SurfaceCourse):
     last_is_read = False
 
     def __init__(self, subject: SurfaceGpUcb, noise: Noise, coins: int) -> None:
-        super().__init__(subject.batches(), len(subject.features))
+        super().__init__(subject, subject.batches(), len(subject.features))
         self._coins = np.random.default_rng(coins)  # ties only; apart from the noise
         self._learner, self._size = Learner(subject), subject.size + 1
 
@@ -185,12 +191,19 @@ class TreeCourse(SurfaceCourse):
 
     def ask(self, context: Floats | None = None) -> Actions:
         """Return the point that this person is shown: its place in the grid of every group."""
-        self._shown.append(self._learner.ask(self._coins) if self._begins else self._shown[-1])
+        if self._begins or not on_offer(self._shown[-1], context):
+            self._shown.append(self._learner.ask(self._coins, context))
+        else:
+            self._shown.append(self._shown[-1])
         return self._shown[-1]
 
     def close(self, rewards: Floats, answered: Answered) -> None:
         """Release the nodes that end with the batch under way, and learn from the new prefix."""
-        exact = self._learner.contributions(self._shown[-1], rewards, answered)
+        shown = np.array(self._shown[self.batches[len(self._sums)][0] - 1 :])
+        exact = np.zeros((self._size, self._size), dtype=np.int64)
+        for point in np.unique(shown, axis=0):  # one, unless it was not on offer for somebody
+            those = np.flatnonzero((shown == point).all(axis=1))
+            exact += self._learner.contributions(point, rewards[those], answered[those])
         self._sums.append(self._tree.add(exact))
         self._learner.tell(self._sums[-1] / 2.0 ** (2 * FEATURE_BITS))
 
@@ -208,21 +221,24 @@ class Learner:
         self._posterior = SolvedPosterior(np.eye(subject.size), np.zeros(subject.size))
         self._width = float(subject.width)
 
-    def ask(self, rng: np.random.Generator) -> Integers:
-        """Return a point of large φᵀθ + width·√(φᵀV⁻¹φ); ties fall by a coin.
+    def ask(self, rng: np.random.Generator, among: Floats | None = None) -> Integers:
+        """Return a point of large φᵀθ + width·√(φᵀV⁻¹φ), `among` places of the one group; ties by a coin.
 
         From the point of the largest mean, group by group: the best point of one, the others held.
         """
+        barred = np.zeros(()) if among is None else np.full(len(self._features[0]), -np.inf)
+        if among is not None:
+            barred[among.astype(np.int64)] = 0.0
         pairs = list(zip(self._slices, self._features, strict=True))
         mean, inverse = self._posterior.mean, self._posterior.inverse
-        chosen = [pick(f @ mean[part], rng.random(len(f))) for part, f in pairs]
+        chosen = [pick(f @ mean[part] + barred, rng.random(len(f))) for part, f in pairs]
         along = inverse @ self._of(chosen)
         square = float(self._of(chosen) @ along)
         for g, (part, features) in [*enumerate(pairs)] * SWEEPS:
             away = features - features[chosen[g]]
             squares = square + 2 * away @ along[part] + ((away @ inverse[part, part]) * away).sum(axis=1)
             bounds = features @ mean[part] + self._width * np.sqrt(np.maximum(squares, 0.0))
-            chosen[g] = pick(bounds, rng.random(len(bounds)))
+            chosen[g] = pick(bounds + barred, rng.random(len(bounds)))
             along = along + inverse[:, part] @ away[chosen[g]]
             square = float(squares[chosen[g]])
         return np.array(chosen)

@@ -31,8 +31,8 @@ from bandits.local_privacy.payoffs import Payoffs
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
-from bandits.simulation.points import grid
 from bandits.simulation.simulated_people import simulated_people
+from bandits.space.points import grid
 from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows, in_turn
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.receipt import Receipt, rehearse
@@ -257,7 +257,7 @@ def naive(name: str, kernel, learner, history) -> float:
 
 
 def local_learners(rounds: int) -> Rows:
-    kernel = grid("squared-exponential", 0.2, POINTS).kernel
+    kernel = grid(POINTS).kernel("squared-exponential", 0.2)
     for law in LAWS:
         for constants in ("practical", "theory"):
             found = {}

@@ -1,10 +1,10 @@
 """Several statistics of one table, from noisy sums: counts, sums, means, quantiles and more, by groups."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Final
-from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ from mechanisms.statistics import calibration, unlisted
 from mechanisms.statistics.derived import code_of, sources_of
 from mechanisms.statistics.draws import BITS, Draw, cut, draws, totals
 from mechanisms.statistics.estimates import estimate
-from mechanisms.statistics.statistic import Statistic, file_name, read_statistic
+from mechanisms.statistics.statistic import Statistic, check_names, read_statistic
 from mechanisms.subject import Additive, Domain, Rows, Subject, View, known_relation, shown, shown_to_all
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
@@ -45,8 +45,6 @@ from mechanisms.table.rows import Reading
 from mechanisms.table.texts import texts_of, width
 from mechanisms.table.user_level import ByPerson, named
 
-MOST_STATISTICS: Final = 200
-RESERVED: Final = ("accuracy", "labels")  #: names of what stands beside a release's numbers
 EXAMPLES: Final = (
     Statistic("rows", "count", by=(Column("group", "category", values=("a", "b")),)),
     Statistic("average", "mean", Column("value", "number", Fraction(0), Fraction(10))),
@@ -300,23 +298,6 @@ class NoisyStatistics(Additive):
         }
 
 
-def check_names(names: list[str]) -> None:
-    """Refuse names of statistics of which two would be one file, or that are not theirs to have."""
-    if not 1 <= len(names) <= MOST_STATISTICS:
-        raise InputError(f"found {len(names)} statistics", f"give 1 to {MOST_STATISTICS}")
-    if taken := [name for name in names if name in RESERVED]:
-        raise InputError(f"a statistic is called {taken[0]!r}", f"not {', '.join(RESERVED)}")
-    files: dict[str, str] = {}
-    for name in names:  # some file systems do not tell capitals, or ways to write one character, apart
-        file = normalize("NFKC", file_name(name)).casefold()
-        if file in files:
-            what = f"two statistics are called {name!r}"
-            if files[file] != name:
-                what = f"{files[file]!r} and {name!r} would be one file"
-            raise InputError(what, "give each a name of its own")
-        files[file] = name
-
-
 def _nothing(column: Column) -> tuple[float, ...]:
     """Return the codes of a missing cell: several of a text."""
     return (0.0,) * width(column.bytes) if column.kind == "text" else (column.default,)
@@ -350,9 +331,16 @@ def planned(
     """
     if any(what.unlisted is not None for what in statistics):
         return _planned_unlisted(statistics, rows, max_rows, promise)
+    return _planned_listed(statistics, rows, max_rows, promise, one_of_unit=max_rows == 1)
+
+
+def _planned_listed(
+    statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise, *, one_of_unit: bool
+) -> tuple[Subject, tuple[tuple[calibration.StatisticRequest, float], ...]]:
+    """Return what `planned` does where all cells are listed; `one_of_unit`: each row is all of a unit."""
     relation, law = promise.relation, "gaussian" if promise.delta > 0 else "laplace"
     vary = adjacency(relation).rows_vary
-    exact = max_rows == 1 and not vary
+    exact = one_of_unit and not vary
 
     def made(scales: calibration.Scales) -> Subject:
         study = NoisyStatistics(statistics, scales, law, rows * max_rows, relation, exact)
@@ -380,12 +368,37 @@ def _planned_unlisted(
 ) -> tuple[Subject, tuple[tuple[calibration.StatisticRequest, float], ...]]:
     """Return what `planned` does where values that nobody listed are counted.
 
-    These get their shares of ε, of which the others get the rest, with half of δ.
+    These get their shares of ε, of which the others get the rest, with half of δ.  Where several rows of a
+    unit count, all is planned for one row, at the (ε, δ) that groups of them need.
     """
     keyed = [what for what in statistics if what.unlisted is not None]
-    if max_rows > 1 or promise.delta == 0:
-        right = "let one row of a unit count" if max_rows > 1 else "give the guarantee a delta > 0"
-        raise InputError(f"{keyed[0].name} counts values that nobody listed", right)
+    if promise.delta == 0:
+        raise InputError(
+            f"{keyed[0].name} counts values that nobody listed", "give the guarantee a delta > 0"
+        )
+    if max_rows > 1:
+        of_row = Promise(promise.relation, promise.epsilon / max_rows, _of_row(promise, max_rows))
+        study, asked = _planned_unlisted_rows(statistics, rows * max_rows, of_row, one_of_unit=False)
+        whole = ByPerson(study, rows, max_rows, promise.relation)
+        asked = tuple((replace(each, units=rows), amount) for each, amount in asked)
+    else:
+        whole, asked = _planned_unlisted_rows(statistics, rows, promise, one_of_unit=True)
+    if point(whole.proof(promise.delta))[0] > promise.epsilon:
+        raise InputError("no noise is proved to meet this total", "give a larger delta")
+    return whole, asked
+
+
+def _of_row(promise: Promise, rows: int) -> Fraction:
+    """Return a δ of one row with which groups of `rows` have the promised one: δ(e^ε − 1)/(e^kε − 1)."""
+    epsilon = min(float(promise.epsilon), 600.0)
+    return promise.delta * Fraction(0.95 * math.expm1(epsilon / rows) / math.expm1(epsilon))
+
+
+def _planned_unlisted_rows(
+    statistics: tuple[Statistic, ...], rows: int, promise: Promise, *, one_of_unit: bool
+) -> tuple[Any, tuple[tuple[calibration.StatisticRequest, float], ...]]:
+    """Return the study of rows, and what each statistic gets of a promise to one row."""
+    keyed = [what for what in statistics if what.unlisted is not None]
     check_names([what.name for what in statistics])
     calibration.total_amount(promise.epsilon, promise.delta)
     shares, rest = sum(what.share for what in statistics), [what for what in statistics if what not in keyed]
@@ -400,15 +413,14 @@ def _planned_unlisted(
     left = promise.epsilon - sum(asked.moves[0] / scales[0] for scales, (asked, _) in found.values())
     if rest:
         some = Promise(promise.relation, left, promise.delta / 2)
-        of_rest, pairs = planned(tuple(rest), rows, 1, some)
+        of_rest, pairs = _planned_listed(tuple(rest), rows, 1, some, one_of_unit=one_of_unit)
         scales = dict(zip((draw.key for draw in of_rest.draws), of_rest.scales, strict=True))  # type: ignore[attr-defined]
         found |= {a.what.name: (tuple(scales[draw.key] for draw in a.draws), (a, n)) for a, n in pairs}
     every = tuple(scale for what in statistics for scale in found[what.name][0])
-    args = (promise.relation, not vary, tuple(thresholds))
-    study = NoisyStatistics(statistics, every, "gaussian", rows, *args)
-    if point(study.proof(promise.delta))[0] > promise.epsilon:
-        raise InputError("no noise is proved to meet this total", "give a larger delta")
-    return study, tuple(found[what.name][1] for what in statistics)
+    args = (promise.relation, one_of_unit and not vary, tuple(thresholds))
+    return NoisyStatistics(statistics, every, "gaussian", rows, *args), tuple(
+        found[what.name][1] for what in statistics
+    )
 
 
 def _moved_by(draw: Draw, law: str, *, vary: bool) -> Fraction:

@@ -83,7 +83,8 @@ def test_a_project_has_its_own_packages_and_the_command_has_ours(tmp_path, wheel
     done = place.run("-W", "error", "-c", theirs)
     assert (done.returncode, done.stderr) == (0, "")
     ours = place.run(
-        "-c", "from dpaccount import release; from bandits.simulation.delays import delays; delays('stocks')"
+        "-c",
+        "from dpaccount import release; from bandits.simulation.delays import delays; delays('delays-by-carrier')",
     )
     if namespace:
         assert (ours.returncode, ours.stderr) == (0, "")

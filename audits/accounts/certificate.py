@@ -14,11 +14,12 @@ from typing import Any
 
 from audits.accounts.lattice_witness import Fineness, Witnessed, witnessed
 from dpaccount.checker import Rejected, Unreadable, digest, examined
-from dpaccount.checker.accounting import LAST, MAX_WORK, SCHEMA, bounds, methods
+from dpaccount.checker.accounting import CHAIN, LAST, MAX_WORK, SCHEMA, bounds, methods
 from dpaccount.checker.accounting.lattice import delta as lattice_delta
 from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.accounting.releases import Releases
-from dpaccount.checker.documents import BROKEN, Work
+from dpaccount.checker.curves import gdp_delta
+from dpaccount.checker.documents import BROKEN, Work, ensure
 from dpaccount.checker.intervals import Interval, exact
 from dpaccount.documents import atomically
 from dpaccount.errors import InputError
@@ -26,7 +27,9 @@ from dpaccount.exact import Enclosure, Number, formatted, to_digits
 from dpaccount.exact import shown as spelled
 
 SIGNIFICANT = 10  #: digits of what is confirmed
-FINENESS = [Fineness(Fraction(4) / 2**k) for k in range(6)]  #: of lattices, tried in this order
+FINENESS = [Fineness(Fraction(4) / 2**k) for k in range(6)]  #: of lattices
+CHAINS = 4  #: rounds, coarse and then fine, in which a chain of neighbours settles
+UNKNOWN = Enclosure(None, math.inf)
 NEAR = Fraction(4, 10**5)  #: to the accountant's answer, relatively, beyond which lattices grow finer
 AFFORDED = Fraction(9, 10)  #: of the checker's work
 MANY = 8  #: classes of units and directions, of which most are settled without a lattice
@@ -43,6 +46,7 @@ class AccountQuestion:
     delta: Fraction | None
     epsilon: Fraction | None
     tight: Enclosure
+    levels: int = 99  #: of fineness that are tried
 
     def point(self, answer: Fraction) -> tuple[Fraction, Fraction]:
         """Return (ε, δ) of an answer."""
@@ -99,8 +103,7 @@ def certificate(
     }
     Work.begin(FREE)
     try:
-        relation, units = classes(written, group)
-        steps, answer = derived(asked, relation, units, written)
+        steps, answer = of_units(asked, written, group)
         whole = seal({**document, "confirmed": {"upper": spelled(answer)}, "derivation": steps})
         examined(json.dumps(whole).encode())
     except (Rejected, Unreadable, *BROKEN) as why:
@@ -157,6 +160,58 @@ def _number(bound: Any) -> Number:
 def seal(body: dict[str, Any]) -> dict[str, Any]:
     """Return the document with its digest."""
     return {**body, "digest": digest(body)}
+
+
+def of_units(asked: AccountQuestion, written: Any, group: int) -> tuple[list[dict[str, Any]], Fraction]:
+    """Return the steps of a group, and the answer: of what is moved together, or else of a chain."""
+    try:
+        moved = classes(written, group)
+    except Rejected:
+        if group == 1:
+            raise
+        return of_chain(asked, written, group)
+    return derived(asked, *moved, written)
+
+
+def of_chain(asked: AccountQuestion, written: Any, group: int) -> tuple[list[dict[str, Any]], Fraction]:
+    """Return the steps of one unit, and what follows for a chain of neighbours.
+
+    With (ε, δ) for one unit k of them lose (kε, δ(e^{kε} − 1)/(e^ε − 1)).  Where ε is sought, one unit's δ is
+    what a guess at its ε leaves of the whole: that guess must be enough.
+    """
+    if asked.delta is None:
+        one = rounded_down((asked.epsilon or Fraction(0)) / group)
+        steps, share = of_one(AccountQuestion(None, one, UNKNOWN), written)
+        answer = rounded_up(share * growth(one, group))
+    else:
+        guess = (asked.guess or Fraction(group)) / group
+        for levels in [*[1] * CHAINS, *[len(FINENESS)] * CHAINS]:
+            share = rounded_down(asked.delta / growth(guess, group))
+            steps, one = of_one(AccountQuestion(share, None, UNKNOWN, levels), written)
+            if one <= guess and levels > 1:
+                break
+            guess = one * (1 + NEAR)
+        ensure(one <= guess and levels > 1, "this checker finds no chain of neighbours")
+        answer = rounded_up(group * one)
+    epsilon, delta = asked.point(answer)
+    chain = {
+        "rule": CHAIN,
+        "of": {"group": group},
+        "with": {"epsilon": str(one), "delta": str(share)},
+        "gives": {"epsilon": str(epsilon), "delta": str(delta)},
+    }
+    return [*steps, chain], answer
+
+
+def of_one(asked: AccountQuestion, written: Any) -> tuple[list[dict[str, Any]], Fraction]:
+    """Return the steps of one unit, and the answer."""
+    return derived(asked, *classes(written), written)
+
+
+def growth(epsilon: Fraction, group: int) -> Fraction:
+    """Return about (e^{kε} − 1)/(e^ε − 1), and not less."""
+    i = Interval(40)
+    return exact(bounds.chained(i, epsilon, Fraction(1), group)[1])
 
 
 def derived(
@@ -261,7 +316,11 @@ def by_lattices(asked: AccountQuestion, left: list[tuple[Releases, bool]]) -> li
         level[worst] += 1
         near = asked.close and found[worst].answer <= (asked.guess or 0) * (1 + NEAR)
         spent = sum(one.work for one in found) - found[worst].work
-        if near or level[worst] == len(FINENESS) or spent + 2 * found[worst].work > AFFORDED * MAX_WORK:
+        if (
+            near
+            or level[worst] == min(asked.levels, len(FINENESS))
+            or spent + 2 * found[worst].work > AFFORDED * MAX_WORK
+        ):
             break
         on, back = left[worst]
         finer = by_lattice(asked, on, FINENESS[level[worst]], back=back)
@@ -280,6 +339,8 @@ def by_lattice(asked: AccountQuestion, on: Releases, fineness: Fineness, *, back
     _, delta = asked.point(asked.guess or Fraction(1))
     guesses = [(rule, answer) for rule, answer in candidates(asked, on, back=back) if answer is not None]
     other = least([in_closed_form(asked, on, rule, rounded_up(at), back=back) for rule, at in guesses])
+    if other is not None and other.rule == CLOSED[0]:  # that curve is exact
+        return other
     try:
         found = witnessed(on, delta, fineness, back=back)
         answer = crossing(asked, found)
@@ -301,6 +362,9 @@ def candidates(asked: AccountQuestion, on: Releases, *, back: bool) -> Iterator[
     value = None if best is None else best[1] if asked.delta is not None else math.exp(min(best[2], 0.0))
     if value is not None and math.isfinite(value):
         yield "renyi-bound", Fraction(max(value, 0.0)) * (1 + Fraction(1, 10**11))
+    if on.mu_squared and on.others == ():
+        yield CLOSED[0], gaussian_end(asked, on.mu_squared)
+        return
     try:
         ends = bounds.largest(Interval(30), on, back=back)
         most, lost = (exact(end) for _, end in ends)
@@ -310,6 +374,23 @@ def candidates(asked: AccountQuestion, on: Releases, *, back: bool) -> Iterator[
         yield "largest-losses", most
     elif most <= epsilon:
         yield "largest-losses", lost
+
+
+def gaussian_end(asked: AccountQuestion, square: Fraction) -> Fraction | None:
+    """Return about the ε, or δ, of Gaussian releases of this μ²; None where there is none."""
+    i = Interval(30)
+    if asked.delta is None:
+        return exact(gdp_delta(square, asked.epsilon or Fraction(0))(i)[1])
+    limit, high = i.of(asked.delta)[0], 1 + square
+    if not limit:
+        return None
+    while gdp_delta(square, high)(i)[1] > limit:
+        high *= 2
+    low = Fraction(0)
+    while high - low > high / 10**13:
+        middle = (low + high) / 2
+        low, high = (low, middle) if gdp_delta(square, middle)(i)[1] <= limit else (middle, high)
+    return high
 
 
 def crossing(asked: AccountQuestion, found: Witnessed) -> Fraction | None:
@@ -334,6 +415,11 @@ def crossing(asked: AccountQuestion, found: Witnessed) -> Fraction | None:
     return rounded_up(high)
 
 
+def rounded_down(value: Fraction) -> Fraction:
+    """Round down to `SIGNIFICANT` significant digits."""
+    return Fraction(to_digits(value, up=False, digits=SIGNIFICANT)) if value else value
+
+
 def rounded_up(value: Fraction) -> Fraction:
-    """Return a decimal of so many significant digits, at least as large."""
+    """Round up to `SIGNIFICANT` significant digits."""
     return Fraction(to_digits(value, up=True, digits=SIGNIFICANT))

@@ -131,7 +131,7 @@ def _made(
     if release is None:
         return {"spacing": str(_cell(square, fineness))}
     kind, _, inner = release
-    if kind == "replaced" and inner is not None:
+    if kind in ("replaced", "sampled-group") and inner is not None:
         loss = inner.mu_squared or _largest(inner.others[0][0]) ** 2
         return {"spacing": str(_cell(loss, fineness))}
     if kind == "allocated" and inner is not None:

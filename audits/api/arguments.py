@@ -16,13 +16,22 @@ from msgspec.structs import replace as changed
 from audits.api.cores import cores
 from audits.api.on_results import OneRunAudit, SamplesAudit
 from audits.api.requests import Audit, Sensitivity, attack_on
-from audits.api.tracing import TraceRequest
 from audits.claim import RELATIONS, AuditPlan, read_claim
 from audits.datasets.bases import Pair
 from audits.datasets.described import paired, read_data
 from audits.datasets.shape import ARRAY, Described, array_shape
 from audits.sensitivity.search import NORMS, DeclaredSensitivity
-from audits.tradeoff import EventClaim, MuClaim, PointClaim, RhoClaim, curve_of_plan
+from audits.tradeoff import (
+    EventClaim,
+    MuClaim,
+    PointClaim,
+    Points,
+    RenyiClaim,
+    RhoClaim,
+    curve_of_plan,
+    curve_of_points,
+    renyi_claim,
+)
 from dpaccount.documents import Place, parse_toml, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import as_exact, shown, whole_argument
@@ -39,13 +48,14 @@ MAX_TRIALS, MAX_SECONDS = 10**7, 10**7
 class AuditArguments:
     """The arguments of an attack; None means the default, or the claim's value.
 
-    `epsilon` ≥ 0 and 0 ≤ `delta` ≤ 1 are the claim, or one of `rho` ≥ 0 (zCDP), `mu` ≥ 0 (Gaussian DP)
-    and `plan`, whose privacy curve it is.  At most `trials` runs (10 to 10⁷) and
+    `epsilon` ≥ 0 and 0 ≤ `delta` ≤ 1 are the claim, or one of `rho` ≥ 0 (zCDP), `mu` ≥ 0 (Gaussian DP),
+    `points` (ε, δ) that all hold, `renyi` points (order > 1, ε), and `plan`, whose privacy curve it is.
+    At most `trials` runs (10 to 10⁷) and
     `seconds` of processor time are spent on the pair under attack; 0 < `confidence` < 1 is that of
     the lower bound; `early` stops at the first refutation.  A function runs in the interpreter `python`;
     `command` is a program in place of a subject.  Runs of either are kept in the file `keep`,
-    from which the same arguments go on.  `relation`, `radius` and `terms`
-    describe a plain function's data.
+    from which the same arguments go on; `certificate` is the file of a certificate.
+    `relation`, `radius` and `terms` describe a plain function's data.
     """
 
     claim: Path | None = None
@@ -53,6 +63,8 @@ class AuditArguments:
     delta: Fraction | None = None
     rho: Fraction | None = None
     mu: Fraction | None = None
+    points: Points | None = None
+    renyi: Points | None = None
     plan: Plan | None = None
     trials: Fraction | None = None
     confidence: Fraction | None = None
@@ -67,6 +79,7 @@ class AuditArguments:
     python: str | None = None
     command: str | None = None
     keep: Path | None = None
+    certificate: Path | None = None
     named: Named = str
 
     def request(self, subject: str | None) -> Audit:
@@ -81,12 +94,15 @@ class AuditArguments:
         own = self.command is not None or subject is None or ":" in subject
         if self.python is not None and (self.command is not None or not own):
             raise InputError(f"{named('python')} runs a function", "name it, such as clinic:noisy_count")
+        if self.certificate is not None:
+            what = f"{named('certificate')} is of results drawn elsewhere"
+            raise InputError(what, f"give {named('samples')}, or run certify")
         if self.keep is not None and not own:
             raise InputError(f"{named('keep')} keeps the runs of your own function", "leave it out")
         subject = self.command if subject is None else subject
         self._check_claim()
         curve = self._curve()
-        effort = _given(
+        effort = given_only(
             trials=whole_argument(named("trials"), self.trials, 10, MAX_TRIALS),
             confidence=self.confidence,
             seconds=time_limit(self.seconds, named),
@@ -96,7 +112,7 @@ class AuditArguments:
         request = self._of_claim() if subject is None else self._of_subject(subject)
         return changed(
             request,
-            **_given(
+            **given_only(
                 epsilon=self.epsilon,
                 delta=self.delta,
                 relation=self._relation(),
@@ -113,7 +129,12 @@ class AuditArguments:
         )
 
     def samples(self, left: Path, right: Path) -> SamplesAudit:
-        """Return the request to compare two files of results."""
+        """Return the request to compare two files of results, with a certificate of a claim in a file."""
+        if self.certificate is not None and self.claim is None:
+            what = f"{self.named('certificate')} is about a claim in a file"
+            raise InputError(what, f"give {self.named('claim')} CLAIM.toml")
+        if self.claim is not None:
+            return self._samples_of_claim(left, right, self.claim)
         self._only_claim("samples")
         curve = self._curve()
         if curve is None and self.epsilon is None:
@@ -122,14 +143,28 @@ class AuditArguments:
             left, right, self.epsilon or Fraction(0), self.delta or Fraction(0), self._effort(), curve
         )
 
+    def _samples_of_claim(self, left: Path, right: Path, file: Path) -> SamplesAudit:
+        replace(self, claim=None, certificate=None)._only_claim("samples")
+        self._curve()
+        for name in ("epsilon", "delta"):
+            if getattr(self, name) is not None:
+                what = f"{self.named('claim')} says {self.named(name)}"
+                raise InputError(what, f"leave {self.named(name)} out")
+        claim = read_claim(file)
+        claim.check_in_force()
+        plan = replace(claim.audit, **given_only(confidence=self.confidence, seed=self._seed()))
+        promise = claim.guarantee
+        return SamplesAudit(
+            left, right, promise.epsilon, promise.delta, plan, claim=claim, certificate=self.certificate
+        )
+
     def one_run(self, file: Path) -> OneRunAudit:
         """Return the request to audit one run by the scores of its canaries."""
         self._only_claim("one-run")
         curve = self._curve()
-        if isinstance(curve, RhoClaim):
-            raise InputError(
-                f"no bound on {self.named('rho')} is known from one run", "claim mu, or epsilon and delta"
-            )
+        if isinstance(curve, RhoClaim | RenyiClaim):
+            name = self.named("rho" if self.renyi is None else "renyi")
+            raise InputError(f"no bound on {name} is known from one run", "claim mu, or epsilon and delta")
         if curve is None and self.epsilon is None:
             raise InputError(f"{self.named('epsilon')} is missing", "say what is claimed")
         claim = PointClaim(self.epsilon or Fraction(0), self.delta or Fraction(0)) if curve is None else curve
@@ -148,6 +183,7 @@ class AuditArguments:
             "python": self.python,
             "command": self.command,
             "keep": self.keep,
+            "certificate": self.certificate,
             **self.terms,
         }
         for name in (name for name, value in given.items() if value is not None):
@@ -159,22 +195,20 @@ class AuditArguments:
 
     def _check_claim(self) -> None:
         named = self.named
-        _check_range(self.epsilon, named("epsilon"), "at least 0", lambda value: value >= 0)
-        _check_range(self.delta, named("delta"), "at least 0 and at most 1", lambda value: 0 <= value <= 1)
-        _check_range(self.confidence, named("confidence"), "above 0 and below 1", lambda value: 0 < value < 1)
+        check_range(self.epsilon, named("epsilon"), "at least 0", lambda value: value >= 0)
+        check_range(self.delta, named("delta"), "at least 0 and at most 1", lambda value: 0 <= value <= 1)
+        check_range(self.confidence, named("confidence"), "above 0 and below 1", lambda value: 0 < value < 1)
 
     def _effort(self) -> AuditPlan:
-        seed = whole_argument(self.named("seed"), self.seed, 0)
-        return replace(AuditPlan(), **_given(confidence=self.confidence, seed=seed))
+        return replace(AuditPlan(), **given_only(confidence=self.confidence, seed=self._seed()))
+
+    def _seed(self) -> int | None:
+        return whole_argument(self.named("seed"), self.seed, 0)
 
     def _curve(self) -> EventClaim | None:
-        """Return the claim of ρ, μ or a plan; None for a claim of (ε, δ)."""
+        """Return the claim of ρ, μ, points or a plan; None for a claim of (ε, δ)."""
         named = self.named
-        given = [
-            name
-            for name, value in (("rho", self.rho), ("mu", self.mu), ("plan", self.plan))
-            if value is not None
-        ]
+        given = [name for name in ("rho", "mu", "points", "renyi", "plan") if getattr(self, name) is not None]
         points = [
             name for name, value in (("epsilon", self.epsilon), ("delta", self.delta)) if value is not None
         ]
@@ -184,7 +218,7 @@ class AuditArguments:
                 f"{' and '.join(map(named, several))} are different claims", "audit one claim at a time"
             )
         for name, value in (("rho", self.rho), ("mu", self.mu)):
-            _check_range(value, named(name), "at least 0", lambda value: value >= 0)
+            check_range(value, named(name), "at least 0", lambda value: value >= 0)
         if given and self.early:
             raise InputError(
                 f"{named('stop-early')} bets on epsilon and delta", f"leave it out with {named(given[0])}"
@@ -193,6 +227,10 @@ class AuditArguments:
             return MuClaim(self.mu)
         if self.rho is not None:
             return RhoClaim(self.rho)
+        if self.points is not None:
+            return curve_of_points(self.points, named("points"))
+        if self.renyi is not None:
+            return renyi_claim(self.renyi, named("renyi"))
         return None if self.plan is None else curve_of_plan(self.plan)
 
     def _relation(self) -> str | None:
@@ -216,7 +254,7 @@ class AuditArguments:
     def _of_subject(self, subject: str) -> Audit:
         """Return the attack on a named subject, with the data that the arguments describe."""
         named = self.named
-        if self.epsilon is None and self.rho is None and self.mu is None and self.plan is None:
+        if self.epsilon is None and self._curve() is None:
             raise InputError(f"{named('epsilon')} is missing", "give the claimed ε of the subject")
         if self.command is not None and not self.terms:
             raise InputError("a program needs data", f"describe them by {', '.join(map(named, DATA[:4]))}")
@@ -229,48 +267,6 @@ class AuditArguments:
             )
         data = described(self.terms, self._relation(), self.radius, named)
         return Audit(subject, self.epsilon or Fraction(0), Fraction(0), AuditPlan(), data=data)
-
-
-@dataclass(frozen=True)
-class TraceArguments:
-    """The arguments of `trace`: (`epsilon`, `delta`), `mu` or `sensitivity`, and a function's data."""
-
-    epsilon: Fraction | None = None
-    delta: Fraction | None = None
-    mu: Fraction | None = None
-    sensitivity: Fraction | None = None
-    relation: str | None = None
-    radius: Fraction | None = None
-    terms: Terms = field(default_factory=dict)
-    seed: Fraction | None = None
-    seconds: Fraction | None = None
-    allow_code: bool = True
-    named: Named = str
-
-    def request(self, function: str) -> TraceRequest:
-        """Return the request; raises `InputError` for arguments that are missing or out of range."""
-        named = self.named
-        _check_range(self.epsilon, named("epsilon"), "at least 0", lambda value: value >= 0)
-        _check_range(self.mu, named("mu"), "at least 0", lambda value: value >= 0)
-        _check_range(self.delta, named("delta"), "at least 0 and at most 1", lambda value: 0 <= value <= 1)
-        _check_range(self.sensitivity, named("sensitivity"), "at least 0", lambda value: value >= 0)
-        if self.epsilon is None and self.mu is None and self.sensitivity is None:
-            others = f"{named('mu')} or {named('sensitivity')}"
-            raise InputError(f"{named('epsilon')} is missing", f"give what is claimed, or {others}")
-        data = described(self.terms, self.relation, self.radius, named)
-        if data is None:
-            names = ", ".join(map(named, ARRAY[:3]))
-            raise InputError(f"{function[:70]} has no data", f"describe them by {names}")
-        plan = replace(
-            AuditPlan(),
-            **_given(
-                seed=whole_argument(named("seed"), self.seed, 0), seconds=time_limit(self.seconds, named)
-            ),
-        )
-        delta = self.delta or Fraction(0)
-        return TraceRequest(
-            function, data, self.epsilon, delta, self.mu, plan, self.sensitivity, self.allow_code
-        )
 
 
 @dataclass(frozen=True)
@@ -299,7 +295,7 @@ class SensitivityArguments:
         Raises `InputError` for arguments that are missing, out of range, or inconsistent.
         """
         named = self.named
-        effort = _given(
+        effort = given_only(
             seed=whole_argument(named("seed"), self.seed, 0), seconds=time_limit(self.seconds, named)
         )
         request = Sensitivity(target, prove=self.prove, allow_code=self.allow_code, **effort)
@@ -400,11 +396,12 @@ def time_limit(seconds: Fraction | None, named: Named = str) -> Fraction | None:
     return seconds
 
 
-def _check_range(value: Fraction | None, name: str, right: str, within: Callable[[Fraction], bool]) -> None:
+def check_range(value: Fraction | None, name: str, right: str, within: Callable[[Fraction], bool]) -> None:
+    """Raise `InputError` for a number that is given and not `within` its range, which `right` describes."""
     if value is not None and not within(value):
         raise InputError(f"{name} is {shown(value)}", f"it must be {right}")
 
 
-def _given(**arguments: Any) -> dict[str, Any]:
+def given_only(**arguments: Any) -> dict[str, Any]:
     """Return the arguments that are not None."""
     return {name: value for name, value in arguments.items() if value is not None}

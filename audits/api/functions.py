@@ -5,7 +5,7 @@ values: only invalid input raises (`dpaccount.errors.InputError`).
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +16,7 @@ from audits.api.arguments import DATA, AuditArguments, terms_of
 from audits.api.cores import cores
 from audits.api.requests import Certify
 from audits.claim import Claim, output_folder, read_claim
+from audits.tradeoff import Points
 from dpaccount import checker
 from dpaccount.documents import html_table, read_bytes
 from dpaccount.errors import InputError
@@ -50,7 +51,8 @@ def certify(
 
     No data are read and nothing is charged (`release_file` does both).  `out` is a folder (default
     certificates/NAME), `quick` reduces the audit's runs tenfold, `require` is a policy to be met (else
-    `InputError`, after the files are written).
+    `InputError`, after the files are written).  Without `allow_code`, only catalogued mechanisms are run;
+    `jobs` is the number of processes.
     """
     policy = None if require is None else Path(require)
     question = Certify(Path(claim), quick, policy=policy, jobs=jobs or cores(), allow_code=allow_code)
@@ -70,7 +72,8 @@ def release_file(
     """Certify a claim that names its data, charge its ledger, and run it once; return the certificate.
 
     The same call again returns the same release and charges nothing; `again` makes and charges a new one.
-    The other arguments are those of `certify`.  Raises `BudgetError` where the ledger has no room.
+    `claim`, `out`, `quick`, `require`, `allow_code` and `jobs` are those of `certify`.
+    Raises `BudgetError` where the ledger has no room.
     """
     if read_claim(Path(claim)).data_file is None:
         raise InputError("nothing to release from", "name a file and a ledger in [data]", claim)
@@ -100,6 +103,8 @@ def audit(  # noqa: PLR0913  # keywords, each documented
     *,
     rho: Exact | None = None,
     mu: Exact | None = None,
+    points: Sequence[tuple[Exact, Exact]] | None = None,
+    renyi: Sequence[tuple[Exact, Exact]] | None = None,
     plan: Plan | None = None,
     trials: int | None = None,
     confidence: Exact | None = None,
@@ -114,11 +119,12 @@ def audit(  # noqa: PLR0913  # keywords, each documented
 ) -> dict[str, Any]:
     """Attack a subject by name, or a function of an importable module; return a lower bound on its ε.
 
-    (`epsilon`, `delta`) is the claim, or one of `rho` (zCDP), `mu` (Gaussian DP) and `plan`, whose whole
-    privacy curve is claimed.  The pair under attack gets at most `trials` runs (default
+    (`epsilon`, `delta`) is the claim, or one of `rho` (zCDP), `mu` (Gaussian DP), `points` (ε, δ) that
+    all hold, `renyi` points (order, ε), and `plan`, whose whole privacy curve is claimed.
+    The pair under attack gets at most `trials` runs (default
     20000) and `seconds` of processor time (default 60, for your own code), in `jobs` processes;
-    `confidence` is that of the lower bound (default 0.95); `early` stops at the first refutation;
-    without `allow_code`, only catalogued subjects are run.
+    `confidence` is that of the lower bound (default 0.95); `seed` is that of all randomness;
+    `early` stops at the first refutation; without `allow_code`, only catalogued subjects are run.
 
     For your own function describe the data: `shape` (rows, or rows and columns), `low`, `high` and
     `dtype` ("float" or "int") of an array, or `columns` as in a claim's ``[subject.data]`` (a
@@ -134,6 +140,8 @@ def audit(  # noqa: PLR0913  # keywords, each documented
         delta=_exact("delta", delta),
         rho=_exact("rho", rho),
         mu=_exact("mu", mu),
+        points=_points("points", points),
+        renyi=_points("renyi", renyi),
         plan=plan,
         trials=_exact("trials", trials),
         confidence=_exact("confidence", confidence),
@@ -151,6 +159,14 @@ def audit(  # noqa: PLR0913  # keywords, each documented
 
 def _exact(name: str, value: Exact | None) -> Fraction | None:
     return None if value is None else exact_argument(name, value)
+
+
+def _points(name: str, points: Sequence[tuple[Exact, Exact]] | None) -> Points | None:
+    return (
+        None
+        if points is None
+        else tuple((exact_argument(name, a), exact_argument(name, b)) for a, b in points)
+    )
 
 
 def check(certificate: str | Path, *, at: date | None = None) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Requests about results that were drawn elsewhere: two samples, or the canaries of one training run."""
 
+import json
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -7,22 +8,30 @@ from typing import Any
 
 from audits.api.verdicts import answer_fields
 from audits.attack.runs import Challenge, Progress
-from audits.claim import AuditPlan
+from audits.attack.white_box import Target
+from audits.certificate.document import audited, refused_by_checker, seal, unsealed
+from audits.certificate.verdict import certificate_of
+from audits.claim import AuditPlan, Claim
 from audits.one_run.audit import audit_canaries
 from audits.one_run.canaries import COINS, REPLACED, read_canaries
 from audits.one_run.guessing import RunClaim
 from audits.one_run.healthy import healthy
 from audits.samples.reading import read_samples
-from audits.samples.two_samples import UNSEEN, compare
+from audits.samples.two_samples import UNSEEN, Compared, compare
+from audits.subjects.code import Code
 from audits.tradeoff import CurveClaim, EventClaim, MuClaim, PointClaim
-from dpaccount.exact import shown
+from dpaccount.checker.certificate.hazards import ELSEWHERE
+from dpaccount.documents import atomically, writing
+from dpaccount.errors import InputError
+from dpaccount.exact import shown, to_digits
 from dpaccount.plan.events import Plan
 from dpaccount.relation import REPLACE_ONE
+from dpaccount.schemas.certificate import AttackedPair, AuditResult, DescribedSubject
 
 
 @dataclass(frozen=True)
 class SamplesAudit:
-    """Attack a claim with the results in two files."""
+    """Attack a claim with the results in two files; `certificate` is written about the claim of a file."""
 
     left: Path
     right: Path
@@ -30,6 +39,8 @@ class SamplesAudit:
     delta: Fraction
     plan: AuditPlan
     curve: EventClaim | None = None
+    claim: Claim | None = None
+    certificate: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -108,14 +119,14 @@ def audit_samples(question: SamplesAudit, progress: Progress) -> dict[str, Any]:
         question.epsilon, question.delta, runs, risk, plan.seed, counts_only=True, curve=question.curve
     )
     found = compare(left, right, challenge)
-    return {
+    answer = {
         "schema": "dpaccount/audit/1",
         "delta": shown(question.delta),
         **answer_fields(question, found.reached, found.leaked),
         "confidence": shown(plan.confidence),
         "trials": runs,
         "runs": runs,
-        "attack": f"results drawn elsewhere: {found.score}, Clopper-Pearson on the other half",
+        "attack": f"{ELSEWHERE}: {found.score}, Clopper-Pearson on the other half",
         "witness": {
             "samples": {"left": left.described(), "right": right.described()},
             "event": found.reached.said(),
@@ -123,3 +134,39 @@ def audit_samples(question: SamplesAudit, progress: Progress) -> dict[str, Any]:
             "findings": [UNSEEN],
         },
     }
+    if question.claim is not None and question.certificate is not None:
+        document = _certificate(question, question.claim, found, answer)
+        with writing(question.certificate.parent):
+            atomically(question.certificate, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    return answer
+
+
+def _certificate(
+    question: SamplesAudit, claim: Claim, found: Compared, answer: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the sealed certificate of a claim about code that was not run here."""
+    target = Target("claim", question.epsilon, question.delta)
+    samples = answer["witness"]["samples"]
+    report = AuditResult(
+        attack=answer["attack"],
+        trials=answer["runs"],
+        quick=False,
+        confidence=shown(question.plan.confidence),
+        epsilon_lower=found.reached.epsilon_lower,
+        points=audited([(target, found.reached)], found.score),
+        witness=AttackedPair(
+            left=samples["left"], right=samples["right"], event=found.reached.said(), score=found.score
+        ),
+    )
+    name = Code(claim.use, ()).name if ":" in claim.use else claim.use
+    given = claim.written["subject"].get("parameters", {})
+    subject = DescribedSubject(name, claim.use, ELSEWHERE, "unproved", given, None)
+    reason = f"{ELSEWHERE} have no proof"
+    if found.leaked.epsilon_lower <= question.epsilon:
+        most = to_digits(found.leaked.epsilon_lower, up=True, digits=4)
+        reason += f", and {answer['runs']} results could have shown no more than ε = {most}"
+    document = unsealed(certificate_of(claim, subject, None, reason, report=report))
+    refusal = refused_by_checker(document)
+    if refusal is not None:
+        raise InputError(f"the checker does not confirm the counts ({refusal})", "give other results")
+    return seal(document)

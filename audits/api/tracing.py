@@ -1,23 +1,36 @@
 """Answers `dpaccount trace`: the noise calls of a function, and how far what they are added to moves."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy.stats import binom
+
+from audits.api.arguments import Named, Terms, check_range, described, given_only, time_limit
 from audits.attack.runs import Progress
 from audits.claim import AuditPlan
 from audits.datasets.bases import Pair
 from audits.datasets.neighbours import candidates
-from audits.datasets.shape import Described
+from audits.datasets.shape import ARRAY, Described
 from audits.sandbox.crew import IMPORT, Crew, Gone
 from audits.subjects.code import code_of
 from audits.trace.lead import UNEXPLAINED
 from audits.tradeoff import ROUNDED
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
-from dpaccount.plan.events import Gdp
+from dpaccount.exact import whole_argument
+from dpaccount.plan.events import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Gdp,
+    Laplace,
+    Plan,
+    PoissonSubsampled,
+)
 
 SAMPLED = (
     "{} may be a sample, for which inputs of noise may move by more than ε and δ say: give --sensitivity to"
@@ -25,6 +38,7 @@ SAMPLED = (
 )
 LATER = "data that are added to this sum are not followed, so add them to the noise itself"
 IF_SHOWN = "which is too much if the result shows all these noisy values, but not if it compares them"
+UNLIKELY = 1e-6  #: of the claimed rate: one more often than this is a finding
 MAX_PAIRS = 60  #: pairs that are traced, as far as time allows
 
 
@@ -33,7 +47,7 @@ class TraceRequest:
     """Trace a function on pairs of neighbouring datasets; the claim says what its noise allows.
 
     `mu` is for Gaussian noise: by default the largest that meets (ε, δ).  With a declared `sensitivity`,
-    every input is held against that instead.
+    every input is held against that instead; with `events`, every call against the noisiest of them.
     """
 
     use: str
@@ -44,6 +58,60 @@ class TraceRequest:
     plan: AuditPlan
     sensitivity: Fraction | None = None
     allow_code: bool = True
+    events: Plan | None = None
+
+
+@dataclass(frozen=True)
+class TraceArguments:
+    """The arguments of `trace`: (`epsilon`, `delta`), `mu`, `sensitivity` or `events`, and the data."""
+
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+    mu: Fraction | None = None
+    sensitivity: Fraction | None = None
+    events: Plan | None = None
+    relation: str | None = None
+    radius: Fraction | None = None
+    terms: Terms = field(default_factory=dict)
+    seed: Fraction | None = None
+    seconds: Fraction | None = None
+    allow_code: bool = True
+    named: Named = str
+
+    def request(self, function: str) -> TraceRequest:
+        """Return the request; raises `InputError` for arguments that are missing or out of range."""
+        named = self.named
+        check_range(self.epsilon, named("epsilon"), "at least 0", lambda value: value >= 0)
+        check_range(self.mu, named("mu"), "at least 0", lambda value: value >= 0)
+        check_range(self.delta, named("delta"), "at least 0 and at most 1", lambda value: 0 <= value <= 1)
+        check_range(self.sensitivity, named("sensitivity"), "at least 0", lambda value: value >= 0)
+        others = f"{named('mu')}, {named('sensitivity')} or {named('plan')}"
+        claims = [each for each in (self.epsilon, self.mu, self.sensitivity) if each is not None]
+        if not claims and self.events is None:
+            raise InputError(f"{named('epsilon')} is missing", f"give what is claimed, or {others}")
+        relation = self.relation
+        if self.events is not None:
+            planned_noise(self.events)
+            if claims:
+                raise InputError(f"{named('plan')} says what is claimed", "leave the other claims out")
+            relation = self.events.relation.value
+            if self.relation not in (None, relation):
+                what = f"{named('plan')} is under {relation}"
+                raise InputError(what, f"leave {named('relation')} out")
+        data = described(self.terms, relation, self.radius, named)
+        if data is None:
+            names = ", ".join(map(named, ARRAY[:3]))
+            raise InputError(f"{function[:70]} has no data", f"describe them by {names}")
+        plan = replace(
+            AuditPlan(),
+            **given_only(
+                seed=whole_argument(named("seed"), self.seed, 0), seconds=time_limit(self.seconds, named)
+            ),
+        )
+        delta = self.delta or Fraction(0)
+        return TraceRequest(
+            function, data, self.epsilon, delta, self.mu, plan, self.sensitivity, self.allow_code, self.events
+        )
 
 
 @dataclass
@@ -69,6 +137,9 @@ class _Traced:
     notes: dict[str, None] = field(default_factory=dict)
     unsure: list[tuple[str, list[tuple[str, str, int]], Pair]] = field(default_factory=list)
     pairs: int = 0
+    last: Pair | None = None
+    #: of each place, the calls after the first with a movement: how many have one, and how many there are
+    sums: dict[tuple[str, str, int], tuple[int, int]] = field(default_factory=dict)
 
     def add(self, kind: str, size: float, said: str, pair: Pair) -> None:
         """Add a finding, unless one of its kind is as large."""
@@ -81,7 +152,10 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
     code = code_of(question.use, Path.cwd(), allow_code=question.allow_code)
     data = question.data
     given = None if data.pair is None else [Pair(*data.pair, "the pair that is given")]
-    pairs = given or candidates(data.shape, question.plan.seed)[:MAX_PAIRS]
+    pairs = given or candidates(data.shape, question.plan.seed)
+    if question.events is not None:
+        pairs = sorted(pairs, key=lambda pair: not _same_rows_first(pair))
+    pairs = pairs[:MAX_PAIRS]
     allowed = _allowed(question)
     found = _Traced()
     with Crew(code, seconds=float(question.plan.seconds)) as crew:
@@ -99,13 +173,102 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
                 if number == 0:
                     raise InputError(f"{question.use} {gone}", "allow more seconds") from None
                 break
-            _gather(found, document, pair, allowed, question.sensitivity)
+            if not document["draws"] or _same_rows_first(pair):
+                if question.events is None:
+                    _gather(found, document, pair, allowed, question.sensitivity)
+                else:
+                    _gather_planned(found, document, pair, allowed)
             progress(f"traced {number + 1} of {len(pairs)} pairs")
+    if question.events is not None:
+        _hold_rate(found, max(rate for _, _, rate in planned_noise(question.events)))
     return _answer(found, question, allowed)
+
+
+def _same_rows_first(pair: Pair) -> bool:
+    """Return whether the rows that both sides have are first: draws for each row are the same there only."""
+    rows = min(len(pair.left), len(pair.right))
+    return len(pair.left) == len(pair.right) or np.array_equal(pair.left[:rows], pair.right[:rows])
+
+
+def planned_noise(plan: Plan) -> list[tuple[str, float, float]]:
+    """Return family, sensitivity in scales, and sampling rate of each noise of a plan.
+
+    Raises `InputError` if there is none, or other noise than Gaussian and Laplace.
+    """
+    found: list[tuple[str, float, float]] = []
+    todo = [(event, 1.0) for event in plan.events]
+    while todo:
+        event, rate = todo.pop()
+        inside = getattr(event, "of", None)
+        if inside is not None:
+            rate *= float(event.rate) if isinstance(event, PoissonSubsampled) else 1.0
+            todo += [(part, rate) for part in (inside if isinstance(inside, tuple) else (inside,))]
+        elif isinstance(event, Gaussian | DiscreteGaussian):
+            found.append(("gaussian", float(event.sensitivity) / float(event.sigma), rate))
+        elif isinstance(event, Laplace | DiscreteLaplace):
+            found.append(("laplace", float(event.sensitivity) / float(event.scale), rate))
+        else:
+            raise InputError(f"the plan has {event.name}", "trace follows Gaussian and Laplace noise")
+    if not found:
+        raise InputError("the plan has no noise", "give a plan of Gaussian or Laplace noise")
+    return found
+
+
+def _hold_rate(found: _Traced, rate: float) -> None:
+    """Add a finding if the changed row is in far more sums than the plan samples, at the busiest call.
+
+    Where it is in none it may have nothing to add; so sums count from the first one on in which it is.
+    """
+    if rate >= 1 or not found.sums:
+        return
+    (call, file, line), (moved, sums) = max(found.sums.items(), key=lambda each: each[1][1])
+    if found.last is not None and binom.sf(moved - 1, sums, rate) < UNLIKELY:
+        said = f"the changed row is in {moved} of {sums} sums, and the plan says a rate of {rate:g}"
+        found.add("rate", moved, f"{call} at {file}:{line}: {said}", found.last)
+
+
+def _gather_planned(
+    found: _Traced, document: dict[str, Any], pair: Pair, allowed: dict[str, float | None]
+) -> None:
+    """Add what one pair showed of a plan's noise: the plan allows nothing else to move."""
+    _begin(found, document, pair)
+    for said in document["notes"]:
+        if UNEXPLAINED in said:  # draws for the rows that both sides have are the same
+            found.add(UNEXPLAINED, 0.0, said.partition(";")[0], pair)
+        else:
+            found.notes.setdefault(said)
+    begun: set[tuple[str, str, int]] = set()
+    for call, file, line, scale, family, moved, _, _ in document["calls"]:
+        place = (call, file, line)
+        found.places.setdefault(place, _Seen(scale, family)).add(scale, moved)
+        if place in begun:
+            in_sums, sums = found.sums.get(place, (0, 0))
+            found.sums[place] = (in_sums + bool(moved), sums + 1)
+        if moved:
+            begun.add(place)
+        limit = allowed[family]
+        if moved is not None and scale is not None and limit is not None:
+            _hold(found, place, scale * limit, moved, pair)
+
+
+def _begin(found: _Traced, document: dict[str, Any], pair: Pair) -> None:
+    if found.pairs == 0 and document["failed"] is not None:
+        raise InputError(f"the function {document['failed']}", "fix it, so that it returns numbers or text")
+    found.pairs += 1
+    found.last = pair
+    for said in document["findings"]:
+        found.add(said, 0.0, said, pair)
+    if document["unsure"] is not None:
+        found.unsure.append((document["unsure"], [(*place,) for place in document["still"]], pair))
 
 
 def _allowed(question: TraceRequest) -> dict[str, float | None]:
     """Return what may move, in units of the scale, by family of noise."""
+    if question.events is not None:
+        most: dict[str, float | None] = {"laplace": 0.0, "gaussian": 0.0, "other": None}
+        for family, ratio, _ in planned_noise(question.events):
+            most[family] = max(most[family] or 0.0, ratio)
+        return most
     mu = question.mu
     if mu is None and question.epsilon is not None and question.delta > 0:
         low, high = 0.0, 60.0
@@ -132,15 +295,11 @@ def _gather(
 
     Where other draws come with the noise, they may be a sample, for which more may move than (ε, δ) says.
     """
-    if found.pairs == 0 and document["failed"] is not None:
-        raise InputError(f"the function {document['failed']}", "fix it, so that it returns numbers or text")
-    found.pairs += 1
-    for said in document["findings"]:
-        found.add(said, 0.0, said, pair)
+    _begin(found, document, pair)
     for said in document["notes"]:
-        found.notes.setdefault(said)
-    if document["unsure"] is not None:
-        found.unsure.append((document["unsure"], [(*place,) for place in document["still"]], pair))
+        why = said.partition(UNEXPLAINED)[2]
+        if not why or not any(why in each for each in found.notes):  # by how much is said once
+            found.notes.setdefault(said)
     spent = {"laplace": 0.0, "gaussian": 0.0}
     entries = 0
     sampled = bool(document["draws"]) and sensitivity is None

@@ -11,8 +11,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from audits.attack.e_process import Won, bettor_of
-from audits.attack.membership_guessing import Guess, plan_guess
+from audits.attack.bets import FEW, Bets
+from audits.attack.e_process import Won
+from audits.attack.membership_guessing import plan_guess
 from audits.attack.pair_search import (
     Screen,
     Stuck,
@@ -24,7 +25,7 @@ from audits.attack.pair_search import (
     note,
 )
 from audits.attack.planning import Floats
-from audits.attack.power import EVERY, ONE_SIDE, against, leakage, verdict_of
+from audits.attack.power import against, leakage, verdict_of
 from audits.attack.runs import (
     SHARED_SEEDS,
     THIN,
@@ -56,7 +57,6 @@ from dpaccount.errors import InputError
 RUNS_PER_REPORT = 5000  #: certifying runs between two reports of progress
 SPARE = 0.8  #: fraction of the remaining time that is planned for
 EARLY = 1000  #: number of certifying runs from which early stopping pays off
-FEW = 500  #: runs below which bets are made as well, which time may cut anywhere
 REPORTED = 5.0  #: seconds of certifying runs between two reports of progress, about
 ELSEWHERE = 40  #: pairs on which a function without any result so far is tried
 #: of a few runs; a program that seeds itself by the clock gives the same for a while, too
@@ -123,9 +123,13 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
         if repeats and trial.moved is None and crew.tally.most > 1:
             trial.moved = _movement(crew, trial, challenge.seed)
         progress(f"learning from {planned.train} runs a side")
-        train = min(planned.train, max(room_for(crew.tally.most), THIN))
-        spent = max(crew.left() / 3, 2 * (TRAIN + 1) * trial.pace)
-        more_runs(crew, trial, train - len(trial.left), challenge.seed, spent)
+        train = min(planned.train, max(room_for(crew.tally.most), THIN)) - len(trial.left)
+        few = not challenge.only_counts and 2 * planned.train + planned.certify < FEW
+        bets = Bets(trial, challenge) if few else None
+        if bets is None:
+            more_runs(crew, trial, train, challenge.seed, max(crew.left() / 3, 2 * (TRAIN + 1) * trial.pace))
+        else:
+            bets.train(crew, 2 * train)
         certify = min(asked.certify, int(SPARE * crew.left() / trial.pace))
         if certify < 1 or len(trial.left) < TRAIN:
             raise TimeUp
@@ -133,7 +137,7 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
         beside = _rounded(trial, challenge, certify, learned)
         progress(f"certifying on {certify} fresh runs")
         reached, leaked, made, on_grid = _certify(
-            crew, trial, learned, rule, challenge, certify, progress, beside
+            crew, trial, (learned, rule), challenge, certify, progress, beside, bets
         )
     except TimeUp:
         why = "; ".join([f"its runs did not end within {crew.seconds:.3g} seconds", *crew.tally.said()])
@@ -297,17 +301,17 @@ def _bets(challenge: Challenge, certify: int) -> bool:
 def _certify(
     crew: Crew,
     trial: Trial,
-    learned: Learned,
-    rule: Rule,
+    fixed: tuple[Learned, Rule],
     challenge: Challenge,
     runs: int,
     progress: Progress,
     beside: Rounded | None = None,
+    bets: Bets | None = None,
 ) -> tuple[LowerBound, LowerBound, int, RoundedBound | None]:
     """Return the bound that `rule` reaches on fresh runs, that of total leakage, and the runs made.
 
-    Few runs are bet on as well, at half the risk each: those that time cuts do not count against bets.
-    Last is what the rule `beside` it shows of the same runs: a verdict of its own, with its own error.
+    Bets share the error: runs that time cuts do not count against them.  Last is what the rule `beside`
+    it shows of the same runs: a verdict of its own, with its own error.
     A fair coin chooses the side of each; where only counts are wanted, the sides take turns.  Which
     runs count is fixed beforehand: those that time does not allow count against the attack.
     """
@@ -315,12 +319,10 @@ def _certify(
     coins = np.random.default_rng([challenge.seed, 5]).integers(0, 2, runs)  # 0: left
     if challenge.only_counts:
         coins = np.arange(runs) % 2
-    bettor, risk = None, challenge.risk
-    early = _bets(challenge, runs) and isinstance(rule, Threshold)
-    slow = runs < FEW and not challenge.only_counts and isinstance(rule, Threshold | Guess)
-    if (early or slow) and isinstance(rule, Threshold | Guess):
-        risk = challenge.risk / 2
-        bettor = bettor_of(rule, learned.left, learned.right, challenge.epsilon, challenge.delta, risk)
+    learned, rule = fixed
+    if bets is None and _bets(challenge, runs) and isinstance(rule, Threshold):
+        bets = Bets(trial, challenge, (learned, rule))
+    risk = challenge.risk - (0 if bets is None else bets.risk)
     scores: list[Floats] = []
     rounded: list[Floats] = []
     made = 0
@@ -328,14 +330,13 @@ def _certify(
     for start in range(0, runs, block):
         sides = coins[start : start + block]
         outcomes = crew.some([(int(side), challenge.seed, 6, start + n) for n, side in enumerate(sides)])
-        won: Won | None = None
+        won = None
         if outcomes:
             scores.append(learned.score.of(outcomes))
             if beside is not None:
                 rounded.append(beside[1].score.of(beside[0].rounded(outcomes)))
             made += len(outcomes)
-            if bettor is not None:
-                won = bettor.feed(scores[-1], sides[: len(outcomes)] == 0, stop=challenge.early)
+            won = None if bets is None else bets.feed(outcomes, sides[: len(outcomes)] == 0)
         if won is not None:
             return won, leakage(rule, coins, made, challenge.delta, risk), made, None
         if len(outcomes) < len(sides):
@@ -350,13 +351,8 @@ def _certify(
     on_grid = None if beside is None else RoundedBound(beside[0], measured(beside[2], rounded))
     reached = measured(rule, scores)
     leaked = leakage(rule, coins, made, challenge.delta, risk)
-    if slow and bettor is not None:
-        reached = _better(bettor.won(), reached)
-        perfect = replace(bettor, rule=EVERY if isinstance(rule, Guess) else ONE_SIDE)
-        lefts = coins[:made] == 0
-        # a guess at one side says nothing of the other: no score may be below its lower threshold, -inf
-        perfect.feed(np.where(lefts, np.inf, 0.0 if perfect.rule is ONE_SIDE else -np.inf), lefts, stop=False)
-        leaked = _better(perfect.won(), leaked)
+    if bets is not None:
+        reached, leaked = _better(bets.shown(), reached), _better(bets.power(), leaked)
     return reached, leaked, made, on_grid
 
 

@@ -7,9 +7,9 @@ are guessed and δ/2 where only one is (`audits.attack.membership_guessing`), so
     X = 1 (guessed rightly),  −e^ε (wrongly),  0 (not guessed);  less δ′ in every run
 
 has expectation at most 0, and wealth ∏ (1 + l·X), 0 ≤ l ≤ 1/(e^ε + δ′), is a nonnegative
-supermartingale: it ever reaches 1/α with probability at most α (Ville 1939).  The stakes l may follow
-the runs made before; whatever ends the runs, a time limit too, is allowed.  With the same stakes the
-wealth falls in ε, so the largest ε at which it still reaches 1/α, all stakes allowed, is a lower bound.
+supermartingale: it ever reaches 1/α with probability at most α (Ville 1939).  The stakes l and the rule
+may follow the runs made before; whatever ends the runs, a time limit too, is allowed.  With the same stakes
+the wealth falls in ε, so the largest ε at which it still reaches 1/α, all stakes allowed, is a lower bound.
 """
 
 import math
@@ -19,13 +19,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.attack.membership_guessing import Guess
-from audits.attack.planning import Floats, cuts_of, weighed
+from audits.attack.membership_guessing import Guess, guess_at
+from audits.attack.planning import Floats, counted, cuts_of, modelled, weighed
 from audits.attack.thresholds import Threshold, better
 from audits.tradeoff import MAX_EPSILON
 
 RUNS_PER_STAKE = 50  #: runs between changes of the stake
 TRUSTED = 200  #: runs that training rates count as, at most
+CUTS = 40  #: thresholds tried between two bets
+STAKES = np.linspace(0.02, 0.98, 25)  #: parts of the largest stake that are tried
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,19 @@ class Bettor:
 
     def __post_init__(self) -> None:
         """Start with a wealth of 1."""
-        self._wins, self._losses, self._runs = 0, 0, 0
+        self._wins, self._losses, self._runs, self._before = 0, 0, 0, 0
         self._log_wealth = 0.0
-        self._stakes: list[tuple[float, NDArray[np.int64]]] = []  # stake; counts of win, loss, neither
+        #: stake; δ′; counts of win, loss, neither
+        self._stakes: list[tuple[float, float, NDArray[np.int64]]] = []
+
+    def follow(self, rule: Guess, held: Floats, out: Floats) -> None:
+        """Bet on another rule's guesses from now on; it may be learned from any runs made before.
+
+        `held` and `out` are its scores of such runs on the left and on the right.
+        """
+        self.rule, self.expected, self.trained = rule, _rates(rule, held, out), len(held) + len(out)
+        self._before += self._runs
+        self._wins, self._losses, self._runs = 0, 0, 0
 
     def feed(self, scores: Floats, lefts: NDArray[np.bool_], *, stop: bool = True) -> Won | None:
         """Bet on further runs; return the result at the first one with which the claim falls.
@@ -77,16 +89,17 @@ class Bettor:
             reached = np.flatnonzero(path >= -math.log(self.risk)) if stop else np.zeros(0, dtype=np.int64)
             last = int(reached[0]) + 1 if len(reached) else len(logs)
             counts = np.array([win[:last].sum(), loss[:last].sum(), last - (win | loss)[:last].sum()])
-            self._stakes.append((stake, counts))
+            self._stakes.append((stake, self._bad, counts))
             self._runs += last
             self._wins, self._losses = self._wins + int(counts[0]), self._losses + int(counts[1])
             self._log_wealth = float(path[last - 1])
             if len(reached):
-                lower = self._largest()
-                return Won(
-                    self.delta, lower, self.risk, self._runs, math.exp(min(self._log_wealth, 700)), self.rule
-                )
+                return self._shown(self._largest())
         return None
+
+    def _shown(self, lower: float) -> Won:
+        wealth = math.exp(min(self._log_wealth, 700))
+        return Won(self.delta, lower, self.risk, self._before + self._runs, wealth, self.rule)
 
     def _payoffs(self, win: NDArray[np.bool_], loss: NDArray[np.bool_]) -> Floats:
         return win - _factor(self.claimed) * loss - self._bad
@@ -98,11 +111,8 @@ class Bettor:
 
     def won(self) -> Won | None:
         """Return the largest ε at which the bets so far break a claim, if it is above the claimed one."""
-        lower = self._largest() if self._stakes and any(stake > 0 for stake, _ in self._stakes) else 0.0
-        if lower <= self.claimed:
-            return None
-        wealth = math.exp(min(self._log_wealth, 700))
-        return Won(self.delta, lower, self.risk, self._runs, wealth, self.rule)
+        lower = self._largest() if any(stake > 0 for stake, _, _ in self._stakes) else 0.0
+        return self._shown(lower) if lower > self.claimed else None
 
     def _stake(self) -> float:
         """Return the stake that grows wealth fastest at the rates seen so far, on the careful side."""
@@ -118,16 +128,16 @@ class Bettor:
 
     def _largest(self) -> float:
         """Return the largest ε at which the same stakes reach 1/risk, rounded down."""
-        bad, need = self._bad, -math.log(self.risk)
-        most = max(stake for stake, _ in self._stakes)
+        need = -math.log(self.risk)
+        most = max(self._stakes, key=lambda each: each[0])[0]
+        bad = max(bad for _, bad, _ in self._stakes)
         top = min(math.log(1 / most - bad) - 1e-9, MAX_EPSILON) if most > 0 else self.claimed
         low, high = self.claimed, max(top, self.claimed)
 
         def wealth(epsilon: float) -> float:
-            moves = np.array([1 - bad, -math.exp(epsilon) - bad, -bad])
             return math.fsum(
-                float(counts @ np.log1p(np.maximum(stake * moves, -1 + 1e-15)))
-                for stake, counts in self._stakes
+                float(counts @ np.log1p(np.maximum(stake * _moves(epsilon, bad), -1 + 1e-15)))
+                for stake, bad, counts in self._stakes
             )
 
         while high - low > 1e-9:
@@ -136,12 +146,25 @@ class Bettor:
         return low
 
 
+def _moves(epsilon: float, bad: float) -> Floats:
+    """Return the pay-offs of a win, a loss, and neither."""
+    return np.array([1 - bad, -math.exp(epsilon) - bad, -bad])
+
+
+def _rates(rule: Guess, held: Floats, out: Floats) -> tuple[float, float]:
+    """Return how often a rule is right and wrong on these scores of the left and the right."""
+    right = float((held >= rule.upper).mean() + (out <= rule.lower).mean()) / 2
+    return right, float((held <= rule.lower).mean() + (out >= rule.upper).mean()) / 2
+
+
 def _factor(claimed: float | Fraction) -> float:
     """Return e^claimed, capped at a value that no number of runs refutes."""
     return math.exp(min(claimed, 700))
 
 
-def _growth(stakes: Floats, win: Floats | float, loss: Floats | float, factor: float, bad: float) -> Floats:
+def _growth(
+    stakes: Floats, win: Floats | float, loss: Floats | float, factor: float, bad: Floats | float
+) -> Floats:
     """Return the expected growth of log wealth per run, at these chances of winning and losing."""
     rest = np.maximum(1 - win - loss, 0)
     return (
@@ -164,16 +187,42 @@ def plan_known_bet(held: Floats, out: Floats, claimed: Fraction, delta: Fraction
     return better(cuts, left, right)[0]
 
 
+def guess_of(event: Threshold) -> Guess:
+    """Return the guess at the side on which an event should be seen."""
+    left = event.direction == "left"
+    return Guess(event.cut, -math.inf) if left else Guess(math.inf, -event.cut)
+
+
 def bettor_of(
     rule: Threshold | Guess, held: Floats, out: Floats, claimed: Fraction, delta: Fraction, risk: Fraction
 ) -> Bettor:
-    """Return bets on a rule's guesses, at stakes that fit how often they are right in training (left, right).
+    """Return bets on a rule's guesses, at stakes that fit how often they are right in training."""
+    rule = guess_of(rule) if isinstance(rule, Threshold) else rule
+    return Bettor(rule, float(claimed), delta, risk, _rates(rule, held, out), len(held) + len(out))
 
-    An event is a guess at the side on which it should be seen.
+
+def plan_bet(held: Floats, out: Floats, claimed: float, delta: Fraction) -> tuple[Guess, float]:
+    """Return the guesses on which bets against `claimed` promise to grow fastest, and by how much a run.
+
+    Rates are means of the counts and of a logistic curve: few runs say little alone.
     """
-    if isinstance(rule, Threshold):
-        left = rule.direction == "left"
-        rule = Guess(rule.cut, -math.inf) if left else Guess(math.inf, -rule.cut)
-    right = float((held >= rule.upper).mean() + (out <= rule.lower).mean()) / 2
-    wrong = float((held <= rule.lower).mean() + (out >= rule.upper).mean()) / 2
-    return Bettor(rule, float(claimed), delta, risk, (right, wrong), len(held) + len(out))
+    cuts = cuts_of(held, out, CUTS)
+    seen, curve = counted(held, out, cuts), modelled(held, out, cuts)
+    left, not_left, right, not_right = (
+        np.append((getattr(seen, name) + getattr(curve, name)) / 2, 0.0)
+        for name in ("left", "not_left", "right", "not_right")
+    )
+    places = np.arange(len(left))
+    never = places == len(cuts)
+    one_sided = never[:, None] | never[None, :]
+    factor = _factor(claimed)
+    bad = np.where(one_sided, float(delta) / 2, float(delta))
+    win, loss = (left[:, None] + right[None, :]) / 2, (not_left[:, None] + not_right[None, :]) / 2
+    growth = np.full(win.shape, -np.inf)
+    for part in STAKES:
+        stake = part / (factor + bad)
+        growth = np.maximum(growth, _growth(stake, win, loss, factor, bad))
+    contradict = (places[:, None] <= places[None, :]) & ~one_sided
+    growth[contradict | (never[:, None] & never[None, :])] = -np.inf
+    best = int(np.argmax(growth))
+    return guess_at(cuts, best), float(growth.flat[best])

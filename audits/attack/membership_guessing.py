@@ -121,8 +121,8 @@ def plan_guess(held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs:
     lucky = int(np.argmax(careful))
     of_smooth, of_lucky = float(plain.flat[smooth]), float(careful.flat[lucky])
     if max(of_smooth, of_lucky) <= 0:  # too few runs for a bound: maximise the gain
-        return _guess(cuts, int(np.argmax(np.where(np.isfinite(plain), _gain(seen), -np.inf)))), 0.0
-    return _guess(cuts, smooth if of_smooth >= of_lucky else lucky), max(of_smooth, of_lucky, 0.0)
+        return guess_at(cuts, int(np.argmax(np.where(np.isfinite(plain), _gain(seen), -np.inf)))), 0.0
+    return guess_at(cuts, smooth if of_smooth >= of_lucky else lucky), max(of_smooth, of_lucky, 0.0)
 
 
 def plan_known_guess(
@@ -132,7 +132,7 @@ def plan_known_guess(
     cuts = cuts_of(held, out, 120)
     expected = _expected(weighed(held, out, cuts), runs, delta, float(risk))
     best = int(np.argmax(expected))
-    return _guess(cuts, best), max(float(expected.flat[best]), 0.0)
+    return guess_at(cuts, best), max(float(expected.flat[best]), 0.0)
 
 
 def _gain(rates: Rates) -> Floats:
@@ -141,7 +141,7 @@ def _gain(rates: Rates) -> Floats:
     return left[:, None] + right[None, :]
 
 
-def _guess(cuts: Floats, place: int) -> Guess:
+def guess_at(cuts: Floats, place: int) -> Guess:
     """Return the thresholds at a place in the table of pairs; beyond the last cut there is none."""
     i, j = divmod(place, len(cuts) + 1)
     return Guess(

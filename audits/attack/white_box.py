@@ -46,6 +46,7 @@ SHARE = 0.5  #: fraction of the wall-clock limit that the runs are planned for
 SCORE_COLUMNS = {"proof": 0, "claim": 1}  #: a target's score: of releases or of output
 EXTRA = 200  #: additional runs for learning a score of the output
 FIRST_EXTRA = 2**40  #: their numbers
+LATER = 2**41  #: numbers of the runs that teach a score which is no map: others choose its event
 #: rules whose conclusion repeats their premises, for a unit's privacy loss
 TRANSPARENT = ("post_process", "billboard", "local_view", "parallel", "mixture")
 CERTAIN = 1e9  #: the score of a run that is impossible in the other world
@@ -341,6 +342,10 @@ def taught(worlds: list[World], proved: Proved, training: NDArray[np.bool_], see
     if 0 < more <= EXTRA and learn(found).weights is None:
         found += samples(worlds[0], range(FIRST_EXTRA, FIRST_EXTRA + more))
     score = learn(found)
+    if score.weights is None:  # the runs that taught it would be told apart too well, and choose a rare event
+        many = len(training) - right, right
+        later = [samples(world, range(LATER, LATER + n)) for world, n in zip(worlds, many, strict=True)]
+        score = learn([*later[0], *later[1]])
     return [replace(world, shown=score) for world in worlds]
 
 

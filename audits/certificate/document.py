@@ -124,6 +124,7 @@ def describe_subject(claim: Claim, subject: Subject) -> parts.DescribedSubject:
     if claim.table is not None:  # what it reads of the table is the claim's word
         values |= said
     values |= {key: said[key] for key in TARGETS if key in said and key not in values}
+    values |= {"space": said["space"]} if "space" in said else {}  # the digests of its files are in it
     name, code = catalogue.name_of(made_by), sources.digest_of_code(made_by)
     return parts.DescribedSubject(name, claim.use, made_by.source, made_by.status, values, code)
 

@@ -2,6 +2,7 @@
 
 import sys
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -81,6 +82,7 @@ def charge(  # noqa: PLR0913 - options
     by: Text | None = None,
     scope: Text | None = None,
     cohort: Text | None = None,
+    certificate: File | None = None,
     dry_run: Flag = False,
     json_: Json = False,
 ) -> int:
@@ -100,13 +102,23 @@ def charge(  # noqa: PLR0913 - options
         It must fit the cap of this scope, and of all above it.
     cohort
         Events without a cover are charged to its units.
+    certificate
+        First write a certificate of what the plan costs at the ledger's delta, from which dpaccount
+        check derives an upper bound again; the entry names it by its digest.
     dry_run
         Report what would happen, and charge nothing.
     """
     from dpaccount.ledger import answers
 
-    asked = partial(answers.charge, url, parse_json(source(events), events), key=key, dry_run=dry_run)
-    return answered(asked(purpose=purpose, by=by, within=(scope, cohort), say=say), json_)
+    place, named, more = parse_json(source(events), events), None, {}
+    if certificate is not None:
+        from audits.accounts.charged import of_charge
+
+        document, named = of_charge(url, place, certificate)
+        more = {"confirmed": document["confirmed"]}
+    asked = partial(answers.charge, url, place, key=key, dry_run=dry_run, certificate=named)
+    done = asked(purpose=purpose, by=by, within=(scope, cohort), say=say)
+    return answered({**done, **more}, json_)
 
 
 def reserve(
@@ -389,6 +401,7 @@ def verify(
     since: Annotated[str, Parameter(metavar="DIGEST | FILE")] | None = None,
     checkpoint: File | None = None,
     key: File | None = None,
+    certificate: Annotated[list[Path] | None, Parameter(metavar="FILE", negative="")] = None,
     json_: Json = False,
 ) -> int:
     """Recompute the hash chain and the totals; a noted --head must be on it, --since begins after one.
@@ -405,6 +418,9 @@ def verify(
         A signed checkpoint, whose head must be on the chain.
     key
         The public half of the key that signed the checkpoint (PEM).
+    certificate
+        What charge --certificate wrote (may be repeated): it must be confirmed, and the charges that
+        name it must have charged its plan.
     """
     from dpaccount.ledger import answers
 
@@ -415,4 +431,9 @@ def verify(
         given = given_by(checkpoint, key, **given)
     with watching():
         found = answers.verify(url, **given)
+        if certificate and found["valid"]:
+            from audits.accounts.charged import compared
+
+            found["certificates"] = compared(url, certificate)
+            found["valid"] &= all(each["wrong"] is None for each in found["certificates"])
     return answered(found, json_)

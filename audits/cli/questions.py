@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 RELATION_CHOICES = one_of(*RELATION_CLASSES)
 DTYPES = one_of("float", "int")
 Shape = Annotated[str, Parameter(metavar="ROWS[,COLUMNS]")]
+Points = Annotated[str, Parameter(metavar="NUMBERS")]
 Data = Annotated[str, Parameter(allow_leading_hyphen=True, metavar="JSON|FILE")]
 
 
@@ -51,6 +52,10 @@ class AuditOptions(WorkOptions):
         In place of epsilon and delta: the claimed rho of zCDP, at least 0.
     mu
         In place of epsilon and delta: the claimed mu of Gaussian differential privacy, at least 0.
+    points
+        In place of epsilon and delta: a list EPSILON:DELTA,… of points that are all claimed.
+    renyi
+        In place of epsilon and delta: a list ORDER:EPSILON,… of Rényi bounds that are all claimed.
     plan
         In place of epsilon and delta: a JSON file of schema dpaccount/events/1, whose whole privacy curve is
         claimed.
@@ -68,6 +73,9 @@ class AuditOptions(WorkOptions):
     keep
         A file in which the runs of a function or program are kept as they are made: after an
         interruption the same command resumes.
+    certificate
+        A file for the certificate of --samples about the claim in a file: it says that nobody here saw the
+        code.
     trials
         Runs on the pair under attack (default 20000).
     confidence
@@ -106,12 +114,15 @@ class AuditOptions(WorkOptions):
     delta: Number = None
     rho: Number = None
     mu: Number = None
+    points: Points | None = None
+    renyi: Points | None = None
     plan: File | None = None
     samples: Annotated[tuple[Path, Path], Parameter(metavar="FILE FILE")] | None = None
     one_run: File | None = None
     python: File | None = None
     command: Text | None = None
     keep: File | None = None
+    certificate: File | None = None
     trials: Whole = None
     confidence: Number = None
     seed: Whole = None
@@ -135,6 +146,8 @@ class AuditOptions(WorkOptions):
 
         arguments = AuditArguments(
             plan=None if self.plan is None else read_events(self.plan),
+            points=_points(self.points, "--points"),
+            renyi=_points(self.renyi, "--renyi"),
             **numbers(
                 self,
                 "epsilon",
@@ -156,6 +169,7 @@ class AuditOptions(WorkOptions):
             python=None if self.python is None else str(self.python),
             command=self.command,
             keep=self.keep,
+            certificate=self.certificate,
             named=option,
         )
         files = [
@@ -169,6 +183,17 @@ class AuditOptions(WorkOptions):
         if self.samples is not None:
             return arguments.samples(*self.samples)
         return arguments.request(subject) if self.one_run is None else arguments.one_run(self.one_run)
+
+
+def _points(text: str | None, name: str) -> tuple[tuple[Fraction, Fraction], ...] | None:
+    """Return the points A:B,… of an option; raises `InputError` naming it."""
+    if text is None:
+        return None
+    parts = [part.split(":") for part in text.split(",")]
+    wrong = [":".join(part) for part in parts if len(part) != 2]
+    if wrong:
+        raise InputError(f"{name} has {wrong[0][:40]!r}", "write points as A:B, separated by commas")
+    return tuple((exact_argument(name, a.strip()), exact_argument(name, b.strip())) for a, b in parts)
 
 
 def option(name: str) -> str:
@@ -219,6 +244,9 @@ class TraceOptions:
         allow).
     sensitivity
         How far every input of noise may move, whatever epsilon is: for sums over a sample.
+    plan
+        In place of these: a JSON file of schema dpaccount/events/1. No input of noise may move by more of
+        its scale than the plan says, and a row be sampled more often.
     shape
         ROWS or ROWS,COLUMNS.
     low
@@ -247,6 +275,7 @@ class TraceOptions:
     delta: Number = None
     mu: Number = None
     sensitivity: Number = None
+    plan: File | None = None
     shape: Shape | None = None
     low: Numbers = None
     high: Numbers = None
@@ -262,9 +291,11 @@ class TraceOptions:
 
     def question(self, function: str) -> "TraceRequest":
         """Return the request; raises `InputError` for what is missing or wrong, or does not go together."""
-        from audits.api.arguments import TraceArguments
+        from audits.api.tracing import TraceArguments
+        from dpaccount.plan.plan_file import read_events
 
         return TraceArguments(
+            events=None if self.plan is None else read_events(self.plan),
             **numbers(self, "epsilon", "delta", "mu", "sensitivity", "radius", "seed", "seconds"),
             relation=self.relation,
             terms=terms_of(self),

@@ -141,19 +141,23 @@ def ledger_log(
     return 0
 
 
-def ledger_report(
+def ledger_report(  # noqa: PLR0913 - options
     url: LedgerUrl,
     *,
     output: Annotated[File | None, Parameter(name=["--output", "-o"])] = None,
     format_: Annotated[str, one_of(*OF_LEDGERS)] = "html",
+    since: Text | None = None,
+    until: Text | None = None,
+    by: Text | None = None,
+    scope: Name | None = None,
     replay: Flag = False,
     json_: Json = False,
 ) -> int:
     """Report what was spent, reserved, refused, what is left, and whether the chain is valid.
 
-    Exit code: 0 if the chain is valid, 1 if it is not.
+    Exit code: 0 if the chain is valid, 1 if it is not.  What is spent and left is always of the whole ledger.
 
-    Example: `dpaccount ledger report sqlite:///team.db -o report.html`
+    Example: `dpaccount ledger report sqlite:///team.db --since 2026-01-01 --until 2026-03-31 -o report.html`
 
     Parameters
     ----------
@@ -161,17 +165,27 @@ def ledger_report(
         Where to write (default: standard output).
     format_
         html (a page), json, csv (a row for each value).
+    since
+        List only entries from this day on (UTC), YYYY-MM-DD.
+    until
+        List only entries up to this day.
+    by
+        List only what this person, team or program did.
+    scope
+        List only what was charged to this scope, or below it.
     replay
         Recompute totals, too, if the ledger has more than 200,000 entries.
     """
     from audits.reports import of_ledger
+    from dpaccount.ledger import answers
     from dpaccount.ledger.review import report as reported
 
+    only = answers.LogFilter(day(since, "--since"), day(until, "--until"), by, scope)
     kind = "json" if json_ else format_
     if kind not in OF_LEDGERS:
         raise InputError(f"--format is {kind[:40]!r}", f"known: {', '.join(OF_LEDGERS)}")
     with watching():
-        found = reported(url, replay=True if replay else None)
+        found = reported(url, replay=True if replay else None, only=only)
     found["nist"] = of_ledger.nist(found)
     text = of_ledger.table(found) if kind == "csv" else json.dumps(found, ensure_ascii=False) + "\n"
     if kind == "html":

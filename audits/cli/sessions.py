@@ -135,7 +135,8 @@ def ask(
         A TOML file of schema dpaccount/claim/1 that names a bandit, or a modeler's state file.
     context
         A JSON file, or - for standard input: a list of coordinates for each of the person's
-        candidates (null: not known; all null: not on offer); omit it if all people have the same candidates.
+        candidates (null: not known; all null: not on offer), or of names of the claim's space;
+        omit it if all people have the same candidates.
     ticket
         Print this ticket again, and issue no new one.
     end
@@ -159,7 +160,10 @@ def ask(
             given = session.ask(brought) if number is None else session.ticket(number)
             answer = {"schema": "dpaccount/ticket/1", "ticket": given.number, "action": given.action}
             answer |= {"slots": session.slots, "releasable": session.releasable}
+            if (named := session.name_of(given)) is not None:
+                answer["name"] = named
             if session.clipped > known:
+                answer["clipped"] = session.clipped - known
                 say(f"{session.clipped - known} coordinates are out of the claim's range and were clipped")
     show(answer, json_, lines)
     return 0

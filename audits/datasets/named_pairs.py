@@ -71,7 +71,8 @@ def _by_base(shape: Shape, seed: int) -> list[Iterator[Pair]]:
     rng = np.random.default_rng([seed, 7])
     if not shape.adjacency.rows_vary:
         known = named_datasets(shape, shape.rows, rng)
-        return [*(_replaced(shape, rows, name) for name, rows in known), _everywhere(shape, known)]
+        made = (_replaced(shape, rows, name, turn % 2) for turn, (name, rows) in enumerate(known))
+        return [*made, _everywhere(shape, known)]
     sizes = dict.fromkeys((shape.rows, 0, 1, shape.rows - 1))  # the smaller side of a pair
     return [_added(shape, rows, name) for size in sizes for name, rows in named_datasets(shape, size, rng)]
 
@@ -104,11 +105,13 @@ def _units(rows: Rows) -> list[int]:
     return list(dict.fromkeys([0, len(rows) - 1, *middle]))
 
 
-def _replaced(shape: Shape, rows: Rows, name: str) -> Iterator[Pair]:
+def _replaced(shape: Shape, rows: Rows, name: str, first: int) -> Iterator[Pair]:
+    """Yield pairs of a base, beginning at unit `first`: few runs see the beginning of all bases alone."""
     known = records(shape)
     swaps = list(itertools.combinations(range(len(known)), 2))
     swaps.sort(key=lambda swap: -float(np.abs(known[swap[0]] - known[swap[1]]).sum()))  # opposites first
-    made = [(unit, rows[unit], other) for unit in _units(rows) for other in known]
+    units = _units(rows)
+    made = [(unit, rows[unit], other) for unit in [*units[first:], *units[:first]] for other in known]
     made += [(0, known[a], known[b]) for a, b in swaps]
     for unit, here, other in made:
         pair = _pair(shape, rows, unit, here, _within(shape, here, other), name)

@@ -17,9 +17,9 @@ from bandits.local_privacy.subject import LocalRewards
 from bandits.logged_policy import LoggedPolicy
 from bandits.papers.dubey import regret
 from bandits.papers.reproduction import noise_of
+from bandits.papers.zhou.figures import MATERN, SE
 from bandits.papers.zhou.panels import LENGTHSCALE, PANEL_POINTS, Panel, played
 from bandits.simulation.delays import FILES, delays
-from bandits.simulation.points import POINT_KERNELS
 from bandits.simulation.simulated_people import simulated_people
 from bandits.simulation.surfaces import SURFACES, SurfaceBandit, surface
 from bandits.statistics.arrays import Floats
@@ -145,11 +145,11 @@ class RewardsWorld:
     serves: ClassVar[type[Any]] = LocalRewards
 
     rounds: int
-    kernel: str = POINT_KERNELS[0]
+    kernel: str = SE
 
     def __post_init__(self) -> None:
         """Refuse a kernel that is none."""
-        one_of("kernel", self.kernel, (*POINT_KERNELS, *FILES))
+        one_of("kernel", self.kernel, (SE, MATERN, *FILES))
 
     @cached_property
     def panel(self) -> Panel:

@@ -202,7 +202,7 @@ def table(answer: dict[str, Any]) -> str:
             f" delta={entry['delta']}: {entry['measured']}{said}"
         )
     for one in answer["sentences"]:
-        verdict = "confirmed" if one["confirmed"] else "not confirmed"
+        verdict = {True: "confirmed", False: "not confirmed", None: "not decided"}[one["confirmed"]]
         lines.append(f'"{one["said"]}" ({one["where"]}): {verdict}: {one["numbers"]}')
     return "\n".join(lines)
 

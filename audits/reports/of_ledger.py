@@ -49,6 +49,8 @@ def _scope_row(each: Report) -> list[str]:
     cap, unit = each["cap"], each["worst_unit"]
     spent, left = _ends(each["spent"], up=True), _ends(each["remaining"], up=False)
     limit = f"ε {cap['epsilon']}" + (f", δ {cap['delta']}" if cap.get("delta") not in (None, "0") else "")
+    if each["spent"]["epsilon"]["upper"] == 0 and not each["spent"].get("delta"):
+        left = limit  # as it was given: rounded down it would seem less
     share = float(each["spent"]["epsilon"]["upper"]) / max(float(Fraction(cap["epsilon"])), 1e-300)
     full = min(math.ceil(share * BAR), BAR) if share > 0 else 0
     return [
@@ -120,7 +122,7 @@ def nist(report: Report) -> list[dict[str, str]]:
 
 
 def _count(report: Report, name: str) -> str:
-    return f"{report[name]['all']} {name}"
+    return f"{report[name].get('in_ledger', report[name]['all'])} {name}"
 
 
 def replayed(report: Report) -> str:
@@ -186,13 +188,16 @@ def _words(report: Report) -> Iterator[str]:
     )
     yield (
         f"The worst unit, {whole['worst_unit']}, has {_spent(whole['committed'])} committed and"
-        f" {_spent(whole['reserved'])} reserved; a charge of {room(whole['remaining'])} still fits all."
+        f" {_spent(whole['reserved'])} reserved. Now a charge of {room(whole['remaining'])} still fits all."
     )
     yield (
         f"Over the ledger's life, with {_count(report, 'resets')}, a unit that was there all along has"
         f" lost at most {_spent(report['guaranteed'])}. That is what is guaranteed."
     )
     yield f"Replay: {replayed(report)}."
+    if "only" in report:
+        given = ", ".join(f"{name} {value}" for name, value in report["only"].items() if value is not None)
+        yield f"Listed below are entries {given} only. What is spent and left is of the whole ledger."
 
 
 def _scopes(scopes: list[Report]) -> Block:

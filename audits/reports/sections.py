@@ -151,8 +151,8 @@ def _pictures(certificate: CertifyResult) -> tuple[Block, ...]:
 
 
 PROFILE = (
-    "δ over ε: the square is the claim, dots what the proof asserts, triangles what the attack shows; where"
-    " nothing is wrong the attack's lie left of the proof's line."
+    "δ over ε: the square is the claim, dots what the proof asserts, triangles what the attack shows."
+    " Where nothing is wrong the attack's lie left of the proof's line."
 )
 TRADE_OFF = (
     "What any attack misses at least over its false alarms, by what is proved; the dashed line is a coin."

@@ -68,7 +68,7 @@ def odds(epsilon: Fraction, delta: Fraction) -> list[str]:
     if delta < 1 and epsilon <= MAX_ODDS_EPSILON:
         betting = to_digits((with_growth + delta) / (1 - delta), up=True, digits=3)
     return [
-        "Suppose that someone knows all other data, and must tell which of two equally likely cases holds."
+        "Suppose that someone knows all other data. They must tell which of two equally likely cases holds."
         f" They are right at most {_percent(right)} of the time; guessing is right 50 %."
         f" Their odds are at most {betting} to 1.",
         f"An attack with false alarms in 0.1 % of cases finds the truth in at most {_percent(found)}.",

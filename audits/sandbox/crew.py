@@ -204,7 +204,7 @@ def _plural(did: str) -> str:
 
 
 def at_once(jobs: int) -> int:
-    """Return how many of so many processes work at the same time."""
+    """Return how many of the processes can work at the same time."""
     return min(max(jobs, 1), os.cpu_count() or 1)
 
 

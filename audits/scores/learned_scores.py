@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.sandbox.outcomes import Outcome
-from audits.scores.outcome_columns import SHIFT, Columns, learn
+from audits.scores.outcome_columns import CLIPPED, SHIFT, Columns, learn
 
 Floats = NDArray[np.float64]
 #: bins of a column and the pull of their log-odds towards 0: fine for one strong column, coarse for many weak
@@ -21,6 +21,7 @@ GRAINS = ((24, 1.0), (8, 10.0))
 MAX_ADDITIVE_COLUMNS = 20  #: columns in the additive model
 ALONE = 6  #: number of columns tried individually
 SWEEPS = 12
+LUCK = 0.15  #: of a bound
 
 
 @dataclass(frozen=True)
@@ -149,18 +150,20 @@ def best_score(
         if len(useful) > 1:
             scores.append(_additive(columns, useful, fitted, sides, grain))
         if grain == GRAINS[0]:
-            shift = [k for k in order[ALONE:] if columns.names[single[k].column] == SHIFT]
+            shift = [k for k in order[ALONE:] if columns.names[single[k].column] in (SHIFT, CLIPPED)]
             alone = [*order[:ALONE], *shift]  # the direction of the shift is always a candidate
             scores += [Score(columns, tables=(single[k],)) for k in alone]
-            scores += [
-                Score(columns, column=single[k].column, sign=sign) for k in alone for sign in (1.0, -1.0)
-            ]
+            plain = [single[k].column for k in alone if not columns.coded(columns.names[single[k].column])]
+            scores += [Score(columns, column=j, sign=sign) for j in plain for sign in (1.0, -1.0)]
     if not scores:
         scores = [Score(columns, column=0)]
-    judged = [judge(score.of_table(a[1::2]), score.of_table(b[1::2])) for score in scores]
-    best = int(np.argmax(judged))
-    chosen, seen = scores[best], slice(1, None, 2) if scores[best].tables else slice(None)
-    to_plan = chosen.of_table(a[seen]), chosen.of_table(b[seen])
+    values = [[s.of_table(each if _not_fitted(s) else each[1::2]) for each in (a, b)] for s in scores]
+    judged = [judge(*each) for each in values]
+    worth = [_worth(score, value) for score, value in zip(scores, judged, strict=True)]
+    best = int(np.argmax(worth))
+    chosen = scores[best]
+    unfitted = slice(None) if not chosen.tables else slice(1, None, 2)
+    to_plan = chosen.of_table(a[unfitted]), chosen.of_table(b[unfitted])
     if chosen.tables and 2 * len(np.unique(to_plan[0])) > len(
         to_plan[0]
     ):  # with few distinct scores, thresholds are equal to scores
@@ -169,6 +172,20 @@ def best_score(
         grain = next(grain for grain in GRAINS if grain[1] == chosen.tables[0].ridge)
         chosen = _additive(columns, used, whole, both, grain)
     return Learned(chosen, *to_plan, judged[best])
+
+
+def _worth(score: Score, value: float) -> float:
+    """Return what a score is chosen by: many columns are lucky; of equals, one with a key is plain."""
+    if len(score.tables) > 1:
+        return value - LUCK * (value % 100.0 if value > 0 else 0.0)
+    column = score.tables[0].column if score.tables else score.column
+    return value + 1e-9 * (score.columns.names[column] in score.columns.called.values())
+
+
+def _not_fitted(score: Score) -> bool:
+    """Return whether all runs may judge a score: an entry as it is, or the direction in which all move."""
+    name = "" if score.tables else score.columns.names[score.column]
+    return bool(name) and (name == SHIFT or score.columns.rank(name) == 0)
 
 
 def _gains(single: list[ScoreTable], left: Floats, right: Floats) -> Floats:

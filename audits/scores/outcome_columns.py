@@ -19,7 +19,9 @@ Floats = NDArray[np.float64]
 Place = tuple[str, int]  #: "text" or "part of the kind", and which one of an outcome
 MAX_ENTRIES = 48  #: number of entries of an outcome with a column each
 SHIFT = "the direction in which the entries move"
+CLIPPED = "the entries that move, clipped"
 LEAST_SPREAD = 1e-6  #: of an entry, as a part of the usual variance
+SEEN = 1.5  #: standard errors below which a median has not moved
 PAIRWISE = 6  #: up to this many entries, all differences are columns
 RARE = -1.0
 
@@ -41,6 +43,8 @@ class Columns:
     signed: bool = False  #: there are zeros below zero, or NaN of several kinds
     direction: Floats = field(default_factory=lambda: np.zeros(0))
     shift: Floats = field(default_factory=lambda: np.zeros(0))  #: weights of all entries
+    #: of every entry: the middle of both sides, half of the shift, and its weight
+    clipped: tuple[Floats, Floats, Floats] | None = None
     names: list[str] = field(default_factory=list)
     called: dict[Place, str] = field(default_factory=dict)  #: numbers, texts and parts by their keys
 
@@ -63,6 +67,11 @@ class Columns:
             self.name(*place, f"{place[1] + 1}") for place in self.places
         }
         return 0 if name in parts or name in ("the kind of result", "the text") else 2
+
+    def coded(self, name: str) -> bool:
+        """Return whether a column's values are codes, whose order means nothing."""
+        texts = [self.name(*place, f"{place[1] + 1}") for place in self.places]
+        return name in ("the kind of result", "the text", "the whole result", *texts)
 
     def meaning(self, name: str, value: float) -> str:
         """Return what a value of a column stands for: a number, or the kind or text that a code is for."""
@@ -111,6 +120,8 @@ class Columns:
             if len(self.direction):
                 with np.errstate(invalid="ignore", over="ignore"):
                     columns["a weighted sum of the entries"] = numbers[:, self.entries] @ self.direction
+            if self.clipped is not None:
+                columns[CLIPPED] = _clipped(numbers, *self.clipped)
             if len(self.shift):
                 with np.errstate(invalid="ignore", over="ignore"):
                     columns[SHIFT] = numbers @ self.shift
@@ -144,8 +155,10 @@ def learn(left: Sequence[Outcome], right: Sequence[Outcome], moved: Floats | Non
     columns.broken = set(np.flatnonzero((known != np.floor(known)).any(axis=0)).tolist())
     if columns.width > 1:
         columns.direction = _direction(a[:, columns.entries], b[:, columns.entries])
-        if moved is not None and len(moved) == columns.width:
-            columns.shift = _weights(moved, a, b)
+        known_shift = moved if moved is not None and len(moved) == columns.width else None
+        if known_shift is not None:
+            columns.shift = _weights(known_shift, a, b)
+        columns.clipped = _places(a, b, known_shift)
     return columns
 
 
@@ -270,6 +283,32 @@ def _weights(moved: Floats, a: Floats, b: Floats) -> Floats:
         usual = np.median(spread[spread > 0]) if (spread > 0).any() else 1.0
         weights: Floats = np.where(moved == 0, 0.0, moved / np.maximum(spread, LEAST_SPREAD * usual))
     return weights if np.isfinite(weights).all() and weights.any() else np.zeros(0)
+
+
+def _places(a: Floats, b: Floats, moved: Floats | None) -> tuple[Floats, Floats, Floats] | None:
+    """Return middles, half shifts and weights of the entries whose medians move; None if none does.
+
+    With Laplace noise the score of an entry is its distance from one place less that from the other.
+    """
+    if np.isnan(a).any() or np.isnan(b).any():  # entries that some results do not have
+        return None
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        one, other = np.median(a, axis=0), np.median(b, axis=0)
+        size = (np.abs(a - one).mean(axis=0) + np.abs(b - other).mean(axis=0)) / 2
+        shift = one - other if moved is None else moved
+        if moved is None:
+            shift = np.where(np.abs(shift) < SEEN * size * (1 / len(a) + 1 / len(b)) ** 0.5, 0.0, shift)
+        weights = np.where((shift != 0) & (size > 0), np.sign(shift) / size, 0.0)
+        middle = (one + other) / 2
+    fine = all(np.isfinite(part).all() for part in (middle, shift, weights))
+    return (middle, np.abs(shift) / 2, weights) if fine and weights.any() else None
+
+
+def _clipped(numbers: Floats, middle: Floats, half: Floats, weights: Floats) -> Floats:
+    """Return the weighted sum of the entries, each within half a shift of the middle."""
+    used = np.flatnonzero(weights)
+    near = np.clip(numbers[:, used] - middle[used], -half[used], half[used])
+    return near @ weights[used]
 
 
 def _shared_columns(numbers: Floats, entry: Callable[[int], str]) -> dict[str, Floats]:

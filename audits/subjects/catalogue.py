@@ -15,6 +15,8 @@ from typing import Any
 from audits.claim import NAME, Claim
 from audits.subjects.broken.table import TABLE, ListedFunction, function_named
 from audits.subjects.calibrated import TARGETS, noise_of, with_noise
+from bandits.space.points import Space
+from bandits.space.reading import read_space
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
@@ -271,6 +273,8 @@ def _frozen(made_by: type) -> None:
 
 def _value_at(place: Place, hint: Any) -> object:
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    if Space in kinds:
+        return read_space(place)
     if Fraction in kinds:
         return _moderate(place)
     if bool in kinds:
@@ -301,7 +305,7 @@ def _type_name(hint: Any) -> str:
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if typing.get_origin(hint) is tuple:
         return "of a table"
-    names = {Fraction: "number", int: "integer", str: "text", bool: "flag"}
+    names = {Fraction: "number", int: "integer", str: "text", bool: "flag", Space: "table"}
     return next((names[kind] for kind in kinds if kind in names), "text")
 
 

@@ -6,13 +6,14 @@ adds zero.  The slots of a batch are public, from a bandit's parameters alone.  
 answers, they enter the sum of the batch in which they come.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.space.points import Space
 from bandits.statistics.arrays import Floats, Integers
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
@@ -33,12 +34,17 @@ class Course(Protocol):
     batches: Sequence[Cover]  #: slots [first, last] of every batch, all slots in order
     context: Domain | None = None  #: of a context, as one row; None if all are offered the same
     candidates: int = 0  #: of a person, of equal dimension; 0 if none are brought
+    space: Space | None = None  #: points that are offered; a context may say which of them are on offer
+    uncounted: Container[int] = ()  #: slots whose answers are not learned from
     reward: Domain = TOLD  #: of an answer, as one row: a reward, or the numbers of a message
     last_is_read: bool = True  #: whether the last batch's sum is shown; else it is not computed
     takes_late: bool = False  #: whether an answer that comes in a later batch enters that one's sum
 
     def ask(self, context: Floats | None) -> Shown:
-        """Return what the person of the next slot is shown: the index of a candidate, or of a point."""
+        """Return what the person of the next slot is shown: the index of a candidate, or of a point.
+
+        Where no candidates are brought, `context` has the places of `space` that are on offer.
+        """
 
     def close(self, rewards: Floats, answered: Answered) -> None:
         """Learn from the current batch: a reward, or row, for every slot, used if `answered`."""

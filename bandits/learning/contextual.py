@@ -6,7 +6,7 @@ own slot: no coin of one slot depends on another person's data.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Protocol
@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.learning.arrivals import Actions, Answered, Course, name_of, replay
-from bandits.learning.features import RADIUS, Features, PrincipalFeatures, feature_map, principal
-from bandits.statistics import published_noise
+from bandits.learning.features import RADIUS, Features, PrincipalFeatures, feature_map, kernel_of, principal
+from bandits.learning.nystrom import NystromFeatures
+from bandits.space.points import Space
+from bandits.statistics import kernels, published_noise
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.calibration import least_sigma, one_of, target
 from dpaccount.errors import InputError, out_of_range
@@ -27,6 +29,7 @@ from mechanisms.subject import Domain, Rows, View
 TIE = 1e-12  #: scores so near the best one share it
 
 SEVERAL = 6  #: batches of a bandit that stands for all of its family in tests, at least
+MAX_DICTIONARY = 256  #: points of a space that features are made of
 
 PUBLIC_COINS = 2021  #: seed of the public points of dictionaries
 NODES = ("given", "corollary-1", "remark-3")
@@ -119,29 +122,50 @@ def _calibrated(subject: Calibrated) -> Fraction:
     return least_sigma(lambda sigma: subject._sums(sigma, subject.delta), subject.epsilon, subject.delta)
 
 
-MapOf = tuple[str, str, int, float, int]  #: kernel, basis, nodes per axis, length and dimension
+@dataclass(frozen=True)
+class PublicMap:
+    """All that a public feature map follows from: runs may share one if, and only if, this is equal."""
+
+    kernel: str
+    basis: str
+    per_axis: int
+    length: float
+    dimension: int
+    offered: Space | None
+
+    def points(self, rng: np.random.Generator, count: int) -> Floats:
+        """Return points that public coins draw from the ball, or from the space."""
+        if self.offered is None:
+            return in_ball(rng, count, self.dimension)
+        many = len(self.offered)
+        return self.offered.points[
+            np.concatenate([rng.permutation(many) for _ in range(-(-count // many))])[:count]
+        ]
 
 
 @lru_cache(maxsize=8)  # public, and the same in every run of a subject
-def _features(of: MapOf) -> Features:
-    kernel, basis, per_axis, length, dimension = of
-
+def _features(of: PublicMap) -> Features:
     def public_points(count: int) -> Floats:
-        return in_ball(np.random.default_rng([PUBLIC_COINS, 1]), count, dimension)
+        return of.points(np.random.default_rng([PUBLIC_COINS, 1]), count)
 
-    return feature_map(kernel, basis, per_axis, length, public_points)
+    if of.offered is not None and of.basis == "chosen" and of.kernel in kernels.POINT_KERNELS:
+        dictionary = public_points(min(len(of.offered), MAX_DICTIONARY))
+        return NystromFeatures(kernel_of(of.kernel, of.length), dictionary)
+    return feature_map(of.kernel, of.basis, of.per_axis, of.length, public_points)
 
 
 @lru_cache(maxsize=8)
-def leading(of: MapOf, size: int) -> PrincipalFeatures:
-    """Return the leading features over the public ball; never over observed decision sets."""
-    sample = in_ball(np.random.default_rng(PUBLIC_COINS), 4000, of[-1])
-    return principal(_features(of), sample, size)
+def leading(of: PublicMap, size: int) -> PrincipalFeatures:
+    """Return the leading features over the public ball, or space; never over observed decision sets."""
+    return principal(_features(of), of.points(np.random.default_rng(PUBLIC_COINS), 4000), size)
 
 
 @dataclass(frozen=True)
 class Contextual(Calibrated):
     """Bandits for `rounds` such people with `candidates` points each; a class says its learner.
+
+    With a `space`, candidates are its points, unless a person brings others in its units: at most as many as
+    the space says.
 
     `kernel` and `basis` say what features there are (`bandits.learning.features.feature_map`), of so many
     `nodes_per_axis`; `nodes`: as ``given``, or those of Dubey 2021, Corollary 1 or Remark 3, 6 or 3 ln T.
@@ -158,8 +182,16 @@ class Contextual(Calibrated):
     nodes: str = "given"
     nodes_per_axis: int = 4
     lengthscale: Fraction = Fraction(1)
+    space: Space | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        if self.space is not None:
+            if self.space.alike:
+                raise InputError(
+                    "a kernel matrix has no coordinates", "give people's points by a file or a box"
+                )
+            self.space.counts(self, "candidates", self.space.most or len(self.space))
+            self.space.counts(self, "dimension", self.space.dimension)
         self.domain()
         target(self.epsilon, self.delta)
         self.check_sigma()
@@ -184,13 +216,23 @@ class Contextual(Calibrated):
         return _features(self.map_of)
 
     @property
-    def map_of(self) -> MapOf:
+    def map_of(self) -> PublicMap:
         """Return what the feature map follows from; raises `InputError` for an unknown number of nodes."""
         one_of("nodes", self.nodes, NODES)
         per_axis = self.nodes_per_axis
         if self.nodes != "given":
             per_axis = published_noise.nodes_per_axis(self.rounds, remark3=self.nodes == "remark-3")
-        return self.kernel, self.basis, per_axis, float(self.lengthscale), self.dimension
+        length = float(self.lengthscale)
+        return PublicMap(self.kernel, self.basis, per_axis, length, self.dimension, self.offered)
+
+    def public_points(self, rng: np.random.Generator, count: int) -> Floats:
+        """Return points that public coins draw from the ball, or from `space`, over which features are."""
+        return self.map_of.points(rng, count)
+
+    @cached_property
+    def offered(self) -> Space | None:
+        """Return `space` as the features have it: in the ball of radius 2."""
+        return None if self.space is None else self.space.in_ball(RADIUS)
 
     @cached_property
     def batches(self) -> list[Cover]:
@@ -266,7 +308,7 @@ class MomentBandit(Contextual):
 
     @property
     def features(self) -> PrincipalFeatures:
-        """Return the leading features over the public ball."""
+        """Return the leading features over the public ball, or over `space`."""
         return leading(self.map_of, self.size)
 
 
@@ -295,7 +337,7 @@ class ContextualCourse(Course):
         self.batches, self.candidates = subject.batches, subject.candidates
         people = domain(subject.rounds, subject.candidates, subject.dimension)
         self.takes_late = subject.takes_late
-        self.context = _columns(people, slice(None, -self.candidates))
+        self.context, self.space = _columns(people, slice(None, -self.candidates)), subject.offered
         self.reward = _columns(people, slice(-1, None))
         self._features, self._learner = subject.features, learner
         self._ties = np.random.default_rng(coins)  # one row of coins a slot

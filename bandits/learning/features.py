@@ -23,7 +23,7 @@ from dpaccount.errors import InputError, out_of_range
 
 Kernel = Callable[[Floats, Floats], Floats]  #: points [n, d] and [m, d] ↦ [n, m]
 
-MAP_KERNELS: Final = (*kernels.KERNELS, "additive", "polynomial")
+MAP_KERNELS: Final = (*kernels.POINT_KERNELS, "additive", "polynomial")
 BASES: Final = ("chosen", "quadrature", "random-fourier", "nystrom")
 DEGREE = 3  #: of the polynomial kernel
 RADIUS = 2.0  #: of the ball on which the polynomial kernel is at most 1
@@ -125,12 +125,13 @@ def random_features(kernel: str, dimension: int, count: int, lengthscale: float)
     Normal for the squared-exponential kernel; Student's t with 2ν degrees of freedom for Matérn's (Rahimi &
     Recht 2008; Rasmussen & Williams 2006, section 4.2.1).
     """
-    kernels.known(kernel, Fraction(lengthscale))
+    kernels.known(kernel, Fraction(lengthscale), kernels.POINT_KERNELS)
     rng = np.random.default_rng([PUBLIC_COIN, 2])
     frequencies = rng.normal(size=(count, dimension)) / lengthscale
     if kernel != "squared-exponential":
-        twice = int(kernel[len("matern-")])  # 2ν, as the name has it
-        frequencies *= np.sqrt(twice / rng.chisquare(twice, (count, 1)))
+        twice = int(kernel[-3])  # 2ν, as the name has it
+        alone = kernel.startswith(kernels.PRODUCT)  # every coordinate has a frequency of its own law
+        frequencies *= np.sqrt(twice / rng.chisquare(twice, (count, dimension if alone else 1)))
     return FourierFeatures(frequencies, np.full(count, 1 / count))
 
 
@@ -228,7 +229,7 @@ def feature_map(
         raise InputError(f"nodes_per_axis is {per_axis}", f"it lies in 1 ... {MAX_MAP_FEATURES}")
     if kernel == "polynomial" and basis == "chosen":
         return PolynomialFeatures(dimension)
-    if basis == "nystrom" or (basis == "chosen" and kernel.startswith("matern")):
+    if basis == "nystrom" or (basis == "chosen" and "matern" in kernel):
         return NystromFeatures(exact, dictionary(_at_most(per_axis**dimension)))
     if kernel == "additive":
         return AdditiveFeatures(_fourier("squared-exponential", basis, 1, per_axis, lengthscale), dimension)
@@ -236,7 +237,7 @@ def feature_map(
 
 
 def _fourier(kernel: str, basis: str, dimension: int, per_axis: int, lengthscale: float) -> FourierFeatures:
-    if basis == "random-fourier" and kernel in kernels.KERNELS:
+    if basis == "random-fourier" and kernel in kernels.POINT_KERNELS:
         count = max(_at_most(per_axis**dimension) // 2, 1)
         return random_features(kernel, dimension, count, lengthscale)
     if kernel != "squared-exponential":

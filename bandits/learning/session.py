@@ -175,12 +175,21 @@ class Session:
             raise InputError(f"ticket {number!r} was never given", f"{self.asked} were, numbered from 1")
         return self._tickets[number - 1]
 
+    def name_of(self, ticket: Ticket) -> str | None:
+        """Return what the point of a ticket is called, where all are offered those of a space."""
+        space, action = self._course.space, ticket.action
+        if space is None or self._course.context is not None:
+            return None
+        return space.names[int(action[0] if isinstance(action, list) else action)]
+
     @_alone
     def ask(self, context: ArrayLike | None = None) -> Ticket:
         """Issue the ticket of the next slot: its number, and what the person is shown.
 
         `context` is a row of coordinates for each candidate of the person; None if all are offered
-        the same.  A row of NaN is a candidate that is not on offer.  Coordinates out of range are
+        the same.  A row of NaN is a candidate that is not on offer.  With a `space`, a candidate is its
+        name, or its values in their own units, and None is not on offer; where people bring none, it is
+        the list of the points that are on offer, by name or place.  Coordinates out of range are
         clamped to the bandit's domain, and counted in `clipped`.  Raises `InputError` if no slot is
         left, for a context of the wrong shape, or with nothing on offer: then no slot is taken.
         """
@@ -232,7 +241,7 @@ class Session:
             else:
                 self._journal.append({"tell": number, "reward": told})
                 self._hear(number, told)
-        return not late
+        return not late and number not in self._course.uncounted
 
     @_alone
     def public(self) -> dict[str, NDArray[Any]]:
@@ -333,10 +342,16 @@ class Session:
         candidate each place stands for.  So an action is always on offer, and the row is an ordinary one.
         """
         domain = self._course.context
+        space = self._course.space
         if domain is None:
-            if context is not None:
+            if context is None:
+                return None, None, 0
+            if space is None:
                 raise InputError("this bandit offers everybody the same", "ask without a context")
-            return None, None, 0
+            return space.on_offer(context), None, 0
+        outside = 0
+        if space is not None:
+            context, outside = space.candidates(context, self._course.candidates)
         row = _row(context)
         numbers, candidates = len(domain.low), self._course.candidates
         shape = np.array(context, dtype=object).shape if row.shape[1] == numbers else ()
@@ -345,7 +360,7 @@ class Session:
                 f"a context is {numbers} numbers, a row of {numbers // candidates} for each candidate"
             )
         low, high = np.array(domain.low), np.array(domain.high)
-        clipped = int(((row < low) | (row > high)).sum())
+        clipped = outside + int(((row < low) | (row > high)).sum())
         found: Floats = row.reshape(candidates, -1)
         offered = ~np.isnan(found).all(axis=1)
         if candidates == 1 or offered.all():

@@ -1,7 +1,10 @@
 """What learns from private messages: asked for a point, told what came back; no privacy inside."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
+
+from bandits.statistics.arrays import Integers
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,14 @@ class Question:
     clip: float | None = None
 
 
+class Choosy(ABC):
+    """A learner that can be told which points are on offer."""
+
+    @abstractmethod
+    def ask(self, among: Integers | None = None) -> Question:
+        """Return what the next person is asked, of the points of these places."""
+
+
 class RewardLearner(Protocol):
     """A program over numbers that knows its horizon: `ask` and `tell` in turn, once a person.
 
@@ -26,8 +37,8 @@ class RewardLearner(Protocol):
     def ask(self) -> Question:
         """Return what the next person is asked."""
 
-    def tell(self, point: int, value: float, variance: float | None) -> None:
-        """Learn from one message about a point.
+    def tell(self, point: int, value: float, variance: float | None) -> object:
+        """Learn from one message about a point; callers ignore what it returns.
 
         Over the channel's noise `value` has the mean of the reward, clipped.  `variance` is the
         largest that the channel gives it, None if there is no channel.  The reward's own noise

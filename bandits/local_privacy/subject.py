@@ -8,16 +8,17 @@ message is a release of its own: nothing adds up over people.
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import inf, isfinite
 from typing import ClassVar
 
 import numpy as np
 
 from bandits.learning.arrivals import TOLD, Answered, Course, name_of, replay
-from bandits.local_privacy.learner import Question, RewardLearner
+from bandits.local_privacy.learner import Choosy, Question, RewardLearner
 from bandits.simulation.delays import FILES, delays
-from bandits.simulation.points import Points, grid, of_matrix
+from bandits.space.points import Space, grid, of_matrix
+from bandits.statistics import kernels
 from bandits.statistics.arrays import Floats
 from bandits.statistics.calibration import one_of
 from dpaccount.errors import InputError, out_of_range
@@ -37,14 +38,16 @@ class LocalRewards:
 
     `bound` is B, the most that the mean reward is in absolute value; `noise_bound` is R, the most that a
     reward's noise is: public, never taken from the rewards.  A reward beyond B + R is clipped, NaN in the
-    data counts as 0.  Points are equally spaced in [0, 1], with the `kernel` and `lengthscale` that the
-    learner believes in; for ``sensors`` and ``stocks`` they are those of the data that is shipped.  With
-    `privacy` ``none`` rewards are told as they are, for comparison only.
+    data counts as 0.  With `privacy` ``none`` rewards are told as they are, for comparison only.
+
+    Points are those of `space`, else equally spaced in [0, 1], with the `kernel` and `lengthscale` that the
+    learner believes in; of ``delays-by-hour`` and ``delays-by-carrier`` they are those of shipped data.
     """
 
     status: ClassVar[str] = "sound"
     relation: ClassVar[str] = REPLACE_ONE
     channels: ClassVar[tuple[str, ...]] = CHANNELS
+    learned: ClassVar[tuple[str, ...]] = ()  #: names of kernels that messages choose
     constants_from: ClassVar[str] = "public"  #: whence a message's centre and clip are
 
     rounds: int = 1000
@@ -54,6 +57,7 @@ class LocalRewards:
     points: int = 100
     channel: str = "duchi"
     privacy: str = "local"
+    space: Space | None = field(default=None, kw_only=True)
     bound: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(2)})
     noise_bound: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(1)})
 
@@ -65,16 +69,22 @@ class LocalRewards:
             raise out_of_range("epsilon in (0, 30] and rounds >= 1")
         if min(self.bound, self.noise_bound) < 0 or self.bound + self.noise_bound == 0:
             raise out_of_range("bound >= 0 and noise_bound >= 0, not both 0")
-        self.space  # noqa: B018  # refuses a kernel that is none
+        if self.space is not None:
+            self.space.counts(self, "points", len(self.space))
+        self.domain_points  # noqa: B018  # refuses a kernel that is none
 
     @cached_property
-    def space(self) -> Points:
-        """Return the public points and their kernel; raises `InputError` for other points."""
+    def domain_points(self) -> Space:
+        """Return the public points; raises `InputError` for other points than those of a kernel's data."""
+        if self.space is not None and self.kernel not in FILES:
+            return self.space
         if self.kernel not in FILES:
-            return grid(self.kernel, float(self.lengthscale), self.points)
-        if self.lengthscale != LENGTHSCALE:
+            kernels.known(self.kernel, self.lengthscale, (*kernels.POINT_KERNELS, *self.learned, *FILES))
+            return grid(self.points)
+        if self.lengthscale != LENGTHSCALE or self.space is not None:
             raise InputError(
-                f"the kernel {self.kernel!r} has no length scale", f"leave lengthscale at {LENGTHSCALE}"
+                f"the kernel {self.kernel!r} has points of its own, and no length scale",
+                f"leave space out, and lengthscale at {LENGTHSCALE}",
             )
         found = of_matrix(delays(self.kernel).kernel)
         if len(found) != self.points:
@@ -82,6 +92,11 @@ class LocalRewards:
                 f"the kernel {self.kernel!r} has {len(found)} points", f"give points = {len(found)}"
             )
         return found
+
+    @cached_property
+    def prior(self) -> Floats:
+        """Return the kernel matrix of the points."""
+        return prior_kernel(self.domain_points, self.kernel, float(self.lengthscale))
 
     @property
     def reach(self) -> float:
@@ -107,7 +122,7 @@ class LocalRewards:
 
     def domain(self) -> Domain:
         """Return one row a person: what every point would pay them, beyond the clip too."""
-        return wide(self.rounds, len(self.space), 2 * self.reach if self.privacy == "local" else TOLD.high[0])
+        return wide(self.rounds, self.points, 2 * self.reach if self.privacy == "local" else TOLD.high[0])
 
     def proof(self, delta: Fraction) -> Theorem:
         """One message a person, and what everyone sees is a function of messages: local DP."""
@@ -155,6 +170,14 @@ class LocalRewards:
         return RewardCourse(self, self.learner(coins))
 
 
+@lru_cache(maxsize=8)
+def prior_kernel(space: Space, kernel: str, lengthscale: float) -> Floats:
+    """Return the kernel matrix of public points, which every run of a subject shares."""
+    found = space.kernel(kernel, lengthscale)
+    found.setflags(write=False)
+    return found
+
+
 def relative(reward: float, centre: float, clip: float) -> float:
     """Return (reward − centre)/clip, which the channel clips again; NaN is for the channel to settle.
 
@@ -175,12 +198,16 @@ class RewardCourse(Course):
         most = TOLD.high[0] if subject.privacy == "none" else min(subject.by.largest, MAX_MESSAGE)
         self.reward = wide(1, 1, most)
         self._subject, self._learner = subject, learner
+        self.space = subject.space if isinstance(learner, Choosy) else None
         self._open: Question | None = None
         self._shown: list[Floats] = []
         self._answers: list[float] = []
 
     def ask(self, context: Floats | None = None) -> Floats:
         """Return what the next person is shown: the same as the last one, where that one was silent."""
+        if context is not None and isinstance(self._learner, Choosy):
+            silent = self._open is not None and self._open.point in context
+            self._open = self._open if silent else self._learner.ask(context.astype(np.int64))
         self._open = self._open or self._learner.ask()
         clip = self._subject.reach if self._open.clip is None else self._open.clip
         self._shown.append(np.array([self._open.point, self._open.centre, clip]))

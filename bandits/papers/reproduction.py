@@ -70,11 +70,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A paper's statement on a table or figure, whether these rows confirm it, and the numbers."""
+    """A paper's statement on a table or figure, whether these rows confirm it, and the numbers.
+
+    `confirmed` is None where they decide neither for it nor against.
+    """
 
     said: str
     where: str
-    confirmed: bool
+    confirmed: bool | None
     numbers: str
 
 

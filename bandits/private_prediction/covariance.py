@@ -19,7 +19,7 @@ GUMBEL: Final = 1.28  #: deviation of the Gumbel noise that an exponential mecha
 STRONGER: Final = 3  #: of the τ of least error for the mean: what is chosen is the largest score
 
 
-def by_features(grid: PublicGrid, counts: Places, per_round: int, ridge: float) -> Floats:
+def by_features(grid: PublicGrid, counts: Places | Floats, per_round: int, ridge: float) -> Floats:
     """Return h of Z̃ = Σ counts·φφᵀ/K + τI, K = `per_round` points of Z for each round (Lemma 4.4).
 
     By eigenvalues, so that a τ far below the rounding of the sum still leaves a positive matrix.
@@ -31,14 +31,17 @@ def by_features(grid: PublicGrid, counts: Places, per_round: int, ridge: float) 
 
 
 def drawn_counts(grid: PublicGrid, rounds: int, per_round: int, rng: np.random.Generator) -> Places:
-    """Return how often each place is among TK points, actions and contexts uniform on the grid."""
-    even = np.full(grid.places, 1 / grid.places)
+    """Return how often each place is among TK points, actions uniform, contexts by the public law."""
+    law = grid.weights()
+    even = np.full(grid.places, 1 / grid.places) if law is None else law
     return rng.multinomial(rounds * per_round, even).astype(np.int64)
 
 
 @lru_cache(maxsize=8)
 def expected(grid: PublicGrid, rounds: int, ridge: float) -> Floats:
     """Return h of Z = TΛ + τI, Λ the public quadrature."""
+    if (law := grid.weights()) is not None:
+        return by_features(grid, rounds * law, 1, ridge)
     features = grid.features(MIN_EIGENVALUE_SHARE)
     return (features.phi / (rounds * features.eigenvalues + ridge)) @ features.phi.T
 

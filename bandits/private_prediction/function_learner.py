@@ -51,7 +51,10 @@ SPAN: Final = (log(3), 0.5)  #: steps of ln s and p whose prior weight is e^(−
 class FunctionLearner:
     """Begin a phase, add up what its people contribute, tell the noisy sum; phase after phase."""
 
-    def __init__(self, features: Eigenfeatures, noise: Noise, most: int, bound: float) -> None:
+    def __init__(
+        self, features: Eigenfeatures, noise: Noise, most: int, bound: float, law: Floats | None = None
+    ) -> None:
+        self._law = law  #: the chance of every place; None if all are alike
         self._phi, self._eigenvalues = features.phi, features.eigenvalues
         self._noise, self._most, self._bound = noise, most, bound
         self._observed = LinearPosterior(features.size)
@@ -63,26 +66,36 @@ class FunctionLearner:
         self._people = people
         values, vectors = settled_eigh(self._covariance)
         whitened = self._phi @ (vectors * np.sqrt(np.maximum(values, 0.0)))
-        unsure = float((whitened**2).sum(axis=1).mean())
+        unsure = float(self._mean_over((whitened**2).sum(axis=1, keepdims=True))[0])
         width = min(sqrt((OWN_NOISE * self._bound) ** 2 + unsure), self._bound)
         # the first phase predicts nothing, and clips rewards at the public bound
         self._clip = clipped_sums.Clip(self._bound, 1.0, width**2)
         self._aim(whitened)
         if self._told:
-            gram = people * self._directions.T @ self._directions / len(self._phi)
+            gram = people * self._expected(self._directions, self._directions)
             typical = clipped_sums.typical(gram)
             self._clip = clipped_sums.best_clip(width, self._noise(len(gram)), typical)
             self._aim(whitened)
 
     def _aim(self, whitened: Floats) -> None:
         """Compute the unit vector g of every place."""
-        values, axes = settled_eigh(whitened.T @ whitened / len(whitened))
+        values, axes = settled_eigh(self._expected(whitened, whitened))
         values = np.maximum(values, 1e-12)
         shares = self._shares(values)
         kept = shares > 0
         mixed = whitened @ (axes[:, kept] * np.sqrt(shares[kept] / values[kept]))
         length = np.linalg.norm(mixed, axis=1, keepdims=True)
         self._directions = mixed / np.maximum(length, 1e-12)
+
+    def _mean_over(self, values: Floats) -> Floats:
+        """Return the mean over people's places of values [places, n]."""
+        return values.mean(axis=0) if self._law is None else self._law @ values
+
+    def _expected(self, left: Floats, right: Floats) -> Floats:
+        """Return E left·rightᵀ over people's places, of rows [places, n] and [places, m]."""
+        if self._law is None:
+            return left.T @ right / len(left)
+        return (left * self._law[:, None]).T @ right
 
     def _shares(self, values: Floats) -> Floats:
         """Return b for the number of directions, at most `most`, that leaves the least variance."""
@@ -121,8 +134,8 @@ class FunctionLearner:
         """Learn from a phase's noisy sum, in grid units of the clip."""
         released = units / 2.0**CONTRIBUTION_BITS * self._clip.bound
         size, people = self._directions.shape[1], self._people
-        shape = self._clip.slope * people * (self._directions.T @ self._phi) / len(self._phi)
-        noise = people * self._clip.variance * (self._directions.T @ self._directions) / len(self._phi)
+        shape = self._clip.slope * people * self._expected(self._directions, self._phi)
+        noise = people * self._clip.variance * self._expected(self._directions, self._directions)
         noise[np.diag_indices_from(noise)] += (self._noise(size) * self._clip.bound) ** 2
         self._observed.learn(shape, noise, released + shape @ self._mean)
         self._told += 1
@@ -142,7 +155,8 @@ class FunctionLearner:
     @property
     def spread(self) -> float:
         """Return the root mean square, over places, of the posterior's deviation of f."""
-        return sqrt(max(float(((self._phi @ self._covariance) * self._phi).sum(axis=1).mean()), 0.0))
+        square = ((self._phi @ self._covariance) * self._phi).sum(axis=1, keepdims=True)
+        return sqrt(max(float(self._mean_over(square)[0]), 0.0))
 
     # ------------------------------------------------------------------ the posterior
 

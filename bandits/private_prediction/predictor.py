@@ -9,14 +9,15 @@ The domain of actions is finite because there an exact sampler exists; on a cont
 and one that is nearly right would void pure ε.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
 
-from bandits.private_prediction.public_grid import Places, PublicGrid
+from bandits.private_prediction.public_grid import Places, PublicGrid, counted
+from bandits.space.points import Space
 from bandits.statistics import kernels
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.calibration import least_sigma, one_of
@@ -65,8 +66,10 @@ class Predictor:
     rule: str = "exponential"
     epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(0)
+    space: Space | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        counted(self, self.space)
         if not 2 <= self.rounds <= 10**6:
             raise InputError(f"rounds is {self.rounds}", "it lies in 2 ... 1000000")
         if not 1 <= self.predictions <= MAX_PREDICTIONS:
@@ -85,7 +88,7 @@ class Predictor:
     @property
     def grid(self) -> PublicGrid:
         """Return the public actions and cells."""
-        return PublicGrid(self.actions, self.contexts, self.kernel, self.lengthscale)
+        return PublicGrid(self.actions, self.contexts, self.kernel, self.lengthscale, self.space)
 
     @property
     def width(self) -> int:
@@ -114,7 +117,11 @@ class Predictor:
         """Show uniform actions, then predict; everyone sees both."""
         rng = np.random.default_rng(coins)
         shown_actions = rng.integers(0, self.actions, self.rounds)
-        asked = rng.integers(0, self.contexts, self.predictions)
+        weights = None if self.grid.law is None else self.grid.law.weights
+        if weights:
+            asked = rng.choice(self.contexts, self.predictions, p=weights)
+        else:
+            asked = rng.integers(0, self.contexts, self.predictions)
         totals, matrix = self.totals(data, shown_actions), self.matrix(coins)
         chosen = [
             noise.noisy(f"prediction-{j}", 0, self.table(matrix, cell) @ totals).argmax()
@@ -126,10 +133,12 @@ class Predictor:
     def totals(self, data: Rows, actions: Places) -> Integers:
         """Return Σ y over the records of every place, in steps; y is clipped and truncated, NaN is 0."""
         most = float(self.bound)
-        rewards = np.clip(data[np.arange(len(data)), 1 + actions], -most, most) / most  # no overflow warns
+        rewards = (
+            np.clip(data[np.arange(len(data)), self.grid.numbers + actions], -most, most) / most
+        )  # no overflow warns
         units = np.trunc(np.clip(np.nan_to_num(rewards, nan=0.0), -1, 1) * BOUND_STEPS).astype(np.int64)
         found: Integers = np.zeros(self.grid.places, dtype=np.int64)
-        np.add.at(found, self.grid.place_of(data[:, 0], actions), units)
+        np.add.at(found, self.grid.place_of(self.grid.contexts_in(data), actions), units)
         return found
 
     def matrix(self, coins: int) -> Floats:

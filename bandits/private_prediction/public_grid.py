@@ -1,5 +1,7 @@
 """Public grids: actions of [0, 1] and cells of contexts in [0, 1], and features of a kernel on both.
 
+With a `space`, actions are its points and cells those of its contexts.
+
 Everything is an enumeration of actions × cells: a place is cell · actions + action.  Contexts of records
 and of people who ask are rounded to their cell, so that every maximum over places is a maximum over all
 that can occur.
@@ -13,6 +15,7 @@ from math import isnan
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.space.points import Space
 from bandits.statistics import kernels
 from bandits.statistics.arrays import Floats
 from bandits.statistics.axes import settled_eigh
@@ -31,9 +34,14 @@ class PublicGrid:
     contexts: int
     kernel: str
     lengthscale: Fraction
+    space: Space | None = None  #: whose points are the actions, and whose contexts the cells
 
     def __post_init__(self) -> None:
         """Refuse grids without points, with too many, and unknown kernels; raises `InputError`."""
+        if self.space is not None and (self.space.alike or (self.law is not None and self.law.alike)):
+            raise InputError(
+                "a kernel matrix has no coordinates", "give actions and contexts a file or a box"
+            )
         if self.actions < 1:
             raise InputError("the action grid is empty", "needed actions >= 1")
         if self.contexts < 1 or self.actions * self.contexts > MAX_PLACES:
@@ -45,13 +53,28 @@ class PublicGrid:
         """Return the number of pairs of an action and a cell."""
         return self.actions * self.contexts
 
+    @property
+    def law(self) -> Space | None:
+        """Return the contexts that are declared, with their law; without any they are uniform on [0, 1]."""
+        return None if self.space is None else self.space.contexts
+
+    def weights(self) -> Floats | None:
+        """Return the chance of every place, actions being uniform; None if all are alike."""
+        if self.law is None or not self.law.weights:
+            return None
+        return np.repeat(self.law.weights, self.actions) / self.actions
+
     def points(self) -> Floats:
-        """Return (action, middle of the cell) of every place, of shape [places, 2]."""
+        """Return (action, middle of the cell) of every place, of shape [places, 2], or those of a space."""
         cells, actions = np.divmod(np.arange(self.places), self.actions)
-        return np.stack([self.point_of(actions), (cells + 0.5) / self.contexts], axis=1)
+        middles = self.point_of(actions)[:, None] if self.space is None else self.space.points[actions]
+        there = (cells[:, None] + 0.5) / self.contexts if self.law is None else self.law.points[cells]
+        return np.concatenate([middles, there], axis=1)
 
     def exact_points(self) -> list[tuple[Fraction, ...]]:
         """Return the same points as rational numbers."""
+        if self.space is not None:
+            return [tuple(map(Fraction, point)) for point in self.points().tolist()]
         middles = [Fraction(2 * a + 1, 2 * self.actions) for a in range(self.actions)]
         return [(a, Fraction(2 * c + 1, 2 * self.contexts)) for c in range(self.contexts) for a in middles]
 
@@ -61,9 +84,25 @@ class PublicGrid:
 
     def cell_of(self, contexts: Floats) -> Places:
         """Return the cell of every context; beyond [0, 1] it is the nearest, and NaN is in the first."""
+        if self.law is not None:
+            return np.array([self._nearest(row) for row in np.atleast_2d(contexts)], dtype=np.int64)
         known = np.nan_to_num(np.asarray(contexts, dtype=np.float64), nan=0.0)
         cells: Places = np.floor(np.clip(known, 0.0, 1.0) * self.contexts).astype(np.int64)
         return np.minimum(cells, self.contexts - 1)
+
+    def _nearest(self, context: Floats) -> int:
+        """Return the declared context nearest to this one; of equally near ones the first."""
+        away = np.clip(np.nan_to_num(context, nan=0.0), 0.0, 1.0) - self.law.points  # type: ignore[union-attr]
+        return int(np.argmin((away**2).sum(axis=1)))
+
+    def contexts_in(self, data: Floats) -> Floats:
+        """Return the contexts of people's rows."""
+        return data[:, 0] if self.law is None else data[:, : self.law.dimension]
+
+    @property
+    def numbers(self) -> int:
+        """Return how many numbers a context has."""
+        return 1 if self.law is None else self.law.dimension
 
     def cell(self, context: float) -> int:
         """Return the cell of one context, as `cell_of` does."""
@@ -77,7 +116,8 @@ class PublicGrid:
     def people(self, count: int, bound: Fraction) -> Domain:
         """Return rows of a context and a reward for each action, both well beyond what is clipped."""
         reach = 4 * float(bound)
-        low, high = (-0.5,) + (-reach,) * self.actions, (1.5,) + (reach,) * self.actions
+        low = (-0.5,) * self.numbers + (-reach,) * self.actions
+        high = (1.5,) * self.numbers + (reach,) * self.actions
         return Domain(count, low, high, (False,) * len(low))
 
     def gram(self) -> Floats:
@@ -87,6 +127,14 @@ class PublicGrid:
     def features(self, least: float) -> "Eigenfeatures":
         """Return eigenfeatures of the kernel on the places, eigenvalues above `least` of the first."""
         return _features(self, least)
+
+
+def counted(subject: object, space: Space | None) -> None:
+    """Set a subject's numbers of actions and contexts to those of its space."""
+    if space is not None:
+        space.counts(subject, "actions", len(space))
+        if space.contexts is not None:
+            space.counts(subject, "contexts", len(space.contexts))
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,15 @@ from mechanisms.local.channels import CHANNELS, channel
 GROWTH = Fraction(1, 32)  #: of a batch over the people before it: rows are few, and each has less noise
 
 
+Value = str | int | Fraction  #: of a chosen parameter
+
+
 @dataclass(frozen=True)
 class Selection:
     """A catalogued bandit, the parameters that were chosen for it, and why."""
 
     subject: str
-    parameters: dict[str, str | Fraction]
+    parameters: dict[str, Value]
     because: str
 
 

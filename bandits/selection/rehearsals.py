@@ -1,7 +1,7 @@
 """Which private bandit to run: all subjects of a setting rehearse on the same public worlds.
 
-The choice reads the privacy asked for, the horizon and what is private; never data.  A world is drawn as the
-setting says, or from the public prior of a surface, and rehearsals have the noise that the proof demands.
+The choice reads the privacy asked for, the horizon and what is private; never data.  Worlds are drawn by
+public laws, or from the public prior of a surface, and rehearsals have the noise that the proof demands.
 Subjects that are behind by more than three standard errors of paired differences leave the race.
 """
 
@@ -15,14 +15,17 @@ from typing import Any
 
 import numpy as np
 
+from bandits.arm_phases import INDICES, ArmPhases
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb
+from bandits.learning.features import RADIUS
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
-from bandits.selection.forecasts import Selection, quietest
-from bandits.simulation.simulated_people import simulated_people
+from bandits.selection.forecasts import Selection, Value, quietest
+from bandits.simulation.simulated_people import WORLD_LAWS, WorldLaw
 from bandits.simulation.surfaces import Surface, surface
+from bandits.space.points import Space
 from bandits.statistics.additive_model import SCALES
 from bandits.statistics.arrays import Floats
 from bandits.surface_gp_ucb import SurfaceGpUcb
@@ -37,7 +40,11 @@ Play = Callable[[int], float]  #: number of a rehearsal ↦ its regret
 STAGES = (8, 32, 96)  #: rehearsals of each subject that is left, before the race is looked at
 AT_ONCE = 8  #: rehearsals that are done and kept together
 FIRST_SEED = 18_000_000  #: rehearsals' worlds are no reproduction's
-MAX_REHEARSED_ROUNDS = 4096  #: rounds of a rehearsal; longer horizons are chosen for by noise
+MAX_REHEARSED_ROUNDS = 4096  #: rounds of a rehearsal
+PROXY = 1024  #: rounds of a rehearsal in place of more
+#: the simple baseline: phases of half of those before, or of so many parts of all, each released by itself
+PARTS = 16
+PHASES: dict[str, Value] = {"stream": "separate", "growth": Fraction(1, 2)}
 REHEARSED_NOISE = 0.1  #: standard deviation of rehearsed rewards on a surface
 
 
@@ -46,7 +53,7 @@ class Runner:
     """A subject in the race, the parameters that make it, and its rehearsal."""
 
     subject: str
-    parameters: dict[str, str | Fraction]
+    parameters: dict[str, Value]
     play: Play
 
     @property
@@ -64,31 +71,47 @@ def choose(
     *,
     candidates: int = 25,
     dimension: int = 2,
-    name: str = "camelback",
+    space: Space | str | None = None,
+    laws: tuple[WorldLaw, ...] = WORLD_LAWS,
 ) -> Selection:
     """Return the bandit of least mean regret in public rehearsals, for a kind of privacy, budget and horizon.
 
     ``joint``: contexts and rewards are private; people bring `candidates` points.  ``reward``: the points of
-    the surface `name` are public, rewards private.  ``local``: nobody is trusted with either.  Each kind is
-    another promise, none stands in for another.  Raises `InputError` for parameters that make no sense.
+    `space` are public, rewards private.  ``local``: nobody is trusted with either.  Each kind is
+    another promise, none stands in for another.
+
+    A `space` has the points that are played, in worlds drawn by `laws` in turn; the name of a surface, by
+    default camelback, has worlds of its own.  Raises `InputError` for parameters that make no sense.
     """
-    if epsilon <= 0 or not 0 < delta < 1 or rounds < 2:
-        raise out_of_range("epsilon > 0, 0 < delta < 1 and rounds >= 2")
-    if privacy == "joint":
-        if rounds > MAX_REHEARSED_ROUNDS:
-            return quietest(epsilon, delta, rounds, MomentGpUcb.size)
-        return race(_contextual(epsilon, delta, rounds, candidates, dimension))
-    if privacy == "reward":
-        if rounds > 10 * MAX_REHEARSED_ROUNDS:
-            most = 10 * MAX_REHEARSED_ROUNDS
-            why = f"more than {most} rounds are not rehearsed; a batch's sum has noise for one release"
-            return Selection("phased-posterior", {}, why)
-        return race(_on_surface(name, epsilon, delta, rounds))
+    if epsilon <= 0 or not 0 < delta < 1 or rounds < 2 or not laws:
+        raise out_of_range("epsilon > 0, 0 < delta < 1, rounds >= 2 and a law of worlds at least")
     if privacy == "local":
         return Selection(
-            "local-gp-ucb", {}, "nobody is trusted, so every person noises a message of their own"
+            "local-gp-ucb",
+            {},
+            "nobody is trusted, so every person noises a message of their own; not rehearsed",
         )
-    raise InputError(f"privacy is {privacy[:40]!r}", "known: joint, reward, local")
+    if privacy not in ("joint", "reward"):
+        raise InputError(f"privacy is {privacy[:40]!r}", "known: joint, reward, local")
+    named = privacy == "reward" and not isinstance(space, Space)
+    longest = (10 if named else 1) * MAX_REHEARSED_ROUNDS
+    said = "" if named else f" in worlds {', '.join(map(str, laws))} (as shares of uniform choices' regret)"
+    left_out = "other laws and rates, late or missing answers, drift"
+    if rounds > longest:
+        # of fewer people, whose noise is the same share of the deviation of their rewards' sum
+        epsilon = Fraction(float(epsilon) * sqrt(rounds / PROXY)).limit_denominator(1000)
+        rounds, left_out = PROXY, f"more than {longest} people, {left_out}"
+        said = f" of {PROXY} people at ε = {float(epsilon):.3g}{said}"
+    if isinstance(space, Space) and privacy == "reward":
+        runners = _on_points(space, epsilon, delta, rounds, laws)
+    elif isinstance(space, Space) or (space is None and privacy == "joint"):
+        runners = _contextual(epsilon, delta, rounds, candidates, dimension, space, laws)
+    elif privacy == "reward":
+        runners = _on_surface(space or "camelback", epsilon, delta, rounds)
+    else:
+        raise InputError("a surface is for public points", "give a space, or none")
+    found = race(runners)
+    return replace(found, because=f"{found.because}{said}; not rehearsed: {left_out}")
 
 
 def race(runners: Sequence[Runner]) -> Selection:
@@ -137,28 +160,62 @@ def _proved(subject: Any) -> Proved:
 
 
 def _contextual(
-    epsilon: Fraction, delta: Fraction, rounds: int, candidates: int, dimension: int
+    epsilon: Fraction,
+    delta: Fraction,
+    rounds: int,
+    candidates: int,
+    dimension: int,
+    space: Space | None,
+    laws: tuple[WorldLaw, ...],
 ) -> list[Runner]:
     """Return the jointly private bandits for people who bring their own points."""
-    common = {"epsilon": epsilon, "delta": delta, "rounds": rounds, "candidates": candidates}
-    common["dimension"] = dimension
+    common: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rounds": rounds, "space": space}
+    if space is None:
+        common |= {"candidates": candidates, "dimension": dimension}
     quiet = quietest(epsilon, delta, rounds, MomentGpUcb.size).parameters
-    made: list[tuple[str, type[Any], dict[str, str | Fraction]]] = [
+    made: list[tuple[str, type[Any], dict[str, Value]]] = [
         ("moment-gp-ucb", MomentGpUcb, quiet),
+        ("moment-gp-ucb", MomentGpUcb, {**PHASES, "refresh": max(rounds // PARTS, 1)}),
         ("phased-gp-ucb", PhasedGpUcb, {}),
         ("jdp-gp-ucb", JdpGpUcb, {"stream": "honaker"}),
         ("doubling-gp-ucb", DoublingGpUcb, {}),
     ]
     return [
-        Runner(name, parameters, partial(_on_people, kind(**common, **parameters)))
+        Runner(name, parameters, partial(_on_people, kind(**common, **parameters), laws))
         for name, kind, parameters in made
     ]
 
 
-def _on_people(subject: Any, seed: int) -> float:
-    people = simulated_people(subject.rounds, subject.candidates, subject.dimension, seed)
+def _on_people(subject: Any, laws: tuple[WorldLaw, ...], seed: int) -> float:
+    law, offered = laws[seed % len(laws)], subject.offered
+    people = law.people(subject.rounds, subject.candidates, subject.dimension, seed, offered)
     view = subject.play(people.records(), _noise(subject, seed), seed)
-    return people.regret(np.asarray(view.own["action"]))
+    return people.share(np.asarray(view.own["action"]))
+
+
+def _on_points(
+    space: Space, epsilon: Fraction, delta: Fraction, rounds: int, laws: tuple[WorldLaw, ...]
+) -> list[Runner]:
+    """Return the bandits that offer a space to everybody, rewards of 0 or 1 being private."""
+    common: dict[str, Any] = {"space": space, "epsilon": epsilon, "rounds": rounds}
+    made: list[tuple[str, type[Any], dict[str, Value]]] = [
+        ("phased-posterior", PhasedPosterior, {"stream": stream, "reward_noise": "estimated"})
+        for stream in ("separate", "correlated")
+    ]
+    made += [("surface-gp-ucb", SurfaceGpUcb, {})]
+    made += [("arm-phases", ArmPhases, {"index": index}) for index in INDICES if rounds >= 2 * len(space)]
+    found = []
+    for name, kind, parameters in made:
+        own = {} if kind is ArmPhases else {"delta": delta}
+        found.append(Runner(name, parameters, partial(_of_space, kind(**common, **own, **parameters), laws)))
+    return found
+
+
+def _of_space(subject: Any, laws: tuple[WorldLaw, ...], seed: int) -> float:
+    space = subject.space if subject.space.alike else subject.space.in_ball(RADIUS)
+    people = laws[seed % len(laws)].people(subject.rounds, len(space), space.dimension, seed, space)
+    public = subject.play(people.rewards, _noise(subject, seed), seed).public
+    return people.share(np.asarray(public["arms"] if "arms" in public else public["points"][:, 0]))
 
 
 def _on_surface(name: str, epsilon: Fraction, delta: Fraction, rounds: int) -> list[Runner]:

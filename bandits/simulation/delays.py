@@ -1,4 +1,4 @@
-"""Two real data sets with heavy tails: delays of flights as 41 sensors, and as 29 stocks (data/README.md).
+"""Two real data sets with heavy tails: delays of flights by hour and by carrier (data/README.md).
 
 As in Zhou & Tan 2020, section 5.1: f is the mean of the test rows, a person's noise a test row less f, and
 the kernel the covariance of the normalised train rows.  Unlike there, B, R and the clip come from the train
@@ -18,7 +18,7 @@ from dpaccount.errors import InputError
 
 FOLDER = Path(__file__).parent / "data"
 #: file and number of columns before the first point
-FILES = {"sensors": ("delay_sensors.csv", 2), "stocks": ("delay_stocks.csv", 1)}
+FILES = {"delays-by-hour": ("delays_by_hour.csv", 2), "delays-by-carrier": ("delays_by_carrier.csv", 1)}
 QUANTILE = 0.99  #: of the train rows' |noise|: the public R
 
 
@@ -63,7 +63,7 @@ class Delays:
 
 @lru_cache(maxsize=2)
 def delays(name: str) -> Delays:
-    """Return the rows of ``sensors`` or ``stocks``; test rows are those with index % 4 = 3."""
+    """Return the rows of data by their name in `FILES`; test rows are those with index % 4 = 3."""
     if name not in FILES:
         raise InputError(f"the data are {name[:40]!r}", f"known: {', '.join(FILES)}")
     file, before = FILES[name]

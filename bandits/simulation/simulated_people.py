@@ -1,12 +1,17 @@
 """Simulated people for contextual kernel bandits, as records that a neighbour can replace."""
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from bandits.learning.contextual import in_ball
 from bandits.learning.features import squared_exponential
+from bandits.space.points import Space
+from bandits.statistics import kernels
 from bandits.statistics.arrays import Floats, Integers
+from bandits.statistics.axes import symmetric_root
+from bandits.statistics.calibration import one_of
 from dpaccount.errors import out_of_range
 
 
@@ -32,6 +37,11 @@ class People:
         played = np.take_along_axis(self.means, chosen[:, None], axis=1)[:, 0]
         return self.means.max(axis=1) - played
 
+    def share(self, chosen: Integers) -> float:
+        """Return the regret of one choice per person, as a share of that of uniform choices."""
+        uniform = float((self.means.max(axis=1) - self.means.mean(axis=1)).sum())
+        return self.regret(chosen) / max(uniform, 1e-9)
+
     def regret(self, chosen: Integers) -> float:
         """Return Σ (best mean − chosen mean) of one choice per person."""
         return float(self.regrets(chosen).sum())
@@ -49,6 +59,70 @@ def simulated_people(rounds: int, candidates: int, dimension: int, seed: int) ->
     means = value[chosen]
     rewards = (rng.random(means.shape) < np.maximum(means, 0)).astype(np.float64)
     return People(pool[chosen], means, rewards)
+
+
+PAPER, LINEAR, UNRELATED = "paper", "linear", "unrelated"
+POOL: Final = 400  #: points that a drawn world has, where no space says which
+MEANS_SPREAD: Final = 0.4  #: deviation of means over points, of what the base rate leaves them
+
+
+@dataclass(frozen=True)
+class WorldLaw:
+    """A public law of worlds: chances of a reward of 1, about the rate `base`, as a function of the points.
+
+    `kernel`: of a Gaussian process with `lengthscale` in the ball of radius 2; ``linear``; ``unrelated`` for
+    points that say nothing of each other; ``paper``: that of `People`, which has a base rate of its own.
+    """
+
+    kernel: str = PAPER
+    lengthscale: float = 1.0
+    base: float = 0.5
+
+    def __post_init__(self) -> None:
+        one_of("kernel", self.kernel, (PAPER, LINEAR, UNRELATED, *kernels.POINT_KERNELS))
+        if not 0 < self.lengthscale < np.inf or not 0 < self.base < 1:
+            raise out_of_range("lengthscale > 0 and a base in (0, 1)")
+
+    def __str__(self) -> str:
+        length = f" {self.lengthscale:g}" if self.kernel in kernels.POINT_KERNELS else ""
+        return self.kernel + ("" if self.kernel == PAPER else f"{length} about {self.base:g}")
+
+    def means(self, points: Floats, rng: np.random.Generator) -> Floats:
+        """Return the chances at public points [n, d]."""
+        if self.kernel == LINEAR:
+            drawn = points @ rng.normal(size=points.shape[1])
+        elif self.kernel == UNRELATED:
+            drawn = rng.normal(size=len(points))
+        else:
+            name = "squared-exponential" if self.kernel == PAPER else self.kernel
+            gram = kernels.matrix(name, points, points, self.lengthscale)
+            drawn = symmetric_root(gram) @ rng.normal(size=len(points))
+        away = (drawn - drawn.mean()) / max(float(drawn.std()), 1e-9)
+        return np.clip(self.base + MEANS_SPREAD * min(self.base, 1 - self.base) * away, 0.0, 1.0)
+
+    def people(
+        self, rounds: int, candidates: int, dimension: int, seed: int, space: Space | None = None
+    ) -> People:
+        """Return people of a world drawn by this law; with a `space`, all of them have its points."""
+        if self.kernel == PAPER and space is None:
+            return simulated_people(rounds, candidates, dimension, seed)
+        rng = np.random.default_rng([seed, 6])
+        pool = in_ball(rng, POOL, dimension) if space is None else space.points
+        value = self.means(pool, rng)
+        if space is None:
+            chosen = rng.integers(0, POOL, (rounds, candidates))
+        else:
+            chosen = np.tile(np.arange(candidates) % len(pool), (rounds, 1))
+        means = value[chosen]
+        return People(pool[chosen], means, (rng.random(means.shape) < means).astype(np.float64))
+
+
+WORLD_LAWS: Final = (
+    WorldLaw(),
+    WorldLaw("matern-3/2", 0.5),
+    WorldLaw("squared-exponential", 2.0),
+    WorldLaw(LINEAR),
+)
 
 
 def _pool_with_good_points(rng: np.random.Generator, dimension: int) -> tuple[Floats, Floats]:

@@ -7,7 +7,8 @@ and a Michalewicz function without the square inside its second sine, on [−π/
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property, partial
 from typing import ClassVar
 
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 
 from bandits.learning.arrivals import Actions, Course, replay
 from bandits.learning.contextual import Calibrated
+from bandits.space.points import Space
+from bandits.statistics import kernels
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.calibration import one_of
 from dpaccount.noise.receipt import Noise
@@ -124,7 +127,8 @@ def surface(name: str) -> Surface:
 class SurfaceBandit(Calibrated):
     """Play `rounds` points of a known domain for an unknown `surface`; all see the points and sums.
 
-    A record is what a person's reward has beyond the surface, so that it can be any other's neighbour.
+    A record is what a person's reward has beyond the surface, so that it can be any other's neighbour; with
+    a `space` of one's own instead of the surface, what each of its points would pay.
     """
 
     status: ClassVar[str] = "sound"
@@ -132,21 +136,30 @@ class SurfaceBandit(Calibrated):
 
     surface: str = "camelback"
     rounds: int = 10_000
+    space: Space | None = field(default=None, kw_only=True)
 
     @cached_property
     def world(self) -> Surface:
-        """Return the surface; a learner reads its points, never its values."""
-        return surface(self.surface)
+        """Return the surface, or `space` without values; a learner reads its points, never its values."""
+        if self.space is None:
+            return surface(self.surface)
+        return Surface((self.space.points,), (np.zeros(len(self.space)),), COARSE)
+
+    def kernel_on(self, kernel: str) -> str:
+        """Return this kernel's name over the points of the world; raises `InputError` for another."""
+        kernels.known(kernel, Fraction(1), kernels.POINT_KERNELS)
+        return kernel if self.space is None else self.space.kernel_name(kernel)
 
     def domain(self) -> Domain:
-        """Return one number a person, well beyond what is clipped."""
-        return wide(self.rounds, 1, 4.0)
+        """Return one number a person, or what each point of `space` pays; well beyond what is clipped."""
+        return wide(self.rounds, 1 if self.space is None else len(self.space), 4.0)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once; everyone sees the points played and the sums released."""
 
         def pays(first: int, shown: list[Actions]) -> Floats:
-            return self.world.value(np.array(shown)) + data[first : first + len(shown), 0]
+            slots, places = np.arange(first, first + len(shown)), np.array(shown)
+            return self.world.value(places) + data[slots, places[:, 0] if self.space else 0]
 
         return replay(self.course(noise, coins), None, pays)
 
@@ -155,11 +168,16 @@ class SurfaceBandit(Calibrated):
         raise NotImplementedError
 
 
+def on_offer(point: Indices, among: Floats | None) -> bool:
+    """Return whether a person may be shown this point: without places, every point."""
+    return among is None or point[0] in among
+
+
 class SurfaceCourse(Course):
     """A run over people to whom all points are offered; all see the points and the released sums."""
 
-    def __init__(self, batches: Sequence[Cover], groups: int) -> None:
-        self.batches, self._groups = batches, groups
+    def __init__(self, subject: SurfaceBandit, batches: Sequence[Cover], groups: int) -> None:
+        self.batches, self._groups, self.space = batches, groups, subject.space
         self._shown: list[Indices] = []
         self._sums: list[Integers] = []
 

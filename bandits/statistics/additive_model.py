@@ -51,8 +51,14 @@ class AdditiveModel:
         parts = [size * roots[length] for roots in self._roots]
         return Blocks(self.slices, *_beside(parts), parts)
 
-    def best(self, weights: Floats) -> Indices:
-        """Return the choice of largest φᵀw, group by group, for every row w of `weights`."""
+    def best(self, weights: Floats, among: Floats | None = None) -> Indices:
+        """Return the choice of largest φᵀw, group by group, for every row w of `weights`.
+
+        Where there is one group, it may be `among` these places only.
+        """
+        if among is not None:
+            places = among.astype(np.int64)
+            return places[np.argmax(weights[:, self.slices[0]] @ self.groups[0][places].T, axis=1)][:, None]
         parts = [
             np.argmax(weights[:, part] @ features.T, axis=1)
             for part, features in zip(self.slices, self.groups, strict=True)

@@ -30,7 +30,7 @@ from mechanisms.continual.factor_sums import Buffers, FactorSums, Sums, Window
 from mechanisms.continual.tree_sums import HonakerSums, TreeSums, variance_from_below
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 
-STREAMS = ("tree", "honaker", "sqrt-toeplitz", "buffered-toeplitz")
+STREAMS = ("tree", "honaker", "sqrt-toeplitz", "buffered-toeplitz", "separate")
 ROOM = 60  #: bits that the rows of a stream may take
 BUFFERS = 6  #: sums that decay: with so many a stream errs less than with √Toeplitz rows
 
@@ -51,6 +51,24 @@ class FactorRows:
         self._sums.append(exact)
         row = np.tensordot(self.weights[number, : number + 1], np.array(self._sums), axes=1)
         return self._release(number, row)
+
+
+class SeparateSums:
+    """Prefix sums of rounds that are released one by one: each person is in one of them."""
+
+    def __init__(self, release: Callable[[int, Integers], Integers]) -> None:
+        self._release, self.rounds = release, 0
+        self._sum: Integers = np.zeros((), dtype=np.int64)
+
+    def add(self, value: Integers) -> Integers:
+        """Release the next round's noisy value, and return the sum of all."""
+        self._sum = self._sum + self._release(self.rounds, value)
+        self.rounds += 1
+        return self._sum
+
+    def release(self) -> Integers:
+        """Return the latest sum."""
+        return self._sum
 
 
 def known_stream(stream: str, allowed: tuple[str, ...] = STREAMS) -> None:
@@ -100,7 +118,11 @@ def vector_proof(
         most = factors.buffered_movement_squared(pairs, rounds, numbers, far, finer)
         rows = buffered(query, entered, numbers, pairs, factors.DECAY, finer, most)
         return gaussian(rows, sigma, finer, numbers * rounds, "sums", delta, unchanged)
-    tree = _tree(str(person.witness["query"]), ends)
+    if stream == "separate":
+        rounds_of = list(zip([1, *(end + 1 for end in ends)], ends, strict=False))
+        tree = assume_covers(str(person.witness["query"]), rounds_of, "movement")
+    else:
+        tree = _tree(str(person.witness["query"]), ends)
     return gaussian(query, sigma, step, numbers, "sums", delta, lambda one: nodes(one, tree))
 
 
@@ -147,6 +169,8 @@ def vector_sums(stream: str, noise: Noise, ends: Sequence[int], numbers: int) ->
     if stream == "buffered-toeplitz":
         pairs = factors.buffers(rounds, BUFFERS)
         return FactorSums(partial(Buffers, pairs), numbers, lambda t, row: noise.noisy("sums", t, row))
+    if stream == "separate":
+        return SeparateSums(lambda number, value: noise.noisy("sums", number, value))
     firsts = list(accumulate((rounds >> level for level in range(rounds.bit_length())), initial=0))
     batches = ends[-1] != rounds  # whose nodes are named by their place among the covers
 
@@ -185,6 +209,7 @@ def widest(stream: str, rounds: int) -> float:
 def deviation(stream: str, t: int, rounds: int) -> float:
     """Return the noise's standard deviation in the prefix of t of `rounds` rounds, for released noise of 1.
 
+    Separate rounds add up.
     A tree adds one node for each one of t in binary; Honaker's estimate refines each from below; a
     Toeplitz factor C adds the squares of the first t coefficients of 1/((1 − x)·C(x)), which are those of C
     itself for the square root.
@@ -195,6 +220,8 @@ def deviation(stream: str, t: int, rounds: int) -> float:
         return float(_toeplitz_deviations(1 << (t - 1).bit_length())[t - 1])
     if stream == "buffered-toeplitz":
         return float(_buffered_deviations(rounds)[t - 1])
+    if stream == "separate":
+        return math.sqrt(t)
     if stream == "tree":
         return math.sqrt(t.bit_count())
     return math.sqrt(sum(variance_from_below(j) for j in range(t.bit_length()) if t >> j & 1))

@@ -1,7 +1,7 @@
 """Radial kernels with k(w, w) = 1, in floating point and in balls.
 
-Matérn kernels are those of the distance of two points (Rasmussen & Williams 2006, section 4.2), not
-products over coordinates.
+Matérn kernels are those of the distance of two points (Rasmussen & Williams 2006, section 4.2); those with
+``product-`` before their name are products over coordinates.
 """
 
 from fractions import Fraction
@@ -18,11 +18,14 @@ from dpaccount.numerics.intervals import ball
 
 MAX_LENGTH: Final = Fraction(10**15)  #: as claims take: doubles hold the squares of such lengths and bounds
 KERNELS: Final = ("squared-exponential", "matern-1/2", "matern-3/2", "matern-5/2")
+PRODUCT: Final = "product-"  #: of one-dimensional kernels, one a coordinate: product-matern-5/2
+POINT_KERNELS: Final = (*KERNELS, *(PRODUCT + kernel for kernel in KERNELS[1:]))
+INNER: Final = "inner-product"  #: of points that are features of a kernel matrix
 
 
-def known(kernel: str, lengthscale: Fraction) -> None:
+def known(kernel: str, lengthscale: Fraction, among: tuple[str, ...] = KERNELS) -> None:
     """Refuse a kernel or a length scale that there is not; raises `InputError`."""
-    one_of("kernel", kernel, KERNELS)
+    one_of("kernel", kernel, among)
     moderate("the length scale", lengthscale)
 
 
@@ -65,6 +68,15 @@ def ball_at(kernel: str, distance: arb, lengthscale: Fraction) -> arb:
 
 
 def matrix(kernel: str, left: Floats, right: Floats, lengthscale: float) -> Floats:
-    """Return the kernel matrix of points [n, d] and [m, d]."""
+    """Return the kernel matrix of points [n, d] and [m, d].
+
+    A product of Matérn kernels over coordinates has a spectral density that is one, too (Dubey 2021,
+    footnote 3: the modified Matérn kernel).
+    """
+    if kernel == INNER:
+        return left @ right.T
+    if kernel.startswith(PRODUCT):
+        apart = np.abs(left[:, None, :] - right[None, :, :])
+        return at_distance(kernel.removeprefix(PRODUCT), apart, lengthscale).prod(axis=-1)
     square = ((left[:, None, :] - right[None, :, :]) ** 2).sum(axis=-1)
     return at_distance(kernel, np.sqrt(square), lengthscale)

@@ -40,7 +40,7 @@ from dpaccount.precision import certified
 
 SHARE = 0.7  #: of the work that is left, for a method that another one may follow
 CLOSE = Fraction(1, 10**16)  #: relative width at which bounds in closed form are the answer
-SAMPLE = 0.1 * SECOND  #: steps that each of many different samples takes at least
+SAMPLE = 0.06 * SECOND  #: steps that each of many different samples takes at least
 NARROW = Fraction(1, 10**6)  #: beyond which an answer is held between those of simpler pairs
 CLOSED_FORM = "mean and deviation"
 

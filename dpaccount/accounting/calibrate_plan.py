@@ -70,7 +70,8 @@ def calibrate(
 
     `of` makes an event or a plan from the number that is sought; its cost falls with that number, or `grows`:
     then the largest is returned.  Or `of` names an event, whose `sensitivity`, `count` and `rounds` are
-    given; its own noise is sought then, or its largest ε.  Raises `InputError` where there is none.
+    given; its own noise is sought then, or its largest ε.  `group` is the number of units to
+    protect at once.  Raises `InputError` where there is none.
     """
     target, share = exact_argument("epsilon", epsilon), exact_argument("delta", delta)
     if isinstance(of, str):

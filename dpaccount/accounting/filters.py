@@ -40,7 +40,8 @@ def _meter(kind: type[Any]) -> type[Any]:
 class Odometer:
     """A running total of adaptively chosen events; each `charge` adds one.
 
-    `first` is the smallest total worth telling apart, in the measure; fixed before anything is released.
+    `measure` is what adds up, under `relation`; `first` is the smallest total worth telling apart, in the
+    measure; fixed before anything is released.
     """
 
     measure: Measure
@@ -92,7 +93,10 @@ class Odometer:
 
 @_meter
 class Filter(Odometer):
-    """A budget, fixed beforehand, in one measure: a charge that would exceed it is refused."""
+    """A `budget`, fixed beforehand, in one `measure`: a charge that would exceed it is refused.
+
+    `relation` and `first` are those of `Odometer`.
+    """
 
     budget: Real = field(kw_only=True)
 

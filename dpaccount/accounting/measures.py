@@ -43,7 +43,7 @@ class _Kind:
 
 @dataclass(frozen=True)
 class Measure:
-    """What adds up: ρ, μ², pure ε, ε beside δ, or the Rényi ε at one order."""
+    """What adds up, by `name`: ρ, μ², pure ε, ε beside δ, or the Rényi ε at one `order`."""
 
     name: str
     order: Fraction | None = None

@@ -22,6 +22,7 @@ from dpaccount.ledger.journal import log as history
 from dpaccount.ledger.journal import repair as mended
 from dpaccount.ledger.journal import verify as heads
 from dpaccount.ledger.ledger import Ledger
+from dpaccount.ledger.requests import Certificate
 from dpaccount.ledger.stores import store
 from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import read_plan
@@ -45,7 +46,7 @@ export, import_ = exported.lines, exported.made  #: a ledger as JSON lines; a ne
 grant = store.grant  #: grant a role of a server the right to read, charge or arrange a ledger
 
 
-def charge(
+def charge(  # noqa: PLR0913 - options
     url: str,
     place: Place,
     *,
@@ -54,6 +55,7 @@ def charge(
     purpose: str = "plan",
     by: str | None = None,
     within: tuple[str | None, str | None] = (None, None),
+    certificate: Certificate | None = None,
     say: Say = silent,
 ) -> Answer:
     """Charge the plan in `place`; ``{"accepted", "entry", "head", "epsilon", "already_charged", "reason"}``.
@@ -61,12 +63,13 @@ def charge(
     `entry` is the number of the charge or of the recorded refusal, null for a dry run; `epsilon` is
     what this charge alone costs at the ledger's δ; `reason` is null unless it is refused.  `key`
     makes the charge idempotent, `purpose` is a line for the log, a `dry_run` writes nothing, and
-    `within` is (scope that must have room, cohort to charge).
+    `within` is (scope that must have room, cohort to charge).  The entry names a `certificate`.
     """
     plan, (scope, cohort) = read_plan(place), within
     with Ledger.open(url) as ledger:
         call = partial(ledger.charge_plan, plan, purpose, key, by=by, dry_run=dry_run)
-        return _assuming(plan, _decided(partial(call, scope=scope, cohort=cohort), say))
+        call = partial(call, scope=scope, cohort=cohort, certificate=certificate)
+        return _assuming(plan, _decided(call, say))
 
 
 def reserve(
@@ -111,6 +114,7 @@ def _decided(call: Callable[[], Charge], say: Say) -> Answer:
         "epsilon": done.epsilon.as_json(),
         "already_charged": done.known,
         "reason": done.reason,
+        **({} if done.certificate is None else {"certificate": done.certificate}),
     }
 
 

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -23,13 +23,14 @@ from dpaccount.ledger.entry import CHARGE, RESERVATION
 from dpaccount.ledger.journal.entries import (
     KeyTakenError,
     accepted,
+    facts_of,
     refused,
     said,
     said_of,
     same_charge,
 )
 from dpaccount.ledger.journal.totals import Totals
-from dpaccount.ledger.requests import Request
+from dpaccount.ledger.requests import CERTIFIED, Request
 from dpaccount.ledger.stores.group_commit import Job
 from dpaccount.ledger.stores.rows import Rows
 
@@ -43,6 +44,7 @@ class Charge:
 
     `spends` holds the amounts at the worst unit, or None if the measure has no bound.  `reason` is
     None unless it is refused; `known`: the key was charged before, and nothing is charged now.
+    `certificate` is the digest that its entry names.
     """
 
     entry: int | None
@@ -51,6 +53,7 @@ class Charge:
     budget: Budget
     reason: str | None = None
     known: bool = False
+    certificate: str | None = None
 
     @cached_property
     def epsilon(self) -> Enclosure:
@@ -84,7 +87,8 @@ class Batch:
         """
         known = None if key is None else self._rows.keyed(key)
         if known is not None:
-            return self._answer(request, same_charge(self._rows, known, request).number, known=True)
+            found = facts_of(same_charge(self._rows, known, request)).get(CERTIFIED[0])
+            return replace(self._answer(request, known.number, known=True), certificate=found)
         state, facts = self._state(), said_of(request, self._rows.stamp)
         reason = self._tried(state, request, facts)
         if dry_run:
@@ -190,7 +194,7 @@ class Batch:
     ) -> Charge:
         steps, head = request.steps, self.totals.at.digest
         spends = None if steps is None else step_functions.most(steps, self._budget.width)
-        return Charge(number, head, spends, self._budget, reason, known)
+        return Charge(number, head, spends, self._budget, reason, known, request.facts.get(CERTIFIED[0]))
 
 
 @dataclass(eq=False)

@@ -16,11 +16,11 @@
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from secrets import token_hex
 from typing import Any, Final, NoReturn
 from weakref import WeakValueDictionary
 
+from dpaccount.documents import collector_paused
 from dpaccount.errors import InputError, LedgerError, damaged
 from dpaccount.exact import Exact
 from dpaccount.ledger import requests
@@ -45,7 +45,6 @@ from dpaccount.ledger.journal.entries import (
     release_with,
     unkept,
 )
-from dpaccount.ledger.journal.replay import first_bad
 from dpaccount.ledger.journal.totals import Totals
 from dpaccount.ledger.journal.totals import totals as read_totals
 from dpaccount.ledger.requests import Request
@@ -61,7 +60,6 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Receipt, issue, rehearse
 from dpaccount.noise.samplers import Rehearsal, Secure
 from dpaccount.plan.events import Plan
-from dpaccount.plan.plan_file import collector_paused
 from dpaccount.proof import Theorem
 
 AHEAD: Final = 8  #: after n draws, n/8 more are marked ahead; a crash spends at most these
@@ -92,16 +90,6 @@ def init(
     create(address(url), lambda connection, stamp: begin(connection, [first(stamp)]))
     with Ledger.open(url) as ledger:
         return ledger.show()
-
-
-def verify(url: str) -> dict[str, Any]:
-    """Recompute a ledger's hash chain and balances: ``{"valid", "first_bad"}``.
-
-    `first_bad` is the number of the first changed or missing entry, or ``head``, ``totals`` (the
-    balances) or ``file`` (the database's own structure); None if all is valid.
-    """
-    with closing(Store.open(url)) as store:
-        return _verified(store)
 
 
 class _Known:
@@ -221,18 +209,21 @@ class Ledger(Arrangements):
         by: str | None = None,
         scope: str | None = None,
         cohort: str | None = None,
+        certificate: requests.Certificate | None = None,
         dry_run: bool = False,
     ) -> Charge:
         """Charge a plan fixed in advance as one charge, durably; a `dry_run` only decides.
 
         `purpose` and `key` are those of `charge`, `by` is a name for the log (not authenticated).
         `scope` and all scopes above it must have room; events without a cover are charged to
-        `cohort`.  Raises `RefusedError`, `InputError` and `LedgerError` as `charge` does.
+        `cohort`.  The entry names a `certificate` of the plan's cost, by its digest and the ε that it
+        confirms; `ledger verify --certificate` compares both with the document.  Raises
+        `RefusedError`, `InputError` and `LedgerError` as `charge` does.
         """
         units = None if cohort is None else self.units_of(cohort)
         plan = plan if units is None else for_units(plan, units)
         request = requests.of_plan(self.budget, plan, purpose, by).within(scope, cohort, units)
-        return self._decide(request, key, dry_run=dry_run)
+        return self._decide(request.naming(certificate), key, dry_run=dry_run)
 
     def charge_many(
         self, asked: Sequence[tuple[Plan, str, str | None]], *, scope: str | None = None
@@ -424,11 +415,13 @@ class Ledger(Arrangements):
             return shown_at(rows, self._totals(rows), self.budget)
 
     def verify(self) -> dict[str, Any]:
-        """Recompute the hash chain and the balances, as the function `verify` does."""
-        return _verified(self._store)
+        """Recompute the hash chain and the balances: ``{"valid", "first_bad"}``.
 
+        `first_bad` is the number of the first changed or missing entry, or ``head``, ``totals`` (the
+        balances) or ``file`` (the database's own structure); None if all is valid.
+        """
+        from dpaccount.ledger.journal.replay import first_bad  # no charge needs it
 
-def _verified(store: Store) -> dict[str, Any]:
-    with store.reading() as rows:
-        bad = first_bad(rows)
-    return {"valid": bad is None, "first_bad": bad}
+        with self._store.reading() as rows:
+            bad = first_bad(rows)
+        return {"valid": bad is None, "first_bad": bad}

@@ -26,7 +26,10 @@ from dpaccount.proof.derivation import curve_json, digest_of
 AMOUNT_BITS = 128  #: significant bits of an amount that is rounded up
 MOST_EVENTS = 50  #: of a plan whose events are stored in the entry
 MOST_PIECES = 1000  #: events of a plan whose runs are reserved one by one
+CERTIFIED = ("certificate", "confirmed")  #: facts of an entry: a certificate's digest, the ε that it confirms
 MAX_DENOMINATOR_BITS = 2048  #: keeps sums below the 4300 digits that Python parses
+
+Certificate = tuple[str, str]  #: a document's digest, and the ε at the budget's δ that it confirms, exact
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,15 @@ class Request:
         if not named:
             return self
         return replace(self, facts={**self.facts, **named}, digest=digest([self.digest, named]))
+
+    def naming(self, certificate: Certificate | None) -> "Request":
+        """Return the same request, whose entry names a certificate of what it costs."""
+        if certificate is None:
+            return self
+        said = (
+            one_line(f"certificate's {name}", each) for name, each in zip(CERTIFIED, certificate, strict=True)
+        )
+        return replace(self, facts={**self.facts, **dict(zip(CERTIFIED, said, strict=True))})
 
 
 def of_theorem(

@@ -36,8 +36,10 @@ from dpaccount.ledger.entry import (
     Entry,
 )
 from dpaccount.ledger.journal.entries import budget_of, facts_of, first_entry, said
+from dpaccount.ledger.journal.log import EVERY, LogFilter
 from dpaccount.ledger.journal.replay import BAD_ENTRY, Bad, first_bad
 from dpaccount.ledger.journal.totals import totals
+from dpaccount.ledger.requests import CERTIFIED
 from dpaccount.ledger.stores.rows import Rows, watched
 from dpaccount.ledger.stores.store import Store
 
@@ -53,23 +55,24 @@ Team = tuple[str, str | None, str | None, str | None]
 TEAM: Final = ("month", "scope", "by", "purpose")  #: by which accepted charges are added up
 
 
-def report(url: str, *, replay: bool | None = None) -> Report:
+def report(url: str, *, replay: bool | None = None, only: LogFilter = EVERY) -> Report:
     """Return a report on the ledger at `url`; every digest is recomputed.
 
+    Entries that `only` chooses are listed; sums, scopes and the replay are of the whole ledger.
     `replay`: whether to recompute balances too; by default up to `REPLAYED` entries.
     """
     with closing(Store.open(url)) as store, store.checked(every=True) as rows:
-        return _report(rows, replay)
+        return _report(rows, replay, only)
 
 
-def _report(rows: Rows, replay: bool | None) -> Report:  # noqa: FBT001
+def _report(rows: Rows, replay: bool | None, only: LogFilter) -> Report:  # noqa: FBT001
     origin = first_entry(rows)
     budget = budget_of(origin)
     at = totals(rows, budget.width)
     state = at.state(rows.node)
     shown = summary.shown_at(rows, at, budget)
     worst = summary.worst_unit(budget, SpentTree(state.life, rows.node)) or 1
-    passed = Pass(origin, budget, worst)
+    passed = Pass(origin, budget, worst, only)
     for entry in watched(rows.entries(1), rows, "entry"):
         if not passed.take(entry):
             break
@@ -82,6 +85,7 @@ def _report(rows: Rows, replay: bool | None) -> Report:  # noqa: FBT001
     waiting = list(changes.open_reservations(state, lambda number: said(rows, number)))
     return {
         "schema": SCHEMA,
+        **({} if only == EVERY else {"only": only.as_json()}),
         **{name: shown[name] for name in ("budget", "period", "year", "life")},
         "guaranteed": shown["life"],
         "replay": {"valid": bad is None, "first_bad": bad, "digests": True, "totals": whole},
@@ -160,6 +164,7 @@ class Pass:
     at: Entry
     budget: Budget
     worst: int
+    only: LogFilter = EVERY
     bad: int | None = None
     days: dict[str, Report] = field(default_factory=dict)
     reserved: dict[int, Report] = field(default_factory=dict)
@@ -170,6 +175,7 @@ class Pass:
         self._costs: dict[int, list[Part]] = {}
         self._lists = {kind: deque[Report](maxlen=MOST) for kind in LISTS}
         self._counts: Counter[str] = Counter()
+        self._chosen: Counter[str] = Counter()
         self._charges: dict[int, int] = {}  #: number of a mark to that of its charge
 
     def take(self, entry: Entry) -> bool:
@@ -197,9 +203,12 @@ class Pass:
                 "spent": None if line["spent"] is None else _named(self.budget, line["spent"]),
             }
             for day, line in sorted(_shorter(self.days).items())
+            if self.only.has_day(day)
         ]
+        whole = {} if self.only == EVERY else {name: {"in_ledger": self._counts[name]} for name in LISTS}
         lists = {
-            name: {"rows": list(items), "all": self._counts[name]} for name, items in self._lists.items()
+            name: {"rows": list(items), "all": self._chosen[name], **whole.get(name, {})}
+            for name, items in self._lists.items()
         }
         teams = [
             {**dict(zip(TEAM, key, strict=True)), "charges": many, "spent": _named(self.budget, spent)}
@@ -214,7 +223,7 @@ class Pass:
         if entry.kind == CHARGE:
             line["charges"] += 1
             cost = self._spend(read_body(CHARGE, entry.body).steps)
-            self._note("charged", entry, facts, ("purpose", "by", "scope", "key"))
+            self._note("charged", entry, facts, ("purpose", "by", "scope", "key", *CERTIFIED))
             self._of_team(facts, cost)
         elif entry.kind in (RESERVATION, ROUNDS, RETURN):
             self._of_reservation(entry, facts, line)
@@ -246,7 +255,7 @@ class Pass:
             }
             whole = sum_at(changes.cost_of(parts, [(1, total)]), self.worst, self.budget.width)
             self._sum = plus(self._sum, whole)
-            self._note("charged", entry, facts, ("purpose", "by", "scope", "key"))
+            self._note("charged", entry, facts, ("purpose", "by", "scope", "key", *CERTIFIED))
             self._of_team(facts, whole)
             return
         taken: PartsBody = read_body(entry.kind, entry.body)
@@ -261,7 +270,9 @@ class Pass:
             self._sum = tuple(map(Fraction.__sub__, self._sum, back))
 
     def _of_team(self, facts: Report, cost: Amounts) -> None:
-        """Add a charge to those of its month, scope, person and purpose, at the worst unit."""
+        """Add a chosen charge to those of its month, scope, person and purpose, at the worst unit."""
+        if not self.only.has(facts):
+            return
         month = str(facts.get("time", ""))[:7]
         scope, by, purpose = (facts.get(name) for name in TEAM[1:])
         team = month, scope, by, purpose
@@ -288,6 +299,9 @@ class Pass:
 
     def _note(self, name: str, entry: Entry, facts: Report, names: tuple[str, ...]) -> None:
         self._counts[name] += 1
+        if not self.only.has(facts):
+            return
+        self._chosen[name] += 1
         what = {"entry": entry.number, "kind": entry.kind, "time": facts.get("time")}
         chosen = {key: facts.get(key) for key in names}
         self._lists[name].append({**what, **chosen, "head": entry.digest})

@@ -6,10 +6,10 @@ from fractions import Fraction
 from flint import arb
 
 from dpaccount.numerics.intervals import ball, ceil_of, floor_of, mid_of, precision
-from dpaccount.precision import certified
+from dpaccount.precision import USUAL, certified
 
 Curve = Callable[[Fraction], arb]  #: ε ↦ a ball that contains δ(ε)
-
+FLAT = Fraction(1, 10**30)  #: how near its target a curve comes only where it is flat, relative to it
 
 Ends = tuple[Fraction, Fraction]  #: the ends of a proved interval
 
@@ -28,15 +28,21 @@ def solve(
     reach = width / 3
     below = guess - reach
     step = reach
-    while below > low and not floor_of(curve(below)) > target:
+    while below > low and not _closely(floor_of, curve(below)) > target:
         step *= 2
         below = guess - step
     above = guess + reach
     step = reach
-    while above < high and not ceil_of(curve(above)) <= target:
+    while above < high and not _closely(ceil_of, curve(above)) <= target:
         step *= 2
         above = guess + step
     return max(below, low), min(above, high)
+
+
+def _closely(end: Callable[[arb], Fraction], value: arb) -> Fraction:
+    """Return an end of a ball, rounded no more coarsely than its middle is."""
+    with precision(max(USUAL, value.bits() + 8)):
+        return end(value)
 
 
 def _search(
@@ -66,11 +72,11 @@ def _search(
 def _secant(known: list[tuple[Fraction, float]], low: Fraction, high: Fraction) -> Fraction:
     """Return where the line through the last two points crosses zero, or the middle if outside.
 
-    Every third step halves the bracket, so that a crooked curve costs a logarithm of steps.
+    Now and then a step halves the bracket, so that a crooked curve costs a logarithm of steps.
     """
     (a, fa), (b, fb) = known[-2:]
     middle = (low + high) / 2
-    if len(known) % 4 == 3 or fa == fb or not (abs(fa) < 1e300 and abs(fb) < 1e300):
+    if len(known) % 8 == 7 or fa == fb or not (abs(fa) < 1e300 and abs(fb) < 1e300):
         return middle
     point = b - (b - a) * Fraction(fb) / Fraction(fb - fa)
     return point if low < point < high else middle
@@ -83,7 +89,13 @@ def _rounded_to_dyadic(point: Fraction, close: Fraction) -> Fraction:
 
 
 def _log_ratio(value: arb, target: Fraction) -> float:
-    """Return an estimate of log(value/target); −inf where the value is not positive."""
+    """Return an estimate of log(value/target); −inf where the value is not positive.
+
+    Where the curve is all but flat at the target it is ±inf: then halving finds the crossing, secants do not.
+    """
+    over = mid_of(value) / target - 1
+    if 0 < abs(over) < FLAT:
+        return 1e308 if over > 0 else -1e308
     with precision(64):
         middle = ball(mid_of(value))
         if not middle > 0:

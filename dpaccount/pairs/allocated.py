@@ -163,7 +163,7 @@ class _Inverted:
             chosen = contour(self.product, near, digits, 0.0)
             if chosen is None:
                 raise OutOfReach("a curve of random allocation takes too much work here")
-            self.known.append(Inversion(self.product, chosen, -near.log_delta + digits * math.log(10) + 30))
+            self.known.append(Inversion(self.product, chosen))
             value = self.known[-1].curve(t)
             if self._close(value):
                 break

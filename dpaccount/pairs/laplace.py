@@ -17,7 +17,7 @@ from dpaccount.numerics.lattice import connect_dots
 from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.pairs.pair import Symmetric, TransformPair
 
-MAX_POWERS = 3000  #: copies up to which truncated powers are computed
+MAX_POWERS = 4000  #: copies up to which truncated powers are computed
 MAX_POWERS_LOSS = 60  #: and their largest loss together
 
 

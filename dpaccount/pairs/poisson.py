@@ -4,6 +4,7 @@ With z = 1 − q + q dP/dQ over the pair (P, Q) of what is sampled, removing a u
 one (Q, zQ) (Zhu, Dong & Wang 2022).
 """
 
+import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar, Self
@@ -22,7 +23,9 @@ from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, prec
 from dpaccount.numerics.lattice import composing, counted_losses
 from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.numerics.sampled_groups import SampledMixture
+from dpaccount.numerics.sampled_mixed import MOST_ATOMS, SampledMixedTransform
 from dpaccount.pairs.composition import Composition
+from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.pair import (
     MAX_COUNTED,
     Atoms,
@@ -148,9 +151,23 @@ class SampledPair(PoissonComposition, ExactPair):
         if transform is None and not (inner.upper or inner.mu2[1]) and low == high:
             discrete = all(pair.add_discrete(parts, count) for pair, count in inner.pairs)
             transform = parts.on_sample(self.rate, low) if discrete else None
+        if transform is None and inner.mu2[0] == inner.mu2[1] > 0 and not (inner.upper or inner.failures):
+            transform = self._mixed()
         if transform is None:
             return None
         return transform.reversed() if self.added else transform
+
+    def _mixed(self) -> Transform | None:
+        """Return the transform of Gaussian noise beside finite losses and one Laplace noise at most."""
+        laplaces = [(pair.loss, n) for pair, n in self.inner.pairs if isinstance(pair, LaplacePair)]
+        finite = [(pair, n) for pair, n in self.inner.pairs if not isinstance(pair, LaplacePair)]
+        parts = DiscreteParts()
+        if sum(n for _, n in laplaces) > 1 or not all(pair.add_discrete(parts, n) for pair, n in finite):
+            return None
+        if parts.noises or math.prod(atom.size() ** n for atom, n in parts.atoms) > MOST_ATOMS:
+            return None
+        loss = laplaces[0][0] if laplaces else Fraction(0)
+        return SampledMixedTransform(self.rate, self.inner.mu2[0], inner=tuple(parts.atoms), loss=loss)
 
     def moment(self, s: arb) -> arb:
         """Return an upper bound on M(s), s > 0; infinite where the inner total has none.

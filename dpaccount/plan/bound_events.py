@@ -12,7 +12,10 @@ from dpaccount.plan.event_base import Amount, Event, Real, RealPairs, Reals, eve
 
 @event_kind
 class Approximate(Event):
-    """Any (ε, δ)-differentially private mechanism."""
+    """Any mechanism that is (`epsilon`, `delta`)-differentially private.
+
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
 
     name = "approximate"
     epsilon: Real
@@ -31,7 +34,10 @@ class Approximate(Event):
 
 @event_kind
 class Zcdp(Event):
-    """Any ρ-zCDP mechanism."""
+    """Any mechanism of zCDP with `rho`.
+
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
 
     name = "zcdp"
     rho: Real
@@ -49,7 +55,10 @@ class Zcdp(Event):
 
 @event_kind
 class Rdp(Event):
-    """Any mechanism whose Rényi divergence of each order is at most the ε beside it."""
+    """Any mechanism whose Rényi divergences are at most those of `points`: pairs of an order and its ε.
+
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
 
     name = "rdp"
     points: RealPairs
@@ -73,6 +82,7 @@ class DominatingPair(Event):
     Under add-remove `p` is the law with the unit and `q` the one without it, and both directions count; under
     replace-one the pair must dominate every two neighbours in either order.  Probabilities are exact and sum
     to 1; what one law allows and the other does not, an infinite loss, is an outcome of probability 0 there.
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
     """
 
     name = "dominating_pair"

@@ -11,8 +11,8 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from dpaccount.documents import collector_paused
 from dpaccount.plan.event_base import Event
-from dpaccount.plan.plan_file import collector_paused
 
 MAX_COVERS = 2000  #: covers up to which every segment is sought for what some unit is known to cost
 

@@ -68,12 +68,17 @@ __all__ = [
     "Tree",
     "Zcdp",
     "allowed",
+    "misplaced",
 ]
 
 
 @event_kind
 class DiscreteGaussian(Event):
-    """Discrete Gaussian noise on the integer lattice of `dimension` coordinates."""
+    """Discrete Gaussian noise on integers.
+
+    `sigma` is its parameter in each of `dimension` coordinates; a unit moves them by `sensitivity` in ℓ2.
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
 
     name = "discrete_gaussian"
     grows = "sensitivity"
@@ -100,6 +105,7 @@ class Laplace(Event):
 
     `scale` is absolute, the b of exp(−|x|/b)/(2b): its standard deviation is b√2.  One release is pure
     (sensitivity/scale)-DP.
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
     """
 
     name = "laplace"
@@ -118,7 +124,10 @@ class Laplace(Event):
 
 @event_kind
 class DiscreteLaplace(Event):
-    """Two-sided geometric noise of ratio exp(−1/scale) on an integer of sensitivity `sensitivity`."""
+    """Two-sided geometric noise of ratio exp(−1/scale) on an integer of sensitivity `sensitivity`.
+
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
 
     name = "discrete_laplace"
     grows = "sensitivity"
@@ -156,7 +165,10 @@ class _Chained(Event):
 
 @event_kind
 class RandomizedResponse(_Chained):
-    """k-ary randomised response: the truth with odds e^ε against each other answer."""
+    """Randomised response among `k` answers: the truth with odds e^`epsilon` against each other answer.
+
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
 
     name = "randomized_response"
     epsilon: Real
@@ -169,7 +181,10 @@ class RandomizedResponse(_Chained):
 
 @event_kind
 class Exponential(Event):
-    """Exponential mechanism, exp(ε·score/(2Δ)): pure ε, and ε-bounded-range."""
+    """Exponential mechanism, exp(ε·score/(2Δ)) with `epsilon`: pure ε, and ε-bounded-range.
+
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
 
     name = "exponential"
     grows = "epsilon"
@@ -189,7 +204,7 @@ class Exponential(Event):
 
 @event_kind
 class BoundedRange(Event):
-    """Any η-bounded-range mechanism, adaptively chosen."""
+    """Any mechanism of bounded range `eta`, adaptively chosen, run `count` times on units of `cover`."""
 
     name = "bounded_range"
     grows = "eta"
@@ -209,7 +224,7 @@ class BoundedRange(Event):
 
 @event_kind
 class PermuteAndFlip(Event):
-    """Permute-and-flip selection: pure ε, not bounded range."""
+    """Permute-and-flip: pure `epsilon`, not bounded range, run `count` times on units of `cover`."""
 
     name = "permute_and_flip"
     grows = "epsilon"
@@ -226,7 +241,7 @@ class PermuteAndFlip(Event):
 
 @event_kind
 class Pure(_Chained):
-    """Any ε-differentially private mechanism."""
+    """Any `epsilon`-differentially private mechanism, run `count` times on units of `cover`."""
 
     name = "pure"
     group_attained = True
@@ -235,7 +250,10 @@ class Pure(_Chained):
 
 @event_kind
 class Sequence(Event):
-    """All of `of`, on the same units."""
+    """All of `of`, on the same units.
+
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
 
     name = "sequence"
     group_attained = gaussian = True
@@ -333,7 +351,7 @@ class Plan:
         for kind in {id(bare): bare for bare in map(Event.bare, self.events)}.values():
             refused = next((e.name for e in walk(kind) if not allowed(e.name, self.relation)), None)
             if refused is not None:
-                raise InputError(f"{refused} has no meaning under {self.relation}", ELSEWHERE[refused])
+                raise InputError(misplaced(refused, self.relation), ELSEWHERE[refused])
 
     def __add__(self, more: "Plan | Event | Iterable[Event]") -> "Plan":
         """Return the plan with further events, or with those of a plan of the same relation."""
@@ -408,14 +426,20 @@ def _said(value: Any) -> str:
     return f"{value['event']} ({rest})"
 
 
-#: Where events are counted that have no meaning under the other relation.
+#: Where events are counted that are not counted under the other relation.
 ELSEWHERE = {
     "randomized_response": "it is counted under replace-one",
     "sampled_without_replacement": "it is counted under replace-one",
     "poisson_subsampled": "poisson_replaced takes its place; it is counted under add-remove",
     "poisson_replaced": "it is counted under replace-one",
-    "random_allocation": "it is counted under add-remove",
+    "random_allocation": "a unit that is replaced is a group of two (--group 2), counted under add-remove",
 }
+
+
+def misplaced(name: str, relation: Relation) -> str:
+    """Say what is wrong with an event of this name under `relation`."""
+    known = name == "random_allocation"  # its pair is known there, but not how such pairs compose
+    return f"{name} {'is not computed' if known else 'has no meaning'} under {relation}"
 
 
 def allowed(name: str, relation: Relation) -> bool:

@@ -42,7 +42,10 @@ class Gaussian(GaussianEvent):
 
 @event_kind
 class Gdp(GaussianEvent):
-    """Any μ-GDP mechanism."""
+    """Any mechanism of Gaussian DP with `mu`.
+
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
 
     name = "gdp"
     grows = "mu"
@@ -54,7 +57,12 @@ class Gdp(GaussianEvent):
 
 @event_kind
 class MatrixFactorisation(Stream):
-    """Continual release of prefix sums by A = B·C with C = √Toeplitz; one participation per unit."""
+    """Continual release of prefix sums by A = B·C with C of a `kind`, √Toeplitz; one participation per unit.
+
+    `sigma` is the noise of one entry of C·x + z, over `rounds` rounds from `start` on; `sensitivity` is how
+    far one round moves a sum, in ℓ2.
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
 
     name = "matrix_factorisation"
     uneven = True
@@ -87,6 +95,7 @@ class Tree(Stream):
     """A binary tree of independent Gaussian node noises over `rounds` rounds from `start` on.
 
     `sigma` is the noise of one node, `sensitivity` how far one round moves a sum; rounds are the units.
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
     """
 
     name = "tree"
@@ -133,6 +142,7 @@ class DpFtrl(GaussianEvent):
     `participations` steps, each at least `separation` after its last one, whichever the data are, and moves
     a step's sum by at most `sensitivity` in l2.  Gradients may depend on what was released before (Denisov
     et al. 2022).
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
     """
 
     name = "dp_ftrl"

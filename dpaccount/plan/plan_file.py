@@ -1,23 +1,24 @@
 """Reading plans from ``dpaccount/events/1`` documents; every error names its place."""
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import MISSING, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dpaccount.documents import Place, parse_json, read_bytes
+from dpaccount.documents import Place, collector_paused, parse_json, read_bytes
 from dpaccount.exact import shown
 from dpaccount.plan.event_base import RANGES, Event, Stream
-from dpaccount.plan.events import ELSEWHERE, HOLD, VOCABULARY, Plan, allowed
+from dpaccount.plan.events import ELSEWHERE, HOLD, VOCABULARY, Plan, allowed, misplaced
 from dpaccount.plan.gaussian_events import FACTORS
 from dpaccount.relation import Relation
 
 
 def read_events(path: str | Path) -> Plan:
-    """Return the plan in a file of schema ``dpaccount/events/1``; raises `InputError` naming the place."""
+    """Return the plan in the file at `path`, of schema ``dpaccount/events/1``.
+
+    Raises `InputError` naming the place.
+    """
     return read_plan(parse_json(read_bytes(Path(path)), str(path)))
 
 
@@ -35,18 +36,6 @@ def read_plan(place: Place) -> Plan:
             for index, value in enumerate(listed.value)
         )
     return Plan(relation, events)
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Pause the cyclic garbage collector: it would walk a million new objects again and again."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
 
 
 def _seen_before(value: Any, seen: dict[tuple[Any, ...], Event]) -> Event | None:
@@ -93,7 +82,7 @@ def _read_event(place: Place, relation: Relation, *, top: bool) -> Event:
         raise place.wrong("the key 'event' is missing", "name the event, such as gaussian")
     name = place.child("event").text(*VOCABULARY)
     if not allowed(name, relation):
-        raise place.wrong(f"{name} has no meaning under {relation}", ELSEWHERE[name])
+        raise place.wrong(misplaced(name, relation), ELSEWHERE[name])
     kind = VOCABULARY[name]
     spanning = issubclass(kind, Stream)
     if not top and (spanning or "cover" in place.value):

@@ -13,6 +13,7 @@ class PoissonSubsampled(OnSample):
     """`of`, run on a fresh Poisson sample of rate `rate`, one unit more or less (add-remove only).
 
     `sensitivity` in `of` is how far one unit moves the value when it is in the sample.
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
     """
 
     name = "poisson_subsampled"
@@ -33,6 +34,7 @@ class PoissonReplaced(OnSample):
     `sensitivity` in `of` is how far one unit moves the value when it is in the sample, against a sample
     without it: a unit that changes moves it by up to twice as far.  `of` is noise alone: Gaussian, Laplace,
     discrete Laplace, pure or permute-and-flip once, or any number of Gaussian ones.
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
     """
 
     name = "poisson_replaced"
@@ -75,7 +77,8 @@ HOLD = "whoever may be drawn pays, so it must hold them all"  #: why a cover has
 class SampledWithoutReplacement(OnSample):
     """`of`, run on a fresh sample of `size` out of `population` (replace-one only).
 
-    A cover must hold the whole population: whoever may be drawn pays.
+    It is run `count` times on the units of `cover`, the first and the last (None: all).  A
+    cover must hold the whole `population`: whoever may be drawn pays.
     """
 
     name = "sampled_without_replacement"
@@ -104,7 +107,8 @@ class SampledWithoutReplacement(OnSample):
 class RandomAllocation(OnSample):
     """`of`, run in each of `steps` steps, of which every unit takes part in `times`, drawn uniformly.
 
-    Units draw their steps independently; `count` is the number of independent epochs (add-remove only).
+    Units draw their steps independently; `count` is the number of independent epochs, `cover` the first
+    and the last unit, None: all (add-remove only).
     `of` is Gaussian noise, or `pure` once; `sensitivity` in it is how far a unit moves the value of a step
     that holds it.
     For `times` > 1 an upper bound is known: as many epochs of ⌊steps/times⌋ steps (docs/numerics.md).

@@ -4,6 +4,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import lru_cache
 from typing import Final
 
@@ -11,18 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
+from mechanisms.statistics.arithmetic import FUNCTIONS, Codes, Floats, Term, term
 from mechanisms.table.columns import NUMERIC_KINDS, Column, day_number
 
-Floats = NDArray[np.float64]
-Codes = Mapping[str, Floats]
-Holds = Callable[[Codes], NDArray[np.bool_]]
+Flags = NDArray[np.bool_]
+Constant = bool | str | float
+Holds = Callable[[Codes], Flags]
 
 LONGEST: Final = 1000  #: characters of a condition
 MOST_TERMS: Final = 300  #: of its syntax tree, so that no evaluation is nested too deeply
-RIGHT: Final = 'write comparisons such as age >= 18 and ward == "A", with and, or, not'
+RIGHT: Final = 'write comparisons such as age - 18 >= 2 * visits and ward == "A", with and, or, not'
 THRESHOLD: Final = "a threshold is a number or a declared value, which everybody may know"
 
-_COMPARED: Final[dict[type[ast.cmpop], Callable[[Floats, float], NDArray[np.bool_]]]] = {
+_COMPARED: Final[dict[type[ast.cmpop], Callable[[Floats, float | Floats], Flags]]] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
@@ -38,7 +40,7 @@ _MIRRORED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Eq: ast.Eq,
     ast.NotEq: ast.NotEq,
 }
-_TRUTH: Final = {"true": True, "false": False, "True": True, "False": False}
+TRUTH: Final = {"true": True, "false": False, "True": True, "False": False}
 
 
 @lru_cache(maxsize=256)
@@ -46,11 +48,18 @@ def condition(text: str, columns: tuple[Column, ...]) -> tuple[tuple[str, ...], 
     """Return the names of the columns that a condition reads, and which rows meet it.
 
     A comparison has a declared column on one side and a public constant on the other: a number for
-    numbers and integers, a declared value or a date in quotes, true or false for a boolean.  A boolean
-    column may stand alone.  Rows are judged one by one, by the codes of their cells (a missing cell has the
-    code of the column's default).  Raises `InputError`.
+    numbers and integers, a declared value or a date in quotes, true or false for a boolean.  Or it has
+    arithmetic of declared columns and public numbers on its sides.  A boolean column may stand alone.  Rows
+    are judged one by one, by the codes of their cells (a missing cell has the code of the column's default).
+    Raises `InputError`.
     """
     body, known = parsed(text, "condition", RIGHT), {column.name: column for column in columns}
+    names = {each.id for each in ast.walk(body) if isinstance(each, ast.Name)}
+    if unknown := names - known.keys() - FUNCTIONS - TRUTH.keys():
+        raise InputError(
+            f"{min(unknown)[:60]!r} is no declared column",
+            f"{THRESHOLD}; declared: {', '.join(known) or 'none'}",
+        )
     return names_in(body, known), _compiled(body, known)
 
 
@@ -96,31 +105,48 @@ def _compiled(node: ast.expr, known: Mapping[str, Column]) -> Holds:
 def _comparison(left: ast.expr, op: type[ast.cmpop], right: ast.expr, known: Mapping[str, Column]) -> Holds:
     if op not in _COMPARED:
         raise InputError("a condition has an operator that is not read", RIGHT)
-    if _column(right, known) is not None and _column(left, known) is None:
+    if _constant(left, known) is not None:
         left, op, right = right, _MIRRORED[op], left
-    column = _column(left, known)
-    if column is None:
-        text = next((ast.unparse(side) for side in (left, right) if isinstance(side, ast.Name)), None)
-        said = f"{text[:60]!r} is no declared column" if text else "a comparison names no column"
-        raise InputError(said, f"declared: {', '.join(known)}")
-    if _column(right, known) is not None:
-        raise InputError(f"{ast.unparse(right)[:60]!r} is no constant but a column", THRESHOLD)
-    name, limit, compared = column.name, _limit(column, op, right), _COMPARED[op]
-    return lambda codes: compared(codes[name], limit)
+    column, value, compared = _column(left, known), _constant(right, known), _COMPARED[op]
+    if column is not None and value is not None:
+        name, limit = column.name, _limit(column, op, value)
+        return lambda codes: compared(codes[name], limit)
+    names = names_in(ast.Compare(left, [op()], [right]), known)
+    if not names:
+        raise InputError("a comparison names no column", f"declared: {', '.join(known)}")
+    return _of_terms(term(left, known), op, term(right, known), names)
+
+
+def _of_terms(left: Term, op: type[ast.cmpop], right: Term, names: tuple[str, ...]) -> Holds:
+    """Return which rows meet a comparison of arithmetic on some columns, decided as by exact numbers.
+
+    A cell is the shortest decimal that is read as its number.  Where rounding might decide, rows are
+    computed again in fractions.
+    """
+    compared, margin = _COMPARED[op], 2 * (left.error + right.error)
+
+    def holds(codes: Codes) -> Flags:
+        a, b = left.numbers(codes), right.numbers(codes)
+        found = compared(a, b)
+        near = ~(np.abs(a - b) > float(margin)) if margin else np.zeros(0, dtype=bool)
+        if near.any():
+            rows = np.column_stack([codes[name][near] for name in names])
+            some, place = np.unique(rows, axis=0, return_inverse=True)
+            numbers = ([Fraction(repr(cell)) for cell in row] for row in some.tolist())
+            exact = (dict(zip(names, row, strict=True)) for row in numbers)
+            again = [compared(left.exact(row), right.exact(row)) for row in exact]  # type: ignore[arg-type]
+            found[near] = np.array(again, dtype=bool)[place.reshape(-1)]
+        return found
+
+    return holds
 
 
 def _column(node: ast.expr, known: Mapping[str, Column]) -> Column | None:
     return known.get(node.id) if isinstance(node, ast.Name) else None
 
 
-def _limit(column: Column, op: type[ast.cmpop], node: ast.expr) -> float:
+def _limit(column: Column, op: type[ast.cmpop], value: Constant) -> float:
     """Return the code that a column is compared with: a public constant's."""
-    value = _constant(node)
-    if value is None:
-        raise InputError(
-            f"{column.name} is compared with {ast.unparse(node)[:60]!r}, which is no constant",
-            THRESHOLD,
-        )
     if column.kind in NUMERIC_KINDS:
         if isinstance(value, bool | str):
             raise InputError(f"{column.name} is a number, compared with {value!r}", "write a number")
@@ -145,10 +171,10 @@ def _limit(column: Column, op: type[ast.cmpop], node: ast.expr) -> float:
     return float(column.labels.index(value))
 
 
-def _constant(node: ast.expr) -> bool | str | float | int | None:
+def _constant(node: ast.expr, known: Mapping[str, Column]) -> Constant | None:
     match node:
-        case ast.Name(id=name) if name in _TRUTH:
-            return _TRUTH[name]
+        case ast.Name(id=name) if name in TRUTH and name not in known:
+            return TRUTH[name]
         case ast.Constant(value=bool() | str() | int() | float() as value):
             return value
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):

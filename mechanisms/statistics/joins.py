@@ -8,7 +8,8 @@ import numpy as np
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from mechanisms.statistics.derived import Codes, DerivedColumn, Floats
+from mechanisms.statistics.arithmetic import Codes, Floats
+from mechanisms.statistics.derived import DerivedColumn
 from mechanisms.table.columns import NOWHERE, Column, plain, read_columns
 from mechanisms.table.files import Source, one_file
 from mechanisms.table.reading import batches

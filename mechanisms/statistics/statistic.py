@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any, Final
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ MOST_GROUPS: Final = 10_000  #: of one statistic, cells of a histogram included
 MOST_FEATURES: Final = 20  #: of a regression
 LONGEST_FILE: Final = 200  #: bytes of a file's name
 NUMBERS: Final = ("estimate", "low", "high")  #: columns of what is released, beside those of `by`
+MOST_STATISTICS: Final = 200
+RESERVED: Final = ("accuracy", "labels")  #: names of what stands beside a release's numbers
 SMALLEST, LARGEST = Fraction(1, 10**15), Fraction(10**15)  #: shares and accuracies
 
 
@@ -230,6 +233,23 @@ class Statistic:
 def file_name(name: str) -> str:
     """Return what the file of a statistic is called, without its ending."""
     return name.replace(" ", "-")
+
+
+def check_names(names: list[str]) -> None:
+    """Refuse names of statistics of which two would be one file, or that are not theirs to have."""
+    if not 1 <= len(names) <= MOST_STATISTICS:
+        raise InputError(f"found {len(names)} statistics", f"give 1 to {MOST_STATISTICS}")
+    if taken := [name for name in names if name in RESERVED]:
+        raise InputError(f"a statistic is called {taken[0]!r}", f"not {', '.join(RESERVED)}")
+    files: dict[str, str] = {}
+    for name in names:  # some file systems do not tell capitals, or ways to write one character, apart
+        file = normalize("NFKC", file_name(name)).casefold()
+        if file in files:
+            what = f"two statistics are called {name!r}"
+            if files[file] != name:
+                what = f"{files[file]!r} and {name!r} would be one file"
+            raise InputError(what, "give each a name of its own")
+        files[file] = name
 
 
 @lru_cache(maxsize=256)  # not kept in a statistic, which is sent to other processes

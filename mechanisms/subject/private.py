@@ -159,9 +159,10 @@ def release(
     key: str | None = None,
     coins: int = 0,
 ) -> View:
-    """Validate the shape, charge the mechanism's proof at `delta`, run it; return its output.
+    """Validate the shape of `value`, charge `ledger` for the proof, run `mechanism`; return its output.
 
-    `purpose` is the text of the ledger's entry, and `key` makes the charge idempotent.  `cover` is
+    The proof is at `delta`.  `purpose` is the text of the ledger's entry, and `key` makes the charge
+    idempotent.  `cover` is
     the range (first, last) of the rows' units: at least as many as the mechanism's public number of
     rows, which under add-remove is its limit, whatever the private number is; without a cover all
     units pay.  `coins` seeds the mechanism's public coins.  Raises `InputError` (nothing charged)

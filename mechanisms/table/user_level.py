@@ -5,6 +5,7 @@ the contributing rows of all persons.  Replacing a person changes at most `steps
 guarantee for a group of that many rows protects a person.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
@@ -27,6 +28,7 @@ from dpaccount.proof import (
     persons,
     post_process,
 )
+from dpaccount.proof.derivation import point
 from dpaccount.proof.search import approximate
 from dpaccount.relation import adjacency
 from mechanisms.subject import Domain, Rows, Subject, View, released
@@ -137,8 +139,23 @@ def for_groups(mechanism: Subject, steps: int, delta: Fraction) -> Theorem:
         except RuleError:
             high = middle
     if best is None:
-        raise RuleError(f"group: no δ of one row proves {float(delta):.3g} for groups of {steps}")
+        return _from_above(mechanism, steps, delta)
     return best
+
+
+def _from_above(mechanism: Subject, steps: int, delta: Fraction) -> Theorem:
+    """Return what `for_groups` does where a small δ of one row proves nothing: thresholds need one.
+
+    The ε of one row falls with its δ, so δ ↦ δ_k(e^ε − 1)/(e^kε − 1) falls towards its largest fixed point.
+    """
+    one = delta
+    try:
+        for _ in range(HALVINGS):
+            epsilon = float(point(mechanism.proof(one))[0])
+            one = delta * Fraction(math.expm1(epsilon) / math.expm1(steps * epsilon))
+        return group(mechanism.proof(one * Fraction(99, 100)), steps, delta)
+    except (RuleError, OverflowError):
+        raise RuleError(f"group: no δ of one row proves {float(delta):.3g} for groups of {steps}") from None
 
 
 def _gaussian(theorem: Theorem) -> Theorem | None:

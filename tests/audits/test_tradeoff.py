@@ -9,7 +9,15 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
 from audits.attack.thresholds import lower_end, upper_end
-from audits.tradeoff import CurveClaim, MuClaim, RhoClaim, curve_of_plan, quantile_above, quantile_below
+from audits.tradeoff import (
+    CurveClaim,
+    MuClaim,
+    RenyiClaim,
+    RhoClaim,
+    curve_of_plan,
+    quantile_above,
+    quantile_below,
+)
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.plan.events import Gaussian, Laplace, Plan, Zcdp
@@ -25,7 +33,13 @@ def test_quantiles_enclose():
 
 
 @pytest.mark.parametrize(
-    "claim", [MuClaim(F(1)), RhoClaim(F(1)), CurveClaim(((F(1), F(1, 100)), (F(2), F(0))))]
+    "claim",
+    [
+        MuClaim(F(1)),
+        RhoClaim(F(1)),
+        CurveClaim(((F(1), F(1, 100)), (F(2), F(0)))),
+        RenyiClaim(((F(2), F(1, 10)), (F(30), F(1)))),
+    ],
 )
 def test_bounds_grow_with_hits_and_fall_with_alarms(claim):
     for hit, alarm in RATES:
@@ -33,7 +47,7 @@ def test_bounds_grow_with_hits_and_fall_with_alarms(claim):
         assert claim.lower(min(hit * 1.01, 0.999), alarm) >= level
         assert claim.lower(hit, alarm * 0.99) >= level
         planned = claim.lowers(np.array([hit]), np.array([alarm]))[0]
-        offset = claim.planned if isinstance(claim, CurveClaim) else 0
+        offset = claim.planned if isinstance(claim, CurveClaim | RenyiClaim) else 0
         assert max(planned - offset, 0) == pytest.approx(level, rel=1e-2, abs=1e-6)
 
 
@@ -82,6 +96,23 @@ def test_plans_without_a_usable_curve_are_refused():
         curve_of_plan(Plan("replace-one", Laplace(scale="0.001")))
 
 
+def renyi(p, q, order):
+    """Return D_α of two-point distributions, a little above."""
+    a = float(order)
+    return F(
+        round(float(np.log(p**a * q ** (1 - a) + (1 - p) ** a * (1 - q) ** (1 - a)) / (a - 1)) + 1e-9, 9)
+    )
+
+
+def test_renyi_points_are_those_of_the_event_and_no_more():
+    for p, q in ((0.9, 0.1), (0.3, 0.01), (0.99, 0.6)):
+        points = [(order, max(renyi(p, q, order), renyi(q, p, order))) for order in (F(3, 2), F(2), F(40))]
+        assert RenyiClaim(tuple(points)).lower(p, q) == 0
+        for k, (order, epsilon) in enumerate(points):
+            less = [*points[:k], (order, epsilon * F(9, 10)), *points[k + 1 :]]
+            assert RenyiClaim(tuple(less)).lower(p, q) == pytest.approx(float(epsilon) / 10, rel=1e-5)
+
+
 @pytest.mark.parametrize("mu", [0.5, 2.0])
 def test_the_error_of_all_claims_is_at_most_the_risk(mu):
     # exactly, over all outcomes of 40 runs a side: tight claims are refuted with probability at
@@ -93,6 +124,7 @@ def test_the_error_of_all_claims_is_at_most_the_risk(mu):
         MuClaim(F(str(mu))),
         RhoClaim(F(str(round(RhoClaim(F(1)).lower(p, q) + 1e-9, 9)))),
         curve_of_plan(Plan("replace-one", Gaussian(sigma=str(1 / mu)))),
+        RenyiClaim(tuple((order, renyi(p, q, order)) for order in (F(2), F(8)))),
     ]
     hits = lower_end(np.arange(n + 1), n, risk / 2)
     alarms = upper_end(np.arange(n + 1), n, risk / 2)
@@ -120,6 +152,15 @@ def test_catalogued_subjects_are_held_against_curves(dpaccount, tmp_path):
         ["--mu", "1", "--delta", "1e-5"],
         ["--rho", "-1"],
         ["--mu", "1", "--stop-early"],
+        ["--points", "1:0", "--mu", "1"],
+        ["--points", "1"],
+        ["--points", "1:1"],
+        ["--points", "-1:0"],
+        ["--points", ""],
+        ["--renyi", "1:1"],
+        ["--renyi", "2:-1"],
+        ["--renyi", "2:1,8"],
+        ["--renyi", "2:x"],
         ["--plan", "absent.json"],
         ["--claim", "claim.toml", "--mu", "1"],
     ],

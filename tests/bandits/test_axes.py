@@ -14,7 +14,8 @@ from bandits.papers.pavlovic import kernel_draws
 from bandits.private_prediction import public_grid
 from bandits.private_prediction.function_learner import FunctionLearner
 from bandits.private_prediction.public_grid import PublicGrid
-from bandits.simulation import information_gain, points
+from bandits.simulation import information_gain
+from bandits.space import points
 from bandits.statistics import axes
 from bandits.statistics.additive_model import AdditiveModel
 from dpaccount.errors import InputError
@@ -91,7 +92,7 @@ def subspaces():
 
 
 def public_points():
-    return [points.of_matrix(KERNEL).features, information_gain.spectral_upper_bound(KERNEL, 100, 0.1)]
+    return [points.of_matrix(KERNEL).points, information_gain.spectral_upper_bound(KERNEL, 100, 0.1)]
 
 
 def functions_drawn():

@@ -63,7 +63,7 @@ def test_worlds_refuse_what_makes_no_sense():
         lambda: kernel_function(KERNEL, 5, 1, "gaussian"),
         lambda: PotentialRewards(np.zeros(3), np.zeros((5, 2)), 1.0, 1.0),
         lambda: delays("light"),
-        lambda: delays("stocks").rewards(0, 1),
+        lambda: delays("delays-by-carrier").rewards(0, 1),
     ):
         with pytest.raises(InputError):
             wrong()
@@ -72,7 +72,9 @@ def test_worlds_refuse_what_makes_no_sense():
 # ------------------------------------------------------------------ delays
 
 
-@pytest.mark.parametrize(("name", "points", "rows"), [("sensors", 41, (545, 181)), ("stocks", 29, (274, 91))])
+@pytest.mark.parametrize(
+    ("name", "points", "rows"), [("delays-by-hour", 41, (545, 181)), ("delays-by-carrier", 29, (274, 91))]
+)
 def test_delays_are_the_files_and_heavy_tailed(name, points, rows):
     data = delays(name)
     assert (data.train.shape, data.test.shape) == ((rows[0], points), (rows[1], points))

@@ -13,10 +13,15 @@ from audits.accounts import certificate as account_certificate
 from audits.accounts import lattice_witness
 from audits.accounts.certificate import certificate
 from dpaccount import proof
+from dpaccount.accounting.accountant import Accountant
 from dpaccount.checker.accounting import pairs
+from dpaccount.checker.accounting.plan import classes
 from dpaccount.numerics.intervals import ceil_of, floor_of, precision
+from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
+from dpaccount.plan.events import Plan
 from dpaccount.proof import delta_ball, renyi_log_delta
+from dpaccount.relation import Relation
 from tests.dpaccount.accounting.test_metamorphic import SAMPLES, accountant, slowly
 
 F = Fraction
@@ -87,6 +92,63 @@ def test_kernel_accountant_and_checker_say_the_same(name, monkeypatch):
     confirmed = F(document["confirmed"]["upper"])  # of AT, the last one
     assert (found.lower or 0) <= confirmed <= found.upper * (1 + WIDER.get(name, F(1, 1000))) + F(1, 10**9)
     assert not same or low <= confirmed
+
+
+#: Events that cost another amount where the unit is added than where it is removed.
+ONE_SIDED = {
+    "sample": ev.PoissonSubsampled(rate="1/4", of=ev.Pure(epsilon=1)),
+    "sample of a sequence": ev.PoissonSubsampled(
+        rate="1/2", of=ev.Sequence(of=(ev.Pure(epsilon="0.5"), ev.DiscreteLaplace(scale=2)))
+    ),
+    "sample of Gaussian noise": ev.PoissonSubsampled(rate="1/4", of=ev.Gaussian(sigma="1.5")),
+    "allocation": ev.RandomAllocation(steps=4, of=ev.Pure(epsilon=1)),
+    "allocation of Gaussian noise": ev.RandomAllocation(steps=3, of=ev.Gaussian(sigma="1.5")),
+    "pair": ev.DominatingPair(p=["0.5", "0.3", "0.2"], q=["0.3", "0.3", "0.4"]),
+}
+
+
+@pytest.mark.parametrize(
+    "name", slowly(ONE_SIDED, "sample of Gaussian noise", "allocation of Gaussian noise")
+)
+def test_accountant_and_checker_say_the_same_of_each_direction(name, monkeypatch):
+    """Of each by itself: the whole answer would hide a smaller direction that drifts."""
+    monkeypatch.setattr(lattice_witness, "LEAST", 4000)
+    document = Plan(Relation.ADD_REMOVE, ONE_SIDED[name]).as_json()
+    [(_, on)] = classes(document)[1]
+    ends = []
+    for back, way in zip((False, True), composition_of([(ONE_SIDED[name], 1)]).directions, strict=True):
+        with precision(200):
+            ball = way.curve(64)(AT)
+            low, high = floor_of(ball), ceil_of(ball)
+        asked = account_certificate.AccountQuestion(None, AT, account_certificate.UNKNOWN)
+        answer = account_certificate.by_lattice(asked, on, lattice_witness.Fineness(), back=back).answer
+        assert low <= answer <= high * (1 + F(1, 1000)) + F(1, 10**9)
+        ends.append((low, answer))
+    (one, answer), (other, turned) = ends
+    assert answer < other * F(999, 1000) or turned < one * F(999, 1000)  # neither passes for the other
+
+
+def group_of_kernel(name, at):
+    """The kernel's δ of two units, from above: by its curve of twice as much, or by a chain (R15)."""
+    statement = IN_THE_KERNEL[name][0] if name in IN_THE_KERNEL else None
+    if isinstance(statement, proof.Pure | proof.Gdp):
+        twice = proof.Pure(2 * statement.epsilon) if isinstance(statement, proof.Pure) else None
+        with precision(200):
+            return ceil_of(delta_ball(twice or proof.Gdp(4 * statement.mu_squared), at, 200))
+    return of_kernel(name, at / 2)[1] * F(1 + math.exp(at / 2)) * (1 + F(1, 10**9))
+
+
+@pytest.mark.parametrize("name", slowly(sorted(ev.VOCABULARY), *LONG))
+def test_all_three_say_the_same_of_two_units(name, monkeypatch):
+    monkeypatch.setattr(lattice_witness, "LEAST", 1000)
+    monkeypatch.setattr(account_certificate, "FINENESS", [lattice_witness.Fineness()])
+    plan = accountant(SAMPLES[name]).plan
+    found, most = Accountant(plan, 2).delta(AT, "1e-6"), group_of_kernel(name, AT)
+    document = certificate(plan.as_json(), found.as_json(), epsilon=AT, group=2)
+    assert document["confirmed"]["upper"] is not None, document["confirmed"]
+    confirmed = F(document["confirmed"]["upper"])
+    assert (found.lower or 0) <= min(most, confirmed)
+    assert confirmed <= max(most, found.upper) * (1 + WIDER.get(name, F(1, 1000))) + F(1, 10**9)
 
 
 def test_a_pair_of_the_checker_that_drifts_is_seen(monkeypatch):

@@ -1,6 +1,8 @@
 """``import dpaccount`` offers what most programs need, each name imported when it is first asked for."""
 
 import doctest
+import inspect
+import re
 import subprocess
 import sys
 
@@ -29,6 +31,21 @@ def test_importing_it_imports_nothing_heavy(root):
 @pytest.mark.parametrize("name", dpaccount.__all__)
 def test_every_name_is_there_with_its_documentation(name):
     assert getattr(dpaccount, name).__doc__
+
+
+#: made by functions of theirs, which document what they take
+MADE = ("Ledger", "Relation")
+
+
+@pytest.mark.parametrize("name", [name for name in dpaccount.__all__ if name not in MADE])
+def test_every_parameter_is_typed_and_documented(name):
+    """By its name in the docstring, for all that is called."""
+    called = getattr(dpaccount, name)
+    if not callable(called) or (isinstance(called, type) and issubclass(called, Exception)):
+        return
+    words, parameters = inspect.getdoc(called), inspect.signature(called).parameters
+    assert [each for each in parameters if not re.search(rf"\b{each}\b", words)] == []
+    assert [each for each, one in parameters.items() if one.annotation is inspect.Parameter.empty] == []
 
 
 def test_a_plan_counts_without_the_database():

@@ -94,7 +94,7 @@ def test_its_parameters_are_documented_with_defaults(subject, entry):
     assert entry.made_by.source
     assert entry.made_by.status in ("sound", "published", "broken")
     for name, value in entry.parameters().items():
-        assert value["type"] in ("number", "integer", "text", "flag", "of a table"), name
+        assert value["type"] in ("number", "integer", "text", "flag", "table", "of a table"), name
 
 
 @pytest.mark.parametrize("layer", ["mechanisms", "bandits"])

@@ -219,7 +219,13 @@ PARTS = [
     ),
     *(f"certificate.{name}" for name in ("shapes", "replaced", "hazards", "evidence", "counts", "verdict")),
 ]
+ACCOUNTS = [
+    f"checker/test_account_{name}"
+    for name in ("bounds", "events", "parts", "forgeries", "groups", "allocated", "truth")
+]
+ACCOUNTING = sorted(file.stem for file in (TESTS.parent / "dpaccount/checker/accounting").glob("*.py"))
 RUNS = {
+    **{f"dpaccount.checker.accounting.{part}".removesuffix(".__init__"): ACCOUNTS for part in ACCOUNTING},
     **{f"dpaccount.checker.{part}": CHECKER for part in PARTS},
     **{
         f"dpaccount.proof.{part}": KERNEL

@@ -232,13 +232,19 @@ def lost_forgotten(patch):
 
 def laplace_holds():
     with precision(200):
-        exact = laplace._sum(Fraction(1, 3), HALF, 6, 6)
-        return all(laplace._sum(Fraction(1, 3), HALF, 6, steps).overlaps(exact) for steps in range(6))
+        exact = laplace._sum(Fraction(1, 3), HALF, 6, 6, 0)
+        return all(laplace._sum(Fraction(1, 3), HALF, 6, steps, 0).overlaps(exact) for steps in range(6))
+
+
+def laplace_left_out_holds():
+    with precision(200):
+        exact = laplace._sum(Fraction(1, 3), HALF / 5, 32, 32, 0)
+        return all(laplace._sum(Fraction(1, 3), HALF / 5, 32, 32, n).overlaps(exact) for n in (4, 8, 12))
 
 
 def series_holds():
     with precision(200):
-        short, long = (laplace._parts(Fraction(1, 2), 6, 3, bits) for bits in (4, 200))
+        short, long = (laplace._parts(Fraction(1, 2), 6, 3, 0, bits) for bits in (4, 200))
         return all(
             (a.powers(a.at) + a.error).overlaps(b.powers(b.at) + b.error)
             for a, b in zip(short, long, strict=True)
@@ -368,7 +374,7 @@ def line_holds():
     held = True
     with precision(200):
         for a in (arb(4), arb(-3)):
-            law = sampled_gaussian._TiltedSample(factor, a)
+            law = sampled_gaussian.TiltedSample(factor, a)
             fine = ShiftedLine.real(law).total()
             for step, depth in ((0.2, 4.0), (1.4, 40.0), (0.6, 10.0)):
                 held = held and bool(ShiftedLine.at(law, (step, 0.0, 3.0), depth).total().overlaps(fine))
@@ -436,8 +442,8 @@ def later_periods_forgotten(patch):
 
 
 def stored(product, **chosen):
-    given = {"right": 8.0, "left": 3.0, "smooth": Fraction(1, 4), "bits": 100, **chosen}
-    return fourier.Inversion(product, contours.Contour(**given), 60.0)
+    given = {"right": 8.0, "left": 3.0, "smooth": Fraction(1, 4), "bits": 100, "depth": 60.0, **chosen}
+    return fourier.Inversion(product, contours.Contour(**given))
 
 
 GAUSS = contours.Product((Fraction(1), Fraction(1)), ())
@@ -547,6 +553,10 @@ CASES = {
     "sample": (sample_holds(Fraction(1, 2), 0), rise_forgotten),
     "sample, tails": (sample_holds(Fraction(1, 20), 0.1), lost_forgotten),
     "Laplace powers": (lambda _: laplace_holds(), lambda p: p.setattr(laplace, "_dropped", lambda *_: ZERO)),
+    "Laplace parts": (
+        lambda _: laplace_left_out_holds(),
+        lambda p: p.setattr(laplace, "_left_out", lambda *_: ZERO),
+    ),
     "Laplace series": (lambda _: series_holds(), remainder_forgotten),
     "theta": (lambda _: theta_holds(), unblurred),
     "direct": (lambda _: direct_holds(), unblurred),

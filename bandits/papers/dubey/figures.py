@@ -18,6 +18,7 @@ from bandits.papers.reproduction import Cell, Claim, Reproduction, frozen
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.selection.rehearsals import choose
+from bandits.simulation.simulated_people import WorldLaw
 from bandits.surface_gp_ucb import SurfaceGpUcb
 
 CANDIDATES = 25
@@ -54,8 +55,8 @@ FIGURE_KINDS: dict[str, type[Any]] = {
 
 
 def _joint(rounds: int, alpha: Fraction, delta: Fraction) -> Cell:
-    """Ours, as public rehearsals choose it."""
-    choice = choose("joint", alpha, delta, rounds, candidates=CANDIDATES)
+    """Ours, as public rehearsals on the paper's law of worlds choose it."""
+    choice = choose("joint", alpha, delta, rounds, candidates=CANDIDATES, laws=(WorldLaw(),))
     made = FIGURE_KINDS[choice.subject](
         rounds=rounds, candidates=CANDIDATES, epsilon=alpha, delta=delta, **choice.parameters
     )

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from bandits.local_privacy.subject import LocalRewards
+from bandits.local_privacy.subject import LocalRewards, prior_kernel
 from bandits.papers.reproduction import noise_of
 from bandits.papers.zhou.kernel_functions import MOMENT_OF_STUDENT, kernel_function
 from bandits.simulation.delays import FILES, delays
-from bandits.simulation.points import grid
 from bandits.simulation.potential_rewards import PotentialRewards
+from bandits.space.points import grid
 from bandits.statistics.arrays import Floats
 from dpaccount.noise.receipt import NoNoise
 
@@ -55,7 +55,7 @@ class Panel:
         """Return one trial's people."""
         if self.data in FILES:
             return delays(self.data).rewards(rounds, seed)
-        kernel = grid(self.kernel, float(LENGTHSCALE), PANEL_POINTS).kernel
+        kernel = prior_kernel(grid(PANEL_POINTS), self.kernel, float(LENGTHSCALE))
         return kernel_function(kernel, rounds, seed, "uniform" if self.epsilon else "student")
 
     def known(self, world: PotentialRewards) -> dict[str, Any]:

@@ -218,9 +218,10 @@ def inverted_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Encl
 
 
 def _digits(total: Composition, gap: Fraction) -> tuple[float, ...]:
-    """Return the accuracies to try: many digits where they cost little, else what the gap needs."""
+    """Return the accuracies to try: many digits where they cost little, and what the gap needs."""
     needed = max(4.0, -log_float(gap) / math.log(10) + 2)
-    return (max(17.0, needed), needed) if has_transform(total) else (needed,)
+    many = max(17.0, needed)
+    return (many, needed) if has_transform(total) else (needed, many)
 
 
 # ---- lattices, which any pair has

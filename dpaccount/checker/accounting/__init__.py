@@ -24,6 +24,8 @@ from ..documents import (
     parse,
     text,
 )
+from ..intervals import at_most
+from .bounds import chained
 from .methods import METHODS as METHODS
 from .methods import holds, symmetric
 from .plan import classes
@@ -32,7 +34,7 @@ from .releases import real
 SCHEMA = "dpaccount/account-certificate/1"
 MEMBERS = ("schema", "plan", "question", "tight", "confirmed", "derivation", "digest")
 MAX_WORK = 45_000_000  # about eight seconds
-LAST = "worst-unit"
+LAST, CHAIN = "worst-unit", "group-chain"
 EXIT = {**certificate.EXIT, "CONFIRMED": 0}
 
 
@@ -54,8 +56,9 @@ def to_read(raw: bytes) -> dict[str, list[dict[str, Any]]]:
     document = json.loads(raw)
     if document.get("schema") != SCHEMA:
         return certificate.to_read(raw)
-    used = {step["rule"] for step in document["derivation"]} & set(METHODS)
-    return listed({name: METHODS[name] for name in sorted(used)}, __name__)
+    rules = {**METHODS, LAST: infer_units, CHAIN: infer}
+    used = {step["rule"] for step in document["derivation"]}
+    return listed({name: rules[name] for name in sorted(used)}, __name__)
 
 
 def judged(document: dict[str, Any]) -> tuple[str, str]:
@@ -68,9 +71,19 @@ def judged(document: dict[str, Any]) -> tuple[str, str]:
 
 
 def _judged(document: dict[str, Any]) -> tuple[str, str]:
+    """Return what is confirmed; where the digest is another one, say also which step does not follow."""
     check_members(document, MEMBERS)
     body = {name: value for name, value in document.items() if name != "digest"}
-    ensure(document["digest"] == digest(body), "the document's digest does not match its content")
+    same, other = document["digest"] == digest(body), "the document's digest does not match its content"
+    try:
+        found = _followed(document)
+    except Rejected as why:
+        raise Rejected(str(why) if same else f"{other}; {why}") from None
+    ensure(same, other)
+    return found
+
+
+def _followed(document: dict[str, Any]) -> tuple[str, str]:
     asked, value, group = question(document["question"])
     confirmed, steps = document["confirmed"], items(document["derivation"])
     lower = tight(document["tight"])
@@ -111,8 +124,27 @@ def tight(given: Any) -> Fraction | None:
 
 
 def infer(plan: Any, group: int, steps: list[Any], epsilon: Fraction, delta: Fraction) -> int:
-    """Infer each step again: one for each class of units and direction, in their order, and the last."""
-    relation, units = classes(plan, group)
+    """Infer each step again; where the last one chains neighbours, the others are about one unit."""
+    last = steps[-1] if steps else None
+    if not isinstance(last, dict) or last.get("rule") != CHAIN:
+        return infer_units(plan, group, steps, epsilon, delta)
+    try:
+        given = follow(last, {"group": group}, epsilon, delta)
+        check_members(given, ("epsilon", "delta"))
+        one, lost = (real(text(given[name]), name) for name in ("epsilon", "delta"))
+        shown = group * one <= epsilon and at_most(lambda i: chained(i, one, lost, group), delta)
+        ensure(shown, f"(ε, δ) = ({plain(epsilon)}, {plain(delta)}) does not follow for {group} units")
+    except Rejected as why:
+        raise Rejected(f"step {len(steps) - 1} ({CHAIN}): {why}") from None
+    return infer_units(plan, 1, steps[:-1], one, lost) + 1
+
+
+def infer_units(plan: Any, group: int, steps: list[Any], epsilon: Fraction, delta: Fraction) -> int:
+    """Infer a step for each class of units and direction, in their order, and the last."""
+    try:
+        relation, units = classes(plan, group)
+    except Rejected as why:
+        raise Rejected(f"step {len(steps) - 1} ({LAST}): {why}") from None
     wanted = [
         (unit, way, on) for unit, on in units for way in (("both",) if symmetric(on) else ("there", "back"))
     ]

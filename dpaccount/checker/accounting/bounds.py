@@ -31,8 +31,8 @@ def largest_of(i: Interval, release: PlanRelease, *, back: bool) -> Ends:
         return i.of(numbers[0]), i.of(numbers[1])
     if kind == "table":
         p, q = reversed(numbers) if back else numbers
-        odds = max((a / b for a, b in zip(p, q, strict=True) if a and b), default=Fraction(1))
-        return i.ln(i.of(max(odds, Fraction(1)))), i.of(sum(a for a, b in zip(p, q, strict=True) if not b))
+        odds = max([Fraction(1), *(a / b for a, b in zip(p, q, strict=True) if a and b)])
+        return i.ln(i.of(odds)), i.of(sum(a for a, b in zip(p, q, strict=True) if not b))
     ensure(on is not None, f"the losses of {kind} have no bound")
     return on_sample(i, kind, Fraction(numbers[0]), on or Releases(Fraction(0), ()), back=back)
 
@@ -93,3 +93,11 @@ def renyi_of(i: Interval, release: PlanRelease, order: Fraction) -> Pair:
     inner = i.exp(i.mul(i.of(order - 1), renyi(i, on, order)))
     grown = i.add(i.of(1 - numbers[0]), i.mul(i.of(numbers[0]), inner))
     return i.div(i.ln(grown), i.of(order - 1))
+
+
+def chained(i: Interval, epsilon: Fraction, delta: Fraction, group: int) -> Pair:
+    """Enclose δ(e^{kε} − 1)/(e^ε − 1): with kε what k neighbours in a row lose (Vadhan 2017)."""
+    if epsilon == 0:
+        return i.of(group * delta)
+    whole, one = (i.sub(i.exp(i.of(times * epsilon)), i.of(1)) for times in (group, 1))
+    return i.mul(i.of(delta), i.div(whole, one))

@@ -26,7 +26,7 @@ def event(*required: str, optional: tuple[str, ...] = ()) -> Callable[[Add], Add
     return declare
 
 
-#: The one relation under which an event has a meaning; the others have one under both.
+#: The one relation under which an event is counted; the others are under both.
 ONLY = {
     "randomized_response": REPLACED,
     "sampled_without_replacement": REPLACED,
@@ -42,7 +42,7 @@ def add_event(tally: ReleaseTally, given: Any, relation: str, times: int, *, ins
     if not isinstance(given, dict) or given.get("event") not in KINDS:
         raise Rejected(f"unknown event {brief(given)[:60]}")  # quoted here only: events nest
     name = given["event"]
-    ensure(ONLY.get(name, relation) == relation, f"{name} has no meaning under {relation}")
+    ensure(ONLY.get(name, relation) == relation, f"{name} is not counted under {relation}")
     refused = inside and (name in COVERED_STREAMS or name == "dominating_pair" or "cover" in given)
     ensure(not refused, f"{name} does not belong inside another event")
     required, optional, add = KINDS[name]

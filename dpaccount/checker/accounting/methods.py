@@ -14,7 +14,7 @@ from .lattice import Lattice, Limits, as_measure, delta, place, power, together
 from .measures import UpperMeasure, added, removed
 from .pairs import gaussian, one_release
 from .releases import PlanRelease, Releases
-from .replaced import replaced
+from .replaced import replaced, sampled_group
 from .upper import renyi_delta, without_replacement
 
 GUARD = 14  # digits of intervals beyond those of masses
@@ -113,6 +113,11 @@ def measure_of(
         return one_release(i, kind, numbers, spacing, back=back)
     if kind == "replaced":
         return replaced(i, spacing, numbers[0], on)
+    if kind == "sampled-group":
+        rate, *units = numbers
+        return sampled_group(
+            i, spacing, rate, (units[1], units[0]) if back else (units[0], units[1]), on.mu_squared
+        )
     if kind == "poisson":
         inner = sampled(i, on, inside, digits, back=back)
         return (added if back else removed)(i, inner, numbers[0])
@@ -147,7 +152,9 @@ METHODS: dict[str, Callable[..., bool]] = {
 
 def symmetric(on: Releases) -> bool:
     """Say whether both directions of the relation cost the same by these measures."""
-    return all(release.kind not in ("poisson", "table", "allocated") for release, _ in on.others)
+    return all(
+        release.kind not in ("poisson", "table", "allocated", "sampled-group") for release, _ in on.others
+    )
 
 
 def holds(

@@ -14,6 +14,7 @@ from .streams import root_square, tree_runs
 
 SCHEMA = "dpaccount/events/1"
 MAX_CLASSES = 5000
+MAX_GROUP = 5  # numbers of units that are in one dataset alone
 
 Range = tuple[int, int]
 
@@ -21,7 +22,8 @@ Range = tuple[int, int]
 def classes(document: Any, group: int = 1) -> tuple[str, list[tuple[int | None, Releases]]]:
     """Return the relation of a plan, and each class of units: its first one (None: all), its releases.
 
-    Of a `group` of units these are the releases that all of them move together.
+    Of a `group` of units these are the releases that all of them move together.  Where classes differ in
+    Gaussian noise alone, k units move all noise by k vectors: together at most k times the longest.
     """
     check_members(document, ("schema", "relation", "events"))
     ensure(document["schema"] == SCHEMA, f"a plan has the schema {SCHEMA}")
@@ -32,25 +34,36 @@ def classes(document: Any, group: int = 1) -> tuple[str, list[tuple[int | None, 
     found: list[tuple[int | None, Releases]] = swept(shared, ranges) if ranges else [(None, shared.total())]
     if group == 1:
         return relation, found
+    if all(on.others == () for _, on in found):
+        found = [max(found, key=lambda each: each[1].mu_squared)]
     ensure(len(found) == 1, "groups are confirmed where some units meet all that any unit meets")
-    return relation, [(unit, of_group(on, group)) for unit, on in found]
+    [(unit, on)] = found
+    sampled = any(each.kind == "poisson" for each, _ in on.others)
+    parts = range((group + 1) // 2 if sampled else group, group + 1)
+    ensure(len(parts) <= MAX_GROUP, "a group of more than this checker takes on samples")
+    return relation, [(unit, of_group(on, group, there)) for there in parts]
 
 
-def of_group(on: Releases, group: int) -> Releases:
+def of_group(on: Releases, group: int, there: int) -> Releases:
     """Return what a group of units moves: noise by as many times as much.
+
+    On Poisson samples so many of them are `there`, in the first dataset alone, and the others in the second
+    one alone: fewer than half of them cost what the others do in the other direction.
 
     ε-DP becomes the two-sided geometric pair of scale 1/ε, moved by the group (docs/numerics.md, Groups);
     η-bounded range kη, ρ-zCDP k²ρ (Bun & Steinke 2016).
     """
     tally = ReleaseTally()
     tally.gaussian(group**2 * on.mu_squared)
-    for (kind, numbers, _), count in on.others:
+    for (kind, numbers, inner), count in on.others:
         if kind in ("laplace", "range"):
             tally.put(count, kind, group * numbers[0])
         elif kind in ("geometric", "discrete-gaussian"):
             tally.put(count, kind, numbers[0], group * numbers[1])
         elif kind == "response":
             tally.put(count, "geometric", 1 / numbers[0], group)
+        elif kind == "poisson" and inner is not None and inner.others == ():
+            tally.put(count, "sampled-group", numbers[0], there, group - there, on=inner)
         else:
             ensure(kind == "zcdp", f"this checker knows no bound of groups for {kind}")
             tally.put(count, kind, group**2 * numbers[0])

@@ -1,13 +1,14 @@
-"""The upper measure of noise on a Poisson sample of which one row is replaced (docs/numerics.md).
+"""Upper measures of noise on a Poisson sample: a row is replaced, or a group is moved (docs/numerics.md).
 
 Noise R without the row, moved by ±s with it: P = (1 − q)R + qR₊ and Q = (1 − q)R + qR₋ are worst.  The loss
 rises along the line, and both directions cost the same.
 """
 
+import math
 from fractions import Fraction
 
 from ..documents import ensure
-from ..intervals import Interval, Pair
+from ..intervals import ZERO, Interval, Pair
 from .measures import NONE, UpperMeasure, gathered, of_tails
 from .pairs import UNIT, NormalTails, nodes, reach
 from .releases import Releases
@@ -42,6 +43,36 @@ def gaussian(i: Interval, spacing: Fraction, rate: Fraction, square: Fraction) -
         there.append(mixed(i, rate, here, right))
         back.append(mixed(i, rate, here, left))
     return of_tails(i, odds, there, back)
+
+
+def sampled_group(
+    i: Interval, spacing: Fraction, rate: Fraction, units: tuple[int, int], square: Fraction
+) -> UpperMeasure:
+    """Return the measure of units on Poisson samples, some in one dataset alone, some in the other.
+
+    P = Σ Bin(a, q)(j) N(jμ, 1) and Q = Σ Bin(b, q)(j) N(−jμ, 1) are worst (docs/numerics.md, Groups on
+    Poisson samples); the odds rise along the line.
+    """
+    far, tails = reach(i, square) + sum(units) * square, NormalTails(i, square)
+    odds, there, back = list[Pair](), list[Pair](), list[Pair]()
+    for v in nodes(-far, far, spacing):
+        up, down = (
+            drawn(i, rate, [i.exp(i.of(j * way * v - j * j * square / 2)) for j in range(each + 1)])
+            for each, way in zip(units, (1, -1), strict=True)
+        )
+        odds.append(i.div(up, down))
+        there.append(drawn(i, rate, [tails.at(v - j * square) for j in range(units[0] + 1)]))
+        back.append(drawn(i, rate, [tails.at(v + j * square) for j in range(units[1] + 1)]))
+    return of_tails(i, odds, there, back)
+
+
+def drawn(i: Interval, rate: Fraction, values: list[Pair]) -> Pair:
+    """Enclose the mean of the values for 0, 1, … units drawn, of one fewer units than values."""
+    total, units = ZERO, len(values) - 1
+    for j, value in enumerate(values):
+        chance = math.comb(units, j) * rate**j * (1 - rate) ** (units - j)
+        total = i.add(total, i.mul(i.of(chance), value))
+    return total
 
 
 def laplace(i: Interval, spacing: Fraction, rate: Fraction, most: Fraction) -> UpperMeasure:

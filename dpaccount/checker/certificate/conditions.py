@@ -1,13 +1,19 @@
-"""Conditions of a study: columns against constants, and what joins these; nothing that reads other rows."""
+"""Conditions and arithmetic of a study: of one row's columns and constants; nothing that reads other rows."""
 
 import ast
 from datetime import date
-from itertools import pairwise
+from fractions import Fraction
+from itertools import pairwise, product
 from typing import Any
 
 from ..documents import Rejected, brief, ensure, spend, text
+from .shapes import exact_of
 
 Table = dict[str, Any]
+Term = tuple[tuple[Fraction, Fraction], bool]  # the least and the largest, whether it is whole
+FARTHEST = 10**15
+ORDERED = ("number", "integer", "date")  # kinds of columns that have bounds
+PARTS = {"month": (1, 12), "weekday": (1, 7)}
 LONGEST, MOST_TERMS, LARGEST = 1000, 300, 10**300
 TRUTH = {"true": True, "false": False, "True": True, "False": False}
 EQUAL = (ast.Eq, ast.NotEq)
@@ -43,7 +49,7 @@ def where_reads(said: object, columns: Table) -> list[str]:
 
 
 def check_condition(node: ast.expr, columns: Table) -> None:
-    """Verify that a condition is of comparisons of a declared column with a constant, or boolean columns."""
+    """Verify that a condition is of comparisons that name a declared column, or of boolean columns."""
     if isinstance(node, ast.BoolOp):
         for part in node.values:
             check_condition(part, columns)
@@ -59,14 +65,18 @@ def check_condition(node: ast.expr, columns: Table) -> None:
 
 
 def check_comparison(left: ast.expr, op: ast.cmpop, right: ast.expr, columns: Table) -> None:
-    """Verify that one side is a column, and the other a constant of its kind."""
+    """Verify that it compares a column with a constant of its kind, or arithmetic that names a column."""
     column, other = column_of(left, columns), right
-    if column is None:
+    if is_constant(left, columns):
         column, other = column_of(right, columns), left
-    if column is None:
-        raise Rejected("a condition compares no declared column")
+    if column is None or not is_constant(other, columns):
+        ensure(named_in(left, columns) + named_in(right, columns) != [], "a condition compares no column")
+        ensure(isinstance(op, COMPARED), "a condition has a comparison that is not read")
+        ends_of(left, columns)
+        ends_of(right, columns)
+        return
     value, kind = constant_of(other, columns), column["type"]
-    ordered = kind in ("number", "integer", "date")
+    ordered = kind in ORDERED
     known = isinstance(op, COMPARED if ordered else EQUAL)
     ensure(known, f"a condition has a comparison that no {kind} has")
     if kind == "date":
@@ -85,6 +95,14 @@ def check_comparison(left: ast.expr, op: ast.cmpop, right: ast.expr, columns: Ta
 def column_of(node: ast.expr, columns: Table) -> Table | None:
     """Return the declaration of the column that an expression names, None for all others."""
     return columns.get(node.id) if isinstance(node, ast.Name) else None
+
+
+def is_constant(node: ast.expr, columns: Table) -> bool:
+    """Return whether an expression is a number with a sign or none, a text, or a truth value."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return isinstance(node.operand, ast.Constant) and type(node.operand.value) in (int, float)
+    truth = isinstance(node, ast.Name) and node.id in TRUTH and node.id not in columns
+    return truth or isinstance(node, ast.Constant)
 
 
 def constant_of(node: ast.expr, columns: Table) -> bool | str | float:
@@ -107,3 +125,79 @@ def day_of(value: object) -> int:
         return date.fromisoformat(text(value)).toordinal()
     except ValueError:
         raise Rejected(f"{brief(value)} is no date, as YYYY-MM-DD") from None
+
+
+# ------------------------------------------------------------------ arithmetic
+
+
+def name_of(node: ast.expr) -> str | None:
+    """Return the name that an expression is, None for all others."""
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def ends_of(node: ast.expr, columns: Table) -> Term:
+    """Return the least and the largest that a formula may be, and whether it is whole."""
+    if isinstance(node, ast.Constant):
+        value = constant(node)
+        return (value, value), value.denominator == 1
+    if isinstance(node, ast.Name):
+        column = columns.get(node.id, {"type": ""})
+        if column["type"] == "boolean":
+            return (Fraction(0), Fraction(1)), True
+        ensure(column["type"] in ORDERED, f"{brief(node.id)} is no number")
+        low, high = (exact_of(column[end], end) or Fraction(0) for end in ("low", "high"))
+        return (low, high), column["type"] != "number"
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        (low, high), whole = ends_of(node.operand, columns)
+        return (-high, -low), whole
+    if isinstance(node, ast.BinOp):
+        return combined(node.op, ends_of(node.left, columns), ends_of(node.right, columns))
+    if isinstance(node, ast.Call) and not node.keywords:
+        return called(name_of(node.func), node.args, columns)
+    raise Rejected("a formula has a part that is not read")
+
+
+def combined(op: ast.operator, left: Term, right: Term) -> Term:
+    """Return what the sum, difference, product or quotient of two numbers is."""
+    ((a, b), first), ((c, d), second) = left, right
+    if isinstance(op, ast.Add):
+        ends = [a + c, b + d]
+    elif isinstance(op, ast.Sub):
+        ends = [a - d, b - c]
+    elif isinstance(op, ast.Mult):
+        ends = [x * y for x, y in product((a, b), (c, d))]
+    else:
+        ensure(isinstance(op, ast.Div), "a formula has an operator that is not read")
+        ensure(c * FARTHEST >= 1 or d * FARTHEST <= -1, "a formula may divide by 0")
+        ends = [x / y for x, y in product((a, b), (c, d))]
+    ensure(max(map(abs, ends)) <= FARTHEST, "a formula may be beyond 1e15")
+    return (min(ends), max(ends)), first and second and not isinstance(op, ast.Div)
+
+
+def called(name: str | None, args: list[ast.expr], columns: Table) -> Term:
+    """Return what a function of a formula is of its arguments."""
+    if name in ("year", *PARTS):
+        column = columns.get(name_of(args[0]) or "", {}) if len(args) == 1 else {}
+        ensure(column.get("type") == "date", f"{name} is of a date")
+        ends = [date.fromordinal(column[end]).year for end in ("low", "high")]
+        low, high = PARTS.get(name, ends)
+        return (Fraction(low), Fraction(high)), True
+    found = [ends_of(each, columns) for each in args]
+    whole = all(each for _, each in found)
+    lows, highs = [ends[0] for ends, _ in found], [ends[1] for ends, _ in found]
+    if name == "abs" and len(args) == 1:
+        nearest = max(lows[0], -highs[0], Fraction(0))
+        return (nearest, max(abs(lows[0]), abs(highs[0]))), whole
+    ensure(name in ("min", "max") and len(args) > 1, f"the function {brief(name)} is not read")
+    pick = min if name == "min" else max
+    return (pick(lows), pick(highs)), whole
+
+
+def constant(node: ast.expr) -> Fraction:
+    """Return a number that is written in a formula."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -constant(node.operand)
+    value = node.value if isinstance(node, ast.Constant) else None
+    fine = type(value) in (int, float) and -FARTHEST <= value <= FARTHEST  # type: ignore[operator]
+    ensure(fine, "a formula has no number within 1e15 where one belongs")
+    return Fraction(repr(value))

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..documents import brief, ensure
 from ..relation import ADDED
-from .derived import ORDERED
+from .conditions import ORDERED
 from .replaced import unit_of_rows
 from .shapes import exact_of
 
@@ -29,6 +29,12 @@ UNPROVED_HAZARDS = (
     "Not covered: a malicious author, timing, and data that leaves by another way than the result:"
     " printing, logs, warnings, files, the network.",
 )
+#: How the attack's description begins where neither code nor datasets were seen.
+ELSEWHERE = "results drawn elsewhere"
+UNSEEN = (
+    "The results were drawn elsewhere: nobody here saw the code or the datasets. The counts stand if"
+    " each file has independent results on one dataset, and the two datasets are neighbours."
+)
 
 
 def hazards_of(document: dict[str, Any]) -> list[str]:
@@ -41,6 +47,8 @@ def hazards_of(document: dict[str, Any]) -> list[str]:
             ensure(reason.strip() != "", f"the claim does not accept {brief(name)}, or gives no reason")
             found.append(f"Accepted without a test: {name}, because: {reason}")
     found += HAZARDS if document["proved"]["derivation"] else UNPROVED_HAZARDS
+    if (document["audit"] or {}).get("attack", "").startswith(ELSEWHERE):
+        found.append(UNSEEN)
     if "examples" in claim["subject"]:
         found.append(
             "Neighbours of example tables were tried too; that these are public or made up is the claim's"

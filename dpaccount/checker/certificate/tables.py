@@ -7,7 +7,8 @@ from typing import Any
 from ..documents import Rejected, brief, ensure, integer, spend, text
 from ..intervals import number
 from ..relation import ADDED
-from .derived import ORDERED, every_column, in_days
+from .conditions import ORDERED
+from .derived import every_column, in_days
 from .draws import STUDY
 from .reads import NAMING, check_read
 from .shapes import COUNT, TEXT, amount, closed, either, exact_of, listed
@@ -174,7 +175,8 @@ def check_witness(document: dict[str, Any]) -> None:
     left, right = seen["left"], seen["right"]
     ensure(1 <= seen["unit"] <= seen["rows"], "the record that is changed is none of the rows")
     apart = right is None if gone else right is not None and len(left) == len(right) and left != right
-    ensure(apart, "the pair under attack are no neighbours of the claim")
+    asked = document["guarantee"]["relation"]
+    ensure(apart, f"the pair under attack are no neighbours under {asked}; the subject must run under it too")
 
 
 def alike(held: object, fixed: object) -> bool:

@@ -20,6 +20,7 @@ from dpaccount.ledger.balances.step_functions import Step
 from dpaccount.ledger.entry import CHARGE, FORFEIT, RESERVATION, RETURN, ROUNDS, Entry
 from dpaccount.ledger.journal.entries import budget_of, check_linked, facts_of, first_entry
 from dpaccount.ledger.journal.replay import BAD_ENTRY
+from dpaccount.ledger.requests import CERTIFIED
 from dpaccount.ledger.stores.store import Store
 
 Line = dict[str, Any]
@@ -39,6 +40,8 @@ COLUMNS: Final = (
     "first",
     "last",
     "reason",
+    "certificate",
+    "confirmed",
     "head",
 )
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  #: first characters of cells that a spreadsheet evaluates
@@ -55,11 +58,26 @@ class LogFilter:
 
     def has(self, line: Line) -> bool:
         """Return whether a line is one of these; one without a time or a name is not, where that is asked."""
-        day = str(line["time"] or "")[:10]
-        late = self.since is None or day >= self.since.isoformat()
-        early = self.until is None or (day != "" and day <= self.until.isoformat())
-        inside = self.scope is None or f"{line['scope'] or ''}/".startswith(f"{self.scope}/")
-        return late and early and inside and (self.by is None or line["by"] == self.by)
+        inside = self.scope is None or f"{line.get('scope') or ''}/".startswith(f"{self.scope}/")
+        return (
+            self.has_day(str(line.get("time") or "")[:10])
+            and inside
+            and (self.by is None or line.get("by") == self.by)
+        )
+
+    def has_day(self, day: str) -> bool:
+        """Return whether a day, or month, lies between the two days; "" is none."""
+        late = self.since is None or day >= self.since.isoformat()[: max(len(day), 1)]
+        return late and (self.until is None or (day != "" and day <= self.until.isoformat()))
+
+    def as_json(self) -> Line:
+        """Return what is chosen by, days as YYYY-MM-DD."""
+        days = {"since": self.since, "until": self.until}
+        return {
+            **{key: day and day.isoformat() for key, day in days.items()},
+            "by": self.by,
+            "scope": self.scope,
+        }
 
 
 EVERY = LogFilter()
@@ -99,7 +117,7 @@ def _words(line: Line) -> Iterator[str]:
     if line["spends"]:
         yield " ".join(f"{name} {_rounded_up(amount)}" for name, amount in line["spends"].items())
         yield "of all units" if line["first"] is None else f"of {line['first']} to {line['last']}"
-    for name in ("scope", "cohort", "parts", "purpose", "by", "role", "key", "about", "reason"):
+    for name in ("scope", "cohort", "parts", "purpose", "by", "role", "key", "about", "reason", *CERTIFIED):
         if line[name] is not None:
             yield f"{name} {line[name]}"
 
@@ -137,6 +155,7 @@ def _line(entry: Entry, budget: Budget) -> Line:
         "first": first,
         "last": last,
         "plan": in_decimal(facts.get("plan")),
+        **{name: facts.get(name) for name in CERTIFIED},
         "head": entry.digest,
     }
 

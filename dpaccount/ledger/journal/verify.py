@@ -4,6 +4,7 @@ from contextlib import closing
 from itertools import islice
 from typing import Any, Final
 
+from dpaccount.documents import collector_paused
 from dpaccount.errors import damaged
 from dpaccount.ledger.balances import changes
 from dpaccount.ledger.balances.budget import read_budget
@@ -25,7 +26,6 @@ from dpaccount.ledger.journal.replay import (
 from dpaccount.ledger.journal.totals import totals
 from dpaccount.ledger.stores.rows import Rows
 from dpaccount.ledger.stores.store import Store
-from dpaccount.plan.plan_file import collector_paused
 
 MOST_LATER: Final = 50_000  #: entries after a noted head that are held in memory, about 6 KB each
 NOTED: Final = "noted head"  #: the fault of a chain that lacks a noted head

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from flint import arb, arb_poly, ctx, fmpz
+from flint import arb, arb_poly, ctx, fmpz, fmpz_poly
 
 from dpaccount.numerics.bisection import Ends, solve
 from dpaccount.numerics.intervals import accurate, ball, log_float
@@ -38,9 +38,9 @@ def delta(epsilon: Fraction, loss: Fraction, count: int, bits: int = 80, small: 
         return ball(0)
     wanted = bits + int(small)
     steps = _continuous_steps(count, loss, wanted)
-    # cancellation: the terms reach e^{.75 k ε₀} 16^m times the result
-    start = wanted + int(1.1 * count * float(loss)) + 4 * steps + 40
-    return accurate(lambda: _sum(epsilon, loss, count, steps), bits, start)
+    first = _first_part(count, loss, steps, wanted)
+    start = wanted + steps + 40  # the terms cancel; where that is too little, the precision is doubled
+    return accurate(lambda: _sum(epsilon, loss, count, steps, first), bits, start)
 
 
 def epsilon(target: Fraction, loss: Fraction, count: int, width: Fraction, hint: Ends) -> Ends:
@@ -103,37 +103,56 @@ def _dropped(count: int, loss: Fraction, steps: int) -> arb:
     return (-count * entropy).exp()
 
 
-@lru_cache(maxsize=64)
-def _coefficients(count: int, steps: int) -> list[list[fmpz]]:
-    """Return for each m ≤ steps the coefficients of (1−z)^m (1+z)^{k−m}.
+def _first_part(count: int, loss: Fraction, steps: int, bits: int) -> int:
+    """Return the n below which parts are left out; their sum is bounded in `_left_out`."""
+    log = _log_terms(count, float(loss), steps) / math.log(2) + bits + 20 - count
+    low, high = 0, count // 2
+    while low < high:
+        middle = (low + high + 1) // 2
+        ways = math.lgamma(count + 1) - math.lgamma(middle + 1) - math.lgamma(count - middle + 1)
+        low, high = (middle, high) if ways / math.log(2) + log < 0 else (low, middle - 1)
+    return low
 
-    From one m to the next: c′_n = c_n − c_{n−1} − c′_{n−1}, as c′·(1 + z) = c·(1 − z).
+
+def _log_terms(count: int, loss: float, steps: int) -> float:
+    """Return an estimate of the logarithm of what `_left_out` sums over m."""
+    rise, most = math.log(count * loss / 2), 0.0
+    for m in range(1, steps + 1):
+        ways = math.lgamma(count + 1) - math.lgamma(count - m + 1) - 2 * math.lgamma(m + 1)
+        most = max(most, ways + m * rise)
+    return most + math.log(steps + 1)
+
+
+def _left_out(count: int, loss: Fraction, steps: int, first: int) -> arb:
+    """Return a bound on the sum of the parts n < first, at any ε ≥ 0.
+
+    As |c_{m,n}| ≤ (k over n) and G_m(a, y) ≤ (y^m/m!)·max(1, e^{ay}), part n is at most
+    2^{−k} (k over n) Σ_m (k over m)(kε₀/2)^m/m!; and Σ_{n<N} (k over n) ≤ (k over N−1)(k−N+2)/(k−2N+3).
     """
-    row = [fmpz.bin_uiui(count, n) for n in range(count + 1)]
-    rows = [row]
-    for _ in range(steps):
-        after, last_old, last_new = [], fmpz(0), fmpz(0)
-        for old in row:
-            last_new = old - last_old - last_new
-            last_old = old
-            after.append(last_new)
-        rows.append(after)
-        row = after
-    return rows
+    if not first:
+        return arb(0)
+    half, total, term = ball(count * loss) / 2, arb(1), arb(1)
+    for m in range(1, steps + 1):
+        term *= half * (count - m + 1) / (m * m)
+        total += term
+    ways = arb(fmpz.bin_uiui(count, first - 1)) * (count - first + 2) / (count - 2 * first + 3)
+    return total * ways * arb(2) ** -count
 
 
-def _sum(epsilon: Fraction, loss: Fraction, count: int, steps: int) -> arb:
-    """Return the truncated-power sum with m ≤ steps; the rest of the mass widens the ball."""
+def _sum(epsilon: Fraction, loss: Fraction, count: int, steps: int, first: int) -> arb:
+    """Return the truncated-power sum with m ≤ steps, n ≥ first; the rest of the mass widens the ball."""
     if epsilon < 0:
-        return 1 - ball(epsilon).exp() + ball(epsilon).exp() * _sum(-epsilon, loss, count, steps)
+        mirrored = _sum(-epsilon, loss, count, steps, first)
+        return 1 - ball(epsilon).exp() + ball(epsilon).exp() * mirrored
     at = ball(epsilon)
     grown, atoms, rest = at.exp(), ball(0), ball(0)
-    for n, part in enumerate(_parts(loss, count, steps, ctx.prec)):
+    for n, part in enumerate(_parts(loss, count, steps, first, ctx.prec), first):
         if (count - 2 * n) * loss <= epsilon:
             break
         atoms += part.atom * (part.half - grown / part.half)
         rest += part.powers(part.at - at) + part.error
-    return atoms + (at / 2).exp() * rest + ball(0).union(_dropped(count, loss, steps))
+    missed = _left_out(count, loss, steps, first)
+    return atoms + (at / 2).exp() * rest + (-missed).union(missed + _dropped(count, loss, steps))
 
 
 @dataclass(frozen=True)
@@ -148,36 +167,41 @@ class _Part:
 
 
 @lru_cache(maxsize=8)
-def _parts(loss: Fraction, count: int, steps: int, bits: int) -> list[_Part]:
-    """Return the parts with t > 0, n = 0, 1, …; they serve every ε ≥ 0.
+def _parts(loss: Fraction, count: int, steps: int, first: int, bits: int) -> list[_Part]:
+    """Return the parts with t > 0, n = first, first + 1, …; they serve every ε ≥ 0.
 
     By parts G_m(a, y) = (y^m/m!)e^{ay} − a G_{m+1}(a, y), so with u_m = w_m c_{m,n}
 
         Σ_{m≥1} u_m G_m(a, y) = e^{ay} Σ_{p≥1} v_p y^p/p!,  v_p = u_p − a v_{p−1},  v_0 = 0,
 
-    and e^{t/2 − y/2} = e^{ε − t/2 + y/2} = e^{ε/2}: the two sums over a = ∓1/2 are one polynomial. Beyond the
-    last m the |v_p| halve, so what is cut off after P terms is at most |v_P|/2·y^{P+1}/(P+1)!/(1 − y/(2P+4)).
+    and e^{t/2 − y/2} = e^{ε − t/2 + y/2} = e^{ε/2}: the two sums over a = ∓1/2 are one polynomial, of
+    Σ_{j odd} 2^{1−j} u_{p−j}. As (k over m) c_{m,n} = (k over n) κ_m with κ_m the coefficients of
+    (1−z)^n (1+z)^{k−n} (Krawtchouk), u_m = s 2^{−m} κ_m, s = e^{−kε₀/2} 2^{−k} (k over n): these are sums of
+    every other κ. From one n to the next κ′(1 + z) = κ(1 − z).
+    Beyond the last m the |v_p| halve, so what is cut off after P terms is at most
+    |v_P|/2·y^{P+1}/(P+1)!/(1 − y/(2P+4)).
     """
-    scale = (-count * ball(loss) / 2).exp()
-    weights = [scale * fmpz.bin_uiui(count, m) / (fmpz(1) << (count + m)) for m in range(steps + 1)]
-    rows = _coefficients(count, steps)
-    most = float(count * loss)
+    scale = (-count * ball(loss) / 2).exp() / (fmpz(1) << count)
+    most = float((count - 2 * first) * loss)
     size = steps + 1
     while size < most or size * math.log(most / 2) - math.lgamma(size + 1) > -bits * math.log(2):
         size += 4
-    over = [1 / arb(fmpz.fac_ui(p)) for p in range(size + 1)]
+    over = [1 / (arb(fmpz.fac_ui(p)) * (fmpz(1) << p)) for p in range(size + 1)]
+    kappa = (fmpz_poly([1, -1]) ** first * fmpz_poly([1, 1]) ** (count - first)).coeffs()[: steps + 1]
     found = []
-    for n in range((count + 1) // 2):
+    for n in range(first, (count + 1) // 2):
         spend()
-        at = ball((count - 2 * n) * loss)
-        up = down = arb(0)
-        powers = [arb(0)]
-        for p in range(1, size + 1):
-            added = weights[p] * rows[p][n] if p <= steps else arb(0)
-            up, down = added + up / 2, added - down / 2
-            powers.append((up - down) * over[p])
-        missed = (abs(up) + abs(down)) / 2 * at ** (size + 1) * over[size] / (size + 1)
-        missed /= 1 - at / (2 * size + 4)
+        at, here = ball((count - 2 * n) * loss), scale * fmpz.bin_uiui(count, n)
+        every = [fmpz(0), fmpz(0)]  # sums of every other κ, from the first on
+        for p in range(2, size + 1):
+            every.append(every[p - 2] + (kappa[p - 1] if p <= steps + 1 else 0))
+        powers = arb_poly([2 * value * share for value, share in zip(every, over, strict=True)]) * here
+        missed = max(abs(every[-1]), abs(every[-2])) * here * over[size] * at ** (size + 1)
+        missed /= (size + 1) * (1 - at / (2 * size + 4))
         error = arb(0).union(missed).union(-missed)
-        found.append(_Part(at, (at / 2).exp(), weights[0] * rows[0][n], arb_poly(powers), error))
+        found.append(_Part(at, (at / 2).exp(), here, powers, error))
+        after = [kappa[0]]
+        for m in range(1, steps + 1):
+            after.append(kappa[m] - kappa[m - 1] - after[m - 1])
+        kappa = after
     return found

@@ -84,6 +84,7 @@ class Contour:
     smooth: Fraction
     cut: float
     bits: int
+    depth: float  #: −log of the decay that is worth resolving
 
     @property
     def nodes(self) -> int:
@@ -124,6 +125,7 @@ def _on_grid(value: float, ratio: float, *, up: bool) -> float:
     return float(ratio ** (math.ceil(power) if up else round(power)))
 
 
+MOST_DECAYS = 6  #: of those that are slow to find
 EASY = 0.4 * SECOND  #: steps of node evaluations (a rough estimate) up to which no smoothing is considered
 EASY_DIGITS = 12.0  #: digits that are only sought where they are easy
 MAX_WORK = 3 * SECOND  #: and up to which a contour is considered at all
@@ -187,7 +189,7 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
             bits = _bits(product, at, line, tolerance)
             if _kept.get() is not None:
                 bits = -(-bits // 64) * 64
-            return Contour(line.c, line.period, line.right, line.left, extra, cut, bits)
+            return Contour(line.c, line.period, line.right, line.left, extra, cut, bits, line.depth)
     return None
 
 
@@ -277,14 +279,29 @@ def _cut(product: Product, line: _Candidate, smooth: Fraction, most_nodes: float
     return high
 
 
+def _decaying(parts: Counted) -> Counted:
+    """Return the parts whose decay is looked at: of many that are slow to find, the most frequent ones.
+
+    Nothing is lost but nodes: |M(c + it)/M(c)| ≤ 1 for the other ones.
+    """
+    slow = sorted((count for factor, count in parts if factor.slow_decay), reverse=True)
+    if len(slow) <= MOST_DECAYS:
+        return parts
+    often = [part for part in parts if part[0].slow_decay and part[1] >= slow[MOST_DECAYS - 1]]
+    kept = often[:: len(often) // MOST_DECAYS][:MOST_DECAYS]
+    return tuple(part for part in parts if not part[0].slow_decay or part in kept)
+
+
 class Decays:
     """The decay of a whole product along Re s = c, and the integral of it over t² that truncation costs."""
 
     def __init__(self, product: Product, c: arb, smooth: Fraction, depth: float) -> None:
         self.mu2 = product.mu2[0] + smooth
-        share = depth + 5
+        known = _decaying(product.parts)
+        missing = sum(count for _, count in product.parts) / max(sum(count for _, count in known), 1)
+        share = (depth + 5) * missing
         self.parts: list[tuple[Decay, int]] = [
-            (factor.decay(c, share / count), count) for factor, count in product.parts
+            (factor.decay(c, share / count), count) for factor, count in known
         ]
 
     def tail(self, t: arb, step: arb) -> arb:

@@ -54,7 +54,7 @@ from dpaccount.numerics.work_budget import affordable, spend
 class Inversion:
     """A stored sum for one product and contour; `curve(ε)` returns a ball around δ(ε)."""
 
-    def __init__(self, product: Product, chosen: Contour, depth: float) -> None:
+    def __init__(self, product: Product, chosen: Contour) -> None:
         self.chosen = chosen
         affordable(chosen.nodes * node_steps(product, chosen.c, chosen.bits))
         with precision(chosen.bits):
@@ -78,7 +78,7 @@ class Inversion:
             else:
                 self.left = product.value(v) * (v * (v + 1) * extra / 2).exp()
             self.cut = self.h * (count - 1)
-            decays = Decays(product, self.c, chosen.smooth, depth)
+            decays = Decays(product, self.c, chosen.smooth, chosen.depth)
             self.tail = decays.tail(self.cut, self.h).upper()
             self.bump_tail = decays.area(self.cut).upper() if chosen.smooth else arb(0)
 
@@ -204,7 +204,7 @@ def epsilon(
         chosen = contour(product, at, digits, share * float(width))
         if chosen is None:
             return None
-        stored = Inversion(product, chosen, -at.log_delta + digits * math.log(10) + 30)
+        stored = Inversion(product, chosen)
         curve = stored.curve
         if ceil_of(curve(Fraction(0))) <= target:
             return Fraction(0), Fraction(0)
@@ -238,7 +238,7 @@ def delta(product: Product, at: Fraction, gap: Fraction, digits: float) -> Ends 
         chosen = contour(product, near, digits, share * float(gap) / (near.c + 1))
         if chosen is None:
             return None
-        curve = Inversion(product, chosen, -near.log_delta + digits * math.log(10) + 30).curve
+        curve = Inversion(product, chosen).curve
         value = curve(at)
         low, high = floor_of(value), ceil_of(value)
         if high - low <= gap * high:

@@ -26,6 +26,7 @@ class ByParts(Transform):
     """Gaussian noise on a Poisson sample: its tilted law is that of a loss that grows with u."""
 
     mu2: Fraction
+    slow_decay = True
 
     def tilted(self, c: arb) -> Tilted:
         """Return the integrand of M on Re s = c."""
@@ -64,9 +65,9 @@ class SampledGaussianTransform(ByParts, OnPoissonSample):
         """Return an estimate of count·log M(s), by the trapezoid rule in floats."""
         return count * _float_log_h(self.rate, self.mu2, self.power(s))
 
-    def tilted(self, c: arb) -> "_TiltedSample":
+    def tilted(self, c: arb) -> "TiltedSample":
         """Return φ z^a."""
-        return _TiltedSample(self, self.power(c))
+        return TiltedSample(self, self.power(c))
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
@@ -118,7 +119,7 @@ def _cached_grid(rate: Fraction, mu2: Fraction, left: int, right: int) -> Any:
 
 
 @dataclass(frozen=True)
-class _TiltedSample:
+class TiltedSample:
     """The integrand φ z^{a + iτ} of H.
 
     In the strip 0 ≤ y < πσ, 0 ≤ arg z(u + iy) and cos(y/2σ) z(u) ≤ |z(u + iy)| ≤ z(u).
@@ -146,6 +147,10 @@ class _TiltedSample:
         """Return log z^a and log z."""
         log_z = self.log_z(u)
         return self.a * log_z, log_z
+
+    def lifted(self, u: Number, weight: Number) -> Number:
+        """Return √(2π)·φw."""
+        return (weight - u * u / 2).exp()
 
     def whole(self) -> arb:
         """Return H(a)."""
@@ -182,13 +187,13 @@ def normal(x: arb) -> arb:
 def _real_h(factor: SampledGaussianTransform, a: arb) -> arb:
     if a.rad() == 0 and arb(float(a)) == a:
         return _kept_h(replace(factor, added=False), float(a), ctx.prec)
-    return ShiftedLine.real(_TiltedSample(factor, a)).total()
+    return ShiftedLine.real(TiltedSample(factor, a)).total()
 
 
 @lru_cache(maxsize=1 << 10)
 def _kept_h(factor: SampledGaussianTransform, a: float, bits: int) -> arb:
     """Return H(a) at the precision of the moment, which is `bits`."""
-    return ShiftedLine.real(_TiltedSample(factor, arb(a))).total()
+    return ShiftedLine.real(TiltedSample(factor, arb(a))).total()
 
 
 @lru_cache(maxsize=32)

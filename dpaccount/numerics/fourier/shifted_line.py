@@ -36,6 +36,9 @@ class Tilted(Protocol):
     def logs(self, u: Number) -> tuple[Number, Number]:
         """Return log w and log r."""
 
+    def lifted(self, u: Number, weight: Number) -> Number:
+        """Return √(2π)·φw, `weight` being log w."""
+
     def whole(self) -> arb:
         """Return ∫ φ w at the precision of the moment."""
 
@@ -108,7 +111,7 @@ class ShiftedLine:
             real = self.first + j * self.step
             u = acb(real, self.shift) if self.shift > 0 else real
             weight, ratio = self.law.logs(u)
-            found.append((scale * (weight - u * u / 2).exp(), ratio))
+            found.append((scale * self.law.lifted(u, weight), ratio))
         return found
 
     def _tails(self) -> arb:

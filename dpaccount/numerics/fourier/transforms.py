@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from flint import acb, arb
 
@@ -36,6 +36,8 @@ class Decay:
 @dataclass(frozen=True)
 class Transform:
     """The transform of one copy of a pair."""
+
+    slow_decay: ClassVar[bool] = False  #: where `decay` takes many nodes
 
     def value(self, s: acb) -> acb:
         """Return M(s) (an `arb` for a real argument)."""

@@ -1,5 +1,6 @@
 """Coin, bets and the Gaussian fit of the benchmark: each holds as often as it says, and is not idle."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial
 
-from audits.attack.e_process import Bettor, bettor_of, plan_known_bet
+from audits.attack.e_process import Bettor, bettor_of, plan_bet, plan_known_bet
 from audits.attack.membership_guessing import Guess, epsilon_below, plan_guess, plan_known_guess, tail
 from audits.attack.planning import weighed
 from audits.attack.thresholds import plan_known_threshold, plan_threshold, violation
@@ -15,6 +16,39 @@ from benchmarks.audits import fit
 
 RISK = Fraction(1, 20)
 HALF = Fraction(1, 2)
+
+
+WAYS = (-1.0, 0.0, 1.0)  #: scores of a mechanism of three results
+E = math.e
+
+
+@pytest.mark.parametrize("peeks", [False, True])
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 4)])
+def test_bets_on_rules_that_follow_the_runs_before_gain_nothing(delta, peeks):
+    """Exact, over all paths of three runs that are tight at (1, δ): wealth is 1 at most on average.
+
+    Who learns from a run before the bet on it gains.
+    """
+    right = np.array([rare := 0.1, 0.9 - (often := E * rare + float(delta)), often])
+    left = right[::-1]
+    mean, some = 0.0, set()
+    for path in itertools.product(range(6), repeat=3):
+        bettor = Bettor(Guess(0.5, -0.5), 1.0, delta, RISK, (0.5, 0.1), 30)
+        chance, lefts = 1.0, np.array([draw < 3 for draw in path])
+        scores = np.array([WAYS[draw % 3] for draw in path])
+        for k, draw in enumerate(path):
+            chance *= float((left if lefts[k] else right)[draw % 3]) / 2
+            held, out = scores[:k][lefts[:k]], scores[:k][~lefts[:k]]
+            if peeks:
+                rule = Guess(scores[k], -math.inf) if lefts[k] else Guess(math.inf, scores[k])
+            else:
+                rule = plan_bet(np.append(held, 1.0), np.append(out, -1.0), 1.0, delta)[0]
+            bettor.follow(rule, np.full(9, 2.0), np.full(9, -2.0))
+            bettor.feed(scores[k : k + 1], lefts[k : k + 1], stop=False)
+            some.add(rule)
+        mean += chance * math.exp(bettor._log_wealth)
+    assert len(some) > 1
+    assert mean > 1.2 if peeks else mean <= 1 + 1e-9
 
 
 # ------------------------------------------------------------------ the coin

@@ -31,7 +31,8 @@ from dpaccount import checker
 from dpaccount.documents import canonical
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError
 from dpaccount.ledger.journal import entries
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, assume_clipped, laplace, linear
 from dpaccount.schemas.certificate import DescribedSubject

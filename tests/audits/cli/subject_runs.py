@@ -4,10 +4,19 @@ By name: who observes, what keeps a run small, and what is changed in each run. 
 of several things every name stands in some run.
 """
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
 Said = dict[str, Any]
+
+
+def toml(value: Any) -> str:
+    """Return a value as TOML writes it."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {toml(each)}" for key, each in value.items()) + "}"
+    return json.dumps(value)
+
 
 ROWS, REMOVED = {"rows": 6}, {"relation": "add-remove"}
 UNIT_BOX, STREAM = {"low": 0, "high": 1, **ROWS}, {"rounds": 6}
@@ -125,13 +134,17 @@ MECHANISMS = {
 FEW = {"rounds": 8}
 LOCAL = {"rounds": 90, "points": 6, "bound": 2, "noise_bound": 1}
 CHANNELS = ("duchi", "piecewise", "hybrid", "laplace")
+OWN = {"box": {"dose": {"low": 0, "high": 9, "points": 3, "unit": "mg"}, "kind": {"values": ["A", "B"]}}}
+PRODUCTS = tuple(f"product-matern-{half}" for half in ("1/2", "3/2", "5/2"))
 POINTS = [
+    {"space": OWN},
+    *({"kernel": each, "lengthscale": 0.6} for each in ("matern-1/2", "matern-3/2", *PRODUCTS)),
     {"kernel": "squared-exponential", "epsilon": 2, "points": 5, "lengthscale": 0.4},
     {"rounds": 9},
     {"kernel": "matern-5/2", "lengthscale": 0.6},
     {"bound": 3, "noise_bound": 2},
-    {"kernel": "sensors", "points": 41},
-    {"kernel": "stocks", "points": 29, "epsilon": 9},
+    {"kernel": "delays-by-hour", "points": 41},
+    {"kernel": "delays-by-carrier", "points": 29, "epsilon": 9},
 ]
 UNPROTECTED = {"privacy": "none"}  # for comparisons that `reproduce` makes: nothing is proved of it
 
@@ -149,7 +162,9 @@ PUBLISHED = (
 )
 HEAVY, TAIL = {"order": 0.5, "noise_moment": 3}, {"tail_power": 1, "tail_scale": 2}
 BOX = {"rounds": 12, "actions": 3, "contexts": 3}
+AXIS = {"low": 0, "high": 9, "points": 3}
 PREDICTED = [
+    {"space": {"box": {"dose": AXIS}, "contexts": {"box": {"age": AXIS}}}},
     {"rounds": 10, "actions": 4, "contexts": 5, "lengthscale": 0.4, "bound": 2, "epsilon": 2},
     *({"kernel": f"matern-{half}"} for half in ("1/2", "3/2", "5/2")),
     {"kernel": "squared-exponential"},
@@ -177,7 +192,7 @@ BANDITS = {
         unproved=(HEAVY,),
     ),
     "ldp-tgp-ucb": _local(*PUBLISHED, unproved=(HEAVY, TAIL)),
-    "local-posterior": _local({"explore": 0.3, "keep": 2}),
+    "local-posterior": _local({"explore": 0.3, "keep": 2}, {"kernel": "learned"}),
     "range-predictor": _central(BOX, *PREDICTED, *RULES),
     "usca": _central(
         BOX,

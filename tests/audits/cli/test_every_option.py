@@ -21,7 +21,7 @@ from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof.derivation import write
 from dpaccount.schemas.study import StatisticTable
-from tests.audits.cli.subject_runs import BANDITS, MECHANISMS, TRIALS
+from tests.audits.cli.subject_runs import BANDITS, MECHANISMS, TRIALS, toml
 from tests.audits.cli.test_subject_options import RUNS as KERNEL_BANDITS
 from tests.audits.studies.test_studies import EVERY, WORDS
 
@@ -66,7 +66,7 @@ def written(folder, name, said, model="central"):
         name=name,
         relation="bounded-row" if unit else said.get("relation", "?").replace("?", "replace-one"),
         radius=f"radius = {unit}" if unit else "",
-        parameters="".join(f"{key} = {json.dumps(value)}\n" for key, value in said.items()),
+        parameters="".join(f"{key} = {toml(value)}\n" for key, value in said.items()),
     )
     path.write_text(text)
     return path
@@ -134,7 +134,11 @@ def test_of_what_is_for_comparison_nothing_is_certified(dpaccount, tmp_path, nam
 REFUSED = [
     ("fixed-map", {"bits": -1}, "bits is -1; it lies in 0 ... 30"),
     ("row-sketch", {"bits": -1}, "bits is -1; it lies in 0 ... 30"),
-    ("ldp-gp-ucb", {"kernel": "sensors", "points": 41, "lengthscale": 0.3}, "'sensors' has no length scale"),
+    (
+        "ldp-gp-ucb",
+        {"kernel": "delays-by-hour", "points": 41, "lengthscale": 0.3},
+        "'delays-by-hour' has points of its own, and no length scale",
+    ),
     ("jdp-gp-ucb", {"nodes_per_axis": 999_999}, "nodes_per_axis is 999999; it lies in 1 ... 4096"),
 ]
 

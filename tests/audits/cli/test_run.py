@@ -150,7 +150,7 @@ def test_regrets_of_a_log_add_up_to_what_a_release_says():
 
 
 @pytest.mark.parametrize(
-    "world", [RewardsWorld(2000), RewardsWorld(2000, "sensors"), SurfaceWorld(2000), SurfaceWorld(20, "michalewicz-10")]
+    "world", [RewardsWorld(2000), RewardsWorld(2000, "delays-by-hour"), SurfaceWorld(2000), SurfaceWorld(20, "michalewicz-10")]
 )  # fmt: skip
 def test_uniform_choices_regret_what_uniform_draws_do(world):
     """The mean of each point's regret, told by the world itself from points drawn uniformly."""
@@ -172,7 +172,11 @@ def test_uniform_choices_regret_what_uniform_draws_do(world):
         ('use = "surface"', "phased-posterior", ""),
         ('use = "surface"\nsurface = "michalewicz-10"', "surface-gp-ucb", ""),
         ('use = "rewards"', "ldp-gp-ucb", ""),
-        ('use = "rewards"\nkernel = "stocks"', "local-posterior", 'parameters = { privacy = "none" }'),
+        (
+            'use = "rewards"\nkernel = "delays-by-carrier"',
+            "local-posterior",
+            'parameters = { privacy = "none" }',
+        ),
         ('use = "rewards"\nkernel = "matern-5/2"', "ldp-moma-gp-ucb", ""),
         ('use = "people"\ndimension = 1', "local-gp-ucb", ""),
         ('use = "people"', "jdp-gp-ucb", 'parameters = { calibration = "published" }'),

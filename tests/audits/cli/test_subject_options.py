@@ -7,6 +7,7 @@ import pytest
 
 from audits.subjects.catalogue import listed
 from bandits.learning import features
+from tests.audits.cli.subject_runs import OWN, PRODUCTS, toml
 
 HEAD = """
 schema = "dpaccount/claim/1"
@@ -31,6 +32,12 @@ KERNELS = [
     {"kernel": "matern-5/2", "basis": "chosen", "nodes": "given"},
     {"kernel": "additive", "nodes": "remark-3"},
     {"kernel": "polynomial"},
+    *({"kernel": each} for each in PRODUCTS),
+    {
+        "space": {"box": {"dose": {"low": -1, "high": 1, "points": 2}}},
+        "dimension": 1,
+        "kernel": "squared-exponential",
+    },
 ]
 SURFACES = ("styblinski-tang-20", "michalewicz-10", "styblinski-tang-20-textbook", "michalewicz-10-textbook")
 ON_SURFACES = ("phased-posterior", "surface-gp-ucb")  #: whose features take seconds
@@ -42,7 +49,7 @@ RUNS = {
         *("joint", MOMENTS),
         [
             *KERNELS,
-            *({"stream": s} for s in ("tree", "honaker", "sqrt-toeplitz", "buffered-toeplitz")),
+            *({"stream": s} for s in ("tree", "honaker", "sqrt-toeplitz", "buffered-toeplitz", "separate")),
             {"refresh": 3, "growth": 0.5, "width": 0.2, "rounds": 9, **TARGET},
             {"sigma": 7, "size": 4, "nodes": "corollary-1"},
             {"prior": "estimated"},
@@ -80,6 +87,7 @@ RUNS = {
         [
             {"law": "laplace", "epsilon": 2, "delta": 0, "block": 5, "index": "imed"},
             {"index": "thompson"},
+            {"space": OWN, "arms": 6},
             {"law": "gaussian", "sigma": 3, "arms": 4, "rounds": 70, "delta": 1e-6},
         ],
     ),
@@ -90,7 +98,8 @@ RUNS = {
             {"surface": "michalewicz-10", "stream": "correlated", "sigma": 0.5, "reward_noise": "estimated"},
             {"stream": "chosen", "kernel": "squared-exponential", "rounds": 50, **TARGET},
             *({"surface": each} for each in SURFACES),
-            *({"kernel": f"matern-{half}"} for half in ("1/2", "3/2")),
+            *({"kernel": each} for each in ("matern-1/2", "matern-3/2", *PRODUCTS)),
+            {"space": OWN},
         ],
     ),
     "surface-gp-ucb": (
@@ -101,7 +110,8 @@ RUNS = {
             {"calibration": "published", "rounds": 10, "batch": 5, "kernel": "squared-exponential"},
             {"calibration": "exact"},
             *({"surface": each} for each in SURFACES),
-            *({"kernel": f"matern-{half}"} for half in ("1/2", "5/2")),
+            *({"kernel": each} for each in ("matern-1/2", "matern-5/2", *PRODUCTS)),
+            {"space": OWN},
         ],
     ),
 }
@@ -119,8 +129,7 @@ def test_a_rehearsal_serves_people_with_these_options(dpaccount, tmp_path, name,
     claim = tmp_path / "claim.toml"
     given = small | changed
     claim.write_text(
-        HEAD.format(model=model, name=name)
-        + "".join(f"{key} = {json.dumps(v)}\n" for key, v in given.items())
+        HEAD.format(model=model, name=name) + "".join(f"{key} = {toml(v)}\n" for key, v in given.items())
     )
     points = np.linspace(-1, 1, given.get("candidates", 1) * given.get("dimension", 2))
     (tmp_path / "one.json").write_text(json.dumps(points.reshape(-1, given.get("dimension", 2)).tolist()))

@@ -174,10 +174,11 @@ def cluster(root):
 def test_a_cluster_that_loses_a_worker_and_then_itself(dpaccount, root, tmp_path, cluster):
     """The same answer as here while a worker is left; one sentence when the scheduler is gone."""
     address, scheduler, crew = cluster
-    figure = [*map(str, FIGURE[:-2]), "--backend", "dask", "--scheduler", address]
+    figure, there = [*map(str, FIGURE[:-2])], ["--backend", "dask", "--scheduler", address]
 
-    def on_the_cluster(store, lost, *more):
-        process = started(root, ["dpaccount", *figure, *more, "--store", str(store)], subprocess.PIPE)
+    def on_the_cluster(store, lost, trials):
+        words = [trials if word == "2" else word for word in figure]
+        process = started(root, ["dpaccount", *words, *there, "--store", str(store)], subprocess.PIPE)
         with process:
             while process.poll() is None and not kept(store):
                 time.sleep(0.01)
@@ -185,10 +186,10 @@ def test_a_cluster_that_loses_a_worker_and_then_itself(dpaccount, root, tmp_path
             out, err = process.communicate()
         return process.returncode, out, err
 
-    code, out, err = on_the_cluster(tmp_path / "there.db", crew[0])
+    code, out, err = on_the_cluster(tmp_path / "there.db", crew[0], "2")
     assert code == 0, err
     assert timeless(out) == timeless(dpaccount(*FIGURE, "--store", tmp_path / "here.db")[1])
-    code, out, err = on_the_cluster(tmp_path / "gone.db", scheduler, "--trials", "40")
+    code, out, err = on_the_cluster(tmp_path / "gone.db", scheduler, "400")
     assert (code, out) == (2, "")
     (line,) = [line for line in err.splitlines() if not line.startswith("{")]
     assert line.startswith("error: workers were lost")

@@ -126,6 +126,48 @@ def test_json_and_csv(url, capsys):
     assert not capsys.readouterr().out
 
 
+def told(capsys, url, *only):
+    assert run(["ledger", "report", url, "--json", *only]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("only", "of_line"),
+    [
+        (("--scope", "team"), lambda line: f"{line['scope']}/".startswith("team/")),
+        (("--by", "nobody"), lambda line: False),
+        (("--since", "2020-01-01", "--until", "2999-01-01"), lambda line: True),
+        (("--until", "2020-01-01"), lambda line: False),
+        (("--since", "2999-01-01"), lambda line: False),
+    ],
+)
+def test_a_chosen_part_is_listed_and_the_whole_is_summed(url, capsys, only, of_line):
+    """A list has the lines that are asked for; what is spent, left, refused and replayed does not change."""
+    whole, some = told(capsys, url), told(capsys, url, *only)
+    assert some.pop("only") == {
+        "since": None,
+        "until": None,
+        "by": None,
+        "scope": None,
+        **{key.removeprefix("--"): value for key, value in zip(only[::2], only[1::2], strict=True)},
+    }
+    for name in ("charged", "refused", "resets"):
+        assert some[name]["rows"] == [line for line in whole[name]["rows"] if of_line({"scope": "", **line})]
+        assert (some[name]["all"], some[name]["in_ledger"]) == (len(some[name]["rows"]), whole[name]["all"])
+    assert sum(row["charges"] for row in some["teams"]["rows"]) == some["charged"]["all"]
+    for name in ("budget", "life", "guaranteed", "scopes", "units", "heads", "replay", "nist"):
+        assert some[name] == whole[name]
+    assert run(["ledger", "report", url, *only]) == 0
+    page = capsys.readouterr().out
+    assert f"entries {only[0].removeprefix('--')} {only[1]}" in page
+    assert "What is spent and left is of the whole ledger." in page
+
+
+def test_a_day_that_is_none_is_refused(url, capsys):
+    assert run(["ledger", "report", url, "--since", "soon"]) == 2
+    assert "--since is 'soon'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from audits.attack.runs import Challenge
+from audits.certificate.document import seal
 from audits.samples.reading import read_samples
 from audits.samples.two_samples import compare
 from audits.tradeoff import MuClaim
+from dpaccount import checker
 
 
 def gaussian(runs, shift, seed):
@@ -44,8 +46,34 @@ def test_every_format_gives_the_same_bound(dpaccount, tmp_path, ending):
     assert answer["witness"]["samples"]["left"]["results"] == 2000
 
 
-@pytest.mark.statistical  # seeded; two sound claims at level .05
-@pytest.mark.parametrize("words", [["--mu", "1"], ["--epsilon", "4.38", "--delta", "1e-5"], ["--rho", ".5"]])
+TRUE_POINTS = ["--points", "4.3772:1e-5,1:.127,0:.383"]
+
+
+@pytest.mark.parametrize("words", [["--points", "9:0,1:.05"], ["--renyi", "1.5:.3"]])
+def test_a_list_is_refuted_where_one_point_is(dpaccount, tmp_path, words):
+    for name, shift in (("a", 0.0), ("b", 1.5)):
+        write(tmp_path / f"{name}.npy", gaussian(2000, shift, ord(name)))
+    code, out, _ = dpaccount("audit", "--samples", "a.npy", "b.npy", *words, "--json")
+    answer = json.loads(out)
+    assert (code, answer["verdict"]) == (1, "REFUTED")
+    if words[0] == "--points":
+        assert (answer["epsilon_claimed"], answer["delta"]) == ("1", "0.05")
+        assert 1 < answer["epsilon_lower"] < 9
+    else:
+        assert 0 < answer["excess_lower"] < 1.5 * 1.5**2 / 2 - 0.3
+
+
+@pytest.mark.statistical  # seeded; sound claims at level .05
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--mu", "1"],
+        ["--epsilon", "4.38", "--delta", "1e-5"],
+        ["--rho", ".5"],
+        TRUE_POINTS,
+        ["--renyi", "2:1,8:4"],
+    ],
+)
 def test_sound_claims_are_not_refuted(dpaccount, tmp_path, words):
     for name, shift in (("a", 0.0), ("b", 1.0)):
         write(tmp_path / f"{name}.csv", gaussian(2000, shift, ord(name)))
@@ -172,3 +200,60 @@ def test_files_that_cannot_be_read_are_refused(dpaccount, tmp_path, name, raw, s
 def test_options_that_do_not_go_together_are_refused(dpaccount, tmp_path, words):
     (tmp_path / "a.csv").write_text(GOOD)
     assert dpaccount("audit", *words, "--json")[:2] == (2, "")
+
+
+# ------------------------------------------------------------------ a certificate
+
+
+CLAIM = """schema = "dpaccount/claim/1"
+name = "spark-job"
+[guarantee]
+model = "central"
+unit = "one person"
+relation = "replace-one"
+epsilon = 1.0
+[subject]
+use = "jobs.spark:totals"
+"""
+
+
+def test_a_certificate_says_that_nobody_here_saw_the_code(dpaccount, tmp_path):
+    (tmp_path / "claim.toml").write_text(CLAIM)
+    for name, shift in (("a", 0.0), ("b", 3.0), ("c", 0.2)):
+        write(tmp_path / f"{name}.npy", gaussian(1000, shift, ord(name)))
+    for other, code, verdict in (("b", 1, "REFUTED"), ("c", 3, "UNPROVEN")):
+        words = ["--samples", "a.npy", f"{other}.npy", "--claim", "claim.toml", "--certificate", "out.json"]
+        assert dpaccount("audit", *words)[0] == (code == 1)
+        assert dpaccount("check", "out.json")[0] == code
+        document = json.loads((tmp_path / "out.json").read_text())
+        assert document["verdict"] == verdict
+        assert document["audit"]["witness"]["left"]["results"] == 1000
+        (said,) = (each for each in document["hazards"] if "nobody here saw the code" in each)
+        document["hazards"].remove(said)
+        with pytest.raises(checker.Rejected):
+            checker.check(json.dumps(seal(document)).encode())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--certificate", "out.json", "--epsilon", "1"],
+        ["--certificate", "out.json", "--claim", "claim.toml", "--epsilon", "1"],
+        ["--certificate", "out.json", "--claim", "claim.toml", "--mu", "1"],
+        ["--claim", "claim.toml", "--trials", "100"],
+        ["--claim", "absent.toml"],
+    ],
+)
+def test_a_certificate_is_about_a_claim_in_a_file(dpaccount, tmp_path, words):
+    (tmp_path / "claim.toml").write_text(CLAIM)
+    for name in "ab":
+        write(tmp_path / f"{name}.npy", gaussian(100, 0.0, ord(name)))
+    code, out, err = dpaccount("audit", "--samples", "a.npy", "b.npy", *words, "--json")
+    assert (code, out, err.count("error: ")) == (2, "", 1)
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_a_function_has_its_certificate_from_certify(dpaccount):
+    code, out, err = dpaccount("audit", "fixed-seed", "--epsilon", "1", "--certificate", "out.json")
+    assert (code, out) == (2, "")
+    assert "certify" in err

@@ -57,6 +57,9 @@ def test_a_study_is_certified_without_its_data_then_released_once(clinic):
     assert all(row["low"] <= row["estimate"] <= row["high"] for row in rows)
     assert first.to_pandas("visits by city")["estimate"].tolist() == [row["estimate"] for row in rows]
     assert (clinic / "certificates" / "clinic" / "visits-by-city.csv").is_file()
+    whole = first.consistent()["visits by city"]
+    assert [row["city"] for row in whole] == ["north", "south", "other"]
+    assert all(row.keys() == {"city", "estimate"} and row["estimate"] >= 0 for row in whole)
     assert study.release(quick=True)["visits by city"] == rows
     assert spent() == 1
     with pytest.raises(InputError, match="no statistic 'ages' is released; released: visits by city"):

@@ -237,3 +237,93 @@ def test_an_input_that_is_no_number_on_one_side_moves_without_bound(dpaccount, t
     assert code == 1
     assert json.loads(out)["noise"][0]["moved"] == "inf"
     assert dpaccount("trace", "odd:ratio", *WORDS[:-1])[0] == 1
+
+
+# ------------------------------------------------------------------ against a plan
+
+
+def write_plan(folder, rate="0.3"):
+    sampled = {"event": "poisson_subsampled", "rate": rate, "count": dp_sgd.STEPS}
+    events = [{**sampled, "of": {"event": "gaussian", "sigma": dp_sgd.SIGMA}}]
+    plan = {"schema": "dpaccount/events/1", "relation": "add-remove", "events": events}
+    (folder / "plan.json").write_text(json.dumps(plan))
+
+
+def traced_training(dpaccount, name, *words):
+    """Return exit code and answer of a trace without a hint."""
+    words = [*words, "--shape", "6,2", "--low=-1", "--high", "1", "--json"]
+    code, out, _ = dpaccount("trace", f"dp_sgd:{name}", *words)
+    return code, json.loads(out)
+
+
+@pytest.fixture
+def planted_path(root, tmp_path):
+    shutil.copy(root / "tests" / "planted" / "dp_sgd.py", tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "rate", "said"),
+    [
+        ("no_clipping", "0.3", "declared sensitivity 1, measured 6"),
+        ("clipping_by_batch", "0.3", "declared sensitivity 1, measured 5"),
+        ("half_the_noise", "0.3", "declared sensitivity 0.5, measured 1"),
+        ("one_noise", "0.3", "is added to several values"),
+        ("real_batch_size", "0.3", "although all noisy values are the same"),
+        ("correct", "0.15", "and the plan says a rate of 0.15"),
+    ],
+)
+def test_all_planted_training_bugs_are_found_against_a_plan(
+    dpaccount, tmp_path, planted_path, name, rate, said
+):
+    write_plan(tmp_path, rate)
+    code, answer = traced_training(dpaccount, name, "--plan", "plan.json")
+    assert code == 1
+    assert any(said in each for each in answer["findings"]), answer["findings"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "claimed", [["--plan", "plan.json"], ["--sensitivity", "1", "--relation", "add-remove"]]
+)
+def test_correct_training_is_never_accused(dpaccount, tmp_path, planted_path, claimed):
+    """Rows of one side alone may come first: then draws are of other rows, which is no movement."""
+    write_plan(tmp_path)
+    for seed in range(20):
+        code, answer = traced_training(dpaccount, "correct", *claimed, "--seed", str(seed))
+        assert (code, answer["findings"]) == (0, []), (seed, answer["findings"])
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        ({"event": "zcdp", "rho": 1}, []),
+        ({"event": "gaussian", "sigma": 1}, ["--mu", "1"]),
+        ({"event": "gaussian", "sigma": 1}, ["--relation", "replace-one"]),
+        (None, []),
+    ],
+)
+def test_plans_that_trace_cannot_follow_are_refused(dpaccount, tmp_path, planted_path, plan, words):
+    document = {"schema": "dpaccount/events/1", "relation": "add-remove", "events": [plan] if plan else []}
+    (tmp_path / "plan.json").write_text(json.dumps(document))
+    data = ["--shape", "3,2", "--low", "0", "--high", "1"]
+    code, out, err = dpaccount("trace", "dp_sgd:correct", "--plan", "plan.json", *words, *data)
+    assert (code, out, err.count("error: ")) == (2, "", 1)
+
+
+def test_sums_are_counted_after_the_first_that_moves_and_the_rate_is_held():
+    def document(moves):
+        calls = [["normal", "f.py", 1, 2.0, "gaussian", float(moved), 0.0, 1] for moved in moves]
+        empty = {"failed": None, "findings": [], "notes": [], "unsure": None, "still": [], "draws": "x"}
+        return {**empty, "calls": calls}
+
+    pair = Pair(np.zeros((2, 1)), np.zeros((1, 1)), "rows")
+    allowed = {"gaussian": 0.5, "laplace": 0.0, "other": None}
+    for moves, accused in (((0, 1, 0, 0, 0, 0, 0, 1), False), ((1, 1, 0, 1, 0, 0, 0, 1), True)):
+        found = _Traced()
+        for _ in range(40):
+            tracing._gather_planned(found, document(moves), pair, allowed)
+        after = moves[moves.index(1) + 1 :]
+        assert found.sums == {("normal", "f.py", 1): (40 * sum(after), 40 * len(after))}
+        tracing._hold_rate(found, 0.2)
+        assert bool(found.findings) == accused

@@ -10,7 +10,7 @@ from bandits.learning.session import Session
 from bandits.local_privacy.learner import Question
 from bandits.local_privacy.subject import RewardCourse, relative
 from bandits.selection import forecasts
-from bandits.simulation.points import grid, of_matrix
+from bandits.space.points import grid, of_matrix
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.receipt import NoNoise, rehearse
@@ -76,8 +76,8 @@ def test_gp_ucb_without_privacy_finds_the_best_point():
         ({"privacy": "some"}, "known: local, none"),
         ({"kernel": "linear"}, "known: squared-exponential"),
         ({"points": 1}, "points"),
-        ({"kernel": "sensors"}, "give points = 41"),
-        ({"lengthscale": Fraction(0)}, "lengthscale"),
+        ({"kernel": "delays-by-hour"}, "give points = 41"),
+        ({"lengthscale": Fraction(0)}, "length scale"),
         ({"rounds": 0}, "rounds"),
         ({"width": Fraction(-1)}, "width"),
     ],
@@ -171,13 +171,13 @@ def test_rounding_coins_are_no_noise_of_the_same_seed(others, monkeypatch):
 
 
 def test_points_are_those_of_the_line_with_a_kernel_that_is_one_at_most():
-    space = grid("matern-5/2", 0.2, 30)
-    assert np.allclose(space.features @ space.features.T, space.kernel, atol=1e-6)
-    assert np.diag(space.kernel).max() == 1
+    kernel = grid(30).kernel("matern-5/2", 0.2)
+    assert np.allclose(of_matrix(kernel).kernel("matern-5/2", 1.0), kernel, atol=1e-9)  # the matrix's own
+    assert np.diag(kernel).max() == 1
 
 
 def test_the_shipped_data_are_points_too():
-    assert len(small(kernel="stocks", points=29).space) == 29
+    assert len(small(kernel="delays-by-carrier", points=29).domain_points) == 29
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_what_is_no_kernel_matrix_is_refused(kernel, said):
     ("epsilon", "best"), [(Fraction(1, 2), "duchi"), (Fraction(2), "piecewise"), (Fraction(6), "piecewise")]
 )
 def test_the_selector_takes_the_channel_whose_answers_vary_least_and_says_why(epsilon, best):
-    kernel = grid("squared-exponential", 0.2, 50).kernel
+    kernel = grid(50).kernel("squared-exponential", 0.2)
     chosen = forecasts.choose_local(epsilon, Fraction(5), Fraction(1), 10_000, kernel)
     assert (chosen.subject, chosen.parameters) == ("local-posterior", {"channel": best})
     assert all(name in chosen.because for name in CHANNELS)
@@ -210,7 +210,7 @@ def test_the_selector_takes_the_channel_whose_answers_vary_least_and_says_why(ep
 
 
 def test_the_selector_says_where_nothing_can_be_learnt():
-    kernel = grid("squared-exponential", 0.2, 50).kernel
+    kernel = grid(50).kernel("squared-exponential", 0.2)
     chosen = forecasts.choose_local(Fraction(1, 100), Fraction(1), Fraction(1), 100, kernel)
     assert "no better than chance" in chosen.because
 

@@ -10,12 +10,13 @@ from bandits.ldp_ctl_gp_ucb import LdpCtlGpUcb
 from bandits.ldp_gp_ucb import PointGpUcb, PointPosterior, prior_of
 from bandits.local_posterior import MIN_CLIP, LocalPosterior, ResidualPosterior
 from bandits.papers.zhou.kernel_functions import kernel_function
-from bandits.simulation.points import grid
+from bandits.space.points import grid
+from bandits.statistics.axes import eigenfeatures
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 
-SPACE = grid("matern-5/2", 0.2, 12)
+KERNEL = grid(12).kernel("matern-5/2", 0.2)
 BOUNDS = {"bound": Fraction(2), "noise_bound": Fraction(1)}
 
 
@@ -28,19 +29,22 @@ def textbook(prior, points, values, variances):
 
 def observed(seed, count=40):
     rng = np.random.default_rng(seed)
-    return rng.integers(0, len(SPACE), count), rng.normal(size=count), rng.uniform(0.5, 3, count)
+    return rng.integers(0, len(KERNEL), count), rng.normal(size=count), rng.uniform(0.5, 3, count)
 
 
-def residual(features=SPACE.features, bounds=(2.0, 1.0), spread=(1.0, 1.0), **more):
+FEATURES = eigenfeatures(KERNEL, 1e-9)
+
+
+def residual(features=FEATURES, bounds=(2.0, 1.0), spread=(1.0, 1.0), **more):
     return ResidualPosterior(features, bounds, 100, spread, 0, **{"one_bit": True, **more})
 
 
 def test_rank_one_updates_are_the_textbooks_posterior():
     points, values, variances = observed(1)
-    ours = PointPosterior(SPACE.kernel)
+    ours = PointPosterior(KERNEL)
     for one in zip(points, values, variances, strict=True):
         ours.tell(*one)
-    mean, covariance = textbook(SPACE.kernel, points, values, variances)
+    mean, covariance = textbook(KERNEL, points, values, variances)
     assert np.allclose(ours.mean, mean)
     assert np.allclose(ours.covariance, covariance)
 
@@ -51,14 +55,14 @@ def test_a_root_that_follows_is_the_textbooks_posterior_too():
     ours = residual()
     for point, value in zip(points.tolist(), values.tolist(), strict=True):
         ours.tell(point, value, None)
-    mean, covariance = textbook(SPACE.kernel, points, values, np.full(40, 1 / 3))
+    mean, covariance = textbook(KERNEL, points, values, np.full(40, 1 / 3))
     assert np.allclose(ours.mean, mean, atol=1e-6)
     assert np.allclose(ours.root @ ours.root.T, covariance, atol=1e-6)
 
 
 def test_a_bit_is_the_best_linear_estimate_of_a_clipped_residual():
     """Cov(f, a) = κ·k(·, x) and Var a is all there is: checked against the formula, for one answer."""
-    ours, before = residual(), SPACE.kernel.copy()
+    ours, before = residual(), KERNEL.copy()
     asked = ours.ask()
     deviation = sqrt(before[asked.point, asked.point])
     share = erf((asked.clip - 1) / (deviation * sqrt(2)))
@@ -101,7 +105,7 @@ def test_points_that_share_the_best_bound_are_told_apart_by_coins():
 
 
 def test_a_prior_reaches_the_bound():
-    assert np.diag(prior_of(SPACE.kernel, 6.0)).max() == pytest.approx(9)
+    assert np.diag(prior_of(KERNEL, 6.0)).max() == pytest.approx(9)
 
 
 @pytest.mark.parametrize(
@@ -128,8 +132,7 @@ def fraction(subject, world, noise):
 @pytest.mark.parametrize("channel", ["duchi", "piecewise", "hybrid", "laplace"])
 def test_it_learns_through_every_channel_and_without_one(channel):
     """Seeded; of 20 other seeds the worst was .11 through a channel (ε = 4) and .04 without."""
-    space = grid("squared-exponential", 0.2, 30)
-    world = kernel_function(space.kernel, 1000, 6)
+    world = kernel_function(grid(30).kernel("squared-exponential", 0.2), 1000, 6)
     named = {"rounds": 1000, "points": 30, "bound": Fraction(world.bound), "noise_bound": Fraction(1)}
     local = LocalPosterior(epsilon=Fraction(4), channel=channel, **named)
     assert fraction(local, world, rehearse(local.proof(Fraction(0)), Rehearsal(7))) < 0.3

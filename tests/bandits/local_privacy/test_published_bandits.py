@@ -77,7 +77,7 @@ def test_without_privacy_it_learns(made, noise):
         rounds=400, points=30, privacy="none", bound=Fraction(4), noise_bound=Fraction(1),
         noise_moment=Fraction(3) if noise == "student" else None,
     )  # fmt: skip
-    world = kernel_function(subject.space.kernel, 400, 3, noise)
+    world = kernel_function(subject.prior, 400, 3, noise)
     played = subject.play(world.rows, NoNoise(), 0).public["points"]
     assert world.regrets(played).sum() < world.at_random / 4
 

@@ -29,7 +29,11 @@ def test_figure_2_has_all_its_panels():
     panels_of = {(row["data"], row["kernel"], row["epsilon"]) for row in rows}
     assert panels_of == {
         *(("synthetic", kernel, epsilon) for kernel in (SE, MATERN) for epsilon in (2.0, 1.0, 0.5)),
-        *((data, "empirical", epsilon) for data in ("sensors", "stocks") for epsilon in (10.0, None)),
+        *(
+            (data, "empirical", epsilon)
+            for data in ("delays-by-hour", "delays-by-carrier")
+            for epsilon in (10.0, None)
+        ),
         ("synthetic", MATERN, None),
     }
     for cell in cells:
@@ -52,16 +56,16 @@ def test_figure_3_is_the_rest():
     assert not again & more
     assert {(row[0], row[2]) for row in more} == {
         *(("synthetic", epsilon) for epsilon in (4.0, None)),
-        *((data, epsilon) for data in ("sensors", "stocks") for epsilon in (2.0, 1.0)),
+        *((data, epsilon) for data in ("delays-by-hour", "delays-by-carrier") for epsilon in (2.0, 1.0)),
     }
 
 
 def test_bounds_are_public_and_the_learner_has_each_trials_own():
-    panel = Panel("stocks", "empirical", Fraction(2))
-    train = delays("stocks").train
+    panel = Panel("delays-by-carrier", "empirical", Fraction(2))
+    train = delays("delays-by-carrier").train
     known = panel.known(panel.world(5, 0))
     assert float(known["bound"]) == pytest.approx(np.abs(train.mean(axis=0)).max(), abs=1e-6)
-    assert 0 <= float(known["noise_bound"]) - delays("stocks").noise_bound < 1e-6
+    assert 0 <= float(known["noise_bound"]) - delays("delays-by-carrier").noise_bound < 1e-6
     made_up = Panel("synthetic", SE, Fraction(1))
     bounds = [made_up.known(made_up.world(1, seed)) for seed in (0, 1)]
     assert bounds[0]["bound"] != bounds[1]["bound"]
@@ -72,7 +76,7 @@ def test_bounds_are_public_and_the_learner_has_each_trials_own():
 
 
 def test_a_trial_is_one_world_and_random_play_regrets_what_the_row_says():
-    panel = Panel("sensors", "empirical", Fraction(10))
+    panel = Panel("delays-by-hour", "empirical", Fraction(10))
     subject = panel.subject(LdpGpUcb, 50)
     assert (panels.played(panel, subject, 3) == panels.played(panel, subject, 3)).all()
     world = panel.world(50, 3)
@@ -85,17 +89,17 @@ def test_a_trial_is_one_world_and_random_play_regrets_what_the_row_says():
     assert panels.details(panel, [3, 4], uniform * 0.9)["learns"] is True
     assert 0 < said["touched"] < 0.02
     assert said["clip"] == pytest.approx(subject.reach, abs=1e-3)
-    open_one = panels.details(Panel("sensors", "empirical", None), [3, 4], uniform)
+    open_one = panels.details(Panel("delays-by-hour", "empirical", None), [3, 4], uniform)
     assert "clip" not in open_one
 
 
-def made_up_rows(moma, epsilon):
+def made_up_rows(moma, epsilon, error=1.0):
     values = {"ata-gp-ucb": 10.0, "tgp-ucb": 20.0, "moma-gp-ucb": moma}
     prefix = "" if epsilon is None else "ldp-"
     return [
         {"data": data, "kernel": "k", "epsilon": epsilon, "constants": constants, "algorithm": prefix + name}
-        | {"value": value}
-        for data in ("sensors", "stocks", "synthetic")
+        | {"value": value, "standard_error": error}
+        for data in ("delays-by-hour", "delays-by-carrier", "synthetic")
         for constants in ("theory", "practical")
         for name, value in values.items()
     ]
@@ -112,6 +116,8 @@ def test_sentences_are_judged_by_the_numbers(moma, confirmed, epsilon):
     assert [one.said for one in found] == [BEST, CHEAP] * 2
     assert {one.confirmed for one in found} == {confirmed}
     assert {one.where.split(",")[0] for one in found} == {"not private" if epsilon is None else "private"}
+    undecided = judged([row | {"standard_error": 4.0} for row in rows])[0].confirmed
+    assert undecided is (confirmed or None)  # 5 less is no two standard errors of 5.7
     wins = 3 if confirmed else 0
     assert f"best in {wins} of 3" in found[0].numbers
     assert found[1].numbers.endswith("2, 1, 1" if confirmed else "2, 1, 3")

@@ -9,6 +9,7 @@ from fractions import Fraction
 from mpmath import mp, mpf
 
 mp.dps = 60
+MOST = 20_000  # products of outcomes, of a release with what came before it
 FAR = 5  # integers on either side that are outcomes by themselves: further than noise is moved
 
 
@@ -59,6 +60,8 @@ def laws(event, relation):
 def allocated(event, relation):
     """Steps of which a drawn set holds the unit: (P, Q) of all outcomes in order."""
     p, q = times(([mpf(1)], [mpf(1)]), event["of"], relation)
+    if len(p) ** event["steps"] > MOST:
+        raise TooManyOutcomesError
     sets = list(itertools.combinations(range(event["steps"]), event.get("times", 1)))
     there, back = [], []
     for outcome in itertools.product(range(len(p)), repeat=event["steps"]):
@@ -68,10 +71,16 @@ def allocated(event, relation):
     return there, back
 
 
+class TooManyOutcomesError(Exception):
+    """A plan that is not small."""
+
+
 def times(pair, event, relation):
     """The product of a pair with an event, as often as it is released; equal odds become one outcome."""
     once = laws(event, relation)
     for _ in range(event.get("count", 1)):
+        if len(pair[0]) * len(once[0]) > MOST:
+            raise TooManyOutcomesError
         merged = {}
         for (a, b), (c, d) in itertools.product(zip(*pair, strict=True), zip(*once, strict=True)):
             p, q = a * c, b * d
@@ -138,7 +147,18 @@ def law(random):
 
 
 def plan(random):
-    """A random small plan, of one to three events, some of them on some units only."""
+    """A random small plan; those of too many outcomes are drawn anew."""
+    while True:
+        found = drawn(random)
+        try:
+            delta(found, "1")
+        except TooManyOutcomesError:
+            continue
+        return found
+
+
+def drawn(random):
+    """A random plan of one to three events, some of them on some units only."""
     relation = random.choice(["add-remove", "replace-one"])
     events = [event(random, relation) for _ in range(random.choice([1, 1, 2, 3]))]
     for each in events:

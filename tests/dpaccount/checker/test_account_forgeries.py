@@ -4,6 +4,7 @@ import contextlib
 import copy
 import functools
 import json
+import re
 import time
 from fractions import Fraction
 
@@ -123,7 +124,7 @@ def test_another_relation_is_refused():
     whole = made(plan, delta=Fraction(1, 1000))
     assert said(whole) is None
     assert said(edited(("plan", "relation"), "replace-one", whole)).startswith("step ")
-    assert "no meaning under replace-one" in said(edited(("plan", "relation"), "replace-one"))
+    assert "not counted under replace-one" in said(edited(("plan", "relation"), "replace-one"))
 
 
 def consistent(plan, document=None, group=1):
@@ -280,6 +281,22 @@ def test_without_a_new_digest_nothing_can_be_changed():
     changed = copy.deepcopy(honest())
     changed["tight"]["upper"] = 3
     assert "digest" in said(changed)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("plan", "events", 0, "rate"), "0.05"),
+        (("plan", "events", 1, "cover"), [6, 9]),
+        (("plan", "events", 1, "event"), "gaussian"),
+        (("plan", "relation"), "replace-one"),
+        (("question", "delta"), "0.01"),
+        (("question", "group"), 2),
+    ],
+)
+def test_a_change_without_a_new_digest_is_refused_naming_the_step_too(path, value):
+    changed = {**edited(path, value), "digest": honest()["digest"]}
+    assert re.match(r"the document's digest does not match its content; step \d \(", said(changed))
 
 
 def test_tight_ends_that_contradict_what_is_confirmed_are_refused():

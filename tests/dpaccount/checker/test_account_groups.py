@@ -1,14 +1,27 @@
 """Groups of units: what is confirmed of them lies above the accountant's answer and near it."""
 
+import itertools
+import math
+import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
+from mpmath import mp, mpf
 
+from audits.accounts import certificate as account_certificate
+from audits.accounts import lattice_witness
 from audits.accounts.certificate import certificate
 from dpaccount.accounting.accountant import Accountant
+from dpaccount.checker.accounting.bounds import chained
+from dpaccount.checker.accounting.plan import classes
+from dpaccount.checker.accounting.releases import Releases
+from dpaccount.checker.accounting.replaced import sampled_group
+from dpaccount.checker.intervals import Interval
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan
-from tests.dpaccount.checker.test_account_forgeries import consistent, edited, said
+from tests.dpaccount.checker.enumeration import number
+from tests.dpaccount.checker.test_account_forgeries import SMALL, consistent, edited, said
 
 F = Fraction
 EVENTS = {
@@ -22,7 +35,9 @@ EVENTS = {
     "bounded_range": ev.BoundedRange(eta="0.2"),
     "zcdp": ev.Zcdp(rho="0.01", count=3),
     "sequence": ev.Sequence(of=(ev.Gdp(mu="0.2"), ev.Gaussian(sigma=7))),
+    "tree": ev.Tree(rounds=6, sigma=30),
 }
+WIDER = ("randomized_response", "tree")
 
 
 def answered(event, group, delta="1e-4"):
@@ -40,7 +55,7 @@ def test_a_group_is_confirmed_above_what_it_costs(name):
     assert said(document) is None, document["confirmed"]
     upper = F(document["confirmed"]["upper"])
     assert upper >= (tight.lower or 0)
-    assert upper <= tight.upper * F(10001, 10000) or name in ("randomized_response", *SLOW)
+    assert upper <= tight.upper * F(10001, 10000) or name in (*WIDER, *SLOW)
     single, _ = answered(EVENTS[name], 1)
     assert upper > single.upper  # a group that is forgotten would cost as little
 
@@ -60,18 +75,131 @@ def test_a_larger_group_is_refused_by_its_mathematics():
     assert "does not follow" in said(consistent(larger["plan"], larger, 3))
 
 
-@pytest.mark.parametrize(
-    "events",
-    [
-        [ev.Approximate(epsilon="0.1", delta="1e-9")],
-        [ev.Gaussian(sigma=4, cover=(1, 5)), ev.Laplace(scale=4, cover=(6, 9))],
-        [ev.Tree(rounds=6, sigma=9)],
-        [ev.DominatingPair(p=["3/4", "1/4"], q=["1/4", "3/4"])],
-        [ev.PoissonReplaced(rate="0.1", of=ev.Gaussian(sigma=2))],
-    ],
-)
-def test_what_no_bound_of_groups_is_known_of_is_not_confirmed(events):
+CHAINED = {
+    "approximate": ("replace-one", [ev.Approximate(epsilon="0.1", delta="1e-9")]),
+    "two covers": (
+        "replace-one",
+        [ev.Gaussian(sigma=40, cover=(1, 5)), ev.Pure(epsilon="0.1", cover=(6, 9))],
+    ),
+    "pair": ("replace-one", [ev.DominatingPair(p=["0.55", "0.45"], q=["0.5", "0.5"])]),
+    "replaced": ("replace-one", [ev.PoissonReplaced(rate="0.1", of=ev.Pure(epsilon="0.2"))]),
+    "sampled": ("add-remove", [ev.PoissonSubsampled(rate="0.1", of=ev.Pure(epsilon="0.2"))]),
+    "allocated": ("add-remove", [ev.RandomAllocation(steps=3, of=ev.Pure(epsilon="0.2"))]),
+}
+
+
+def chain_of(name, group=2, **question):
+    relation, events = CHAINED[name]
+    plan = Plan(relation, events)
+    total = Accountant(plan, group)
+    tight = total.epsilon(question["delta"]) if "delta" in question else total.delta(question["epsilon"])
+    return tight, certificate(plan.as_json(), tight.as_json(), **question, group=group)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    for name, value in SMALL.items():
+        monkeypatch.setattr(lattice_witness, name, value)
+    monkeypatch.setattr(
+        account_certificate, "FINENESS", [lattice_witness.Fineness(F(2)), lattice_witness.Fineness()]
+    )
+
+
+@pytest.mark.parametrize("name", CHAINED)
+def test_any_plan_is_confirmed_for_groups_by_a_chain_of_neighbours(small, name):
+    for question in ({"delta": F(1, 1000)}, {"epsilon": F(1, 4)}):
+        tight, document = chain_of(name, **question)
+        assert said(document) is None, document["confirmed"]
+        assert document["derivation"][-1]["rule"] == "group-chain"
+        upper = F(document["confirmed"]["upper"])
+        assert (tight.lower or 0) <= upper <= F(3, 2) * tight.upper + F(1, 1000)
+
+
+def test_a_chain_is_refused_where_its_numbers_do_not_follow(small):
+    _, document = chain_of("sampled", delta=F(1, 1000))
+    step = len(document["derivation"]) - 1
+    chain = document["derivation"][-1]["with"]
+    for key in chain:
+        for factor in (F(99, 100), F(101, 100)):  # what one unit loses, less or more than is derived
+            other = str(F(chain[key]) * factor)
+            against = said(edited(("derivation", step, "with", key), other, document))
+            assert against.startswith("step "), (key, factor)
+    for group in (1, 3):
+        assert said(edited(("question", "group"), group, document)).startswith(f"step {step} (group-chain)")
+    forged = edited(("derivation", step, "of", "group"), 3, edited(("question", "group"), 3, document))
+    assert "does not follow for 3 units" in said(forged)
+    huge = edited(
+        ("derivation", step, "of", "group"), 10**70, edited(("question", "group"), 10**70, document)
+    )
+    assert said(huge) is not None
+    assert said(edited(("derivation",), [document["derivation"][-1]], document)) is not None
+    assert "no bound of groups" in said(edited(("derivation",), document["derivation"][:-1], document))
+
+
+def test_a_chain_of_laws_costs_no_more_than_is_said():
+    """Any k + 1 laws, neighbours of which differ by (ε, δ) in both orders: the first and the last one."""
+    for seed in range(60):
+        chance = random.Random(seed)
+        group, size = chance.choice([2, 3, 5]), chance.choice([2, 3])
+        weights = [[chance.randint(0, 9) for _ in range(size)] + [1] for _ in range(group + 1)]
+        laws = [[F(w, sum(each)) for w in each] for each in weights]
+        epsilon = chance.choice([F(0), F(1, 100), F(1, 3), F(2)])
+
+        def cost(p, q, at):
+            return sum(
+                max(mpf(0), number(a) - mp.exp(number(at)) * number(b)) for a, b in zip(p, q, strict=True)
+            )
+
+        near = [cost(*each, epsilon) for a, b in itertools.pairwise(laws) for each in ((a, b), (b, a))]
+        delta = F(mp.nstr(max(near), 40)) + F(1, 10**38)
+        bound = chained(Interval(40), epsilon, delta, group)
+        assert cost(laws[0], laws[-1], group * epsilon) <= number(F(bound[1]))
+
+
+def test_the_chain_is_the_sum_of_its_links():
+    for epsilon, group in ((F(0), 7), (F(1, 1000), 7), (F(3, 2), 4)):
+        low, high = chained(Interval(30), epsilon, F(1, 50), group)
+        links = mp.fsum(mp.exp(j * number(epsilon)) for j in range(group)) / 50
+        assert number(F(low)) <= links * (1 + mpf(10) ** -25)
+        assert number(F(high)) >= links * (1 - mpf(10) ** -40)
+        assert F(high) - F(low) < F(1, 10**20)
+
+
+def test_units_that_meet_different_gaussian_noise_are_counted_as_the_worst_of_them():
+    events = [ev.Gaussian(sigma=8, cover=(1, 5)), ev.Gdp(mu="0.1", cover=(4, 9)), ev.Tree(rounds=7, sigma=40)]
     written = Plan("replace-one", events).as_json()
-    found = certificate(written, {"lower": None, "upper": "inf"}, delta=F(1, 1000), group=2)
-    assert found["confirmed"]["upper"] is None
-    assert "groups" in found["confirmed"]["why"]
+    single = max(on.mu_squared for _, on in classes(written)[1])
+    [(_, on)] = classes(written, 3)[1]
+    assert on == Releases(9 * single, ())
+
+
+@pytest.mark.parametrize("units", [(1, 1), (2, 0), (0, 2), (3, 1)])
+def test_units_on_poisson_samples_are_below_their_measure_and_near(units):
+    """By the trapezoid rule; the units of the first dataset move noise one way, the others the other way."""
+    rate, mu, z = 0.25, 0.75, np.linspace(-12, 12, 24001)
+    measure = sampled_group(Interval(30), F(9, 16) / 24, F(1, 4), units, F(9, 16))
+    there, back = (
+        sum(
+            math.comb(n, j) * rate**j * (1 - rate) ** (n - j) * np.exp(-((z - way * j * mu) ** 2) / 2)
+            for j in range(n + 1)
+        )
+        for n, way in zip(units, (1, -1), strict=True)
+    )
+    for x in (0.1, 0.5, 1.0, 1.7, 4.0):
+        truth = float(np.maximum(there - x * back, 0).sum() * (z[1] - z[0]) / math.sqrt(2 * math.pi))
+        atoms = ((float(odds), float(mass)) for odds, mass in measure.atoms)
+        found = float(measure.lost) + sum(mass * max(0.0, 1 - x / odds) for odds, mass in atoms)
+        assert truth - 1e-6 <= found <= truth + 1e-4, x
+
+
+@pytest.mark.slow
+def test_a_group_on_poisson_samples_is_confirmed_near_what_it_costs(small):
+    event = ev.PoissonSubsampled(rate="0.1", of=ev.Gaussian(sigma=2), count=2)
+    plan = Plan("add-remove", event)
+    tight = Accountant(plan, 2).epsilon("1e-3")
+    document = certificate(plan.as_json(), tight.as_json(), delta=F(1, 1000), group=2)
+    assert said(document) is None, document["confirmed"]
+    assert [step["of"].get("direction") for step in document["derivation"]] == ["there", "back"] * 2 + [None]
+    assert tight.lower <= F(document["confirmed"]["upper"]) <= tight.upper * F(11, 10)
+    steps = document["derivation"][2:]  # of all units in one dataset alone
+    assert said(edited(("derivation",), steps, document)).startswith("step 0")

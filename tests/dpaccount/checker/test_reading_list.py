@@ -12,13 +12,13 @@ NAMES = ("documents", "intervals", "distributions", "curves", "facts", "relation
 CORE = [f"{name}.py" for name in NAMES]
 SHOWN = (
     *(
-        "conditions",
         "shapes",
-        "derived",
+        "conditions",
         "replaced",
         "hazards",
         "draws",
         "releases",
+        "derived",
         "reads",
         "tables",
         "evidence",

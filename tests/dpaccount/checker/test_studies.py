@@ -51,6 +51,7 @@ year = "year(day)"
 
 
 STUDIES = ["replace-one", "add-remove", "pure", "derived", "replace-one persons", "add-remove persons"]
+STUDIES += ["derived persons", "derived replace-one persons"]
 
 
 @pytest.fixture(scope="module", params=STUDIES)
@@ -60,7 +61,7 @@ def honest(request, tmp_path_factory):
     head = HEAD if "replace-one" in request.param else HEAD.replace('"replace-one"', '"add-remove"')
     if "persons" in request.param:
         head = head.replace("rows = 600", 'rows = 600\nid = "who"\nmax_rows = 2')
-    if request.param == "derived":
+    if "derived" in request.param:
         said = head.replace("[audit]", FORMULAS) + DERIVED
     else:
         said = (head.replace("1e-6", "0") if pure else head) + (PURE if pure else every())

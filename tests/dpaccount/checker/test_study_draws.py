@@ -198,13 +198,14 @@ DECLARED = {
 CONDITIONS = [
     "age >= 18 and not (ward == 'A' or 3 < age <= 2.5)", "seen", "not seen", "seen == true", "True != seen",
     "'2024-02-29' <= day", "ward != 'other'", "-3 < age", "  age < 1e299 ", "",
+    "age >= age", "age + 1 > 2", "age > --3", "seen == (day - day)",
 ]  # fmt: skip
 NO_CONDITIONS = [
-    "age > median(age)", "age >= age", "age == open('x') and seen", "median(age) < age < 3", "age", "1 < 2",
+    "age > median(age)", "age == open('x') and seen", "median(age) < age < 3", "age", "1 < 2",
     "ward < 'B'", "ward == 'Z'", "note == 'a'", "seen == 1", "seen > false", "age == true", "age == 'A'",
-    "day > 3", "day > '2024-02-30'", "weight > 3", "age in [1]", "age is 3", "age + 1 > 2", "-seen", "-true == seen",
+    "day > 3", "day > '2024-02-30'", "weight > 3", "age in [1]", "age is 3", "-seen", "-true == seen",
     "age > 3 if seen else seen", "(lambda: seen)()", "age > 1e999", "age < 1e300", "age >", "~seen", "seen.any()", "[seen]",
-    "age > 3j", "age > None", "age > -'3'", "age > --3", "seen and 'A'", "age > (n := 3)", "(" * 300 + "seen" + ")" * 300,
+    "age > 3j", "age > None", "age > -'3'", "age > --'3'", "seen and 'A'", "age > (n := 3)", "(" * 300 + "seen" + ")" * 300,
     " or ".join(["seen"] * 300), "seen" + " " * 1000, 3, None,
 ]  # fmt: skip
 

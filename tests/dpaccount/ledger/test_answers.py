@@ -161,7 +161,7 @@ def test_what_is_said_to_fit_fits(url, measure, first, said, fits, not_):
         assert re.search(f"one more charge of {said} fits", answers.show(url)["explained"])
         found = report(url)
         page = of_ledger.html({**found, "nist": of_ledger.nist(found)}, "team")
-        assert f"a charge of {answers.room(ledger.show()['remaining'])} still fits all" in page
+        assert f"Now a charge of {answers.room(ledger.show()['remaining'])} still fits all" in page
         with pytest.raises(RefusedError):
             ledger.charge_plan(Plan("replace-one", not_), "of less ε")
         ledger.charge_plan(Plan("replace-one", fits), "as is said")

@@ -24,7 +24,8 @@ from dpaccount.ledger.journal import verify as heads
 from dpaccount.ledger.journal.entries import as_written, now, said
 from dpaccount.ledger.journal.log import log, table
 from dpaccount.ledger.journal.repair import repair
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Gaussian, Gdp, Plan, Pure, Relation, Tree
 
 from .conftest import pure, sealed

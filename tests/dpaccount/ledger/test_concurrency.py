@@ -15,7 +15,8 @@ import pytest
 
 from dpaccount.errors import BudgetError
 from dpaccount.ledger import requests
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import fair_lock as line
 from dpaccount.ledger.stores import sqlite_file
 from dpaccount.noise import process

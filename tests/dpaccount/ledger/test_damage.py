@@ -11,14 +11,16 @@ import pytest
 
 import dpaccount
 from dpaccount.errors import MAY_BE_WHOLE, LedgerError
-from dpaccount.ledger.ledger import Ledger, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.stores.sqlite_file import trouble
 from dpaccount.plan.events import Plan, Pure, Relation
 
 PAGE = 4096
 ANEW = """
 import sys
-from dpaccount.ledger.ledger import Ledger, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger
 with Ledger.open(sys.argv[1]) as ledger:
     print(ledger.show()["entries"], verify(sys.argv[1])["valid"])
 """

@@ -8,7 +8,8 @@ import pytest
 
 from dpaccount.errors import BudgetError, LedgerError
 from dpaccount.ledger.journal.export import lines, made
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 
 from .conftest import pure, steps_in
 

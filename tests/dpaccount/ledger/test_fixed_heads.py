@@ -12,7 +12,8 @@ import pytest
 from dpaccount.errors import BudgetError
 from dpaccount.ledger import team
 from dpaccount.ledger.journal import entries
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise import process
 from dpaccount.plan.events import Gaussian, Plan, Pure, Relation
 

@@ -11,7 +11,8 @@ from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.ledger import review
 from dpaccount.ledger.answers import export, import_, log
 from dpaccount.ledger.journal import verify as heads
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Gaussian, Laplace, Plan, Pure, Relation
 
 from .conftest import pure

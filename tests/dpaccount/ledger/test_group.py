@@ -8,7 +8,8 @@ import pytest
 
 from dpaccount.errors import BudgetError, LedgerError
 from dpaccount.ledger.charging import ToCharge
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.group_commit import Group, Job
 from dpaccount.noise import process
 from dpaccount.plan.events import Plan, Pure, Relation

@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import connection_pool
 from dpaccount.noise import process
 from dpaccount.plan.events import Plan, Pure, Relation

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from dpaccount.errors import BudgetError, LedgerError
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import sqlite_file
 from dpaccount.ledger.stores.rows import Rows
 from dpaccount.ledger.stores.store import Store

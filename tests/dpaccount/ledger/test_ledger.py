@@ -13,7 +13,8 @@ from dpaccount import proof
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.ledger.balances.step_functions import LAST_UNIT
 from dpaccount.ledger.charging import RefusedError
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import store
 from dpaccount.plan.events import Gaussian, Laplace, Plan, Pure, Relation, Tree
 

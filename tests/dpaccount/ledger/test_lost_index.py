@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dpaccount.errors import LedgerError, ReceiptError
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 
 from .conftest import pure
 

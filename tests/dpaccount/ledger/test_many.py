@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from dpaccount.errors import BudgetError, InputError, LedgerError
 from dpaccount.ledger.entry import Entry
 from dpaccount.ledger.journal import replay
+from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.journal.verify import verify as since
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.store import Store
 from dpaccount.plan.events import Gaussian, Plan, Pure, Relation
 

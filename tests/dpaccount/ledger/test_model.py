@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from dpaccount.accounting.measures import UNBOUNDED
 from dpaccount.errors import BudgetError, LedgerError
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import short
 from dpaccount.plan.events import Approximate, BoundedRange, Gdp, Plan, Pure, Relation, Zcdp
 

@@ -26,7 +26,8 @@ import pytest
 from dpaccount import proof
 from dpaccount.errors import DpaccountError, LedgerError, ReceiptError
 from dpaccount.ledger.journal import entries
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise import process
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal

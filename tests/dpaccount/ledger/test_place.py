@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from dpaccount.errors import InputError, LedgerError
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import fair_lock, file_checks, sqlite_file
 from dpaccount.ledger.stores.file_checks import address
 from dpaccount.plan.events import Plan, Pure, Relation
@@ -302,7 +303,8 @@ def test_nobody_else_reads_a_ledger(file, tmp_path):
 READER = """
 import os, sys
 from dpaccount.errors import LedgerError
-from dpaccount.ledger.ledger import Ledger, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger
 from dpaccount.plan.events import Plan, Pure, Relation
 
 with Ledger.open(sys.argv[3]) as ledger:  # all modules are loaded, which the other user may not be let read

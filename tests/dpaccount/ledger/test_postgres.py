@@ -21,7 +21,8 @@ from dpaccount.ledger.entry import ARRANGING, DRAWING, RELEASE, seal
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal import verify as heads
 from dpaccount.ledger.journal.repair import repair
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import group_commit, server, server_rows, sqlite_file
 from dpaccount.ledger.stores.server_address import server_address
 from dpaccount.plan.events import Plan, Pure, Relation

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from dpaccount.errors import BudgetError, LedgerError
 from dpaccount.ledger.journal.repair import repair
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Plan, Pure, Relation
 
 from .conftest import sealed

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.rows import TABLES
 from dpaccount.ledger.stores.server_address import server_address
 

@@ -10,7 +10,8 @@ from fractions import Fraction
 import pytest
 
 from dpaccount.errors import LedgerError
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import sqlite_file
 from dpaccount.plan.events import Plan, Pure, Relation
 

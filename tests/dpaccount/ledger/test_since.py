@@ -19,7 +19,8 @@ from dpaccount.ledger.entry import CHARGE, ORIGIN, seal
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal import verify as heads
 from dpaccount.ledger.journal.entries import as_written
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Plan, Pure, Relation
 
 from .conftest import sealed

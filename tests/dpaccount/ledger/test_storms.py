@@ -18,7 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 
 WORDS = ("open", "asks", "charged", "value", "drawn", "returned", "reset")
 RECOUNT = Path(__file__).parent / "recount.py"

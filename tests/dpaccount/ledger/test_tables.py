@@ -13,7 +13,8 @@ from dpaccount.errors import LedgerError
 from dpaccount.ledger.journal import export
 from dpaccount.ledger.journal import verify as heads
 from dpaccount.ledger.journal.log import log
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.rows import Rows, begin
 from dpaccount.plan.events import Plan, Pure, Relation
 

@@ -17,7 +17,8 @@ from dpaccount.errors import BudgetError, DpaccountError, LedgerError
 from dpaccount.ledger.entry import ORIGIN, seal
 from dpaccount.ledger.journal import replay
 from dpaccount.ledger.journal.log import log
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.review import report
 from dpaccount.plan.events import Gaussian, Plan, Relation
 

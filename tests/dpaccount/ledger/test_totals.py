@@ -18,7 +18,8 @@ import pytest
 from dpaccount.errors import BudgetError, LedgerError
 from dpaccount.ledger.balances.step_functions import spent_on, total
 from dpaccount.ledger.entry import Entry
-from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.rows import Rows
 from dpaccount.plan.events import Plan, Pure, Relation
 from tests.dpaccount.ledger.test_tree import of_charges

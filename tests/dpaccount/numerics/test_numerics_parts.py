@@ -9,11 +9,11 @@ from flint import arb
 
 from dpaccount.accounting import account
 from dpaccount.numerics.closed import gaussian, laplace, renyi
-from dpaccount.numerics.fourier import fourier
+from dpaccount.numerics.fourier import contours, fourier
 from dpaccount.numerics.fourier.contours import Contour, Product
 from dpaccount.numerics.fourier.discrete_transforms import DiscreteGaussianTransform
 from dpaccount.numerics.fourier.fourier import Inversion
-from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform, _TiltedSample
+from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform, TiltedSample
 from dpaccount.numerics.fourier.shifted_line import ShiftedLine
 from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.lattice import composing, connect_dots, lattice
@@ -173,8 +173,9 @@ def gaussian_inversion(**changes):
         "smooth": Fraction(0),
         "cut": 12.0,
         "bits": 100,
+        "depth": 60.0,
     }
-    return Inversion(Product((Fraction(1), Fraction(1)), ()), Contour(**{**chosen, **changes}), 60.0)
+    return Inversion(Product((Fraction(1), Fraction(1)), ()), Contour(**{**chosen, **changes}))
 
 
 @pytest.mark.parametrize(
@@ -221,7 +222,7 @@ def test_every_error_term_of_the_inversion_is_needed(monkeypatch):
 
 
 def test_quadrature_of_the_sampled_gaussian_is_enclosed_at_coarse_steps():
-    law = _TiltedSample(SampledGaussianTransform(Fraction(1, 10), Fraction(1)), arb(4))
+    law = TiltedSample(SampledGaussianTransform(Fraction(1, 10), Fraction(1)), arb(4))
     missed = 0
     with precision(200):
         fine = ShiftedLine.real(law).total()
@@ -242,6 +243,28 @@ def test_decay_of_the_sampled_gaussian_holds_between_its_nodes(added):
         values = factor.nodes(arb(3), arb("0.0371"), 300)
         for n in range(3, 300, 7):
             assert not decay.far(n * arb("0.0371")) < abs(values[n]) / values[0].real
+
+
+def test_of_many_slow_decays_the_most_frequent_are_looked_at():
+    samples = [SampledGaussianTransform(Fraction(1, 20), Fraction(1, n)) for n in range(1, 21)]
+    counts = [50 if n % 3 == 0 else 1 for n in range(20)]
+    quick = (LaplacePair(Fraction(1)).transform(), 1)
+    parts = (*zip(samples, counts, strict=True), quick)
+    kept = contours._decaying(parts)
+    assert quick in kept
+    assert [n for _, n in kept] == [50] * contours.MOST_DECAYS + [1]
+    assert set(kept) <= set(parts)
+    few = tuple(parts[: contours.MOST_DECAYS])
+    assert contours._decaying(few) == few
+    with precision(80):
+        decays = contours.Decays(Product((Fraction(0), Fraction(0)), parts), arb(3), Fraction(0), 40.0)
+        h, whole = arb("1.1"), [arb(1)] * 40
+        for factor, count in parts:
+            values = factor.nodes(arb(3), h, 40)
+            whole = [a * (abs(v) / values[0].real) ** count for a, v in zip(whole, values, strict=True)]
+        for n in range(1, 40, 4):
+            assert not decays._product(n * h, near=False) < whole[n]
+            assert not decays._product(n * h, near=True) < whole[n]
 
 
 @pytest.mark.parametrize(
@@ -272,9 +295,31 @@ def test_decays_bound_the_transform(factor):
 @pytest.mark.parametrize("steps", [0, 1, 2, 4])
 def test_dropped_laplace_terms_are_bounded(steps):
     with precision(200):
-        wide = laplace._sum(Fraction(1, 3), Fraction(1, 2), 6, steps)
-        assert wide.overlaps(laplace._sum(Fraction(1, 3), Fraction(1, 2), 6, 6))
+        wide = laplace._sum(Fraction(1, 3), Fraction(1, 2), 6, steps, 0)
+        assert wide.overlaps(laplace._sum(Fraction(1, 3), Fraction(1, 2), 6, 6, 0))
         assert wide.rad() > arb(2) ** -60 or steps >= 6
+
+
+@pytest.mark.parametrize("first", [1, 2, 8, 15])
+@pytest.mark.parametrize("at", [Fraction(0), Fraction(1, 3), Fraction(-1, 4)])
+def test_parts_of_laplaces_that_are_left_out_are_bounded(first, at):
+    with precision(200):
+        whole = laplace._sum(at, Fraction(1, 10), 32, 32, 0)
+        wide = laplace._sum(at, Fraction(1, 10), 32, 32, first)
+        assert wide.overlaps(whole)
+        assert not (wide.mid() + whole.rad() + arb(2) ** -150).overlaps(whole)
+
+
+def test_parts_of_laplaces_are_left_out_where_that_does_not_show():
+    loss, count = Fraction(1, 50), 400
+    steps = laplace._continuous_steps(count, loss, 100)
+    first = laplace._first_part(count, loss, steps, 100)
+    assert first > 20
+    with precision(200):
+        whole, part = (laplace._sum(Fraction(1), loss, count, steps, n) for n in (0, first))
+        assert part.overlaps(whole)
+        assert laplace._left_out(count, loss, steps, first) < arb(2) ** -100
+        assert laplace._left_out(count, loss, steps, 0) == 0
 
 
 def test_renyi_bounds_lie_above_the_curve():

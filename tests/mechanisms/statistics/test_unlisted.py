@@ -21,6 +21,7 @@ from mechanisms.statistics import unlisted
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
+from mechanisms.table.user_level import of_rows
 
 CODE = Column("code", "text", length=8)
 AGE = Column("age", "integer", Fraction(0), Fraction(9))
@@ -129,7 +130,26 @@ def test_only_counts_from_the_threshold_on_are_shown_within_their_intervals(rela
     assert all(low <= 50 <= high for low, high in zip(ends["low"], ends["high"], strict=True))
 
 
-def test_several_rows_of_a_unit_and_pure_privacy_are_refused():
-    for most, delta, why in ((2, DELTA, "let one row of a unit count"), (1, Fraction(0), "a delta > 0")):
-        with pytest.raises(InputError, match=why):
-            planned((COUNT, MEAN), 60, most, Promise(REPLACE_ONE, Fraction(1), delta))
+def test_pure_privacy_is_refused():
+    for most in (1, 2):
+        with pytest.raises(InputError, match="a delta > 0"):
+            planned((COUNT, MEAN), 60, most, Promise(REPLACE_ONE, Fraction(1), Fraction(0)))
+
+
+@BOTH
+@pytest.mark.parametrize("every", [(COUNT,), (TOP, MEAN, COUNT)])
+@pytest.mark.parametrize("most", [2, 5])
+def test_several_rows_of_a_unit_are_a_group(relation, every, most):
+    """By the kernel; and by hand: k times the ε of a row, and δ of it with the factor of groups."""
+    found = planned(every, 60, most, Promise(relation, Fraction(1), DELTA))[0]
+    theorem = found.proof(DELTA)
+    assert Fraction(95, 100) < point(theorem)[0] <= 1
+    assert point(theorem)[1] <= DELTA
+    assert not found.mechanism.exact_rows
+    of_row = of_rows(theorem)
+    epsilon, delta = map(float, point(of_row))
+    assert most * epsilon == pytest.approx(float(point(theorem)[0]))
+    assert delta * sum(math.exp(k * epsilon) for k in range(most)) <= float(DELTA)
+    low = replace(found.mechanism, thresholds=tuple(each - 9 for each in found.mechanism.thresholds))
+    with pytest.raises(RuleError, match=r"no δ of one row proves|does not cover the threshold"):
+        replace(found, mechanism=low).proof(DELTA)

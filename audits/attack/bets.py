@@ -1,0 +1,113 @@
+"""Bets on runs: by a fixed rule, or, where runs are few, by one that is learned from the runs before.
+
+Below some hundred runs a training set of its own takes what certification needs.  Bets do not need one
+(`audits.attack.e_process`): a run is scored, bet on, and only then learned from.
+"""
+
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.attack.e_process import Bettor, Won, guess_of, plan_bet
+from audits.attack.membership_guessing import Guess
+from audits.attack.pair_search import Trial
+from audits.attack.planning import Floats
+from audits.attack.power import EVERY
+from audits.attack.runs import THIN, TRAIN, Challenge, room_for
+from audits.attack.thresholds import Threshold
+from audits.sandbox.crew import Crew
+from audits.sandbox.outcomes import Outcome
+from audits.scores.learned_scores import Learned, Score, best_score
+
+FEW = 500  #: runs below which every run is bet on
+FEW_SHARE = Fraction(4, 5)  #: of the error, of bets on few runs
+AGAIN = 1.25  #: the score is learned again from this many times as many runs
+
+
+class Bets:
+    """Bets on runs in their order, each by what the runs before it teach.
+
+    They use `risk` of the challenge's error: most of it where runs are few, since counts show little there.
+    """
+
+    def __init__(
+        self, trial: Trial, challenge: Challenge, fixed: tuple[Learned, Threshold] | None = None
+    ) -> None:
+        self._trial, self._challenge = trial, challenge
+        self.risk = challenge.risk * (FEW_SHARE if fixed is None else Fraction(1, 2))
+        self._score: Score | None = None
+        self._next = 0  #: runs at which the score is learned again
+        claim = float(challenge.epsilon), challenge.delta, self.risk
+        self._bettor, self._perfect = (Bettor(EVERY, *claim, (0.0, 1.0)) for _ in range(2))
+        self._left, self._right = list(trial.left), list(trial.right)
+        if fixed is not None:
+            learned, rule = fixed
+            self._next = sys.maxsize
+            self._follow(learned, guess_of(rule))
+
+    @property
+    def learning(self) -> bool:
+        """Return whether the rule follows the runs."""
+        return self._next < sys.maxsize
+
+    def train(self, crew: Crew, runs: int) -> None:
+        """Make runs on either side of the pair, by a coin each but for the first, and bet on them."""
+        trial, seed = self._trial, self._challenge.seed
+        crew.keep([trial.candidate.left, trial.candidate.right])
+        sides = np.random.default_rng([seed, 8]).integers(0, 2, max(runs, 0))
+        sides[: 2 * TRAIN] = np.arange(len(sides[: 2 * TRAIN])) % 2  # which are not bet on
+        begun = crew.left()
+        outcomes = crew.some([(int(side), seed, 4, n) for n, side in enumerate(sides)])
+        if outcomes:
+            trial.pace = max((begun - crew.left()) / len(outcomes), 1e-7)
+        fixed = max(2 * TRAIN - 2 * len(trial.left), 0)
+        for start, end in ((0, fixed), (fixed, len(outcomes))):
+            self.feed(outcomes[start:end], sides[start:end][: len(outcomes[start:end])] == 0)
+        trial.left, trial.right = list(self._left), list(self._right)
+
+    def feed(self, outcomes: Sequence[Outcome], lefts: NDArray[np.bool_]) -> Won | None:
+        """Bet on further runs and learn from them; return the refutation if the attack is to stop at one."""
+        start = 0
+        while start < len(outcomes):
+            made = len(self._left) + len(self._right)
+            if made >= self._next and min(len(self._left), len(self._right)) >= TRAIN:
+                self._learn(made)
+            end = min(start + max(self._next - made, 1), len(outcomes))
+            part, on_left = outcomes[start:end], lefts[start:end]
+            if self._score is not None:
+                self._perfect.feed(np.where(on_left, np.inf, -np.inf), on_left, stop=False)
+                won = self._bettor.feed(self._score.of(part), on_left, stop=self._challenge.early)
+                if won is not None:
+                    return won
+            for outcome, left in zip(part if self.learning else (), on_left, strict=self.learning):
+                (self._left if left else self._right).append(outcome)
+            start = end
+        return None
+
+    def _learn(self, made: int) -> None:
+        self._next = int(made * AGAIN) + 1
+        claimed, delta = float(self._challenge.epsilon), self._challenge.delta
+
+        def growth(held: Floats, out: Floats) -> float:
+            return plan_bet(held, out, claimed, delta)[1]
+
+        most = max(room_for(max(len(each.numbers) for each in (*self._left, *self._right))), THIN)
+        left, right = self._left[:most], self._right[:most]
+        learned = best_score(left, right, growth, self._trial.moved)
+        self._follow(learned, plan_bet(learned.left, learned.right, claimed, delta)[0])
+
+    def _follow(self, learned: Learned, rule: Guess) -> None:
+        self._score = learned.score
+        self._bettor.follow(rule, learned.left, learned.right)
+        self._perfect.follow(EVERY, np.ones(len(learned.left)), -np.ones(len(learned.right)))
+
+    def shown(self) -> Won | None:
+        """Return what the bets refute, if that is more than the claim."""
+        return self._bettor.won()
+
+    def power(self) -> Won | None:
+        """Return what they would have refuted, had every run told its side; None for a rule on one side."""
+        return self._perfect.won() if self.learning else None

@@ -1,0 +1,1 @@
+"""Public points that bandits optimise over: what they are called, where they lie, what is alike."""

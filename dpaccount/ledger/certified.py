@@ -1,0 +1,79 @@
+"""Charges that name a certificate of their plan's cost, compared with the document."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpaccount.errors import InputError
+from dpaccount.ledger import requests
+from dpaccount.ledger.balances.bodies import ChargeBody, read_body
+from dpaccount.ledger.balances.budget import Budget
+from dpaccount.ledger.entry import CHARGE, Entry
+from dpaccount.ledger.journal.entries import budget_of, facts_of, first_entry
+from dpaccount.ledger.requests import CERTIFIED
+from dpaccount.ledger.stores.rows import Rows, watched
+from dpaccount.ledger.stores.store import Store
+from dpaccount.ledger.team import for_units
+from dpaccount.plan.events import Plan
+
+
+@dataclass(frozen=True)
+class CertifiedCost:
+    """What a certificate says: at `delta` the plan costs at most `epsilon`, written as `text`."""
+
+    digest: str
+    plan: Plan
+    delta: Fraction
+    epsilon: str
+
+
+def naming(url: str, costs: list[CertifiedCost]) -> list[tuple[list[int], str | None]]:
+    """Return for each certificate the charges that name it, and what is wrong: None where all is right.
+
+    A charge and its certificate agree in the plan, in the budget's δ and in ε.  That the certificate holds is
+    for the checker to say, and that the chain does for `verify`.
+    """
+    with closing(Store.open(url)) as store, store.reading() as rows:
+        budget = budget_of(first_entry(rows))
+        held = {cost.digest: list[Entry]() for cost in costs}
+        for entry in _that_name_one(rows, held):
+            held[facts_of(entry)[CERTIFIED[0]]].append(entry)
+    return [
+        ([entry.number for entry in held[cost.digest]], _wrong(budget, cost, held[cost.digest]))
+        for cost in costs
+    ]
+
+
+def _that_name_one(rows: Rows, digests: dict[str, Any]) -> Iterator[Entry]:
+    for entry in watched(rows.entries(), rows, "entry"):
+        if entry.kind == CHARGE and f'"{CERTIFIED[0]}":' in entry.body:  # quick: most name none
+            named = facts_of(entry).get(CERTIFIED[0])
+            if isinstance(named, str) and named in digests:
+                yield entry
+
+
+def _wrong(budget: Budget, cost: CertifiedCost, entries: list[Entry]) -> str | None:
+    if not entries:
+        return "no charge of this ledger names it"
+    if cost.delta != budget.delta:
+        return "it answers at another delta than the ledger's"
+    for entry in entries:
+        facts = facts_of(entry)
+        if facts.get(CERTIFIED[1]) != cost.epsilon:
+            return f"entry {entry.number} says that it confirms another epsilon"
+        if not _same_plan(budget, cost.plan, facts, read_body(CHARGE, entry.body)):
+            return f"entry {entry.number} charged another plan"
+    return None
+
+
+def _same_plan(budget: Budget, plan: Plan, facts: dict[str, Any], body: ChargeBody) -> bool:
+    """Return whether a charge of this plan, in the entry's scope and to its cohort, is the same request."""
+    try:
+        units = None if body.units is None else [(first, last) for first, last in body.units]
+        whole = plan if units is None else for_units(plan, units)
+        asked = requests.of_plan(budget, whole, "plan").within(body.scope, body.cohort, units)
+    except InputError:  # of another relation, or for other units than the cohort's
+        return False
+    return asked.digest == facts.get("digest")

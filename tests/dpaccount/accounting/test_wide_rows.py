@@ -1,0 +1,94 @@
+"""Plans whose answers were once uselessly wide: at most 1e-6 wide (relative above 1), and where they were."""
+
+from fractions import Fraction
+
+import pytest
+
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.numerics.bisection import solve
+from dpaccount.numerics.intervals import ball, precision
+from dpaccount.plan.events import (
+    Approximate,
+    DiscreteLaplace,
+    Gaussian,
+    Gdp,
+    Laplace,
+    PoissonSubsampled,
+    Pure,
+    Sequence,
+)
+
+
+def sample(rate, *of, count=1):
+    return PoissonSubsampled(rate=rate, of=of[0] if len(of) == 1 else Sequence(of=of), count=count)
+
+
+def noises(sigma, scale):
+    return Gaussian(sigma=sigma), Laplace(scale=scale)
+
+
+ROWS = {  # events, δ, between what ε lies by other means (wide enclosures by lattices, formulas)
+    "one step, little noise": ([sample(".01", Gaussian(sigma=".00544"))], "1e-12", (16884, 18131)),
+    "δ at the failure mass": ([sample("1/2", Approximate(epsilon=1, delta="1e-6"))], "5e-7", (".62", ".621")),
+    "a flat curve": (
+        [sample(".001", DiscreteLaplace(scale=".0065"), count=4), Pure(epsilon=".406", count=4)],
+        "1e-12",
+        (442, "442.5"),
+    ),
+    "samples of samples that fail": (
+        [sample(".1", sample("1/2", Approximate(epsilon=1, delta="1e-6")), count=10)],
+        "1e-5",
+        (".5", "2.5"),
+    ),
+}
+MIXED = {
+    "two sorts beside Laplaces": (
+        [
+            sample(".1", *noises("6.58", "7.98"), count=3),
+            sample(".1", Gdp(mu=".248"), count=10**4),
+            Laplace(scale="13.6", count=100),
+        ],
+        "1e-9",
+        ("18.6995", "18.7051"),
+    ),
+    "a hundred thousand": ([sample(".001", *noises(1, 1), count=10**5)], "1e-6", (".0012", "3.12")),
+    "three noises, a tiny δ": (
+        [sample(".1", *noises(2, 4), DiscreteLaplace(scale=3), count=100)],
+        "1e-30",
+        ("11.3196", "11.32045"),
+    ),
+    "ten": ([sample(".1", *noises(1, 2), count=10)], "1e-6", ("1", "10")),
+}
+
+
+def narrow(events, delta, known):
+    found = Accountant(events, relation="add-remove").epsilon(delta)
+    assert found.upper - found.lower <= Fraction(1, 10**6) * max(1, found.upper)
+    assert Fraction(known[0]) <= found.lower <= found.upper <= Fraction(known[1])
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_are_narrow(name):
+    narrow(*ROWS[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MIXED)
+def test_rows_of_mixed_noise_are_narrow(name):
+    narrow(*MIXED[name])
+
+
+@pytest.mark.parametrize("above", [1, -1])
+def test_a_curve_flat_at_its_target_is_solved_at_its_own_precision(above):
+    """Relative to the target it moves by 1e-70 at 3, from one side of it to the other."""
+    target, little = Fraction(1, 10**12), Fraction(1, 10**70)
+
+    def curve(at):
+        with precision(400):
+            x = ball(at)
+            flat = (x - 3) * ball(little) if above > 0 else (x - 3) * ball(little) * 1000
+            return ball(target) * (1 - flat)
+
+    low, high = solve(curve, target, Fraction(0), Fraction(10), Fraction(1, 10**9))
+    assert low < 3 <= high
+    assert high - low <= Fraction(1, 10**9)
