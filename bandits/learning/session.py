@@ -148,6 +148,11 @@ class Session:
             self._broken = True
             self._journal.close()
 
+    @property
+    def closed(self) -> bool:
+        """Return whether it serves nobody any more, as after a step that failed: open it again."""
+        return self._broken
+
     # -------------------------------------------------------------- what people see
 
     @property
