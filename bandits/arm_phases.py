@@ -9,7 +9,7 @@ composition).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, log, sqrt
@@ -18,7 +18,7 @@ from typing import ClassVar, Final
 import numpy as np
 
 from bandits.learning.arrivals import Actions, Answered, Course, replay
-from bandits.learning.contextual import Calibrated, together
+from bandits.learning.contextual import SEVERAL, Calibrated, together
 from bandits.space.points import Space
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.calibration import one_of, target
@@ -113,6 +113,11 @@ class ArmPhases(Calibrated):
     def noise_deviation(self) -> float:
         """Return the standard deviation of a block's noise, in rewards."""
         return float(self.noise_scale) * (sqrt(2) if self.law == "laplace" else 1)
+
+    def member(self, rounds: int) -> "ArmPhases":
+        """Return this bandit on so many people at most, but several blocks of them."""
+        fewest = max(SEVERAL * self.block, 2 * self.arms)
+        return replace(self, rounds=min(self.rounds, max(rounds, fewest)))
 
     def blocks(self) -> list[Cover]:
         """Return the people [first, last] of every block: public, from parameters alone."""

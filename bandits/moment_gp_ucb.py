@@ -62,6 +62,11 @@ class MomentGpUcb(MomentBandit):
         continual_sums.stays_exact(self.stream, rows, largest, CONTRIBUTION_BITS)
         self.kernel_features  # noqa: B018  # refuses a kernel without such features
 
+    @property
+    def takes_late(self) -> bool:
+        """Return whether a late answer enters the row of the batch in which it comes."""
+        return continual_sums.takes_late(self.stream)
+
     @cached_property
     def batches(self) -> list[Cover]:
         """Return the people of every batch."""
@@ -69,8 +74,9 @@ class MomentGpUcb(MomentBandit):
 
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person = assume_ball("moments", HALF, REPLACE_ONE, "movement")
+        size, late = self.features.size, self.takes_late
         return continual_sums.vector_proof(
-            self.stream, person, sigma, self.ends, self.features.size, CONTRIBUTION_BITS, delta
+            self.stream, person, sigma, self.ends, size, CONTRIBUTION_BITS, delta, late=late
         )
 
     def learner(self, noise: Noise) -> Learner:

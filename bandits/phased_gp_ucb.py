@@ -12,7 +12,7 @@ domain.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +24,7 @@ from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.axes import symmetric_root
 from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF, contribution
 from bandits.statistics.linear_posterior import LinearPosterior
-from dpaccount.errors import out_of_range
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball
 from mechanisms.continual import factors
@@ -41,39 +41,49 @@ STREAM = "sqrt-toeplitz"
 
 @dataclass(frozen=True)
 class PhasedGpUcb(MomentBandit):
-    """Jointly private contextual bandit that learns in growing phases; fields as of `moment-gp-ucb`."""
+    """Jointly private contextual bandit that learns in growing phases; fields as of `moment-gp-ucb`.
+
+    `answering` is the share of people who are expected to answer: public, a guess before the run.  Belief
+    rests on it, privacy does not.
+    """
 
     source: ClassVar[str] = "ours; phases with simulated second moments (setting of Dubey 2021, section 6.1)"
 
     epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(1, 10**6)
     sigma: Fraction | None = None
+    answering: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not 0 < self.answering <= 1:
+            raise InputError(f"answering is {float(self.answering):.6g}", "it is a share above 0, at most 1")
         if self.size < 1:
             raise out_of_range("size >= 1")
         largest = max(FIRST_PHASE, int(GROWTH * self.rounds))
         continual_sums.stays_exact(STREAM, len(self.ends), largest, CONTRIBUTION_BITS)
         self.kernel_features  # noqa: B018  # refuses a kernel without such features
 
+    @property
+    def takes_late(self) -> bool:
+        """Return that a late answer enters the row of the phase in which it comes."""
+        return True
+
     @cached_property
     def batches(self) -> list[Cover]:
         """Return the people of every phase."""
         return contextual.together(self.rounds, FIRST_PHASE, GROWTH)
 
-    @cached_property
+    @property
     def public_people(self) -> Floats:
         """Return features of decision sets that public coins draw from the public domain."""
-        rng = np.random.default_rng([contextual.PUBLIC_COINS, 2])
-        points = self.public_points(rng, SIMULATED * self.candidates)
-        return self.features(points).reshape(SIMULATED, self.candidates, -1)
+        return _public_people(self.map_of, self.size, self.candidates)
 
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person = assume_ball("phase", HALF, REPLACE_ONE, "movement")
         numbers = self.features.size + 1
         return continual_sums.vector_proof(
-            STREAM, person, sigma, self.ends, numbers, CONTRIBUTION_BITS, delta
+            STREAM, person, sigma, self.ends, numbers, CONTRIBUTION_BITS, delta, late=True
         )
 
     def learner(self, noise: Noise) -> Learner:
@@ -85,6 +95,15 @@ class PhasedGpUcb(MomentBandit):
         return Learner(PhaseBelief(self, weights / 2.0**factors.WEIGHT_BITS), rows.add, self.ends)
 
 
+@lru_cache(maxsize=8)  # public, and the same in every run of a subject
+def _public_people(of: contextual.PublicMap, size: int, candidates: int) -> Floats:
+    rng = np.random.default_rng([contextual.PUBLIC_COINS, 2])
+    points = of.points(rng, SIMULATED * candidates)
+    found = contextual.leading(of, size)(points).reshape(SIMULATED, candidates, -1)
+    found.setflags(write=False)  # it is shared
+    return found
+
+
 class PhaseBelief:
     """A linear posterior that takes every row for an observation; the policy is its mean.
 
@@ -94,6 +113,7 @@ class PhaseBelief:
     def __init__(self, subject: PhasedGpUcb, weights: Floats) -> None:
         self._public, self._weights = subject.public_people, weights
         self._variance = float(subject.noise_scale) ** 2
+        self._answering = float(subject.answering)
         self._prior = np.full(subject.features.size, 1 / PRECISION)
         self._observed = LinearPosterior(len(self._prior))
         self._shapes: list[Floats] = []  #: simulated Σgφᵀ of every phase
@@ -129,7 +149,7 @@ class PhaseBelief:
 
     def learn(self, released: Integers, people: int) -> None:
         """Take in the row r = Hθ + N(0, s²I + .25Σc²ggᵀ), and begin the next phase."""
-        phase, self._before = people - self._before, people
+        phase, self._before = self._answering * (people - self._before), people
         self._shapes.append(phase * self._shape)
         self._spreads.append(phase * self._spread)
         weights = self._weights[len(self._shapes) - 1, : len(self._shapes)]

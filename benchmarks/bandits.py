@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from tempfile import TemporaryDirectory
@@ -28,6 +29,7 @@ from bandits.learning.gp_ucb import GpUcb
 from bandits.learning.nystrom import embedding
 from bandits.local_privacy.payoffs import Payoffs
 from bandits.moment_gp_ucb import MomentGpUcb
+from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.simulation.simulated_people import simulated_people
 from bandits.space.points import grid
@@ -65,6 +67,32 @@ def rows(setting: BenchmarkSetting) -> Rows:
         yield BenchmarkRow(what, error(ours), "in the kernel", "as many random features", error(theirs))
     if setting.long:
         yield from whole_runs(10**6)
+        yield from late_answers()
+
+
+def late_answers(people: int = 1024, seeds: range = range(7000, 7024)) -> Rows:
+    """Yield regret over that of uniform choices where people are late or silent."""
+    shares: dict[str, list[float]] = {}
+    delayed = PhasedGpUcb(rounds=people, epsilon=Fraction(3), delta=Fraction(1, 10**5), delays=True)
+    half = replace(delayed, answering=Fraction(1, 2))
+    for seed in seeds:
+        world, rng = simulated_people(people, 25, 2, seed), np.random.default_rng([seed, 1])
+        chance = (world.means.max(axis=1) - world.means.mean(axis=1)).sum()
+        late = np.minimum(rng.geometric(1 / 31, people) - 1, people)
+        silent = np.where(rng.random(people) < 0.5, 0, people)
+        for what, bandit, delays in (
+            ("none", delayed, np.zeros(people)),
+            ("30 people late", delayed, late),
+            ("half silent, as expected", half, silent),
+            ("half silent, not expected", delayed, silent),
+        ):
+            noise = rehearse(bandit.proof(bandit.delta), Rehearsal(seed))
+            played = bandit.play(np.column_stack([world.records(), delays]), noise, seed).own["action"]
+            shares.setdefault(what, []).append(world.regret(played) / chance)
+    for what, found in shares.items():
+        error = np.std(found, ddof=1) / math.sqrt(len(found))
+        value, nobody = float(np.mean(found)), float(np.mean(shares["none"]))
+        yield BenchmarkRow(f"regret, {what}", value, "of uniform", "nobody late", nobody, f"± {error:.3f}")
 
 
 def updates() -> Rows:

@@ -1,18 +1,31 @@
 """Claim → proof → evidence → audit → verdict → certificate."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 from msgspec import convert
+from msgspec.structs import replace
 
 from audits.attack.runs import Progress, silent
 from audits.attack.white_box import Attacked, attack, targets
 from audits.certificate.document import audited, describe_subject, refused_by_checker, unsealed
 from audits.certificate.verdict import accepted, certificate_of, untested
 from audits.claim import Claim
+from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.evidence import WorstPair, describe
 from audits.hypothesis_tests.gather import gather
-from audits.hypothesis_tests.search import EXAMPLES
-from audits.hypothesis_tests.smoke_test import FEW_ROWS, check_size, of_few_rows, runs_at_all
+from audits.hypothesis_tests.search import EXAMPLES, search
+from audits.hypothesis_tests.smoke_test import (
+    FAMILY,
+    FEW_ROWS,
+    NONE_LATE,
+    SOME_PAIRS,
+    check_size,
+    member_of,
+    of_few_rows,
+    runs_at_all,
+)
 from audits.sandbox.closed import opened
 from audits.sandbox.private_data import digest_of_data, rows_of
 from audits.subjects import catalogue, sources
@@ -55,15 +68,22 @@ def certify(
     if isinstance(proved, str):
         return certificate_of(claim, describe_subject(claim, subject), None, proved), None
     progress("property tests of the hypotheses")
-    few = of_few_rows(subject, claim.guarantee.delta)
-    evidence, suspect = _tested(claim, few, proved)
+    few, some = _instances(claim, subject)
+    about = proved if some is None else Proved(few.proof(claim.guarantee.delta))
+    evidence, suspect = _tested(claim, few, about)
+    if some is not None:
+        evidence = _of_family(claim, some, proved, evidence)
     progress("audit")
-    outcome = _attacked(claim, few, proved, evidence, suspect, effort)
+    outcome = _attacked(claim, few, about, evidence, suspect, effort)
     report = _report(claim, outcome, effort)
     uncovered = sources.uncovered(type(named(subject)))
-    notes = (*suspect.notes, *uncovered, *untested(outcome), *_warnings(subject))
-    if few is not subject:
-        notes += (FEW_ROWS.format(few.domain().rows, subject.domain().rows),)
+    notes = (
+        *suspect.notes,
+        *uncovered,
+        *untested(outcome),
+        *_warnings(subject),
+        *_ran_on(few, some, subject),
+    )
     described = describe_subject(claim, subject)
     beside = _replaced(claim, subject)
     certificate = certificate_of(claim, described, proved, None, evidence, report, notes, beside)
@@ -140,6 +160,44 @@ def _tested(claim: Claim, subject: Subject, proved: Proved) -> tuple[list[Eviden
     if all(entry.status == "refuted" for entry in evidence):
         runs_at_all(subject, proved)
     return [accepted(entry, claim) for entry in evidence], suspect
+
+
+def _instances(claim: Claim, subject: Subject) -> tuple[Subject, Subject | None]:
+    """Return what tests and attack run on, and a larger member of its family where that is a small one.
+
+    A claim that names an example table is tested on rows like these: on its own subject.
+    """
+    members = None if claim.examples is not None else member_of(subject, claim.guarantee.delta)
+    if members is None:
+        return of_few_rows(subject, claim.guarantee.delta), None
+    few, some = members
+    return (few, None) if few.domain().rows == subject.domain().rows else (few, some)
+
+
+def _ran_on(few: Subject, some: Subject | None, subject: Subject) -> Iterator[str]:
+    """Yield what a reader must know of the units that tests and attack ran on."""
+    units, whole = few.domain().rows, subject.domain().rows
+    if some is not None:
+        yield FAMILY.format(units, SOME_PAIRS, some.domain().rows, whole)
+    elif units < whole:
+        yield FEW_ROWS.format(units, whole)
+    if getattr(few, "takes_late", False) and not getattr(few, "delays", True):
+        yield NONE_LATE
+
+
+def _of_family(claim: Claim, some: Subject, proved: Proved, evidence: list[Evidence]) -> list[Evidence]:
+    """Return a small member's evidence as that on the claim's hypotheses, with pairs of a larger one."""
+    about = Proved(some.proof(claim.guarantee.delta))
+    judges = [check_of(about, each)[0] for each in about.hypotheses]
+    seen = search(some, about, judges, examples=SOME_PAIRS, seed=claim.audit.seed).judged(some)
+    found = []
+    for place, (entry, each) in enumerate(zip(evidence, proved.hypotheses, strict=True)):
+        failing = entry.counterexample or seen.failing[place]
+        status = entry.status if failing is None else "refuted"
+        count, worst = entry.examples + seen.count, str(max(Fraction(entry.worst), seen.worst[place]))
+        known = {"step": each.digest, "value": check_of(proved, each)[1], "examples": count, "worst": worst}
+        found.append(replace(entry, **known, counterexample=failing, status=status))
+    return found
 
 
 def example_tables(claim: Claim, subject: Subject) -> list[Rows]:

@@ -1,4 +1,4 @@
-"""`ask` and `tell`: a certified bandit serves people who arrive one by one."""
+"""`ask`, `tell`, `session`: a certified bandit serves people who arrive one by one."""
 
 import json
 import sys
@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from audits.cli import outsourcing
 from audits.cli.options import File, Flag, Json, Source, Text, Url, Whole, lines, say, show, source, whole
+from dpaccount.documents import Place, parse_json
 from dpaccount.errors import InputError
 
 if TYPE_CHECKING:
@@ -99,15 +100,17 @@ class SessionOptions:
         standing(claim, bandit, self.certificate)
 
 
+REQUESTS = ("ask", "tell", "ticket", "public", "end")  #: of a line, one of which it has
+MAX_LINE, MOST = 2**20, 10**9  #: bytes of a line, and a ticket
 NO_SESSION, NO_MODELER = SessionOptions(), outsourcing.ModelerOptions()
 
 
 def _is_modeler(file: Path, options: SessionOptions, modeler: outsourcing.ModelerOptions) -> bool:
     """Say whether a first argument is a modeler's state: by --table, which begins one, or by its content."""
-    from bandits.outsourced_optimisation.saved import is_modeler
-
     if options != NO_SESSION:
         return False
+    from bandits.outsourced_optimisation.saved import is_modeler
+
     return modeler.table is not None or is_modeler(file)
 
 
@@ -153,18 +156,9 @@ def ask(
         raise InputError("--context, --ticket and --end each ask for something else", "give one of them")
     brought = None if context is None else _context(context)
     with options.opened(claim) as session:
-        known = session.clipped
-        if end:
-            answer = _shown(session)
-        else:
-            given = session.ask(brought) if number is None else session.ticket(number)
-            answer = {"schema": "dpaccount/ticket/1", "ticket": given.number, "action": given.action}
-            answer |= {"slots": session.slots, "releasable": session.releasable}
-            if (named := session.name_of(given)) is not None:
-                answer["name"] = named
-            if session.clipped > known:
-                answer["clipped"] = session.clipped - known
-                say(f"{session.clipped - known} coordinates are out of the claim's range and were clipped")
+        answer = _shown(session) if end else _given(session, brought, number)
+    if "clipped" in answer:
+        say(f"{answer['clipped']} coordinates are out of the claim's range and were clipped")
     show(answer, json_, lines)
     return 0
 
@@ -179,7 +173,7 @@ def tell(
 ) -> int:
     """Record a person's answer, a number, clamped to its range; - reads standard input.
 
-    An answer that comes after its batch was released is recorded and not counted.  To a modeler,
+    An answer that comes after its batch was released counts in the next, or not at all.  To a modeler,
     whose state file is the first argument: the output at the row of this index.
 
     Example: `dpaccount tell claim.toml 12 0.7 --state people.state --ledger sqlite:///team.db`
@@ -203,10 +197,76 @@ def tell(
     return 0
 
 
-def _shown(session: "Session") -> dict[str, Any]:
-    """End a session; return what everybody may see, which is nobody's own ticket."""
-    public = {name: array.tolist() for name, array in session.result().public.items()}
-    facts = {"people": session.asked, "slots": session.slots, "releasable": session.releasable}
+def serve_lines(claim: File, *, options: SessionOptions = NO_SESSION) -> int:
+    """Serve people by lines of JSON: a request a line on standard input, its answer a line of output.
+
+    {"ask": null} or {"ask": CONTEXT} gives a ticket, {"tell": TICKET, "reward": NUMBER} records an
+    answer (null: there will be none), {"ticket": TICKET} gives a ticket again, {"public": true} what
+    all may see so far, and {"end": true} ends the session.  A wrong request is answered by
+    {"error": TEXT}, and changes nothing.  At the end of the input the session can be resumed, also
+    by `ask` and `tell`, whose answers these are.
+
+    Example: `dpaccount session claim.toml --state people.state --ledger sqlite:///team.db`
+
+    Parameters
+    ----------
+    claim
+        A TOML file of schema dpaccount/claim/1 that names a bandit.
+    """
+    with options.opened(claim) as serving:
+        while request := sys.stdin.buffer.readline(MAX_LINE + 1):
+            if len(request) > MAX_LINE:
+                raise InputError(f"a line has more than {MAX_LINE} bytes", "send one request a line")
+            try:
+                answer = _answer(serving, parse_json(request, "standard input"))
+            except InputError as error:
+                if serving.closed:
+                    raise
+                answer = {"schema": "dpaccount/session-error/1", "error": str(error)}
+            show(answer, as_json=True, person=lines)
+            sys.stdout.flush()
+    return 0
+
+
+def _answer(serving: "Session", request: Place) -> dict[str, Any]:
+    """Return the answer to one line; raises `InputError` for one that is no request."""
+    asked = request.value
+    which = [key for key in REQUESTS if isinstance(asked, dict) and key in asked]
+    if len(which) != 1:
+        raise request.wrong("this is no request", f"write a table with one of {', '.join(REQUESTS)}")
+    table = request.table(("tell", "reward") if which == ["tell"] else (which[0],))
+    if which == ["ask"]:
+        return _given(serving, asked["ask"], None)
+    if which == ["tell"]:
+        told, number = table["reward"], table["tell"].integer(1, MOST)
+        numbers = told.items() if isinstance(told.value, list) else [told]
+        counts = serving.tell(number, None if told.value is None else [each.real() for each in numbers])
+        return {"schema": "dpaccount/told/1", "ticket": number, "counts": counts}
+    if which == ["ticket"]:
+        return _given(serving, None, table["ticket"].integer(1, MOST))
+    if not table[which[0]].flag():
+        raise table[which[0]].wrong("this is false", "write true")
+    return _shown(serving, ends=which == ["end"])
+
+
+def _given(serving: "Session", brought: Any, number: int | None) -> dict[str, Any]:
+    """Return a new ticket for who brings this, or that of this number."""
+    known = serving.clipped
+    given = serving.ask(brought) if number is None else serving.ticket(number)
+    answer = {"schema": "dpaccount/ticket/1", "ticket": given.number, "action": given.action}
+    answer |= {"slots": serving.slots, "releasable": serving.releasable}
+    if (named := serving.name_of(given)) is not None:
+        answer["name"] = named
+    if serving.clipped > known:
+        answer["clipped"] = serving.clipped - known
+    return answer
+
+
+def _shown(serving: "Session", *, ends: bool = True) -> dict[str, Any]:
+    """Return what everybody may see, which is nobody's own ticket; by default end the session."""
+    seen = serving.result().public if ends else serving.public()
+    public = {name: array.tolist() for name, array in seen.items()}
+    facts = {"people": serving.asked, "slots": serving.slots, "releasable": serving.releasable}
     return {"schema": "dpaccount/session/1", **facts, "public": public}
 
 

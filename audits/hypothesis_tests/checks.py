@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from audits.datasets.bases import Pair
 from audits.hypothesis_tests.modulus import Modulus, movement
 from audits.hypothesis_tests.replay import Run, differing, moves
@@ -16,7 +18,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Contribution, Cover, Covered, Shifts, Stable, Theorem, View
 from dpaccount.proof.derivation import Hypothesis, digest_of
-from dpaccount.relation import REPLACE_ONE
+from dpaccount.relation import REPLACE_ONE, adjacency
 
 
 @dataclass(frozen=True)
@@ -212,12 +214,15 @@ def _numbers(leaf: Theorem, values: Integers) -> int:
 def _rounds_check(proved: Proved, tested: Hypothesis, streams: list[Theorem]) -> Check:
     """Return the check that a unit enters the round of its own number or of its batch, and no other.
 
-    Then all rows move as that round's column of the transformation says, and by nothing else.
+    Then all rows move as that round's column of the transformation says, and by nothing else.  Where it
+    may be any round, they move as two columns say: what it added in one, and what it adds in the other.
     """
     grids = _grids(proved)
     rounds = int(tested.statement["rounds"])
     ends = tested.statement.get("ends", range(1, rounds + 1))
-    columns = {str(leaf.witness["key"]): StreamColumn(leaf.premises[0], rounds) for leaf in streams}
+    free = "participations" in tested.statement
+    made = [leaf for leaf in streams if (len(leaf.premises[0].premises) > 2) == free]  # who enters any round
+    columns = {str(leaf.witness["key"]): StreamColumn(leaf.premises[0], rounds) for leaf in made}
 
     def check(run: Run, other: Run, unit: int) -> Finding:
         most = Fraction(0)
@@ -232,7 +237,10 @@ def _rounds_check(proved: Proved, tested: Hypothesis, streams: list[Theorem]) ->
                 by_round = column.table(moves.values())
             elif len(by_round) < len(moves):
                 return Finding(most, f"{key} has a release that is none of {rounds} rounds")
-            wrong = column.wrong(by_round, bisect_left(ends, unit) + 1)
+            if free:
+                wrong = column.wrong_anywhere(by_round, grids[key], proved.relation)
+            else:
+                wrong = column.wrong(by_round, bisect_left(ends, unit) + 1)
             if wrong is not None:
                 return Finding(most, f"{key}: unit {unit} enters other rounds than its own: {wrong}")
         return Finding(most, None)
@@ -270,6 +278,31 @@ class StreamColumn:
             before = move if first is None else moves[first]
             if any(abs(v - ratio * w) > weights[t][1] for v, w in zip(move, before, strict=True)):
                 return f"row {t + 1} moves by {move[:8]}"
+        return None
+
+    def wrong_anywhere(self, moves: dict[int, list[int]], grid: Fraction, relation: str | None) -> str | None:
+        """Return which row moves otherwise than by one vector less and one more, each in any round; or None.
+
+        The first row that moves says what one of them is: times its column, it is taken off.  A factorised
+        stream alone; of two vectors each is one unit's, and no longer than what it may add.
+        """
+        person: Any = self.stream.premises[2].conclusion
+        left = np.array([moves[t] for t in sorted(moves)], dtype=object)  # exact, a row each
+        worth, added = grid * 2 ** self.stream.witness["bits"], list[Fraction]()
+        for place, t in enumerate(sorted(moves)):
+            vector = left[place]
+            if not vector.any():
+                continue
+            weights = self.weights(self.rounds, t)
+            column = np.array([int(weights[each][0]) for each in sorted(moves)], dtype=object)
+            if len(added) == adjacency(str(relation)).contributions or not column[place]:
+                return f"row {t + 1} moves by {moves[t][:8]}"
+            worth /= int(column[place])  # what stays is so many times as large
+            added.append(Fraction(sum(v * v for v in vector)) * worth**2)
+            left = left * column[place] - np.outer(column, vector)
+        longest = max((sum(v * v for v in p) for p in person.points), default=person.high)
+        if len(added) > 1 and max(added) > longest:
+            return f"one of two rounds moves by more than a unit adds: {float(max(added)):.6g} squared"
         return None
 
     def weights(self, rows: int, column: int) -> list[tuple[Fraction, Fraction]]:

@@ -24,11 +24,22 @@ from mechanisms.subject import Additive, Subject, View
 from mechanisms.subject.isolation import fresh
 from mechanisms.table.user_level import ByPerson, named
 
+#: what differs within a family: how many units, rounds and releases there are, and the noise that follows
+SIZES = {
+    *("rounds", "separation", "ends", "covers", "levels", "most", "matrix", "pairs"),
+    *("variance", "coordinates", "distance", "epsilon"),
+}
 MAX_DATASET_NUMBERS = 5_000_000  #: of one synthetic dataset
 FEW_NUMBERS, LEAST_ROWS = 50_000, 8  #: of a dataset where a query is a sum over many more rows
 FEW_ROWS = (
     "Tests and attack ran on {} units, not on {}: the query is a sum, of which each row adds its own part."
 )
+FAMILY = (
+    "Tests and attack ran on {} units, {} more pairs on {}; the claim is about {}. The proof is the same"
+    " for every number of units, but for sizes; that the code is so, too, rests on its having been reviewed."
+)
+NONE_LATE = "A session counts late answers; in tests and attack everybody answered at once."
+FEW_UNITS, SOME_UNITS, SOME_PAIRS = 64, 2000, 4  #: of a family's members, and pairs of the larger one
 SEEDS = 3  #: runs on each synthetic dataset
 NO_VALUE = "shows no value, but for NaN or None"
 
@@ -67,6 +78,33 @@ def of_few_rows(subject: Subject, delta: Fraction) -> Subject:
     except RuleError:
         same = False
     return smaller if same and replace(smaller.domain(), rows=domain.rows) == domain else subject
+
+
+def member_of(subject: Subject, delta: Fraction) -> tuple[Subject, Subject] | None:
+    """Return two members of a catalogued subject's family: a few units for all tests, more for some pairs.
+
+    Both take data that say more than the subject's own, such as when people answer.  The proofs at `delta`
+    must have the same steps but for sizes, and of the same size the same: else there is no such member, as
+    where a subject names none.
+    """
+    member = getattr(subject, "member", None)
+    if member is None or not is_catalogued(type(named(subject))):
+        return None
+    few, some, own = (member(units) for units in (FEW_UNITS, SOME_UNITS, subject.domain().rows))
+    try:
+        steps = [write(each.proof(delta)) for each in (subject, own, few, some)]
+    except RuleError:
+        return None
+    alike = steps[0] == steps[1] and all(family_of(each) == family_of(steps[0]) for each in steps[2:])
+    return (few, some) if alike else None
+
+
+def family_of(steps: list[dict[str, Any]]) -> list[Any]:
+    """Return what the derivations of a family have in common: all of their steps but for `SIZES`."""
+    return [
+        (step["rule"], step["from"], {name: what for name, what in step["with"].items() if name not in SIZES})
+        for step in steps
+    ]
 
 
 def runs_at_all(subject: Subject, proved: Proved) -> None:

@@ -2,7 +2,8 @@
 
 A batch is a range of slots whose people are all shown what was learned from earlier batches.  When
 it is closed, its answers are summed exactly and released; an empty slot, or one without an answer,
-adds zero.  The slots of a batch are public, from a bandit's parameters alone.
+adds zero.  The slots of a batch are public, from a bandit's parameters alone.  Where the course takes late
+answers, they enter the sum of the batch in which they come.
 """
 
 from collections.abc import Callable, Container, Sequence
@@ -13,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.space.points import Space
-from bandits.statistics.arrays import Floats
+from bandits.statistics.arrays import Floats, Integers
+from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import Cover
 from mechanisms.subject import Domain, Rows, Subject, View
@@ -36,6 +38,7 @@ class Course(Protocol):
     uncounted: Container[int] = ()  #: slots whose answers are not learned from
     reward: Domain = TOLD  #: of an answer, as one row: a reward, or the numbers of a message
     last_is_read: bool = True  #: whether the last batch's sum is shown; else it is not computed
+    takes_late: bool = False  #: whether an answer that comes in a later batch enters that one's sum
 
     def ask(self, context: Floats | None) -> Shown:
         """Return what the person of the next slot is shown: the index of a candidate, or of a point.
@@ -45,6 +48,10 @@ class Course(Protocol):
 
     def close(self, rewards: Floats, answered: Answered) -> None:
         """Learn from the current batch: a reward, or row, for every slot, used if `answered`."""
+
+    def add_late(self, slot: int, reward: float) -> None:
+        """Add to the current batch the answer of an earlier one's slot, from 1; only if `takes_late`."""
+        raise InputError(f"the answer of slot {slot} is late", "this bandit takes no late answers")
 
     def view(self) -> View:
         """Return the output so far, a row of `own` for each slot that was taken."""
@@ -78,12 +85,24 @@ def name_of(subject: object) -> str:
 Pays = Callable[[int, list[Any]], Floats]
 
 
-def replay(course: Course, contexts: Rows | None, pays: Pays) -> View:
-    """Serve everyone of a dataset, in order, each of whom answers; return what is shown."""
+def replay(course: Course, contexts: Rows | None, pays: Pays, delays: Integers | None = None) -> View:
+    """Serve everyone of a dataset, in order, each of whom answers; return what is shown.
+
+    `delays` [people]: how many people ask before somebody answers; by default everybody answers at once.
+    """
+    waiting: dict[int, tuple[int, float]] = {}  #: who is late: by slot, when they answer, and what
     for first, last in course.batches:
         slots = range(first - 1, last)
         shown = [course.ask(None if contexts is None else contexts[t]) for t in slots]
-        rewards = pays(first - 1, shown)
-        if last < course.batches[-1][1] or course.last_is_read:
-            course.close(rewards, np.ones(len(shown), dtype=np.bool_))
+        rewards, answered = pays(first - 1, shown), np.ones(len(shown), dtype=np.bool_)
+        if last == course.batches[-1][1] and not course.last_is_read:
+            break
+        if delays is not None:
+            for slot in [slot for slot, (comes, _) in waiting.items() if comes <= last]:
+                course.add_late(slot, waiting.pop(slot)[1])
+            comes = np.arange(first, last + 1) + delays[first - 1 : last]
+            answered = comes <= last
+            for t in np.flatnonzero(~answered).tolist():
+                waiting[first + t] = int(comes[t]), float(rewards[t])
+        course.close(rewards, answered)
     return course.view()

@@ -6,9 +6,9 @@ own slot: no coin of one slot depends on another person's data.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -28,6 +28,7 @@ from mechanisms.subject import Domain, Rows, View
 
 TIE = 1e-12  #: scores so near the best one share it
 
+SEVERAL = 6  #: batches of a bandit that stands for all of its family in tests, at least
 MAX_DICTIONARY = 256  #: points of a space that features are made of
 
 PUBLIC_COINS = 2021  #: seed of the public points of dictionaries
@@ -63,6 +64,10 @@ class Learner:
     def scores(self, candidates: Floats) -> Floats:
         """Return one score for each row of features."""
         return self.belief.scores(candidates)
+
+    def add_late(self, features: Floats, reward: float) -> None:
+        """Add the contribution of a person who was served in an earlier round."""
+        self._sum = self._sum + self.belief.contribution(features, reward)
 
     def tell(self, features: Floats, reward: float | None) -> None:
         """Add one person's contribution; at the end of a round release the sum, and learn from it.
@@ -100,7 +105,7 @@ class Calibrated:
         """Return σ: as given, or the least that is proved to meet (`epsilon`, `delta`)."""
         if self.sigma is not None:
             return self.sigma
-        return least_sigma(lambda sigma: self._sums(sigma, self.delta), self.epsilon, self.delta)
+        return _calibrated(self)
 
     def check_sigma(self) -> None:
         """Raise `InputError` for a given noise that is not above 0."""
@@ -110,6 +115,49 @@ class Calibrated:
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         """Return the theorem at `delta` about all sums that are released with this noise."""
         raise NotImplementedError
+
+
+@lru_cache(maxsize=8)  # a subject is its class and parameters
+def _calibrated(subject: Calibrated) -> Fraction:
+    return least_sigma(lambda sigma: subject._sums(sigma, subject.delta), subject.epsilon, subject.delta)
+
+
+@dataclass(frozen=True)
+class PublicMap:
+    """All that a public feature map follows from: runs may share one if, and only if, this is equal."""
+
+    kernel: str
+    basis: str
+    per_axis: int
+    length: float
+    dimension: int
+    offered: Space | None
+
+    def points(self, rng: np.random.Generator, count: int) -> Floats:
+        """Return points that public coins draw from the ball, or from the space."""
+        if self.offered is None:
+            return in_ball(rng, count, self.dimension)
+        many = len(self.offered)
+        return self.offered.points[
+            np.concatenate([rng.permutation(many) for _ in range(-(-count // many))])[:count]
+        ]
+
+
+@lru_cache(maxsize=8)  # public, and the same in every run of a subject
+def _features(of: PublicMap) -> Features:
+    def public_points(count: int) -> Floats:
+        return of.points(np.random.default_rng([PUBLIC_COINS, 1]), count)
+
+    if of.offered is not None and of.basis == "chosen" and of.kernel in kernels.POINT_KERNELS:
+        dictionary = public_points(min(len(of.offered), MAX_DICTIONARY))
+        return NystromFeatures(kernel_of(of.kernel, of.length), dictionary)
+    return feature_map(of.kernel, of.basis, of.per_axis, of.length, public_points)
+
+
+@lru_cache(maxsize=8)
+def leading(of: PublicMap, size: int) -> PrincipalFeatures:
+    """Return the leading features over the public ball, or space; never over observed decision sets."""
+    return principal(_features(of), of.points(np.random.default_rng(PUBLIC_COINS), 4000), size)
 
 
 @dataclass(frozen=True)
@@ -153,33 +201,33 @@ class Contextual(Calibrated):
         return domain(self.rounds, self.candidates, self.dimension)
 
     @property
+    def takes_late(self) -> bool:
+        """Return whether an answer may enter the sum of a later batch: then its proof says so."""
+        return False
+
+    @property
     def features(self) -> Features:
         """Return the public feature map that the belief is about."""
         return self.kernel_features
 
-    @cached_property
+    @property
     def kernel_features(self) -> Features:
         """Return the public feature map of the kernel; raises `InputError` if there is none."""
+        return _features(self.map_of)
+
+    @property
+    def map_of(self) -> PublicMap:
+        """Return what the feature map follows from; raises `InputError` for an unknown number of nodes."""
         one_of("nodes", self.nodes, NODES)
         per_axis = self.nodes_per_axis
         if self.nodes != "given":
             per_axis = published_noise.nodes_per_axis(self.rounds, remark3=self.nodes == "remark-3")
-        if self.offered is not None and self.basis == "chosen" and self.kernel in kernels.POINT_KERNELS:
-            dictionary = self._public_points(min(len(self.offered), MAX_DICTIONARY))
-            return NystromFeatures(kernel_of(self.kernel, float(self.lengthscale)), dictionary)
-        return feature_map(self.kernel, self.basis, per_axis, float(self.lengthscale), self._public_points)
-
-    def _public_points(self, count: int) -> Floats:
-        return self.public_points(np.random.default_rng([PUBLIC_COINS, 1]), count)
+        length = float(self.lengthscale)
+        return PublicMap(self.kernel, self.basis, per_axis, length, self.dimension, self.offered)
 
     def public_points(self, rng: np.random.Generator, count: int) -> Floats:
         """Return points that public coins draw from the ball, or from `space`, over which features are."""
-        if self.offered is None:
-            return in_ball(rng, count, self.dimension)
-        many = len(self.offered)
-        return self.offered.points[
-            np.concatenate([rng.permutation(many) for _ in range(-(-count // many))])[:count]
-        ]
+        return self.map_of.points(rng, count)
 
     @cached_property
     def offered(self) -> Space | None:
@@ -206,12 +254,16 @@ class Contextual(Calibrated):
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action only."""
+        return self.served(data, noise, coins)
+
+    def served(self, data: Rows, noise: Noise, coins: int, delays: Integers | None = None) -> View:
+        """Return what `play` does of people who answer so many people later; by default at once."""
         rewards = data[:, -self.candidates :]
 
         def pays(first: int, shown: list[Actions]) -> Floats:
             return rewards[np.arange(first, first + len(shown)), np.array(shown)]
 
-        return replay(self.course(noise, coins), data[:, : -self.candidates], pays)
+        return replay(self.course(noise, coins), data[:, : -self.candidates], pays, delays)
 
     def course(self, noise: Noise, coins: int) -> Course:
         """Return a run that serves people one by one."""
@@ -220,16 +272,44 @@ class Contextual(Calibrated):
 
 @dataclass(frozen=True)
 class MomentBandit(Contextual):
-    """A contextual bandit that releases first moments of `size` features, those that lead its map."""
+    """A contextual bandit that releases first moments of `size` features, those that lead its map.
+
+    With `delays` a record ends with a number more: how many people ask before this one answers, `rounds` or
+    NaN for never.  In a session that is seen as it happens; the proof is the same.
+    """
 
     nodes_per_axis: int = 8
     size: int = 20
+    delays: bool = False
 
-    @cached_property
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.delays and not self.takes_late:
+            raise InputError("this bandit takes no late answers", "leave delays out")
+
+    def member(self, rounds: int) -> "MomentBandit":
+        """Return this bandit on people who may be late: on so many at most, but several batches of them."""
+        fewest = SEVERAL * self.batches[0][1]
+        return replace(self, rounds=min(self.rounds, max(rounds, fewest)), delays=self.takes_late)
+
+    def domain(self) -> Domain:
+        """Return one row per person: coordinates, what each candidate would pay, and with `delays` when."""
+        found = super().domain()
+        if not self.delays:
+            return found
+        low, high, never = (*found.low, 0.0), (*found.high, float(self.rounds)), float(self.rounds)
+        return Domain(self.rounds, low, high, (*found.integer, True), (*found.nothing, never))
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Serve every person once, in order; a person sees their own action only."""
+        if not self.delays:
+            return super().play(data, noise, coins)
+        return self.served(data[:, :-1], noise, coins, data[:, -1].astype(np.int64))
+
+    @property
     def features(self) -> PrincipalFeatures:
-        """Return the leading features over the public ball; never over observed decision sets."""
-        sample = self.public_points(np.random.default_rng(PUBLIC_COINS), 4000)
-        return principal(self.kernel_features, sample, self.size)
+        """Return the leading features over the public ball, or over `space`."""
+        return leading(self.map_of, self.size)
 
 
 def together(rounds: int, size: int, growth: Fraction = Fraction(0)) -> list[Cover]:
@@ -254,27 +334,38 @@ class ContextualCourse(Course):
     last_is_read = False
 
     def __init__(self, subject: Contextual, learner: Learner, coins: int) -> None:
-        self.batches, self.candidates, people = subject.batches, subject.candidates, subject.domain()
+        self.batches, self.candidates = subject.batches, subject.candidates
+        people = domain(subject.rounds, subject.candidates, subject.dimension)
+        self.takes_late = subject.takes_late
         self.context, self.space = _columns(people, slice(None, -self.candidates)), subject.offered
         self.reward = _columns(people, slice(-1, None))
         self._features, self._learner = subject.features, learner
         self._ties = np.random.default_rng(coins)  # one row of coins a slot
         self._actions: list[int] = []
-        self._played: list[Floats] = []  #: the features that the batch under way played
+        self._played: dict[int, Floats] = {}  #: by slot: features whose reward may still be counted
+        self._closed = 0
 
     def ask(self, context: Floats | None) -> Actions:
         """Return the place of the candidate that this person is shown, of those that they bring."""
         phi = self._features(np.asarray(context).reshape(self.candidates, -1))
         action = pick(self._learner.scores(phi), self._ties.random(self.candidates))
         self._actions.append(action)
-        self._played.append(phi[action])
+        self._played[len(self._actions)] = phi[action]
         return np.array(action, dtype=np.int64)
 
     def close(self, rewards: Floats, answered: Answered) -> None:
         """Tell the learner what the batch under way was paid, slot by slot."""
-        for phi, reward, known in zip(self._played, rewards.tolist(), answered.tolist(), strict=True):
-            self._learner.tell(phi, reward if known else None)
-        self._played = []
+        first, last = self.batches[self._closed]
+        self._closed += 1
+        slots = range(first, last + 1)
+        for slot, reward, known in zip(slots, rewards.tolist(), answered.tolist(), strict=True):
+            self._learner.tell(self._played[slot], reward if known else None)
+            if known or not self.takes_late:
+                del self._played[slot]
+
+    def add_late(self, slot: int, reward: float) -> None:
+        """Add a late answer to the batch under way, by the features that its person played."""
+        self._learner.add_late(self._played.pop(slot), reward)
 
     def view(self) -> View:
         """Return everyone's own action, and what the belief shows to all."""

@@ -9,10 +9,10 @@
 ...     second = session.ask([[0.3, 0.3], [0.0, 1.0], [0.5, -0.5]])
 ...     session.tell(first, 1.0)  # the second person has not answered yet
 ...     third = session.ask([[0.1, 0.1], [0.2, 0.2], [0.3, 0.3]])  # the batch before it is released
-...     session.tell(second, 0.0)  # late: zero in its own slot
+...     session.tell(second, 0.0)  # late: counted in the batch under way
 ...     third.number, session.pending
 True
-False
+True
 (3, [3])
 
 Everyone has a public slot, in the order of arrival.  A batch of slots is shown what was learned
@@ -148,6 +148,11 @@ class Session:
             self._broken = True
             self._journal.close()
 
+    @property
+    def closed(self) -> bool:
+        """Return whether it serves nobody any more, as after a step that failed: open it again."""
+        return self._broken
+
     # -------------------------------------------------------------- what people see
 
     @property
@@ -165,7 +170,7 @@ class Session:
         """Return the tickets whose missing answers would still count: for the operator only."""
         if self._ended:
             return []
-        first = self._course.batches[self._closed][0]
+        first = 1 if self._takes_late() else self._course.batches[self._closed][0]
         told = self._rewards.keys() | self._late
         return [number for number in range(first, self.asked + 1) if number not in told]
 
@@ -216,11 +221,11 @@ class Session:
         """Record a person's answer; return whether it counts.
 
         `reward` is a number; for a local bandit, the numbers of a message; None: there will be no answer,
-        which counts as nothing.  An answer after its
-        batch was released is late: recorded, but not counted.  Rewards out of range are clamped,
-        and NaN becomes the domain's `missing`.  Raises `InputError` for a ticket that was never
-        issued or already has an answer, for anything but the right number of numbers, and, for a
-        local channel, for a value that the channel cannot send.
+        which counts as nothing.  An answer after its batch was released is late: it counts in the batch
+        under way where the bandit takes late answers, and else is recorded and not counted.  Rewards out
+        of range are clamped, and NaN becomes the domain's `missing`.  Raises `InputError` for a ticket
+        that was never issued or already has an answer, for anything but the right number of numbers,
+        and, for a local channel, for a value that the channel cannot send.
         """
         number = self.ticket(ticket.number if isinstance(ticket, Ticket) else ticket).number
         if number in self._rewards or number in self._late:
@@ -233,14 +238,14 @@ class Session:
         told = self._told(reward)
         if isinstance(self._course, Checked) and not np.isnan(_row(reward)).any():
             self._course.check(float(_row(told)[0, 0]))
-        late = self._ended or number < self._course.batches[self._closed][0]
+        late = self._ended or (self._is_late(number) and not self._takes_late())
         with _or_closed(self):
             if late:
                 self._journal.append({"late": number})
                 self._late.add(number)
             else:
                 self._journal.append({"tell": number, "reward": told})
-                self._rewards[number] = told
+                self._hear(number, told)
         return not late and number not in self._course.uncounted
 
     @_alone
@@ -268,6 +273,21 @@ class Session:
         return replace(view, own={**view.own, "action": actions})
 
     # -------------------------------------------------------------- batches
+
+    def _is_late(self, number: int) -> bool:
+        """Return whether the batch of a slot is released."""
+        return number < self._course.batches[self._closed][0]
+
+    def _takes_late(self) -> bool:
+        """Return whether a late answer enters the batch under way: not if nobody learns from that."""
+        read = self._closed < len(self._course.batches) - (0 if self._course.last_is_read else 1)
+        return self._course.takes_late and read
+
+    def _hear(self, number: int, told: float | list[float]) -> None:
+        """Take an answer that counts: with its own batch, or with the one under way."""
+        self._rewards[number] = told
+        if self._is_late(number) and not isinstance(told, list):
+            self._course.add_late(number, told)
 
     def _due(self) -> bool:
         """Return whether an ended session still has a batch to release."""
@@ -307,7 +327,7 @@ class Session:
                 )
             self._take(ticket, event)
         elif "tell" in event:
-            self._rewards[event["tell"]] = event["reward"]
+            self._hear(event["tell"], event["reward"])
         elif "late" in event:
             self._late.add(event["late"])
         elif "close" in event:

@@ -91,15 +91,21 @@ def vector_proof(
     numbers: int,
     bits: int,
     delta: Fraction,
+    *,
+    late: bool = False,
 ) -> Theorem:
     """Return the least (ε, `delta`) of all prefix sums of vectors of `numbers`, a round for each of `ends`.
 
     A round sums the people after the round before it up to its end: one each, or a batch.  `person` is one
     person's contribution in a ball, values lie on 2^−`bits`; every released node or row has noise of
-    standard deviation `sigma` per coordinate, in the values' units.
+    standard deviation `sigma` per coordinate, in the values' units.  `late`: a person enters any one round,
+    which only their own data choose; this costs a ball's contributions nothing (docs/proofs.md).
     """
     query, step, rounds = linear(person), Fraction(1, 2**bits), len(ends)
-    entered = _entered(str(person.witness["query"]), ends)
+    if late:
+        entered: int | Theorem = assume_rounds(str(person.witness["query"]), rounds, "movement", 2, rounds)
+    else:
+        entered = _entered(str(person.witness["query"]), ends)
     if stream == "sqrt-toeplitz":
         weights = factors.sqrt_toeplitz(rounds).tolist()
         rows = factorised(query, entered, [weights], factors.WEIGHT_BITS)
@@ -178,6 +184,11 @@ def matrix_sums(stream: str, noise: Noise) -> Sums:
     """Return prefix sums of symmetric integer matrices, in grid units."""
     kind = TreeSums if stream == "tree" else HonakerSums
     return kind(lambda node, sums: noise.noisy_symmetric("sums", node, sums))
+
+
+def takes_late(stream: str) -> bool:
+    """Return whether late answers may enter a stream's rows: no rule is known for those of others."""
+    return stream == "sqrt-toeplitz"
 
 
 def widest(stream: str, rounds: int) -> float:

@@ -128,7 +128,7 @@ def factorised(
     if person is None:
         return vector._replace(bound=str(before * factor), units=[1, rounds.last])
     bound = each_addition(vector, person) * factor
-    relation = f"{vector.relation}, {times} rounds {rounds.apart} apart"
+    relation = vector.relation + (f", {times} rounds {rounds.apart} apart" if times > 1 else "")
     return Stable(vector.query, vector.norm, str(bound), relation, ANYONE)
 
 

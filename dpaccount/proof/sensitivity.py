@@ -145,8 +145,8 @@ def factorised(
     released in order with independent noise, so queries may be adaptive (Denisov et al. 2022).  A unit
     enters one round: the whole moves by at most the longest column; or up to k rounds at least b apart, as
     the relation then says: ‖Σ C e_i u_i‖² ≤ Σ_{i,j in S} |⟨C_i, C_j⟩| for the rounds S that it enters
-    (Choquette-Choo et al. 2023), bounded over all S (docs/proofs.md).  A replaced unit may enter other
-    rounds than before: what it added and what it adds are each within `contribution`, of a plain sum.
+    (Choquette-Choo et al. 2023), bounded over all S (docs/proofs.md).  A replaced unit may enter other rounds
+    than before: what it added and what it adds are each within `contribution`, of a plain sum.
     """
     fact, coefficients = plain_vector(query, rule := "factorised"), [list(row) for row in matrix]
     entered, said = _entered(fact, rounds, rule, participations, separation)
@@ -158,7 +158,8 @@ def factorised(
     if said.times > 1:  # even if no more than one fits: a neighbour's may be another one
         person = contribution or next(iter(query.premises), query)
         premises, bound, units = (query, entered, person), _each_addition(query, person, rule), ANYONE
-        relation = f"{fact.relation}, {times} rounds {said.apart} apart"
+        if times > 1:
+            relation = f"{fact.relation}, {times} rounds {said.apart} apart"
     out = replace(fact, bound=bound * Fraction(square, scale), relation=relation, units=units)
     return proved(rule, out, premises, matrix=coefficients, bits=bits)
 

@@ -13,7 +13,6 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from scipy.signal import lfilter
 
 from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Integers, dyadic_up
@@ -94,6 +93,8 @@ def toeplitz_error(weights: Integers | Floats, rounds: int) -> float:
 
     B is Toeplitz with the coefficients of 1/((1 − x)·C(x)); C may be banded.
     """
+    from scipy.signal import lfilter  # here, as that takes long to import
+
     unit = np.zeros(rounds)
     unit[0] = 1.0
     inverse = lfilter([1.0], weights[:rounds] / weights[0], unit)

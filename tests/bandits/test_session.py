@@ -232,9 +232,9 @@ def test_counting_the_silent_as_if_they_had_said_nothing_good_is_caught(subject)
 def test_an_answer_that_comes_when_its_batch_is_released_is_noted_and_not_counted(tmp_path):
     views = []
     for late in (True, False):
-        data = records(ROWS)
-        with Session.rehearse(ROWS, tmp_path / f"{late}", 3) as session:
-            feed(session, ROWS, data, lambda t: t != 0)
+        data = records(TREE)
+        with Session.rehearse(TREE, tmp_path / f"{late}", 3) as session:
+            feed(session, TREE, data, lambda t: t != 0)
             assert 1 not in session.pending
             if late:
                 assert session.tell(1, 1.0) is False
@@ -644,7 +644,7 @@ def answer_after_a_stop(session_type, subject, url, file, monkeypatch):
 
 
 def test_an_answer_does_not_slip_into_a_sum_that_is_drawn(tmp_path, url, monkeypatch):
-    assert answer_after_a_stop(Session, ROWS, url, tmp_path / "state", monkeypatch) is False
+    assert answer_after_a_stop(Session, TREE, url, tmp_path / "state", monkeypatch) is False
 
 
 def test_the_twin_that_draws_before_it_closes_a_batch_lets_one_slip(tmp_path, url, monkeypatch):
@@ -653,7 +653,7 @@ def test_the_twin_that_draws_before_it_closes_a_batch_lets_one_slip(tmp_path, ur
             self._learn()
             self._journal.append({"close": self._closed})
 
-    assert answer_after_a_stop(Hasty, ROWS, url, tmp_path / "state", monkeypatch) is True
+    assert answer_after_a_stop(Hasty, TREE, url, tmp_path / "state", monkeypatch) is True
 
 
 # ------------------------------------------------------------------ killed for real

@@ -13,6 +13,9 @@ from audits.certificate.document import describe_subject
 from audits.claim import read_claim
 from audits.hypothesis_tests.replay import Recorder, Replayer
 from audits.subjects.catalogue import entries, subject_of
+from bandits import phased_gp_ucb
+from bandits.learning import contextual
+from bandits.learning.contextual import in_ball
 from bandits.learning.session import Session
 from bandits.space.points import MAX_POINTS, grid, of_matrix
 from bandits.space.reading import read_space
@@ -461,3 +464,74 @@ def test_a_reward_moves_one_batch_as_far_as_charged_also_where_points_are_withdr
         if use != "surface-gp-ucb":  # of a tree a person is in several nodes
             assert np.count_nonzero(moved) <= 1
     assert 0.5 * most < farthest <= most * (1 + 1e-6)
+
+
+# ------------------------------------------------------------------ maps that runs share
+
+
+def caches():
+    return contextual._features, contextual.leading, phased_gp_ucb._public_people
+
+
+def phased(folder, said='file = "points.csv"', points=POINTS):
+    """Return a small bandit on the points that a claim says."""
+    return phased_gp_ucb.PhasedGpUcb(
+        rounds=40, nodes_per_axis=2, size=3, epsilon=Fraction(30), space=space(folder, said, points)
+    )
+
+
+def people_at(bandit):
+    return in_ball(np.random.default_rng(3), 7, bandit.dimension)
+
+
+def shown_by(bandit):
+    """Return the bandit's map and people, and what it learned from rewards that are all alike."""
+    data = bandit.domain().clamped(np.full((bandit.rounds, len(bandit.domain().low)), 0.7))
+    played = bandit.play(data, rehearse(bandit.proof(bandit.delta), Rehearsal(1)), 1).own["action"]
+    return bandit.features, bandit.public_people, played.tolist()
+
+
+def test_bandits_of_other_spaces_never_share_a_map(tmp_path):
+    """Each of several in one process is as it is alone, whatever was there before; one that is equal shares."""
+    box = "box = { dose = { low = 0, high = 300 }, hours = { low = 0, high = 24 } }"
+    header, *lines = POINTS.splitlines()
+    bandits = [
+        phased(tmp_path),
+        phased(tmp_path, 'file = "points.csv", most = 5'),
+        phased(tmp_path, f'file = "points.csv", {box}'),
+        phased(tmp_path, f'file = "points.csv", {box.replace("300", "400")}'),
+        phased(tmp_path, points=POINTS.replace("300", "200")),
+        phased(tmp_path, points="\n".join([header, *lines[::-1]])),
+        phased(tmp_path, points="\n".join([header, *lines[:3]])),
+    ]
+    bandits += [
+        replace(bandits[0], **other)
+        for other in (
+            {"lengthscale": Fraction(1, 2)},
+            {"kernel": "matern-5/2"},
+            {"basis": "nystrom"},
+            {"basis": "nystrom", "nodes_per_axis": 3},
+            {"size": 2},
+            {"space": None, "candidates": 4},
+            {"space": None, "candidates": 4, "dimension": 2},
+        )
+    ]
+    alone = []
+    for bandit in bandits:
+        for cache in caches():
+            cache.cache_clear()
+        alone.append(shown_by(replace(bandit)))
+    for order in (range(len(bandits)), reversed(range(len(bandits)))):
+        for place in order:
+            features, people, played = shown_by(replace(bandits[place]))
+            assert np.array_equal(
+                features(people_at(bandits[place])), alone[place][0](people_at(bandits[place]))
+            )
+            assert np.array_equal(people, alone[place][1])
+            assert played == alone[place][2]
+    maps = {bandit.map_of for bandit in bandits}
+    assert len(maps) == len(bandits) - 1  # one has another size alone
+    again = replace(bandits[-1])
+    assert again.features is bandits[-1].features
+    with pytest.raises(ValueError, match="read-only"):
+        again.public_people[0] = 0  # what is shared is nobody's to change

@@ -36,9 +36,10 @@ def promised(steps: list[Step], name: str) -> tuple[str, bool]:
             rule == "assume_numbers" or _plain(steps, query)
         ):
             return _counted(step), True
-        case "assume_rounds" if drawn and fact_of(step["gives"]).times == 1:
+        case "assume_rounds" if drawn and one_at_most(fact_of(step["gives"])):
             whose = "batch" if "ends" in step["with"] else "number"
-            return f"a unit enters the round of its {whose} alone", True
+            free = "participations" in step["with"]
+            return f"a unit enters {'one round' if free else f'the round of its {whose}'} alone", True
         case "assume_covers" | "assume_tree" if drawn:
             return "only covering releases move", True
         case "assume_rounds" | "assume_numbers" | "assume_covers" | "assume_tree" | "assume_lipschitz":
@@ -46,6 +47,11 @@ def promised(steps: list[Step], name: str) -> tuple[str, bool]:
         case _ if drawn and not any(map(_unbounded, drawn)):
             return "; ".join(map(_bound_of, drawn)), True
     return f"no release of {query} is tested", False
+
+
+def one_at_most(rounds: Any) -> bool:
+    """Say whether a unit enters one round at most: that of its number or batch, or any, if none is so far."""
+    return rounds.times == 1 or rounds.apart >= rounds.rounds
 
 
 def _counted(step: Step) -> str:

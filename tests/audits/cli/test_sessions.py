@@ -1,5 +1,6 @@
 """`dpaccount ask` and `tell`: tickets for who arrives, paid before anybody is served."""
 
+import io
 import json
 import shutil
 from fractions import Fraction
@@ -15,6 +16,7 @@ from bandits.moment_gp_ucb import MomentGpUcb
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.ledger import init as make
+from tests.documents import kind_of, wrong
 
 CLAIM = """
 schema = "dpaccount/claim/1"
@@ -78,7 +80,7 @@ def test_a_rehearsal_asks_and_tells(dpaccount, claim):
         assert ticket["releasable"] is False
         assert answer(dpaccount("ask", *rest, "--ticket", number)) == ticket
     assert answer(dpaccount("tell", claim, 3, "nan", *rest[1:]))["counts"] is True
-    assert answer(dpaccount("tell", claim, 1, "-5", *rest[1:]))["counts"] is False
+    assert answer(dpaccount("tell", claim, 1, "-5", *rest[1:]))["counts"] is True  # late, in the next batch
     refused(dpaccount("tell", claim, 3, 1, *rest[1:]), "ticket 3 has its answer")
     refused(dpaccount("tell", claim, 4, 1, *rest[1:]), "ticket 4 was never given")
     refused(dpaccount("tell", claim, 2, "good", *rest[1:]), "REWARD is no number")
@@ -93,6 +95,101 @@ def test_a_rehearsal_asks_and_tells(dpaccount, claim):
         "public": {},
     }
     refused(dpaccount("ask", *rest, "--context", "one.json"), "has ended")
+
+
+def by_lines(dpaccount, monkeypatch, state, *requests):
+    """Return the answers to lines of JSON, each of which follows its schema."""
+    text = "".join(each if isinstance(each, str) else json.dumps(each) + "\n" for each in requests)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    code, out, err = dpaccount("session", "claim.toml", "--state", state, "--rehearse", 1)
+    assert code == 0, err
+    found = [json.loads(line) for line in out.splitlines()]
+    for each in found:
+        assert not wrong(kind_of(each), each)
+    return found
+
+
+def events(file):
+    """Return the events of a state file without what tells it from others."""
+    return [{**json.loads(line), "digest": None} for line in file.read_text().splitlines()[1:]]
+
+
+def test_a_session_by_lines_is_that_of_single_commands_wherever_it_is_resumed(dpaccount, claim, monkeypatch):
+    """The same requests, all by lines but for one; and the state files have the same events."""
+    context, rest = json.loads(CONTEXT), ("claim.toml", "--rehearse", 1, "--json", "--state")
+    requests = [{"ask": context}, {"ask": context}, {"ask": context}, {"tell": 2, "reward": 0.25}]
+    requests += [{"tell": 3, "reward": -5}, {"ticket": 2}, {"ask": context}, {"end": True}]
+
+    def alone(state, request):
+        if "ask" in request:
+            return answer(dpaccount("ask", *rest, state, "--context", "one.json"))
+        if "tell" in request:
+            return answer(
+                dpaccount("tell", "claim.toml", request["tell"], request["reward"], *rest[1:], state)
+            )
+        return answer(dpaccount("ask", *rest, state, *(["--end"] if "end" in request else ["--ticket", 2])))
+
+    singly = [alone("one", request) for request in requests]
+    assert by_lines(dpaccount, monkeypatch, "two", *requests) == singly
+    for place in range(0, len(requests), 3):
+        before, after = requests[:place], requests[place + 1 :]
+        state = f"at {place}"
+        found = by_lines(dpaccount, monkeypatch, state, *before) if before else []
+        found.append(alone(state, requests[place]))
+        assert found + by_lines(dpaccount, monkeypatch, state, *after) == singly
+        assert events(claim.parent / state) == events(claim.parent / "one")
+
+
+def test_a_wrong_line_is_answered_and_changes_nothing(dpaccount, claim, monkeypatch):
+    first = by_lines(dpaccount, monkeypatch, "s", {"ask": json.loads(CONTEXT)})
+    before = (claim.parent / "s").read_bytes()
+    lines = [
+        ("\n", "one JSON document"),
+        ('{"ask": null\n', "one JSON document"),
+        ([], "no request"),
+        ({"ask": None, "end": True}, "no request"),
+        ({"begin": True}, "no request"),
+        ({"ask": None}, "4 numbers"),
+        ({"ask": [[None, None], [None, None]]}, "no candidate is on offer"),
+        ({"tell": 1}, "reward"),
+        ({"tell": 1, "reward": []}, "a reward is one number"),
+        ({"tell": 1, "reward": [1, 2]}, "a reward is one number"),
+        ({"tell": 1, "reward": True}, "a boolean"),
+        ({"tell": 1, "reward": "much"}, "much"),
+        ('{"tell": 1, "reward": NaN}\n', "NaN is not a number"),
+        ('{"tell": 1, "tell": 1, "reward": 0}\n', "twice"),
+        ('{"tell": 1e5000, "reward": 0}\n', "out of range"),
+        ({"tell": 2, "reward": 0}, "was never given"),
+        ({"tell": 1, "reward": 0, "late": True}, "late"),
+        ({"public": False}, "write true"),
+        ({"end": 1}, "true or false"),
+        ({"ticket": 1.5}, "not whole"),
+    ]
+    found = by_lines(dpaccount, monkeypatch, "s", *(line for line, _ in lines), {"ticket": 1})
+    for (line, said), each in zip(lines, found, strict=False):
+        assert said in each["error"], (line, each)
+    assert found[-1] == first[0]
+    assert (claim.parent / "s").read_bytes() == before
+    assert by_lines(dpaccount, monkeypatch, "s", {"tell": 1, "reward": None})[0]["counts"] is False
+
+
+def test_what_fails_in_a_step_ends_the_lines(dpaccount, claim, monkeypatch):
+    """After a release that failed nobody is served by what memory holds; the state is as the file has it."""
+    context = json.loads(CONTEXT)
+
+    def fails(*_):
+        raise InputError("the ledger is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("bandits.learning.session.Session._close_batch", fails)
+        lines = "".join(json.dumps({"ask": context}) + "\n" for _ in range(6))
+        patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines.encode())))
+        code, out, err = dpaccount("session", claim, "--state", "s", "--rehearse", 1)
+    assert (code, len(out.splitlines())) == (2, 2)
+    assert "the ledger is gone" in err
+    assert [each["ticket"] for each in by_lines(dpaccount, monkeypatch, "s", {"ask": context})] == [3]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b" " * (2**20 + 1))))
+    refused(dpaccount("session", claim, "--state", "s", "--rehearse", 1), "more than 1048576 bytes")
 
 
 def test_real_people_need_a_certificate_and_a_ledger(dpaccount, claim, tmp_path):

@@ -91,6 +91,16 @@ def test_a_round_that_units_enter_twice_is_not_tested():
     assert checker.promised(steps, steps[0]["digest"])[1]
 
 
+def test_that_a_unit_enters_one_round_of_any_is_tested():
+    free = ("assume_rounds", [], {**TWICE[2], "separation": 2})
+    rows = [*BALL[:2], free, ("factorised", [1, 2, 0], {"matrix": [[1], [0, 1]], "bits": 0})]
+    steps = made(*rows, ("gaussian", [3], SUM[1][2]))
+    assert checker.promised(steps, of_rule(steps, "assume_rounds")["digest"]) == (
+        "a unit enters one round alone",
+        True,
+    )
+
+
 def test_a_view_is_promised_to_those_who_see_it():
     for audience, words in (("everyone", "everyone's"), ("others", "others'")):
         shown = "post_process" if audience == "everyone" else "billboard"

@@ -31,6 +31,7 @@ from dpaccount.proof import (
     assume_range,
     assume_rank_one,
     assume_rare,
+    assume_rounds,
     assume_split,
     assume_view,
     buffered,
@@ -325,7 +326,41 @@ def test_several_rounds_of_one_unit_are_another_relation():
     assert confirmed(theorem).relation == "replace-one, 3 rounds 2 apart"
     assert confirmed(theorem).curve.mu_squared == 6  # three columns of length √2 that do not overlap
     once = gaussian(factorised(ball(), 2, [[1, 1]], 0, 3, 2), ONE, "k")  # there is room for one, or another
-    assert confirmed(once).relation == "replace-one, 1 rounds 2 apart"
+    assert confirmed(once).relation == "replace-one"  # of which nothing needs to be promised
+    assert confirmed(once).curve.mu_squared == 2
+
+
+def test_a_unit_that_may_enter_any_one_round_pays_for_what_it_added_and_for_what_it_adds():
+    """Over all rounds and vectors of both neighbours; of vectors that are all alike no plain sum would move."""
+    matrix = [[1], [2, 3], [-1, 1, 2]]
+    columns = [[1, 2, -1], [0, 3, 1], [0, 0, 2]]
+    for points in ([(2,)], [(2,), (-2,)], [(1,), (2,)], [(0,), (1,)]):
+        sums = linear(assume_points("q", points, REPLACE_ONE, "t"))
+        moves = [
+            sum((a * u - b * v) ** 2 for a, b in zip(columns[i], columns[j], strict=True))
+            for i in range(3)
+            for j in range(3)
+            for (u,) in points
+            for (v,) in points
+        ]
+        free = factorised(sums, 3, matrix, participations=2, separation=3).conclusion
+        assert max(moves) <= free.bound == 4 * 10 * max(u * u for (u,) in points)
+        assert free.relation == "replace-one"
+        assert (max(moves) == free.bound) == ((-2,) in points)
+    fixed = factorised(linear(assume_points("q", [(2,)], REPLACE_ONE, "t")), 3, matrix).conclusion
+    assert fixed.bound == 0  # what the twin would say, in which a unit stays in its round
+
+
+def test_what_may_enter_any_round_is_a_plain_sum_of_a_ball_or_points():
+    person = assume_rank_one("q", ONE, REPLACE_ONE, "t")
+    free = {"participations": 2, "separation": 3}
+    refuses(
+        factorised, linear(assume_clipped("q", F(0), ONE, REPLACE_ONE, "t")), 3, [[1]], **free, match="l2"
+    )
+    refuses(factorised, joint(person, ONE), 3, [[1]], **free, match="ball")
+    refuses(
+        buffered, ball(), assume_rounds("q", 3, "t", 2, 3), 2, [(1, 1)], 1, ONE, F(100), match="one round"
+    )
 
 
 # ------------------------------------------------------------------ tables

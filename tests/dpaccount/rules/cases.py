@@ -310,7 +310,7 @@ HONEST = [
     ("factorised", [stable("l2-squared", "36", A), rounds(5, 2, 2), [*CLOSE[:6], A, "public"]], MANY,
      stable("l2-squared", str(36 * 16), A + ", 2 rounds 2 apart", [1, 2**63])),
     ("factorised", [UNIT, rounds(2, 3, 2), ONCE], MANY,
-     stable("l2-squared", "5", R + ", 1 rounds 2 apart", [1, 2**63])),
+     stable("l2-squared", "5", units=[1, 2**63])),
     ("partition", [split("q", "r"), ADDED[0], private("gdp", "3", relation=A, subject="r", units=[5, 9])], {},
      private("gdp", "3", relation=A, subject="s", units=[1, 2**63])),
     ("partition", [split("q", "r"), *(private("gdp", "3", relation=A, subject=s, units=u)

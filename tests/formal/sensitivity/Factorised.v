@@ -22,7 +22,7 @@ Lemma factorised_parts matrix bits a b person f : factorised matrix bits a b per
     match person with
     | None => many = 1%Z /\ f = Stable q L2Squared (times before factor) rel (Some (1%Z, last))
     | Some p => (1 < many)%Z /\ exists added, each_addition a p = Some added /\
-        f = Stable q L2Squared (times added factor) (Entering rel (Z.min many ((n - 1) / apart
+        f = Stable q L2Squared (times added factor) (entering rel (Z.min many ((n - 1) / apart
           + 1)) apart) (Some anyone)
     end.
 Proof.
@@ -50,6 +50,9 @@ Lemma factor_nonneg square0 bits : (0 <= bits)%Z -> (0 <= square0)%Z -> 0 <= IZR
 Proof.
   intros Hb Hs. apply Rmult_le_pos; [apply IZR_le; auto|]. left. apply Rinv_0_lt_compat, IZR_lt, Z.pow_pos_nonneg; lia.
 Qed.
+
+Lemma entering_same R far rel k b (d d' : data R) : neighbours far (entering rel k b) d d' = neighbours far rel d d'.
+Proof. unfold entering. destruct (k =? 1)%Z; auto. Qed.
 
 Lemma entered_some n many apart : (1 <= many)%Z -> (1 <= apart)%Z -> (1 <= n)%Z ->
   (1 <= Z.min many ((n - 1) / apart + 1))%Z.
@@ -275,13 +278,13 @@ Proof.
   split.
   2: { unfold well_made. rewrite Ei. split; [auto|]. split; [destruct Bf as [_ [-> _]]; intros ? []|]. rewrite Eb.
        split; [destruct (replaces rel); lra|].
-       destruct rel; try discriminate Hsimple; auto. }
+       unfold entering. destruct (entered =? 1)%Z; destruct rel; try discriminate Hsimple; auto. }
   unfold holds. rewrite Ei, Ech. split; [auto|split; [auto|]]. intros k law.
   set (P := Place q (Factorised matrix bits n many apart last :: []) law Once).
   assert (Hidx : forall h l, next W h = Some l -> at_place l = P -> (index l <= n)%Z).
   { intros h l Hl Hp. apply (Hindex h l Hl); rewrite Hp; auto. }
   split.
-  - intros h0 d d' Hd. revert h0. apply (factored_spent W HW k q [] law matrix bits n many apart last eq_refl Hidx).
+  - intros h0 d d' Hd. rewrite entering_same in Hd. revert h0. apply (factored_spent W HW k q [] law matrix bits n many apart last eq_refl Hidx).
     intros h. rewrite Eb. fold P.
     assert (Hpair : exists u, only_at u d d' /\ (replaces rel = true \/ d u = None \/ d' u = None)).
     { destruct rel; try discriminate Hsimple; cbn in Hd.

@@ -278,6 +278,10 @@ Definition each_addition (vector person : fact) : option Q :=
   | _ => None
   end.
 
+(** Of whom several rounds are said: of one round, which may be any, nothing needs to be. *)
+Definition entering (rel : relation) (entered apart : Z) : relation :=
+  if (entered =? 1)%Z then rel else Entering rel entered apart.
+
 Definition factorised (matrix : list (list Z)) (bits : Z) (vector rounds : fact) (person : option fact) : option fact :=
   let! (q, before, rel, (n, many, apart, last)) := untransformed vector rounds in
   let entered := Z.min many ((n - 1) / apart + 1) in
@@ -289,7 +293,7 @@ Definition factorised (matrix : list (list Z)) (bits : Z) (vector rounds : fact)
   | Some p =>
       check (1 <? many)%Z;
       let! added := each_addition vector p in
-      Some (Stable q L2Squared (times added factor) (Entering rel entered apart) (Some anyone))
+      Some (Stable q L2Squared (times added factor) (entering rel entered apart) (Some anyone))
   end.
 
 (* ---------------------------------------------------------------- single ones *)
