@@ -264,8 +264,8 @@ def _with_space(place: Place, path: Path) -> Place:
 
     whole, subject, private = place.value, place.value["subject"], _private(place, path)
     space = place.child("subject").child("parameters").child("space")
-    for named in files_named(space) if private is not None else ():
-        if _within(inside(path.parent, named), private):
+    for named in files_named(space):
+        if private is not None and _within(inside(path.parent, named), private):
             raise named.wrong("this is the data file itself", "name a file of public points")
     parameters = {**subject["parameters"], "space": as_claimed(space)}
     return replace(place, value={**whole, "subject": {**subject, "parameters": parameters}})

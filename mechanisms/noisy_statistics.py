@@ -208,6 +208,11 @@ class NoisyStatistics(Additive):
         far = distance(scale, step, draw.size)
         return fine_gaussian(moves, scale**2, step, draw.size, far, draw.key)
 
+    @property
+    def largest(self) -> int:
+        """Return the largest magnitude that a row adds to a total, in the units of the noise."""
+        return max(grid.most(draw.norm, self._bits(draw)) for draw in self.draws)
+
     def query(self, data: Rows) -> Integers:
         """Return the exact sums of all draws, one after another, in the units of the noise."""
         codes = self._codes(data)

@@ -106,7 +106,9 @@ def _read(text: bytes, wanted: dict[str, Any], path: Path) -> tuple[bytes | None
             path,
         )
     if len(secret) != SECRET_BYTES:
-        raise InputError("no manifest of totals: its secret is cut", "remove it, or name another --work", path)
+        raise InputError(
+            "no manifest of totals: its secret is cut", "remove it, or name another --work", path
+        )
     found: dict[int, Found] = {}
     try:
         for each in done:

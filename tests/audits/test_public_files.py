@@ -2,6 +2,7 @@
 
 import hashlib
 import shutil
+from contextlib import nullcontext, suppress
 from itertools import product
 
 import pytest
@@ -71,10 +72,8 @@ def test_a_space_opens_no_file_that_is_not_named_first(tmp_path, monkeypatch):
         known = {each.value for each in reading.files_named(place.child("space"))}
         for read in (reading.as_claimed, reading.read_space):
             opened.clear()
-            try:
+            with nullcontext() if way in ((), ("contexts",)) else suppress(InputError):
                 read(place.child("space"))
-            except InputError as error:
-                assert way not in ((), ("contexts",)), error
             assert set(opened) <= known
             every |= set(opened)
     assert every == {"points.csv", "last.csv"}
@@ -120,11 +119,11 @@ def test_a_folder_beside_the_private_one_is_another(tmp_path):
 def test_names_that_are_none_are_one_sentence(tmp_path):
     (tmp_path / "private.csv").touch()
     for said in ("{ file = '../private.csv' }", '{ file = "a\\u0000b" }', "{ file = '' }", "{ file = 3 }"):
-        with pytest.raises(InputError, match="claim.toml: subject.parameters.space"):
+        with pytest.raises(InputError, match=r"claim\.toml: subject\.parameters\.space"):
             read_claim(claimed(tmp_path, said))
     path = claimed(tmp_path, "{ file = 'points.csv' }")
     path.write_text(path.read_text().replace("private.csv", "a\\u0000b"))
-    with pytest.raises(InputError, match="claim.toml: data.file: an empty path"):
+    with pytest.raises(InputError, match=r"claim\.toml: data\.file: an empty path"):
         read_claim(path)
 
 

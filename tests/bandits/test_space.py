@@ -396,7 +396,9 @@ def test_a_candidate_of_nulls_is_never_shown_also_beside_constants_and_categorie
             assert session.clipped == 1  # 8 is not what the column is everywhere
 
 
-@pytest.mark.parametrize("axis", [Axis("x"), Axis("x", 1, 1), Axis("x", -3, 9), Axis("x", values=("A", "B", "C"))])
+@pytest.mark.parametrize(
+    "axis", [Axis("x"), Axis("x", 1, 1), Axis("x", -3, 9), Axis("x", values=("A", "B", "C"))]
+)
 def test_of_a_missing_cell_every_coordinate_is_missing(axis):
     for cell in (None, float("nan"), np.float64("nan")):
         found, clipped = axis.scaled(cell)

@@ -336,6 +336,23 @@ def test_a_line_of_a_manifest_counts_once_for_its_own_part_and_work(tmp_path):
         assert asked(claim, work).sums.tolist() == honest.sums.tolist()
 
 
+def test_totals_that_no_rows_of_their_units_have_are_refused(tmp_path):
+    """Also with an HMAC of their own: whoever writes the manifest cannot move a release without bound."""
+    table(tmp_path)
+    claim = claimed(tmp_path)
+    most = 2 * table_parts.summed(claim, find(claim.use).made_by).mechanism.largest  # max_rows is 2
+    for at, beyond in enumerate((0, 1, 10**6)):
+        work = TableWork(1, 2, tmp_path / str(at))
+        with manifest(work.folder, {**DIGESTS, **work.header()}) as (_, _, keep):
+            keep(0, ([16 * most + beyond, 32], 16, ""))
+            keep(1, ([-16 * most - beyond, 32], 16, ""))
+        if not beyond:
+            assert asked(claim, work).sums.tolist() == [0, 64]
+            continue
+        with pytest.raises(InputError, match="totals that no rows of its units have"):
+            asked(claim, work)
+
+
 CHANGED = [
     ("part", 3), ("part", -1), ("part", True), ("part", "0"), ("totals", []), ("totals", [10**15, -5]),
     ("units", 0), ("units", -1), ("marks", "AAAAAAAAAAA="), ("hmac", ""), ("hmac", None), ("hmac", "é"),
