@@ -211,7 +211,8 @@ class NoisyStatistics(Additive):
     @property
     def largest(self) -> int:
         """Return the largest magnitude that a row adds to a total, in the units of the noise."""
-        return max(grid.most(draw.norm, self._bits(draw)) for draw in self.draws)
+        norms = ((Fraction(1) if draw.cells else draw.norm, self._bits(draw)) for draw in self.draws)
+        return max(grid.most(*norm) for norm in norms)
 
     def query(self, data: Rows) -> Integers:
         """Return the exact sums of all draws, one after another, in the units of the noise."""
