@@ -98,7 +98,10 @@ def _read(text: bytes, wanted: dict[str, Any], path: Path) -> tuple[bytes | None
         secret = bytes.fromhex(header.pop("secret"))
     except (ValueError, TypeError, KeyError, AttributeError):
         raise InputError("no manifest of totals", "remove it, or name another --work", path) from None
-    other = [name for name, value in wanted.items() if header.get(name) != value]
+    given = {name: header.get(name) for name in wanted}
+    other = [
+        name for name, value in wanted.items() if (given[name], type(given[name])) != (value, type(value))
+    ]
     if other:
         raise InputError(
             f"the manifest is of another {', '.join(other)}",

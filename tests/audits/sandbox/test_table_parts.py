@@ -125,6 +125,14 @@ def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
             lambda path: path.write_text(path.read_text().replace('"code": "e"', '"code": "x"')),
             "another code",
         ),
+        (
+            lambda path: path.write_text(path.read_text().replace('"partitions": 2', '"partitions": 2.0')),
+            "another partitions",
+        ),
+        (
+            lambda path: path.write_text(path.read_text().replace('"by_file": false', '"by_file": 0')),
+            "another by_file",
+        ),
         (lambda path: path.write_text(path.read_text() + '{"part": 9}\n'), "no manifest of totals"),
         (
             lambda path: path.write_text(path.read_text() + '{"part": 9, "totals": [1], "units": 2}\n'),
