@@ -235,11 +235,12 @@ def _with_digests(place: Place, path: Path) -> Place:
     if not isinstance(data, dict) or not isinstance(data.get("join"), dict):
         return place
     found: dict[str, Any] = {}
+    private = _private(place, path)
     for name in data["join"]:
         join = place.child("data").child("join").child(name)
         given = join.table(*keys(tables.JoinTable))
         source = _source(path.parent, given["file"])
-        if isinstance(data.get("file"), str) and _within(source, data["file"], path.parent):
+        if private is not None and _within(source, private):
             raise given["file"].wrong("this is the data file itself", "name a public table")
         digest = one_file(source).digest()
         if "digest" in given and given["digest"].text() != digest:
@@ -259,29 +260,32 @@ def _with_space(place: Place, path: Path) -> Place:
         found = found[key]
     if not isinstance(found, dict):  # a user's own class may call something else so
         return place
-    from bandits.space.reading import as_claimed  # few claims have a space
+    from bandits.space.reading import as_claimed, files_named  # few claims have a space
 
-    whole, subject = place.value, place.value["subject"]
-    private = whole["data"].get("file") if isinstance(whole.get("data"), dict) else None
+    whole, subject, private = place.value, place.value["subject"], _private(place, path)
     space = place.child("subject").child("parameters").child("space")
-    if isinstance(private, str):
-        for each in (found, found.get("kernel"), found.get("contexts")):
-            named = each.get("file") if isinstance(each, dict) else None
-            if isinstance(named, str) and _within(path.parent / named, private, path.parent):
-                raise space.wrong("this is the data file itself", "name a file of public points")
+    for named in files_named(space):
+        if private is not None and _within(inside(path.parent, named), private):
+            raise named.wrong("this is the data file itself", "name a file of public points")
     parameters = {**subject["parameters"], "space": as_claimed(space)}
     return replace(place, value={**whole, "subject": {**subject, "parameters": parameters}})
 
 
-def _within(source: Path | Remote, private: str, folder: Path) -> bool:
-    """Say whether a table is the private file, a link to it, or in the private folder; also of URLs."""
-    if not isinstance(source, Path):
-        return source.url == private or source.url.startswith(private.rstrip("/") + "/")
-    there = folder / private
-    if there.resolve() in (source.resolve(), *source.resolve().parents):
+def _private(place: Place, path: Path) -> Source | None:
+    """Return the file or folder of a claim's data, if it names one."""
+    data = place.value.get("data") if isinstance(place.value, dict) else None
+    named = isinstance(data, dict) and isinstance(data.get("file"), str)
+    return _source(path.parent, place.child("data").child("file")) if named else None
+
+
+def _within(source: Source, private: Source) -> bool:
+    """Say whether a table is the private file, in its folder at any depth, or a link to what is there."""
+    if isinstance(source, Remote) or isinstance(private, Remote):
+        return f"{source}/".startswith(f"{private}".rstrip("/") + "/") and type(source) is type(private)
+    if private.resolve() in (source.resolve(), *source.resolve().parents):
         return True
-    inside = there.iterdir() if there.is_dir() else [there]
-    return source.exists() and any(each.exists() and source.samefile(each) for each in inside)
+    known = private.rglob("*") if private.is_dir() else [private]
+    return source.exists() and any(each.exists() and source.samefile(each) for each in known)
 
 
 def _guarantee(place: Place) -> Guarantee:

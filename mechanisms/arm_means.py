@@ -111,6 +111,11 @@ class ArmMeans(Additive):
         """Return rows of stratum, arm, chance and reward."""
         return trial_domain(self.rows, len(self.strata), len(self.arms), self.chance, self.steps)
 
+    @property
+    def largest(self) -> int:
+        """Return the largest magnitude that a row adds to a total, in the units of the noise."""
+        return self.counts.unit
+
     def query(self, data: Rows, coins: int = 0) -> Integers:
         """Return the exact sums and counts in grid units; coins round rewards and thin records.
 

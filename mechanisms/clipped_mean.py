@@ -57,6 +57,11 @@ class ClippedMean(Additive):
         low, high = float(self.low) - margin, float(self.high) + margin
         return Domain(self.rows, (low,), (high,), (False,), missing=(middle,))
 
+    @property
+    def largest(self) -> int:
+        """Return the largest magnitude that a row adds to a total, in the units of the noise."""
+        return max(grid.most(self._half, self.bits), 1)
+
     def query(self, data: Rows) -> Integers:
         """Return the exact sum of centred values in grid units, then the number of rows if it is private.
 

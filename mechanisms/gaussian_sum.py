@@ -44,6 +44,11 @@ class GaussianSum(Additive):
         """Return rows well beyond the ball, so that clipping is exercised."""
         return wide(self.rows, self.columns, 4 * float(self.radius))
 
+    @property
+    def largest(self) -> int:
+        """Return the largest magnitude that a row adds to a total, in the units of the noise."""
+        return grid.most(self.radius, self.bits)
+
     def query(self, data: Rows) -> Integers:
         """Return the exact sum in grid units."""
         return self.contributions(data).sum(axis=0)

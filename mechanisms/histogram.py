@@ -54,6 +54,11 @@ class Histogram(Additive):
         """Return one column of integers, one beyond the cells on either side."""
         return Domain(self.rows, (-1.0,), (float(self.cells),), (True,), missing=(-1.0,))
 
+    @property
+    def largest(self) -> int:
+        """Return the largest magnitude that a row adds to a total, in the units of the noise."""
+        return 1
+
     def query(self, data: Rows) -> Integers:
         """Return the exact counts."""
         return counts_of(data, self.cells)

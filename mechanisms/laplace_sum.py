@@ -41,6 +41,11 @@ class LaplaceSum(Additive):
         margin = float(self.high - self.low) + 1
         return Domain(self.rows, (float(self.low) - margin,), (float(self.high) + margin,), (False,))
 
+    @property
+    def largest(self) -> int:
+        """Return the largest magnitude that a row adds to a total, in the units of the noise."""
+        return grid.most(max(abs(self.low), abs(self.high)), self.bits)
+
     def query(self, data: Rows) -> Integers:
         """Return the exact sum in grid units."""
         return grid.clipped(data[:, :1], self.low, self.high, self.bits).sum(axis=0)

@@ -47,6 +47,11 @@ class LaplaceVector(Additive):
         low, high = float(self.low) - margin, float(self.high) + margin
         return Domain(self.rows, (low,) * self.columns, (high,) * self.columns, (False,) * self.columns)
 
+    @property
+    def largest(self) -> int:
+        """Return the largest magnitude that a row adds to a total, in the units of the noise."""
+        return grid.most(max(abs(self.low), abs(self.high)), self.bits)
+
     def query(self, data: Rows) -> Integers:
         """Return the exact sums, one per column, in grid units."""
         return grid.clipped(data, self.low, self.high, self.bits).sum(axis=0)

@@ -208,6 +208,12 @@ class NoisyStatistics(Additive):
         far = distance(scale, step, draw.size)
         return fine_gaussian(moves, scale**2, step, draw.size, far, draw.key)
 
+    @property
+    def largest(self) -> int:
+        """Return the largest magnitude that a row adds to a total, in the units of the noise."""
+        norms = ((Fraction(1) if draw.cells else draw.norm, self._bits(draw)) for draw in self.draws)
+        return max(grid.most(*norm) for norm in norms)
+
     def query(self, data: Rows) -> Integers:
         """Return the exact sums of all draws, one after another, in the units of the noise."""
         codes = self._codes(data)

@@ -93,6 +93,11 @@ class SecondMoments(Additive):
         low, high = tuple((middle - reach).tolist()), tuple((middle + reach).tolist())
         return Domain(self.rows, low, high, (False,) * self.columns, tuple(middle.tolist()))
 
+    @property
+    def largest(self) -> int:
+        """Return the largest magnitude that a row adds to a total, in the units of the noise."""
+        return grid.most(Fraction(1), 2 * FEATURE_BITS)
+
     def query(self, data: Rows) -> Integers:
         """Return the exact upper triangle of Σφφᵀ and Σφ, as one vector in units of `STEP`.
 

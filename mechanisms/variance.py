@@ -92,6 +92,11 @@ class Variance(Additive):
         """Return how many numbers get noise, including the count if it is private."""
         return 3 if adjacency(self.relation).rows_vary else 2
 
+    @property
+    def largest(self) -> int:
+        """Return the largest magnitude that a row adds to a total, in the units of the noise."""
+        return int(np.abs(self.vectors(np.arange(-self.steps, self.steps + 1))).max())
+
     def query(self, data: Rows) -> Integers:
         """Return the exact sums."""
         return self.vectors(self.places(data)).sum(axis=0)

@@ -8,7 +8,7 @@ view.  So no state of an instance, a class or a module can leak.
 import hashlib
 import itertools
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from secrets import token_hex
 from typing import Any, Protocol, runtime_checkable
 
@@ -25,7 +25,16 @@ from audits.hypothesis_tests.smoke_test import of_few_rows
 from audits.sandbox.closed import opened
 from audits.sandbox.fork import Fork
 from audits.sandbox.frames import packed, unpacked
-from audits.sandbox.private_data import PASSES, asked, digest_of_data, on_files, rows_of, stamp_of
+from audits.sandbox.manifest import forget
+from audits.sandbox.private_data import (
+    PASSES,
+    asked,
+    digest_of_data,
+    digest_of_private,
+    on_files,
+    rows_of,
+    stamp_of,
+)
 from audits.sandbox.table_parts import IN_ONE, TableWork, digests_of, summed, totals_of
 from audits.subjects.catalogue import on_table, subject_made
 from dpaccount import checker
@@ -76,6 +85,7 @@ class Release:
     key: str
     data: Rows | TableTotals | None = None
     few: bool = False
+    stamp: list[list[object]] = field(default_factory=list)  #: of the files before their digest was taken
 
     def subject(self) -> Subject:
         """Return a fresh instance; `few`: on as many rows as tests take."""
@@ -128,9 +138,11 @@ def identified(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Rele
         on_files(claim, subject)
     _is_summed(claim, subject, work)
     with opened():
-        digest = digest_of_data(claim.data_file)
+        stamp = stamp_of(claim.data_file)  # before the digest: what changes from here on is seen
+        digest = digest_of_private(claim, claim.data_file)
     parts = digests_of(claim, made_by, digest)
-    due = Release(claim, made_by, digest, hashlib.sha256(canonical([*parts.values()])).hexdigest())
+    key = hashlib.sha256(canonical([*parts.values()])).hexdigest()
+    due = Release(claim, made_by, digest, key, stamp=stamp)
     for _, body in claim.earlier:
         if due.named_data(body.get(OPENING, "")) != body["release"]["data"]:
             what = f"the data changed since {body['claim']['name']} was released"
@@ -148,15 +160,15 @@ def read(due: Release, subject: Subject, work: TableWork = IN_ONE) -> Release:
     if file is None:
         raise AssertionError("a release is of a file")
     with opened():
-        stamp = stamp_of(file)
         if _is_summed(claim, subject, work):
             digests = digests_of(claim, made_by, due.digest)
-            changed = lambda: stamp_of(file) != stamp  # noqa: E731
+            changed = lambda: stamp_of(file) != due.stamp  # noqa: E731
             data: Rows | TableTotals = totals_of(claim, made_by, digests, work, changed)
         else:
             data = rows_of(claim, made_by, file)
-        same = digest_of_data(file) == due.digest
+        same = stamp_of(file) == due.stamp and digest_of_data(file) == due.digest
     if not same:
+        forget(None if work.other else work.folder)
         raise InputError(f"{claim.data_file} changed while it was read", "certify when nobody writes to it")
     return replace(due, data=data)
 

@@ -1,9 +1,12 @@
 """Finished parts of a table's totals, kept in a file: the command that was killed goes on there.
 
 The file has exact totals of private data, and the key of the persons' hash: only its owner may read
-it.
+it.  Every part has an HMAC under that key, of its number, its totals and the whole header: a line that
+was changed, or copied for another part or into another manifest, is refused.  Whoever holds the file
+holds the key: it is no signature.
 """
 
+import hmac
 import json
 import os
 from base64 import b64decode
@@ -14,10 +17,11 @@ from pathlib import Path
 from secrets import token_bytes
 from typing import Any, Final
 
+from dpaccount.documents import canonical
 from dpaccount.errors import InputError, posix_module
 from mechanisms.table.persons import SECRET_BYTES
 
-TOTALS: Final = "dpaccount/totals/1"
+TOTALS: Final = "dpaccount/totals/2"
 MANIFEST: Final = "manifest.jsonl"
 Found = tuple[list[int], int, str]  #: a part's totals, its number of units, and its marks in base64
 PART: Final = ("totals", "units", "marks")  #: of a line of the manifest, beside the part's number
@@ -58,13 +62,21 @@ def manifest(
 
             if not end:
                 keep({**wanted, "secret": secret.hex()})
-            yield (
-                secret,
-                found,
-                lambda k, part: keep({"part": k, **dict(zip(PART, part, strict=True))}),
-            )
+            yield secret, found, lambda number, part: keep(_line(number, part, wanted, secret))
     except OSError as error:
         raise InputError(str(error.strerror or "unwritable"), "name a folder to write to", path) from None
+
+
+def _line(number: int, part: Found, header: Mapping[str, object], secret: bytes) -> dict[str, Any]:
+    """Return the line of a part; its last member ties it to its number, its header and its secret."""
+    line = {"part": number, **dict(zip(PART, part, strict=True))}
+    return {**line, "hmac": hmac.digest(secret, canonical([header, line]), "sha256").hex()}
+
+
+def forget(folder: Path | None) -> None:
+    """Remove the parts that a folder keeps: what they were summed from is not known."""
+    if folder is not None:
+        (folder / MANIFEST).unlink(missing_ok=True)
 
 
 def _lock(descriptor: int, path: Path) -> None:
@@ -76,7 +88,7 @@ def _lock(descriptor: int, path: Path) -> None:
 
 
 def _read(text: bytes, wanted: dict[str, Any], path: Path) -> tuple[bytes | None, dict[int, Found], int]:
-    """Return what a manifest holds and where its last whole line ends."""
+    """Return what a manifest holds and where its last whole line ends; refuses lines that are not its own."""
     end = text.rfind(b"\n") + 1
     lines = text[:end].splitlines()
     if not lines:
@@ -84,18 +96,35 @@ def _read(text: bytes, wanted: dict[str, Any], path: Path) -> tuple[bytes | None
     try:
         header, *done = map(json.loads, lines)
         secret = bytes.fromhex(header.pop("secret"))
-        found = {index(each["part"]): checked_part(*(each[name] for name in PART)) for each in done}
     except (ValueError, TypeError, KeyError, AttributeError):
         raise InputError("no manifest of totals", "remove it, or name another --work", path) from None
-    other = [name for name, value in wanted.items() if header.get(name) != value]
+    given = {name: header.get(name) for name in wanted}
+    other = [
+        name for name, value in wanted.items() if (given[name], type(given[name])) != (value, type(value))
+    ]
     if other:
         raise InputError(
             f"the manifest is of another {', '.join(other)}",
             "name another --work, or remove it",
             path,
         )
-    sizes = {len(sums) for sums, *_ in found.values()}
-    if len(sizes) > 1 or not all(0 <= number < wanted["partitions"] for number in found):
+    if len(secret) != SECRET_BYTES:
+        raise InputError(
+            "no manifest of totals: its secret is cut", "remove it, or name another --work", path
+        )
+    found: dict[int, Found] = {}
+    try:
+        for each in done:
+            number, part = index(each["part"]), checked_part(*(each[name] for name in PART))
+            own = _line(number, part, wanted, secret)
+            fits = 0 <= number < wanted["partitions"] and number not in found
+            if not fits or not hmac.compare_digest(own["hmac"].encode(), str(each["hmac"]).encode()):
+                raise ValueError
+            found[number] = part
+    except (ValueError, TypeError, KeyError):
+        what = "no manifest of totals: a part stands twice, or is not as it was written"
+        raise InputError(what, "remove the manifest, or name another --work", path) from None
+    if len({len(sums) for sums, *_ in found.values()}) > 1:
         raise InputError("no manifest of totals", "remove it, or name another --work", path)
     return secret, found, end
 

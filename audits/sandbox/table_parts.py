@@ -169,11 +169,16 @@ def totals_of(
 def _check_whole(parts: list[Found], claim: Claim, made_by: type, work: TableWork) -> None:
     """Refuse parts of another shape than this claim's, which a manifest from elsewhere may have.
 
+    Totals must be such that rows can have: what one row adds is bounded.
     Without a mark for each person, nobody could tell whether somebody is in two parts.
     """
     what = summed(claim, made_by)
     if what is None or any(len(sums) != what.width for sums, *_ in parts):
         raise InputError("the parts have other totals than this claim's", "remove the manifest", work.folder)
+    most = what.mechanism.largest * what.table.max_rows
+    if any(abs(each) > most * units for sums, units, _ in parts for each in sums):
+        wrong = "a part has totals that no rows of its units have"
+        raise InputError(wrong, "see who wrote the manifest, and remove it", work.folder)
     marked = (work.by_file or work.other) and what.table.identity is not None
     every = marked and what.table.rows <= MOST_MARKS  # of more persons a sample is marked
     if every and any(len(b64decode(marks)) != 8 * units for _, units, marks in parts):

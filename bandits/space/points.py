@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from math import isnan, sqrt
+from math import isnan, nan, sqrt
 from typing import Any, Final
 
 import numpy as np
@@ -41,23 +41,26 @@ class Axis:
         return len(self.values) or 1
 
     def scaled(self, cell: Any) -> tuple[list[float], bool]:
-        """Return a cell's coordinates in [0, 1], and whether it was clipped; NaN stays NaN.
+        """Return a cell's coordinates in [0, 1], and whether it was clipped; of None, or NaN, all are NaN.
 
         Raises `InputError` for another category, or for what is no number.
         """
+        if cell is None or (isinstance(cell, float) and isnan(cell)):
+            return [nan] * self.size, False
         if self.values:
             if cell not in self.values:
                 known = ", ".join(self.values)
                 raise InputError(f"{self.name} is {str(cell)[:40]!r}", f"known: {known[:200]}")
             return [sqrt(0.5) * (value == cell) for value in self.values], False
         try:
-            number = float("nan" if cell is None else cell)
+            number = float(cell)
         except (TypeError, ValueError, OverflowError):
             raise InputError(f"{self.name} is {str(cell)[:40]!r}", "a number belongs there") from None
+        if isnan(number):  # of a text, say
+            return [nan], False
         span = self.high - self.low
-        if isnan(number) or not span:
-            return [number - number if span else 0.0], False
-        return [min(max((number - self.low) / span, 0.0), 1.0)], not self.low <= number <= self.high
+        place = min(max((number - self.low) / span, 0.0), 1.0) if span else 0.0
+        return [place], not self.low <= number <= self.high
 
 
 @dataclass(frozen=True)

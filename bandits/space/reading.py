@@ -7,6 +7,7 @@ import csv
 import hashlib
 import io
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from math import inf, prod
@@ -22,7 +23,8 @@ from dpaccount.errors import InputError
 
 CALLED: Final = "name"  #: the column that says what a point is called; without it points have numbers
 UNIT: Final = re.compile(r"\s*[\[(]([^\])]*)[\])]\s*$")  #: after a column's name: dose (mg), or dose [mg]
-SPACE_KEYS: Final = ("file", "digest", "box", "kernel", "most", "contexts", "weight", "clipped")
+CONTEXT_KEYS: Final = ("file", "digest", "box", "kernel", "weight", "clipped")
+SPACE_KEYS: Final = (*CONTEXT_KEYS, "most", "contexts")
 AXIS_KEYS: Final = ("unit", "points", "values")
 MAX_CANDIDATES: Final = 1000  #: candidates that a person may have
 MAX_COORDINATE: Final = 1e15  #: absolute value of a coordinate
@@ -42,7 +44,16 @@ def _with_digests(place: Place) -> Any:
     if not isinstance(place.value, dict):
         return place.value
     found = {key: _with_digests(place.child(key)) for key in place.value}
-    return {**found, "digest": _content(place)[1]} if "file" in found else found
+    return {**found, "digest": _content(place)[1]} if isinstance(found.get("file"), str) else found
+
+
+def files_named(place: Place) -> Iterator[Place]:
+    """Yield every `file` in a space, however deep: `as_claimed` and `read_space` open no other."""
+    for key in place.value if isinstance(place.value, dict) else ():
+        inner = place.child(key)
+        if key == "file" and isinstance(inner.value, str):
+            yield inner
+        yield from files_named(inner)
 
 
 def read_space(place: Place) -> Space:
@@ -52,9 +63,13 @@ def read_space(place: Place) -> Space:
     column's name, and texts, which are categories.  ``box``: an axis a key, with `low`, `high`, `unit`, and
     `points` where no file says which.  ``kernel``: a file with a matrix, its header the points' names.
     ``most``: candidates of a person, at most.  ``contexts``: a space of contexts, whose law is how often a
-    point is in its file, or the column `weight`.
+    point is in its file, or the column `weight`; it has neither `most` nor contexts of its own.
     """
-    table = place.table((), SPACE_KEYS)
+    return _space(place, SPACE_KEYS)
+
+
+def _space(place: Place, keys: tuple[str, ...]) -> Space:
+    table = place.table((), keys)
     if len(table.keys() & {"file", "kernel"}) + ("box" in table and "file" not in table) != 1:
         raise place.wrong("these are no points", "give a file, a box, both, or a kernel")
     box = _box(table["box"]) if "box" in table else {}
@@ -67,7 +82,7 @@ def read_space(place: Place) -> Space:
     if "most" in table:
         found["most"] = table["most"].integer(len(found["names"]), MAX_CANDIDATES)
     if "contexts" in table:
-        found["contexts"] = read_space(table["contexts"])
+        found["contexts"] = _space(table["contexts"], CONTEXT_KEYS)
     if "clipped" in table and table["clipped"].integer() != (clipped := found.get("clipped", 0)):
         raise table["clipped"].wrong(
             f"{clipped} numbers are clipped to the box", "give that, or leave it out"
@@ -240,8 +255,9 @@ def _box_axis(name: str, place: Place) -> Axis:
         if len(set(values)) < max(len(values), 2):
             raise place.wrong("a category has two values at least", "list each once")
         return Axis(name, values=values)
-    low, high = float(table["low"].real()), float(table["high"].real())
-    if not low < high or max(abs(low), abs(high)) > MAX_COORDINATE:
+    most = int(MAX_COORDINATE)
+    low, high = (float(table[key].real(-most, most)) for key in ("low", "high"))
+    if not low < high:
         raise place.wrong(f"low is {low:g} and high is {high:g}", "give low < high, within 1e15")
     return Axis(name, low, high, table["unit"].text() if "unit" in table else "")
 

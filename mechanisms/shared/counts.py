@@ -53,6 +53,11 @@ class NoisyCounts(Additive):
         if self.law == "gaussian" and exact_root(self.scale**2) is None:
             raise InputError(f"scale {self.scale} is no double", "round it up, to a multiple of 1/32 say")
 
+    @property
+    def largest(self) -> int:
+        """Return the largest magnitude that a row adds to a total, in the units of the noise."""
+        return 1
+
     def query(self, data: Rows) -> Integers:
         """Return the exact counts."""
         raise NotImplementedError

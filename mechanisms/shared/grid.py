@@ -37,6 +37,11 @@ def room(total: Fraction, bits: int) -> None:
         )
 
 
+def most(magnitude: Fraction, bits: int) -> int:
+    """Return the last place of a grid of 2^−`bits` that is no further from 0 than `magnitude`."""
+    return int(magnitude * 2**bits // 1)
+
+
 def spanned(low: Fraction, high: Fraction) -> None:
     """Refuse an interval whose ends are the same doubles, or whose ends or width are beyond 2^±1000.
 

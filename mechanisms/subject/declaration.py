@@ -128,6 +128,11 @@ class Additive:
         """Return whether `query` is such a sum with these parameters."""
         return True
 
+    @property
+    def largest(self) -> int:
+        """Return the largest magnitude that a row adds to a total, in the units of the noise."""
+        raise NotImplementedError
+
     def query(self, data: Rows) -> Integers:
         """Return the exact totals of some rows, in the units of the noise."""
         raise NotImplementedError

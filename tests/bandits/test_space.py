@@ -17,7 +17,7 @@ from bandits import phased_gp_ucb
 from bandits.learning import contextual
 from bandits.learning.contextual import in_ball
 from bandits.learning.session import Session
-from bandits.space.points import MAX_POINTS, grid, of_matrix
+from bandits.space.points import MAX_POINTS, Axis, grid, of_matrix
 from bandits.space.reading import read_space
 from bandits.statistics import clipped_sums, first_moments, kernels
 from dpaccount.documents import parse_toml
@@ -148,6 +148,11 @@ def test_a_bad_file_is_one_sentence_with_its_name(tmp_path, points, said):
         ('file = "points.csv", contexts = { file = "points.csv", weight = "share" }', "no column 'share'"),
         ('file = "points.csv", columns = 3', "unknown key"),
         ("box = { x = { low = 1, high = 1, points = 3 } }", "give low < high"),
+        ("box = { x = { low = 0, high = 1, points = 3, values = ['A', 'B'] } }", "unknown key"),
+        ('box = { x = { low = 0, high = "1e4000", points = 3 } }', "claim.toml: space.box.x.high: .*out of range"),
+        ('box = { x = { low = "-1e300", high = 1, points = 3 } }', "claim.toml: space.box.x.low: .*out of range"),
+        ('box = { x = { low = 0, high = "1000000000000001", points = 3 } }', "out of range"),
+        ('box = { x = { low = 1, high = "1.00000000000000000001", points = 3 } }', "give low < high"),
         ("box = { x = { low = 0, high = 1 } }", "'points' is missing"),
         ("box = { x = { low = 0, high = 1, points = 2001 } }", "out of range"),
         ("box = { x = { low = 0, high = 1, points = 60 }, y = { low = 0, high = 1, points = 60 } }", "2 to 2000"),
@@ -371,6 +376,39 @@ def test_people_bring_names_values_in_their_units_and_new_candidates(tmp_path, u
             with pytest.raises(InputError):
                 session.ask(wrong)
         assert session.asked == asked
+
+
+@pytest.mark.parametrize("use", BROUGHT)
+def test_a_candidate_of_nulls_is_never_shown_also_beside_constants_and_categories(tmp_path, use):
+    """A column that is the same everywhere says of no candidate that it is there."""
+    points = "name,x,same,maker\na,1,7,A\nb,2,7,B\nc,3,7,A\n"
+    for at, null in enumerate(([None] * 3, [float("nan")] * 3, [None, float("nan"), None], None)):
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        path = claim(folder, use, points=points)
+        with Session.rehearse(subject_of(read_claim(path)), folder / "state", seed=1) as session:
+            for _ in range(6):
+                assert place(session.ask([null, "b", null])) == 1
+            assert session.clipped == 0
+            for wrong in ([null], [null] * 3, [[None] * 2], [[None] * 4]):
+                with pytest.raises(InputError):
+                    session.ask(wrong)
+            assert session.asked == 6
+            session.ask([[1, None, None], null])  # what is missing of one that is there is filled in
+            session.ask([[1, 8, "B"]])
+            assert session.clipped == 1  # 8 is not what the column is everywhere
+
+
+@pytest.mark.parametrize(
+    "axis", [Axis("x"), Axis("x", 1, 1), Axis("x", -3, 9), Axis("x", values=("A", "B", "C"))]
+)
+def test_of_a_missing_cell_every_coordinate_is_missing(axis):
+    for cell in (None, float("nan"), np.float64("nan")):
+        found, clipped = axis.scaled(cell)
+        assert (len(found), clipped) == (axis.size, False)
+        assert np.isnan(found).all()
+    there = axis.values or [axis.low, axis.high, (axis.low + axis.high) / 2]
+    assert not any(np.isnan(axis.scaled(cell)[0]).any() or axis.scaled(cell)[1] for cell in there)
 
 
 def test_a_name_means_what_its_values_mean(tmp_path):

@@ -130,6 +130,16 @@ def test_the_private_data_are_no_example_under_any_name(tmp_path, way):
     assert len(tables(path)) == 1
 
 
+def test_a_file_of_a_private_folder_is_no_example(tmp_path):
+    path = folder_of(tmp_path)
+    (tmp_path / "t.csv").rename(tmp_path / "x.csv")
+    (tmp_path / "t.csv" / "w=A").mkdir(parents=True)
+    (tmp_path / "x.csv").rename(tmp_path / "t.csv" / "w=A" / "x.csv")
+    shutil.copy(tmp_path / "t.csv" / "w=A" / "x.csv", tmp_path / "made.csv")
+    with pytest.raises(InputError, match="this is the private data"):
+        tables(path)
+
+
 @pytest.mark.slow
 def test_a_certificate_says_that_examples_were_tried(dpaccount, tmp_path):
     path = folder_of(tmp_path)

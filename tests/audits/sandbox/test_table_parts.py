@@ -18,7 +18,7 @@ from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
 from audits.sandbox import table_parts
 from audits.sandbox.manifest import manifest
-from audits.sandbox.private_data import digest_of_data
+from audits.sandbox.private_data import digest_of_data, stamp_of
 from audits.sandbox.table_parts import TableWork, digests_of, totals_of
 from audits.subjects.catalogue import find, subject_made, subject_of
 from dpaccount.errors import InputError
@@ -124,6 +124,14 @@ def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
         (
             lambda path: path.write_text(path.read_text().replace('"code": "e"', '"code": "x"')),
             "another code",
+        ),
+        (
+            lambda path: path.write_text(path.read_text().replace('"partitions": 2', '"partitions": 2.0')),
+            "another partitions",
+        ),
+        (
+            lambda path: path.write_text(path.read_text().replace('"by_file": false', '"by_file": 0')),
+            "another by_file",
         ),
         (lambda path: path.write_text(path.read_text() + '{"part": 9}\n'), "no manifest of totals"),
         (
@@ -262,6 +270,112 @@ def test_a_table_that_changes_before_it_is_read_is_refused(tmp_path):
     table(tmp_path, seed=2)
     with pytest.raises(InputError, match="changed while it was read"):
         release.read(due, subject_of(claim))
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_no_part_of_a_file_that_changed_after_its_digest_is_kept(tmp_path, late):
+    """Put back, it would be released under the totals of the other one; `late`: the broken order."""
+    table(tmp_path)
+    claim, work, path = claimed(tmp_path), TableWork(1, 4, tmp_path / "w"), tmp_path / "t.csv"
+    honest, text = release.prepare(claim, subject_of(claim)).data.sums.tolist(), path.read_bytes()
+    due = release.identified(claim, subject_of(claim), work)
+    path.write_bytes(text.replace(b"north", b"south").replace(b"0.1", b"0.4"))
+    if late:  # as if it had been looked at only now
+        due = replace(due, stamp=stamp_of(path))
+    with pytest.raises(InputError, match="changed while it was read"):
+        release.read(due, subject_of(claim), work)
+    assert kept(tmp_path) == []
+    path.write_bytes(text)
+    again = release.prepare(claim, subject_of(claim), work).data
+    assert again.sums.tolist() == honest
+
+
+def test_rows_of_a_file_that_changed_and_changed_back_are_refused(tmp_path, monkeypatch):
+    table(tmp_path)
+    path = tmp_path / "t.csv"
+    claim = read_claim(claim_on(tmp_path, "quantile", reads("quantile")))
+    due, times = release.identified(claim, subject_of(claim)), path.stat()
+    rows = release.read(due, subject_of(claim)).data
+
+    def meanwhile(*given):
+        text = path.read_bytes()
+        path.write_bytes(text.replace(b"0.1", b"0.4"))
+        found = release_rows(*given)
+        path.write_bytes(text)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        return found
+
+    release_rows = release.rows_of
+    monkeypatch.setattr(release, "rows_of", meanwhile)
+    with pytest.raises(InputError, match="changed while it was read"):
+        release.read(due, subject_of(claim))
+    assert len(rows)
+
+
+def test_a_line_of_a_manifest_counts_once_for_its_own_part_and_work(tmp_path):
+    """Copied, changed in any member, or of another secret or header, it is refused, and never summed."""
+    table(tmp_path)
+    claim = claimed(tmp_path)
+    work, path = TableWork(1, 3, tmp_path / "w"), tmp_path / "w" / "manifest.jsonl"
+    honest = asked(claim, work)
+    asked(claim, replace(work, folder=tmp_path / "v"))
+    asked(claim, replace(work, folder=tmp_path / "u", partitions=4))
+    header, *lines = path.read_text().splitlines()
+    first, second, third = (json.loads(line) for line in lines)
+    foreign = [(tmp_path / name / "manifest.jsonl").read_text().splitlines()[1] for name in "vu"]
+    spoilt = [
+        [*lines, lines[0]],
+        [*lines, json.dumps({**first, "totals": [10**9, 0]})],
+        [lines[0], json.dumps({**first, "part": 1}), lines[2]],
+        [lines[0], json.dumps({**first, "part": 1, "units": second["units"]}), lines[2]],
+        [lines[0], json.dumps({**second, "totals": third["totals"]}), lines[2]],
+        [lines[0], json.dumps({**second, "hmac": first["hmac"]}), lines[2]],
+        *([each, *lines[1:]] for each in foreign),
+        *([json.dumps({name: each for name, each in first.items() if name != lacks})] for lacks in first),
+        *([json.dumps({**first, name: value})] for name, value in CHANGED),
+        *([text] for text in ("[]", "1", "null", '"x"', "{}")),
+    ]
+    for some in spoilt:
+        path.write_text("\n".join([header, *some, ""]))
+        with pytest.raises(InputError, match="no manifest of totals"):
+            asked(claim, work)
+    for some in ([], lines[:1], lines[::-1], lines):  # what it has is its own, in whatever order
+        path.write_text("\n".join([header, *some, ""]))
+        assert asked(claim, work).sums.tolist() == honest.sums.tolist()
+
+
+def test_totals_that_no_rows_of_their_units_have_are_refused(tmp_path):
+    """Also with an HMAC of their own: whoever writes the manifest cannot move a release without bound."""
+    table(tmp_path)
+    claim = claimed(tmp_path)
+    most = 2 * table_parts.summed(claim, find(claim.use).made_by).mechanism.largest  # max_rows is 2
+    for at, beyond in enumerate((0, 1, 10**6)):
+        work = TableWork(1, 2, tmp_path / str(at))
+        with manifest(work.folder, {**DIGESTS, **work.header()}) as (_, _, keep):
+            keep(0, ([16 * most + beyond, 32], 16, ""))
+            keep(1, ([-16 * most - beyond, 32], 16, ""))
+        if not beyond:
+            assert asked(claim, work).sums.tolist() == [0, 64]
+            continue
+        with pytest.raises(InputError, match="totals that no rows of its units have"):
+            asked(claim, work)
+
+
+CHANGED = [
+    ("part", 3), ("part", -1), ("part", True), ("part", "0"), ("totals", []), ("totals", [10**15, -5]),
+    ("units", 0), ("units", -1), ("marks", "AAAAAAAAAAA="), ("hmac", ""), ("hmac", None), ("hmac", "é"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("secret", ["", "00" * 4, "00" * 31, "00" * 33, "00" * 32])
+def test_a_secret_that_is_cut_or_another_is_refused(tmp_path, secret):
+    table(tmp_path)
+    work, path = TableWork(1, 2, tmp_path / "w"), tmp_path / "w" / "manifest.jsonl"
+    asked(claimed(tmp_path), work)
+    header, *lines = path.read_text().splitlines()
+    path.write_text("\n".join([json.dumps({**json.loads(header), "secret": secret}), *lines, ""]))
+    with pytest.raises(InputError, match="no manifest of totals"):
+        asked(claimed(tmp_path), work)
 
 
 def test_a_full_disk_is_one_line_and_what_was_kept_goes_on(tmp_path):

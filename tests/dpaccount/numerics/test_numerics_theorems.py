@@ -175,6 +175,60 @@ def test_shuffling_covers_shuffled_randomised_response(epsilon):
     assert shuffled_responses(epsilon, 900, 1e-4) < found < Fraction(str(epsilon))
 
 
+ONE, NONE = Fraction(1), Fraction(0)
+NONSENSE = [
+    (theorems.shuffled, (-ONE, 100, DELTA)),
+    (theorems.shuffled, (-Fraction(10**400), 100, DELTA)),
+    (theorems.shuffled, (ONE, 0, DELTA)),
+    (theorems.shuffled, (ONE, -5, DELTA)),
+    (theorems.shuffled, (ONE, 1.5, DELTA)),
+    (theorems.shuffled, (ONE, True, DELTA)),
+    (theorems.shuffled, (ONE, 100, NONE)),
+    (theorems.shuffled, (ONE, 100, Fraction(2))),
+    (theorems.basic, ([(ONE, NONE), (-ONE, NONE)],)),
+    (theorems.basic, ([(ONE, -DELTA)],)),
+    (theorems.advanced, (-ONE, NONE, 3, DELTA)),
+    (theorems.advanced, (ONE, -DELTA, 3, DELTA)),
+    (theorems.advanced, (ONE, NONE, -3, DELTA)),
+    (theorems.advanced, (ONE, NONE, 3, NONE)),
+    (theorems.optimal, ([(-ONE, NONE, 2)], DELTA)),
+    (theorems.optimal, ([(ONE, -DELTA, 2)], DELTA)),
+    (theorems.optimal, ([(ONE, NONE, -2)], DELTA)),
+    (theorems.optimal, ([(ONE, NONE, 2)], Fraction(2))),
+    (theorems.zcdp, (-ONE, DELTA)),
+    (theorems.zcdp, (ONE, NONE)),
+    (theorems.zcdp, (ONE, Fraction(2))),
+    (theorems.rdp, (Fraction(2), -ONE, DELTA)),
+    (theorems.rdp, (ONE, ONE, DELTA)),
+    (theorems.rdp, (Fraction(2), ONE, Fraction(2))),
+    (theorems.gdp, (-ONE, DELTA)),
+    (theorems.gdp, (ONE, Fraction(2))),
+    (theorems.bounded_range, (-ONE, 3, DELTA)),
+    (theorems.bounded_range, (ONE, -3, DELTA)),
+    (theorems.bounded_range, (ONE, 3, NONE)),
+    (theorems.group, (-ONE, DELTA, 3)),
+    (theorems.group, (ONE, -DELTA, 3)),
+    (theorems.group, (ONE, DELTA, 0)),
+    (theorems.sampled, (-ONE, DELTA, Fraction(1, 2))),
+    (theorems.sampled, (ONE, -DELTA, Fraction(1, 2))),
+    (theorems.sampled, (ONE, DELTA, Fraction(2))),
+]
+
+
+@pytest.mark.parametrize(("rule", "given"), NONSENSE)
+def test_what_is_no_loss_chance_or_count_is_refused(rule, given):
+    with pytest.raises(InputError, match=r"it must be (above|at least|a whole number)"):
+        rule(*given)
+
+
+def test_shuffling_never_costs_more_than_no_shuffling_and_more_users_cost_no_more():
+    for epsilon in (Fraction(0), Fraction(1, 10), Fraction(1), Fraction(5)):
+        found = [theorems.shuffled(epsilon, users, DELTA) for users in (1, 10, 10**3, 10**4, 10**6, 10**9)]
+        assert found == sorted(found, reverse=True)
+        assert epsilon == found[0]
+        assert min(found) >= 0
+
+
 def test_shuffling_by_hand():
     """With n = 10⁶, ε = 1, δ = 1e-6: ln(1 + (e − 1)(4√(2 ln 4e6)/√((e + 1)1e6) + 4e-6))."""
     value = math.log1p(
