@@ -1,7 +1,7 @@
 """The private data of a release: the digest of its files, and its rows, read in a process of their own."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Protocol, TypeVar, runtime_checkable
@@ -51,10 +51,7 @@ def stamp_of(source: Source) -> list[list[object]]:
 
 def digest_of_data(source: Source) -> str:
     """Return the digest of a file, or of the names and digests of a folder's files."""
-    return _digest_of(source, digests_in(source))
-
-
-def _digest_of(source: Source, digests: dict[str, str]) -> str:
+    digests = digests_in(source)
     if not is_folder(source):
         return next(iter(digests.values()))
     names = [[name, digest] for name, digest in digests.items()]
@@ -64,27 +61,6 @@ def _digest_of(source: Source, digests: dict[str, str]) -> str:
 def digests_in(source: Source) -> dict[str, str]:
     """Return the digests of a file, or of a folder's files, by their names."""
     return {file.name: file.digest() for file in files_of(source)}
-
-
-def digest_of_private(claim: Claim, source: Source) -> str:
-    """Return the digest of a claim's data; raises `InputError` where a public file is a copy of one.
-
-    The error tells whoever sees it that the two are equal: a release is refused before it is charged.
-    """
-    digests = digests_in(source)
-    public = {each for name in ("data", "subject") for each in _said(claim.written.get(name))}
-    if not claim.public_data and public & set(digests.values()):
-        what = "a public file that the claim names (join, space) is a copy of these data"
-        raise InputError(what, "name public files, or declare the data public", str(source))
-    return _digest_of(source, digests)
-
-
-def _said(value: object) -> Iterator[str]:
-    """Yield every `digest` that a part of a claim has: `read_claim` gives one to each public file."""
-    for key, each in value.items() if isinstance(value, dict) else ():
-        if key == "digest" and isinstance(each, str):
-            yield each
-        yield from _said(each)
 
 
 def on_files(claim: Claim, subject: Subject) -> OnFiles:

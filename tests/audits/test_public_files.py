@@ -1,21 +1,17 @@
-"""No public file of a claim is its private one: at any depth of a space, under any name, or as a copy."""
+"""No public file of a claim is its private one: at any depth of a space, under any name."""
 
 import hashlib
-import shutil
 from contextlib import nullcontext, suppress
 from itertools import product
 
 import pytest
 
 from audits import claim as claim_module
-from audits.certificate.release import identified
 from audits.claim import read_claim
-from audits.sandbox.private_data import digest_of_private
 from audits.subjects.catalogue import subject_of
 from bandits.space import reading
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from tests.audits.certificate.test_tables import claim_on, reads
 
 PRIVATE = "name,age\nann,41\nbob,secret\n"
 PATHS = [way for depth in range(4) for way in product(("contexts", "kernel", "box"), repeat=depth)]
@@ -125,40 +121,3 @@ def test_names_that_are_none_are_one_sentence(tmp_path):
     path.write_text(path.read_text().replace("private.csv", "a\\u0000b"))
     with pytest.raises(InputError, match=r"claim\.toml: data\.file: an empty path"):
         read_claim(path)
-
-
-@pytest.mark.parametrize("whole", [True, False])
-@pytest.mark.parametrize("public", [True, False])
-def test_a_copy_of_the_data_or_of_one_of_their_files_is_refused(tmp_path, whole, public):
-    private = tmp_path / "private.csv"
-    data = private if whole else private / "w=A" / "x.csv"
-    data.parent.mkdir(parents=True, exist_ok=True)
-    data.write_text("age\n41\n52\n")
-    shutil.copy(data, tmp_path / "copy.csv")
-    about = "public = true\n" if public else ""
-    said = "{ file = 'points.csv', contexts = { file = 'copy.csv' } }"
-    claim = read_claim(claimed(tmp_path, said, about))
-    if public:
-        assert digest_of_private(claim, claim.data_file).startswith("sha256:")
-        return
-    with pytest.raises(InputError, match=r"a public file .* is a copy of these data"):
-        digest_of_private(claim, claim.data_file)
-    data.write_text("age\n41\n53\n")
-    digest_of_private(claim, claim.data_file)
-
-
-def test_a_release_of_a_table_that_joins_a_copy_of_it_is_refused(tmp_path):
-    text = "y,x,city,seen,paid,beds\n" + "0.1,0.1,north,true,true,3\n" * 64
-    (tmp_path / "t.csv").write_text(text)
-    (tmp_path / "copy.csv").write_text("city,beds\nnorth,3\nsouth,4\n")
-    join = (
-        '[data.join.w]\nfile = "copy.csv"\nkey = "city"\n'
-        '[data.join.w.columns]\nbeds = { type = "integer", low = 0, high = 9, missing = 7 }\n'
-    )
-    path = claim_on(tmp_path, "noisy-statistics", reads("noisy-statistics"))
-    path.write_text(f"{path.read_text()}\n{join}")
-    claim = read_claim(path)
-    assert identified(claim, subject_of(claim)) is not None
-    shutil.copy(tmp_path / "copy.csv", tmp_path / "t.csv")
-    with pytest.raises(InputError, match=r"a public file .* is a copy of these data"):
-        identified(claim, subject_of(claim))
