@@ -106,7 +106,7 @@ def _read_event(place: Place, relation: Relation, *, top: bool) -> Event:
     try:
         return event if cover is None else event.covering(*cover)
     except InputError as wrong:
-        raise table["cover"].wrong(wrong.what, wrong.right) from None
+        raise table["cover"].wrong(wrong.what, wrong.right or "write another cover") from None
 
 
 def _read_of(place: Place, relation: Relation, *, listed: bool) -> Event | tuple[Event, ...]:

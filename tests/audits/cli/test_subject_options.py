@@ -53,9 +53,13 @@ RUNS = {
             {"refresh": 3, "growth": 0.5, "width": 0.2, "rounds": 9, **TARGET},
             {"sigma": 7, "size": 4, "nodes": "corollary-1"},
             {"prior": "estimated"},
+            {"delays": True},
         ],
     ),
-    "phased-gp-ucb": ("joint", MOMENTS, [*KERNELS, {"rounds": 60, **TARGET}, {"sigma": 3, "size": 2}]),
+    "phased-gp-ucb": (
+        *("joint", MOMENTS),
+        [*KERNELS, {"rounds": 60, **TARGET}, {"sigma": 3, "size": 2}, {"delays": True, "answering": 0.5}],
+    ),
     "jdp-gp-ucb": (
         *("joint", SMALL),
         [
