@@ -240,7 +240,7 @@ def _answer(serving: "Session", request: Place) -> dict[str, Any]:
     if which == ["tell"]:
         told, number = table["reward"], table["tell"].integer(1, MOST)
         numbers = told.items() if isinstance(told.value, list) else [told]
-        reward = None if told.value is None else [float(each.real()) for each in numbers]
+        reward: Any = None if told.value is None else [each.real() for each in numbers]
         counts = serving.tell(number, reward)
         return {"schema": "dpaccount/told/1", "ticket": number, "counts": counts}
     if which == ["ticket"]:
