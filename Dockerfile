@@ -7,6 +7,6 @@ COPY dpaccount dpaccount
 COPY mechanisms mechanisms
 COPY bandits bandits
 COPY audits audits
-RUN pip install --no-cache-dir --require-hashes -r requirements.lock && pip install --no-cache-dir --no-deps --no-build-isolation .
+RUN pip install --no-cache-dir --no-deps --require-hashes -r requirements.lock && pip install --no-cache-dir --no-deps --no-build-isolation .
 WORKDIR /work
 ENTRYPOINT ["dpaccount"]

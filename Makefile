@@ -23,15 +23,18 @@ setup: $(TOOLS)
 
 # What `make certify` needs. Modules are compiled when they are first imported; most never are.
 # The stamp is written last, so that an interrupted set-up is done again.
+# The locks name every package: with --no-deps pip only installs them. Its resolver, older than 23.3, takes
+# the newest release for a dependency with extras (`coverage[toml]`), whatever the lock pins.
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --no-compile --require-hashes -r requirements.lock
+	$(PIP) --no-compile --no-deps --require-hashes -r requirements.lock
 	$(PIP) --no-build-isolation --no-deps -e .
 	touch $(READY)
 
 # What tests, linters and the site need besides, and every extra.
 $(TOOLS): $(READY) requirements-dev.lock
-	$(PIP) --require-hashes -r requirements-dev.lock
+	$(PIP) --no-deps --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip check
 	touch $(TOOLS)
 
 # The ledger is opened once; `release` itself never creates one, since a fresh ledger forgets what was spent.
