@@ -274,7 +274,8 @@ class SensitivityArguments:
     """The arguments of a sensitivity test: `bound` ≥ 0, in the norm `norm` (l1, l2 or linf).
 
     `relation`, `radius` and `terms` describe the data; `seconds` limits the time of all runs;
-    `prove` asks for a proof of the bound if no counterexample is found.  None means the default.
+    `prove` asks for a proof of the bound if no counterexample is found; a query runs in the interpreter
+    `python`.  None means the default.
     """
 
     norm: str | None = None
@@ -287,6 +288,7 @@ class SensitivityArguments:
     jobs: Fraction | None = None
     prove: bool = False
     allow_code: bool = True
+    python: str | None = None
     named: Named = str
 
     def request(self, target: str) -> Sensitivity:
@@ -299,12 +301,21 @@ class SensitivityArguments:
             seed=whole_argument(named("seed"), self.seed, 0), seconds=time_limit(self.seconds, named)
         )
         request = Sensitivity(target, prove=self.prove, allow_code=self.allow_code, **effort)
+        if self.python is not None and self.prove:
+            what = f"{named('prove')} reads the code in this interpreter"
+            raise InputError(what, f"leave {named('prove')} or {named('python')} out")
         scalars = (self.norm, self.bound, self.relation, self.radius)
         declares = bool(self.terms) or any(value is not None for value in scalars)
         if ":" in target and declares:
             data = described(self.terms, self.relation, self.radius, named)
             declared = declared_sensitivity(self.norm, self.bound, data, named)
-            return changed(request, declared=declared, jobs=whole_argument(named("jobs"), self.jobs) or 1)
+            jobs = whole_argument(named("jobs"), self.jobs) or 1
+            return changed(request, declared=declared, jobs=jobs, python=self.python)
+        if self.python is not None:
+            raise InputError(
+                f"{named('python')} runs a query of your own",
+                f"give {named('norm')}, {named('bound')} and its data",
+            )
         if self.prove or declares:
             names = f"{named('norm')}, {named('bound')}, … {named('prove')}"
             raise InputError(f"{target[:70]} declares its bounds itself", f"leave {names} out")

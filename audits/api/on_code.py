@@ -27,7 +27,7 @@ from audits.claim import Claim, read_claim
 from audits.datasets.bases import Pair
 from audits.datasets.described import read_data
 from audits.datasets.neighbours import candidates
-from audits.datasets.shape import Described
+from audits.datasets.shape import Described, Neighbourhood
 from audits.hypothesis_tests.search import digest_of_files
 from audits.samples.kept_runs import KeepingCrew, KeptRuns
 from audits.sandbox.crew import IMPORT, Crew, Gone, Process, Tally, at_once
@@ -158,11 +158,8 @@ def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
     with _crew(code, question, seconds) as crew:
         if _kind(crew) == "function":
             data = _data(question)
-            layout = data.shape.layout
-            if question.python is not None and layout is not None and layout.form in ("pandas", "polars"):
-                raise InputError(
-                    f'as = "{layout.form}" does not reach another interpreter', 'say as = "dict"'
-                )
+            if question.python is not None:
+                check_reaches(data.shape)
             answer = audit_function(crew, question, data, progress)
             known = data.shape.relation in (REPLACE_ONE, ADD_REMOVE) and data.pair is None
             plan = isinstance(question.curve, CurveClaim)  # its events are of one relation
@@ -179,6 +176,12 @@ def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
                 raise InputError(f"{question.use} cannot be attacked: {stopped}", "mend it") from None
             done = nothing_found(question, str(stopped))
         return done
+
+
+def check_reaches(shape: Neighbourhood) -> None:
+    """Raise `InputError` for data frames, which are not sent to another interpreter."""
+    if shape.layout is not None and shape.layout.form in ("pandas", "polars"):
+        raise InputError(f'as = "{shape.layout.form}" does not reach another interpreter', 'say as = "dict"')
 
 
 def _data(question: Audit) -> Described:
@@ -316,6 +319,9 @@ def query_sensitivity(question: Sensitivity) -> Search:
     if question.declared is None:
         raise ValueError("nothing is declared")
     code = code_of(question.use, Path.cwd(), allow_code=question.allow_code)
+    if question.python is not None:
+        check_reaches(question.declared.shape)
+        code = replace(code, python=question.python)
     with Crew(code, seconds=float(question.seconds), jobs=question.jobs) as crew:
         if crew.kind == "class":
             raise InputError(

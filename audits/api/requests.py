@@ -61,7 +61,10 @@ class Audit(msgspec.Struct, frozen=True, tag=True):
 
 
 class Sensitivity(msgspec.Struct, frozen=True, tag=True):
-    """Test the declared sensitivity of a query; if none is given, those that a class declares."""
+    """Test the declared sensitivity of a query; if none is given, those that a class declares.
+
+    A query runs in the interpreter `python` if there is one.
+    """
 
     use: str
     declared: DeclaredSensitivity | None = None
@@ -70,6 +73,7 @@ class Sensitivity(msgspec.Struct, frozen=True, tag=True):
     prove: bool = False
     jobs: int = 1
     allow_code: bool = True
+    python: str | None = None
 
 
 class Task(msgspec.Struct, frozen=True):

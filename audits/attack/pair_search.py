@@ -14,12 +14,15 @@ from audits.datasets.bases import PLAIN, Pair
 from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import best_score
+from audits.scores.outcome_columns import lowest_bit, padded
 
 AT_ONCE = 2_000_000  #: numbers sent to a worker at a time
 CLEAR = 3.5  #: standard deviations beyond the claim at which a pair is preferred
 PACE_RUNS = 12  #: runs a side before the time per run on a pair is known
 UNPAIRED = 4  #: factor for more seeds and fewer pairs if noise does not cancel
 KEPT = 4  #: one in KEPT candidates is reserved for pairs on which texts, failures or kinds of result differ
+FINER = 0.03  #: part of the runs with bits that no run of the other side has, from which a pair is kept
+FIRST = 8  #: entries whose bits are looked at
 LEAST_NOISE = 0.02  #: of a pair's own noise, as a part of what pairs usually have
 HANGS = 3  #: runs without an answer after which the search gives up
 
@@ -50,6 +53,16 @@ class Trial:
             for one, other in permutations(sides)
         ]
         return self.odd + sum(unlike)
+
+    @property
+    def finer(self) -> float:
+        """Return the part of the runs on one side whose lowest bit is below all of the other side's.
+
+        Beside an exact value of few bits, floating-point noise loses those that are lower.
+        """
+        sides = [lowest_bit(padded(side, FIRST)) for side in (self.left, self.right)]
+        below = [(one < other.min(axis=0)).mean(axis=0).max() for one, other in permutations(sides)]
+        return float(max(below))
 
 
 @dataclass(frozen=True)
@@ -124,11 +137,15 @@ def most_suspicious(
 def _mixed(trials: list[Trial], most: int, of_base: int) -> list[Trial]:
     """Return the first `most` trials with at most `of_base` of one base: what is rare shows on few.
 
-    A part of the places is for those that differ in texts, failures or kinds, however seldom they do.
+    A part of the places is for those that differ in texts, failures or kinds, however seldom they do,
+    and half as many for those with the most runs of finer bits than the other side has.
     The others go in turn to those that promise most and to those with the best bound expected: where no
     pair breaks the claim in a few runs, what seems to is luck.
     """
     kept = sorted((trial for trial in trials if trial.told), key=lambda trial: -trial.told)[: most // KEPT]
+    finer = sorted(((trial.finer, trial) for trial in trials if trial.left), key=lambda each: -each[0])
+    room = max(most // KEPT // 2, 1)
+    kept += [trial for part, trial in finer[:room] if part > FINER and trial not in kept]
     by_bound = sorted(trials, key=lambda trial: -trial.expected)
     for trial in (each for pair in zip(trials, by_bound, strict=True) for each in pair):
         same = sum(other.candidate.base == trial.candidate.base for other in kept)

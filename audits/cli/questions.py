@@ -332,6 +332,8 @@ class SensitivityOptions:
         A dataset, as JSON or a JSON file; no other pair is searched for.
     right
         Its neighbour.
+    python
+        The Python interpreter in which a query of your own runs, 3.8 or later; nothing is installed there.
     seed
         Random seed (default 1).
     jobs
@@ -354,6 +356,7 @@ class SensitivityOptions:
     columns: File | None = None
     left: Data | None = None
     right: Data | None = None
+    python: File | None = None
     seed: Whole = None
     seconds: Number = None
     jobs: Whole = None
@@ -372,5 +375,6 @@ class SensitivityOptions:
             **numbers(self, "seed", "seconds", "jobs"),
             prove=self.prove,
             allow_code=not self.catalogue_only,
+            python=None if self.python is None else str(self.python),
             named=option,
         ).request(target)

@@ -151,6 +151,8 @@ def persons(frame: Frame) -> dict[str, Person]:
     found |= {f"full {name}": np.tile(record, (most, 1)) for name, record in ends_of.items()}
     for name in ("high", "low", "missing"):
         found[f"in turn {name}"] = ends.in_turn(0, most, ends_of[name])
+    share = (np.arange(most)[:, None] + 0.5) / most
+    found["all different"] = ends.between(np.repeat(share, frame.columns, axis=1))  # integers may be groups
     found["high then low"] = np.where(np.arange(most)[:, None] % 2, ends.low, ends.high)
     return found
 
@@ -158,6 +160,7 @@ def persons(frame: Frame) -> dict[str, Person]:
 FIRST_PAIRS = (
     ("in turn high", "one low"),
     ("full high", "full low"),
+    ("all different", "one low"),
     ("full high", "one missing"),
     ("full high", "one low"),
     ("one high", "one low"),
@@ -169,6 +172,7 @@ FIRST_PAIRS = (
 ALONE = (
     "in turn high",
     "full high",
+    "all different",
     "one low",
     "full missing",
     "one other",

@@ -128,8 +128,11 @@ class OtherPython:
         self._kept: dict[str, None] = {}
         self._start()
 
-    def __call__(self, data: Any, rng: np.random.Generator) -> Any:
-        """Return what the function returns there; raises an exception of the same name if it raises."""
+    def __call__(self, data: Any, rng: np.random.Generator | None = None) -> Any:
+        """Return what the function returns there; raises an exception of the same name if it raises.
+
+        Without a generator the function is a query: it is given the data alone, and nothing is seeded.
+        """
         if self._child is None:
             self._start()
         key, document = _key(data)
@@ -137,7 +140,8 @@ class OtherPython:
             if key not in self._kept:
                 self._send(json.dumps({"keep": key, "data": document or foreign_worker.encode(data)}))
                 self._kept[key] = None
-            self._send(json.dumps({"run": key, "seed": int(rng.integers(0, MAX_SEED, endpoint=True))}))
+            seed = None if rng is None else int(rng.integers(0, MAX_SEED, endpoint=True))
+            self._send(json.dumps({"run": key, "seed": seed}))
             answer = self._receive()
         except (BrokenPipeError, EOFError):
             self._ended()

@@ -111,15 +111,22 @@ def _nested(flat: list[Any], shape: list[int]) -> Any:
     return [_nested(flat[k * size : (k + 1) * size], shape[1:]) for k in range(shape[0])]
 
 
-def _answer(function: Callable[..., Any], data: Any, seed: int) -> Any:
+def _seeded(seed: int) -> Any:
+    """Return a generator; the global ones are seeded as well."""
     random.seed(seed)
     generator: Any = random.Random(seed)  # noqa: S311
     if np is not None:
         np.random.seed(seed)
         if hasattr(np.random, "default_rng"):
             generator = np.random.default_rng(seed)
+    return generator
+
+
+def _answer(function: Callable[..., Any], data: Any, seed: int | None) -> Any:
+    """Return the result of one run; without a seed the function is a query of the data alone."""
+    more = () if seed is None else (_seeded(seed),)
     try:
-        return encode(function(data, generator) if takes_generator(function) else function(data))
+        return encode(function(data, *more) if more and takes_generator(function) else function(data))
     except BaseException as error:  # whatever it raises is what it did
         name = "SystemExit" if isinstance(error, SystemExit) else type(error).__name__
         try:

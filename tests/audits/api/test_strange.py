@@ -1,5 +1,6 @@
 """Functions of unusual shape that are not in the catalogue: broken ones are refuted, sound twins are not."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.attack.black_box import ALIKE, attack
-from audits.attack.pair_search import KEPT, Trial, _mixed, _shortlist
+from audits.attack.pair_search import FINER, KEPT, Trial, _mixed, _shortlist
 from audits.attack.runs import ROUNDS, Challenge
 from audits.datasets.named_pairs import candidates
 from audits.datasets.shape import Shape
@@ -68,6 +69,26 @@ def test_runs_that_fail_on_one_side_alone_are_told_however_few():
     assert trial.told == 1
     assert Trial(trial.candidate, trial.left, trial.left).told == 0
     assert Trial(trial.candidate, [one] * 3, [of_value(2)] * 3).told == 0  # numbers are for scores
+
+
+def test_a_pair_whose_floats_have_finer_bits_on_one_side_is_kept():
+    """Of noise beside 0 a part has bits that the noise beside 1 cannot have; on a grid neither has."""
+    noise = np.random.default_rng(1).laplace(0, 1, (3, 200))
+    pair = candidates(DATA, 1)[0]
+
+    def trial(left, right, promise):
+        return Trial(pair, *([of_value(float(x)) for x in side] for side in (left, right)), promise=promise)
+
+    bare = trial(noise[0], noise[1] + 1.0, -1.0)
+    swapped = trial(bare_right := noise[1] + 1.0, noise[0], -1.0)
+    assert bare.finer == swapped.finer > 5 * FINER
+    assert trial(noise[0], noise[1], 0.0).finer < FINER
+    grids = trial(np.round(noise[0] * 64) / 64, np.round(bare_right * 64) / 64, 0.0)
+    assert grids.finer < FINER
+    others = [trial(noise[0] + 1.0, noise[2] + 1.0, float(k)) for k in range(30)]
+    for kept, of_base, _ in ROUNDS:
+        assert bare in _mixed([*others, bare], kept, of_base)
+        assert grids not in _mixed([*others, replace(grids, promise=-1.0)], min(kept, 15), of_base)
 
 
 def attacked(planted, name, trials, risk):

@@ -161,6 +161,47 @@ def test_an_audit_in_another_interpreter(dpaccount, module):
     assert "no Python interpreter" in err
 
 
+@pytest.mark.slow
+def test_a_sensitivity_in_another_interpreter(dpaccount, module):
+    """What the query moves by is measured there; a query needs no generator, and none is seeded."""
+    (module / "queries.py").write_text(
+        "import random, sys\n"
+        "def total(data): return float(sum(data)) if 'numpy' not in sys.modules or len(data) else 0.0\n"
+        "def seeded(data): return float(random.getrandbits(1) < 0)\n"
+        "def noisy(data, rng): return float(sum(data))\n"
+    )
+    where = ["--norm", "l1", "--shape", "4", "--low", "0", "--high", "3", "--seconds", "1e5", "--json"]
+    there = ["--python", sys.executable]
+    for bound, code in (("3", 0), ("2.5", 1)):
+        words = ["sensitivity", "queries:total", "--bound", bound, *where]
+        here, other = dpaccount(*words), dpaccount(*words, *there)
+        answers = [{**json.loads(each[1]), "seconds": 0} for each in (here, other)]
+        assert (here[0], other[0]) == (code, code)
+        assert answers[0] == answers[1]
+    words = [*where, "--bound", "1", *there]
+    assert dpaccount("sensitivity", "queries:seeded", *words)[0] == 0
+    code, out, err = dpaccount("sensitivity", "queries:noisy", *words)
+    assert (code, out) == (2, "")
+    assert "TypeError" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["shop:echo", "--python", "/bin/false", "--norm", "l1", "--bound", "1"], "no Python interpreter"),
+        (["shop:echo", "--python", sys.executable, "--norm", "l1", "--bound", "1", "--prove"], "--prove"),
+        (["shop:echo", "--python", sys.executable], "--python runs a query of your own"),
+        (["clipped-mean", "--python", sys.executable], "--python runs a query of your own"),
+    ],
+)
+def test_a_sensitivity_that_cannot_be_measured_there_is_refused(dpaccount, module, words, said):
+    data = ["--shape", "2", "--low", "0", "--high", "1"] if "--norm" in words else []
+    code, out, err = dpaccount("sensitivity", *words, *data)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert len(err.splitlines()) <= 2
+
+
 # ------------------------------------------------------------------ programs
 
 
