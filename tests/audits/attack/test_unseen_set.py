@@ -1,0 +1,54 @@
+"""Mechanisms that the search was not made for: nine of ten broken ones are found, sound ones left alone."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import libraries
+from benchmarks.unseen import found, mechanisms
+from benchmarks.wrapped import unseen_set
+
+SET = mechanisms()
+
+
+def test_the_set_is_large_and_each_of_it_runs():
+    assert sum(each.broken for each in SET) >= 30
+    assert sum(not each.broken for each in SET) >= 20
+    assert len({each.name for each in SET}) == len(SET)
+    rng = np.random.default_rng(1)
+    failed = {each.name: 0 for each in SET}
+    for each in SET:
+        function = getattr(unseen_set, each.name)
+        given = each.shape.data(np.full((each.shape.rows, each.shape.width), each.shape.high[0]))
+        for _ in range(20):
+            try:
+                function(given) if "hash" in each.name else function(given, rng)
+            except ValueError:
+                failed[each.name] += 1
+    assert [name for name, times in failed.items() if times] in ([], ["fails_now_and_then"])
+
+
+@pytest.mark.nightly
+@pytest.mark.statistical  # more than 5 of 22 accused at level .05: probability 4e-4
+def test_nine_of_ten_are_found_and_hardly_a_sound_one_accused():
+    refuted = {each.name: found(each, 50_000)[0] > 1 for each in SET}
+    broken = [refuted[each.name] for each in SET if each.broken]
+    assert sum(broken) >= 0.9 * len(broken)
+    assert sum(refuted[each.name] for each in SET if not each.broken) <= 5
+
+
+def test_every_known_fault_has_a_sound_neighbour_and_a_function():
+    """Of the same release; every function is in its file, and every command names its interpreter."""
+    for release in {case.release for case in libraries.CASES}:
+        of_it = [case for case in libraries.CASES if case.release == release]
+        faults = [case for case in of_it if case.thread]
+        assert 2 * len(faults) <= len(of_it)
+        assert faults
+    for case in libraries.CASES:
+        module, _, name = case.function.partition(":")
+        assert re.search(rf"^def {name}\(data", (libraries.WRAPPED / f"{module}.py").read_text(), re.M)
+        words = case.words(Path("cache"))
+        assert words[words.index("--python") + 1].startswith("cache/")
+        assert ("--confidence" in words) == (case.thread is None and words[1] == "audit")
