@@ -1,6 +1,6 @@
 """Known faults of released libraries, and a sound neighbour of each, audited as a user would.
 
-    python -m benchmarks.libraries --cache FOLDER [--only NAME …] [--out FILE.json]
+    python -m benchmarks.libraries --cache FOLDER [--only NAME …] [--out TABLE.md]
 
 Every release gets an environment of its own in FOLDER, made by pip once.  A case is one command
 `dpaccount audit … --python FOLDER/…/bin/python` (or `sensitivity`) on a function of benchmarks/wrapped:
@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -204,21 +204,35 @@ def rows(cache: Path, only: list[str]) -> Iterator[tuple[LibraryCase, dict[str, 
             yield case, asked(case, cache)
 
 
+def table(answers: Sequence[tuple[LibraryCase, dict[str, object]]]) -> str:
+    """Return the answers as a Markdown table: each fault, then its sound neighbour."""
+    lines = ["| release | function | claim | thread | answer | s |", "|---|---|---|---|---|---|"]
+    for case, row in answers:
+        refuted = row["exit"] == 1
+        word = "**found**" if refuted and case.thread else "ACCUSED" if refuted else "not refuted"
+        shown_is = f"{float(str(row.get('lower') or 0)):.3g}"
+        moved = "moves by" if "--bound" in case.claim else "shown"
+        answer = f"{word}, {moved} {shown_is}" + (f"; {case.note}" if case.note else "")
+        claim = case.claim.replace("--bound", "moves by").replace("--", "")
+        cells = (case.release.name, case.name, claim, case.thread or "sound", answer, row["seconds"])
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--only", nargs="*", default=[])
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=Path, help="a file for the answers as a Markdown table")
     words = parser.parse_args()
-    found, wrong = [], 0
+    answers = []
     for case, row in rows(words.cache.absolute(), words.only):
-        good = right(case, row)
-        wrong += not good
-        found.append(row)
-        print("as known" if good else "WRONG   ", json.dumps(row, ensure_ascii=False), flush=True)
+        answers.append((case, row))
+        mark = "as known" if right(case, row) else "WRONG   "
+        print(mark, json.dumps(row, ensure_ascii=False), flush=True)
     if words.out:
-        words.out.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-    return 1 if wrong else 0
+        words.out.write_text(table(answers))
+    return 0 if all(right(case, row) for case, row in answers) else 1
 
 
 if __name__ == "__main__":

@@ -97,12 +97,12 @@ def records(shape: Shape) -> list[Rows]:
 
 
 def _units(rows: Rows) -> list[int]:
-    """Return the places of records to change: first, last, and where a sorted column steps."""
+    """Return the places of records to change: first, last, where a sorted column steps, the middle."""
     if not len(rows):
         return []
     steps = np.flatnonzero((np.diff(rows, axis=0) != 0).any(axis=1))
     middle = [int(steps[0]), int(steps[0]) + 1] if len(steps) else []
-    return list(dict.fromkeys([0, len(rows) - 1, *middle]))
+    return list(dict.fromkeys([0, len(rows) - 1, *middle, len(rows) // 2]))
 
 
 def _replaced(shape: Shape, rows: Rows, name: str, first: int) -> Iterator[Pair]:
@@ -155,6 +155,6 @@ def _pair(shape: Shape, rows: Rows, unit: int, here: Rows, there: Rows, name: st
 
 def _added(shape: Shape, rows: Rows, name: str) -> Iterator[Pair]:
     for record in records(shape):
-        for unit in dict.fromkeys((len(rows), 0)):
+        for unit in dict.fromkeys((len(rows), 0, len(rows) // 2)):
             longer = np.insert(rows, unit, record, axis=0)
             yield Pair(shape.data(longer), shape.data(rows), f"{name}, {len(rows)} rows")

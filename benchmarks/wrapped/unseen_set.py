@@ -291,6 +291,110 @@ def noise_for_every_second_size(data, rng):
     return int(data.sum() + (noise(rng, 3) if len(data) % 5 else noise(rng, 1)))
 
 
+@wrong()
+def no_noise_at_one_total(data, rng):
+    total = int(data.sum())
+    return total + (0 if total == 17 else int(noise(rng, 3)))
+
+
+@wrong()
+def in_the_clear_in_one_run_of_two_hundred(data, rng):
+    return data if rng.random() < 0.005 else data * 0 + noise(rng, 3)
+
+
+@wrong(columns=2)
+def less_noise_if_first_and_last_agree(data, rng):
+    scale = 1 if (data[0] == data[-1]).all() else 6
+    return int(data.sum() + noise(rng, scale))
+
+
+@wrong()
+def stops_if_already_in_order(data, rng):
+    if (np.diff(data) >= 0).all():
+        return [int(data.sum() + noise(rng, 3))]
+    return [int(data.sum() + noise(rng, 6)), int(noise(rng, 6))]
+
+
+@wrong(columns=8, high=1)
+def one_noise_at_two_places(data, rng):
+    made = data.sum(axis=0) + noise(rng, 8, 8)
+    one, two = rng.choice(8, 2, replace=False)
+    made[two] = data[:, two].sum() + made[one] - data[:, one].sum()
+    return made
+
+
+@wrong(high=1)
+def count_modulo_eight(data, rng):
+    return int((data.sum() + noise(rng, 0.6)) % 8)
+
+
+@wrong(rows=20, high=149)
+def many_bins(data, rng):
+    return np.bincount(data, minlength=150) + noise(rng, 1.3, 150)
+
+
+@wrong()
+def one_row_counts_three_times(data, rng):
+    weights = np.ones(len(data), dtype=int)
+    weights[len(data) // 2 + 1] = 3
+    return int((weights * data).sum() + noise(rng, 3))
+
+
+@wrong(columns=6, high=1)
+def one_column_counts_three_times(data, rng):
+    return int((data * [1, 1, 1, 3, 1, 1]).sum() + noise(rng, 6))
+
+
+@wrong(columns=6, high=1)
+def one_column_of_six_with_a_third_of_the_noise(data, rng):
+    return data.sum(axis=0) + noise(rng, 6, 6) // [1, 1, 1, 1, 3, 1]
+
+
+@wrong(high=1)
+def changes_from_row_to_row(data, rng):
+    return int((np.diff(data) != 0).sum() + noise(rng, 1))
+
+
+@wrong(rows=16, high=1)
+def longest_streak(data, rng):
+    edges = np.flatnonzero(np.diff(np.concatenate([[-1], data, [-1]])))
+    return int(np.diff(edges).max() + noise(rng, 3))
+
+
+@wrong()
+def pairs_in_order(data, rng):
+    return int(np.triu(data[:, None] < data[None, :], 1).sum() + noise(rng, 4))
+
+
+@wrong(rows=20, high=9, delta="0.01")
+def keys_above_a_low_threshold(data, rng):
+    noisy = np.bincount(data, minlength=10) + noise(rng, 2, 10) * (np.bincount(data, minlength=10) > 0)
+    return {str(key): int(count) for key, count in enumerate(noisy) if count > 5}
+
+
+@wrong()
+def masked_and_the_mask(data, rng):
+    mask = int(rng.integers(0, 64))
+    return [mask, int((data.sum() + mask) % 64)]
+
+
+@wrong(real=True)
+def blinded_by_a_factor(data, rng):
+    factor = rng.lognormal()
+    return [round(factor, 5), round(factor * (1 + float(data.sum())), 5)]
+
+
+@wrong()
+def three_sums_of_two_noises(data, rng):
+    one, two = noise(rng, 9), noise(rng, 9)
+    return [int(data.sum() + one), int(one + two), int(two)]
+
+
+@wrong()
+def exact_among_decoys(data, rng):
+    return rng.permutation([int(data.sum()), *rng.integers(0, 37, 5)])
+
+
 # ------------------------------------------------------------------ sound
 
 
