@@ -41,6 +41,7 @@ from dpaccount.precision import certified
 SHARE = 0.7  #: of the work that is left, for a method that another one may follow
 CLOSE = Fraction(1, 10**16)  #: relative width at which bounds in closed form are the answer
 SAMPLE = 0.06 * SECOND  #: steps that each of many different samples takes at least
+COARSE = Fraction(1, 1000)  #: width beyond which many different pairs are held between few sorts
 NARROW = Fraction(1, 10**6)  #: beyond which an answer is held between those of simpler pairs
 CLOSED_FORM = "mean and deviation"
 
@@ -178,7 +179,8 @@ def _within_simpler(
 ) -> Answer:
     """Return a wide answer between those of simpler pairs, where the total has such ends."""
     lower, above = answer.bounds.lower or 0, answer.bounds.upper
-    ends = None if above - lower <= NARROW * max(unit, above) else total.between()
+    width, size = above - lower, max(unit, above)
+    ends = None if width <= NARROW * size else total.between(sorts=width > COARSE * size)
     if ends is None:
         return answer
     less, more = map(ask, ends)
@@ -193,7 +195,7 @@ def _closer(total: Composition, rough: Enclosure, closer: Callable[[], Answer]) 
         return Answer(rough, CLOSED_FORM)
     try:
         with limited(granted(METHOD)):
-            affordable(SAMPLE * sum(bool(pair.rising) for pair, _ in total.pairs))
+            affordable(SAMPLE * sum(bool(pair.rising()) for pair, _ in total.pairs))
             answer = closer()
     except UNREACHED:
         return Answer(rough, f"{CLOSED_FORM}; closer methods are out of reach at these magnitudes")

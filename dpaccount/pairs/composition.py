@@ -99,20 +99,19 @@ class Composition:
         """Return the same pairs as those of a release that attains them."""
         return replace(self, attainment=Attained.ALWAYS)
 
-    def between(self) -> "tuple[Composition, Composition] | None":
+    def between(self, *, sorts: bool = True) -> "tuple[Composition, Composition] | None":
         """Return compositions of simpler pairs that cost no more, and no less; None where all are simple.
 
-        Of many pairs that differ in parameters with which they rise, `FEW` sorts are made.
+        Of many pairs that differ in parameters with which they rise, `FEW` sorts are made, if any.
         """
         ends = {pair: pair.between() or (pair, pair) for pair, _ in self.pairs}
-        alike = defaultdict[Any, list[ExactPair]](list)
+        alike = defaultdict[ExactPair, list[ExactPair]](list)
         for pair, _ in self.pairs:
-            if pair.rising:
-                rest = [getattr(pair, each.name) for each in fields(pair) if each.name not in pair.rising]
-                alike[type(pair), *rest].append(pair)
+            if sorts and (values := pair.rising()):
+                alike[pair.risen([Fraction(1, 2)] * len(values))].append(pair)
         for pairs in alike.values():
             size = -(-len(pairs) // FEW)
-            pairs.sort(key=lambda pair: [getattr(pair, name) for name in pair.rising])
+            pairs.sort(key=lambda pair: pair.rising())
             for chunk in (pairs[k : k + size] for k in range(0, len(pairs), size)):
                 ends |= dict.fromkeys(chunk, (_end_of(chunk, min), _end_of(chunk, max)))
         if all(pair == low for pair, (low, _) in ends.items()):
@@ -295,7 +294,7 @@ class Composition:
 
 def _end_of(pairs: list[ExactPair], end: Callable[[Any], Any]) -> ExactPair:
     """Return the pair of the least, or the largest, of the parameters with which these rise."""
-    return replace(pairs[0], **{name: end(getattr(pair, name) for pair in pairs) for name in pairs[0].rising})
+    return pairs[0].risen([end(values) for values in zip(*(p.rising() for p in pairs), strict=True)])
 
 
 def _renyi_side(total: Composition) -> Curve:

@@ -6,6 +6,7 @@ default could make unsound is abstract; each class states it. A default is alway
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache
@@ -57,7 +58,6 @@ class LossPair(ABC):
     upper_only: ClassVar[bool]  #: whether only upper bounds are known, which no mechanism need attain
     rank: ClassVar[int]  #: where the class comes in the order of a composition, on which digits depend
     closed_curve: ClassVar[bool] = False  #: whether one release is best answered by its own curve
-    rising: ClassVar[tuple[str, ...]] = ()  #: parameters with which the curve rises, in both directions
     renyi_only: ClassVar[bool] = False  #: whether nothing but Rényi bounds is known
 
     # ---- both directions and the ends of the loss
@@ -194,6 +194,14 @@ class LossPair(ABC):
         return None
 
     # ---- samples
+
+    def rising(self) -> tuple[Fraction, ...]:
+        """Return the parameters with which the curve rises, in both directions, as far as known."""
+        return ()
+
+    def risen(self, values: Sequence[Fraction]) -> Self:
+        """Return the pair of other such parameters."""
+        return self
 
     def between(self) -> "tuple[LossPair, LossPair] | None":
         """Return a simpler pair that costs no more, and one that costs no less; None where none is known."""

@@ -5,6 +5,7 @@ one (Q, zQ) (Zhu, Dong & Wang 2022).
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar, Self
@@ -216,6 +217,16 @@ class SampledPair(PoissonComposition, ExactPair):
         parts = (inner.reversed() if self.added else inner).parts
         return composing.on_sample(parts, self.inner.failure(), self.rate, grid, depth, added=self.added)
 
+    def rising(self) -> tuple[Fraction, ...]:
+        """Return q and ε₀ of Laplace noise: 1 − q + qY rises in convex order, and so does Y with ε₀."""
+        inner = self.inner.one_pair
+        return (self.rate, inner.loss) if isinstance(inner, LaplacePair) else ()
+
+    def risen(self, values: Sequence[Fraction]) -> Self:
+        """Return the sample at another rate, of Laplace noise of another largest loss."""
+        rate, loss = values
+        return replace(self, rate=rate, inner=replace(self.inner, pairs=((LaplacePair(loss), 1),)))
+
     def few_losses(self) -> tuple[Atoms, arb] | None:
         """Return the losses but the rarest ones of noise, whose mass counts as at +∞."""
         transform = self.summed_transform()
@@ -256,7 +267,6 @@ class SampledGaussian(PoissonPair, TransformPair):
     mu2: Fraction
     rank: ClassVar[int] = 10
     closed_curve: ClassVar[bool] = True
-    rising: ClassVar[tuple[str, ...]] = ("rate", "mu2")  # as 1 − q + qY does in convex order
 
     def ceiling(self) -> arb | None:
         """Return −ln(1 − q), the largest loss when a unit is added; removing one has no bound."""
@@ -278,6 +288,15 @@ class SampledGaussian(PoissonPair, TransformPair):
     def transform(self) -> SampledGaussianTransform:
         """Return the transform by quadrature."""
         return SampledGaussianTransform(self.rate, self.mu2, added=self.added)
+
+    def rising(self) -> tuple[Fraction, ...]:
+        """Return q and μ²: 1 − q + qY rises in convex order."""
+        return self.rate, self.mu2
+
+    def risen(self, values: Sequence[Fraction]) -> Self:
+        """Return the pair of other parameters."""
+        rate, mu2 = values
+        return replace(self, rate=rate, mu2=mu2)
 
     def add_moments(self, found: Moments, count: int) -> bool:
         """Add those of the whole."""

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
+from itertools import accumulate, pairwise
 
 from ..curves import range_delta
 from ..documents import ensure, spend
@@ -29,7 +30,38 @@ def both_signs(i: Interval, step: Fraction, most: Fraction, curve: Curve) -> Upp
             continue
         x = i.exp(i.of(k * step))  # 1 − x + xC = 1 − x(1 − C)
         heights.append(i.up.subtract(ONE, i.down.multiply(x[0], i.down.subtract(ONE, right[-k]))))
-    return of_curve(i, step, -last, heights)
+    return of_curve(i, step, -last, under_chords(i, step, -last, heights))
+
+
+def under_chords(i: Interval, step: Fraction, first: int, heights: list[Decimal]) -> list[Decimal]:
+    """Return the heights of the lower hull of (0, 1) and the points above e^{(first + k)·step}.
+
+    δ is convex and falls: it lies under each given height left of it, and under each chord between
+    two of them.  Which chords are looked at is a choice alone: each height is the least of valid
+    ones.  The least of several curves is not convex, and its masses would have a sum above 1.
+    """
+    spend(80 * len(heights))
+    at = [i.of(0), *(i.exp(i.of(step * (first + k))) for k in range(len(heights)))]
+    points = [ONE, *accumulate(heights, min)]
+    corners: list[int] = []
+    for k in range(len(points)):
+        while len(corners) > 1 and _above(i, at, points, (corners[-2], corners[-1], k)):
+            corners.pop()
+        corners.append(k)
+    for a, b in pairwise(corners):
+        drop, whole = i.down.subtract(points[a], points[b]), i.sub(at[b], at[a])
+        for k in range(a + 1, b):
+            share = max(NONE, i.div(i.sub(at[k], at[a]), whole)[0])
+            points[k] = min(points[k], i.up.subtract(points[a], i.down.multiply(drop, share)))
+    return points[1:]
+
+
+def _above(i: Interval, at: list[Pair], points: list[Decimal], three: tuple[int, int, int]) -> bool:
+    """Say whether the middle one of three points is on or above the chord of the others, roughly."""
+    a, b, c = three
+    rise, most = i.up.subtract(points[b], points[a]), i.up.subtract(points[c], points[a])
+    left = i.up.multiply(rise, i.up.subtract(at[c][0], at[a][0]))
+    return left >= i.up.multiply(most, i.up.subtract(at[b][0], at[a][0]))
 
 
 def bounded_range(i: Interval, step: Fraction, eta: Fraction) -> UpperMeasure:

@@ -33,6 +33,7 @@ class Product:
         """Return an estimate of log M(s)."""
         half = float(self.mu2[1]) / 2
         joint, others = self._search
+        spend(4 * len(others) + sum(len(self.parts) - len(others) for _ in joint) / 50)
         found = s * (s + 1) * half + sum(each.log_m(s, count) for each, count in others)
         for estimate in joint:
             found += estimate(s)

@@ -163,14 +163,23 @@ def _gauss_legendre(count: int, bits: int) -> list[tuple[arb, arb]]:
     return [arb.legendre_p_root(count, k, weight=True) for k in range(count)]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1)
+def _float_rule() -> Any:
+    """Return the nodes and weights of 16 points in floats."""
+    import numpy as np
+
+    return np.polynomial.legendre.leggauss(16)
+
+
+@lru_cache(maxsize=1 << 12)
 def _float_points(rate: Fraction, loss: Fraction) -> Any:
     """Return masses, ln z and z − 1 as floats."""
     import numpy as np
 
     q, most = float(rate), float(loss)
     panels = max(1, math.ceil(2 * most))
-    x, weight = np.polynomial.legendre.leggauss(16)
+    x, weight = _float_rule()
+    spend(10 + panels)
     width = most / panels
     t = np.concatenate([-most + width * (2 * j + 1 + x) for j in range(panels)])
     mass = np.tile(weight * width, panels) * np.exp(-(most + t) / 2) / 4

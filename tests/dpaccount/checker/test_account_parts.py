@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 from mpmath import mp, mpf
 
-from dpaccount.checker.accounting import allocated, lattice, pairs, replaced
+from dpaccount.checker.accounting import allocated, lattice, pairs, replaced, upper
 from dpaccount.checker.accounting.lattice import Lattice, Limits
 from dpaccount.checker.accounting.measures import UpperMeasure, added, height, of_curve, of_tails, removed
 from dpaccount.checker.accounting.plan import classes
@@ -85,6 +85,24 @@ def test_a_measure_that_lost_mass_under_q_is_still_one_on_a_sample():
     moved = UpperMeasure([(Decimal(2), Decimal(1))], Decimal(0))  # all of P at odds 2: half of Q is missing
     sampled = removed(i, moved, rate)
     above(lambda x: curve(sampled, x), lambda x: max(mpf(0), 1 - x))
+
+
+def test_chords_between_heights_above_a_curve_are_above_it():
+    """Whatever the heights are, and at least as low as the lower hull allows at many digits."""
+    for chance, i in [*list(cases()) * 6, (random.Random(0), Interval(30))]:
+        step, first = Fraction(chance.choice([1, 3]), 8), chance.choice([-30, -4, 0])
+        at = [mp.exp(exact(step * (first + k))) for k in range(40)]
+        (p, q), rough = law(chance), 3 if i.digits == 30 else chance.choice([0, 1, 3])
+        truth = [cost(p, q)(x) for x in at]
+        heights = [i.up.create_decimal(str(d + rough * chance.random() * d)) for d in truth]
+        less = upper.under_chords(i, step, first, list(heights))
+        assert len(less) == len(heights)
+        for d, given, found in zip(truth, heights, less, strict=True):
+            assert d - TINY <= exact(found) <= exact(given)
+        if i.digits == 30:  # no height is above a chord
+            nodes = [(mpf(0), mpf(1)), *zip(at, map(exact, less), strict=True)]
+            for (a, u), (b, v), (c, w) in zip(nodes, nodes[1:], nodes[2:], strict=False):
+                assert v <= u + (w - u) * (b - a) / (c - a) + mpf(10) ** -25
 
 
 def drawn(p, q, steps):
