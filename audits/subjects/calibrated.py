@@ -12,9 +12,7 @@ import numpy as np
 from audits.claim import Claim
 from dpaccount.errors import InputError, RuleError
 from dpaccount.exact import Number, to_digits
-from dpaccount.noise.proved import Proved
-from dpaccount.noise.receipt import rehearse
-from dpaccount.noise.samplers import Rehearsal
+from dpaccount.noise.receipt import NoNoise
 from dpaccount.proof.derivation import point
 from dpaccount.relation import adjacency
 from mechanisms.subject import Subject
@@ -82,6 +80,8 @@ def with_noise(claim: Claim, subject: Subject) -> Subject:
         found = _most(*who, goal, promise.delta)
         if found is not None and _proved(found, promise.delta) <= promise.epsilon:
             return found
+        if found is None and half_width(subject, promise.delta) <= goal:
+            raise asked.wrong("the bounds of the values give it with any noise", "ask for less")
         reached = None if least is None else half_width(least, promise.delta)
     except InputError as error:
         raise asked.placed(error) from None
@@ -178,19 +178,20 @@ def half_width(subject: Subject, delta: Fraction) -> float:
     if type(mechanism).__module__.rpartition(".")[2] not in STEADY:
         raise InputError("the accuracy of this mechanism depends on the data", "give epsilon")
     try:
-        proved, domain = Proved(subject.proof(delta)), mechanism.domain()
+        subject.proof(delta)
     except RuleError as error:
         raise InputError(f"nothing is proved at this delta: {error}", "give a larger delta") from None
-    row = np.array(domain.low) / 4 + np.array(domain.high) * 3 / 4
+    domain = mechanism.domain()
+    middle = (np.array(domain.low) + np.array(domain.high)) / 2  # farthest from bounds that end an interval
     found = []
-    for rows in (np.zeros((0, len(domain.low))), np.tile(row, (EXAMPLE_ROWS, 1))):
-        view = mechanism.publish(mechanism.query(rows), rehearse(proved, Rehearsal(1)))
+    for rows in (np.zeros((0, len(domain.low))), np.tile(middle, (EXAMPLE_ROWS, 1))):
+        view = mechanism.publish(mechanism.query(rows), NoNoise())
         ends = mechanism.accuracy(view)
         found.append([list(zip(_flat(e["low"]), _flat(e["high"]), strict=True)) for e in ends.values()])
-    widths = [max((high - low) / 2 for pairs in each for low, high in pairs) for each in found]
-    widest: float = max(widths)
-    if widest - min(widths) > SAME_WIDTH * widest:
+    widths = [[max((high - low) / 2 for low, high in pairs) for pairs in each] for each in found]
+    if any(max(same) - min(same) > SAME_WIDTH * max(same) for same in zip(*widths, strict=True)):
         raise InputError("the accuracy of this mechanism depends on the data", "give epsilon")
+    widest: float = max(widths[0])
     return widest
 
 

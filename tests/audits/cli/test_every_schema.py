@@ -1,5 +1,6 @@
 """Every published schema is that of a document which a command really writes or prints."""
 
+import io
 import json
 import shutil
 import tomllib
@@ -27,7 +28,7 @@ WORDS = (  # after those of test_schemas
 )
 
 
-def documents(dpaccount, tmp_path, root):
+def documents(dpaccount, monkeypatch, tmp_path, root):
     """Yield (kind, document) of everything that is written or printed."""
     yield from answers(dpaccount, tmp_path)
     (tmp_path / "people.toml").write_text(CLAIM)
@@ -44,6 +45,8 @@ def documents(dpaccount, tmp_path, root):
         assert code in (0, 1, 3), (words, err)
         document = json.loads(out)
         yield kind_of(document, words), document
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"ask": 1, "tell": 2}\n')))
+    yield "session-error", document_of(dpaccount("session", "people.toml", "--state", "s", "--rehearse", 1))
     row = document_of(dpaccount("ask", "model.state", "--json"))["index"]
     yield "answered", document_of(dpaccount("tell", "model.state", row, 1, "--json"))
     private, _ = keys(tmp_path, "one")
@@ -84,9 +87,9 @@ def document_of(result):
 
 
 @pytest.mark.slow
-def test_every_schema_is_that_of_a_real_document(dpaccount, tmp_path, root):
+def test_every_schema_is_that_of_a_real_document(dpaccount, monkeypatch, tmp_path, root):
     met = set()
-    for name, document in documents(dpaccount, tmp_path, root):
+    for name, document in documents(dpaccount, monkeypatch, tmp_path, root):
         assert not wrong(name, document), name
         met.add(name)
     assert set(schemas()) - met == set()
