@@ -160,14 +160,14 @@ class SampledPair(PoissonComposition, ExactPair):
 
     def _mixed(self) -> Transform | None:
         """Return the transform of Gaussian noise beside finite losses and one Laplace noise at most."""
-        laplaces = [(pair.loss, n) for pair, n in self.inner.pairs if isinstance(pair, LaplacePair)]
-        finite = [(pair, n) for pair, n in self.inner.pairs if not isinstance(pair, LaplacePair)]
         parts = DiscreteParts()
-        if sum(n for _, n in laplaces) > 1 or not all(pair.add_discrete(parts, n) for pair, n in finite):
+        others = [(pair, n) for pair, n in self.inner.pairs if not pair.add_discrete(parts, n)]
+        laplaces = [pair.loss for pair, n in others if n == 1 and isinstance(pair, LaplacePair)]
+        if len(laplaces) != len(others) or len(others) > 1:
             return None
         if parts.noises or math.prod(atom.size() ** n for atom, n in parts.atoms) > MOST_ATOMS:
             return None
-        loss = laplaces[0][0] if laplaces else Fraction(0)
+        loss = laplaces[0] if laplaces else Fraction(0)
         return SampledMixedTransform(self.rate, self.inner.mu2[0], inner=tuple(parts.atoms), loss=loss)
 
     def moment(self, s: arb) -> arb:
