@@ -27,7 +27,7 @@ from audits.sandbox.private_data import digest_of_data
 from audits.subjects.catalogue import is_catalogued, on_table, subject_of
 from audits.subjects.sources import digest_of_code
 from dpaccount.documents import canonical
-from dpaccount.errors import InputError
+from dpaccount.errors import DpaccountError, InputError
 from mechanisms.subject import Additive
 from mechanisms.table.files import Source, files_of
 from mechanisms.table.reading import check_same_columns
@@ -220,7 +220,16 @@ def _in_forks(
 
 
 def _doing(claim: Claim, made_by: type, part: TablePart) -> Callable[[object], Found]:
-    return lambda _: part_of(claim, made_by, part)
+    def work(_: object) -> Found:
+        try:
+            return part_of(claim, made_by, part)
+        except (DpaccountError, MemoryError):
+            raise
+        except Exception as error:  # its text might quote data
+            what = f"summing a part of the table failed ({type(error).__name__})"
+            raise InputError(what, "report this fault of the program") from None
+
+    return work
 
 
 def _answer(fork: Fork) -> Found:

@@ -4,14 +4,20 @@ import csv
 import json
 
 import numpy as np
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as pq
 import pytest
 
 from audits.certificate import make
 from audits.claim import read_claim
 from audits.reports.tables import numbers
+from audits.sandbox import table_parts
 from audits.studies import results, text
+from audits.subjects.catalogue import find
 from dpaccount.errors import InputError
 from dpaccount.schemas.study import PlannedStatistic, StatisticNoise, StudyPlan, StudyTotal
+from mechanisms.statistics.draws import BITS
+from mechanisms.table.totals import TablePart
 
 HEAD = """
 schema = "dpaccount/study/1"
@@ -271,6 +277,48 @@ def test_nothing_is_charged_by_a_dry_run(dpaccount, released, monkeypatch):
     assert code == 0, err
     assert json.loads(out)["release"] is None
     assert spent(dpaccount)["epsilon"]["upper"] == 0
+
+
+OF_PERSONS = 'unit_column = "who"\nmax_contributions = 2\nmax_units = 300'
+
+
+def counted_in(kind, units, folder):
+    """Write the head of a study of the table as this kind of file, whose rows are units or persons'."""
+    if kind == "parquet":
+        pq.write_table(arrow_csv.read_csv(folder / "a.csv"), folder / "a.parquet")
+    return HEAD.replace("a.csv", f"a.{kind}").replace("rows = 600", units)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("units", ["rows = 600", OF_PERSONS])
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_a_plain_count_reads_no_column_and_sums_all_rows(study, data, tmp_path, kind, units, partitions):
+    claim = read_claim(study(statistics(COUNT), counted_in(kind, units, tmp_path)))
+    made_by = find(claim.use).made_by
+    parts = [TablePart(number, partitions, bytes(32)) for number in range(partitions)]
+    found = [table_parts.part_of(claim, made_by, part) for part in parts]
+    assert sum(sums[0] for sums, *_ in found) == 600 << BITS
+    assert sum(units for _, units, _ in found) == (300 if units == OF_PERSONS else 600)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "units", "delta"),
+    [
+        ("csv", "rows = 600", "0"),
+        ("csv", OF_PERSONS, "1e-6"),
+        ("parquet", "rows = 600", "1e-6"),
+        ("parquet", OF_PERSONS, "0"),
+    ],
+)
+def test_a_plain_count_is_released(dpaccount, released, tmp_path, kind, units, delta):
+    """The noise has a standard deviation below 30: beyond 300 is no false alarm in any lifetime."""
+    head = counted_in(kind, units, tmp_path).replace("1e-6", delta)
+    (tmp_path / "study.toml").write_text(head + statistics(COUNT))
+    code, out, err = dpaccount("release", tmp_path / "study.toml", "--quick", "--json", "--jobs", 1)
+    assert code == 0, err
+    (row,) = json.loads(out)["statistics"]["n"]["rows"]
+    assert abs(row["estimate"] - 600) < 300
 
 
 # ------------------------------------------------------------------ refusals
