@@ -1,9 +1,10 @@
 """A certificate's files: the JSON, a report, JUnit for CI; and reading a valid one."""
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from xml.sax.saxutils import quoteattr
 
 from msgspec import to_builtins
@@ -19,14 +20,45 @@ from dpaccount.errors import InputError
 from mechanisms.subject import Subject
 
 
+TABLES: Final = "tables.txt"  #: lists the other files of a release, which belong to its certificate
+
+
+def folder_for(certificate: Mapping[str, Any], folder: Path) -> Path:
+    """Return where a certificate is written: one without a release never replaces one that has a release."""
+    if certificate["release"] is not None:
+        return folder
+    try:
+        held = json.loads((folder / "certificate.json").read_bytes())
+    except (OSError, ValueError):
+        return folder
+    return folder / "unreleased" if isinstance(held, dict) and held.get("release") is not None else folder
+
+
+def write_tables(folder: Path, tables: Mapping[str, str]) -> None:
+    """Write the other files of a release, by name, and list them: the next release there removes them."""
+    with writing(folder):
+        atomically(folder / TABLES, "".join(f"{name}\n" for name in tables), mode=OWN)
+        for name, text in tables.items():
+            atomically(folder / name, text, mode=OWN)
+
+
+def _remove_tables(folder: Path) -> None:
+    if (folder / TABLES).is_file():
+        for name in (folder / TABLES).read_text(encoding="utf-8").splitlines():
+            if Path(name).name == name:
+                (folder / name).unlink(missing_ok=True)
+
+
 def write_all(certificate: dict[str, Any], folder: Path, claim: Path | None = None) -> Path:
     """Write certificate.json, report.html, junit.xml and results.sarif; return the first one's path.
 
-    `claim` is the file that the results are about.  Where they hold a release only their owner may read them:
+    What an earlier release wrote there besides is removed: this certificate does not cover it.  A certificate
+    without a release is written to the folder `unreleased` within, if there is one with a release.  `claim` is the file that the results are about.  Where they hold a release only their owner may read them:
     who else may is for them to say.
     """
-    mode = OPEN if certificate["release"] is None else OWN
+    mode, folder = OPEN if certificate["release"] is None else OWN, folder_for(certificate, folder)
     with writing(folder):
+        _remove_tables(folder)
         atomically(folder / "report.html", html(certificate), mode=mode)
         atomically(folder / "junit.xml", junit(certificate), mode=mode)
         about = (claim or Path(certificate["claim"]["name"])).as_posix()

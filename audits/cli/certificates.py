@@ -134,7 +134,10 @@ def _certified(question: "Certify", out: Path | None) -> tuple["CertifyResult", 
             pass
     with reporting() as report, redirect_stdout(sys.stderr):  # a subject may print
         done = dispatch.certify(question, report)
-    path = write_all(done.certificate, output_folder(done.certificate["claim"]["name"], out), claim)
+    folder = output_folder(done.certificate["claim"]["name"], out)
+    path = write_all(done.certificate, folder, claim)
+    if path.parent != folder:
+        say(f"{folder / 'certificate.json'} has a release, and stays as it is")
     say(f"written beside {path}: report.html (for people), junit.xml and results.sarif (for CI)")
     if os.environ.get("GITHUB_ACTIONS") == "true":
         say(annotation(done.certificate, claim.as_posix()))

@@ -279,6 +279,21 @@ def test_nothing_is_charged_by_a_dry_run(dpaccount, released, monkeypatch):
     assert spent(dpaccount)["epsilon"]["upper"] == 0
 
 
+@pytest.mark.slow
+def test_a_folder_has_the_tables_of_its_certificate_alone(dpaccount, released, tmp_path):
+    """A renamed statistic leaves no table; `certify` leaves the certificate of a release."""
+    for name in ("n", "byc"):
+        assert released(statistics(COUNT.replace('"n"', f'"{name}"')))[0] == 0
+    folder = tmp_path / "certificates" / "s"
+    assert [each.name for each in folder.glob("*.csv")] == ["byc.csv"]
+    held = (folder / "certificate.json").read_bytes()
+    code, _, err = dpaccount("certify", tmp_path / "study.toml", "--quick", "--jobs", 1)
+    assert code == 0
+    assert "certificates/s/certificate.json has a release, and stays as it is" in err
+    assert (folder / "certificate.json").read_bytes() == held
+    assert json.loads((folder / "unreleased" / "certificate.json").read_text())["release"] is None
+
+
 OF_PERSONS = 'unit_column = "who"\nmax_contributions = 2\nmax_units = 300'
 
 
