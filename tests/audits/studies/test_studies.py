@@ -470,6 +470,12 @@ def test_text_shows_no_number_to_fewer_digits_than_it_has():
     assert numbers(row) == ["1234567", "1234567 … 1234567"]
 
 
+def test_counts_are_shown_as_whole_numbers():
+    row = {"estimate": 212.0, "low": 208.0, "high": 216.0}
+    assert numbers(row) == ["212", "208 … 216"]
+    assert numbers({**row, "low": 208.25}) == ["212.0", "208.2 … 216.0"]
+
+
 @pytest.mark.parametrize("half", [0.004, 0.3, 7, 4_000, 3e6])
 def test_ends_are_rounded_outwards_and_estimates_to_the_noise(half):
     row = {"estimate": 22916.123, "low": 22916.123 - half, "high": 22916.123 + half}
