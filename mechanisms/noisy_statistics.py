@@ -45,10 +45,13 @@ from mechanisms.table.rows import Reading
 from mechanisms.table.texts import texts_of, width
 from mechanisms.table.user_level import ByPerson, named
 
+DELTA_WORTH: Final = Fraction(100, 99)  #: times the ε with δ that pure ε must exceed for δ to be spent
 EXAMPLES: Final = (
     Statistic("rows", "count", by=(Column("group", "category", values=("a", "b")),)),
     Statistic("average", "mean", Column("value", "number", Fraction(0), Fraction(10))),
 )
+
+Planned = tuple[tuple[calibration.StatisticRequest, float], ...]  #: each statistic with its amount of a total
 
 
 @dataclass(frozen=True)
@@ -172,6 +175,7 @@ class NoisyStatistics(Additive):
     def proof(self, delta: Fraction) -> Theorem:
         """Compose the draws: their μ² (and distances from Gaussian noise), or their ε.
 
+        That of Laplace noise is pure, unless δ lowers its ε by more than a hundredth.
         Counts of values that nobody listed are (ε, δ) alone: they get half of δ, or all, in equal
         parts, and their ε is added.
         """
@@ -179,7 +183,10 @@ class NoisyStatistics(Additive):
         parts = [self._leaf(draw, scale) for draw, scale in drawn]
         whole = compose(*parts) if len(parts) > 1 else parts[0] if parts else None
         if not self._unlisted:
-            return shown_to_all(whole, "noisy-statistics", delta)  # type: ignore[arg-type]  # there are draws
+            law = {"gaussian": (delta,), "laplace": (Fraction(0), delta)}[self.law]
+            pure, *others = [shown_to_all(whole, "noisy-statistics", each) for each in law]  # type: ignore[arg-type]
+            better = [each for each in others if point(each)[0] * DELTA_WORTH < point(pure)[0]]
+            return better[0] if better else pure
         others = [] if whole is None else [approximate(whole, delta / 2)]
         share = delta / (len(others) + 1) / len(self._unlisted)
         bare = [
@@ -320,7 +327,7 @@ def _check_pure(draw: Draw) -> None:
 
 def planned_for(
     study: NoisyStatistics, table: Table | None, relation: str, epsilon: Fraction, delta: Fraction
-) -> tuple[tuple[calibration.StatisticRequest, float], ...]:
+) -> Planned:
     """Return each statistic of a study that was planned on a table, with its amount of the total."""
     if table is None:
         raise InputError("a study reads a declared table", "declare [data.columns]")
@@ -330,21 +337,50 @@ def planned_for(
 @lru_cache(maxsize=64)  # a command makes its subject several times
 def planned(
     statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise
-) -> tuple[Subject, tuple[tuple[calibration.StatisticRequest, float], ...]]:
+) -> tuple[Subject, Planned]:
     """Return the study with the least noise that meets a promise, and each statistic with its amount.
 
     There are `rows` units, of each of which `max_rows` rows count.  Raises `InputError` where no noise does.
     """
     if any(what.unlisted is not None for what in statistics):
         return _planned_unlisted(statistics, rows, max_rows, promise)
-    return _planned_listed(statistics, rows, max_rows, promise, one_of_unit=max_rows == 1)
+    calibration.total_amount(promise.epsilon, promise.delta)  # refuses a total that is out of range
+    laws = ("gaussian", "laplace") if all(map(_has_pure_width, statistics)) else ("gaussian",)
+    found, failed = [], []
+    for law in laws if promise.delta > 0 else ("laplace",):
+        try:
+            plan = _planned_listed(statistics, rows, max_rows, promise, law, one_of_unit=max_rows == 1)
+            found.append(plan)
+        except InputError as error:
+            failed.append(error)
+    if not found:
+        raise min(failed, key=lambda error: getattr(error, "times", math.inf))
+    return found[-1] if len(found) == 1 or _is_narrower(found[1][1], found[0][1]) else found[0]
 
 
-def _planned_listed(
-    statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise, *, one_of_unit: bool
-) -> tuple[Subject, tuple[tuple[calibration.StatisticRequest, float], ...]]:
-    """Return what `planned` does where all cells are listed; `one_of_unit`: each row is all of a unit."""
-    relation, law = promise.relation, "gaussian" if promise.delta > 0 else "laplace"
+def _has_pure_width(what: Statistic) -> bool:
+    """Return whether Laplace noise can be added to a statistic's sums, and its width is known beforehand."""
+    of = what.what in ("count", "histogram", "top", "sum", "mean")
+    return of and all(draw.cells or draw.interval for draw in draws(what, known=False))
+
+
+def _is_narrower(one: Planned, other: Planned) -> bool:
+    """Return whether the half-widths are narrower in one plan, by geometric mean over the shares."""
+    pairs = zip(one, other, strict=True)
+    ratios = [
+        (a.half_width(m) or 1) / (b.half_width(n) or 1) for (a, m), (b, n) in pairs if not a.what.accuracy
+    ]
+    return math.prod(ratios) < 1
+
+
+def _planned_listed(  # noqa: PLR0913  # a plan's terms
+    statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise, law: str, *, one_of_unit: bool
+) -> tuple[Any, Planned]:
+    """Return what `planned` does with one law of noise where all cells are listed.
+
+    `one_of_unit`: each row is all of a unit.
+    """
+    relation = promise.relation
     vary = adjacency(relation).rows_vary
     exact = one_of_unit and not vary
 
@@ -363,7 +399,8 @@ def _planned_listed(
         part = draws(what, known=exact and what.is_whole)
         moves = tuple(_moved_by(draw, law, vary=vary) * max_rows for draw in part)
         asked.append(calibration.StatisticRequest(what, part, moves, law, rows * max_rows, rows))
-    total = calibration.total_amount(promise.epsilon, promise.delta)
+    delta = promise.delta if law == "gaussian" else Fraction(0)
+    total = calibration.total_amount(promise.epsilon, delta)
     check_names([what.name for what in statistics])
     scales, amounts = calibration.least_scales(asked, total, proved)
     return made(scales), tuple(zip(asked, amounts, strict=True))
@@ -371,7 +408,7 @@ def _planned_listed(
 
 def _planned_unlisted(
     statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise
-) -> tuple[Subject, tuple[tuple[calibration.StatisticRequest, float], ...]]:
+) -> tuple[Subject, Planned]:
     """Return what `planned` does where values that nobody listed are counted.
 
     These get their shares of ε, of which the others get the rest, with half of δ.  Where several rows of a
@@ -402,7 +439,7 @@ def _of_row(promise: Promise, rows: int) -> Fraction:
 
 def _planned_unlisted_rows(
     statistics: tuple[Statistic, ...], rows: int, promise: Promise, *, one_of_unit: bool
-) -> tuple[Any, tuple[tuple[calibration.StatisticRequest, float], ...]]:
+) -> tuple[Any, Planned]:
     """Return the study of rows, and what each statistic gets of a promise to one row."""
     keyed = [what for what in statistics if what.unlisted is not None]
     check_names([what.name for what in statistics])
@@ -419,8 +456,8 @@ def _planned_unlisted_rows(
     left = promise.epsilon - sum(asked.moves[0] / scales[0] for scales, (asked, _) in found.values())
     if rest:
         some = Promise(promise.relation, left, promise.delta / 2)
-        of_rest, pairs = _planned_listed(tuple(rest), rows, 1, some, one_of_unit=one_of_unit)
-        scales = dict(zip((draw.key for draw in of_rest.draws), of_rest.scales, strict=True))  # type: ignore[attr-defined]
+        of_rest, pairs = _planned_listed(tuple(rest), rows, 1, some, "gaussian", one_of_unit=one_of_unit)
+        scales = dict(zip((draw.key for draw in of_rest.draws), of_rest.scales, strict=True))
         found |= {a.what.name: (tuple(scales[draw.key] for draw in a.draws), (a, n)) for a, n in pairs}
     every = tuple(scale for what in statistics for scale in found[what.name][0])
     args = (promise.relation, one_of_unit and not vary, tuple(thresholds))

@@ -20,7 +20,7 @@ from dpaccount.errors import InputError
 from mechanisms.subject import Subject
 
 
-TABLES: Final = "tables.txt"  #: lists the other files of a release, which belong to its certificate
+LISTED: Final = "tables.txt"  #: lists the other files of a release, which belong to its certificate
 
 
 def folder_for(certificate: Mapping[str, Any], folder: Path) -> Path:
@@ -37,14 +37,14 @@ def folder_for(certificate: Mapping[str, Any], folder: Path) -> Path:
 def write_tables(folder: Path, tables: Mapping[str, str]) -> None:
     """Write the other files of a release, by name, and list them: the next release there removes them."""
     with writing(folder):
-        atomically(folder / TABLES, "".join(f"{name}\n" for name in tables), mode=OWN)
+        atomically(folder / LISTED, "".join(f"{name}\n" for name in tables), mode=OWN)
         for name, text in tables.items():
             atomically(folder / name, text, mode=OWN)
 
 
 def _remove_tables(folder: Path) -> None:
-    if (folder / TABLES).is_file():
-        for name in (folder / TABLES).read_text(encoding="utf-8").splitlines():
+    if (folder / LISTED).is_file():
+        for name in (folder / LISTED).read_text(encoding="utf-8").splitlines():
             if Path(name).name == name:
                 (folder / name).unlink(missing_ok=True)
 

@@ -21,10 +21,16 @@ SCALE_DIGITS: Final = 5  #: significant ones of a scale, rounded up
 TRIED: Final = (1.0, 1.0005, 1.005, 1.05, 1.2, 1.5, 2.0, 4.0)  #: times the noise that a first guess says
 CLOSE_ENOUGH: Final = 1.0005  #: how near to the least noise is near enough
 EPSILONS: Final = (Fraction(1, 10**6), 1000)  #: totals
-AMOUNTS: Final = (1e-10, 1e8)  #: of a statistic with a wanted accuracy
+AMOUNTS: Final = (1e-10, 1e8)  #: of a statistic with a wanted accuracy; the least is of Gaussian noise
 LEAST_EASED, MOST_EASED = 1.001, 1e30  #: times accuracies are eased, to say what can be reached
 
 Scales = tuple[Fraction, ...]
+
+
+class OutOfReachError(InputError):
+    """No noise meets a total with the wanted accuracies, but with those `times` as wide, infinity: with none."""
+
+    times = math.inf
 
 
 @dataclass(frozen=True)
@@ -107,6 +113,7 @@ class StatisticRequest:
         Raises `InputError` for a statistic without such half-widths.
         """
         goal, (low, high) = float(self.what.accuracy or 0), AMOUNTS
+        low = low if self.law == "gaussian" else math.sqrt(low)
         least = self.half_width(high)
         if least is None:
             raise InputError(f"{self.what.name} has no interval of a known width", "give a share instead")
@@ -150,7 +157,7 @@ def least_scales(
         return fitted
     wanted = [each for each in asked if each.what.accuracy is not None]
     if not wanted or _fitted(_eased(asked, MOST_EASED), total, proved) is None:
-        raise InputError(
+        raise OutOfReachError(
             f"no {asked[0].law.capitalize()} noise is proved to meet this total",
             "give an epsilon from 1e-6 to 10, with a delta of 1e-12 or more, or of 0",
         )
@@ -160,9 +167,11 @@ def least_scales(
         enough = _fitted(_eased(asked, middle), total, proved) is not None
         low, high = (low, middle) if enough else (middle, high)
     can = ", ".join(f"{each.what.name} ± {shown(float(each.what.accuracy or 0) * high)}" for each in wanted)
-    raise InputError(
+    error = OutOfReachError(
         "the accuracies need more than the total", f"raise the guarantee's epsilon, or ask for {can}"
     )
+    error.times = high
+    raise error
 
 
 def _fitted(

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import math
+from fractions import Fraction
 
 import numpy as np
 import pyarrow.csv as arrow_csv
@@ -13,10 +15,10 @@ from audits.claim import read_claim
 from audits.reports.tables import numbers
 from audits.sandbox import table_parts
 from audits.studies import results, text
-from audits.subjects.catalogue import find
+from audits.subjects.catalogue import find, subject_of
 from dpaccount.errors import InputError
+from dpaccount.proof.derivation import point
 from dpaccount.schemas.study import PlannedStatistic, StatisticNoise, StudyPlan, StudyTotal
-from mechanisms.statistics.draws import BITS
 from mechanisms.table.totals import TablePart
 
 HEAD = """
@@ -43,6 +45,7 @@ low = { type = "category", values = ["A", "B"] }
 trials = 60
 """
 COUNT = 'name = "n"\nwhat = "count"\n'
+GROUPED = 'name = "g"\nwhat = "mean"\ncolumn = "x"\nby = ["seen"]'  #: has Gaussian noise alone
 #: what every key of a statistic is said in, with a word that the released table shows
 EVERY = {
     "count": 'by = ["ward", "seen"]\nwhere = "age >= 18"',
@@ -126,8 +129,7 @@ def test_a_plan_reads_no_data_and_charges_nothing(dpaccount, study):
 
 def test_what_is_planned_is_what_is_proved_and_drawn(study):
     """The noise of the plan is that of the subject's theorem, and the total is met but hardly missed."""
-    from audits.subjects.catalogue import subject_of
-    from dpaccount.proof.derivation import point, write
+    from dpaccount.proof.derivation import write
 
     claim = read_claim(study(every()))
     subject = subject_of(claim)
@@ -149,7 +151,6 @@ def test_what_is_planned_is_what_is_proved_and_drawn(study):
 @pytest.mark.parametrize("delta", ["1e-6", "0"])
 def test_a_wanted_accuracy_is_that_of_what_is_released(study, relation, delta):
     """By the released half-widths: of counts as integers, of sums with what is rounded."""
-    from audits.subjects.catalogue import subject_of
     from dpaccount.noise.proved import Proved
     from dpaccount.noise.receipt import rehearse
     from dpaccount.noise.samplers import Rehearsal
@@ -192,9 +193,9 @@ def test_what_is_said_to_be_reachable_is(dpaccount, study):
 def test_more_noise_for_less_share(study):
     for share in (1, 2, 5):
         found = results.plan(
-            read_claim(study(statistics(COUNT + f"share = {share}", COUNT.replace('"n"', '"m"'))))
+            read_claim(study(statistics(COUNT + f"share = {share}", COUNT.replace('"n"', '"m"'), GROUPED)))
         )
-        first, second = (each.noise.scales["count"] for each in found.statistics)
+        first, second, _ = (each.noise.scales["count"] for each in found.statistics)
         assert second / first == pytest.approx(share**0.5, rel=1e-4)
 
 
@@ -204,13 +205,47 @@ def test_a_smaller_total_has_more_noise(study):
     def noise(epsilon="1", delta="1e-6", more=""):
         head = HEAD.replace("epsilon = 1", f"epsilon = {epsilon}").replace("1e-6", delta)
         head = head.replace("rows = 600", "rows = 600\n" + more)
-        return results.plan(read_claim(study(statistics(COUNT), head))).statistics[0].noise.scales["count"]
+        return results.plan(read_claim(study(statistics(COUNT, GROUPED), head))).statistics[0].noise.scales["count"]
 
     assert noise("0.5") > noise("1") > noise("2")
     assert noise(delta="1e-9") > noise(delta="1e-6") > noise(delta="1e-3")
     several = [noise(more=f'unit_column = "who"\nmax_contributions = {many}') for many in (1, 2, 3)]
     assert several[1] == pytest.approx(2 * several[0], rel=2e-3)
     assert several[2] == pytest.approx(3 * several[0], rel=2e-3)
+
+
+FEW = (COUNT, *(f'name = "{what}"\nwhat = "{what}"\ncolumn = "x"' for what in ("sum", "mean")))
+BY_WARD = COUNT.replace('"n"', '"w"') + 'by = ["ward"]'
+
+
+@pytest.mark.parametrize(
+    ("said", "law", "widths"),
+    [
+        ((COUNT,), "laplace", [3]),
+        ((*FEW, BY_WARD), "laplace", [12, 719, 3.08, 15]),  # with Gaussian noise 16.6, 994, 2.82, 19
+        ([COUNT.replace('"n"', f'"n{k}"') for k in range(12)], "gaussian", [28.7] * 12),  # else 36
+        ((COUNT + "accuracy = 4",), "laplace", [4]),  # with Gaussian noise 8.3 is the least
+        ((COUNT, GROUPED), "gaussian", [11.71]),
+    ],
+)
+def test_few_statistics_get_laplace_noise_and_spend_no_delta(study, said, law, widths):
+    """Where the noise of every one may be Laplace, and is narrower on average; data play no part."""
+    claim = read_claim(study(statistics(*said), HEAD.replace('"replace-one"', '"add-remove"')))
+    found = results.plan(claim).statistics
+    assert {each.noise.law for each in found} == {law}
+    for each, width in zip(found, widths, strict=False):
+        assert each.half_width == pytest.approx(width, rel=0.01)
+    assert point(subject_of(claim).proof(claim.guarantee.delta))[1] == (0 if law == "laplace" else Fraction("1e-6"))
+
+
+def test_what_is_planned_for_few_is_no_wider_than_with_a_part_of_epsilon_for_each(study):
+    """Counts of peers: geometric noise of ε/k each (OpenDP's and Tumult's composition of pure queries)."""
+    for many in (1, 2, 4):
+        said = [COUNT.replace('"n"', f'"n{k}"') for k in range(many)]
+        claim = read_claim(study(statistics(*said), HEAD.replace('"replace-one"', '"add-remove"')))
+        ratio = math.exp(-1 / many)
+        peer = next(t for t in range(999) if 2 * ratio ** (t + 1) / (1 + ratio) <= 0.05)
+        assert [each.half_width for each in results.plan(claim).statistics] == [peer] * many
 
 
 # ------------------------------------------------------------------ releases
@@ -312,7 +347,7 @@ def test_a_plain_count_reads_no_column_and_sums_all_rows(study, data, tmp_path, 
     made_by = find(claim.use).made_by
     parts = [TablePart(number, partitions, bytes(32)) for number in range(partitions)]
     found = [table_parts.part_of(claim, made_by, part) for part in parts]
-    assert sum(sums[0] for sums, *_ in found) == 600 << BITS
+    assert sum(sums[0] for sums, *_ in found) == 600
     assert sum(units for _, units, _ in found) == (300 if units == OF_PERSONS else 600)
 
 
@@ -430,8 +465,9 @@ def test_a_wrong_statistic_is_one_sentence(dpaccount, study, said, why):
 def test_a_wrong_head_is_one_sentence(study, old, new, why):
     assert old in HEAD
     by = '\nby = ["note"]' if "nobody listed" in why else ""
+    more = [GROUPED] if "Gaussian" in why or "noise of" in why else []
     with pytest.raises(InputError) as error:
-        results.plan(read_claim(study(statistics(COUNT + by), HEAD.replace(old, new, 1))))
+        results.plan(read_claim(study(statistics(COUNT + by, *more), HEAD.replace(old, new, 1))))
     assert why in str(error.value)
 
 
