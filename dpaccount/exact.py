@@ -209,7 +209,7 @@ def to_digits(value: Number, *, up: bool | None, digits: int = SHOWN_DIGITS) -> 
 
 
 def end_digits(end: float | str, *, up: bool, digits: int = SHOWN_DIGITS) -> str:
-    """Return a bound of `printed` to so many digits, by its decimal; its own rounding to a double is not shown.
+    """Return a bound of `printed` to so many digits; that it was rounded to a double is not shown.
 
     >>> end_digits(1.0000000000000001e-07, up=True), end_digits(0.30000000000000004, up=False)
     ('1e-7', '0.3')

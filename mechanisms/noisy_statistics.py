@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,13 +45,13 @@ from mechanisms.table.rows import Reading
 from mechanisms.table.texts import texts_of, width
 from mechanisms.table.user_level import ByPerson, named
 
-DELTA_WORTH: Final = Fraction(100, 99)  #: times the ε with δ that pure ε must exceed for δ to be spent
+DELTA_WORTH: Final = Fraction(100, 99)  #: how many times as large pure ε must be for δ to be spent
 EXAMPLES: Final = (
     Statistic("rows", "count", by=(Column("group", "category", values=("a", "b")),)),
     Statistic("average", "mean", Column("value", "number", Fraction(0), Fraction(10))),
 )
 
-Planned = tuple[tuple[calibration.StatisticRequest, float], ...]  #: each statistic with its amount of a total
+Planned = tuple[tuple[calibration.StatisticRequest, float], ...]  #: statistics, each with its amount
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,8 @@ class NoisyStatistics(Additive):
         whole = compose(*parts) if len(parts) > 1 else parts[0] if parts else None
         if not self._unlisted:
             law = {"gaussian": (delta,), "laplace": (Fraction(0), delta)}[self.law]
-            pure, *others = [shown_to_all(whole, "noisy-statistics", each) for each in law]  # type: ignore[arg-type]
+            name, all_draws = "noisy-statistics", cast("Theorem", whole)  # there are some
+            pure, *others = [shown_to_all(all_draws, name, each) for each in law]
             better = [each for each in others if point(each)[0] * DELTA_WORTH < point(pure)[0]]
             return better[0] if better else pure
         others = [] if whole is None else [approximate(whole, delta / 2)]
@@ -349,7 +350,8 @@ def planned(
     found, failed = [], []
     for law in laws if promise.delta > 0 else ("laplace",):
         try:
-            plan = _planned_listed(statistics, rows, max_rows, promise, law, one_of_unit=max_rows == 1)
+            one = max_rows == 1
+            plan = _planned_listed(statistics, rows, max_rows, promise, law, one_of_unit=one)
             found.append(plan)
         except InputError as error:
             failed.append(error)
@@ -359,22 +361,26 @@ def planned(
 
 
 def _has_pure_width(what: Statistic) -> bool:
-    """Return whether Laplace noise can be added to a statistic's sums, and its width is known beforehand."""
+    """Return whether a statistic's sums may have Laplace noise, and of a width that is known before."""
     of = what.what in ("count", "histogram", "top", "sum", "mean")
     return of and all(draw.cells or draw.interval for draw in draws(what, known=False))
 
 
 def _is_narrower(one: Planned, other: Planned) -> bool:
-    """Return whether the half-widths are narrower in one plan, by geometric mean over the shares."""
+    """Return whether half-widths that follow from shares are narrower, by their geometric mean."""
     pairs = zip(one, other, strict=True)
-    ratios = [
-        (a.half_width(m) or 1) / (b.half_width(n) or 1) for (a, m), (b, n) in pairs if not a.what.accuracy
-    ]
-    return math.prod(ratios) < 1
+    shared = [(a.half_width(m), b.half_width(n)) for (a, m), (b, n) in pairs if not a.what.accuracy]
+    return math.prod((narrow or 1) / (wide or 1) for narrow, wide in shared) < 1
 
 
-def _planned_listed(  # noqa: PLR0913  # a plan's terms
-    statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise, law: str, *, one_of_unit: bool
+def _planned_listed(
+    statistics: tuple[Statistic, ...],
+    rows: int,
+    max_rows: int,
+    promise: Promise,
+    law: str,
+    *,
+    one_of_unit: bool,
 ) -> tuple[Any, Planned]:
     """Return what `planned` does with one law of noise where all cells are listed.
 
@@ -456,7 +462,8 @@ def _planned_unlisted_rows(
     left = promise.epsilon - sum(asked.moves[0] / scales[0] for scales, (asked, _) in found.values())
     if rest:
         some = Promise(promise.relation, left, promise.delta / 2)
-        of_rest, pairs = _planned_listed(tuple(rest), rows, 1, some, "gaussian", one_of_unit=one_of_unit)
+        of_one = {"one_of_unit": one_of_unit}
+        of_rest, pairs = _planned_listed(tuple(rest), rows, 1, some, "gaussian", **of_one)
         scales = dict(zip((draw.key for draw in of_rest.draws), of_rest.scales, strict=True))
         found |= {a.what.name: (tuple(scales[draw.key] for draw in a.draws), (a, n)) for a, n in pairs}
     every = tuple(scale for what in statistics for scale in found[what.name][0])

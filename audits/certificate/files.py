@@ -19,23 +19,23 @@ from dpaccount.documents import OPEN, OWN, atomically, canonical, read_bytes, wr
 from dpaccount.errors import InputError
 from mechanisms.subject import Subject
 
-
 LISTED: Final = "tables.txt"  #: lists the other files of a release, which belong to its certificate
 
 
 def folder_for(certificate: Mapping[str, Any], folder: Path) -> Path:
-    """Return where a certificate is written: one without a release never replaces one that has a release."""
+    """Return where a certificate is written: one without a release never replaces one with it."""
     if certificate["release"] is not None:
         return folder
     try:
         held = json.loads((folder / "certificate.json").read_bytes())
     except (OSError, ValueError):
         return folder
-    return folder / "unreleased" if isinstance(held, dict) and held.get("release") is not None else folder
+    released = isinstance(held, dict) and held.get("release") is not None
+    return folder / "unreleased" if released else folder
 
 
 def write_tables(folder: Path, tables: Mapping[str, str]) -> None:
-    """Write the other files of a release, by name, and list them: the next release there removes them."""
+    """Write the other files of a release, and list them: the next release there removes them."""
     with writing(folder):
         atomically(folder / LISTED, "".join(f"{name}\n" for name in tables), mode=OWN)
         for name, text in tables.items():
@@ -52,9 +52,9 @@ def _remove_tables(folder: Path) -> None:
 def write_all(certificate: dict[str, Any], folder: Path, claim: Path | None = None) -> Path:
     """Write certificate.json, report.html, junit.xml and results.sarif; return the first one's path.
 
-    What an earlier release wrote there besides is removed: this certificate does not cover it.  A certificate
-    without a release is written to the folder `unreleased` within, if there is one with a release.  `claim` is the file that the results are about.  Where they hold a release only their owner may read them:
-    who else may is for them to say.
+    Tables of an earlier release are removed: this certificate does not cover them.  It is written where
+    `folder_for` says.  `claim` is the file that the results are about.  Where they hold a release only
+    their owner may read them: who else may is for them to say.
     """
     mode, folder = OPEN if certificate["release"] is None else OWN, folder_for(certificate, folder)
     with writing(folder):

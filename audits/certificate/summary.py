@@ -63,7 +63,8 @@ def _noise(certificate: dict[str, Any]) -> list[tuple[str, str]]:
 def _replaced(beside: dict[str, Any] | None) -> str:
     if beside is None:
         return "nothing is proved of a row that is replaced by any other"
-    return f"ε ≤ {_upper(beside['epsilon']['upper'])} at δ = {beside['delta']} where a row is replaced by any other"
+    upper = _upper(beside["epsilon"]["upper"])
+    return f"ε ≤ {upper} at δ = {beside['delta']} where a row is replaced by any other"
 
 
 def _evidence(entries: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -93,8 +94,8 @@ def _audit(audit: dict[str, Any]) -> list[tuple[str, str]]:
     return found
 
 
-def _upper(epsilon: float | str) -> str:
-    return epsilon if epsilon == "inf" else to_digits(as_exact(epsilon), up=True, digits=10)  # type: ignore[return-value]
+def _upper(end: float | str) -> str:
+    return "inf" if end == "inf" else to_digits(as_exact(end), up=True, digits=10)
 
 
 def _lower(epsilon: float) -> str:

@@ -21,14 +21,14 @@ SCALE_DIGITS: Final = 5  #: significant ones of a scale, rounded up
 TRIED: Final = (1.0, 1.0005, 1.005, 1.05, 1.2, 1.5, 2.0, 4.0)  #: times the noise that a first guess says
 CLOSE_ENOUGH: Final = 1.0005  #: how near to the least noise is near enough
 EPSILONS: Final = (Fraction(1, 10**6), 1000)  #: totals
-AMOUNTS: Final = (1e-10, 1e8)  #: of a statistic with a wanted accuracy; the least is of Gaussian noise
+AMOUNTS: Final = (1e-10, 1e8)  #: of a wanted accuracy; the least with Gaussian noise
 LEAST_EASED, MOST_EASED = 1.001, 1e30  #: times accuracies are eased, to say what can be reached
 
 Scales = tuple[Fraction, ...]
 
 
 class OutOfReachError(InputError):
-    """No noise meets a total with the wanted accuracies, but with those `times` as wide, infinity: with none."""
+    """No noise meets a total with the wanted accuracies, but with those `times` as wide it does."""
 
     times = math.inf
 

@@ -41,7 +41,7 @@ def read_rows(path: Source, table: Table, reading: Reading, relation: str) -> Fl
     Raises `InputError` for what is public: the file and its header, the number of units where it is.
     """
     if table.identity is None:
-        every = batches(path, reading.names or table.names[:1], table.names)  # a count reads any column
+        every = batches(path, reading.names or table.names[:1], table.names)
         parts = [reading.encode(codes_of(batch, table, reading.names)) for batch in every]
         rows = np.concatenate([np.zeros((0, len(reading.default))), *parts])
     else:
@@ -62,7 +62,7 @@ def check_number(path: Source, table: Table, found: int, relation: str) -> None:
 
 
 def codes_of(batch: Batch, table: Table, names: Sequence[str]) -> Floats:
-    """Return the codes of some columns, one row of them for each row of a batch: also of no column."""
+    """Return the codes of some columns, perhaps of none: a row of them for each row of a batch."""
     codes = [table.column(name).codes(batch[name]) for name in names]
     return np.column_stack([np.zeros((len(next(iter(batch.values()))), 0)), *codes])
 

@@ -78,7 +78,7 @@ class Summed:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the columns that are read: those of the rows, and that of identities; at least one."""
+        """Return the columns that are read, with that of identities; at least one."""
         identity = self.table.identity
         return (
             tuple(dict.fromkeys((*self.reading.names, *([identity] if identity else ()))))

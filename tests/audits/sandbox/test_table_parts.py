@@ -179,8 +179,8 @@ def test_a_killed_part_is_one_line(tmp_path, monkeypatch):
 
 def test_a_fault_of_the_program_is_no_lack_of_memory(tmp_path, monkeypatch):
     table(tmp_path)
-    monkeypatch.setattr(table_parts, "part_of", lambda *_: [][0])
-    with pytest.raises(InputError, match=r"a part of the table failed \(IndexError\); report this fault"):
+    monkeypatch.setattr(table_parts, "part_of", lambda *_: {}["x"])
+    with pytest.raises(InputError, match=r"a part of the table failed \(KeyError\); report this fault"):
         asked(claimed(tmp_path), TableWork())
 
 

@@ -116,7 +116,9 @@ def table(frame=None, **changed):
 def test_a_plain_count_of_a_frame_is_released(tmp_path, monkeypatch, unit, library):
     """The noise has a standard deviation below 30: beyond 300 is no false alarm in any lifetime."""
     monkeypatch.chdir(tmp_path)
-    init(URL, epsilon=1, delta=1e-6, unit=f"one {unit or 'row'}", relation="add-remove", measure="approximate")
+    init(
+        URL, epsilon=1, delta=1e-6, unit=f"one {unit or 'row'}", relation="add-remove", measure="approximate"
+    )
     said = {"epsilon": 1, "delta": 1e-6, "ledger": URL, "columns": {"stay": (0, 30)}, "max_units": 1000}
     some = {"unit": unit, "max_contributions": 3} if unit else {}
     frame = library(rows(600)[["patient", "stay"]].to_dict("list"))

@@ -205,7 +205,11 @@ def test_a_smaller_total_has_more_noise(study):
     def noise(epsilon="1", delta="1e-6", more=""):
         head = HEAD.replace("epsilon = 1", f"epsilon = {epsilon}").replace("1e-6", delta)
         head = head.replace("rows = 600", "rows = 600\n" + more)
-        return results.plan(read_claim(study(statistics(COUNT, GROUPED), head))).statistics[0].noise.scales["count"]
+        return (
+            results.plan(read_claim(study(statistics(COUNT, GROUPED), head)))
+            .statistics[0]
+            .noise.scales["count"]
+        )
 
     assert noise("0.5") > noise("1") > noise("2")
     assert noise(delta="1e-9") > noise(delta="1e-6") > noise(delta="1e-3")
@@ -235,7 +239,9 @@ def test_few_statistics_get_laplace_noise_and_spend_no_delta(study, said, law, w
     assert {each.noise.law for each in found} == {law}
     for each, width in zip(found, widths, strict=False):
         assert each.half_width == pytest.approx(width, rel=0.01)
-    assert point(subject_of(claim).proof(claim.guarantee.delta))[1] == (0 if law == "laplace" else Fraction("1e-6"))
+    assert point(subject_of(claim).proof(claim.guarantee.delta))[1] == (
+        0 if law == "laplace" else Fraction("1e-6")
+    )
 
 
 def test_what_is_planned_for_few_is_no_wider_than_with_a_part_of_epsilon_for_each(study):
