@@ -1,6 +1,7 @@
 """Answers `dpaccount trace`: the noise calls of a function, and how far what they are added to moves."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -22,6 +23,7 @@ from audits.tradeoff import ROUNDED
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.exact import whole_argument
+from dpaccount.plan.event_base import OnSample
 from dpaccount.plan.events import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -29,6 +31,7 @@ from dpaccount.plan.events import (
     Gdp,
     Laplace,
     Plan,
+    PoissonReplaced,
     PoissonSubsampled,
 )
 
@@ -38,6 +41,9 @@ SAMPLED = (
 )
 LATER = "data that are added to this sum are not followed, so add them to the noise itself"
 IF_SHOWN = "which is too much if the result shows all these noisy values, but not if it compares them"
+UNJUDGED = "nothing that is claimed says how far the input of noise of this kind or scale may move"
+TOGETHER = "Laplace and Gaussian noise are both spent, and are not held against ε and δ together"
+ENTRIES = "unless they are entries of one vector"
 UNLIKELY = 1e-6  #: of the claimed rate: one more often than this is a finding
 MAX_PAIRS = 60  #: pairs that are traced, as far as time allows
 
@@ -47,7 +53,7 @@ class TraceRequest:
     """Trace a function on pairs of neighbouring datasets; the claim says what its noise allows.
 
     `mu` is for Gaussian noise: by default the largest that meets (ε, δ).  With a declared `sensitivity`,
-    every input is held against that instead; with `events`, every call against the noisiest of them.
+    every input is held against that instead; with `events`, the calls against those, by how far each moves.
     """
 
     use: str
@@ -116,7 +122,7 @@ class TraceArguments:
 
 @dataclass
 class _Seen:
-    """One place in the code, over all pairs: its smallest scale, and the largest movement."""
+    """One place in the code, over all pairs: its inputs' largest movement, and their smallest scale."""
 
     scale: float | None
     family: str
@@ -125,7 +131,8 @@ class _Seen:
     def add(self, scale: float | None, moved: float | None) -> None:
         """Add what one pair showed of it."""
         if scale is not None:
-            self.scale = scale if self.scale is None else min(self.scale, scale)
+            known = self.scale is not None and (self.moved is not None or moved is None)
+            self.scale = min(self.scale or 0.0, scale) if known else scale
         if moved is not None:
             self.moved = max(self.moved or 0.0, moved)
 
@@ -134,17 +141,25 @@ class _Seen:
 class _Traced:
     places: dict[tuple[str, str, int], _Seen] = field(default_factory=dict)
     findings: dict[str, tuple[float, str, Pair]] = field(default_factory=dict)  #: the largest of each kind
-    notes: dict[str, None] = field(default_factory=dict)
+    notes: dict[str, tuple[float, str]] = field(default_factory=dict)  #: the largest of each kind
     unsure: list[tuple[str, list[tuple[str, str, int]], Pair]] = field(default_factory=list)
     pairs: int = 0
     last: Pair | None = None
     #: of each place, the calls after the first with a movement: how many have one, and how many there are
     sums: dict[tuple[str, str, int], tuple[int, int]] = field(default_factory=dict)
+    #: of each pair: the calls of each place, and whether all noise of that call is a single number
+    counts: list[Counter[tuple[tuple[str, str, int], bool]]] = field(default_factory=list)
 
     def add(self, kind: str, size: float, said: str, pair: Pair) -> None:
         """Add a finding, unless one of its kind is as large."""
         if kind not in self.findings or size > self.findings[kind][0]:
             self.findings[kind] = (size, said, pair)
+
+    def note(self, said: str, size: float = 0.0, kind: str | None = None) -> None:
+        """Add a note, unless one of its kind (by default, the same words) is as large."""
+        kind = said if kind is None else kind
+        if kind not in self.notes or size > self.notes[kind][0]:
+            self.notes[kind] = (size, said)
 
 
 def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
@@ -157,6 +172,7 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
         pairs = sorted(pairs, key=lambda pair: not _same_rows_first(pair))
     pairs = pairs[:MAX_PAIRS]
     allowed = _allowed(question)
+    planned = [] if question.events is None else planned_noise(question.events)
     found = _Traced()
     with Crew(code, seconds=float(question.plan.seconds)) as crew:
         if crew.kind != "function":
@@ -177,10 +193,13 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
                 if question.events is None:
                     _gather(found, document, pair, allowed, question.sensitivity)
                 else:
-                    _gather_planned(found, document, pair, allowed)
+                    _gather_planned(found, document, pair, allowed, planned)
             progress(f"traced {number + 1} of {len(pairs)} pairs")
     if question.events is not None:
-        _hold_rate(found, max(rate for _, _, rate in planned_noise(question.events)))
+        _hold_rate(found, {noise.rate for noise in planned})
+        _hold_counts(found, planned)
+        if any(event.cover is not None for event in question.events.events):
+            found.note("the plan is of several units, and which of them are changed is not followed")
     return _answer(found, question, allowed)
 
 
@@ -190,45 +209,124 @@ def _same_rows_first(pair: Pair) -> bool:
     return len(pair.left) == len(pair.right) or np.array_equal(pair.left[:rows], pair.right[:rows])
 
 
-def planned_noise(plan: Plan) -> list[tuple[str, float, float]]:
-    """Return family, sensitivity in scales, and sampling rate of each noise of a plan.
+@dataclass(frozen=True)
+class PlannedNoise:
+    """One noise of a plan: what may move in units of its scale, at which sampling rate, and how often."""
 
-    Raises `InputError` if there is none, or other noise than Gaussian and Laplace.
+    family: str
+    ratio: float
+    rate: float
+    count: int
+
+
+def planned_noise(plan: Plan) -> list[PlannedNoise]:
+    """Return the noise of a plan, that of the largest ratio first.
+
+    Raises `InputError` if there is none, or other noise than Gaussian and Laplace, or another sample than
+    Poisson's.
     """
-    found: list[tuple[str, float, float]] = []
-    todo = [(event, 1.0) for event in plan.events]
+    found: list[PlannedNoise] = []
+    todo = [(event, 1.0, 1) for event in plan.events]
     while todo:
-        event, rate = todo.pop()
+        event, rate, count = todo.pop()
+        count *= event.count
         inside = getattr(event, "of", None)
-        if inside is not None:
-            rate *= float(event.rate) if isinstance(event, PoissonSubsampled) else 1.0
-            todo += [(part, rate) for part in (inside if isinstance(inside, tuple) else (inside,))]
-        elif isinstance(event, Gaussian | DiscreteGaussian):
-            found.append(("gaussian", float(event.sensitivity) / float(event.sigma), rate))
+        if isinstance(event, Gaussian | DiscreteGaussian):
+            ratio = float(event.sensitivity) / float(event.sigma)
+            found.append(PlannedNoise("gaussian", ratio, rate, count))
         elif isinstance(event, Laplace | DiscreteLaplace):
-            found.append(("laplace", float(event.sensitivity) / float(event.scale), rate))
+            ratio = float(event.sensitivity) / float(event.scale)
+            found.append(PlannedNoise("laplace", ratio, rate, count))
+        elif isinstance(event, PoissonSubsampled | PoissonReplaced):
+            todo.append((event.of, rate * float(event.rate), count))
+        elif inside is None or isinstance(event, OnSample):
+            right = "trace follows Gaussian and Laplace noise, Poisson sampled or not"
+            raise InputError(f"the plan has {event.name}", right)
         else:
-            raise InputError(f"the plan has {event.name}", "trace follows Gaussian and Laplace noise")
+            todo += [(part, rate, count) for part in (inside if isinstance(inside, tuple) else (inside,))]
     if not found:
         raise InputError("the plan has no noise", "give a plan of Gaussian or Laplace noise")
-    return found
+    return sorted(found, key=lambda noise: -noise.ratio)
 
 
-def _hold_rate(found: _Traced, rate: float) -> None:
-    """Add a finding if the changed row is in far more sums than the plan samples, at the busiest call.
+def _hold_rate(found: _Traced, rates: set[float]) -> None:
+    """Add a finding if the changed row is in far more sums than the plan samples, at any one call.
 
     Where it is in none it may have nothing to add; so sums count from the first one on in which it is.
+    It is a note if they are too few to show a row that is in all of them, or rates differ.
     """
-    if rate >= 1 or not found.sums:
+    rate = max(rates)
+    if len(rates) > 1:
+        found.note(f"the plan has several sampling rates, and only the largest, {rate:g}, is compared")
+    if rate >= 1:
         return
-    (call, file, line), (moved, sums) = max(found.sums.items(), key=lambda each: each[1][1])
-    if found.last is not None and binom.sf(moved - 1, sums, rate) < UNLIKELY:
-        said = f"the changed row is in {moved} of {sums} sums, and the plan says a rate of {rate:g}"
-        found.add("rate", moved, f"{call} at {file}:{line}: {said}", found.last)
+    for (call, file, line), (moved, sums) in found.sums.items():
+        if found.last is not None and binom.sf(moved - 1, sums, rate) < UNLIKELY:
+            said = f"the changed row is in {moved} of {sums} sums, and the plan says a rate of {rate:g}"
+            found.add("rate", moved, f"{call} at {file}:{line}: {said}", found.last)
+    sums = max((sums for _, sums in found.sums.values()), default=0)
+    if rate**sums >= UNLIKELY:
+        found.note(f"{sums} sums after the first cannot show a sampling rate above {rate:g}")
+
+
+def _hold_counts(found: _Traced, planned: list[PlannedNoise]) -> None:
+    """Add a finding if one run calls noise whose input ever moves more often than the plan does.
+
+    It is a note if calls of single numbers may be entries of one vector.
+    """
+    for family in ("laplace", "gaussian"):
+        most = sum(noise.count for noise in planned if noise.family == family)
+        for counts in found.counts:
+            calls = {
+                each: times
+                for each, times in counts.items()
+                if found.places[each[0]].moved and found.places[each[0]].family == family
+            }
+            made, single = sum(calls.values()), any(alone for _, alone in calls)
+            if most and made > most and found.last is not None:
+                said = f"{made} calls of {family} noise in one run, and the plan has {most}"
+                if single:
+                    found.note(f"{said}, which is too many {ENTRIES}", made, f"calls of {family}")
+                else:
+                    found.add(f"calls of {family}", made, said, found.last)
+
+
+def _hold_in_order(
+    found: _Traced, moves: list[tuple[str, float, bool]], planned: list[PlannedNoise], pair: Pair
+) -> None:
+    """Add a finding if the calls of one run, the largest movement first, do not fit those of the plan.
+
+    A move is (family, movement in units of the scale, whether the noise is a single number).  Single
+    numbers may be entries of one vector: then it is a note, unless all together move too far.
+    """
+    for family, power in (("laplace", 1), ("gaussian", 2)):
+        mine = sorted((size for each, size, _ in moves if each == family and size), reverse=True)
+        single = any(alone for each, size, alone in moves if each == family and size)
+        plan = [noise for noise in planned if noise.family == family]
+        place = 0
+        if not plan:  # the first call of it is a finding already
+            continue
+        for noise in [*plan, PlannedNoise(family, 0.0, 1.0, len(mine))]:
+            over = [size for size in mine[place : place + noise.count] if size > noise.ratio * (1 + ROUNDED)]
+            if over and place:
+                total = sum(size**power for size in mine)
+                most = sum(each.count * each.ratio**power for each in plan)
+                said = f"call {place + 1} of {family} noise, the largest movement first, moves {over[0]:.6g}"
+                said += f" of its scale, and the plan allows {noise.ratio:.6g}"
+                if single and total <= most * (1 + ROUNDED):
+                    found.note(f"{said}, which is too much {ENTRIES}", over[0], f"order of {family}")
+                else:
+                    found.add(f"order of {family}", over[0], said, pair)
+                break
+            place += noise.count
 
 
 def _gather_planned(
-    found: _Traced, document: dict[str, Any], pair: Pair, allowed: dict[str, float | None]
+    found: _Traced,
+    document: dict[str, Any],
+    pair: Pair,
+    allowed: dict[str, float | None],
+    planned: list[PlannedNoise],
 ) -> None:
     """Add what one pair showed of a plan's noise: the plan allows nothing else to move."""
     _begin(found, document, pair)
@@ -236,19 +334,34 @@ def _gather_planned(
         if UNEXPLAINED in said:  # draws for the rows that both sides have are the same
             found.add(UNEXPLAINED, 0.0, said.partition(";")[0], pair)
         else:
-            found.notes.setdefault(said)
+            found.note(said)
     begun: set[tuple[str, str, int]] = set()
-    for call, file, line, scale, family, moved, _, _ in document["calls"]:
+    counts: Counter[tuple[tuple[str, str, int], bool]] = Counter()
+    moves = []
+    for call, file, line, scale, family, moved, _, size in document["calls"]:
         place = (call, file, line)
         found.places.setdefault(place, _Seen(scale, family)).add(scale, moved)
+        if moved is None:
+            continue
+        counts[place, size == 1] += 1
         if place in begun:
             in_sums, sums = found.sums.get(place, (0, 0))
             found.sums[place] = (in_sums + bool(moved), sums + 1)
         if moved:
             begun.add(place)
         limit = allowed[family]
-        if moved is not None and scale is not None and limit is not None:
+        if scale is not None and limit is not None:
             _hold(found, place, scale * limit, moved, pair)
+            moves.append((family, _ratio(moved, scale), size == 1))
+        else:
+            _note_unjudged(found, place, moved)
+    found.counts.append(counts)
+    _hold_in_order(found, moves, planned, pair)
+
+
+def _ratio(moved: float, scale: float) -> float:
+    """Return a movement in units of the scale."""
+    return moved / scale if scale else math.inf if moved else 0.0
 
 
 def _begin(found: _Traced, document: dict[str, Any], pair: Pair) -> None:
@@ -257,7 +370,7 @@ def _begin(found: _Traced, document: dict[str, Any], pair: Pair) -> None:
     found.pairs += 1
     found.last = pair
     for said in document["findings"]:
-        found.add(said, 0.0, said, pair)
+        found.add(said.partition(" (")[0], 0.0, said, pair)  # by how much is said once
     if document["unsure"] is not None:
         found.unsure.append((document["unsure"], [(*place,) for place in document["still"]], pair))
 
@@ -266,8 +379,8 @@ def _allowed(question: TraceRequest) -> dict[str, float | None]:
     """Return what may move, in units of the scale, by family of noise."""
     if question.events is not None:
         most: dict[str, float | None] = {"laplace": 0.0, "gaussian": 0.0, "other": None}
-        for family, ratio, _ in planned_noise(question.events):
-            most[family] = max(most[family] or 0.0, ratio)
+        for noise in planned_noise(question.events):
+            most[noise.family] = max(most[noise.family] or 0.0, noise.ratio)
         return most
     mu = question.mu
     if mu is None and question.epsilon is not None and question.delta > 0:
@@ -299,49 +412,51 @@ def _gather(
     for said in document["notes"]:
         why = said.partition(UNEXPLAINED)[2]
         if not why or not any(why in each for each in found.notes):  # by how much is said once
-            found.notes.setdefault(said)
+            found.note(said)
     spent = {"laplace": 0.0, "gaussian": 0.0}
-    entries = 0
     sampled = bool(document["draws"]) and sensitivity is None
     if sampled:
-        found.notes.setdefault(SAMPLED.format(document["draws"]))
-    for call, file, line, scale, family, moved, largest, size in document["calls"]:
+        found.note(SAMPLED.format(document["draws"]))
+    for call, file, line, scale, family, moved, largest, _ in document["calls"]:
         seen = found.places.setdefault((call, file, line), _Seen(scale, family))
         seen.add(scale, moved)
         if moved is None:
             continue
-        entries += size
         limit = allowed[family]
         if sensitivity is not None:
             _hold(found, (call, file, line), float(sensitivity), moved, pair)
             continue
+        if limit is None or scale is None:
+            _note_unjudged(found, (call, file, line), moved)
         if limit is None or scale is None or sampled:
             continue
-        part = math.inf if scale == 0 and moved > 0 else moved / scale if moved else 0.0
+        part = _ratio(moved, scale)
         spent[family] += part if family == "laplace" else part * part
         _hold(found, (call, file, line), scale * limit, moved if document["shown"] else largest, pair)
-        if document["numbers"] >= size and not document["shown"]:  # of a choice only one entry shows
+        if not document["shown"]:
             _note_if_shown(found, f"{call} at {file}:{line}", scale * limit, moved)
-    if document["numbers"] >= entries:
-        _hold_total(found, spent, allowed, pair, shown=document["shown"])
+    _hold_total(found, spent, allowed, pair, shown=document["shown"])
 
 
 def _hold_total(
     found: _Traced, spent: dict[str, float], allowed: dict[str, float | None], pair: Pair, *, shown: bool
 ) -> None:
-    """Add a finding if all calls of one family together, and no others, spend more than is claimed.
+    """Add a finding if all calls of one family together spend more than is claimed.
 
-    It is a note if not all noisy values are `shown`: a comparison or a choice may cost less.
+    It is a note if not all noisy values are `shown`: a comparison or a choice may cost less.  Both families
+    together are a note.
     """
+    if all(spent.values()):
+        found.note(TOGETHER)
     for family, total in (("laplace", spent["laplace"]), ("gaussian", math.sqrt(spent["gaussian"]))):
-        limit, other = allowed[family], "gaussian" if family == "laplace" else "laplace"
-        if limit is not None and spent[other] == 0 and total > limit * (1 + ROUNDED):
+        limit = allowed[family]
+        if limit is not None and total > limit * (1 + ROUNDED):
             sign = "ε" if family == "laplace" else "μ"
             said = f"all {family} noise together spends {sign} = {total:.6g}, and {limit:.6g} is claimed"
             if shown:
                 found.add(family, total, said, pair)
             else:
-                found.notes.setdefault(f"{said}, {IF_SHOWN}")
+                found.note(f"{said}, {IF_SHOWN}", total, family)
 
 
 def _hold(found: _Traced, place: tuple[str, str, int], declared: float, measured: float, pair: Pair) -> None:
@@ -357,17 +472,23 @@ def _settle(found: _Traced) -> None:
     for said, places, pair in found.unsure:
         still = [place for place in places if not found.places[place].moved]
         if not still:
-            found.add(said, 0.0, said, pair)
+            found.add(said.partition(" (")[0], 0.0, said, pair)
         for call, file, line in still[:1]:
-            found.notes.setdefault(f"{said}; {call} at {file}:{line} is added to what never moves: {LATER}")
+            found.note(f"{said}; {call} at {file}:{line} is added to what never moves: {LATER}")
         for place in still:
             found.places[place].moved = None
+
+
+def _note_unjudged(found: _Traced, place: tuple[str, str, int], moved: float) -> None:
+    if moved:
+        found.note(f"{place[0]} at {place[1]}:{place[2]}: {UNJUDGED}")
 
 
 def _note_if_shown(found: _Traced, where: str, declared: float, measured: float) -> None:
     """Add a note if more was measured than declared of values that the result may show, or compare."""
     if measured > declared * (1 + ROUNDED):
-        found.notes.setdefault(f"{where}: declared {declared:.6g}, measured {measured:.6g}, {IF_SHOWN}")
+        said = f"{where}: declared {declared:.6g}, measured {measured:.6g}, {IF_SHOWN}"
+        found.note(said, measured, where)
 
 
 def _answer(found: _Traced, question: TraceRequest, allowed: dict[str, float | None]) -> dict[str, Any]:
@@ -394,7 +515,7 @@ def _answer(found: _Traced, question: TraceRequest, allowed: dict[str, float | N
         "pairs": found.pairs,
         "noise": noise,
         "findings": [said for _, said, _ in found.findings.values()],
-        "notes": list(found.notes),
+        "notes": [said for _, said in found.notes.values()],
         "witness": {}
         if witness is None
         else {**question.data.shape.shown(witness.left, witness.right), "base": witness.base},
@@ -402,9 +523,9 @@ def _answer(found: _Traced, question: TraceRequest, allowed: dict[str, float | N
 
 
 def exit_code(answer: dict[str, Any]) -> int:
-    """Return 1 for findings, 0 where inputs of noise were seen and all is well, else 3: not all was seen."""
+    """Return 1 for findings, 0 where inputs of noise were seen and all were judged, else 3."""
     if answer["findings"]:
         return 1
-    if any(mark in said for said in answer["notes"] for mark in (UNEXPLAINED, IF_SHOWN)):
+    if answer["notes"]:
         return 3
     return 0 if any(call["moved"] is not None for call in answer["noise"]) else 3
