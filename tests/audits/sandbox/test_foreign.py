@@ -149,6 +149,12 @@ def test_what_cannot_run_a_function_is_refused(other, path, name, said):
         other(name, path)
 
 
+def test_what_a_program_that_is_no_interpreter_says_is_not_shown(other, capfd):
+    with pytest.raises(InputError, match="no Python interpreter"):
+        other("echo", shutil.which("ls"))
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.slow
 def test_an_audit_in_another_interpreter(dpaccount, module):
     words = ["--python", "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable]
