@@ -167,6 +167,34 @@ def test_an_audit_in_another_interpreter(dpaccount, module):
     assert "no Python interpreter" in err
 
 
+def interpreter(version):
+    """Return an interpreter of this version, of pyenv or on the path, that runs; skip where there is none."""
+    there = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"))
+    for path in [*map(str, there), shutil.which(f"python{version}")]:
+        if (
+            path is not None
+            and not subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode
+        ):
+            return path
+    pytest.skip(f"no Python {version} that runs, in ~/.pyenv/versions or on the path")
+
+
+@pytest.mark.slow
+@pytest.mark.statistical  # `fair` meets ε = 1 with a bound of .05: accused with probability .05 by another seed
+@pytest.mark.parametrize(("name", "verdict"), [("leak", "REFUTED"), ("fair", "NOT REFUTED")])
+def test_old_and_new_interpreters_give_one_verdict(dpaccount, module, name, verdict):
+    with (module / "shop.py").open("a") as more:
+        more.write("def fair(data, rng): return int((sum(data) > .5) ^ (rng.random() < .3))\n")
+    words = ["--epsilon", "1", "--trials", "3000", "--seconds", "1e5", *PAIR, "--json"]
+    answers = []
+    for version in ("3.8", "3.13"):
+        code, out, err = dpaccount("audit", f"shop:{name}", "--python", interpreter(version), *words)
+        assert out, err
+        answers.append({**json.loads(out), "seconds": 0})
+        assert (code, answers[-1]["verdict"]) == (verdict == "REFUTED", verdict)
+    assert answers[0] == answers[1]
+
+
 @pytest.mark.slow
 def test_a_sensitivity_in_another_interpreter(dpaccount, module):
     """What the query moves by is measured there; a query needs no generator, and none is seeded."""
