@@ -42,8 +42,8 @@ SAMPLED = (
 LATER = "data that are added to this sum are not followed, so add them to the noise itself"
 IF_SHOWN = "which is too much if the result shows all these noisy values, but not if it compares them"
 UNJUDGED = "nothing that is claimed says how far the input of noise of this kind or scale may move"
-TOGETHER = "Laplace and Gaussian noise are both spent, and are not held against ε and δ together"
-ENTRIES = "unless they are entries of one vector"
+MIXED = "Laplace and Gaussian noise are both spent, and are not held against ε and δ together"
+OF_VECTOR = "which is too much unless calls draw parts of one vector"
 UNLIKELY = 1e-6  #: of the claimed rate: one more often than this is a finding
 MAX_PAIRS = 60  #: pairs that are traced, as far as time allows
 
@@ -53,7 +53,7 @@ class TraceRequest:
     """Trace a function on pairs of neighbouring datasets; the claim says what its noise allows.
 
     `mu` is for Gaussian noise: by default the largest that meets (ε, δ).  With a declared `sensitivity`,
-    every input is held against that instead; with `events`, the calls against those, by how far each moves.
+    every input is held against that instead; with `events`, calls against its releases, by movement.
     """
 
     use: str
@@ -122,7 +122,7 @@ class TraceArguments:
 
 @dataclass
 class _Seen:
-    """One place in the code, over all pairs: its inputs' largest movement, and their smallest scale."""
+    """One place in the code, over all pairs: the inputs' largest movement and smallest scale."""
 
     scale: float | None
     family: str
@@ -147,8 +147,7 @@ class _Traced:
     last: Pair | None = None
     #: of each place, the calls after the first with a movement: how many have one, and how many there are
     sums: dict[tuple[str, str, int], tuple[int, int]] = field(default_factory=dict)
-    #: of each pair: the calls of each place, and whether all noise of that call is a single number
-    counts: list[Counter[tuple[tuple[str, str, int], bool]]] = field(default_factory=list)
+    counts: list[Counter[tuple[str, str, int]]] = field(default_factory=list)  #: of a pair's calls
 
     def add(self, kind: str, size: float, said: str, pair: Pair) -> None:
         """Add a finding, unless one of its kind is as large."""
@@ -199,7 +198,7 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
         _hold_rate(found, {noise.rate for noise in planned})
         _hold_counts(found, planned)
         if any(event.cover is not None for event in question.events.events):
-            found.note("the plan is of several units, and which of them are changed is not followed")
+            found.note("events of the plan cover some units only, which is not followed")
     return _answer(found, question, allowed)
 
 
@@ -211,7 +210,7 @@ def _same_rows_first(pair: Pair) -> bool:
 
 @dataclass(frozen=True)
 class PlannedNoise:
-    """One noise of a plan: what may move in units of its scale, at which sampling rate, and how often."""
+    """One noise of a plan: what may move in units of its scale, sampling rate, and how often."""
 
     family: str
     ratio: float
@@ -222,8 +221,8 @@ class PlannedNoise:
 def planned_noise(plan: Plan) -> list[PlannedNoise]:
     """Return the noise of a plan, that of the largest ratio first.
 
-    Raises `InputError` if there is none, or other noise than Gaussian and Laplace, or another sample than
-    Poisson's.
+    Raises `InputError` if there is none, or other noise than Gaussian and Laplace, or other samples
+    than Poisson's.
     """
     found: list[PlannedNoise] = []
     todo = [(event, 1.0, 1) for event in plan.events]
@@ -243,7 +242,8 @@ def planned_noise(plan: Plan) -> list[PlannedNoise]:
             right = "trace follows Gaussian and Laplace noise, Poisson sampled or not"
             raise InputError(f"the plan has {event.name}", right)
         else:
-            todo += [(part, rate, count) for part in (inside if isinstance(inside, tuple) else (inside,))]
+            parts = inside if isinstance(inside, tuple) else (inside,)
+            todo += [(part, rate, count) for part in parts]
     if not found:
         raise InputError("the plan has no noise", "give a plan of Gaussian or Laplace noise")
     return sorted(found, key=lambda noise: -noise.ratio)
@@ -257,7 +257,7 @@ def _hold_rate(found: _Traced, rates: set[float]) -> None:
     """
     rate = max(rates)
     if len(rates) > 1:
-        found.note(f"the plan has several sampling rates, and only the largest, {rate:g}, is compared")
+        found.note(f"the plan has several sampling rates: only the largest, {rate:g}, is compared")
     if rate >= 1:
         return
     for (call, file, line), (moved, sums) in found.sums.items():
@@ -270,55 +270,39 @@ def _hold_rate(found: _Traced, rates: set[float]) -> None:
 
 
 def _hold_counts(found: _Traced, planned: list[PlannedNoise]) -> None:
-    """Add a finding if one run calls noise whose input ever moves more often than the plan does.
-
-    It is a note if calls of single numbers may be entries of one vector.
-    """
+    """Add a note if one run calls noise whose input moves in any run more often than the plan does."""
     for family in ("laplace", "gaussian"):
+        moving = {place for place, seen in found.places.items() if seen.moved and seen.family == family}
+        made = max((sum(counts[place] for place in moving) for counts in found.counts), default=0)
         most = sum(noise.count for noise in planned if noise.family == family)
-        for counts in found.counts:
-            calls = {
-                each: times
-                for each, times in counts.items()
-                if found.places[each[0]].moved and found.places[each[0]].family == family
-            }
-            made, single = sum(calls.values()), any(alone for _, alone in calls)
-            if most and made > most and found.last is not None:
-                said = f"{made} calls of {family} noise in one run, and the plan has {most}"
-                if single:
-                    found.note(f"{said}, which is too many {ENTRIES}", made, f"calls of {family}")
-                else:
-                    found.add(f"calls of {family}", made, said, found.last)
+        if 0 < most < made:
+            found.note(f"{made} calls of {family} noise in one run, and the plan has {most}, {OF_VECTOR}")
 
 
 def _hold_in_order(
-    found: _Traced, moves: list[tuple[str, float, bool]], planned: list[PlannedNoise], pair: Pair
+    found: _Traced, moves: list[tuple[str, float]], planned: list[PlannedNoise], pair: Pair
 ) -> None:
-    """Add a finding if the calls of one run, the largest movement first, do not fit those of the plan.
+    """Add a finding if the calls of one run, the largest movement first, do not fit the plan's.
 
-    A move is (family, movement in units of the scale, whether the noise is a single number).  Single
-    numbers may be entries of one vector: then it is a note, unless all together move too far.
+    A move is a family, and a movement in units of the scale.  Calls may draw parts of one vector, so
+    it is a note if all together move no further than the whole plan allows.
     """
     for family, power in (("laplace", 1), ("gaussian", 2)):
-        mine = sorted((size for each, size, _ in moves if each == family and size), reverse=True)
-        single = any(alone for each, size, alone in moves if each == family and size)
+        mine = sorted((size for each, size in moves if each == family), reverse=True)
         plan = [noise for noise in planned if noise.family == family]
-        place = 0
-        if not plan:  # the first call of it is a finding already
+        limits = [noise.ratio for noise in plan for _ in range(min(noise.count, len(mine)))]
+        limits += [0.0] * len(mine)
+        pairs = enumerate(zip(mine, limits, strict=False), 1)
+        over = [(k, size, most) for k, (size, most) in pairs if size > most * (1 + ROUNDED)]
+        if not over or over[0][0] == 1:  # a finding of its place already
             continue
-        for noise in [*plan, PlannedNoise(family, 0.0, 1.0, len(mine))]:
-            over = [size for size in mine[place : place + noise.count] if size > noise.ratio * (1 + ROUNDED)]
-            if over and place:
-                total = sum(size**power for size in mine)
-                most = sum(each.count * each.ratio**power for each in plan)
-                said = f"call {place + 1} of {family} noise, the largest movement first, moves {over[0]:.6g}"
-                said += f" of its scale, and the plan allows {noise.ratio:.6g}"
-                if single and total <= most * (1 + ROUNDED):
-                    found.note(f"{said}, which is too much {ENTRIES}", over[0], f"order of {family}")
-                else:
-                    found.add(f"order of {family}", over[0], said, pair)
-                break
-            place += noise.count
+        said = f"call {over[0][0]} of {family} noise, the largest movement first, moves"
+        said = f"{said} {over[0][1]:.6g} of its scale, and the plan allows {over[0][2]:.6g}"
+        most = sum(noise.count * noise.ratio**power for noise in plan)
+        if sum(size**power for size in mine) > most * (1 + ROUNDED):
+            found.add(f"order of {family}", over[0][1], said, pair)
+        else:
+            found.note(f"{said}, {OF_VECTOR}", over[0][1], f"order of {family}")
 
 
 def _gather_planned(
@@ -336,14 +320,14 @@ def _gather_planned(
         else:
             found.note(said)
     begun: set[tuple[str, str, int]] = set()
-    counts: Counter[tuple[tuple[str, str, int], bool]] = Counter()
+    counts: Counter[tuple[str, str, int]] = Counter()
     moves = []
-    for call, file, line, scale, family, moved, _, size in document["calls"]:
+    for call, file, line, scale, family, moved, *_ in document["calls"]:
         place = (call, file, line)
         found.places.setdefault(place, _Seen(scale, family)).add(scale, moved)
         if moved is None:
             continue
-        counts[place, size == 1] += 1
+        counts[place] += 1
         if place in begun:
             in_sums, sums = found.sums.get(place, (0, 0))
             found.sums[place] = (in_sums + bool(moved), sums + 1)
@@ -352,7 +336,7 @@ def _gather_planned(
         limit = allowed[family]
         if scale is not None and limit is not None:
             _hold(found, place, scale * limit, moved, pair)
-            moves.append((family, _ratio(moved, scale), size == 1))
+            moves.append((family, _ratio(moved, scale)))
         else:
             _note_unjudged(found, place, moved)
     found.counts.append(counts)
@@ -443,11 +427,11 @@ def _hold_total(
 ) -> None:
     """Add a finding if all calls of one family together spend more than is claimed.
 
-    It is a note if not all noisy values are `shown`: a comparison or a choice may cost less.  Both families
-    together are a note.
+    It is a note if not all noisy values are `shown`: a comparison or a choice may cost less.  Both
+    families are a note.
     """
     if all(spent.values()):
-        found.note(TOGETHER)
+        found.note(MIXED)
     for family, total in (("laplace", spent["laplace"]), ("gaussian", math.sqrt(spent["gaussian"]))):
         limit = allowed[family]
         if limit is not None and total > limit * (1 + ROUNDED):

@@ -16,7 +16,7 @@ COINS = (
     " and the scores follow from what the run released"
 )
 REVERSED = (
-    "the scores seem reversed: included canaries have the lower ones, where higher ones should mean included;"
+    "the scores seem reversed: higher ones should mean included, and included canaries have lower ones;"
     " with such scores this audit shows nothing"
 )
 REPLACED = (

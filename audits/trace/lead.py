@@ -14,7 +14,7 @@ from audits.trace.patches import generator, through
 from audits.trace.tape import NoiseCall, Tape
 
 UNEXPLAINED = "although all noisy values are the same"
-ALONE = "only the difference of two such values of one scale is followed, and the result may exclude a value"
+LONE = "only a difference of two such values of one scale is followed; else the result may exclude a value"
 NUMBERS_SHOWN = 3  #: entries of a result that a finding names
 
 
@@ -81,7 +81,7 @@ def _lone(tape: Tape) -> list[str]:
     for call in calls:
         sign, scale = call.used or (0, None)
         signs[scale, call.shape] += sign
-    return [f"the noise of {_at(calls[0])} is one-sided: {ALONE}"] if any(signs.values()) else []
+    return [f"the noise of {_at(calls[0])} is one-sided: {LONE}"] if any(signs.values()) else []
 
 
 def _all_shown(tape: Tape, result: Outcome) -> bool:

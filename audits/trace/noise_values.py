@@ -140,7 +140,7 @@ def computed(ufunc: Any, method: str, given: tuple[Any, ...], more: dict[str, An
 
 
 def _note_signs(given: tuple[Any, ...], second: int) -> None:
-    """Note sign and scale of the first use of each noise in a sum, or in a difference: `second` is -1."""
+    """Note sign and scale of the first use of each noise in a sum or (`second` is -1) a difference."""
     for each, sign in zip(given, (1, second), strict=True):
         if isinstance(each, NOISE) and each.tape is not None:
             call = each.tape.calls[each.number]

@@ -20,8 +20,8 @@ LIBRARIES = tuple(
 OWN = str(Path(__file__).parent)
 #: noise above 0 only: a difference of two such values is Laplace noise, one alone hides nothing
 ONE_SIDED = ("geometric", "exponential", "standard_exponential", "expovariate")
-#: families of noise: what moves is measured in ℓ1 for Laplace and in ℓ2 for Gaussian noise.  The log density
-#: of logistic noise has slopes up to 1/scale, as that of Laplace noise has
+#: families of noise: what moves is measured in ℓ1 for Laplace and in ℓ2 for Gaussian noise.
+#: The log density of logistic noise has slopes up to 1/scale, as that of Laplace noise has.
 LAPLACE = ("laplace", "dlaplace", "logistic", *ONE_SIDED)
 GAUSSIAN = ("normal", "standard_normal", "gauss", "normalvariate", "norm")
 

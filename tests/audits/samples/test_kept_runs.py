@@ -22,21 +22,8 @@ from dpaccount.errors import InputError
 
 ASKED = {"claim": "1", "seed": "1"}
 SHOP = "def leak(data, rng): return round(float(data.sum()) + rng.laplace(scale=.5), 2)\n"
-WORDS = [
-    "audit",
-    "shop:leak",
-    "--epsilon",
-    "1",
-    "--trials",
-    "300",
-    "--seconds",
-    "1e5",
-    "--shape",
-    "2",
-    "--low",
-    "0",
-]
-WORDS += ["--high", "1", "--left", "[0,0]", "--right", "[0,1]", "--json", "--jobs", "2"]
+WORDS = ["audit", "shop:leak", "--epsilon", "1", "--trials", "300", "--seconds", "1e5", "--shape", "2"]
+WORDS += ["--low", "0", "--high", "1", "--left", "[0,0]", "--right", "[0,1]", "--json", "--jobs", "2"]
 
 
 def answer_of(text):

@@ -49,18 +49,6 @@ def noisy_max(data, rng):
     return int(np.argmax(counts(data) + rng.laplace(scale=2, size=4)))
 
 
-def exponentials(data, rng):
-    return data.sum() - (3 * rng.exponential() - 3 * rng.exponential())
-
-
-def logistic(data, rng):
-    return data.sum() + rng.logistic(0, 3.0)
-
-
-def equal_scales(data, rng):
-    return counts(data) + rng.laplace(0, np.full(4, 2.0))
-
-
 def two_halves(data, rng):
     return [data.sum() + rng.laplace(scale=6), data.sum() + rng.laplace(scale=6)]
 
@@ -84,53 +72,6 @@ def above_threshold(data, rng):
 def winner_and_others(data, rng):
     best = int(np.argmax((data > 1).sum() + np.arange(4) + rng.laplace(scale=2, size=4)))
     return [(best + k) % 4 for k in range(4)]
-
-
-# ------------------------------------------------------------------ noise that ε alone does not judge
-
-
-def gumbel_max(data, rng):
-    return int(np.argmax(counts(data) + rng.gumbel(scale=4, size=4)))
-
-
-def gumbel_max_of_little(data, rng):
-    return int(np.argmax(counts(data) + rng.gumbel(scale=0.02, size=4)))
-
-
-def standard_normal(data, rng):
-    return data.sum() + 0.01 * rng.standard_normal()
-
-
-def cauchy(data, rng):
-    return data.sum() + 0.01 * rng.standard_cauchy()
-
-
-def unequal_scales(data, rng):
-    return counts(data) + rng.laplace(0, np.array([0.01, 0.02, 0.03, 0.04]))
-
-
-def one_geometric(data, rng):
-    return int(data.sum()) + rng.geometric(1 - math.exp(-1 / 3))
-
-
-def geometrics_added(data, rng):
-    return int(data.sum()) + rng.geometric(1 - math.exp(-1 / 3)) + rng.geometric(1 - math.exp(-1 / 3))
-
-
-def mean_of_two(data, rng):
-    return (data.sum() + rng.laplace(scale=3) + (data.sum() + rng.laplace(scale=3))) / 2
-
-
-def max_of_little(data, rng):
-    return int(np.argmax(counts(data) + rng.laplace(scale=1, size=4)))
-
-
-def sampled(data, rng):
-    return data.sum() + (1 - 2 * int(rng.integers(0, 2))) * rng.laplace(scale=0.01)
-
-
-def laplace_and_gauss(data, rng):
-    return [data.sum() + rng.laplace(scale=3), data.sum() + rng.normal(0, 11.3)]
 
 
 # ------------------------------------------------------------------ sound, and not followed: noise with an offset
@@ -165,27 +106,6 @@ def small_located(data, rng):
 
 def divided(data, rng):
     return data.sum() + rng.laplace(scale=6) / 3
-
-
-def little_exponentials(data, rng):
-    return data.sum() + rng.exponential(0.01) - rng.exponential(0.01)
-
-
-def little_logistic(data, rng):
-    return data.sum() + rng.logistic(0, 0.01)
-
-
-def little_vector(data, rng):
-    return counts(data) + rng.laplace(0, np.full(4, 0.01))
-
-
-def no_noise(data, rng):
-    return data.sum() + 0 * rng.laplace(scale=3)
-
-
-def noise_used_twice(data, rng):
-    noise, total = rng.laplace(scale=3), data.sum()
-    return [total + noise, total + 0.001 * noise]
 
 
 def histogram_of_one(data, rng):
