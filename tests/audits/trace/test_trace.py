@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 from audits.api import tracing
-from audits.api.tracing import _gather, _settle, _Traced
+from audits.api.tracing import _gather, _settle
 from audits.datasets.bases import Pair
 from audits.datasets.forms import Given
+from audits.trace import against_plan
+from audits.trace.findings import Seen, Traced
 from audits.trace.lead import trace_pair
 from audits.trace.noise_values import NOISE, noise
 from audits.trace.patches import generator, through
@@ -34,7 +36,7 @@ def notes_of(found):
 
 
 def findings_of(function, allowed=ALLOWED):
-    found = _Traced()
+    found = Traced()
     for number, (left, right) in enumerate(PAIRS):
         document = trace_pair(function, Given(left), Given(right), [1, number], again=number == 0)
         _gather(found, json.loads(json.dumps(document)), Pair(left, right, "grid"), allowed)
@@ -262,7 +264,7 @@ def test_requests_that_are_incomplete_are_refused(dpaccount, words):
 def sgd_findings(name, seeds=range(1, 4)):
     rows = np.array([[1.0, 1.0], [-1.0, 0.5], [0.5, -1.0], [1.0, -1.0]])
     pairs = [(rows, rows[:-1]), (rows[:1], rows[:0]), (rows[[0, 0, 0]], rows[[0, 0]])]
-    found = _Traced()
+    found = Traced()
     for seed in seeds:
         for number, (left, right) in enumerate(pairs):
             document = trace_pair(
@@ -298,7 +300,7 @@ def test_sound_training_is_not_accused_and_the_noise_is_measured():
 
 def test_samples_are_not_held_against_epsilon_alone():
     left, right = np.ones((2, 2)), np.ones((1, 2))
-    found = _Traced()
+    found = Traced()
     document = trace_pair(dp_sgd.correct, Given(left), Given(right), [1], again=False)
     _gather(found, document, Pair(left, right, "rows"), {"laplace": 0.01, "gaussian": 0.01, "other": None})
     assert found.findings == {}
@@ -393,13 +395,13 @@ def test_plans_that_trace_cannot_follow_are_refused(dpaccount, tmp_path, planted
 def test_plans_with_other_samples_than_poisson_ones_are_refused():
     plan = Plan("add-remove", RandomAllocation(steps=3, of=Gaussian(sigma=1)))
     with pytest.raises(InputError, match="random_allocation; trace follows"):
-        tracing.planned_noise(plan)
+        against_plan.planned_noise(plan)
 
 
 def test_noise_of_a_plan_is_listed_by_ratio_with_its_count():
     inner = Sequence(of=(Gaussian(sigma=4, count=2), Laplace(scale=2)))
     plan = Plan("add-remove", [Gaussian(sigma=1), PoissonSubsampled(rate="0.1", of=inner, count=5)])
-    assert [(each.family, each.ratio, each.rate, each.count) for each in tracing.planned_noise(plan)] == [
+    assert [(each.family, each.ratio, each.rate, each.count) for each in against_plan.planned_noise(plan)] == [
         ("gaussian", 1.0, 1.0, 1), ("laplace", 0.5, 0.1, 5), ("gaussian", 0.25, 0.1, 10)
     ]  # fmt: skip
 
@@ -412,25 +414,25 @@ def test_sums_are_counted_after_the_first_that_moves_and_the_rate_is_held():
 
     pair = Pair(np.zeros((2, 1)), np.zeros((1, 1)), "rows")
     allowed = {"gaussian": 0.5, "laplace": 0.0, "other": None}
-    planned = [tracing.PlannedNoise("gaussian", 0.5, 0.2, 8)]
+    planned = [against_plan.PlannedNoise("gaussian", 0.5, 0.2, 8)]
     for moves, accused in (((0, 1, 0, 0, 0, 0, 0, 1), False), ((1, 1, 0, 1, 0, 0, 0, 1), True)):
-        found = _Traced()
+        found = Traced()
         for _ in range(40):
-            tracing._gather_planned(found, document(moves), pair, allowed, planned)
+            against_plan.gather_planned(found, document(moves), pair, allowed, planned)
         after = moves[moves.index(1) + 1 :]
         assert found.sums == {("normal", "f.py", 1): (40 * sum(after), 40 * len(after))}
-        tracing._hold_rate(found, {0.2})
+        against_plan.hold_rate(found, {0.2})
         assert bool(found.findings) == accused
         assert found.notes == {}
 
 
 def test_a_rate_that_too_few_sums_could_show_is_not_said_to_be_well():
     for sums, noted in ((8, True), (9, False)):
-        found = _Traced()
+        found = Traced()
         found.sums[("normal", "f.py", 1)] = (1, sums)
-        tracing._hold_rate(found, {0.2})
+        against_plan.hold_rate(found, {0.2})
         assert (found.findings, bool(found.notes)) == ({}, noted)
-    tracing._hold_rate(found, {0.2, 0.1})
+    against_plan.hold_rate(found, {0.2, 0.1})
     assert any("several sampling rates" in said for said in notes_of(found))
 
 
@@ -447,14 +449,14 @@ def test_a_rate_that_too_few_sums_could_show_is_not_said_to_be_well():
     ],
 )
 def test_calls_are_held_against_those_of_the_plan_in_order_and_in_number(sizes, plan, expected):
-    found, place = _Traced(), ("normal", "f.py", 1)
-    planned = [tracing.PlannedNoise("gaussian", ratio, 1.0, count) for ratio, count in plan]
-    tracing._hold_in_order(
+    found, place = Traced(), ("normal", "f.py", 1)
+    planned = [against_plan.PlannedNoise("gaussian", ratio, 1.0, count) for ratio, count in plan]
+    against_plan._hold_in_order(
         found, [("gaussian", size) for size in sizes], planned, Pair(np.zeros(2), np.zeros(1), "")
     )
-    found.places[place] = tracing._Seen(1.0, "gaussian", 1.0)
+    found.places[place] = Seen(1.0, "gaussian", 1.0)
     found.counts.append(Counter({place: len(sizes)}))
-    tracing._hold_counts(found, planned)
+    against_plan.hold_counts(found, planned)
     assert (len(found.findings), len(found.notes)) == expected
 
 
