@@ -350,9 +350,7 @@ def planned(
     found, failed = [], []
     for law in laws if promise.delta > 0 else ("laplace",):
         try:
-            one = max_rows == 1
-            plan = _planned_listed(statistics, rows, max_rows, promise, law, one_of_unit=one)
-            found.append(plan)
+            found.append(_planned_listed(statistics, rows, max_rows, promise, law))
         except InputError as error:
             failed.append(error)
     if not found:
@@ -380,13 +378,10 @@ def _planned_listed(
     promise: Promise,
     law: str,
     *,
-    one_of_unit: bool,
+    part: bool = False,
 ) -> tuple[Any, Planned]:
-    """Return what `planned` does with one law of noise where all cells are listed.
-
-    `one_of_unit`: each row is all of a unit.
-    """
-    relation = promise.relation
+    """Return what `planned` does with one law where all cells are listed; `part`: a unit may have more rows."""
+    relation, one_of_unit = promise.relation, max_rows == 1 and not part
     vary = adjacency(relation).rows_vary
     exact = one_of_unit and not vary
 
@@ -462,8 +457,7 @@ def _planned_unlisted_rows(
     left = promise.epsilon - sum(asked.moves[0] / scales[0] for scales, (asked, _) in found.values())
     if rest:
         some = Promise(promise.relation, left, promise.delta / 2)
-        of_one = {"one_of_unit": one_of_unit}
-        of_rest, pairs = _planned_listed(tuple(rest), rows, 1, some, "gaussian", **of_one)
+        of_rest, pairs = _planned_listed(tuple(rest), rows, 1, some, "gaussian", part=not one_of_unit)
         scales = dict(zip((draw.key for draw in of_rest.draws), of_rest.scales, strict=True))
         found |= {a.what.name: (tuple(scales[draw.key] for draw in a.draws), (a, n)) for a, n in pairs}
     every = tuple(scale for what in statistics for scale in found[what.name][0])

@@ -19,7 +19,8 @@ from dpaccount.documents import OPEN, OWN, atomically, canonical, read_bytes, wr
 from dpaccount.errors import InputError
 from mechanisms.subject import Subject
 
-LISTED: Final = "tables.txt"  #: lists the other files of a release, which belong to its certificate
+LISTED: Final = "release-files.txt"  #: lists the other files of a release
+LIST_HEAD: Final = "# Files of the release that certificate.json covers; the next release here removes them."
 
 
 def folder_for(certificate: Mapping[str, Any], folder: Path) -> Path:
@@ -37,16 +38,17 @@ def folder_for(certificate: Mapping[str, Any], folder: Path) -> Path:
 def write_tables(folder: Path, tables: Mapping[str, str]) -> None:
     """Write the other files of a release, and list them: the next release there removes them."""
     with writing(folder):
-        atomically(folder / LISTED, "".join(f"{name}\n" for name in tables), mode=OWN)
+        atomically(folder / LISTED, "\n".join([LIST_HEAD, *tables, ""]), mode=OWN)
         for name, text in tables.items():
             atomically(folder / name, text, mode=OWN)
 
 
 def _remove_tables(folder: Path) -> None:
-    if (folder / LISTED).is_file():
-        for name in (folder / LISTED).read_text(encoding="utf-8").splitlines():
-            if Path(name).name == name:
-                (folder / name).unlink(missing_ok=True)
+    listed = folder / LISTED
+    head, *names = listed.read_text(encoding="utf-8").split("\n") if listed.is_file() else [""]
+    for name in names if head == LIST_HEAD else ():
+        if name and Path(name).name == name:
+            (folder / name).unlink(missing_ok=True)
 
 
 def write_all(certificate: dict[str, Any], folder: Path, claim: Path | None = None) -> Path:

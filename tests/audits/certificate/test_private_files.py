@@ -40,8 +40,11 @@ def test_tables_of_a_release_go_with_its_certificate(tmp_path, plain_pages):
 def test_a_list_of_tables_reaches_no_other_folder(tmp_path, plain_pages):
     (tmp_path / "a").mkdir()
     (tmp_path / "other.csv").write_text("1")
-    (tmp_path / "a" / files.LISTED).write_text(f"../other.csv\n{tmp_path}/other.csv\n")
+    (tmp_path / "a" / files.LISTED).write_text(f"{files.LIST_HEAD}\n../other.csv\n{tmp_path}/other.csv\n")
     files.write_all({"release": {"report": {}}, "claim": {"name": "c"}}, tmp_path / "a")
+    assert (tmp_path / "other.csv").exists()
+    (tmp_path / files.LISTED).write_text("other.csv\n")  # a list of somebody else's
+    files.write_all({"release": {"report": {}}, "claim": {"name": "c"}}, tmp_path)
     assert (tmp_path / "other.csv").exists()
 
 
