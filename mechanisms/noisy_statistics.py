@@ -350,7 +350,8 @@ def planned(
     found, failed = [], []
     for law in laws if promise.delta > 0 else ("laplace",):
         try:
-            found.append(_planned_listed(statistics, rows, max_rows, promise, law))
+            plan = _planned_listed(statistics, rows, max_rows, promise, law, whole=max_rows == 1)
+            found.append(plan)
         except InputError as error:
             failed.append(error)
     if not found:
@@ -372,18 +373,12 @@ def _is_narrower(one: Planned, other: Planned) -> bool:
 
 
 def _planned_listed(
-    statistics: tuple[Statistic, ...],
-    rows: int,
-    max_rows: int,
-    promise: Promise,
-    law: str,
-    *,
-    part: bool = False,
+    statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise, law: str, *, whole: bool
 ) -> tuple[Any, Planned]:
-    """Return what `planned` does with one law where all cells are listed; `part`: a unit may have more rows."""
-    relation, one_of_unit = promise.relation, max_rows == 1 and not part
+    """Return what `planned` does with one law where cells are listed; `whole`: a row is all of a unit."""
+    relation = promise.relation
     vary = adjacency(relation).rows_vary
-    exact = one_of_unit and not vary
+    exact = whole and not vary
 
     def made(scales: calibration.Scales) -> Subject:
         study = NoisyStatistics(statistics, scales, law, rows * max_rows, relation, exact)
@@ -457,7 +452,7 @@ def _planned_unlisted_rows(
     left = promise.epsilon - sum(asked.moves[0] / scales[0] for scales, (asked, _) in found.values())
     if rest:
         some = Promise(promise.relation, left, promise.delta / 2)
-        of_rest, pairs = _planned_listed(tuple(rest), rows, 1, some, "gaussian", part=not one_of_unit)
+        of_rest, pairs = _planned_listed(tuple(rest), rows, 1, some, "gaussian", whole=one_of_unit)
         scales = dict(zip((draw.key for draw in of_rest.draws), of_rest.scales, strict=True))
         found |= {a.what.name: (tuple(scales[draw.key] for draw in a.draws), (a, n)) for a, n in pairs}
     every = tuple(scale for what in statistics for scale in found[what.name][0])
