@@ -51,7 +51,7 @@ EXAMPLES: Final = (
     Statistic("average", "mean", Column("value", "number", Fraction(0), Fraction(10))),
 )
 
-Planned = tuple[tuple[calibration.StatisticRequest, float], ...]  #: statistics, each with its amount
+Planned = calibration.Planned
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class NoisyStatistics(Additive):
             )
         if self.law == "laplace":
             for draw in self.draws:
-                _check_pure(draw)
+                calibration.check_pure(draw)
         for draw, scale in zip(self.draws, self.scales, strict=True):
             try:
                 grid.room(2 * self.rows + 64 * scale, self._bits(draw))
@@ -317,15 +317,6 @@ def _nothing(column: Column) -> tuple[float, ...]:
     return (0.0,) * width(column.bytes) if column.kind == "text" else (column.default,)
 
 
-def _check_pure(draw: Draw) -> None:
-    """Refuse Laplace noise for sums of which a row moves several by broken amounts."""
-    if not draw.cells and draw.interval is None:
-        raise InputError(
-            f"{draw.key} has several sums of numbers, which need Gaussian noise",
-            "give the guarantee a delta > 0",
-        )
-
-
 def planned_for(
     study: NoisyStatistics, table: Table | None, relation: str, epsilon: Fraction, delta: Fraction
 ) -> Planned:
@@ -346,7 +337,7 @@ def planned(
     if any(what.unlisted is not None for what in statistics):
         return _planned_unlisted(statistics, rows, max_rows, promise)
     calibration.total_amount(promise.epsilon, promise.delta)  # refuses a total that is out of range
-    laws = ("gaussian", "laplace") if all(map(_has_pure_width, statistics)) else ("gaussian",)
+    laws = ("gaussian", "laplace") if all(map(calibration.has_pure_width, statistics)) else ("gaussian",)
     found, failed = [], []
     for law in laws if promise.delta > 0 else ("laplace",):
         try:
@@ -356,20 +347,7 @@ def planned(
             failed.append(error)
     if not found:
         raise min(failed, key=lambda error: getattr(error, "times", math.inf))
-    return found[-1] if len(found) == 1 or _is_narrower(found[1][1], found[0][1]) else found[0]
-
-
-def _has_pure_width(what: Statistic) -> bool:
-    """Return whether a statistic's sums may have Laplace noise, and of a width that is known before."""
-    of = what.what in ("count", "histogram", "top", "sum", "mean")
-    return of and all(draw.cells or draw.interval for draw in draws(what, known=False))
-
-
-def _is_narrower(one: Planned, other: Planned) -> bool:
-    """Return whether half-widths that follow from shares are narrower, by their geometric mean."""
-    pairs = zip(one, other, strict=True)
-    shared = [(a.half_width(m), b.half_width(n)) for (a, m), (b, n) in pairs if not a.what.accuracy]
-    return math.prod((narrow or 1) / (wide or 1) for narrow, wide in shared) < 1
+    return found[-1] if len(found) == 1 or calibration.is_narrower(found[1][1], found[0][1]) else found[0]
 
 
 def _planned_listed(
@@ -393,7 +371,7 @@ def _planned_listed(
     asked = []
     for what in statistics:
         part = draws(what, known=exact and what.is_whole)
-        moves = tuple(_moved_by(draw, law, vary=vary) * max_rows for draw in part)
+        moves = tuple(calibration.moved_by(draw, law, vary=vary) * max_rows for draw in part)
         asked.append(calibration.StatisticRequest(what, part, moves, law, rows * max_rows, rows))
     delta = promise.delta if law == "gaussian" else Fraction(0)
     total = calibration.total_amount(promise.epsilon, delta)
@@ -460,17 +438,6 @@ def _planned_unlisted_rows(
     return NoisyStatistics(statistics, every, "gaussian", rows, *args), tuple(
         found[what.name][1] for what in statistics
     )
-
-
-def _moved_by(draw: Draw, law: str, *, vary: bool) -> Fraction:
-    """Return how far one row moves a draw: in ℓ2 for Gaussian noise, in ℓ1 for Laplace noise."""
-    if law == "gaussian":
-        return draw.norm if vary else draw.reach
-    _check_pure(draw)
-    if draw.interval is None:
-        return Fraction(draw.cells * (1 if vary else 2))
-    low, high = draw.interval
-    return max(abs(low), abs(high)) if vary else high - low
 
 
 def _known(ends: NDArray[np.float64]) -> NDArray[Any]:

@@ -12,7 +12,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.samplers import root_up
 from mechanisms.shared import confidence
-from mechanisms.statistics.draws import BITS, BRANCHES, LEVELS, ROUNDED, SQUARE, Draw
+from mechanisms.statistics.draws import BITS, BRANCHES, LEVELS, ROUNDED, SQUARE, Draw, draws
 from mechanisms.statistics.statistic import LARGEST, Statistic
 from mechanisms.statistics.unlisted import FINEST
 
@@ -129,6 +129,42 @@ class StatisticRequest:
         if self.what.column is None:
             raise InputError(f"{self.what.name} has no column", "name one")
         return self.what.column.bounds
+
+
+Planned = tuple[tuple[StatisticRequest, float], ...]  #: statistics, each with its amount
+
+
+def check_pure(draw: Draw) -> None:
+    """Refuse Laplace noise for sums of which a row moves several by broken amounts."""
+    if not draw.cells and draw.interval is None:
+        raise InputError(
+            f"{draw.key} has several sums of numbers, which need Gaussian noise",
+            "give the guarantee a delta > 0",
+        )
+
+
+def moved_by(draw: Draw, law: str, *, vary: bool) -> Fraction:
+    """Return how far one row moves a draw: in ℓ2 for Gaussian noise, in ℓ1 for Laplace noise."""
+    if law == "gaussian":
+        return draw.norm if vary else draw.reach
+    check_pure(draw)
+    if draw.interval is None:
+        return Fraction(draw.cells * (1 if vary else 2))
+    low, high = draw.interval
+    return max(abs(low), abs(high)) if vary else high - low
+
+
+def has_pure_width(what: Statistic) -> bool:
+    """Return whether a statistic's sums may have Laplace noise, and of a width that is known before."""
+    of = what.what in ("count", "histogram", "top", "sum", "mean")
+    return of and all(draw.cells or draw.interval for draw in draws(what, known=False))
+
+
+def is_narrower(one: Planned, other: Planned) -> bool:
+    """Return whether half-widths that follow from shares are narrower, by their geometric mean."""
+    pairs = zip(one, other, strict=True)
+    shared = [(a.half_width(m), b.half_width(n)) for (a, m), (b, n) in pairs if not a.what.accuracy]
+    return math.prod((narrow or 1) / (wide or 1) for narrow, wide in shared) < 1
 
 
 def bits_of(law: str, draw: Draw) -> int:
