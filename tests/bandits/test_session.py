@@ -768,6 +768,45 @@ def test_who_is_not_on_offer_is_never_shown(seed, tmp_path):
         assert again.result().own["action"].tolist() == shown_to["away"]
 
 
+@pytest.mark.parametrize("subject", QUICK[:8])
+@pytest.mark.parametrize("partly", [False, True])
+def test_of_a_dataset_too_who_is_not_on_offer_is_never_shown(subject, partly, tmp_path):
+    """A run over data with candidates of NaN, whole or in a coordinate, is the session's, byte for byte."""
+    data, rng = records(subject), np.random.default_rng(8)
+    points = data[:, : -subject.candidates].reshape(len(data), subject.candidates, -1)  # a view
+    away = rng.random(points.shape[:2]) < 0.4
+    away[np.arange(len(data)), rng.integers(subject.candidates, size=len(data))] = False
+    points[away] = np.where(np.arange(points.shape[2]) == 0, np.nan, points[away]) if partly else np.nan
+    whole = subject.play(subject.domain().clamped(data), Rehearsed(proof_of(subject), 3), 7)
+    actions = np.asarray(whole.own["action"])
+    assert not away[np.arange(len(data)), actions].any()
+    with Session.rehearse(subject, tmp_path / "state", 3, 7) as session:
+        assert shown(feed(session, subject, data).result()) == shown(whole)
+
+
+def test_who_is_offered_nothing_in_a_dataset_is_shown_nothing_and_adds_nothing():
+    subject, given = SERVED[7], Recorded()
+    data = records(subject)
+    data[3, : -subject.candidates] = np.nan
+    kept = subject.domain().clamped(data)
+    first = subject.play(kept, given, 1)
+    before = dict(given.exact)
+    kept[3, -subject.candidates :] = 1 - kept[3, -subject.candidates :]
+    second = subject.play(kept, given, 1)
+    assert first.own["action"][3] == second.own["action"][3] == -1
+    assert all((before[each] == given.exact[each]).all() for each in before)
+
+
+def test_a_slot_without_an_answer_keeps_one_row_of_features(tmp_path):
+    subject = replace(SERVED[7], candidates=25)
+    with Session.rehearse(subject, tmp_path / "state", 3) as session:
+        for row in records(subject)[:30]:
+            session.ask(context_of(subject, row))
+        kept = session._course._played
+        assert len(kept) == 30
+        assert all(each.base is None and each.nbytes == 8 * subject.features.size for each in kept.values())
+
+
 @pytest.mark.parametrize("kind", [int, float])
 def test_a_masked_candidate_is_not_on_offer(kind, tmp_path):
     """Whatever stands behind the mask: the session is that of a person who says NaN there."""

@@ -394,7 +394,7 @@ def test_a_candidate_of_nulls_is_never_shown_also_beside_constants_and_categorie
                 with pytest.raises(InputError):
                     session.ask(wrong)
             assert session.asked == 6
-            session.ask([[1, None, None], null])  # what is missing of one that is there is filled in
+            assert place(session.ask([[1, None, None], "b", null])) == 1  # nor if a cell alone is missing
             session.ask([[1, 8, "B"]])
             assert session.clipped == 1  # 8 is not what the column is everywhere
 
