@@ -739,35 +739,6 @@ def test_a_few_people_and_kills(tmp_path):
 # ------------------------------------------------------------------ what is on offer
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_who_is_not_on_offer_is_never_shown(seed, tmp_path):
-    """Rows of NaN are never recommended, and the run is that of a person who brings another candidate twice."""
-    rng, subject = np.random.default_rng(seed), replace(ROWS, rounds=9)
-    data = records(subject)[:, : -subject.candidates].reshape(9, subject.candidates, -1)
-    away = rng.random((9, subject.candidates)) < 0.5
-    away[np.arange(9), rng.integers(subject.candidates, size=9)] = False
-    twice = data.copy()
-    for t in range(9):
-        twice[t, away[t]] = data[t, np.argmin(away[t])]
-    data[away] = np.nan
-    shown_to = {}
-    for name, brought in (("away", data), ("twice", twice)):
-        with Session.rehearse(subject, tmp_path / name, 3) as session:
-            for t in range(9):
-                ticket = session.ask(brought[t])
-                session.tell(ticket, float(t % 2))
-                if name == "away":
-                    assert not away[t, ticket.action]
-            shown_to[name] = [session.ticket(t + 1).action for t in range(9)]
-            view = session.result()
-            assert view.own["action"].tolist() == shown_to[name]
-    away_of, twice_of = (twice[np.arange(9), shown_to[name]] for name in ("away", "twice"))
-    assert (away_of == twice_of).all()  # the same coordinates, for the same releases
-    with Session.rehearse(subject, tmp_path / "away", 3) as again:
-        assert [again.ticket(t + 1).action for t in range(9)] == shown_to["away"]
-        assert again.result().own["action"].tolist() == shown_to["away"]
-
-
 @pytest.mark.parametrize("subject", QUICK[:8])
 @pytest.mark.parametrize("partly", [False, True])
 def test_of_a_dataset_too_who_is_not_on_offer_is_never_shown(subject, partly, tmp_path):
@@ -780,8 +751,11 @@ def test_of_a_dataset_too_who_is_not_on_offer_is_never_shown(subject, partly, tm
     whole = subject.play(subject.domain().clamped(data), Rehearsed(proof_of(subject), 3), 7)
     actions = np.asarray(whole.own["action"])
     assert not away[np.arange(len(data)), actions].any()
+    for before in (len(data) // 2, len(data)):  # with a restart
+        with Session.rehearse(subject, tmp_path / "state", 3, 7) as session:
+            feed(session, subject, data[:before])
     with Session.rehearse(subject, tmp_path / "state", 3, 7) as session:
-        assert shown(feed(session, subject, data).result()) == shown(whole)
+        assert shown(session.result()) == shown(whole)
 
 
 def test_who_is_offered_nothing_in_a_dataset_is_shown_nothing_and_adds_nothing():

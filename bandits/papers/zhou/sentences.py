@@ -9,11 +9,11 @@ from bandits.papers.reproduction import Sentence
 BEST = "MoMA tends to outperform the other two in both settings"
 CHEAP = "MoMA has reduced complexity"
 NAMES = ("ata-gp-ucb", "tgp-ucb", "moma-gp-ucb")
-Rows = list[dict[str, Any]]
-Found = dict[str, dict[str, Any]]  #: a row of each of the three
+Row = dict[str, Any]
+Found = dict[str, Row]  #: a row of each of the three
 
 
-def judged(rows: Rows) -> list[Sentence]:
+def judged(rows: list[Row]) -> list[Sentence]:
     """Return both sentences, each by setting and constants."""
     found = []
     for constants in ("theory", "practical"):
@@ -29,7 +29,7 @@ def judged(rows: Rows) -> list[Sentence]:
     return found
 
 
-def _panels(rows: Rows, constants: str) -> Iterator[Found]:
+def _panels(rows: list[Row], constants: str) -> Iterator[Found]:
     """Return the three algorithms' rows of each panel."""
     kept: dict[tuple[Any, ...], Found] = {}
     for row in rows:
@@ -53,7 +53,7 @@ def _outperforms(panels: list[Found], where: str) -> Sentence:
     return Sentence(BEST, where, confirmed, f"{said}regret of ATA, TGP, MoMA: {numbers}")
 
 
-def _less(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def _less(one: Row, other: Row) -> bool:
     """Return whether a mean regret is less than another by two standard errors of the difference."""
     return bool(other["value"] - one["value"] > 2 * hypot(one["standard_error"], other["standard_error"]))
 
