@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from bandits.arm_phases import ArmPhases
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.ldp_ata_gp_ucb import AdaptivelyTruncatedGpUcb
 from bandits.ldp_moma_gp_ucb import MedianOfMeansGpUcb, median_choice
@@ -27,6 +28,7 @@ from bandits.ldp_tgp_ucb import TruncatedGpUcb
 from bandits.learning.features import FourierFeatures, quadrature_features, squared_exponential
 from bandits.learning.gp_ucb import GpUcb
 from bandits.learning.nystrom import embedding
+from bandits.local_posterior import LEARNED, LocalPosterior
 from bandits.local_privacy.payoffs import Payoffs
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
@@ -68,6 +70,64 @@ def rows(setting: BenchmarkSetting) -> Rows:
     if setting.long:
         yield from whole_runs(10**6)
         yield from late_answers()
+        yield from arms()
+        yield from wrong_kernels()
+
+
+def regret_row(what: str, shares: list[float], beside: str, others: list[float]) -> BenchmarkRow:
+    """Return a row of mean regrets over those of uniform choices, with the standard error in its note."""
+    error = np.std(shares, ddof=1) / math.sqrt(len(shares))
+    other = float(np.mean(others))
+    return BenchmarkRow(f"regret, {what}", float(np.mean(shares)), "of uniform", beside, other, f"± {error:.3f}")
+
+
+def played_share(bandit, data, means, seed: int) -> float:
+    """Return a run's regret over that of uniform choices, at public points with these means."""
+    theorem = bandit.proof(bandit.delta)
+    public = bandit.play(bandit.domain().clamped(data), rehearse(theorem, Rehearsal(seed)), seed).public
+    played = public["arms"] if "arms" in public else public["points"]
+    return float((means.max() - means[played]).mean() / (means.max() - means.mean()))
+
+
+def arms(seeds: range = range(7000, 7024)) -> Rows:
+    """Yield regret at ten arms with means uniform in [.2, .8] and rewards of 0 or 1, at ε = 1."""
+    half, found = Fraction(1, 2), {}
+    apart = {"points": 10, "lengthscale": Fraction(1, 100), "bound": half, "noise_bound": half}
+    local = LocalPosterior(rounds=4096, explore=Fraction(2, 5), **apart)
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        means = rng.uniform(0.2, 0.8, 10)
+        rewards = (rng.random((4096, 10)) < means).astype(float)
+        for what, bandit, data in (
+            ("10 arms, 1024 people", ArmPhases(rounds=1024, arms=10), rewards[:1024]),
+            ("10 arms, 4096 people", ArmPhases(rounds=4096, arms=10), rewards),
+            ("10 arms, 4096 people, local", local, rewards - 0.5),
+        ):
+            found.setdefault(what, []).append(played_share(bandit, data, means, seed))
+    central = found["10 arms, 4096 people"]
+    yield from (regret_row(what, each, "4096 people, central", central) for what, each in found.items())
+
+
+def wrong_kernels(people: int = 5000, seeds: range = range(7000, 7024)) -> Rows:
+    """Yield regret of local learners at ε = 1, B = R = 1 and uniform noise, where the default kernel is wrong.
+
+    The needle is exp(−(x − c)²/(2·.02²)) with c uniform, at 100 points of [0, 1]; arms are uniform in [−1, 1].
+    """
+    at = grid(100).points[:, 0]
+    for what, points in (("a needle of width .02", 100), ("40 independent arms", 40)):
+        shares = {kernel: [] for kernel in ("squared-exponential", LEARNED)}
+        for seed in seeds:
+            rng = np.random.default_rng(seed)
+            needle = np.exp(-(((at - rng.random()) / 0.02) ** 2) / 2) if points == 100 else None
+            means = rng.uniform(-1, 1, points) if needle is None else needle
+            data = means + rng.uniform(-1, 1, (people, 1))
+            for kernel, found in shares.items():
+                bounds = {"bound": Fraction(1), "noise_bound": Fraction(1)}
+                bandit = LocalPosterior(rounds=people, points=points, kernel=kernel, **bounds)
+                found.append(played_share(bandit, data, means, seed))
+        for kernel, found in shares.items():
+            beside = "squared-exponential"
+            yield regret_row(f"{what}, {kernel}", found, beside, shares[beside])
 
 
 def late_answers(people: int = 1024, seeds: range = range(7000, 7024)) -> Rows:
@@ -89,10 +149,7 @@ def late_answers(people: int = 1024, seeds: range = range(7000, 7024)) -> Rows:
             noise = rehearse(bandit.proof(bandit.delta), Rehearsal(seed))
             played = bandit.play(np.column_stack([world.records(), delays]), noise, seed).own["action"]
             shares.setdefault(what, []).append(world.regret(played) / chance)
-    for what, found in shares.items():
-        error = np.std(found, ddof=1) / math.sqrt(len(found))
-        value, nobody = float(np.mean(found)), float(np.mean(shares["none"]))
-        yield BenchmarkRow(f"regret, {what}", value, "of uniform", "nobody late", nobody, f"± {error:.3f}")
+    yield from (regret_row(what, each, "nobody late", shares["none"]) for what, each in shares.items())
 
 
 def updates() -> Rows:

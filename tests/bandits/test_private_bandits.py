@@ -254,14 +254,16 @@ UNSEEN = (
 def test_separate_phases_beat_what_the_selector_takes_in_no_world(law):
     """What the race of this law takes, on 16 seeds that no rehearsal has, at 1,024 people.
 
-    Of two that are alike it fails by chance in 6 % of cases: two standard errors of 16 differences.
+    Of two that are alike it fails by chance in 3 % of cases: two standard errors of 16 differences.
     """
     runners = rehearsals._contextual(ONE, Fraction(1, 10**5), 1024, 25, 2, None, (law,))
     won = rehearsals.race(runners)
     (taken,) = (r for r in runners if (r.subject, r.parameters) == (won.subject, won.parameters))
-    (baseline,) = (each for each in runners if "separate" in each.label)
-    behind = np.array([taken.play(seed) - baseline.play(seed) for seed in range(7000, 7016)])
-    assert behind.mean() <= 2 * behind.std(ddof=1) / 4
+    baselines = [each for each in runners if "separate" in each.label]
+    assert len(baselines) == 2
+    for baseline in baselines:
+        behind = np.array([taken.play(seed) - baseline.play(seed) for seed in range(7000, 7016)])
+        assert behind.mean() <= 2 * behind.std(ddof=1) / 4
 
 
 @pytest.mark.slow
@@ -273,6 +275,7 @@ def test_the_selector_knows_kinds_of_privacy(monkeypatch):
     }
     assert rehearsals.choose("joint", ONE, TENTH, 24, candidates=3) is short  # kept
     assert "matern-3/2 0.5 about 0.5" in short.because
+    assert "moment-gp-ucb separate 3 6 " in short.because  # one release, then nothing is learned
     assert "; not rehearsed: other laws and rates, late or missing answers, drift" in short.because
     far = rehearsals.choose("joint", ONE, TENTH, 10**6, candidates=3)
     assert "of 1024 people at ε = 31.2 " in far.because
@@ -323,7 +326,7 @@ def test_incremental_updates_are_the_solved_ones():
         lambda: SurfaceGpUcb(kernel="cosine"),
         lambda: MomentGpUcb(prior="flat"),
         lambda: MomentGpUcb(growth=Fraction(-1, 2)),
-        lambda: MomentGpUcb(growth=Fraction(3, 2)),
+        lambda: MomentGpUcb(growth=Fraction(7, 2)),
         lambda: MomentGpUcb(refresh=0),
         lambda: SurfaceGpUcb(basis="fourier"),
         lambda: SurfaceGpUcb(error=Fraction(1)),
