@@ -7,8 +7,8 @@ history; C does not enter the privacy, only the noise, which is in units of C = 
 the clip shrinks with what is not yet known, from B + R to about R.
 
 The posterior takes an answer a for what it is: of y − μ = f − μ + η the clip keeps a share
-κ = P(|f − μ| ≤ C − R) = erf((C − R)/(sd·√2)) at least, as |η| ≤ R, and by Stein's lemma E[a(f − μ)] = κ·var f
-for the linear update.  Points are drawn from the posterior (Thompson 1933), with a spread that fades.
+κ = P(|f − μ + R| ≤ C) = Φ((C − R)/sd) − Φ(−(C + R)/sd) at least, its value at the largest noise, as |η| ≤ R: for
+a normal f − μ this falls with |η|.  By Stein's lemma E[a(f − μ)] = κ·var f for the linear update.  Points are drawn from the posterior (Thompson 1933), with a spread that fades.
 """
 
 from collections.abc import Sequence
@@ -28,8 +28,9 @@ from dpaccount.errors import out_of_range
 MIN_CLIP = 1e-3  #: of B + R: no clip is less, so that no reward is divided by nothing
 TINY = 1e-12
 LEARNED = "learned"  #: kernel that the messages choose
-#: the kernels that it chooses among, each with its length scale
-MODELS = (("squared-exponential", Fraction(1)), ("matern-5/2", Fraction(1, 4)))
+#: the kernels that it chooses among, each with its length scale and its chance before any message; few messages
+#: tell them apart, and a rough one loses little where the function is smooth
+MODELS = (("squared-exponential", Fraction(1), 0.1), ("matern-5/2", Fraction(1, 4), 0.9))
 
 
 class ResidualPosterior(Choosy):
@@ -74,7 +75,9 @@ class ResidualPosterior(Choosy):
         row, away = self.root[asked.point], float(self.mean[asked.point]) - asked.centre
         deviation = max(sqrt(float(row @ row) + away**2), TINY)
         self._centre = asked.centre
-        self._share = erf(max((asked.clip or 0.0) - self._noise, 0.0) / (deviation * sqrt(2)))
+        clip = asked.clip or 0.0
+        ends = (clip - self._noise) / deviation, (clip + self._noise) / deviation
+        self._share = (erf(ends[0] / sqrt(2)) + erf(ends[1] / sqrt(2))) / 2
 
     def tell(self, point: int, value: float, variance: float | None) -> float:
         """Learn from one message about a point, which without a channel is the reward itself.
@@ -97,13 +100,13 @@ class ResidualPosterior(Choosy):
 
 
 class Mixture(Choosy):
-    """Posteriors of several kernels, each as likely as what it said of earlier messages.
+    """Posteriors of several kernels, each as likely as `prior` and what it said of earlier messages make it.
 
     A person is asked by one of them, drawn by this chance; all learn from the message.
     """
 
-    def __init__(self, models: Sequence[ResidualPosterior], coins: int) -> None:
-        self._models, self._evidence = models, np.zeros(len(models))
+    def __init__(self, models: Sequence[ResidualPosterior], prior: Sequence[float], coins: int) -> None:
+        self._models, self._evidence = models, np.log(prior)
         self._rng = np.random.default_rng((coins, 1))
 
     @property
@@ -149,9 +152,11 @@ class LocalPosterior(LocalRewards):
         if self.kernel != LEARNED:
             return self._believing(self.prior, coins)
         kernels = [
-            prior_kernel(self.domain_points, name, float(self.lengthscale * share)) for name, share in MODELS
+            prior_kernel(self.domain_points, name, float(self.lengthscale * share))
+            for name, share, _ in MODELS
         ]
-        return Mixture([self._believing(kernel, coins) for kernel in kernels], coins)
+        prior = [chance for *_, chance in MODELS]
+        return Mixture([self._believing(kernel, coins) for kernel in kernels], prior, coins)
 
     def _believing(self, kernel: Floats, coins: int) -> ResidualPosterior:
         return ResidualPosterior(

@@ -1,10 +1,11 @@
 """Posteriors over points: exact by the textbook, and what a learner of residuals asks."""
 
 from fractions import Fraction
-from math import erf, sqrt
+from math import sqrt
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from bandits.ldp_ctl_gp_ucb import LdpCtlGpUcb
 from bandits.ldp_gp_ucb import PointGpUcb, PointPosterior, prior_of
@@ -65,7 +66,7 @@ def test_a_bit_is_the_best_linear_estimate_of_a_clipped_residual():
     ours, before = residual(), KERNEL.copy()
     asked = ours.ask()
     deviation = sqrt(before[asked.point, asked.point])
-    share = erf((asked.clip - 1) / (deviation * sqrt(2)))
+    share = norm.cdf((asked.clip - 1) / deviation) - norm.cdf(-(asked.clip + 1) / deviation)
     ours.tell(asked.point, asked.centre + 4.0, 20.0)
     column = before[asked.point]
     assert np.allclose(ours.mean, share * 4 / 20 * column, atol=1e-6)
