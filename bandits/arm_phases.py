@@ -271,12 +271,11 @@ class ArmCourse(Course):
     def close(self, rewards: Floats, answered: Answered) -> None:
         """Release the sum of the block under way, and learn from it."""
         first, last = self.batches[len(self._sums)]
-        without = np.array([slot for slot in range(first, last + 1) if slot in self.uncounted], dtype=np.int64)
-        heard = answered.copy()
-        heard[without - first] = False
-        released = self._noise.noisy("block", len(self._sums), self._subject.added(rewards, heard))
+        counted = np.array([slot not in self.uncounted for slot in range(first, last + 1)])
+        exact = self._subject.added(rewards, answered & counted)
+        released = self._noise.noisy("block", len(self._sums), exact)
         self._sums.append(released)
-        people = last - first + 1 - len(without)
+        people = int(counted.sum())
         error = people * REWARD_VARIANCE + self._subject.noise_deviation**2
         self._precision[self._arm] += people**2 / error
         self._moment[self._arm] += people * float(released[0]) / 2.0**CONTRIBUTION_BITS / error

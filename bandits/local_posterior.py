@@ -7,8 +7,8 @@ history; C does not enter the privacy, only the noise, which is in units of C = 
 the clip shrinks with what is not yet known, from B + R to about R.
 
 The posterior takes an answer a for what it is: of y − μ = f − μ + η the clip keeps a share
-κ = P(|f − μ + R| ≤ C) = Φ((C − R)/sd) − Φ(−(C + R)/sd) at least, its value at the largest noise, as |η| ≤ R: for
-a normal f − μ this falls with |η|.  By Stein's lemma E[a(f − μ)] = κ·var f for the linear update.  Points are drawn from the posterior (Thompson 1933), with a spread that fades.
+κ = P(|f − μ| ≤ C − R) = erf((C − R)/(sd·√2)) at least, as |η| ≤ R, and by Stein's lemma E[a(f − μ)] = κ·var f
+for the linear update.  Points are drawn from the posterior (Thompson 1933), with a spread that fades.
 """
 
 from collections.abc import Sequence
@@ -28,8 +28,8 @@ from dpaccount.errors import out_of_range
 MIN_CLIP = 1e-3  #: of B + R: no clip is less, so that no reward is divided by nothing
 TINY = 1e-12
 LEARNED = "learned"  #: kernel that the messages choose
-#: the kernels that it chooses among, each with its length scale and its chance before any message; few messages
-#: tell them apart, and a rough one loses little where the function is smooth
+#: the kernels that it chooses among, each with its length scale and its chance before any message: messages
+#: tell little of them, and a rough one loses little where the function is smooth
 MODELS = (("squared-exponential", Fraction(1), 0.1), ("matern-5/2", Fraction(1, 4), 0.9))
 
 
@@ -75,9 +75,7 @@ class ResidualPosterior(Choosy):
         row, away = self.root[asked.point], float(self.mean[asked.point]) - asked.centre
         deviation = max(sqrt(float(row @ row) + away**2), TINY)
         self._centre = asked.centre
-        clip = asked.clip or 0.0
-        ends = (clip - self._noise) / deviation, (clip + self._noise) / deviation
-        self._share = (erf(ends[0] / sqrt(2)) + erf(ends[1] / sqrt(2))) / 2
+        self._share = erf(max((asked.clip or 0.0) - self._noise, 0.0) / (deviation * sqrt(2)))
 
     def tell(self, point: int, value: float, variance: float | None) -> float:
         """Learn from one message about a point, which without a channel is the reward itself.
@@ -102,11 +100,12 @@ class ResidualPosterior(Choosy):
 class Mixture(Choosy):
     """Posteriors of several kernels, each as likely as `prior` and what it said of earlier messages make it.
 
-    A person is asked by one of them, drawn by this chance; all learn from the message.
+    A person is asked by one of them, drawn by the mean of this chance and `prior`, so that none is given up;
+    all learn from the message.
     """
 
     def __init__(self, models: Sequence[ResidualPosterior], prior: Sequence[float], coins: int) -> None:
-        self._models, self._evidence = models, np.log(prior)
+        self._models, self._prior, self._evidence = models, np.array(prior), np.log(prior)
         self._rng = np.random.default_rng((coins, 1))
 
     @property
@@ -117,7 +116,8 @@ class Mixture(Choosy):
 
     def ask(self, among: Integers | None = None) -> Question:
         """Return what a kernel's posterior asks."""
-        asked = self._models[self._rng.choice(len(self._models), p=self.chances)].ask(among)
+        chances = (self.chances + self._prior) / 2
+        asked = self._models[self._rng.choice(len(self._models), p=chances)].ask(among)
         for model in self._models:
             model.shown(asked)
         return asked

@@ -76,9 +76,9 @@ def rows(setting: BenchmarkSetting) -> Rows:
 
 def regret_row(what: str, shares: list[float], beside: str, others: list[float]) -> BenchmarkRow:
     """Return a row of mean regrets over those of uniform choices, with the standard error in its note."""
-    error = np.std(shares, ddof=1) / math.sqrt(len(shares))
-    other = float(np.mean(others))
-    return BenchmarkRow(f"regret, {what}", float(np.mean(shares)), "of uniform", beside, other, f"± {error:.3f}")
+    value, other = float(np.mean(shares)), float(np.mean(others))
+    error = f"± {np.std(shares, ddof=1) / math.sqrt(len(shares)):.3f}"
+    return BenchmarkRow(f"regret, {what}", value, "of uniform", beside, other, error)
 
 
 def played_share(bandit, data, means, seed: int) -> float:
@@ -109,9 +109,9 @@ def arms(seeds: range = range(7000, 7024)) -> Rows:
 
 
 def wrong_kernels(people: int = 5000, seeds: range = range(7000, 7024)) -> Rows:
-    """Yield regret of local learners at ε = 1, B = R = 1 and uniform noise, where the default kernel is wrong.
+    """Yield regret of local learners at ε = 1, B = R = 1 and uniform noise, whose default kernel is wrong.
 
-    The needle is exp(−(x − c)²/(2·.02²)) with c uniform, at 100 points of [0, 1]; arms are uniform in [−1, 1].
+    The needle is exp(−(x − c)²/(2·.02²)), c uniform, at 100 points of [0, 1]; arms are uniform in [−1, 1].
     """
     at = grid(100).points[:, 0]
     for what, points in (("a needle of width .02", 100), ("40 independent arms", 40)):
@@ -122,12 +122,12 @@ def wrong_kernels(people: int = 5000, seeds: range = range(7000, 7024)) -> Rows:
             means = rng.uniform(-1, 1, points) if needle is None else needle
             data = means + rng.uniform(-1, 1, (people, 1))
             for kernel, found in shares.items():
-                bounds = {"bound": Fraction(1), "noise_bound": Fraction(1)}
-                bandit = LocalPosterior(rounds=people, points=points, kernel=kernel, **bounds)
+                public = {"kernel": kernel, "bound": Fraction(1), "noise_bound": Fraction(1)}
+                bandit = LocalPosterior(rounds=people, points=points, **public)
                 found.append(played_share(bandit, data, means, seed))
+        usual = shares["squared-exponential"]
         for kernel, found in shares.items():
-            beside = "squared-exponential"
-            yield regret_row(f"{what}, {kernel}", found, beside, shares[beside])
+            yield regret_row(f"{what}, {kernel}", found, "squared-exponential", usual)
 
 
 def late_answers(people: int = 1024, seeds: range = range(7000, 7024)) -> Rows:

@@ -96,8 +96,8 @@ def domain(rounds: int, candidates: int, dimension: int) -> Domain:
 def on_offer(brought: Floats) -> tuple[Floats, Integers] | None:
     """Return a person's candidates, and of which candidate each row is.
 
-    One with a coordinate of `OFF`, or NaN, is not on offer: its row is the first one's that is.  None: nothing
-    is on offer.
+    One with a coordinate of `OFF`, or NaN, is not on offer: its row is the first one's that is.  None says
+    that nothing is on offer.
     """
     there = ((brought != OFF) & ~np.isnan(brought)).all(axis=1)
     if not there.any():

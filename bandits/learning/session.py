@@ -335,7 +335,7 @@ class Session:
         self.clipped += line.get("clipped", 0)
 
     def _brought(self, context: ArrayLike | None) -> tuple[Floats | None, int]:
-        """Return what a person brings as one row within its domain, and how many numbers were out of range."""
+        """Return what a person brings as a row within its domain, and how many numbers were out of range."""
         domain = self._course.context
         space = self._course.space
         if domain is None:

@@ -310,50 +310,32 @@ def test_incremental_updates_are_the_solved_ones():
 # ------------------------------------------------------------------ inputs
 
 
+WRONG = {
+    MomentGpUcb: [
+        {"rounds": 1}, {"stream": "river"}, {"epsilon": Fraction(0)}, {"delta": ONE}, {"nodes_per_axis": 0},
+        {"prior": "flat"}, {"growth": Fraction(-1, 2)}, {"growth": Fraction(7, 2)}, {"refresh": 0}],
+    PhasedGpUcb: [{"size": 0}],
+    PhasedPosterior: [
+        {"surface": "branin"}, {"stream": "tree"}, {"reward_noise": "none"}, {"kernel": "additive"},
+        {"rounds": 1}, {"sigma": Fraction(0)}],
+    JdpGpUcb: [
+        {"growth": Fraction(2)}, {"calibration": "guess"}, {"stream": "sqrt-toeplitz"}, {"delta": Fraction(0)}],
+    LocalGpUcb: [{"calibration": "guess"}],
+    DoublingGpUcb: [{"mode": "half"}, {"rounds": 10**6}],
+    SurfaceGpUcb: [
+        {"kernel": "cosine"}, {"basis": "fourier"}, {"error": Fraction(1)}, {"surface": "branin"}, {"batch": 0},
+        {"basis": "quadrature", "nodes_per_axis": 6}, {"rounds": 1}, {"rounds": 10**6}, {"calibration": "guess"},
+        {"surface": "michalewicz-10", "basis": "quadrature", "nodes_per_axis": 16}, {"nodes_per_axis": 17},
+        {"width": Fraction(-1)}, {"sigma": Fraction(0)}],
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "make",
-    [
-        lambda: MomentGpUcb(rounds=1),
-        lambda: MomentGpUcb(stream="river"),
-        lambda: MomentGpUcb(epsilon=Fraction(0)),
-        lambda: MomentGpUcb(delta=ONE),
-        lambda: MomentGpUcb(nodes_per_axis=0),
-        lambda: PhasedGpUcb(size=0),
-        lambda: PhasedPosterior(surface="branin"),
-        lambda: PhasedPosterior(stream="tree"),
-        lambda: PhasedPosterior(reward_noise="none"),
-        lambda: PhasedPosterior(kernel="additive"),
-        lambda: SurfaceGpUcb(kernel="cosine"),
-        lambda: MomentGpUcb(prior="flat"),
-        lambda: MomentGpUcb(growth=Fraction(-1, 2)),
-        lambda: MomentGpUcb(growth=Fraction(7, 2)),
-        lambda: MomentGpUcb(refresh=0),
-        lambda: SurfaceGpUcb(basis="fourier"),
-        lambda: SurfaceGpUcb(error=Fraction(1)),
-        lambda: SurfaceGpUcb(basis="quadrature", nodes_per_axis=6),
-        lambda: SurfaceGpUcb(surface="michalewicz-10", basis="quadrature", nodes_per_axis=16),
-        lambda: JdpGpUcb(growth=Fraction(2)),
-        lambda: PhasedPosterior(rounds=1),
-        lambda: PhasedPosterior(sigma=Fraction(0)),
-        lambda: JdpGpUcb(calibration="guess"),
-        lambda: JdpGpUcb(stream="sqrt-toeplitz"),
-        lambda: JdpGpUcb(delta=Fraction(0)),
-        lambda: LocalGpUcb(calibration="guess"),
-        lambda: DoublingGpUcb(mode="half"),
-        lambda: DoublingGpUcb(rounds=10**6),
-        lambda: SurfaceGpUcb(surface="branin"),
-        lambda: SurfaceGpUcb(batch=0),
-        lambda: SurfaceGpUcb(rounds=1),
-        lambda: SurfaceGpUcb(rounds=10**6),
-        lambda: SurfaceGpUcb(calibration="guess"),
-        lambda: SurfaceGpUcb(nodes_per_axis=17),
-        lambda: SurfaceGpUcb(width=Fraction(-1)),
-        lambda: SurfaceGpUcb(sigma=Fraction(0)),
-    ],
+    ("bandit", "wrong"), [(each, wrong) for each, all_ in WRONG.items() for wrong in all_]
 )
-def test_parameters_out_of_range_are_refused_in_one_sentence(make):
+def test_parameters_out_of_range_are_refused_in_one_sentence(bandit, wrong):
     with pytest.raises(InputError) as refused:
-        make()
+        bandit(**wrong)
     assert "\n" not in str(refused.value)
 
 

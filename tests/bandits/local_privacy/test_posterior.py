@@ -1,11 +1,10 @@
 """Posteriors over points: exact by the textbook, and what a learner of residuals asks."""
 
 from fractions import Fraction
-from math import sqrt
+from math import erf, sqrt
 
 import numpy as np
 import pytest
-from scipy.stats import norm
 
 from bandits.ldp_ctl_gp_ucb import LdpCtlGpUcb
 from bandits.ldp_gp_ucb import PointGpUcb, PointPosterior, prior_of
@@ -66,12 +65,28 @@ def test_a_bit_is_the_best_linear_estimate_of_a_clipped_residual():
     ours, before = residual(), KERNEL.copy()
     asked = ours.ask()
     deviation = sqrt(before[asked.point, asked.point])
-    share = norm.cdf((asked.clip - 1) / deviation) - norm.cdf(-(asked.clip + 1) / deviation)
+    share = erf((asked.clip - 1) / (deviation * sqrt(2)))
     ours.tell(asked.point, asked.centre + 4.0, 20.0)
     column = before[asked.point]
     assert np.allclose(ours.mean, share * 4 / 20 * column, atol=1e-6)
     after = before - share**2 / 20 * np.outer(column, column)
     assert np.allclose(ours.root @ ours.root.T, after, atol=1e-6)
+
+
+def test_kernels_begin_at_their_chances_and_follow_what_messages_say():
+    """Rewards told as they are, of a smooth function and of one whose points are unrelated."""
+    at = np.linspace(0, 1, 40)
+    rough = np.random.default_rng(1).uniform(-2, 2, 40)
+    found = []
+    for function in (2 * np.sin(6 * at), rough):
+        bounds = {"bound": Fraction(2), "noise_bound": Fraction(1, 2)}
+        mixture = LocalPosterior(kernel="learned", points=40, **bounds).learner(1)
+        assert mixture.chances == pytest.approx((0.1, 0.9))
+        for point in range(40):
+            mixture.tell(point, function[point], None)
+        found.append(mixture.chances[0])
+    assert found[0] > 0.9
+    assert found[1] < 1e-6
 
 
 def test_the_clip_falls_from_what_a_prior_allows_to_the_noise_and_never_beyond():
