@@ -83,29 +83,26 @@ def regret_row(what: str, shares: list[float], beside: str, others: list[float])
 
 def played_share(bandit, data, means, seed: int) -> float:
     """Return a run's regret over that of uniform choices, at public points with these means."""
-    theorem = bandit.proof(bandit.delta)
-    public = bandit.play(bandit.domain().clamped(data), rehearse(theorem, Rehearsal(seed)), seed).public
-    played = public["arms"] if "arms" in public else public["points"]
-    return float((means.max() - means[played]).mean() / (means.max() - means.mean()))
+    noise = rehearse(bandit.proof(bandit.delta), Rehearsal(seed))
+    public = bandit.play(bandit.domain().clamped(data), noise, seed).public
+    lost = means.max() - means[public["arms"] if "arms" in public else public["points"]]
+    return float(lost.mean() / (means.max() - means.mean()))
 
 
 def arms(seeds: range = range(7000, 7024)) -> Rows:
     """Yield regret at ten arms with means uniform in [.2, .8] and rewards of 0 or 1, at ε = 1."""
-    half, found = Fraction(1, 2), {}
+    half, few, many = Fraction(1, 2), ArmPhases(rounds=1024, arms=10), ArmPhases(rounds=4096, arms=10)
     apart = {"points": 10, "lengthscale": Fraction(1, 100), "bound": half, "noise_bound": half}
-    local = LocalPosterior(rounds=4096, explore=Fraction(2, 5), **apart)
+    local, found = LocalPosterior(rounds=4096, explore=Fraction(2, 5), **apart), []
     for seed in seeds:
         rng = np.random.default_rng(seed)
         means = rng.uniform(0.2, 0.8, 10)
-        rewards = (rng.random((4096, 10)) < means).astype(float)
-        for what, bandit, data in (
-            ("10 arms, 1024 people", ArmPhases(rounds=1024, arms=10), rewards[:1024]),
-            ("10 arms, 4096 people", ArmPhases(rounds=4096, arms=10), rewards),
-            ("10 arms, 4096 people, local", local, rewards - 0.5),
-        ):
-            found.setdefault(what, []).append(played_share(bandit, data, means, seed))
-    central = found["10 arms, 4096 people"]
-    yield from (regret_row(what, each, "4096 people, central", central) for what, each in found.items())
+        data = (rng.random((4096, 10)) < means).astype(float)
+        each = ((few, data[:1024]), (many, data), (local, data - 0.5))
+        found.append([played_share(bandit, rows, means, seed) for bandit, rows in each])
+    shares = np.array(found).T.tolist()
+    for what, each in zip(("1024 people", "4096 people", "4096 people, local"), shares, strict=True):
+        yield regret_row(f"10 arms, {what}", each, "4096 people, central", shares[1])
 
 
 def wrong_kernels(people: int = 5000, seeds: range = range(7000, 7024)) -> Rows:
@@ -113,21 +110,19 @@ def wrong_kernels(people: int = 5000, seeds: range = range(7000, 7024)) -> Rows:
 
     The needle is exp(−(x − c)²/(2·.02²)), c uniform, at 100 points of [0, 1]; arms are uniform in [−1, 1].
     """
-    at = grid(100).points[:, 0]
+    at, kernels = grid(100).points[:, 0], ("squared-exponential", LEARNED)
     for what, points in (("a needle of width .02", 100), ("40 independent arms", 40)):
-        shares = {kernel: [] for kernel in ("squared-exponential", LEARNED)}
+        public = {"rounds": people, "points": points, "bound": Fraction(1), "noise_bound": Fraction(1)}
+        bandits, found = [LocalPosterior(kernel=kernel, **public) for kernel in kernels], []
         for seed in seeds:
             rng = np.random.default_rng(seed)
-            needle = np.exp(-(((at - rng.random()) / 0.02) ** 2) / 2) if points == 100 else None
-            means = rng.uniform(-1, 1, points) if needle is None else needle
+            needle = points == 100
+            means = np.exp(-(((at - rng.random()) / 0.02) ** 2) / 2) if needle else rng.uniform(-1, 1, 40)
             data = means + rng.uniform(-1, 1, (people, 1))
-            for kernel, found in shares.items():
-                public = {"kernel": kernel, "bound": Fraction(1), "noise_bound": Fraction(1)}
-                bandit = LocalPosterior(rounds=people, points=points, **public)
-                found.append(played_share(bandit, data, means, seed))
-        usual = shares["squared-exponential"]
-        for kernel, found in shares.items():
-            yield regret_row(f"{what}, {kernel}", found, "squared-exponential", usual)
+            found.append([played_share(bandit, data, means, seed) for bandit in bandits])
+        shares = np.array(found).T.tolist()
+        for kernel, each in zip(kernels, shares, strict=True):
+            yield regret_row(f"{what}, {kernel}", each, kernels[0], shares[0])
 
 
 def late_answers(people: int = 1024, seeds: range = range(7000, 7024)) -> Rows:

@@ -9,11 +9,11 @@ from bandits.papers.reproduction import Sentence
 BEST = "MoMA tends to outperform the other two in both settings"
 CHEAP = "MoMA has reduced complexity"
 NAMES = ("ata-gp-ucb", "tgp-ucb", "moma-gp-ucb")
-Row = dict[str, Any]
-Found = dict[str, Row]  #: a row of each of the three
+Rows = list[dict[str, Any]]
+Found = dict[str, dict[str, Any]]  #: a row of each of the three
 
 
-def judged(rows: list[Row]) -> list[Sentence]:
+def judged(rows: Rows) -> list[Sentence]:
     """Return both sentences, each by setting and constants."""
     found = []
     for constants in ("theory", "practical"):
@@ -29,7 +29,7 @@ def judged(rows: list[Row]) -> list[Sentence]:
     return found
 
 
-def _panels(rows: list[Row], constants: str) -> Iterator[Found]:
+def _panels(rows: Rows, constants: str) -> Iterator[Found]:
     """Return the three algorithms' rows of each panel."""
     kept: dict[tuple[Any, ...], Found] = {}
     for row in rows:
@@ -45,17 +45,18 @@ def _outperforms(panels: list[Found], where: str) -> Sentence:
     It is denied where in most panels another has less than MoMA.  Less is by two standard errors of the
     difference; where neither holds, these rows do not decide.
     """
-    won = sum(all(_less(three["moma-gp-ucb"], three[name]) for name in NAMES[:2]) for three in panels)
-    lost = sum(any(_less(three[name], three["moma-gp-ucb"]) for name in NAMES[:2]) for three in panels)
+    won = sum(all(_less(three, NAMES[2], name) for name in NAMES[:2]) for three in panels)
+    lost = sum(any(_less(three, name, NAMES[2]) for name in NAMES[:2]) for three in panels)
     numbers = "; ".join(_regrets(three) for three in panels)
     said = f"MoMA less by two standard errors in {won} of {len(panels)} panels, another in {lost}; "
     confirmed = True if 2 * won > len(panels) else False if 2 * lost > len(panels) else None
     return Sentence(BEST, where, confirmed, f"{said}regret of ATA, TGP, MoMA: {numbers}")
 
 
-def _less(one: Row, other: Row) -> bool:
+def _less(three: Found, name: str, than: str) -> bool:
     """Return whether a mean regret is less than another by two standard errors of the difference."""
-    return bool(other["value"] - one["value"] > 2 * hypot(one["standard_error"], other["standard_error"]))
+    error = hypot(three[name]["standard_error"], three[than]["standard_error"])
+    return bool(three[than]["value"] - three[name]["value"] > 2 * error)
 
 
 def _regrets(three: Found) -> str:
