@@ -242,15 +242,9 @@ LAPLACE = 2 * CLIP
 LAWS = {
     "duchi": Payoffs(bound=4.0, moment=BIT**2, noise_moment=BIT**2, start=BIT, tail_power=1.0, clip=CLIP),
     "laplace": Payoffs(
-        bound=4.0,
-        moment=17 + 2 * LAPLACE**2,
-        noise_moment=1 + 2 * LAPLACE**2,
-        start=CLIP,
-        scale=LAPLACE,
-        tail_power=1.0,
-        clip=CLIP,
-    ),
-}
+        bound=4.0, moment=17 + 2 * LAPLACE**2, noise_moment=1 + 2 * LAPLACE**2, start=CLIP, scale=LAPLACE,
+        tail_power=1.0, clip=CLIP),
+}  # fmt: skip
 MEANS = 4 * np.sin(7 * np.linspace(0, 1, POINTS))
 
 

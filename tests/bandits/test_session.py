@@ -338,15 +338,10 @@ def test_what_cannot_be_is_refused_and_takes_no_slot(tmp_path):
 @pytest.mark.parametrize(
     ("told", "counts_as"),
     [
-        (7.5, 1.0),
-        (-1, 0.0),
-        (np.nan, 0.0),
-        (np.inf, 1.0),
-        (-np.inf, 0.0),
-        (True, 1.0),
+        (7.5, 1.0), (-1, 0.0), (np.nan, 0.0), (np.inf, 1.0), (-np.inf, 0.0), (True, 1.0),
         pytest.param(10**400, 1.0, id="huge"),
     ],
-)
+)  # fmt: skip
 def test_what_people_say_is_clamped_and_never_refused(told, counts_as, tmp_path):
     views = []
     for reward, place in ((told, 1e9), (counts_as, 2.0)):
@@ -468,15 +463,11 @@ def test_any_change_of_a_state_is_damage_but_for_an_end_that_was_never_written(t
         assert file.read_bytes().endswith(b"\n")
     lines = whole.splitlines(keepends=True)
     for changed in (
-        b"".join(lines[:3] + lines[4:]),
-        b"".join([*lines[:2], lines[3], lines[2], *lines[4:]]),
+        b"".join(lines[:3] + lines[4:]), b"".join([*lines[:2], lines[3], lines[2], *lines[4:]]),
         whole.replace(b'"reward":', b'"reward":1'),
-        lines[0].replace(b'"coins":0', b'"coins":1') + b"".join(lines[1:]),
-        b"[]\n",
-        b"",
-        whole + b"{}\n",
-        b"\0" * 100 + b"\n",
-    ):
+        lines[0].replace(b'"coins":0', b'"coins":1') + b"".join(lines[1:]), b"[]\n", b"",
+        whole + b"{}\n", b"\0" * 100 + b"\n",
+    ):  # fmt: skip
         file.write_bytes(changed)
         with pytest.raises(InputError, match="damaged"):
             Session.rehearse(ROWS, file, 3)
