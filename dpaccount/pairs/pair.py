@@ -16,6 +16,7 @@ from flint import arb
 
 from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed.moments import Moments
+from dpaccount.numerics.closed import sampled_curves
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.fourier.sampled_atoms import DiscreteParts
 from dpaccount.numerics.fourier.transforms import Transform
@@ -277,7 +278,11 @@ class UpperPair(LossPair):
     def lattice(self, grid: Grid, depth: int) -> Masses:
         """Return a lattice measure above the curve, which need not be that of a pair."""
         first, count = self._nodes(grid, depth)
-        return connect_dots.above(self.curve(depth + 40), grid, first, count)
+        curve = self.curve(depth + 40)
+        if not self.symmetric:
+            return connect_dots.above(curve, grid, first, count)
+        first = math.floor(first / grid.step) * grid.step  # then nodes lie at ±t, and share the work
+        return connect_dots.above(sampled_curves.mirrored(curve, depth + 40), grid, first, count + 1)
 
 
 class Symmetric(LossPair):
