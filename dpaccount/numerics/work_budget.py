@@ -1,7 +1,7 @@
 """Limits of work and size; where a computation would pass them, a simpler bound takes its place.
 
-Work is counted in steps, never in seconds, so that the same command gets the same digits on every machine
-(in one process, what is cached from earlier questions costs no steps).
+Work is counted in steps, never in seconds, so that the same command gets the same digits on every machine;
+and in a process that has answered other questions, as what is `kept` from them costs what it cost first.
 A step is one operation on balls of ordinary precision, about 5 µs today; loops that do much between two of
 them call `spend`. Limits nest: all exact methods of an answer share its allowance, one of them has
 `METHOD` of it, and the lattices in it `LATTICE`. Bounds in closed form, which are always found, have none.
@@ -10,9 +10,11 @@ them call `spend`. Limits nest: all exact methods of an answer share its allowan
 import itertools
 import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import _GeneratorContextManager, contextmanager
 from contextvars import ContextVar
+from functools import lru_cache, wraps
+from typing import ParamSpec, TypeVar
 
 from dpaccount.precision import give_way
 
@@ -32,10 +34,16 @@ class OutOfReach(ArithmeticError):  # noqa: N818
     """A computation that would need too much work or memory; a simpler bound takes its place."""
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
 class _Counter(threading.local):
-    """The steps that this thread has done."""
+    """The steps that this thread has done, and the most that it was asked whether it may do."""
 
     steps = 0.0
+    asked = 0.0
+    fresh = False  #: whether what is `kept` was computed just now
 
 
 Block = _GeneratorContextManager[None, None, None]  #: of `with`; as a decorator it is entered at each call
@@ -56,6 +64,11 @@ def _with(variable: ContextVar[float], value: Callable[[], float]) -> Iterator[N
         variable.reset(token)
 
 
+def _whole(steps: float) -> float:
+    """Return a number of steps whose sums are exact: they do not depend on what was counted before."""
+    return round(steps * 256) / 256 if math.isfinite(steps) else steps
+
+
 def raised(factor: float) -> Block:
     """Multiply every limit inside the block by `factor`, a number above 0."""
     return _with(_factor, lambda: _factor.get() * factor)
@@ -66,7 +79,7 @@ def limited(steps: float) -> Block:
 
     The number is taken as it is: a constant goes through `granted` first.
     """
-    return _with(_limit, lambda: min(_limit.get(), _allowed.get(), _counter.steps + steps))
+    return _with(_limit, lambda: min(_limit.get(), _allowed.get(), _counter.steps + _whole(steps)))
 
 
 def allowance(steps: float) -> Block:
@@ -91,7 +104,7 @@ def exhausted() -> bool:
 
 def granted(steps: float) -> float:
     """Return the number of steps times the factor of `raised`."""
-    return steps * _factor.get()
+    return _whole(steps * _factor.get())
 
 
 def over_limit() -> bool:
@@ -111,7 +124,9 @@ def steps_left() -> float:
 
 def affordable(steps: float) -> None:
     """Raise `OutOfReach` before something that would pass the limit (an estimate)."""
-    if _counter.steps + steps > _limit.get():
+    needed = _counter.steps + _whole(steps)
+    _counter.asked = max(_counter.asked, needed)
+    if needed > _limit.get():
         raise OutOfReach("an exact method would take too much work")
 
 
@@ -120,7 +135,7 @@ def spend(steps: float = 1.0) -> None:
 
     Now and then another thread gets its turn.
     """
-    _counter.steps += steps
+    _counter.steps += _whole(steps)
     if next(_calls) % 32 == 0:
         give_way()
     if _counter.steps > _limit.get():
@@ -131,3 +146,36 @@ def bearable(size: float, most: float) -> None:
     """Raise `OutOfReach` before something of an absurd size is made."""
     if not size <= most:
         raise OutOfReach(f"a size above {most:g} is out of reach")
+
+
+def kept(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Keep the last values of a function of hashable arguments, as `functools.lru_cache` does.
+
+    A value that is found costs the work that it took, so that no answer depends on earlier questions.
+    """
+
+    def decorated(compute: Callable[P, T]) -> Callable[P, T]:
+        @lru_cache(maxsize=most)
+        def computed(*key: Hashable, **named: Hashable) -> tuple[T, float, float]:
+            begun, before = _counter.steps, _counter.asked
+            _counter.asked = begun
+            try:
+                value = compute(*key, **named)  # type: ignore[arg-type]
+                found = value, _counter.steps - begun, _counter.asked - begun
+            finally:
+                _counter.asked = max(before, _counter.asked)
+            _counter.fresh = True
+            return found
+
+        @wraps(compute)
+        def asked(*key: P.args, **named: P.kwargs) -> T:
+            _counter.fresh = False
+            value, done, needed = computed(*key, **named)  # type: ignore[arg-type]
+            if not _counter.fresh:
+                affordable(needed)
+                spend(done)
+            return value
+
+        return asked
+
+    return decorated

@@ -277,7 +277,9 @@ def _fitting(parts: Parts, step: Fraction, depth: int) -> Fraction:
 
     A pair narrower than its step is split onto nodes: fitted to it, the others would take too many.
     """
-    exact = [(high - low, n) for part, n in parts if part.largest() is not None for low, high in [part.span(depth)]]
+    exact = [
+        (high - low, n) for part, n in parts if part.largest() is not None for low, high in [part.span(depth)]
+    ]
     width, count = max(exact, default=(Fraction(0), 1))
     own = _balanced(step, count)
     if width >= own:
