@@ -400,6 +400,21 @@ def test_gap(account):
         assert found["upper"] - found["lower"] <= float(gap) * max(1, found["upper"])
 
 
+def test_a_gap_that_is_not_reached_is_remarked_upon(account):
+    known = '{"event":"gaussian","sigma":5}'
+    code, out, err = account(
+        plan('{"event":"zcdp","rho":0.05}', known), "--delta", "1e-6", "--gap", "1e-2", "--json"
+    )
+    assert (code, err) == (0, "note: --gap does not apply: no lower end is known\n")
+    assert json.loads(out)["epsilon"]["lower"] is None
+    many = '{"event":"poisson_subsampled","rate":1e-9,"of":{"event":"gaussian","sigma":1},"count":1000000000}'
+    words = ("--epsilon", "1e-4", "--gap", "1e-3", "--json")
+    code, out, err = account(plan(many, relation="add-remove"), *words)
+    assert code == 0
+    assert err.startswith("note: --gap is not reached: upper - lower is ")
+    assert account(plan(known), "--gap", "1e-9", "--json")[2] == ""
+
+
 def test_group(account):
     found = answer(account(plan(GAUSS), "--delta", "1e-5", "--group", "2", "--json"))
     twice = answer(account(plan('{"event":"gaussian","sigma":0.5}'), "--delta", "1e-5", "--json"))

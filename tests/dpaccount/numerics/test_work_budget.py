@@ -60,6 +60,30 @@ def test_what_an_allowance_decorates_has_it_at_each_call():
     assert [asked(), asked()] == [100, 100]
 
 
+def test_what_is_kept_costs_what_it_cost_first():
+    @work.kept(4)
+    def inner(_):
+        work.affordable(80)
+        work.spend(30)
+
+    @work.kept(4)
+    def outer(_):
+        inner(1)
+        work.spend(0.1)
+
+    costs = []
+    for _ in range(3):
+        before = work.steps_done()
+        outer(1)
+        costs.append(work.steps_done() - before)
+    assert costs == [costs[0]] * 3
+    assert costs[0] > 30
+    with work.limited(79), pytest.raises(OutOfReach):  # as when it was computed: 80 are asked for
+        outer(1)
+    with work.limited(80):
+        outer(1)
+
+
 def test_a_thread_counts_its_own_work():
     before, seen = work.steps_done(), []
     with work.limited(10):
@@ -120,3 +144,36 @@ def test_a_machine_ten_times_slower_prints_the_same_digits(events):
         return {key: value for key, value in found.items() if key != "seconds"}
 
     assert answer(1) == answer(10) == answer(1000)
+
+
+IN_ONE_PROCESS = """
+import json, sys
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.documents import parse_json
+from dpaccount.plan.plan_file import read_plan
+found = []
+for text in json.load(sys.stdin):
+    bounds = Accountant(read_plan(parse_json(text.encode(), "plan"))).epsilon("1e-5")
+    found.append([str(bounds.lower), str(bounds.upper)])
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.slow
+def test_no_digit_depends_on_earlier_questions():
+    """In any order of questions, and asked again, the digits are those of a process that is asked one."""
+    texts = [
+        json.dumps({"schema": "dpaccount/events/1", "relation": "replace-one", "events": events})
+        for events in PLANS
+    ]
+
+    def answers(asked):
+        words = [sys.executable, "-c", IN_ONE_PROCESS]
+        given = json.dumps([texts[k] for k in asked])
+        return json.loads(
+            subprocess.run(words, input=given, capture_output=True, text=True, check=True).stdout
+        )
+
+    alone = [answers([k])[0] for k in range(len(texts))]
+    for order in ([0, 1, 2, 1, 0], [2, 2, 1, 0, 1]):
+        assert answers(order) == [alone[k] for k in order]
