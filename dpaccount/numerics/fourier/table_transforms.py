@@ -9,7 +9,7 @@ from flint import acb, arb, ctx
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.transforms import Transform
 from dpaccount.numerics.intervals import ball, precision
-from dpaccount.numerics.work_budget import kept, spend
+from dpaccount.numerics.work_budget import OutOfReach, kept, spend
 
 Atoms = tuple[tuple[arb, arb], ...]  #: (loss, mass under P)
 
@@ -81,5 +81,8 @@ def kept_losses(table: TableOfLosses, bits: int) -> Atoms:
 def _floats(table: TableOfLosses) -> Any:
     import numpy as np
 
-    at, mass = np.array([[float(x.mid()), float(m.mid())] for x, m in kept_losses(table, 64)]).T
+    losses = kept_losses(table, 64)
+    if not losses:
+        raise OutOfReach("no loss is finite")
+    at, mass = np.array([[float(x.mid()), float(m.mid())] for x, m in losses]).T
     return at, mass, float(table.failing())
