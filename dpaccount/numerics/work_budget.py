@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import _GeneratorContextManager, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import lru_cache, wraps
 from typing import ParamSpec, TypeVar
 
@@ -43,7 +44,7 @@ class _Counter(threading.local):
 
     steps = 0.0
     asked = 0.0
-    fresh = False  #: whether what is `kept` was computed just now
+    inner = 0.0  #: of these, those of kept values in the one that is being computed
 
 
 Block = _GeneratorContextManager[None, None, None]  #: of `with`; as a decorator it is entered at each call
@@ -51,6 +52,8 @@ _counter = _Counter()
 _limit: ContextVar[float] = ContextVar("limit", default=math.inf)
 _allowed: ContextVar[float] = ContextVar("allowed", default=math.inf)
 _factor: ContextVar[float] = ContextVar("factor", default=1.0)
+_paid: "ContextVar[set[_Cost] | None]" = ContextVar("paid", default=None)
+_open: "ContextVar[_Cost | None]" = ContextVar("open", default=None)
 _calls = itertools.count()
 
 
@@ -82,9 +85,14 @@ def limited(steps: float) -> Block:
     return _with(_limit, lambda: min(_limit.get(), _allowed.get(), _counter.steps + _whole(steps)))
 
 
-def allowance(steps: float) -> Block:
-    """Let everything that is `limited` inside the block share these steps, times the factor of `raised`."""
-    return _with(_allowed, lambda: min(_allowed.get(), _counter.steps + granted(steps)))
+@contextmanager
+def allowance(steps: float) -> Iterator[None]:
+    """Let everything that is `limited` inside the block share these steps, times the factor of `raised`.
+
+    The block is one question.
+    """
+    with question(), _with(_allowed, lambda: min(_allowed.get(), _counter.steps + granted(steps))):
+        yield
 
 
 def unlimited() -> Block:
@@ -125,7 +133,7 @@ def steps_left() -> float:
 def affordable(steps: float) -> None:
     """Raise `OutOfReach` before something that would pass the limit (an estimate)."""
     needed = _counter.steps + _whole(steps)
-    _counter.asked = max(_counter.asked, needed)
+    _counter.asked = max(_counter.asked, needed - _counter.inner)
     if needed > _limit.get():
         raise OutOfReach("an exact method would take too much work")
 
@@ -148,32 +156,68 @@ def bearable(size: float, most: float) -> None:
         raise OutOfReach(f"a size above {most:g} is out of reach")
 
 
-def kept(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
+@dataclass(eq=False)
+class _Cost:
+    """The steps that a kept value took by itself, the most that was asked for, and what it rests on."""
+
+    own: float = 0.0
+    asked: float = 0.0
+    inner: "list[_Cost]" = field(default_factory=list)
+
+    def charge(self, paid: "set[_Cost]") -> None:
+        """Spend the steps of this and of what it rests on, but for what this question has paid."""
+        if self not in paid:
+            paid.add(self)
+            for cost in self.inner:
+                cost.charge(paid)
+            affordable(self.asked)
+            spend(self.own)
+
+
+@contextmanager
+def question() -> Iterator[None]:
+    """Begin a question, unless one is open: in it each value that is `kept` is paid once."""
+    token = _paid.set(set() if (paid := _paid.get()) is None else paid)
+    try:
+        yield
+    finally:
+        _paid.reset(token)
+
+
+def kept(size: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Keep the last values of a function of hashable arguments, as `functools.lru_cache` does.
 
-    A value that is found costs the work that it took, so that no answer depends on earlier questions.
+    A value that an earlier question found costs the work that it took then, so no answer depends on
+    earlier questions.
     """
 
     def decorated(compute: Callable[P, T]) -> Callable[P, T]:
-        @lru_cache(maxsize=most)
-        def computed(*key: Hashable, **named: Hashable) -> tuple[T, float, float]:
-            begun, before = _counter.steps, _counter.asked
-            _counter.asked = begun
+        @lru_cache(maxsize=size)
+        def computed(*key: Hashable, **named: Hashable) -> tuple[T, _Cost]:
+            begun, asked, others = _counter.steps, _counter.asked, _counter.inner
+            _counter.asked, _counter.inner = begun, 0.0
+            token = _open.set(cost := _Cost())
+            done = 0.0  # where it fails, what it did is the work of whoever asked
             try:
                 value = compute(*key, **named)  # type: ignore[arg-type]
-                found = value, _counter.steps - begun, _counter.asked - begun
+                done = _counter.steps - begun
+                cost.own, cost.asked = done - _counter.inner, _counter.asked - begun
             finally:
-                _counter.asked = max(before, _counter.asked)
-            _counter.fresh = True
-            return found
+                _open.reset(token)
+                _counter.asked, _counter.inner = asked, others + done
+            if (paid := _paid.get()) is not None:
+                paid.add(cost)
+            return value, cost
 
         @wraps(compute)
         def asked(*key: P.args, **named: P.kwargs) -> T:
-            _counter.fresh = False
-            value, done, needed = computed(*key, **named)  # type: ignore[arg-type]
-            if not _counter.fresh:
-                affordable(needed)
-                spend(done)
+            before, most = _counter.steps, _counter.asked
+            value, cost = computed(*key, **named)  # type: ignore[arg-type]
+            if (paid := _paid.get()) is not None and cost not in paid:
+                cost.charge(paid)
+                _counter.asked, _counter.inner = most, _counter.inner + _counter.steps - before
+            if (outer := _open.get()) is not None:
+                outer.inner.append(cost)
             return value
 
         return asked

@@ -33,7 +33,7 @@ from dpaccount.numerics.work_budget import (
 )
 
 LEAST_NODES = 1 << 10  #: below which no composed lattice is made coarser
-FIRST = 300  #: nodes, at most, of each pair on the first lattice
+FIRST = 100  #: nodes, at most, of each pair on the first lattice
 MAX_INNER_NODES = 1 << 17  #: of a lattice inside a sample
 Curve = Callable[[Fraction], arb]
 

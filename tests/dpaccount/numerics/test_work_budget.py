@@ -60,7 +60,9 @@ def test_what_an_allowance_decorates_has_it_at_each_call():
     assert [asked(), asked()] == [100, 100]
 
 
-def test_what_is_kept_costs_what_it_cost_first():
+def test_what_is_kept_costs_each_question_what_it_cost_first():
+    """Once in each question, in whatever order values were computed, also those that others rest on."""
+
     @work.kept(4)
     def inner(_):
         work.affordable(80)
@@ -70,18 +72,44 @@ def test_what_is_kept_costs_what_it_cost_first():
     def outer(_):
         inner(1)
         work.spend(0.1)
+        inner(1)
 
-    costs = []
-    for _ in range(3):
+    def cost(*asked):
         before = work.steps_done()
+        with work.question():
+            for each in asked:
+                each(1)
+            with work.question():
+                asked[0](1)
+        return work.steps_done() - before
+
+    assert cost(inner) == 30
+    both = cost(outer)
+    assert 30.09 < both < 30.11
+    assert [cost(outer), cost(inner), cost(inner, outer), cost(outer, inner)] == [both, 30, both, both]
+    with work.limited(79), work.question(), pytest.raises(OutOfReach):  # as when it was computed
         outer(1)
-        costs.append(work.steps_done() - before)
-    assert costs == [costs[0]] * 3
-    assert costs[0] > 30
-    with work.limited(79), pytest.raises(OutOfReach):  # as when it was computed: 80 are asked for
+    with work.limited(80), work.question():
         outer(1)
-    with work.limited(80):
-        outer(1)
+
+
+def test_work_that_failed_is_of_whoever_asked():
+    @work.kept(4)
+    def broken(_):
+        work.spend(5)
+        raise OutOfReach("planted")
+
+    @work.kept(4)
+    def outer(_):
+        with pytest.raises(OutOfReach):
+            broken(1)
+        work.spend(2)
+
+    for _ in range(2):
+        before = work.steps_done()
+        with work.question():
+            outer(1)
+        assert work.steps_done() - before == 7
 
 
 def test_a_thread_counts_its_own_work():
