@@ -1,4 +1,4 @@
-"""Realistic plans: what people run, each with its relation and δ; benchmarks and tests ask for their ε."""
+"""Realistic plans, each with its relation and δ; benchmarks and tests ask for their ε."""
 
 from dpaccount.plan.events import (
     DiscreteLaplace,

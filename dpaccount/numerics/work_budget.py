@@ -68,7 +68,7 @@ def _with(variable: ContextVar[float], value: Callable[[], float]) -> Iterator[N
 
 
 def _whole(steps: float) -> float:
-    """Return a number of steps whose sums are exact: they do not depend on what was counted before."""
+    """Return a number of steps whose sums are exact, whatever was counted before."""
     return round(steps * 256) / 256 if math.isfinite(steps) else steps
 
 
@@ -158,7 +158,7 @@ def bearable(size: float, most: float) -> None:
 
 @dataclass(eq=False)
 class _Cost:
-    """The steps that a kept value took by itself, the most that was asked for, and what it rests on."""
+    """The steps that a kept value took by itself, the most asked for, and what it rests on."""
 
     own: float = 0.0
     asked: float = 0.0

@@ -39,7 +39,7 @@ class ZcdpBound(RenyiBound):
         return ball(order * self.rho)
 
     def own_curve(self, bits: int) -> Curve:
-        """Return the conversion at an order near the best one for each ε ≥ 0, for ε < 0 by the complement.
+        """Return the conversion at about the best order for each ε ≥ 0, for ε < 0 the complement.
 
         There is (2α − 1)ρ − ε + ln(1 − 1/α) = 0.  Any order is valid, so it is sought in floats.
         """

@@ -84,7 +84,7 @@ def pairs_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosu
 
 
 def _merged(total: Composition) -> Composition:
-    """Return the total with zCDP as one bound, and equal Rényi bounds as one: Rényi bounds add up."""
+    """Return the total with zCDP, and equal Rényi bounds, as one: Rényi bounds add up."""
     rho = sum((n * pair.rho for pair, n in total.upper if isinstance(pair, ZcdpBound)), Fraction(0))
     found: list[tuple[LossPair, int]] = [(ZcdpBound(rho), 1)] if rho else []
     for pair, n in total.upper:

@@ -142,7 +142,7 @@ def _finer(total: LatticeTotal, log2_delta: float) -> Iterator[Excess]:
 
 
 def _first_lattice(total: LatticeTotal, log2_delta: float) -> tuple[Excess, Fraction]:
-    """Return the finest of some coarse lattices that is within reach, also where other methods did much.
+    """Return the finest coarse lattice that is within reach, also where other methods did much.
 
     With the step that it was made for.
     """
@@ -176,7 +176,7 @@ def compose(parts: Parts, step: Fraction, log2_delta: float) -> Masses:
 
 
 def _balanced(step: Fraction, count: int) -> Fraction:
-    """Return a step, about step/√count, with which `count` copies spread their losses as much as one does."""
+    """Return about step/√count: so `count` copies spread their losses as much as one does."""
     return step / (1 << round(math.log2(count) / 2))
 
 

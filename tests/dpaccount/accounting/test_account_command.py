@@ -407,7 +407,8 @@ def test_a_gap_that_is_not_reached_is_remarked_upon(account):
     )
     assert (code, err) == (0, "note: --gap does not apply: no lower end is known\n")
     assert json.loads(out)["epsilon"]["lower"] is None
-    many = '{"event":"poisson_subsampled","rate":1e-9,"of":{"event":"gaussian","sigma":1},"count":1000000000}'
+    rare = '{"event":"poisson_subsampled","rate":1e-9,"count":1000000000,"of":'
+    many = rare + '{"event":"gaussian","sigma":1}}'
     words = ("--epsilon", "1e-4", "--gap", "1e-3", "--json")
     code, out, err = account(plan(many, relation="add-remove"), *words)
     assert code == 0

@@ -184,7 +184,7 @@ def test_noise_of_any_size_is_found(options, least):
 
 @pytest.mark.parametrize("table", ["EXACT", "UPPER"])
 def test_a_bug_in_a_method_is_no_looser_answer(table, monkeypatch):
-    """What is out of reach hands on to the next method; a ValueError is raised for whoever asks to see."""
+    """What is out of reach hands on to the next method; a ValueError is raised."""
 
     def broken(*_):
         raise ValueError("planted")

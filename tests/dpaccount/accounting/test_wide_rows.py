@@ -1,4 +1,4 @@
-"""Plans whose answers were once uselessly wide: at most 1e-6 wide (relative above 1), but for three of them."""
+"""Plans whose answers were once uselessly wide: at most 1e-6 wide (relative above 1), but for three."""
 
 from fractions import Fraction
 
@@ -59,36 +59,26 @@ MIXED = {
         ("11.3196", "11.32045"),
     ),
     "ten": ([sample(".1", *noises(1, 2), count=10)], "1e-6", ("1", "10")),
-}
-
-WIDE = {  # not narrow yet: how wide at most, and between what ε lies
-    "a billion rare samples": (
-        [sample("1e-9", Gaussian(sigma=1), count=10**9)],
-        "1e-9",
-        ("1.54e-4", "1.55e-4"),
-        "2.8e-4",
+    "wide: a billion rare ones": (
+        [sample("1e-9", Gaussian(sigma=1), count=10**9)], "1e-9", ("0", "3e-4"), "3e-4",
     ),
-    "many rare samples beside likely ones": (
+    "wide: rare ones beside likely ones": (
         [
             sample("1e-4", Gdp(mu=".427"), count=10**6),
             sample(".9", DiscreteGaussian(sigma="10.2"), Gaussian(sigma="4.63"), count=100),
         ],
-        ".1",
-        ("4.2576", "4.2582"),
-        "1e-3",
+        ".1", ("4.2580", "4.2582"), "5e-5",
     ),
-    "samples of samples and noise": (
+    "wide: samples of samples and noise": (
         [sample(".1", sample(".5", Gaussian(sigma=1)), Laplace(scale=2), count=10)],
-        "1e-6",
-        ("2.5650", "2.5658"),
-        "1e-3",
+        "1e-6", ("2.5650", "2.5658"), "4e-4",
     ),
-}
+}  # fmt: skip
 
 
-def narrow(events, delta, known):
+def narrow(events, delta, known, width="1e-6"):
     found = Accountant(events, relation="add-remove").epsilon(delta)
-    assert found.upper - found.lower <= Fraction(1, 10**6) * max(1, found.upper)
+    assert found.upper - found.lower <= Fraction(width) * max(1, found.upper)
     assert Fraction(known[0]) <= found.lower <= found.upper <= Fraction(known[1])
 
 
@@ -101,16 +91,6 @@ def test_rows_are_narrow(name):
 @pytest.mark.parametrize("name", MIXED)
 def test_rows_of_mixed_noise_are_narrow(name):
     narrow(*MIXED[name])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", WIDE)
-def test_rows_that_are_wide_have_a_known_width(name):
-    events, delta, known, width = WIDE[name]
-    found = Accountant(events, relation="add-remove").epsilon(delta)
-    assert found.lower <= Fraction(known[1])
-    assert found.upper >= Fraction(known[0])
-    assert found.upper - found.lower <= Fraction(width)
 
 
 @pytest.mark.parametrize("above", [1, -1])
