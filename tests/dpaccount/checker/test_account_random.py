@@ -100,10 +100,9 @@ def measured(seed):
     begun = time.process_time()
     assert checker.examined(json.dumps(document).encode())[0] == "CONFIRMED"
     spent = time.process_time() - begun
-    confirmed = Fraction(upper)
-    assert (tight.lower or 0) <= confirmed
+    assert (tight.lower or 0) <= Fraction(upper)
     within = Fraction(0) if tight.lower is None else tight.upper - tight.lower
-    assert tight.upper <= confirmed * (1 + Fraction(1, 10**9)) + within, (float(tight.upper), upper, plan)
+    assert tight.upper <= Fraction(upper) * (1 + Fraction(1, 10**9)) + within, plan
     narrow = tight.lower is not None and tight.upper - tight.lower <= Fraction(1, 10**6) * tight.upper
     return float(Fraction(upper) / tight.upper - 1), spent, close and narrow
 
