@@ -97,7 +97,7 @@ def known(event):
     elif kind == "laplace":
         one = L(float(Fraction(str(event["scale"]))))
     elif kind == "discrete_laplace":
-        one = dp.DiscreteLaplaceDpEvent(1 / float(Fraction(str(event["scale"]))), 1)
+        one = dp.dp_event.DiscreteLaplaceDpEvent(1 / float(Fraction(str(event["scale"]))), 1)
     elif kind == "poisson_subsampled" and (inner := known(event["of"])):
         one = dp.PoissonSampledDpEvent(float(Fraction(str(event["rate"]))), inner)
     else:
