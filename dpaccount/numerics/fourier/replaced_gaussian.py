@@ -18,6 +18,7 @@ from flint import acb, arb, ctx
 from dpaccount.numerics.fourier.sampled_gaussian import ByParts, float_up, normal
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
 from dpaccount.numerics.intervals import ball
+from dpaccount.numerics.work_budget import kept
 
 CELLS = 900  #: of u in one decay, at most
 
@@ -82,7 +83,7 @@ def _folded(s: arb) -> arb:
     return s if s >= arb(-1) / 2 else -1 - s
 
 
-@lru_cache(maxsize=1 << 10)
+@kept(1 << 10)
 def _kept_value(factor: ReplacedGaussianTransform, c: float, bits: int) -> arb:
     """Return M(c) at the precision of the moment, which is `bits`."""
     return ShiftedLine.real(_TiltedRow(factor, arb(c))).total()
