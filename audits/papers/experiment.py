@@ -39,9 +39,9 @@ from mechanisms.table.declaration import read_table
 from mechanisms.table.rows import read_rows
 
 BY_CHANCE = "uniform"  #: the algorithm that chooses uniformly, in every world
-MOST_CELLS = 1000
+MAX_EXPERIMENT_CELLS = 1000
 DECIMALS = 6
-EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)  #: of a policy on a log, unless said
+LOG_EPSILON, LOG_DELTA = Fraction(1), Fraction(1, 10**6)  #: of a policy on a log, unless said
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ def read_experiment(path: Path) -> ExperimentPlan:
         world, name = _world(said, at, rounds, path.parent), _name(said)
         for each in top["algorithm"].items():
             cells += [replace(cell, row={"world": name, **cell.row}) for cell in _cells(each, world, at)]
-            if len(cells) > MOST_CELLS:
-                raise each.wrong(f"more than {MOST_CELLS} runs of trials", "split the file")
+            if len(cells) > MAX_EXPERIMENT_CELLS:
+                raise each.wrong(f"more than {MAX_EXPERIMENT_CELLS} runs of trials", "split the file")
     if not cells:
         raise place.wrong("no world or no algorithm", "give a [[world]] and an [[algorithm]]")
     rows = [json.dumps(cell.row) for cell in cells]
@@ -116,7 +116,7 @@ def _world(said: dict[str, Place], place: Place, rounds: int | None, folder: Pat
 
 def _log(said: dict[str, Place], place: Place, folder: Path) -> LogWorld:
     table = read_table(place)
-    policy, reading = LoggedPolicy.on_table(table, said["log"], Promise(REPLACE_ONE, EPSILON, DELTA))
+    policy, reading = LoggedPolicy.on_table(table, said["log"], Promise(REPLACE_ONE, LOG_EPSILON, LOG_DELTA))
     rows = read_rows(inside(folder, said["file"]), table, reading, REPLACE_ONE)
     return LogWorld(rows, policy)
 
@@ -171,8 +171,8 @@ def _cell(world: TrialWorld, made_by: type[Any], name: str, place: Place) -> Cel
 
 def _policy(world: LogWorld, place: Place) -> tuple[Any, Fraction]:
     said = place.table((), ("epsilon", "delta", "batch", "batches"))
-    epsilon = said["epsilon"].positive() if "epsilon" in said else EPSILON
-    delta = said["delta"].real(0, 1) if "delta" in said else DELTA
+    epsilon = said["epsilon"].positive() if "epsilon" in said else LOG_EPSILON
+    delta = said["delta"].real(0, 1) if "delta" in said else LOG_DELTA
     batches: dict[str, Any] = {key: said[key].integer(1) for key in ("batch", "batches") if key in said}
     try:
         sigma = world.policy.counts.least_sigma(epsilon, delta)

@@ -37,7 +37,7 @@ from mechanisms.table.user_level import ByPerson, named
 
 CONNECT_SECONDS: Final = 10
 WAITS_ALONE: Final = 30  #: so many times as long a cluster may be without workers, which may be on their way
-APART: Final = (
+SUMMED_APART: Final = (
     "That each {} has all rows of its persons was said, not proved: {} compared between them by 64 bits of a"
     " hash."
 )
@@ -106,7 +106,9 @@ def trusted(claim: Claim, work: TableWork) -> list[str]:
     said = [BY_CLUSTER] if work.scheduler is not None else [BY_OTHER] if work.other else []
     if (work.by_file or work.other) and claim.table is not None and claim.table.identity is not None:
         compared = "all persons were" if claim.table.rows <= MOST_MARKS else "a sample of the persons was"
-        said.append(APART.format("file of the table" if work.by_file else "part of the table", compared))
+        said.append(
+            SUMMED_APART.format("file of the table" if work.by_file else "part of the table", compared)
+        )
     return said
 
 

@@ -213,7 +213,7 @@ def test_a_large_batch_shares_its_points():
 
 def test_the_selector_takes_the_quietest_stream_in_growing_batches():
     choice = forecasts.quietest(ONE, SMALL, 256, 20)
-    ends = [last for _, last in together(256, 1, forecasts.GROWTH)[:-1]]
+    ends = [last for _, last in together(256, 1, forecasts.SIZE_GROWTH)[:-1]]
     errors = {s: forecasts.error(s, ONE, SMALL, ends, 20) for s in continual_sums.STREAMS}
     assert choice.parameters["stream"] == min(errors, key=errors.get) == "sqrt-toeplitz"
     assert all(name in choice.because for name in continual_sums.STREAMS)

@@ -33,7 +33,7 @@ from dpaccount.numerics.work_budget import OutOfReach, affordable, bearable, kep
 
 ROWS = 128  #: of a matrix that are multiplied at once
 MAX_TABLE = 8e6  #: entries of it
-LEAST = 12  #: of Re b: larger ones take more derivatives, smaller ones longer sums
+MIN_REAL_PART = 12  #: of Re b: larger ones take more derivatives, smaller ones longer sums
 SPARE = 40.0  #: nats by which single terms of a power may exceed it
 MOST_POWER = 511  #: moments beyond which nothing is computed
 STEPS_TO_A_PRODUCT = 0.01  #: of three numbers of 333 bits, in steps of work
@@ -235,8 +235,8 @@ class MeanPowers:
 
 
 def order(a: float) -> int:
-    """Return the n of powers with this real part: b is at least `LEAST`."""
-    return max(0, math.ceil(a + LEAST))
+    """Return the n of powers with this real part: b is at least `MIN_REAL_PART`."""
+    return max(0, math.ceil(a + MIN_REAL_PART))
 
 
 def _least(found: list[arb]) -> arb:

@@ -20,7 +20,7 @@ from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
 from dpaccount.numerics.intervals import ball
 from dpaccount.numerics.work_budget import kept
 
-CELLS = 900  #: of u in one decay, at most
+DECAY_CELLS = 900  #: of u in one decay, at most
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class ReplacedGaussianTransform(ByParts):
         line = _TiltedRow(self, c)
         whole, mu = self.value(c), ball(self.mu2).sqrt()
         start, end = -12.0, float(line.last_peak().upper()) + 12.0
-        count = int(min(CELLS, (end - start) / 0.04))
+        count = int(min(DECAY_CELLS, (end - start) / 0.04))
         edges = [arb(start) + (arb(end) - start) * j / count for j in range(count + 1)]
         weights, masses = [line.weight(u).exp() for u in edges], [normal(u) for u in edges]
         many = 2 if (1 + c) * ball(self.mu2) / 4 < 1 else 6
