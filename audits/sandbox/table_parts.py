@@ -27,7 +27,8 @@ from audits.sandbox.private_data import digest_of_data
 from audits.subjects.catalogue import is_catalogued, on_table, subject_of
 from audits.subjects.sources import digest_of_code
 from dpaccount.documents import canonical
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, ReceiptError
+from dpaccount.noise import process
 from mechanisms.subject import Additive
 from mechanisms.table.files import Source, files_of
 from mechanisms.table.reading import check_same_columns
@@ -198,11 +199,11 @@ def _check_apart(marks: list[str], source: Source) -> None:
 
 
 def part_of(claim: Claim, made_by: type, part: TablePart) -> Found:
-    """Return the totals of one part."""
+    """Return the totals of one part; raises `ReceiptError` where the code charges or draws noise."""
     what = summed(claim, made_by)
     if what is None or claim.data_file is None:
         raise InputError(f"{claim.use} is no sum over rows", "leave --partitions out", claim.path)
-    found = what.of(files_of(claim.data_file), part)
+    found = process.as_task(what.of, files_of(claim.data_file), part)
     return found.sums.tolist(), found.units, b64encode(found.marks).decode()
 
 
@@ -298,6 +299,6 @@ def answer() -> None:
             raise InputError(what, "give it the same")
         part = TablePart(number, of, bytes.fromhex(secret), by_file)
         found: list[Any] = [None, *part_of(claim, made_by, part)]
-    except InputError as error:
+    except (InputError, ReceiptError) as error:
         found = [str(error), [], 0, ""]
     sys.stdout.write(json.dumps(found))

@@ -1,6 +1,7 @@
 """Totals in parts: in forks or on a cluster, kept in a manifest, killed and continued: the same, charged once."""
 
 import csv
+import io
 import json
 import os
 import random
@@ -10,19 +11,20 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import pytest
 
 from audits.certificate import release
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
-from audits.sandbox import table_parts
+from audits.sandbox import other_engines, table_parts
 from audits.sandbox.manifest import manifest
 from audits.sandbox.private_data import digest_of_data, stamp_of
 from audits.sandbox.table_parts import TableWork, digests_of, totals_of
 from audits.subjects.catalogue import find, subject_made, subject_of
-from dpaccount.errors import InputError
-from dpaccount.ledger.ledger import Ledger
+from dpaccount.errors import InputError, ReceiptError
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.proved import Proved
 from mechanisms.clipped_mean import ClippedMean
 from mechanisms.subject import Additive
@@ -422,6 +424,63 @@ def test_a_query_that_is_no_sum_is_refused_before_any_charge(tmp_path, monkeypat
             release.rehearsed(due, proved, certificate)
     else:
         release.rehearsed(due, proved, certificate)
+
+
+URL = ""  #: of the ledger that `Drawing` charges, set by its test
+
+
+@dataclass(frozen=True)
+class Drawing(ClippedMean):
+    """Its query charges a ledger and draws noise: done again, a part would be a second release."""
+
+    def query(self, data):
+        with Ledger.open(URL) as ledger:
+            receipt = ledger.charge(self.proof(Fraction(1, 10**9)), "in a part")
+        totals = super().query(data)
+        return receipt.noisy(next(iter(receipt._leaves)), 0, totals)
+
+
+@pytest.fixture
+def drawing(tmp_path, monkeypatch):
+    """Return a claim for `Drawing`, as if it were catalogued, and its ledger's entries."""
+    table(tmp_path)
+    url = f"sqlite:///{tmp_path}/t.db"
+    init(url, epsilon=10**6, delta=0.5, unit="one row", relation="add-remove", measure="approximate")
+    monkeypatch.setattr(sys.modules[__name__], "URL", url)
+    monkeypatch.setattr(table_parts, "is_catalogued", lambda _: True)
+    monkeypatch.setattr(table_parts, "subject_of", lambda claim: subject_made(claim, Drawing))
+    read = "column = 'y'\nscale = 3\ncount_scale = 3"
+    return read_claim(claim_on(tmp_path, "clipped-mean", read, relation="add-remove")), lambda: entries(tmp_path)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_part_that_draws_noise_is_refused_in_a_fork(drawing, jobs):
+    claim, charged = drawing
+    with pytest.raises(InputError, match="a task, which may be done again, charges a ledger or draws"):
+        totals_of(claim, Drawing, DIGESTS, TableWork(jobs, 2), lambda: False)
+    assert charged() == 0
+
+
+def test_a_part_that_draws_noise_is_refused_on_a_worker(drawing, monkeypatch, capsys):
+    claim, charged = drawing
+    monkeypatch.setattr(table_parts, "digests_of", lambda *_: DIGESTS)
+    words = json.dumps([str(claim.path), DIGESTS, [0, 1, "00" * 32, False]])
+    monkeypatch.setattr(sys, "stdin", io.StringIO(words))
+    table_parts.answer()
+    wrong, *found = json.loads(capsys.readouterr().out)
+    assert "a task, which may be done again, charges a ledger or draws" in wrong
+    assert found == [[], 0, ""]
+    assert charged() == 0
+
+
+def test_a_part_of_another_engine_that_draws_noise_is_refused(drawing, monkeypatch):
+    claim, charged = drawing
+    monkeypatch.setattr(other_engines, "subject_of", table_parts.subject_of)
+    monkeypatch.setattr(other_engines, "summed", lambda claim, _: table_parts.summed(claim, Drawing))
+    monkeypatch.setattr(other_engines, "digests_of", lambda *_: DIGESTS)
+    with pytest.raises(ReceiptError, match="a task, which may be done again, charges a ledger or draws"):
+        other_engines.PartSummer(claim, Drawing, DIGESTS, bytes(32)).totals([])
+    assert charged() == 0
 
 
 def to_release(folder, dpaccount, *more):
