@@ -140,7 +140,7 @@ def identified(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Rele
         stamp = stamp_of(claim.data_file)  # before the digest: what changes from here on is seen
         digest = digest_of_data(claim.data_file)
     parts = digests_of(claim, made_by, digest)
-    key = hashlib.sha256(canonical([*parts.values()])).hexdigest()
+    key = hashlib.sha256(canonical([parts[name] for name in ("claim", "data", "code")])).hexdigest()
     due = Release(claim, made_by, digest, key, stamp=stamp)
     for _, body in claim.earlier:
         if due.named_data(body.get(OPENING, "")) != body["release"]["data"]:

@@ -53,8 +53,13 @@ class PartSummer:
         `ReceiptError` where the code charges or draws noise.
         """
         what = summed(self.claim, self.made_by)
-        if what is None or digests_of(self.claim, self.made_by, "")["code"] != self.digests["code"]:
-            raise InputError("this machine has other code than the one where the work began", "give both one")
+        own = digests_of(self.claim, self.made_by, "")
+        other = [name for name in ("code", "pyarrow") if own[name] != self.digests[name]]
+        if what is None or other:
+            wrong = (
+                f"this machine has other {' and '.join(other or ['code'])} than the one where the work began"
+            )
+            raise InputError(wrong, "give both the same")
         part = TablePart(0, 1, self.secret, by_file=True)
         read = _read(batches, what.names, what.table.identity)
         found = process.as_task(what.of_batches, read, part)

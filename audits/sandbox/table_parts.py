@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -112,13 +113,24 @@ def trusted(claim: Claim, work: TableWork) -> list[str]:
 
 
 def digests_of(claim: Claim, made_by: type, data: str) -> dict[str, str]:
-    """Return the digests of a claim, its data, whose files have the digest `data`, and the code."""
+    """Return the digests of a claim, its data, whose files have the digest `data`, and the code.
+
+    The version of pyarrow, which reads the files, is one of them; a release's key leaves it out.
+    """
     parts = {
         "claim": canonical(claim.written),
         "data": data.encode(),
         "code": digest_of_code(made_by).encode(),
     }
-    return {name: hashlib.sha256(part).hexdigest() for name, part in parts.items()}
+    found = {name: hashlib.sha256(part).hexdigest() for name, part in parts.items()}
+    return {**found, "pyarrow": _version_of("pyarrow")}
+
+
+def _version_of(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:  # CSV needs no extra
+        return "none"
 
 
 def totals_of(

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import lru_cache
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from dpaccount.errors import ReceiptError
 
@@ -17,14 +17,17 @@ _STILL = threading.RLock()
 _LETTING_GO: list[Callable[[], object]] = []
 #: whether this is inside a task that may be done again, where nothing is charged and no release is drawn
 IN_TASK = ContextVar("in a task", default=False)
-_Given, _Found = ParamSpec("_Given"), TypeVar("_Found")
+_Found = TypeVar("_Found")
 
 
-def as_task(call: Callable[_Given, _Found], *given: _Given.args, **named: _Given.kwargs) -> _Found:
+def as_task(call: Callable[..., _Found], *given: Any) -> _Found:
     """Return what a call returns; in it nothing is charged and no noise of a release is drawn."""
-    context = copy_context()
-    context.run(IN_TASK.set, True)
-    return context.run(call, *given, **named)
+
+    def task() -> _Found:
+        IN_TASK.set(True)
+        return call(*given)
+
+    return copy_context().run(task)
 
 
 def outside_tasks() -> None:

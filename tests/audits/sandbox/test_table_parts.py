@@ -32,7 +32,7 @@ from mechanisms.table.user_level import named
 from tests.audits.certificate.test_tables import MECHANISMS, claim_on, opened, reads, table
 
 PERSONS = "id = 'who'\nmax_rows = 2"
-DIGESTS = {"claim": "c", "data": "d", "code": "e"}
+DIGESTS = {"claim": "c", "data": "d", "code": "e", "pyarrow": "1"}
 
 
 def claimed(folder, use="clipped-mean", read="column = 'y'\nscale = 3\ncount_scale = 3", rows=40, **more):
@@ -117,7 +117,10 @@ def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
     ("spoil", "said"),
     [
         (lambda path: path.write_text("no\n"), "no manifest of totals"),
-        (lambda path: path.write_text('{"secret": "00"}\n'), "of another schema, claim, data, code, part"),
+        (
+            lambda path: path.write_text('{"secret": "00"}\n'),
+            "of another schema, claim, data, code, pyarrow, part",
+        ),
         (lambda path: (path.rename(f"{path}2"), path.symlink_to(f"{path}2")), "name a folder to write to"),
         (
             lambda path: path.write_text(path.read_text().replace('"data": "d"', '"data": "x"')),
@@ -126,6 +129,10 @@ def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
         (
             lambda path: path.write_text(path.read_text().replace('"code": "e"', '"code": "x"')),
             "another code",
+        ),
+        (
+            lambda path: path.write_text(path.read_text().replace('"pyarrow": "1"', '"pyarrow": "2"')),
+            "another pyarrow",
         ),
         (
             lambda path: path.write_text(path.read_text().replace('"partitions": 2', '"partitions": 2.0')),
@@ -450,7 +457,31 @@ def drawing(tmp_path, monkeypatch):
     monkeypatch.setattr(table_parts, "is_catalogued", lambda _: True)
     monkeypatch.setattr(table_parts, "subject_of", lambda claim: subject_made(claim, Drawing))
     read = "column = 'y'\nscale = 3\ncount_scale = 3"
-    return read_claim(claim_on(tmp_path, "clipped-mean", read, relation="add-remove")), lambda: entries(tmp_path)
+    return read_claim(claim_on(tmp_path, "clipped-mean", read, relation="add-remove")), lambda: entries(
+        tmp_path
+    )
+
+
+@pytest.mark.parametrize(("other", "said"), [({"code": "x"}, "code"), ({"pyarrow": "0"}, "pyarrow")])
+def test_a_worker_of_another_version_refuses(tmp_path, monkeypatch, capsys, other, said):
+    table(tmp_path)
+    claim = claimed(tmp_path)
+    words = json.dumps([str(claim.path), {**real_digests(claim), **other}, [0, 1, "00" * 32, False]])
+    monkeypatch.setattr(sys, "stdin", io.StringIO(words))
+    table_parts.answer()
+    found = [f"a worker has another {said} than this program; give it the same", [], 0, ""]
+    assert json.loads(capsys.readouterr().out) == found
+
+
+def test_another_pyarrow_is_other_work_and_the_same_release(tmp_path, monkeypatch):
+    """Its totals are summed again; what was charged is not charged again."""
+    table(tmp_path)
+    claim = claimed(tmp_path)
+    subject = subject_of(claim)
+    due, digests = release.identified(claim, subject), real_digests(claim)
+    monkeypatch.setattr(table_parts, "_version_of", lambda _: "0")
+    assert release.identified(claim, subject).key == due.key
+    assert real_digests(claim) == {**digests, "pyarrow": "0"}
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
