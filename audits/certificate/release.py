@@ -8,6 +8,7 @@ view.  So no state of an instance, a class or a module can leak.
 import hashlib
 import itertools
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from secrets import token_hex
 from typing import Any, Protocol, runtime_checkable
@@ -149,8 +150,15 @@ def identified(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Rele
     return due
 
 
-def read(due: Release, subject: Subject, work: TableWork = IN_ONE) -> Release:
+def read(
+    due: Release,
+    subject: Subject,
+    work: TableWork = IN_ONE,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Release:
     """Return the release with its data: exact totals where noise is added to sums, else rows.
+
+    `progress` hears how many parts of a table are summed.
 
     Errors depend on public facts only: wrong columns or number of rows, files that changed since.
     Values out of range are clamped, since an error would reveal them.
@@ -162,7 +170,8 @@ def read(due: Release, subject: Subject, work: TableWork = IN_ONE) -> Release:
         if _is_summed(claim, subject, work):
             digests = digests_of(claim, made_by, due.digest)
             changed = lambda: stamp_of(file) != due.stamp  # noqa: E731
-            data: Rows | TableTotals = totals_of(claim, made_by, digests, work, changed)
+            made = totals_of(claim, made_by, digests, work, changed, progress)
+            data: Rows | TableTotals = made
         else:
             data = rows_of(claim, made_by, file)
         same = stamp_of(file) == due.stamp and digest_of_data(file) == due.digest

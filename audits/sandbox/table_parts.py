@@ -52,7 +52,7 @@ BY_OTHER: Final = (
     " code, and returned what it computes, is trusted."
 )
 
-Done = Iterator[tuple[int, Found]]  #: numbers of parts, as they end
+SUMMED: Final = "summing the table: {} of {} parts"  #: what progress says
 
 
 @dataclass(frozen=True)
@@ -134,12 +134,18 @@ def _version_of(package: str) -> str:
 
 
 def totals_of(
-    claim: Claim, made_by: type, digests: dict[str, str], work: TableWork, changed: Callable[[], bool]
+    claim: Claim,
+    made_by: type,
+    digests: dict[str, str],
+    work: TableWork,
+    changed: Callable[[], bool],
+    progress: Callable[[str], None] = lambda _: None,
 ) -> TableTotals:
     """Return the exact totals of the claim's table, given its `digests_of`.
 
-    No part is kept once the files have `changed`.  Raises `InputError` for what is public: the
-    files, the number of units where it is, and a folder with the manifest of other work.
+    `progress` hears how many parts are done.  No part is kept once the files have `changed`.  Raises
+    `InputError` for what is public: the files, the number of units where it is, and a folder with
+    the manifest of other work.
     """
     if claim.data_file is None or claim.table is None:
         raise InputError("no table is declared", "give [data.columns]", claim.path)
@@ -161,6 +167,7 @@ def totals_of(
             ended = _in_forks(claim, made_by, missing, work)
         else:
             ended = _on_cluster(claim, digests, missing, work.scheduler)
+        progress(SUMMED.format(len(found), work.partitions))
         for number, part in ended:
             if changed():
                 raise InputError(
@@ -168,6 +175,7 @@ def totals_of(
                 )
             keep(number, part)
             found[number] = part
+            progress(SUMMED.format(len(found), work.partitions))
     parts = [found[number] for number in range(work.partitions)]
     _check_whole(parts, claim, made_by, work)
     _check_apart([marks for *_, marks in parts], claim.data_file)

@@ -91,6 +91,15 @@ def test_parts_and_processes_change_nothing(tmp_path):
     assert {each.units for each in found} == {32}
 
 
+def test_progress_counts_the_parts_that_are_done_and_those_that_were(tmp_path):
+    table(tmp_path)
+    claim, work, said = claimed(tmp_path), TableWork(2, 4, tmp_path / "w"), []
+    made_by = find(claim.use).made_by
+    for _ in range(2):
+        totals_of(claim, made_by, DIGESTS, work, lambda: False, said.append)
+    assert said == [f"summing the table: {done} of 4 parts" for done in (0, 1, 2, 3, 4, 4)]
+
+
 def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
     table(tmp_path)
     claim, folder = claimed(tmp_path), tmp_path / "w"
