@@ -52,7 +52,7 @@ BY_OTHER: Final = (
     " code, and returned what it computes, is trusted."
 )
 
-SUMMED: Final = "summing the table: {} of {} parts"  #: what progress says
+SO_FAR: Final = "summing the table: {} of {} parts"  #: what progress says
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def totals_of(
             ended = _in_forks(claim, made_by, missing, work)
         else:
             ended = _on_cluster(claim, digests, missing, work.scheduler)
-        progress(SUMMED.format(len(found), work.partitions))
+        progress(SO_FAR.format(len(found), work.partitions))
         for number, part in ended:
             if changed():
                 raise InputError(
@@ -175,7 +175,7 @@ def totals_of(
                 )
             keep(number, part)
             found[number] = part
-            progress(SUMMED.format(len(found), work.partitions))
+            progress(SO_FAR.format(len(found), work.partitions))
     parts = [found[number] for number in range(work.partitions)]
     _check_whole(parts, claim, made_by, work)
     _check_apart([marks for *_, marks in parts], claim.data_file)

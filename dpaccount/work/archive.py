@@ -30,7 +30,7 @@ from dpaccount_packages import folders
 
 MOST_BYTES = 2**20  #: of an archive, which goes with every task
 COMPARED = {*sys.stdlib_module_names, *folders(), "numpy", "scipy", "opendp", "flint"}
-RIGHT = "put it into the folder, or use NumPy, SciPy and the standard library"
+SEND_IT = "put it into the folder, or use NumPy, SciPy and the standard library"
 _GATE = threading.RLock()
 
 
@@ -68,7 +68,7 @@ def archived(place: Path, function: str) -> ArchivedFunction:
         for wanted in _imports(name, source):
             if wanted not in own | COMPARED:
                 what = f"{name} imports {wanted}, which is not in the archive, and of no known version"
-                raise InputError(what, RIGHT)
+                raise InputError(what, SEND_IT)
     module, _, called = function.partition(":")
     parts = module.split(".")
     wanted_files = [_place(".".join(parts[: k + 1]), sources) for k in range(len(parts))]
@@ -138,7 +138,7 @@ class _ArchiveImporter(InspectLoader):
             caller = str(frame.f_globals.get("__name__", "")).partition(".")[0]
             if caller in self.names:
                 what = f"the archive's code imports {top}, which is not in it, and of no known version"
-                raise InputError(what, RIGHT)
+                raise InputError(what, SEND_IT)
             if caller and caller not in sys.stdlib_module_names and frame.f_globals is not globals():
                 return
             frame = frame.f_back
