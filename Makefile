@@ -48,7 +48,9 @@ checker:
 	$(PYTHON) .ci/zip_checker.py dist/dpaccount-checker.zip
 
 # Two workers for two cores: a second thread of BLAS in each would only wait for the other worker's.
+# Compiled modules are kept, whatever the environment asks: tests start hundreds of processes.
 test slow nightly: export OPENBLAS_NUM_THREADS = 1
+test slow nightly formal corpus: export PYTHONDONTWRITEBYTECODE =
 
 test: $(TOOLS)
 	$(BIN)/python -m pytest -n 2 -m "not slow and not nightly"

@@ -18,8 +18,9 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 TOPS = ("dpaccount", "mechanisms", "bandits", "audits")
 MAX_WIDTH = 100
-#: constants with one meaning in every file: the claims or figures of a module, a document's schema
-CONVENTIONS = {"CLAIMS", "REPRODUCTIONS", "SCHEMA"}
+CONSTANT = re.compile(r"[A-Z][A-Z0-9_]*")
+#: constants with one meaning in every file: the claims or figures of a module, a document's schema, a type
+CONVENTIONS = {"CLAIMS", "REPRODUCTIONS", "SCHEMA", "T"}
 
 
 @lru_cache
@@ -46,8 +47,36 @@ def long_lines() -> int:
 
 
 def loose_dicts() -> int:
-    """Return the number of occurrences of `dict[str, Any]` in the product."""
-    return sum(text.count("dict[str, Any]") for text in product().values())
+    """Return how often the product says `dict[str, Any]`, by that name or by a name given to it."""
+    loose = ast.dump(ast.parse("dict[str, Any]", mode="eval").body)
+    called = {
+        (file, target.id)
+        for file, tree in trees().items()
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.dump(node.value) == loose
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    names = {name for _, name in called}
+    total = 0
+    for file, tree in trees().items():
+        here = {name for place, name in called if place == file}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                here |= {each.asname or each.name for each in node.names if each.name in names}
+        total += sum(
+            isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in here
+            for node in ast.walk(tree)
+        )
+    return total + sum(text.count("dict[str, Any]") for text in product().values())
+
+
+def constants(node: ast.stmt) -> list[str]:
+    """Return the names of constants that a statement assigns, one or several at once."""
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
+    each = [one for target in targets for one in getattr(target, "elts", [target])]
+    return [one.id for one in each if isinstance(one, ast.Name) and CONSTANT.fullmatch(one.id)]
 
 
 def scattered_constants() -> int:
@@ -55,10 +84,8 @@ def scattered_constants() -> int:
     places = defaultdict(set)
     for file, tree in trees().items():
         for node in tree.body:
-            if isinstance(node, ast.Assign | ast.AnnAssign):
-                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                    if isinstance(target, ast.Name) and re.fullmatch(r"[A-Z][A-Z_]+", target.id):
-                        places[target.id].add(file)
+            for name in constants(node):
+                places[name].add(file)
     return sum(len(files) > 3 for name, files in places.items() if name not in CONVENTIONS)
 
 
