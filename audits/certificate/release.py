@@ -8,7 +8,6 @@ view.  So no state of an instance, a class or a module can leak.
 import hashlib
 import itertools
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from secrets import token_hex
 from typing import Any, Protocol, runtime_checkable
@@ -17,6 +16,7 @@ import numpy as np
 from msgspec import UNSET, convert
 from msgspec.structs import replace as changed
 
+from audits.attack.runs import Progress, silent
 from audits.certificate.document import describe_subject, refused_by_checker, seal, unsealed
 from audits.claim import Claim
 from audits.datasets.bases import dataset
@@ -150,18 +150,11 @@ def identified(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Rele
     return due
 
 
-def read(
-    due: Release,
-    subject: Subject,
-    work: TableWork = IN_ONE,
-    progress: Callable[[str], None] = lambda _: None,
-) -> Release:
+def read(due: Release, subject: Subject, work: TableWork = IN_ONE, progress: Progress = silent) -> Release:
     """Return the release with its data: exact totals where noise is added to sums, else rows.
 
-    `progress` hears how many parts of a table are summed.
-
     Errors depend on public facts only: wrong columns or number of rows, files that changed since.
-    Values out of range are clamped, since an error would reveal them.
+    Values out of range are clamped, since an error would reveal them.  `progress` hears of parts.
     """
     claim, made_by, file = due.claim, due.made_by, due.claim.data_file
     if file is None:
