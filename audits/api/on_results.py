@@ -13,7 +13,7 @@ from audits.certificate.document import audited, refused_by_checker, seal, unsea
 from audits.certificate.verdict import certificate_of
 from audits.claim import AuditPlan, Claim
 from audits.one_run.audit import audit_canaries
-from audits.one_run.canaries import COINS, REPLACED, read_canaries
+from audits.one_run.canaries import COINS, REPLACED, REVERSED, read_canaries
 from audits.one_run.guessing import RunClaim
 from audits.one_run.healthy import healthy
 from audits.samples.reading import read_samples
@@ -89,6 +89,7 @@ def audit_one_run(question: OneRunAudit, progress: Progress) -> dict[str, Any]:
             "findings": [
                 COINS,
                 *([REPLACED] if replaced else []),
+                *([REVERSED] if found.seems_reversed else []),
                 *([] if beside is None else [beside.said()]),
             ],
         },

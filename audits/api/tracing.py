@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
 
 from audits.api.arguments import Named, Terms, check_range, described, given_only, time_limit
 from audits.attack.runs import Progress
@@ -17,20 +16,14 @@ from audits.datasets.neighbours import candidates
 from audits.datasets.shape import ARRAY, Described
 from audits.sandbox.crew import IMPORT, Crew, Gone
 from audits.subjects.code import code_of
+from audits.trace.against_plan import gather_planned, hold_counts, hold_rate, planned_noise
+from audits.trace.findings import Seen, Traced, begin, hold, note_unjudged, ratio_of
 from audits.trace.lead import UNEXPLAINED
 from audits.tradeoff import ROUNDED
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.exact import whole_argument
-from dpaccount.plan.events import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Gdp,
-    Laplace,
-    Plan,
-    PoissonSubsampled,
-)
+from dpaccount.plan.events import Gdp, Plan
 
 SAMPLED = (
     "{} may be a sample, for which inputs of noise may move by more than ε and δ say: give --sensitivity to"
@@ -38,7 +31,7 @@ SAMPLED = (
 )
 LATER = "data that are added to this sum are not followed, so add them to the noise itself"
 IF_SHOWN = "which is too much if the result shows all these noisy values, but not if it compares them"
-UNLIKELY = 1e-6  #: of the claimed rate: one more often than this is a finding
+MIXED = "Laplace and Gaussian noise are both spent, and are not held against ε and δ together"
 MAX_PAIRS = 60  #: pairs that are traced, as far as time allows
 
 
@@ -47,7 +40,7 @@ class TraceRequest:
     """Trace a function on pairs of neighbouring datasets; the claim says what its noise allows.
 
     `mu` is for Gaussian noise: by default the largest that meets (ε, δ).  With a declared `sensitivity`,
-    every input is held against that instead; with `events`, every call against the noisiest of them.
+    every input is held against that instead; with `events`, calls against its releases, by movement.
     """
 
     use: str
@@ -114,39 +107,6 @@ class TraceArguments:
         )
 
 
-@dataclass
-class _Seen:
-    """One place in the code, over all pairs: its smallest scale, and the largest movement."""
-
-    scale: float | None
-    family: str
-    moved: float | None = None
-
-    def add(self, scale: float | None, moved: float | None) -> None:
-        """Add what one pair showed of it."""
-        if scale is not None:
-            self.scale = scale if self.scale is None else min(self.scale, scale)
-        if moved is not None:
-            self.moved = max(self.moved or 0.0, moved)
-
-
-@dataclass
-class _Traced:
-    places: dict[tuple[str, str, int], _Seen] = field(default_factory=dict)
-    findings: dict[str, tuple[float, str, Pair]] = field(default_factory=dict)  #: the largest of each kind
-    notes: dict[str, None] = field(default_factory=dict)
-    unsure: list[tuple[str, list[tuple[str, str, int]], Pair]] = field(default_factory=list)
-    pairs: int = 0
-    last: Pair | None = None
-    #: of each place, the calls after the first with a movement: how many have one, and how many there are
-    sums: dict[tuple[str, str, int], tuple[int, int]] = field(default_factory=dict)
-
-    def add(self, kind: str, size: float, said: str, pair: Pair) -> None:
-        """Add a finding, unless one of its kind is as large."""
-        if kind not in self.findings or size > self.findings[kind][0]:
-            self.findings[kind] = (size, said, pair)
-
-
 def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
     """Return the answer of `dpaccount trace`."""
     code = code_of(question.use, Path.cwd(), allow_code=question.allow_code)
@@ -157,7 +117,8 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
         pairs = sorted(pairs, key=lambda pair: not _same_rows_first(pair))
     pairs = pairs[:MAX_PAIRS]
     allowed = _allowed(question)
-    found = _Traced()
+    planned = [] if question.events is None else planned_noise(question.events)
+    found = Traced()
     with Crew(code, seconds=float(question.plan.seconds)) as crew:
         if crew.kind != "function":
             raise InputError(f"{question.use} is no function", "name a function f(data, rng)")
@@ -177,10 +138,13 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
                 if question.events is None:
                     _gather(found, document, pair, allowed, question.sensitivity)
                 else:
-                    _gather_planned(found, document, pair, allowed)
+                    gather_planned(found, document, pair, allowed, planned)
             progress(f"traced {number + 1} of {len(pairs)} pairs")
     if question.events is not None:
-        _hold_rate(found, max(rate for _, _, rate in planned_noise(question.events)))
+        hold_rate(found, {noise.rate for noise in planned})
+        hold_counts(found, planned)
+        if any(event.cover is not None for event in question.events.events):
+            found.note("events of the plan cover some units only, which is not followed")
     return _answer(found, question, allowed)
 
 
@@ -190,84 +154,12 @@ def _same_rows_first(pair: Pair) -> bool:
     return len(pair.left) == len(pair.right) or np.array_equal(pair.left[:rows], pair.right[:rows])
 
 
-def planned_noise(plan: Plan) -> list[tuple[str, float, float]]:
-    """Return family, sensitivity in scales, and sampling rate of each noise of a plan.
-
-    Raises `InputError` if there is none, or other noise than Gaussian and Laplace.
-    """
-    found: list[tuple[str, float, float]] = []
-    todo = [(event, 1.0) for event in plan.events]
-    while todo:
-        event, rate = todo.pop()
-        inside = getattr(event, "of", None)
-        if inside is not None:
-            rate *= float(event.rate) if isinstance(event, PoissonSubsampled) else 1.0
-            todo += [(part, rate) for part in (inside if isinstance(inside, tuple) else (inside,))]
-        elif isinstance(event, Gaussian | DiscreteGaussian):
-            found.append(("gaussian", float(event.sensitivity) / float(event.sigma), rate))
-        elif isinstance(event, Laplace | DiscreteLaplace):
-            found.append(("laplace", float(event.sensitivity) / float(event.scale), rate))
-        else:
-            raise InputError(f"the plan has {event.name}", "trace follows Gaussian and Laplace noise")
-    if not found:
-        raise InputError("the plan has no noise", "give a plan of Gaussian or Laplace noise")
-    return found
-
-
-def _hold_rate(found: _Traced, rate: float) -> None:
-    """Add a finding if the changed row is in far more sums than the plan samples, at the busiest call.
-
-    Where it is in none it may have nothing to add; so sums count from the first one on in which it is.
-    """
-    if rate >= 1 or not found.sums:
-        return
-    (call, file, line), (moved, sums) = max(found.sums.items(), key=lambda each: each[1][1])
-    if found.last is not None and binom.sf(moved - 1, sums, rate) < UNLIKELY:
-        said = f"the changed row is in {moved} of {sums} sums, and the plan says a rate of {rate:g}"
-        found.add("rate", moved, f"{call} at {file}:{line}: {said}", found.last)
-
-
-def _gather_planned(
-    found: _Traced, document: dict[str, Any], pair: Pair, allowed: dict[str, float | None]
-) -> None:
-    """Add what one pair showed of a plan's noise: the plan allows nothing else to move."""
-    _begin(found, document, pair)
-    for said in document["notes"]:
-        if UNEXPLAINED in said:  # draws for the rows that both sides have are the same
-            found.add(UNEXPLAINED, 0.0, said.partition(";")[0], pair)
-        else:
-            found.notes.setdefault(said)
-    begun: set[tuple[str, str, int]] = set()
-    for call, file, line, scale, family, moved, _, _ in document["calls"]:
-        place = (call, file, line)
-        found.places.setdefault(place, _Seen(scale, family)).add(scale, moved)
-        if place in begun:
-            in_sums, sums = found.sums.get(place, (0, 0))
-            found.sums[place] = (in_sums + bool(moved), sums + 1)
-        if moved:
-            begun.add(place)
-        limit = allowed[family]
-        if moved is not None and scale is not None and limit is not None:
-            _hold(found, place, scale * limit, moved, pair)
-
-
-def _begin(found: _Traced, document: dict[str, Any], pair: Pair) -> None:
-    if found.pairs == 0 and document["failed"] is not None:
-        raise InputError(f"the function {document['failed']}", "fix it, so that it returns numbers or text")
-    found.pairs += 1
-    found.last = pair
-    for said in document["findings"]:
-        found.add(said, 0.0, said, pair)
-    if document["unsure"] is not None:
-        found.unsure.append((document["unsure"], [(*place,) for place in document["still"]], pair))
-
-
 def _allowed(question: TraceRequest) -> dict[str, float | None]:
     """Return what may move, in units of the scale, by family of noise."""
     if question.events is not None:
         most: dict[str, float | None] = {"laplace": 0.0, "gaussian": 0.0, "other": None}
-        for family, ratio, _ in planned_noise(question.events):
-            most[family] = max(most[family] or 0.0, ratio)
+        for noise in planned_noise(question.events):
+            most[noise.family] = max(most[noise.family] or 0.0, noise.ratio)
         return most
     mu = question.mu
     if mu is None and question.epsilon is not None and question.delta > 0:
@@ -285,7 +177,7 @@ def _allowed(question: TraceRequest) -> dict[str, float | None]:
 
 
 def _gather(
-    found: _Traced,
+    found: Traced,
     document: dict[str, Any],
     pair: Pair,
     allowed: dict[str, float | None],
@@ -295,82 +187,77 @@ def _gather(
 
     Where other draws come with the noise, they may be a sample, for which more may move than (ε, δ) says.
     """
-    _begin(found, document, pair)
+    begin(found, document, pair)
     for said in document["notes"]:
         why = said.partition(UNEXPLAINED)[2]
         if not why or not any(why in each for each in found.notes):  # by how much is said once
-            found.notes.setdefault(said)
+            found.note(said)
     spent = {"laplace": 0.0, "gaussian": 0.0}
-    entries = 0
     sampled = bool(document["draws"]) and sensitivity is None
     if sampled:
-        found.notes.setdefault(SAMPLED.format(document["draws"]))
-    for call, file, line, scale, family, moved, largest, size in document["calls"]:
-        seen = found.places.setdefault((call, file, line), _Seen(scale, family))
+        found.note(SAMPLED.format(document["draws"]))
+    for call, file, line, scale, family, moved, largest, _ in document["calls"]:
+        seen = found.places.setdefault((call, file, line), Seen(scale, family))
         seen.add(scale, moved)
         if moved is None:
             continue
-        entries += size
         limit = allowed[family]
         if sensitivity is not None:
-            _hold(found, (call, file, line), float(sensitivity), moved, pair)
+            hold(found, (call, file, line), float(sensitivity), moved, pair)
             continue
+        if limit is None or scale is None:
+            note_unjudged(found, (call, file, line), moved)
         if limit is None or scale is None or sampled:
             continue
-        part = math.inf if scale == 0 and moved > 0 else moved / scale if moved else 0.0
+        part = ratio_of(moved, scale)
         spent[family] += part if family == "laplace" else part * part
-        _hold(found, (call, file, line), scale * limit, moved if document["shown"] else largest, pair)
-        if document["numbers"] >= size and not document["shown"]:  # of a choice only one entry shows
+        hold(found, (call, file, line), scale * limit, moved if document["shown"] else largest, pair)
+        if not document["shown"]:
             _note_if_shown(found, f"{call} at {file}:{line}", scale * limit, moved)
-    if document["numbers"] >= entries:
-        _hold_total(found, spent, allowed, pair, shown=document["shown"])
+    _hold_total(found, spent, allowed, pair, shown=document["shown"])
 
 
 def _hold_total(
-    found: _Traced, spent: dict[str, float], allowed: dict[str, float | None], pair: Pair, *, shown: bool
+    found: Traced, spent: dict[str, float], allowed: dict[str, float | None], pair: Pair, *, shown: bool
 ) -> None:
-    """Add a finding if all calls of one family together, and no others, spend more than is claimed.
+    """Add a finding if all calls of one family together spend more than is claimed.
 
-    It is a note if not all noisy values are `shown`: a comparison or a choice may cost less.
+    It is a note if not all noisy values are `shown`: a comparison or a choice may cost less.  Both
+    families are a note.
     """
+    if all(spent.values()):
+        found.note(MIXED)
     for family, total in (("laplace", spent["laplace"]), ("gaussian", math.sqrt(spent["gaussian"]))):
-        limit, other = allowed[family], "gaussian" if family == "laplace" else "laplace"
-        if limit is not None and spent[other] == 0 and total > limit * (1 + ROUNDED):
+        limit = allowed[family]
+        if limit is not None and total > limit * (1 + ROUNDED):
             sign = "ε" if family == "laplace" else "μ"
             said = f"all {family} noise together spends {sign} = {total:.6g}, and {limit:.6g} is claimed"
             if shown:
                 found.add(family, total, said, pair)
             else:
-                found.notes.setdefault(f"{said}, {IF_SHOWN}")
+                found.note(f"{said}, {IF_SHOWN}", total, family)
 
 
-def _hold(found: _Traced, place: tuple[str, str, int], declared: float, measured: float, pair: Pair) -> None:
-    """Add a finding if more was measured than declared."""
-    if measured > declared * (1 + ROUNDED):
-        where = f"{place[0]} at {place[1]}:{place[2]}"
-        said = f"{where}: declared sensitivity {declared:.6g}, measured {measured:.6g}"
-        found.add(where, measured, said, pair)
-
-
-def _settle(found: _Traced) -> None:
+def _settle(found: Traced) -> None:
     """Make a finding of what no noise explains, or a note where the data may be added to noise unseen."""
     for said, places, pair in found.unsure:
         still = [place for place in places if not found.places[place].moved]
         if not still:
-            found.add(said, 0.0, said, pair)
+            found.add(said.partition(" (")[0], 0.0, said, pair)
         for call, file, line in still[:1]:
-            found.notes.setdefault(f"{said}; {call} at {file}:{line} is added to what never moves: {LATER}")
+            found.note(f"{said}; {call} at {file}:{line} is added to what never moves: {LATER}")
         for place in still:
             found.places[place].moved = None
 
 
-def _note_if_shown(found: _Traced, where: str, declared: float, measured: float) -> None:
+def _note_if_shown(found: Traced, where: str, declared: float, measured: float) -> None:
     """Add a note if more was measured than declared of values that the result may show, or compare."""
     if measured > declared * (1 + ROUNDED):
-        found.notes.setdefault(f"{where}: declared {declared:.6g}, measured {measured:.6g}, {IF_SHOWN}")
+        said = f"{where}: declared {declared:.6g}, measured {measured:.6g}, {IF_SHOWN}"
+        found.note(said, measured, where)
 
 
-def _answer(found: _Traced, question: TraceRequest, allowed: dict[str, float | None]) -> dict[str, Any]:
+def _answer(found: Traced, question: TraceRequest, allowed: dict[str, float | None]) -> dict[str, Any]:
     _settle(found)
     noise = []
     for (call, file, line), seen in found.places.items():
@@ -394,7 +281,7 @@ def _answer(found: _Traced, question: TraceRequest, allowed: dict[str, float | N
         "pairs": found.pairs,
         "noise": noise,
         "findings": [said for _, said, _ in found.findings.values()],
-        "notes": list(found.notes),
+        "notes": [said for _, said in found.notes.values()],
         "witness": {}
         if witness is None
         else {**question.data.shape.shown(witness.left, witness.right), "base": witness.base},
@@ -402,9 +289,9 @@ def _answer(found: _Traced, question: TraceRequest, allowed: dict[str, float | N
 
 
 def exit_code(answer: dict[str, Any]) -> int:
-    """Return 1 for findings, 0 where inputs of noise were seen and all is well, else 3: not all was seen."""
+    """Return 1 for findings, 0 where inputs of noise were seen and all were judged, else 3."""
     if answer["findings"]:
         return 1
-    if any(mark in said for said in answer["notes"] for mark in (UNEXPLAINED, IF_SHOWN)):
+    if answer["notes"]:
         return 3
     return 0 if any(call["moved"] is not None for call in answer["noise"]) else 3

@@ -246,7 +246,7 @@ class TraceOptions:
         How far every input of noise may move, whatever epsilon is: for sums over a sample.
     plan
         In place of these: a JSON file of schema dpaccount/events/1. No input of noise may move by more of
-        its scale than the plan says, and a row be sampled more often.
+        its scale than the plan says, or more often, and no row be sampled more often.
     shape
         ROWS or ROWS,COLUMNS.
     low

@@ -21,6 +21,7 @@ OTHERS = (0.05, 0.2, 0.5)  #: fractions tried beside the planned one
 SHARE = 0.75  #: of the risk for the planned rule; the other rules share the rest
 LARGE_SHIFT = 3.0  #: of scores, in units of their noise: more is not planned for
 LOWERED, STEPS = 0.85, 30  #: by what factor a level out of reach is lowered, how often
+BACKWARDS = 1e-6  #: probability of so few right guesses if scores say nothing of the coins
 UNFAIR = 1e-9  #: coins at least as uneven as this probability are refused
 
 
@@ -46,6 +47,17 @@ class OneRun:
     def verdict(self) -> str:
         """Return REFUTED, NOT REFUTED, or NOT ATTACKED if no scores could have refuted the claim."""
         return verdict_of(self.lower, self.power, self.claim.level)
+
+    @property
+    def seems_reversed(self) -> bool:
+        """Return whether included canaries seem to have the lower scores; no bound uses it.
+
+        Without a bound `best` are the guesses of the planned rule.  If scores say nothing of the
+        coins, each is right with probability ½: a false alarm has probability `BACKWARDS` at most.
+        """
+        from scipy.special import bdtr
+
+        return self.lower == 0 and bool(bdtr(self.best.right, self.best.made, 0.5) < BACKWARDS)
 
 
 def audit_canaries(

@@ -15,6 +15,10 @@ COINS = (
     "the run was made elsewhere: the bound holds if every canary was included by a fair coin of its own,"
     " and the scores follow from what the run released"
 )
+REVERSED = (
+    "the scores seem reversed: higher ones should mean included, and included canaries have lower ones;"
+    " with such scores this audit shows nothing"
+)
 REPLACED = (
     "the plan is under replace-one, which says nothing of a record that is left out: the bound holds if other"
     " records took the places of the canaries that were not included"

@@ -157,7 +157,11 @@ class OtherPython:
         module, _, name = self.use.partition(":")
         try:
             self._child = subprocess.Popen(
-                [self.path, "-c", START, source], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+                [self.path, "-c", START, source],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
             )
             self._send(json.dumps([module, name, self.folders]))
             hello = self._receive()

@@ -28,7 +28,7 @@ from audits.sandbox.private_data import digest_of_data
 from audits.subjects.catalogue import is_catalogued, on_table, subject_of
 from audits.subjects.sources import digest_of_code
 from dpaccount.documents import canonical
-from dpaccount.errors import InputError, ReceiptError
+from dpaccount.errors import DpaccountError, InputError, ReceiptError
 from dpaccount.noise import process
 from mechanisms.subject import Additive
 from mechanisms.table.files import Source, files_of
@@ -241,7 +241,16 @@ def _in_forks(
 
 
 def _doing(claim: Claim, made_by: type, part: TablePart) -> Callable[[object], Found]:
-    return lambda _: part_of(claim, made_by, part)
+    def work(_: object) -> Found:
+        try:
+            return part_of(claim, made_by, part)
+        except (DpaccountError, MemoryError):
+            raise
+        except Exception as error:  # its text might quote data
+            what = f"summing a part of the table failed ({type(error).__name__})"
+            raise InputError(what, "report this fault of the program") from None
+
+    return work
 
 
 def _answer(fork: Fork) -> Found:

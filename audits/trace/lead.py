@@ -1,6 +1,7 @@
 """Traces a function on one pair of neighbouring datasets: two or three runs, and their findings."""
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from audits.trace.patches import generator, through
 from audits.trace.tape import NoiseCall, Tape
 
 UNEXPLAINED = "although all noisy values are the same"
+LONE = "only a difference of two such values of one scale is followed; else the result may exclude a value"
 NUMBERS_SHOWN = 3  #: entries of a result that a finding names
 
 
@@ -47,8 +49,8 @@ def trace_pair(
         findings |= dict.fromkeys(_fixed(first, other_seed))
     seen = bool(first.calls) and all(call.seen for call in first.calls)
     differs = before.key() != after.key()
+    notes, unsure = _lone(first), None
     draws = next((_at(call) for call in first.calls if call.draws), None)
-    notes, unsure = [], None
     still = [call.place for call in second.calls if call.seen and not call.moved]
     if differs and not findings:
         moves = f"{_difference(before, after)} {UNEXPLAINED}"
@@ -70,6 +72,16 @@ def trace_pair(
         "failed": before.shown_as_failure() if before.failed else None,
         "differs": differs,
     }
+
+
+def _lone(tape: Tape) -> list[str]:
+    """Return a note if noise of one sign is added without as much of its scale being subtracted."""
+    signs: Counter[tuple[float | None, tuple[int, ...]]] = Counter()
+    calls = [call for call in tape.calls if call.one_sided and call.used is not None]
+    for call in calls:
+        sign, scale = call.used or (0, None)
+        signs[scale, call.shape] += sign
+    return [f"the noise of {_at(calls[0])} is one-sided: {LONE}"] if any(signs.values()) else []
 
 
 def _all_shown(tape: Tape, result: Outcome) -> bool:

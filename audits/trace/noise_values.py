@@ -14,6 +14,7 @@ class NoiseArray(np.ndarray):
 
     tape: Tape | None = None
     number = -1
+    sign = 1
 
     def __array_finalize__(self, made_from: Any) -> None:
         """Parts and copies are noise of the same call only where they are made by arithmetic."""
@@ -29,6 +30,7 @@ class NoiseFloat(np.float64):
     of_python = False
     tape: Tape | None = None
     number = -1
+    sign = 1
 
     def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **more: Any) -> Any:
         """Compute as usual, and tell the tape of sums."""
@@ -40,6 +42,7 @@ class NoiseInt(int):
 
     tape: Tape | None = None
     number = -1
+    sign = 1
 
     def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **more: Any) -> Any:
         """Compute as usual, and tell the tape of sums."""
@@ -69,8 +72,8 @@ for _kind in (NoiseFloat, NoiseInt):
     _kind.__neg__ = lambda self: computed(np.negative, "__call__", (self,), {})  # type: ignore[method-assign]
 
 
-def noise(value: Any, tape: Tape, number: int) -> Any:
-    """Return a value as noise of a call."""
+def noise(value: Any, tape: Tape, number: int, sign: int = 1) -> Any:
+    """Return a value as noise of a call, or of a call turned by `sign`."""
     made: Any
     if isinstance(value, np.ndarray):
         made = np.asarray(value).view(NoiseArray)
@@ -81,7 +84,7 @@ def noise(value: Any, tape: Tape, number: int) -> Any:
         made.of_python = type(value) is float
     else:
         return value
-    made.tape, made.number = tape, number
+    made.tape, made.number, made.sign = tape, number, sign
     return made
 
 
@@ -119,16 +122,15 @@ def computed(ufunc: Any, method: str, given: tuple[Any, ...], more: dict[str, An
     tape, number = first.tape, first.number
     if tape is None:
         return result
-    if len(told) == len(given) and (
-        ufunc in LINEAR or ufunc is np.negative
-    ):  # noise of several calls, or turned
-        return noise(result, tape, number)
-    if ufunc in (np.multiply, np.true_divide) and given[0] is first:
-        return _scaled(result, bare[1], ufunc is np.true_divide, tape, number)
-    if ufunc is np.multiply:
-        return _scaled(result, bare[0], False, tape, number)  # noqa: FBT003
+    if ufunc is np.negative:
+        return noise(result, tape, number, -first.sign)
+    if ufunc is np.multiply or (ufunc is np.true_divide and given[0] is first):
+        return _scaled(result, bare[1 if given[0] is first else 0], ufunc is np.true_divide, first)
     if ufunc not in LINEAR:
         return result
+    _note_signs(given, LINEAR[ufunc])
+    if len(told) == len(given):  # noise of several calls
+        return noise(result, tape, number, first.sign)
     other = bare[1] if given[0] is first else bare[0]
     total = tape.added(number, np.array(other) if isinstance(other, np.ndarray) else other, result)
     if out is not None and np.shape(total) == np.shape(out[0]):
@@ -137,11 +139,22 @@ def computed(ufunc: Any, method: str, given: tuple[Any, ...], more: dict[str, An
     return np.array(total) if isinstance(total, np.ndarray) else total
 
 
-def _scaled(result: Any, factor: Any, divided: bool, tape: Tape, number: int) -> Any:  # noqa: FBT001
-    """Return noise times a number: its scale grows with it, once."""
-    if np.ndim(factor) != 0:
+def _note_signs(given: tuple[Any, ...], second: int) -> None:
+    """Note sign and scale of the first use of each noise in a sum or (`second` is -1) a difference."""
+    for each, sign in zip(given, (1, second), strict=True):
+        if isinstance(each, NOISE) and each.tape is not None:
+            call = each.tape.calls[each.number]
+            call.used = call.used or (each.sign * sign, call.scale)
+
+
+def _scaled(result: Any, factor: Any, divided: bool, made: Any) -> Any:  # noqa: FBT001
+    """Return noise times a number: its scale grows with it.
+
+    What is made of noise after that was added to something is no noise: it may be taken off again.
+    """
+    call, size = made.tape.calls[made.number], 0.0 if np.ndim(factor) else abs(float(factor))
+    if np.ndim(factor) or not np.isfinite(size) or (divided and not size) or call.inputs:
         return result
-    call, size = tape.calls[number], abs(float(factor))
-    if call.scale is not None and size > 0 and np.isfinite(size) and not call.inputs:
+    if call.scale is not None:
         call.scale = call.scale / size if divided else call.scale * size
-    return noise(result, tape, number)
+    return noise(result, made.tape, made.number, made.sign if factor >= 0 else -made.sign)

@@ -60,11 +60,13 @@ def _parameters(name: str, given: tuple[Any, ...], more: dict[str, Any]) -> tupl
         return location, 1.0
     held = more.get({"geometric": "p", "expovariate": "lambd"}.get(name, "scale"), named.get(1))
     scale = held if held is not None else given[scale_at] if len(given) > scale_at else 1.0
-    if np.ndim(scale) != 0 or not math.isfinite(float(scale)) or float(scale) <= 0:
+    scales = np.unique(np.asarray(scale, dtype=np.float64))
+    if len(scales) != 1 or not math.isfinite(scales[0]) or scales[0] <= 0:
         return location, None
+    scale = float(scales[0])
     if name == "geometric":
-        return location, -1 / math.log1p(-float(scale)) if float(scale) < 1 else 0.0
-    return location, 1 / float(scale) if name == "expovariate" else float(scale)
+        return location, -1 / math.log1p(-scale) if scale < 1 else 0.0
+    return location, 1 / scale if name == "expovariate" else scale
 
 
 def generator(tape: Tape, bits: Any) -> np.random.Generator:

@@ -18,8 +18,11 @@ LIBRARIES = tuple(
     str(Path(sysconfig.get_paths()[key])) for key in ("stdlib", "platstdlib", "purelib", "platlib")
 )
 OWN = str(Path(__file__).parent)
-#: families of noise: what moves is measured in ℓ1 for Laplace and in ℓ2 for Gaussian noise
-LAPLACE = ("laplace", "geometric", "dlaplace")
+#: noise above 0 only: a difference of two such values is Laplace noise, one alone hides nothing
+ONE_SIDED = ("geometric", "exponential", "standard_exponential", "expovariate")
+#: families of noise: what moves is measured in ℓ1 for Laplace and in ℓ2 for Gaussian noise.
+#: The log density of logistic noise has slopes up to 1/scale, as that of Laplace noise has.
+LAPLACE = ("laplace", "dlaplace", "logistic", *ONE_SIDED)
 GAUSSIAN = ("normal", "standard_normal", "gauss", "normalvariate", "norm")
 
 
@@ -35,6 +38,7 @@ class NoiseCall:
     value: Any
     location: Any = 0.0
     draws: bool = False  #: it is no noise that is added, but a sample, a coin or a uniform number
+    used: tuple[int, float | None] | None = None  #: sign and scale when first added or subtracted
     inputs: list[tuple[Any, Any]] = field(default_factory=list)
     moved: float | None = None
     largest: float = 0.0  #: by which one entry moved
@@ -48,6 +52,11 @@ class NoiseCall:
     def seen(self) -> list[Any]:
         """Return what noise was added to, as far as it was seen."""
         return [*([self.location] if np.any(self.location) else []), *(given for given, _ in self.inputs)]
+
+    @property
+    def one_sided(self) -> bool:
+        """Return whether the noise has one sign."""
+        return self.call.rpartition(".")[2] in ONE_SIDED
 
     @property
     def family(self) -> str:

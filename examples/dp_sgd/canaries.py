@@ -3,7 +3,8 @@
 `python canaries.py [BUG]` trains once, and writes scores and the claimed plan.  Each canary's gradient is one
 coordinate of its own; half of the canaries, by a coin each, are in the training data.  Scores: `sum`
 adds up the noisy gradient at that coordinate over all steps; `spread` is its deviation between steps, which
-shows sampling itself where the same noise is used again.
+shows sampling itself where the same noise is used again.  What no score shows is a divisor that
+changes with the batch: it says "VARIES" where the noise is not the same in every step.
 """
 
 import csv
@@ -54,11 +55,28 @@ def scores(steps):
     return {"sum": steps.sum(axis=0), "spread": steps.std(axis=0)}
 
 
+def unsteadiness(steps, included):
+    """Return how much the noise varies between steps, in standard deviations of what chance explains.
+
+    Coordinates of canaries that are not included are noise alone.  The log of its variance over n of
+    them in a step has a variance of about 2/(n - 1); over T steps that gives a chi-square of T - 1.
+    Above 5 for steady noise has probability 3e-5 at T = 100.
+    """
+    noise = steps[:, ~included]
+    logs = np.log(noise.var(axis=1, ddof=1))
+    freedom = len(steps) - 1
+    chi_square = logs.var() * len(steps) * (noise.shape[1] - 1) / 2
+    return float((chi_square - freedom) / np.sqrt(2 * freedom))
+
+
 def main(bug=None, seed=1):
-    """Train once; write sum.csv, spread.csv and plan.json."""
+    """Train once; write sum.csv, spread.csv and plan.json; say whether the noise is steady."""
     rng = np.random.default_rng(seed)
     included = rng.random(CANARIES) < 0.5
-    for name, values in scores(noisy_gradients(included, rng, bug)).items():
+    steps = noisy_gradients(included, rng, bug)
+    found = unsteadiness(steps, included)
+    print(f"noise between steps: {'VARIES' if found > 5 else 'steady'} ({found:.1f} standard deviations)")
+    for name, values in scores(steps).items():
         with Path(f"{name}.csv").open("w", newline="") as file:
             rows = csv.writer(file)
             rows.writerow(["included", "score"])

@@ -165,6 +165,21 @@ def test_power_is_what_perfect_scores_show():
         assert found.verdict == "REFUTED"
 
 
+def test_scores_that_seem_reversed_are_noted_and_change_no_bound():
+    """Of 200 sets of scores that say nothing, one would be noted with probability 2e-4 at most."""
+    rng = np.random.default_rng(3)
+    included = rng.random(1000) < 0.5
+    reversed_, blank = -20.0 * included + rng.normal(size=1000), rng.normal(size=1000)
+    found = audit_canaries(included, reversed_, MuClaim(1))
+    assert found.seems_reversed
+    assert (found.lower, found.verdict) == (0, "NOT REFUTED")
+    assert found.power == audit_canaries(included, -reversed_, MuClaim(1)).power
+    assert not audit_canaries(included, -reversed_, MuClaim(1)).seems_reversed
+    for _ in range(200):
+        rng.shuffle(blank)
+        assert not audit_canaries(included, blank, MuClaim(1)).seems_reversed
+
+
 def test_too_few_canaries_attack_nothing():
     found = audit_canaries([k % 2 == 0 for k in range(20)], np.arange(20.0), PointClaim(F(8)))
     assert found.verdict == "NOT ATTACKED"
@@ -272,7 +287,13 @@ def test_the_command_answers(dpaccount, tmp_path):
     answer = json.loads(out)
     assert (code, answer["verdict"], answer["runs"]) == (0, "NOT REFUTED", 1)
     assert 0 < answer["mu_lower"] < 1 < answer["mu_power"]
+    assert not any("seem reversed" in said for said in answer["witness"]["findings"])
     assert not answer["healthy"]["suspicious"]
+    included, scores = canaries(400, 3.0, 1)
+    write(tmp_path / "turned.csv", included, -scores)
+    code, out, err = dpaccount("audit", "--one-run", "turned.csv", "--mu", "1", "--json")
+    assert (code, json.loads(out)["mu_lower"]) == (0, 0)
+    assert "note: the scores seem reversed" in err
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,20 @@ def test_a_planted_bug_shows_beside_a_healthy_run(root, monkeypatch, bug, score)
 
 @pytest.mark.slow
 def test_correct_training_is_never_accused(root, monkeypatch):
-    """In 20 seeds with both scores; nor is division by the real batch size, which `trace` finds."""
+    """In 20 seeds with both scores."""
     for seed in range(20):
         assert suspicious(root, monkeypatch, None, seed) == []
-    assert suspicious(root, monkeypatch, "real_batch_size", 1) == []
+
+
+@pytest.mark.statistical  # steady noise is above 5 with probability 3e-5 each
+@pytest.mark.parametrize("bug", [None, "no_clipping", "half_the_noise", "one_noise", "real_batch_size"])
+def test_division_by_the_real_batch_size_shows_between_steps(root, monkeypatch, bug):
+    monkeypatch.syspath_prepend(str(root / "examples" / "dp_sgd"))
+    import canaries
+
+    monkeypatch.delitem(sys.modules, "canaries")
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        included = rng.random(canaries.CANARIES) < 0.5
+        found = canaries.unsteadiness(canaries.noisy_gradients(included, rng, bug), included)
+        assert (found > 5) == (bug == "real_batch_size"), (seed, found)

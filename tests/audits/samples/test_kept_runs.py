@@ -1,6 +1,7 @@
 """Kept runs: a killed audit goes on to the same answer, and a file of other runs is refused."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -21,21 +22,8 @@ from dpaccount.errors import InputError
 
 ASKED = {"claim": "1", "seed": "1"}
 SHOP = "def leak(data, rng): return round(float(data.sum()) + rng.laplace(scale=.5), 2)\n"
-WORDS = [
-    "audit",
-    "shop:leak",
-    "--epsilon",
-    "1",
-    "--trials",
-    "300",
-    "--seconds",
-    "1e5",
-    "--shape",
-    "2",
-    "--low",
-    "0",
-]
-WORDS += ["--high", "1", "--left", "[0,0]", "--right", "[0,1]", "--json", "--jobs", "2"]
+WORDS = ["audit", "shop:leak", "--epsilon", "1", "--trials", "300", "--seconds", "1e5", "--shape", "2"]
+WORDS += ["--low", "0", "--high", "1", "--left", "[0,0]", "--right", "[0,1]", "--json", "--jobs", "2"]
 
 
 def answer_of(text):
@@ -244,19 +232,49 @@ def test_the_same_command_goes_on_and_another_is_refused(dpaccount, tmp_path):
 
 
 @pytest.mark.slow
-def test_killed_it_gives_the_answer_of_the_undisturbed_run(dpaccount, tmp_path):
+@pytest.mark.parametrize("share", [0.1, 0.4, 0.8])
+def test_killed_it_gives_the_answer_of_the_undisturbed_run(dpaccount, tmp_path, share):
+    """By kill -9, at three sizes of the kept runs."""
     (tmp_path / "shop.py").write_text("import time\n" + SHOP.replace("return", "time.sleep(.003); return"))
-    _, undisturbed, _ = dpaccount(*WORDS)
-    command = [sys.executable, "-m", "dpaccount", *WORDS, "--keep", "runs.kept"]
-    for size in (1500,):
-        with subprocess.Popen(
-            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        ) as child:
-            until = time.monotonic() + 60
-            while child.poll() is None and time.monotonic() < until:
-                if (tmp_path / "runs.kept").exists() and (tmp_path / "runs.kept").stat().st_size > size:
-                    break
-                time.sleep(0.005)
-            child.kill()
-    assert (tmp_path / "runs.kept").stat().st_size > 1000
-    assert answer_of(dpaccount(*WORDS, "--keep", "runs.kept")[1]) == answer_of(undisturbed)
+    kept = tmp_path / "runs.kept"
+    _, undisturbed, _ = dpaccount(*WORDS, "--keep", kept.name)
+    whole = kept.stat().st_size
+    kept.unlink()
+    command = [sys.executable, "-m", "dpaccount", *WORDS, "--keep", kept.name]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
+        until = time.monotonic() + 60
+        while child.poll() is None and time.monotonic() < until:
+            if kept.exists() and kept.stat().st_size > share * whole:
+                break
+            time.sleep(0.005)
+        child.kill()
+    assert child.returncode == -signal.SIGKILL
+    assert share * whole < kept.stat().st_size <= whole
+    assert answer_of(dpaccount(*WORDS, "--keep", kept.name)[1]) == answer_of(undisturbed)
+    assert kept.stat().st_size == whole
+
+
+@pytest.mark.nightly
+@pytest.mark.statistical  # the sound function is accused with probability .05 by another seed
+def test_busy_processes_change_no_verdict_but_to_not_attacked(dpaccount, tmp_path):
+    """Twenty of them, during a default audit of a broken function and of a sound one, without a pair."""
+    (tmp_path / "shop.py").write_text(SHOP + SHOP.replace("leak", "sound").replace("scale=.5", "scale=1"))
+    data = ["--epsilon", "1", "--shape", "2", "--low", "0", "--high", "1", "--json"]
+
+    def verdicts():
+        return [
+            json.loads(dpaccount("audit", f"shop:{name}", *data)[1])["verdict"] for name in ("leak", "sound")
+        ]
+
+    assert verdicts() == ["REFUTED", "NOT REFUTED"]
+    spin = [sys.executable, "-S", "-c", "while True: pass"]
+    busy = [subprocess.Popen(spin) for _ in range(20)]
+    try:
+        found = verdicts()
+        assert all(each.poll() is None for each in busy)
+    finally:
+        for each in busy:
+            each.kill()
+            each.wait()
+    for verdict, quiet in zip(found, ["REFUTED", "NOT REFUTED"], strict=True):
+        assert verdict in (quiet, "NOT ATTACKED")

@@ -149,6 +149,12 @@ def test_what_cannot_run_a_function_is_refused(other, path, name, said):
         other(name, path)
 
 
+def test_what_a_program_that_is_no_interpreter_says_is_not_shown(other, capfd):
+    with pytest.raises(InputError, match="no Python interpreter"):
+        other("echo", shutil.which("ls"))
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.slow
 def test_an_audit_in_another_interpreter(dpaccount, module):
     words = ["--python", "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable]
@@ -159,6 +165,34 @@ def test_an_audit_in_another_interpreter(dpaccount, module):
     code, out, err = dpaccount("audit", "shop:leak", "--python", "/bin/false", *words[2:])
     assert (code, out) == (2, "")
     assert "no Python interpreter" in err
+
+
+def interpreter(version):
+    """Return an interpreter of this version, of pyenv or on the path, that runs; skip where there is none."""
+    there = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"))
+    for path in [*map(str, there), shutil.which(f"python{version}")]:
+        if (
+            path is not None
+            and not subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode
+        ):
+            return path
+    pytest.skip(f"no Python {version} that runs, in ~/.pyenv/versions or on the path")
+
+
+@pytest.mark.slow
+@pytest.mark.statistical  # `fair` meets ε = 1 with a bound of .05: accused with probability .05 by another seed
+@pytest.mark.parametrize(("name", "verdict"), [("leak", "REFUTED"), ("fair", "NOT REFUTED")])
+def test_old_and_new_interpreters_give_one_verdict(dpaccount, module, name, verdict):
+    with (module / "shop.py").open("a") as more:
+        more.write("def fair(data, rng): return int((sum(data) > .5) ^ (rng.random() < .3))\n")
+    words = ["--epsilon", "1", "--trials", "3000", "--seconds", "1e5", *PAIR, "--json"]
+    answers = []
+    for version in ("3.8", "3.13"):
+        code, out, err = dpaccount("audit", f"shop:{name}", "--python", interpreter(version), *words)
+        assert out, err
+        answers.append({**json.loads(out), "seconds": 0})
+        assert (code, answers[-1]["verdict"]) == (verdict == "REFUTED", verdict)
+    assert answers[0] == answers[1]
 
 
 @pytest.mark.slow

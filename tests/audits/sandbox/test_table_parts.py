@@ -195,6 +195,13 @@ def test_a_killed_part_is_one_line(tmp_path, monkeypatch):
         asked(claimed(tmp_path), TableWork(2, 3))
 
 
+def test_a_fault_of_the_program_is_no_lack_of_memory(tmp_path, monkeypatch):
+    table(tmp_path)
+    monkeypatch.setattr(table_parts, "part_of", lambda *_: {}["x"])
+    with pytest.raises(InputError, match=r"a part of the table failed \(KeyError\); report this fault"):
+        asked(claimed(tmp_path), TableWork())
+
+
 def divided(folder, files=3, strayed=False):
     """Write the table of `table` as files of whole persons; `strayed`: one row lies in another's file."""
     table(folder)

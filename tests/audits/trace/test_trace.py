@@ -3,19 +3,26 @@
 import inspect
 import json
 import shutil
+from collections import Counter
+from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from audits.api import tracing
-from audits.api.tracing import _gather, _settle, _Traced
+from audits.api.tracing import _gather, _settle
 from audits.datasets.bases import Pair
 from audits.datasets.forms import Given
+from audits.trace import against_plan
+from audits.trace.findings import Seen, Traced
 from audits.trace.lead import trace_pair
 from audits.trace.noise_values import NOISE, noise
 from audits.trace.patches import generator, through
 from audits.trace.tape import Tape, distance
+from dpaccount.errors import InputError
+from dpaccount.plan.events import Gaussian, Laplace, Plan, PoissonSubsampled, RandomAllocation, Sequence
 from tests.audits.trace import traced
 from tests.planted import dp_sgd
 
@@ -24,11 +31,15 @@ PAIRS = [(one, other) for one in GRID for other in GRID if (one != other).sum() 
 ALLOWED = {"laplace": 1.0, "gaussian": 1.0, "other": None}
 
 
-def findings_of(function):
-    found = _Traced()
+def notes_of(found):
+    return [said for _, said in found.notes.values()]
+
+
+def findings_of(function, allowed=ALLOWED):
+    found = Traced()
     for number, (left, right) in enumerate(PAIRS):
         document = trace_pair(function, Given(left), Given(right), [1, number], again=number == 0)
-        _gather(found, json.loads(json.dumps(document)), Pair(left, right, "grid"), ALLOWED)
+        _gather(found, json.loads(json.dumps(document)), Pair(left, right, "grid"), allowed)
     _settle(found)
     return [said for _, said, _ in found.findings.values()], found
 
@@ -51,8 +62,78 @@ def test_noisy_values_that_the_result_may_not_show_are_no_finding_nor_said_to_be
 ):
     findings, found = findings_of(getattr(traced, name))
     assert findings == []
-    assert any("too much if the result shows" in said for said in found.notes)
+    assert any("too much if the result shows" in said for said in notes_of(found))
     assert dpaccount("trace", f"traced:{name}", *WORDS)[0] == 3
+
+
+counts, geometric, UNJUDGED = traced.counts, 1 - np.exp(-1 / 3), "nothing that is claimed says how far"
+# fmt: off
+EXIT_0 = [
+    lambda data, rng: data.sum() - (3 * rng.exponential() - 3 * rng.exponential()),
+    lambda data, rng: data.sum() + rng.logistic(0, 3.0),
+    lambda data, rng: counts(data) + rng.laplace(0, np.full(4, 2.0)),
+    lambda data, rng: data.sum() + 11.3 * rng.standard_normal(),
+]
+EXIT_1 = {
+    "declared sensitivity 0.01, measured 3": lambda data, rng: data.sum() + rng.exponential(0.01) - rng.exponential(0.01),
+    "declared sensitivity 0.02, measured 3": lambda data, rng: data.sum() + rng.logistic(0, 0.02),
+    "declared sensitivity 0.02, measured 2": lambda data, rng: counts(data) + rng.laplace(0, np.full(4, 0.02)),
+    "declared sensitivity 0.03, measured 3": lambda data, rng: data.sum() + 0.03 * rng.standard_normal(),
+    "declared sensitivity 0, measured 3": lambda data, rng: data.sum() + 0 * rng.laplace(scale=3),
+    "the result moves (entry 1 by": lambda data, rng: [data.sum() + (z := rng.laplace(scale=3)), data.sum() + 0.01 * z],
+}
+EXIT_3 = [
+    (UNJUDGED, lambda data, rng: int(np.argmax(counts(data) + rng.gumbel(scale=4, size=4)))),
+    (UNJUDGED, lambda data, rng: int(np.argmax(counts(data) + rng.gumbel(scale=0.02, size=4)))),
+    (UNJUDGED, lambda data, rng: data.sum() + 0.01 * rng.standard_cauchy()),
+    (UNJUDGED, lambda data, rng: counts(data) + rng.laplace(0, np.array([0.01, 0.02, 0.03, 0.04]))),
+    ("is one-sided", lambda data, rng: int(data.sum()) + rng.geometric(geometric)),
+    ("is one-sided", lambda data, rng: int(data.sum()) + rng.geometric(geometric) + rng.geometric(geometric)),
+    ("spends ε = 2", lambda data, rng: (2 * data.sum() + rng.laplace(scale=6) + (data.sum() + rng.laplace(scale=3))) / 2),
+    ("declared 1, measured 2, which is too", lambda data, rng: int(np.argmax(counts(data) + rng.laplace(size=4)))),
+    ("may be a sample", lambda data, rng: data.sum() + (2 * int(rng.integers(2)) - 1) * rng.laplace(scale=0.01)),
+    ("not held against", lambda data, rng: [data.sum() + rng.laplace(scale=3), data.sum() + rng.normal(0, 11.3)]),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "function"),
+    [
+        *((0, "", each) for each in EXIT_0),
+        *((1, *each) for each in EXIT_1.items()),
+        *((3, *each) for each in EXIT_3),
+    ],
+)
+def test_noise_is_judged_accused_or_said_not_to_be_judged(code, said, function):
+    findings, found = findings_of(function)
+    assert (len(findings) > 0) == (code == 1)
+    assert any(said in each for each in [*findings, *notes_of(found), ""])
+    data = SimpleNamespace(shape=SimpleNamespace(shown=lambda *_: {}))
+    answer = tracing._answer(found, tracing.TraceRequest("", data, None, None, None, None), ALLOWED)
+    assert tracing.exit_code(answer) == code
+
+
+def test_gaussian_noise_is_not_judged_without_delta():
+    findings, found = findings_of(EXIT_0[-1], {**ALLOWED, "gaussian": None})
+    assert (findings, len(found.notes)) == ([], 1)
+    assert UNJUDGED in notes_of(found)[0]
+
+
+def test_measurements_of_opendp_are_not_said_to_be_well(dpaccount, tmp_path):
+    pytest.importorskip("opendp")
+    (tmp_path / "opened.py").write_text(
+        "import opendp.prelude as dp\n"
+        "dp.enable_features('contrib')\n"
+        "SPACE = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)\n"
+        "NOISE = dp.m.make_laplace(*SPACE, scale=0.01)\n"
+        "def total(data):\n"
+        "    return NOISE(float(data.sum()))\n"
+    )
+    code, out, _ = dpaccount("trace", "opened:total", *WORDS)
+    assert code == 3
+    assert UNJUDGED in json.loads(out)["notes"][0]
+    assert dpaccount("trace", "opened:total", *WORDS, "--sensitivity", "3")[0] == 0
 
 
 @pytest.mark.parametrize("name", ["from_zero", "offset", "located_offset", "whole"])
@@ -61,7 +142,7 @@ def test_sound_functions_whose_noise_has_an_offset_are_not_accused_nor_said_to_b
 ):
     findings, found = findings_of(getattr(traced, name))
     assert findings == []
-    assert any("is added to what never moves" in said for said in found.notes)
+    assert any("is added to what never moves" in said for said in notes_of(found))
     assert dpaccount("trace", f"traced:{name}", *WORDS)[0] == 3
 
 
@@ -78,7 +159,7 @@ def test_sound_functions_whose_noise_has_an_offset_are_not_accused_nor_said_to_b
         ("one_noise", "is added to several values"),
         ("spread_scale", "the scale of"),
         ("sometimes", "noise calls depends on the data"),
-        ("clear_beside_a_count", "the result moves (entry 1 by 1) although all noisy values are the same"),
+        ("clear_beside_a_count", "the result moves (entry 1 by 3) although all noisy values are the same"),
         ("in_the_clear", "the result moves (entry 1 by 3) although all noisy values are the same"),
     ],
 )
@@ -166,7 +247,7 @@ def test_exit_codes(dpaccount, folder, name, code):
 
 
 def test_gaussian_noise_is_judged_by_epsilon_and_delta():
-    request = tracing.TraceRequest("", None, 1, tracing.Fraction(1, 10**5), None, None)
+    request = tracing.TraceRequest("", None, 1, Fraction(1, 10**5), None, None)
     assert tracing._allowed(request)["gaussian"] == pytest.approx(0.26805, abs=1e-4)
 
 
@@ -183,14 +264,14 @@ def test_requests_that_are_incomplete_are_refused(dpaccount, words):
 def sgd_findings(name, seeds=range(1, 4)):
     rows = np.array([[1.0, 1.0], [-1.0, 0.5], [0.5, -1.0], [1.0, -1.0]])
     pairs = [(rows, rows[:-1]), (rows[:1], rows[:0]), (rows[[0, 0, 0]], rows[[0, 0]])]
-    found = _Traced()
+    found = Traced()
     for seed in seeds:
         for number, (left, right) in enumerate(pairs):
             document = trace_pair(
                 getattr(dp_sgd, name), Given(left), Given(right), [seed, number], again=True
             )
             _gather(found, document, Pair(left, right, "rows"), ALLOWED, dp_sgd.CLIP)
-    return [said for _, said, _ in found.findings.values()], list(found.notes), found
+    return [said for _, said, _ in found.findings.values()], notes_of(found), found
 
 
 @pytest.mark.parametrize(
@@ -219,11 +300,11 @@ def test_sound_training_is_not_accused_and_the_noise_is_measured():
 
 def test_samples_are_not_held_against_epsilon_alone():
     left, right = np.ones((2, 2)), np.ones((1, 2))
-    found = _Traced()
+    found = Traced()
     document = trace_pair(dp_sgd.correct, Given(left), Given(right), [1], again=False)
     _gather(found, document, Pair(left, right, "rows"), {"laplace": 0.01, "gaussian": 0.01, "other": None})
     assert found.findings == {}
-    assert any("may be a sample" in said for said in found.notes)
+    assert any("may be a sample" in said for said in notes_of(found))
 
 
 def test_an_input_that_is_no_number_on_one_side_moves_without_bound(dpaccount, tmp_path):
@@ -242,8 +323,8 @@ def test_an_input_that_is_no_number_on_one_side_moves_without_bound(dpaccount, t
 # ------------------------------------------------------------------ against a plan
 
 
-def write_plan(folder, rate="0.3"):
-    sampled = {"event": "poisson_subsampled", "rate": rate, "count": dp_sgd.STEPS}
+def write_plan(folder, rate="0.3", count=dp_sgd.STEPS):
+    sampled = {"event": "poisson_subsampled", "rate": rate, "count": count}
     events = [{**sampled, "of": {"event": "gaussian", "sigma": dp_sgd.SIGMA}}]
     plan = {"schema": "dpaccount/events/1", "relation": "add-remove", "events": events}
     (folder / "plan.json").write_text(json.dumps(plan))
@@ -311,6 +392,20 @@ def test_plans_that_trace_cannot_follow_are_refused(dpaccount, tmp_path, planted
     assert (code, out, err.count("error: ")) == (2, "", 1)
 
 
+def test_plans_with_other_samples_than_poisson_ones_are_refused():
+    plan = Plan("add-remove", RandomAllocation(steps=3, of=Gaussian(sigma=1)))
+    with pytest.raises(InputError, match="random_allocation; trace follows"):
+        against_plan.planned_noise(plan)
+
+
+def test_noise_of_a_plan_is_listed_by_ratio_with_its_count():
+    inner = Sequence(of=(Gaussian(sigma=4, count=2), Laplace(scale=2)))
+    plan = Plan("add-remove", [Gaussian(sigma=1), PoissonSubsampled(rate="0.1", of=inner, count=5)])
+    assert [(each.family, each.ratio, each.rate, each.count) for each in against_plan.planned_noise(plan)] == [
+        ("gaussian", 1.0, 1.0, 1), ("laplace", 0.5, 0.1, 5), ("gaussian", 0.25, 0.1, 10)
+    ]  # fmt: skip
+
+
 def test_sums_are_counted_after_the_first_that_moves_and_the_rate_is_held():
     def document(moves):
         calls = [["normal", "f.py", 1, 2.0, "gaussian", float(moved), 0.0, 1] for moved in moves]
@@ -319,11 +414,75 @@ def test_sums_are_counted_after_the_first_that_moves_and_the_rate_is_held():
 
     pair = Pair(np.zeros((2, 1)), np.zeros((1, 1)), "rows")
     allowed = {"gaussian": 0.5, "laplace": 0.0, "other": None}
+    planned = [against_plan.PlannedNoise("gaussian", 0.5, 0.2, 8)]
     for moves, accused in (((0, 1, 0, 0, 0, 0, 0, 1), False), ((1, 1, 0, 1, 0, 0, 0, 1), True)):
-        found = _Traced()
+        found = Traced()
         for _ in range(40):
-            tracing._gather_planned(found, document(moves), pair, allowed)
+            against_plan.gather_planned(found, document(moves), pair, allowed, planned)
         after = moves[moves.index(1) + 1 :]
         assert found.sums == {("normal", "f.py", 1): (40 * sum(after), 40 * len(after))}
-        tracing._hold_rate(found, 0.2)
+        against_plan.hold_rate(found, {0.2})
         assert bool(found.findings) == accused
+        assert found.notes == {}
+
+
+def test_a_rate_that_too_few_sums_could_show_is_not_said_to_be_well():
+    for sums, noted in ((8, True), (9, False)):
+        found = Traced()
+        found.sums[("normal", "f.py", 1)] = (1, sums)
+        against_plan.hold_rate(found, {0.2})
+        assert (found.findings, bool(found.notes)) == ({}, noted)
+    against_plan.hold_rate(found, {0.2, 0.1})
+    assert any("several sampling rates" in said for said in notes_of(found))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "plan", "expected"),  # of a plan: (ratio, count); expected: findings and notes
+    [
+        ([1, 0.01], [(1, 1), (0.01, 1)], (0, 0)),
+        ([1, 1], [(1, 1), (0.01, 1)], (1, 0)),
+        ([0.7, 0.7], [(1, 1), (0.01, 1)], (0, 1)),  # no further than the whole plan
+        ([0.5, 0, 0.5, 0, 0], [(0.5, 5)], (0, 0)),
+        ([0.5, 0, 0.1, 0, 0], [(0.5, 4)], (0, 1)),
+        ([0.5, 0.5], [(0.5, 1)], (1, 1)),
+        ([0.1, 0.1], [(0.5, 1)], (0, 2)),
+    ],
+)
+def test_calls_are_held_against_those_of_the_plan_in_order_and_in_number(sizes, plan, expected):
+    found, place = Traced(), ("normal", "f.py", 1)
+    planned = [against_plan.PlannedNoise("gaussian", ratio, 1.0, count) for ratio, count in plan]
+    against_plan._hold_in_order(
+        found, [("gaussian", size) for size in sizes], planned, Pair(np.zeros(2), np.zeros(1), "")
+    )
+    found.places[place] = Seen(1.0, "gaussian", 1.0)
+    found.counts.append(Counter({place: len(sizes)}))
+    against_plan.hold_counts(found, planned)
+    assert (len(found.findings), len(found.notes)) == expected
+
+
+@pytest.mark.parametrize("count", [1, 7])
+def test_more_steps_than_the_plan_has_are_found(dpaccount, tmp_path, planted_path, count):
+    write_plan(tmp_path, count=count)
+    code, answer = traced_training(dpaccount, "correct", "--plan", "plan.json")
+    assert code == (1 if count == 1 else 3)
+    said = [*answer["findings"], *answer["notes"]]
+    assert any(f"8 calls of gaussian noise in one run, and the plan has {count}" in each for each in said)
+
+
+def test_every_call_may_not_be_the_noisiest_of_the_plan(dpaccount, tmp_path):
+    (tmp_path / "twice.py").write_text(
+        "def twice(data, rng):\n    return [data.sum() + rng.normal(), data.sum() + rng.normal()]\n"
+    )
+    events = [{"event": "gaussian", "sigma": sigma} for sigma in (100, 1)]
+    plan = {"schema": "dpaccount/events/1", "relation": "replace-one", "events": events}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    words = ["--plan", "plan.json", "--shape", "3", "--low", "0", "--high", "1", "--json"]
+    code, out, _ = dpaccount("trace", "twice:twice", *words)
+    assert code == 1
+    assert "moves 1 of its scale, and the plan allows 0.01" in json.loads(out)["findings"][0]
+    plan["events"][0]["sigma"] = 1
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    assert dpaccount("trace", "twice:twice", *words)[0] == 0
+    plan["events"][0]["cover"] = [1, 3]
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    assert dpaccount("trace", "twice:twice", *words)[0] == 3

@@ -1,0 +1,161 @@
+"""Holds the noise calls of a function against the releases of a plan."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from scipy.stats import binom
+
+from audits.datasets.bases import Pair
+from audits.trace.findings import Seen, Traced, begin, hold, note_unjudged, ratio_of
+from audits.trace.lead import UNEXPLAINED
+from audits.tradeoff import ROUNDED
+from dpaccount.errors import InputError
+from dpaccount.plan.event_base import OnSample
+from dpaccount.plan.events import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    Plan,
+    PoissonReplaced,
+    PoissonSubsampled,
+)
+
+OF_VECTOR = "which is too much unless calls draw parts of one vector"
+UNLIKELY = 1e-6  #: of the claimed rate: one more often than this is a finding
+
+
+@dataclass(frozen=True)
+class PlannedNoise:
+    """One noise of a plan: what may move in units of its scale, sampling rate, and how often."""
+
+    family: str
+    ratio: float
+    rate: float
+    count: int
+
+
+def planned_noise(plan: Plan) -> list[PlannedNoise]:
+    """Return the noise of a plan, that of the largest ratio first.
+
+    Raises `InputError` if there is none, or other noise than Gaussian and Laplace, or other samples
+    than Poisson's.
+    """
+    found: list[PlannedNoise] = []
+    todo = [(event, 1.0, 1) for event in plan.events]
+    while todo:
+        event, rate, count = todo.pop()
+        count *= event.count
+        inside = getattr(event, "of", None)
+        if isinstance(event, Gaussian | DiscreteGaussian):
+            ratio = float(event.sensitivity) / float(event.sigma)
+            found.append(PlannedNoise("gaussian", ratio, rate, count))
+        elif isinstance(event, Laplace | DiscreteLaplace):
+            ratio = float(event.sensitivity) / float(event.scale)
+            found.append(PlannedNoise("laplace", ratio, rate, count))
+        elif isinstance(event, PoissonSubsampled | PoissonReplaced):
+            todo.append((event.of, rate * float(event.rate), count))
+        elif inside is None or isinstance(event, OnSample):
+            right = "trace follows Gaussian and Laplace noise, Poisson sampled or not"
+            raise InputError(f"the plan has {event.name}", right)
+        else:
+            parts = inside if isinstance(inside, tuple) else (inside,)
+            todo += [(part, rate, count) for part in parts]
+    if not found:
+        raise InputError("the plan has no noise", "give a plan of Gaussian or Laplace noise")
+    return sorted(found, key=lambda noise: -noise.ratio)
+
+
+def hold_rate(found: Traced, rates: set[float]) -> None:
+    """Add a finding if the changed row is in far more sums than the plan samples, at any one call.
+
+    Where it is in none it may have nothing to add; so sums count from the first one on in which it is.
+    It is a note if they are too few to show a row that is in all of them, or rates differ.
+    """
+    rate = max(rates)
+    if len(rates) > 1:
+        found.note(f"the plan has several sampling rates: only the largest, {rate:g}, is compared")
+    if rate >= 1:
+        return
+    for (call, file, line), (moved, sums) in found.sums.items():
+        if found.last is not None and binom.sf(moved - 1, sums, rate) < UNLIKELY:
+            said = f"the changed row is in {moved} of {sums} sums, and the plan says a rate of {rate:g}"
+            found.add("rate", moved, f"{call} at {file}:{line}: {said}", found.last)
+    sums = max((sums for _, sums in found.sums.values()), default=0)
+    if rate**sums >= UNLIKELY:
+        found.note(f"{sums} sums after the first cannot show a sampling rate above {rate:g}")
+
+
+def hold_counts(found: Traced, planned: list[PlannedNoise]) -> None:
+    """Add a note if one run calls noise whose input moves in any run more often than the plan does."""
+    for family in ("laplace", "gaussian"):
+        moving = {place for place, seen in found.places.items() if seen.moved and seen.family == family}
+        made = max((sum(counts[place] for place in moving) for counts in found.counts), default=0)
+        most = sum(noise.count for noise in planned if noise.family == family)
+        if 0 < most < made:
+            found.note(f"{made} calls of {family} noise in one run, and the plan has {most}, {OF_VECTOR}")
+
+
+def _hold_in_order(
+    found: Traced, moves: list[tuple[str, float]], planned: list[PlannedNoise], pair: Pair
+) -> None:
+    """Add a finding if the calls of one run, the largest movement first, do not fit the plan's.
+
+    A move is a family, and a movement in units of the scale.  Calls may draw parts of one vector, so
+    it is a note if all together move no further than the whole plan allows.
+    """
+    for family, power in (("laplace", 1), ("gaussian", 2)):
+        mine = sorted((size for each, size in moves if each == family), reverse=True)
+        plan = [noise for noise in planned if noise.family == family]
+        limits = [noise.ratio for noise in plan for _ in range(min(noise.count, len(mine)))]
+        limits += [0.0] * len(mine)
+        pairs = enumerate(zip(mine, limits, strict=False), 1)
+        over = [(k, size, most) for k, (size, most) in pairs if size > most * (1 + ROUNDED)]
+        if not over or over[0][0] == 1:  # a finding of its place already
+            continue
+        said = f"call {over[0][0]} of {family} noise, the largest movement first, moves"
+        said = f"{said} {over[0][1]:.6g} of its scale, and the plan allows {over[0][2]:.6g}"
+        most = sum(noise.count * noise.ratio**power for noise in plan)
+        if sum(size**power for size in mine) > most * (1 + ROUNDED):
+            found.add(f"order of {family}", over[0][1], said, pair)
+        else:
+            found.note(f"{said}, {OF_VECTOR}", over[0][1], f"order of {family}")
+
+
+def gather_planned(
+    found: Traced,
+    document: dict[str, Any],
+    pair: Pair,
+    allowed: dict[str, float | None],
+    planned: list[PlannedNoise],
+) -> None:
+    """Add what one pair showed of a plan's noise: the plan allows nothing else to move."""
+    begin(found, document, pair)
+    for said in document["notes"]:
+        if UNEXPLAINED in said:  # draws for the rows that both sides have are the same
+            found.add(UNEXPLAINED, 0.0, said.partition(";")[0], pair)
+        else:
+            found.note(said)
+    begun: set[tuple[str, str, int]] = set()
+    counts: Counter[tuple[str, str, int]] = Counter()
+    moves = []
+    for call, file, line, scale, family, moved, *_ in document["calls"]:
+        place = (call, file, line)
+        found.places.setdefault(place, Seen(scale, family)).add(scale, moved)
+        if moved is None:
+            continue
+        counts[place] += 1
+        if place in begun:
+            in_sums, sums = found.sums.get(place, (0, 0))
+            found.sums[place] = (in_sums + bool(moved), sums + 1)
+        if moved:
+            begun.add(place)
+        limit = allowed[family]
+        if scale is not None and limit is not None:
+            hold(found, place, scale * limit, moved, pair)
+            moves.append((family, ratio_of(moved, scale)))
+        else:
+            note_unjudged(found, place, moved)
+    found.counts.append(counts)
+    _hold_in_order(found, moves, planned, pair)

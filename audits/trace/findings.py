@@ -1,0 +1,86 @@
+"""What the traces of all pairs showed: noise calls, findings and notes."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from audits.datasets.bases import Pair
+from audits.tradeoff import ROUNDED
+from dpaccount.errors import InputError
+
+UNJUDGED = "nothing that is claimed says how far the input of noise of this kind or scale may move"
+
+
+@dataclass
+class Seen:
+    """One place in the code, over all pairs: the inputs' largest movement and smallest scale."""
+
+    scale: float | None
+    family: str
+    moved: float | None = None
+
+    def add(self, scale: float | None, moved: float | None) -> None:
+        """Add what one pair showed of it."""
+        if scale is not None and (moved is not None or self.moved is None):
+            first = self.scale is None or (self.moved is None and moved is not None)
+            self.scale = scale if first else min(self.scale or 0.0, scale)
+        if moved is not None:
+            self.moved = max(self.moved or 0.0, moved)
+
+
+@dataclass
+class Traced:
+    """What all pairs showed: noise by its place, findings and notes."""
+
+    places: dict[tuple[str, str, int], Seen] = field(default_factory=dict)
+    findings: dict[str, tuple[float, str, Pair]] = field(default_factory=dict)  #: the largest of each kind
+    notes: dict[str, tuple[float, str]] = field(default_factory=dict)  #: the largest of each kind
+    unsure: list[tuple[str, list[tuple[str, str, int]], Pair]] = field(default_factory=list)
+    pairs: int = 0
+    last: Pair | None = None
+    #: of each place, the calls after the first with a movement: how many have one, and how many there are
+    sums: dict[tuple[str, str, int], tuple[int, int]] = field(default_factory=dict)
+    counts: list[Counter[tuple[str, str, int]]] = field(default_factory=list)  #: of a pair's calls
+
+    def add(self, kind: str, size: float, said: str, pair: Pair) -> None:
+        """Add a finding, unless one of its kind is as large."""
+        if kind not in self.findings or size > self.findings[kind][0]:
+            self.findings[kind] = (size, said, pair)
+
+    def note(self, said: str, size: float = 0.0, kind: str | None = None) -> None:
+        """Add a note, unless one of its kind (by default, the same words) is as large."""
+        kind = said if kind is None else kind
+        if kind not in self.notes or size > self.notes[kind][0]:
+            self.notes[kind] = (size, said)
+
+
+def ratio_of(moved: float, scale: float) -> float:
+    """Return a movement in units of the scale."""
+    return moved / scale if scale else math.inf if moved else 0.0
+
+
+def begin(found: Traced, document: dict[str, Any], pair: Pair) -> None:
+    """Add the findings that need no claim; raises `InputError` if the function fails on the first pair."""
+    if found.pairs == 0 and document["failed"] is not None:
+        raise InputError(f"the function {document['failed']}", "fix it, so that it returns numbers or text")
+    found.pairs += 1
+    found.last = pair
+    for said in document["findings"]:
+        found.add(said.partition(" (")[0], 0.0, said, pair)  # by how much is said once
+    if document["unsure"] is not None:
+        found.unsure.append((document["unsure"], [(*place,) for place in document["still"]], pair))
+
+
+def hold(found: Traced, place: tuple[str, str, int], declared: float, measured: float, pair: Pair) -> None:
+    """Add a finding if more was measured than declared."""
+    if measured > declared * (1 + ROUNDED):
+        where = f"{place[0]} at {place[1]}:{place[2]}"
+        said = f"{where}: declared sensitivity {declared:.6g}, measured {measured:.6g}"
+        found.add(where, measured, said, pair)
+
+
+def note_unjudged(found: Traced, place: tuple[str, str, int], moved: float) -> None:
+    """Add a note that nothing says how far the input of this noise may move."""
+    if moved:
+        found.note(f"{place[0]} at {place[1]}:{place[2]}: {UNJUDGED}")
