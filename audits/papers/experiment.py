@@ -5,7 +5,6 @@ file, its data and the code alone: no clock enters it.
 """
 
 import csv
-import io
 import json
 import sys
 from collections.abc import Iterator
@@ -28,7 +27,7 @@ from audits.subjects import catalogue
 from bandits.logged_policy import LoggedPolicy
 from bandits.papers.reproduction import CUMULATIVE_REGRET, Cell
 from bandits.statistics.arrays import Floats
-from dpaccount.documents import Place, atomically, parse_toml, read_bytes
+from dpaccount.documents import Place, parse_toml, read_bytes, replacing
 from dpaccount.errors import InputError
 from dpaccount.relation import REPLACE_ONE
 from dpaccount.schemas.experiment import EXPERIMENT, AlgorithmTable, ExperimentFile, WorldTable
@@ -266,8 +265,16 @@ def _label(row: dict[str, Any]) -> str:
 def write_results(folder: Path, answer: dict[str, Any], curves: list[Floats]) -> None:
     """Write the summary, the results as CSV and, with the extra `tables`, as Parquet, curves and a picture.
 
-    The results have a line for each trial of each row.
+    The results have a line for each trial of each row.  All files are replaced, or none
+    (`documents.replacing`).
     """
+    with replacing(
+        folder, "results.csv", "results.parquet", "curves.csv", "regret.svg", "summary.json"
+    ) as new:
+        _write_results(new, answer, curves)
+
+
+def _write_results(folder: Path, answer: dict[str, Any], curves: list[Floats]) -> None:
     keys_of = dict.fromkeys(key for row in answer["rows"] for key in _settings(row))
     table: dict[str, list[Any]] = {key: [] for key in (*keys_of, "seed", "regret")}
     for row, curve in zip(answer["rows"], curves, strict=True):
@@ -277,19 +284,18 @@ def write_results(folder: Path, answer: dict[str, Any], curves: list[Floats]) ->
                 table[key].append(None if settings.get(key) is None else str(settings[key]))
             table["seed"].append(answer["seed"] + number)
             table["regret"].append(float(final))
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table)
-    writer.writerows(zip(*table.values(), strict=True))
-    atomically(folder / "results.csv", out.getvalue())
+    with (folder / "results.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table)
+        writer.writerows(zip(*table.values(), strict=True))
     if find_spec("pyarrow") is None:
         sys.stderr.write("no results.parquet: pyarrow is not installed; pip install 'dpaccount[tables]'\n")
     else:
         import pyarrow as pa
         from pyarrow import parquet
 
-        parquet.write_table(pa.table(table), folder / ".results.parquet")
-        (folder / ".results.parquet").replace(folder / "results.parquet")
+        parquet.write_table(pa.table(table), folder / "results.parquet")
     labels = [_label(row) for row in answer["rows"]]
     drawn(folder, answer["name"], answer["measure"], dict(zip(labels, curves, strict=True)))
-    atomically(folder / "summary.json", json.dumps(answer, indent=1, ensure_ascii=False) + "\n")
+    text = json.dumps(answer, indent=1, ensure_ascii=False) + "\n"
+    (folder / "summary.json").write_text(text, encoding="utf-8")

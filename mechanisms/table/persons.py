@@ -28,6 +28,7 @@ TEXT: Final = np.uint64(1 << 63)  #: marks the second word of a text's key
 INTEGER: Final = np.uint64(
     1 << 62
 )  #: and is that of an integer's: no key ends with 0, as a slot of nobody does
+NEGATIVE: Final = np.uint64((1 << 62) + 1)  #: of one below 0, whose first word a large one has, too
 MOST_AT_FIRST: Final = 2**24  #: slots of a new table; a page that nobody uses takes no memory
 ROWS_MOVED: Final = 2**18  #: slots of a table that are moved to a larger one at once
 ROW_BITS: Final = 20  #: of a row's number in a batch, which is below it
@@ -57,6 +58,8 @@ def keys_of(cells: Sequence[object], secret: bytes) -> Keys:
 
 def _integer_keys(numbers: NDArray[Any]) -> Keys:
     keys = np.full((len(numbers), 2), INTEGER)
+    if numbers.dtype.kind == "i":
+        keys[numbers < 0, 1] = NEGATIVE
     keys[:, 0] = numbers.astype(np.int64 if numbers.dtype.kind == "i" else np.uint64).view(np.uint64)
     return keys
 
@@ -66,7 +69,7 @@ def _python_keys(cells: Iterable[object], secret: bytes) -> Keys:
     keys = _text_keys(_padded([_owner(cell) for cell in cells], secret), secret)
     for place, cell in enumerate(cells):
         if isinstance(cell, int) and not isinstance(cell, bool) and -(2**63) <= cell < 2**64:
-            keys[place] = cell % 2**64, INTEGER
+            keys[place] = cell % 2**64, NEGATIVE if cell < 0 else INTEGER
     return keys
 
 
