@@ -22,9 +22,11 @@ from audits.hypothesis_tests.smoke_test import (
     NONE_LATE,
     SOME_PAIRS,
     check_size,
+    late_in_session,
     member_of,
     of_few_rows,
     runs_at_all,
+    with_late,
 )
 from audits.sandbox.closed import opened
 from audits.sandbox.private_data import digests_in, rows_of
@@ -36,6 +38,7 @@ from dpaccount.proof import Theorem, View
 from dpaccount.relation import radius_of
 from dpaccount.schemas.certificate import AttackedPair, AuditResult, Draft, Evidence
 from mechanisms.subject import Rows, Subject
+from mechanisms.subject.isolation import fresh
 from mechanisms.table.user_level import named
 
 
@@ -87,6 +90,9 @@ def certify(
     described = describe_subject(claim, subject)
     beside = _replaced(claim, subject)
     certificate = certificate_of(claim, described, proved, None, evidence, report, notes, beside)
+    late = late_in_session(fresh(few), about) if certificate.verdict == "CERTIFIED" else None
+    if late is not None:
+        return certificate_of(claim, described, None, late), None
     refusal = refused_by_checker(unsealed(certificate))
     if refusal is None:
         return certificate, proved
@@ -169,7 +175,8 @@ def _instances(claim: Claim, subject: Subject) -> tuple[Subject, Subject | None]
     """
     members = None if claim.examples is not None else member_of(subject, claim.guarantee.delta)
     if members is None:
-        return of_few_rows(subject, claim.guarantee.delta), None
+        few = of_few_rows(subject, claim.guarantee.delta)
+        return (few if claim.examples is not None else with_late(few, claim.guarantee.delta)), None
     few, some = members
     return (few, None) if few.domain().rows == subject.domain().rows else (few, some)
 

@@ -19,7 +19,7 @@ from dpaccount.errors import DpaccountError, InputError, RuleError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof.derivation import write
+from dpaccount.proof.derivation import covers_late, write
 from mechanisms.subject import Additive, Subject, View
 from mechanisms.subject.isolation import fresh
 from mechanisms.table.user_level import ByPerson, named
@@ -97,6 +97,39 @@ def member_of(subject: Subject, delta: Fraction) -> tuple[Subject, Subject] | No
         return None
     alike = steps[0] == steps[1] and all(family_of(each) == family_of(steps[0]) for each in steps[2:])
     return (few, some) if alike else None
+
+
+def with_late(subject: Subject, delta: Fraction) -> Subject:
+    """Return a subject with `delays`, whose records say when people answer, if its proof covers that.
+
+    The proof at `delta` must be the same; else, and without such a field, the subject is returned as it is.
+    """
+    if getattr(subject, "delays", None) is not False:
+        return subject
+    try:
+        late: Any = replace(subject, delays=True)  # type: ignore[type-var]  # subjects are dataclasses
+        theorem = subject.proof(delta)
+        return late if covers_late(theorem) and write(late.proof(delta)) == write(theorem) else subject
+    except Exception:  # of a user's class
+        return subject
+
+
+def late_in_session(subject: Subject, proved: Proved) -> str | None:
+    """Return why late answers to sessions of `subject`, as it was tested, are not covered; None if they are.
+
+    Catalogued bandits are reviewed, and a note says what tests lack.
+    """
+    if not hasattr(subject, "course") or is_catalogued(type(named(subject))):
+        return None
+    if covers_late(proved.theorem):
+        how = "give it a field `delays` like moment-gp-ucb's, and no examples"
+        tested = getattr(subject, "delays", None) is True
+        return None if tested else f"its sessions count late answers, and no test had any: {how}"
+    try:
+        takes = subject.course(rehearse(proved, Rehearsal(0)), 0).takes_late
+    except (Exception, SystemExit) as error:
+        return f"its course raises {type(error).__name__}: {error}"
+    return "its course takes late answers, which its proof does not cover" if takes else None
 
 
 def family_of(steps: list[dict[str, Any]]) -> list[Any]:
