@@ -1,6 +1,5 @@
 """Claim → proof → evidence → audit → verdict → certificate."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,8 +17,6 @@ from audits.hypothesis_tests.gather import gather
 from audits.hypothesis_tests.search import EXAMPLES, search
 from audits.hypothesis_tests.smoke_test import (
     FAMILY,
-    FEW_ROWS,
-    NONE_LATE,
     SOME_PAIRS,
     check_size,
     late_in_session,
@@ -85,7 +82,7 @@ def certify(
         *uncovered,
         *untested(outcome),
         *_warnings(subject),
-        *_ran_on(few, some, subject),
+        *([] if some is None else [FAMILY.format(SOME_PAIRS, some.domain().rows)]),
     )
     described = describe_subject(claim, subject)
     beside = _replaced(claim, subject)
@@ -179,17 +176,6 @@ def _instances(claim: Claim, subject: Subject) -> tuple[Subject, Subject | None]
         return (few if claim.examples is not None else with_late(few, claim.guarantee.delta)), None
     few, some = members
     return (few, None) if few.domain().rows == subject.domain().rows else (few, some)
-
-
-def _ran_on(few: Subject, some: Subject | None, subject: Subject) -> Iterator[str]:
-    """Yield what a reader must know of the units that tests and attack ran on."""
-    units, whole = few.domain().rows, subject.domain().rows
-    if some is not None:
-        yield FAMILY.format(units, SOME_PAIRS, some.domain().rows, whole)
-    elif units < whole:
-        yield FEW_ROWS.format(units, whole)
-    if getattr(few, "takes_late", False) and not getattr(few, "delays", True):
-        yield NONE_LATE
 
 
 def _of_family(claim: Claim, some: Subject, proved: Proved, evidence: list[Evidence]) -> list[Evidence]:

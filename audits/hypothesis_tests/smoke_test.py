@@ -31,14 +31,7 @@ SIZES = {
 }
 MAX_DATASET_NUMBERS = 5_000_000  #: of one synthetic dataset
 FEW_NUMBERS, LEAST_ROWS = 50_000, 8  #: of a dataset where a query is a sum over many more rows
-FEW_ROWS = (
-    "Tests and attack ran on {} units, not on {}: the query is a sum, of which each row adds its own part."
-)
-FAMILY = (
-    "Tests and attack ran on {} units, {} more pairs on {}; the claim is about {}. The proof is the same"
-    " for every number of units, but for sizes; that the code is so, too, rests on its having been reviewed."
-)
-NONE_LATE = "A session counts late answers; in tests and attack everybody answered at once."
+FAMILY = "{} more pairs were tested on {} units."
 FEW_UNITS, SOME_UNITS, SOME_PAIRS = 64, 2000, 4  #: of a family's members, and pairs of the larger one
 SEEDS = 3  #: runs on each synthetic dataset
 NO_VALUE = "shows no value, but for NaN or None"
