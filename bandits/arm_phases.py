@@ -168,18 +168,24 @@ class ArmPhases(Calibrated):
         """Return intervals of the arms' mean rewards, all of which hold with probability `level`.
 
         Of rewards clipped to [0, 1] that have one mean an arm and are independent of the past,
-        given the arm; who has not answered before their block closes counts with ½.  They hold although
+        given the arm and what is on offer; who has not answered before their block closes counts with ½,
+        and who was shown another arm than their block's does not count.  They hold although
         arms are chosen by earlier sums, and at any time: for every λ of a public set
         exp(λ(S − nμ) − λ²n/8 − Jψ(λ)) is a supermartingale, S an arm's sum over n people in J
         blocks, λ²/8 Hoeffding's bound for a reward and ψ a bound of the logarithm of the noise's
         moment generating function, −ln(1 − λ²/ε²) or λ²σ²/2 (Ville's inequality; discrete noise
         has a smaller one, since (cosh √x − 1)/x rises with x).
         """
+        for name in ("arms", "sums", "uncounted"):
+            if name not in view.public:
+                raise InputError(f"a view has no {name}", "give what `play`, or a session, shows to all")
         played, sums = np.asarray(view.public["arms"]), np.asarray(view.public["sums"])
+        uncounted = np.unique(view.public["uncounted"])
         people, blocks, total = (np.zeros(self.arms) for _ in range(3))
-        for (first, last), released in zip(self._ended(played), sums.tolist(), strict=True):
+        ended = self._ended(played)[: len(sums)]  # the block under way has no sum yet
+        for (first, last), released in zip(ended, sums.tolist(), strict=True):
             arm = played[first - 1]
-            people[arm] += last - first + 1
+            people[arm] += last - first + 1 - np.diff(np.searchsorted(uncounted, (first, last + 1)))[0]
             blocks[arm] += 1
             total[arm] += released / 2.0**CONTRIBUTION_BITS
         reach = np.full(self.arms, np.inf)
@@ -214,7 +220,7 @@ class ArmPhases(Calibrated):
             yield tilt, (-np.log1p(-at) if self.law == "laplace" else at / 2) * (1 + 1e-9)
 
     def _ended(self, played: Integers) -> list[Cover]:
-        """Return the blocks whose sums are released, the last one as far as people were served."""
+        """Return the blocks that began, the last one as far as people were served."""
         served = len(played)
         return [(first, min(last, served)) for first, last in self.blocks() if first <= served]
 
@@ -236,7 +242,10 @@ class ArmCourse(Course):
         self._arm = 0
 
     def ask(self, context: Floats | None = None) -> Actions:
-        """Return the arm of this person's block, from 0; another one, not counted, if it is not on offer."""
+        """Return the arm of this person's block, from 0; another one, not counted, if it is not on offer.
+
+        What is on offer is public, and so is who is not counted.
+        """
         if len(self._shown) == self.batches[len(self._sums)][0] - 1:
             self._arm = self._best(context)
         arm = self._arm
@@ -261,17 +270,18 @@ class ArmCourse(Course):
 
     def close(self, rewards: Floats, answered: Answered) -> None:
         """Release the sum of the block under way, and learn from it."""
-        slots = self.batches[len(self._sums)][0] + np.arange(len(rewards))
-        exact = self._subject.added(rewards, answered & ~np.isin(slots, list(self.uncounted)))
+        first, last = self.batches[len(self._sums)]
+        counted = np.array([slot not in self.uncounted for slot in range(first, last + 1)])
+        exact = self._subject.added(rewards, answered & counted)
         released = self._noise.noisy("block", len(self._sums), exact)
         self._sums.append(released)
-        first, last = self.batches[len(self._sums) - 1]
-        people = last - first + 1
+        people = int(counted.sum())
         error = people * REWARD_VARIANCE + self._subject.noise_deviation**2
         self._precision[self._arm] += people**2 / error
         self._moment[self._arm] += people * float(released[0]) / 2.0**CONTRIBUTION_BITS / error
 
     def view(self) -> View:
-        """Return the arm of every person, and the sum of every block in grid units."""
+        """Return everybody's arm, the sum of every block in grid units, and the slots that are not in it."""
         sums = np.concatenate([*self._sums, np.zeros(0, dtype=np.int64)]).astype(np.int64)
-        return View(public={"arms": np.array(self._shown, dtype=np.int64), "sums": sums})
+        arms, uncounted = (np.array(each, dtype=np.int64) for each in (self._shown, sorted(self.uncounted)))
+        return View(public={"arms": arms, "sums": sums, "uncounted": uncounted})

@@ -138,11 +138,16 @@ class LocalGpUcb(contextual.Contextual):
             messages = []
             for number, sent in enumerate(shown, first):
                 points, rewards = data[number, : -self.candidates], data[number, -self.candidates :]
-                phi = self.features(points.reshape(self.candidates, -1))
-                action = clients[number].choose(sent, phi, ties.random(self.candidates))
+                offer = contextual.on_offer(points.reshape(self.candidates, -1))
+                coin = ties.random(self.candidates)
+                played, action = np.zeros(self.features.size), -1  # of who is offered nothing
+                if offer is not None:
+                    phi = self.features(offer[0])
+                    best = clients[number].choose(sent, phi, coin)
+                    played, action = phi[best], int(offer[1][best])
                 actions.append(action)
                 if first + len(shown) < self.rounds:
-                    messages.append(clients[number].message(phi[action], float(rewards[action])))
+                    messages.append(clients[number].message(played, float(rewards[action])))
             return np.array(messages)
 
         replay(self.course(noise, coins), None, pays)

@@ -28,8 +28,9 @@ from dpaccount.errors import out_of_range
 MIN_CLIP = 1e-3  #: of B + R: no clip is less, so that no reward is divided by nothing
 TINY = 1e-12
 LEARNED = "learned"  #: kernel that the messages choose
-#: the kernels that it chooses among, each with its length scale
-MODELS = (("squared-exponential", Fraction(1)), ("matern-5/2", Fraction(1, 4)))
+#: the kernels that it chooses among, each with its length scale and its chance before any message: messages
+#: tell little of them, and a rough one loses little where the function is smooth
+MODELS = (("squared-exponential", Fraction(1), 0.1), ("matern-5/2", Fraction(1, 4), 0.9))
 
 
 class ResidualPosterior(Choosy):
@@ -97,13 +98,14 @@ class ResidualPosterior(Choosy):
 
 
 class Mixture(Choosy):
-    """Posteriors of several kernels, each as likely as what it said of earlier messages.
+    """Posteriors of several kernels, each as likely as `prior` and what it said of earlier messages make it.
 
-    A person is asked by one of them, drawn by this chance; all learn from the message.
+    A person is asked by one of them, drawn by the mean of this chance and `prior`, so that none is given up;
+    all learn from the message.
     """
 
-    def __init__(self, models: Sequence[ResidualPosterior], coins: int) -> None:
-        self._models, self._evidence = models, np.zeros(len(models))
+    def __init__(self, models: Sequence[ResidualPosterior], prior: Sequence[float], coins: int) -> None:
+        self._models, self._prior, self._evidence = models, np.array(prior), np.log(prior)
         self._rng = np.random.default_rng((coins, 1))
 
     @property
@@ -114,7 +116,8 @@ class Mixture(Choosy):
 
     def ask(self, among: Integers | None = None) -> Question:
         """Return what a kernel's posterior asks."""
-        asked = self._models[self._rng.choice(len(self._models), p=self.chances)].ask(among)
+        chances = (self.chances + self._prior) / 2
+        asked = self._models[self._rng.choice(len(self._models), p=chances)].ask(among)
         for model in self._models:
             model.shown(asked)
         return asked
@@ -149,9 +152,11 @@ class LocalPosterior(LocalRewards):
         if self.kernel != LEARNED:
             return self._believing(self.prior, coins)
         kernels = [
-            prior_kernel(self.domain_points, name, float(self.lengthscale * share)) for name, share in MODELS
+            prior_kernel(self.domain_points, name, float(self.lengthscale * share))
+            for name, share, _ in MODELS
         ]
-        return Mixture([self._believing(kernel, coins) for kernel in kernels], coins)
+        prior = [chance for *_, chance in MODELS]
+        return Mixture([self._believing(kernel, coins) for kernel in kernels], prior, coins)
 
     def _believing(self, kernel: Floats, coins: int) -> ResidualPosterior:
         return ResidualPosterior(

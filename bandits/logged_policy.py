@@ -38,7 +38,7 @@ from mechanisms.table.rows import Reading
 
 MAX_SLOTS, MAX_BATCHES = 10_000_000, 512
 BATCHES, SHARE = 7, 10  #: batches before the last, and one's part of the slots: a tenth
-WIDTH: Final = 1.0  #: of the upper confidence bounds, in posterior deviations
+DEVIATIONS: Final = 1.0  #: of the upper confidence bounds, in posterior deviations
 DRAWS: Final = 4000  #: for the shares of Thompson sampling
 SPREAD: Final = 1.3  #: of these draws at first, in posterior deviations; narrower locks in on a wrong arm
 DROWNED: Final = 4  #: deviations of its noise, below which a cell's count says nothing of its mean
@@ -212,7 +212,7 @@ class LoggedPolicy:
         if number == batches:
             return self.offered.greedy(belief.mean())
         if self.offers:
-            return belief.mean() + WIDTH * belief.deviation()
+            return belief.mean() + DEVIATIONS * belief.deviation()
         rng = np.random.default_rng([coins, 0, number])  # apart from the slots' own coins
         drawn = belief.draws(DRAWS, SPREAD * (1 - size * number / self.slots), rng)
         best = drawn.argmax(axis=2)  # [draws, contexts]

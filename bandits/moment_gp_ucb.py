@@ -55,8 +55,8 @@ class MomentGpUcb(MomentBandit):
         continual_sums.known_stream(self.stream)
         super().__post_init__()
         one_of("prior", self.prior, PRIORS)
-        if min(self.size, self.refresh) < 1 or min(self.width, self.growth) < 0 or self.growth > 1:
-            raise out_of_range("size >= 1, refresh >= 1, width >= 0 and growth in [0, 1]")
+        if min(self.size, self.refresh) < 1 or min(self.width, self.growth) < 0 or self.growth > 3:
+            raise out_of_range("size >= 1, refresh >= 1, width >= 0 and growth in [0, 3]")
         largest = max(self.refresh, int(self.growth * self.rounds))
         rows = len(self.ends) if self.growth else -(-self.rounds // self.refresh)
         continual_sums.stays_exact(self.stream, rows, largest, self.rounds, CONTRIBUTION_BITS)

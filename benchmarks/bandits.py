@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from bandits.arm_phases import ArmPhases
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.ldp_ata_gp_ucb import AdaptivelyTruncatedGpUcb
 from bandits.ldp_moma_gp_ucb import MedianOfMeansGpUcb, median_choice
@@ -27,6 +28,7 @@ from bandits.ldp_tgp_ucb import TruncatedGpUcb
 from bandits.learning.features import FourierFeatures, quadrature_features, squared_exponential
 from bandits.learning.gp_ucb import GpUcb
 from bandits.learning.nystrom import embedding
+from bandits.local_posterior import LEARNED, LocalPosterior
 from bandits.local_privacy.payoffs import Payoffs
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
@@ -68,6 +70,59 @@ def rows(setting: BenchmarkSetting) -> Rows:
     if setting.long:
         yield from whole_runs(10**6)
         yield from late_answers()
+        yield from arms()
+        yield from wrong_kernels()
+
+
+def regret_row(what: str, shares: list[float], beside: str, others: list[float]) -> BenchmarkRow:
+    """Return a row of mean regrets over those of uniform choices, with the standard error in its note."""
+    value, other = float(np.mean(shares)), float(np.mean(others))
+    error = f"± {np.std(shares, ddof=1) / math.sqrt(len(shares)):.3f}"
+    return BenchmarkRow(f"regret, {what}", value, "of uniform", beside, other, error)
+
+
+def played_share(bandit, data, means, seed: int) -> float:
+    """Return a run's regret over that of uniform choices, at public points with these means."""
+    noise = rehearse(bandit.proof(bandit.delta), Rehearsal(seed))
+    public = bandit.play(bandit.domain().clamped(data), noise, seed).public
+    lost = means.max() - means[public["arms"] if "arms" in public else public["points"]]
+    return float(lost.mean() / (means.max() - means.mean()))
+
+
+def arms(seeds: range = range(7000, 7024)) -> Rows:
+    """Yield regret at ten arms with means uniform in [.2, .8] and rewards of 0 or 1, at ε = 1."""
+    half, few, many = Fraction(1, 2), ArmPhases(rounds=1024, arms=10), ArmPhases(rounds=4096, arms=10)
+    apart = {"points": 10, "lengthscale": Fraction(1, 100), "bound": half, "noise_bound": half}
+    local, found = LocalPosterior(rounds=4096, explore=Fraction(2, 5), **apart), []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        means = rng.uniform(0.2, 0.8, 10)
+        data = (rng.random((4096, 10)) < means).astype(float)
+        each = ((few, data[:1024]), (many, data), (local, data - 0.5))
+        found.append([played_share(bandit, rows, means, seed) for bandit, rows in each])
+    shares = np.array(found).T.tolist()
+    for what, each in zip(("1024 people", "4096 people", "4096 people, local"), shares, strict=True):
+        yield regret_row(f"10 arms, {what}", each, "4096 people, central", shares[1])
+
+
+def wrong_kernels(people: int = 5000, seeds: range = range(7000, 7024)) -> Rows:
+    """Yield regret of local learners at ε = 1, B = R = 1 and uniform noise, whose default kernel is wrong.
+
+    The needle is exp(−(x − c)²/(2·.02²)), c uniform, at 100 points of [0, 1]; arms are uniform in [−1, 1].
+    """
+    at, kernels = grid(100).points[:, 0], ("squared-exponential", LEARNED)
+    for what, points in (("a needle of width .02", 100), ("40 independent arms", 40)):
+        public = {"rounds": people, "points": points, "bound": Fraction(1), "noise_bound": Fraction(1)}
+        bandits, found = [LocalPosterior(kernel=kernel, **public) for kernel in kernels], []
+        for seed in seeds:
+            rng = np.random.default_rng(seed)
+            needle = points == 100
+            means = np.exp(-(((at - rng.random()) / 0.02) ** 2) / 2) if needle else rng.uniform(-1, 1, 40)
+            data = means + rng.uniform(-1, 1, (people, 1))
+            found.append([played_share(bandit, data, means, seed) for bandit in bandits])
+        shares = np.array(found).T.tolist()
+        for kernel, each in zip(kernels, shares, strict=True):
+            yield regret_row(f"{what}, {kernel}", each, kernels[0], shares[0])
 
 
 def late_answers(people: int = 1024, seeds: range = range(7000, 7024)) -> Rows:
@@ -89,10 +144,7 @@ def late_answers(people: int = 1024, seeds: range = range(7000, 7024)) -> Rows:
             noise = rehearse(bandit.proof(bandit.delta), Rehearsal(seed))
             played = bandit.play(np.column_stack([world.records(), delays]), noise, seed).own["action"]
             shares.setdefault(what, []).append(world.regret(played) / chance)
-    for what, found in shares.items():
-        error = np.std(found, ddof=1) / math.sqrt(len(found))
-        value, nobody = float(np.mean(found)), float(np.mean(shares["none"]))
-        yield BenchmarkRow(f"regret, {what}", value, "of uniform", "nobody late", nobody, f"± {error:.3f}")
+    yield from (regret_row(what, each, "nobody late", shares["none"]) for what, each in shares.items())
 
 
 def updates() -> Rows:
@@ -190,15 +242,9 @@ LAPLACE = 2 * CLIP
 LAWS = {
     "duchi": Payoffs(bound=4.0, moment=BIT**2, noise_moment=BIT**2, start=BIT, tail_power=1.0, clip=CLIP),
     "laplace": Payoffs(
-        bound=4.0,
-        moment=17 + 2 * LAPLACE**2,
-        noise_moment=1 + 2 * LAPLACE**2,
-        start=CLIP,
-        scale=LAPLACE,
-        tail_power=1.0,
-        clip=CLIP,
-    ),
-}
+        bound=4.0, moment=17 + 2 * LAPLACE**2, noise_moment=1 + 2 * LAPLACE**2, start=CLIP, scale=LAPLACE,
+        tail_power=1.0, clip=CLIP),
+}  # fmt: skip
 MEANS = 4 * np.sin(7 * np.linspace(0, 1, POINTS))
 
 

@@ -30,7 +30,7 @@ def sums(pause, seeds):
         sum(range(1000))
     return np.array(seeds, dtype=float)
 """
-EMPTY, GROUPS, PAUSE = 1000, 200, 0.1
+EMPTY, GROUPS, PAUSE = 1000, 80, 0.1
 COMMAND = [sys.executable, "-m", "benchmarks.long_work"]
 
 

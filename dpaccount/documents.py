@@ -8,6 +8,7 @@ import html
 import json
 import os
 import re
+import shutil
 import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
@@ -258,6 +259,35 @@ def writing(folder: Path) -> Iterator[None]:
     except OSError as error:
         what = str(error.strerror or "unwritable")
         raise InputError(what, "name a folder that can be written", folder) from None
+
+
+@contextmanager
+def replacing(folder: Path, *names: str) -> Iterator[Path]:
+    """Give an empty folder for new files, which then replace all files of these `names` in `folder`.
+
+    The last name is that of the summary: it is removed first and written last, so that a folder that has
+    one holds files of one run.  A failure, such as a full disk, is an `InputError` naming the folder; it
+    leaves the former files as they were, or no summary if a file could not be replaced.
+    """
+    with writing(folder):
+        for name in names:
+            if (folder / name).is_dir():
+                raise InputError("this is a folder", "move it: a file is to be written here", folder / name)
+        new = Path(tempfile.mkdtemp(dir=folder, prefix=".new-"))
+        try:
+            yield new
+            for file in new.iterdir():
+                with file.open("rb") as written:
+                    os.fsync(written.fileno())
+            (folder / names[-1]).unlink(missing_ok=True)
+            for name in names:
+                if (new / name).exists():
+                    (new / name).replace(folder / name)
+                else:  # a former file would pass for one of this run
+                    (folder / name).unlink(missing_ok=True)
+            sync_folder(folder)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
 
 
 def sync_folder(folder: Path) -> None:

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,10 +45,13 @@ from mechanisms.table.rows import Reading
 from mechanisms.table.texts import texts_of, width
 from mechanisms.table.user_level import ByPerson, named
 
+DELTA_WORTH: Final = Fraction(100, 99)  #: how many times as large pure ε must be for δ to be spent
 EXAMPLES: Final = (
     Statistic("rows", "count", by=(Column("group", "category", values=("a", "b")),)),
     Statistic("average", "mean", Column("value", "number", Fraction(0), Fraction(10))),
 )
+
+Planned = calibration.Planned
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class NoisyStatistics(Additive):
             )
         if self.law == "laplace":
             for draw in self.draws:
-                _check_pure(draw)
+                calibration.check_pure(draw)
         for draw, scale in zip(self.draws, self.scales, strict=True):
             try:
                 grid.room(2 * self.rows + 64 * scale, self._bits(draw))
@@ -172,6 +175,7 @@ class NoisyStatistics(Additive):
     def proof(self, delta: Fraction) -> Theorem:
         """Compose the draws: their μ² (and distances from Gaussian noise), or their ε.
 
+        That of Laplace noise is pure, unless δ lowers its ε by more than a hundredth.
         Counts of values that nobody listed are (ε, δ) alone: they get half of δ, or all, in equal
         parts, and their ε is added.
         """
@@ -179,7 +183,11 @@ class NoisyStatistics(Additive):
         parts = [self._leaf(draw, scale) for draw, scale in drawn]
         whole = compose(*parts) if len(parts) > 1 else parts[0] if parts else None
         if not self._unlisted:
-            return shown_to_all(whole, "noisy-statistics", delta)  # type: ignore[arg-type]  # there are draws
+            law = {"gaussian": (delta,), "laplace": (Fraction(0), delta)}[self.law]
+            name, all_draws = "noisy-statistics", cast("Theorem", whole)  # there are some
+            pure, *others = [shown_to_all(all_draws, name, each) for each in law]
+            better = [each for each in others if point(each)[0] * DELTA_WORTH < point(pure)[0]]
+            return better[0] if better else pure
         others = [] if whole is None else [approximate(whole, delta / 2)]
         share = delta / (len(others) + 1) / len(self._unlisted)
         bare = [
@@ -309,18 +317,9 @@ def _nothing(column: Column) -> tuple[float, ...]:
     return (0.0,) * width(column.bytes) if column.kind == "text" else (column.default,)
 
 
-def _check_pure(draw: Draw) -> None:
-    """Refuse Laplace noise for sums of which a row moves several by broken amounts."""
-    if not draw.cells and draw.interval is None:
-        raise InputError(
-            f"{draw.key} has several sums of numbers, which need Gaussian noise",
-            "give the guarantee a delta > 0",
-        )
-
-
 def planned_for(
     study: NoisyStatistics, table: Table | None, relation: str, epsilon: Fraction, delta: Fraction
-) -> tuple[tuple[calibration.StatisticRequest, float], ...]:
+) -> Planned:
     """Return each statistic of a study that was planned on a table, with its amount of the total."""
     if table is None:
         raise InputError("a study reads a declared table", "declare [data.columns]")
@@ -330,23 +329,34 @@ def planned_for(
 @lru_cache(maxsize=64)  # a command makes its subject several times
 def planned(
     statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise
-) -> tuple[Subject, tuple[tuple[calibration.StatisticRequest, float], ...]]:
+) -> tuple[Subject, Planned]:
     """Return the study with the least noise that meets a promise, and each statistic with its amount.
 
     There are `rows` units, of each of which `max_rows` rows count.  Raises `InputError` where no noise does.
     """
     if any(what.unlisted is not None for what in statistics):
         return _planned_unlisted(statistics, rows, max_rows, promise)
-    return _planned_listed(statistics, rows, max_rows, promise, one_of_unit=max_rows == 1)
+    calibration.total_amount(promise.epsilon, promise.delta)  # refuses a total that is out of range
+    laws = ("gaussian", "laplace") if all(map(calibration.has_pure_width, statistics)) else ("gaussian",)
+    found, failed = [], []
+    for law in laws if promise.delta > 0 else ("laplace",):
+        try:
+            plan = _planned_listed(statistics, rows, max_rows, promise, law, whole=max_rows == 1)
+            found.append(plan)
+        except InputError as error:
+            failed.append(error)
+    if not found:
+        raise min(failed, key=lambda error: getattr(error, "times", math.inf))
+    return found[-1] if len(found) == 1 or calibration.is_narrower(found[1][1], found[0][1]) else found[0]
 
 
 def _planned_listed(
-    statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise, *, one_of_unit: bool
-) -> tuple[Subject, tuple[tuple[calibration.StatisticRequest, float], ...]]:
-    """Return what `planned` does where all cells are listed; `one_of_unit`: each row is all of a unit."""
-    relation, law = promise.relation, "gaussian" if promise.delta > 0 else "laplace"
+    statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise, law: str, *, whole: bool
+) -> tuple[Any, Planned]:
+    """Return what `planned` does with one law where cells are listed; `whole`: a row is all of a unit."""
+    relation = promise.relation
     vary = adjacency(relation).rows_vary
-    exact = one_of_unit and not vary
+    exact = whole and not vary
 
     def made(scales: calibration.Scales) -> Subject:
         study = NoisyStatistics(statistics, scales, law, rows * max_rows, relation, exact)
@@ -361,9 +371,10 @@ def _planned_listed(
     asked = []
     for what in statistics:
         part = draws(what, known=exact and what.is_whole)
-        moves = tuple(_moved_by(draw, law, vary=vary) * max_rows for draw in part)
+        moves = tuple(calibration.moved_by(draw, law, vary=vary) * max_rows for draw in part)
         asked.append(calibration.StatisticRequest(what, part, moves, law, rows * max_rows, rows))
-    total = calibration.total_amount(promise.epsilon, promise.delta)
+    delta = promise.delta if law == "gaussian" else Fraction(0)
+    total = calibration.total_amount(promise.epsilon, delta)
     check_names([what.name for what in statistics])
     scales, amounts = calibration.least_scales(asked, total, proved)
     return made(scales), tuple(zip(asked, amounts, strict=True))
@@ -371,7 +382,7 @@ def _planned_listed(
 
 def _planned_unlisted(
     statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise
-) -> tuple[Subject, tuple[tuple[calibration.StatisticRequest, float], ...]]:
+) -> tuple[Subject, Planned]:
     """Return what `planned` does where values that nobody listed are counted.
 
     These get their shares of ε, of which the others get the rest, with half of δ.  Where several rows of a
@@ -402,7 +413,7 @@ def _of_row(promise: Promise, rows: int) -> Fraction:
 
 def _planned_unlisted_rows(
     statistics: tuple[Statistic, ...], rows: int, promise: Promise, *, one_of_unit: bool
-) -> tuple[Any, tuple[tuple[calibration.StatisticRequest, float], ...]]:
+) -> tuple[Any, Planned]:
     """Return the study of rows, and what each statistic gets of a promise to one row."""
     keyed = [what for what in statistics if what.unlisted is not None]
     check_names([what.name for what in statistics])
@@ -419,25 +430,14 @@ def _planned_unlisted_rows(
     left = promise.epsilon - sum(asked.moves[0] / scales[0] for scales, (asked, _) in found.values())
     if rest:
         some = Promise(promise.relation, left, promise.delta / 2)
-        of_rest, pairs = _planned_listed(tuple(rest), rows, 1, some, one_of_unit=one_of_unit)
-        scales = dict(zip((draw.key for draw in of_rest.draws), of_rest.scales, strict=True))  # type: ignore[attr-defined]
+        of_rest, pairs = _planned_listed(tuple(rest), rows, 1, some, "gaussian", whole=one_of_unit)
+        scales = dict(zip((draw.key for draw in of_rest.draws), of_rest.scales, strict=True))
         found |= {a.what.name: (tuple(scales[draw.key] for draw in a.draws), (a, n)) for a, n in pairs}
     every = tuple(scale for what in statistics for scale in found[what.name][0])
     args = (promise.relation, one_of_unit and not vary, tuple(thresholds))
     return NoisyStatistics(statistics, every, "gaussian", rows, *args), tuple(
         found[what.name][1] for what in statistics
     )
-
-
-def _moved_by(draw: Draw, law: str, *, vary: bool) -> Fraction:
-    """Return how far one row moves a draw: in ℓ2 for Gaussian noise, in ℓ1 for Laplace noise."""
-    if law == "gaussian":
-        return draw.norm if vary else draw.reach
-    _check_pure(draw)
-    if draw.interval is None:
-        return Fraction(draw.cells * (1 if vary else 2))
-    low, high = draw.interval
-    return max(abs(low), abs(high)) if vary else high - low
 
 
 def _known(ends: NDArray[np.float64]) -> NDArray[Any]:

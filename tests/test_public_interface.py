@@ -55,5 +55,7 @@ def test_exit_codes_are_those_of_the_page_and_of_the_errors(sections, root):
 
 def test_the_documents_have_schemas(sections, root):
     formats = (root / "docs" / "formats.md").read_text()
-    for schema in re.findall(r"`(dpaccount/[a-z-]+/\d)`", sections["Documents"]):
+    named = re.findall(r"`(dpaccount/[a-z-]+/\d)`", sections["Documents"])
+    assert {"dpaccount/study/1", "dpaccount/study-plan/1"} <= set(named)
+    for schema in named:
         assert schema in formats, schema

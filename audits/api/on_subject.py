@@ -65,7 +65,7 @@ def certify_subject(
     if run is not None and run.kept is not None:
         return CertifyResult(run.kept, reprinted=True, broken=broken(run.kept["verdict"]))
     if run is not None:
-        run = replace(run, due=release.read(run.due, subject, question.work))
+        run = replace(run, due=release.read(run.due, subject, question.work, progress))
     certificate, proved = certify(claim, subject, effort, progress)
     wrong = broken(certificate.verdict)
     if run is not None and proved is not None and certificate.verdict == "CERTIFIED" and not wrong:

@@ -22,7 +22,7 @@ from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import Learned, Score, best_score
 
-FEW = 500  #: runs below which every run is bet on
+BET_ON_ALL = 500  #: runs below which every run is bet on
 FEW_SHARE = Fraction(4, 5)  #: of the error, of bets on few runs
 AGAIN = 1.25  #: the score is learned again from this many times as many runs
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from audits.attack.bets import FEW, Bets
+from audits.attack.bets import BET_ON_ALL, Bets
 from audits.attack.e_process import Won
 from audits.attack.membership_guessing import plan_guess
 from audits.attack.pair_search import (
@@ -124,7 +124,7 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
             trial.moved = _movement(crew, trial, challenge.seed)
         progress(f"learning from {planned.train} runs a side")
         train = min(planned.train, max(room_for(crew.tally.most), THIN)) - len(trial.left)
-        few = not challenge.only_counts and 2 * planned.train + planned.certify < FEW
+        few = not challenge.only_counts and 2 * planned.train + planned.certify < BET_ON_ALL
         bets = Bets(trial, challenge) if few else None
         if bets is None:
             more_runs(crew, trial, train, challenge.seed, max(crew.left() / 3, 2 * (TRAIN + 1) * trial.pace))

@@ -22,7 +22,7 @@ PACE_RUNS = 12  #: runs a side before the time per run on a pair is known
 UNPAIRED = 4  #: factor for more seeds and fewer pairs if noise does not cancel
 KEPT = 4  #: one in KEPT candidates is reserved for pairs on which texts, failures or kinds of result differ
 FINER = 0.03  #: part of the runs with bits that no run of the other side has, from which a pair is kept
-FIRST = 8  #: entries whose bits are looked at
+BIT_ENTRIES = 8  #: entries whose bits are looked at
 LEAST_NOISE = 0.02  #: of a pair's own noise, as a part of what pairs usually have
 HANGS = 3  #: runs without an answer after which the search gives up
 
@@ -60,7 +60,7 @@ class Trial:
 
         Beside an exact value of few bits, floating-point noise loses those that are lower.
         """
-        sides = [lowest_bit(padded(side, FIRST)) for side in (self.left, self.right)]
+        sides = [lowest_bit(padded(side, BIT_ENTRIES)) for side in (self.left, self.right)]
         below = [(one < other.min(axis=0)).mean(axis=0).max() for one, other in permutations(sides)]
         return float(max(below))
 

@@ -9,7 +9,7 @@ from audits.tradeoff import EventClaim
 
 SHARED_SEEDS = (1, 2, 3)  #: seeds of the runs that both sides of a pair make with the same randomness
 #: for each search round: pairs kept, pairs per base, runs a side that it adds
-ROUNDS = ((40, 40, 150), (15, 5, 450), (6, 3, 1200))
+SCREENING = ((40, 40, 150), (15, 5, 450), (6, 3, 1200))
 SCREENED = 800  #: pairs whose movement is measured
 MIN_RUNS = 60  #: requested number of certifying runs
 TRAIN = 4  #: training runs a side without which nothing can be learned
@@ -103,7 +103,7 @@ def asked_of(challenge: Challenge, pairs: int) -> Runs:
 
 
 def _thinned(scale: float) -> tuple[tuple[int, int, int], ...]:
-    return tuple((kept, of_base, max(int(runs * scale), THIN)) for kept, of_base, runs in ROUNDS)
+    return tuple((kept, of_base, max(int(runs * scale), THIN)) for kept, of_base, runs in SCREENING)
 
 
 def runs_within(most: int, challenge: Challenge, pairs: int) -> Runs:
@@ -128,13 +128,13 @@ def runs_within(most: int, challenge: Challenge, pairs: int) -> Runs:
         return Runs(0, 0, (), train, certify)
     rounds = _rounds_in(search * 2 // 3)
     left = search - 2 * sum(kept * runs for kept, _, runs in rounds)
-    seeds = len(SHARED_SEEDS) if left >= 2 * len(SHARED_SEEDS) * ROUNDS[0][0] else 1
+    seeds = len(SHARED_SEEDS) if left >= 2 * len(SHARED_SEEDS) * SCREENING[0][0] else 1
     return Runs(min(left // (2 * seeds), SCREENED), seeds, rounds, train, certify)
 
 
 def _rounds_in(runs: int) -> tuple[tuple[int, int, int], ...]:
     """Return search rounds within this many runs: fewer runs a round, then fewer pairs."""
-    whole = 2 * sum(kept * each for kept, _, each in ROUNDS)
+    whole = 2 * sum(kept * each for kept, _, each in SCREENING)
     scaled = _thinned(min(runs / whole, 1.0))
     most = 2 * sum(kept * each for kept, _, each in scaled)
     part = min(1.0, runs / most)

@@ -42,7 +42,7 @@ CHUNK = 250
 RUNS_PER_LOOK = 4000  #: runs between two updates of the bets
 TRAINING = 20  #: one run in this many chooses rules, since scores are likelihood ratios
 PROBES = 20  #: number of runs that measure the time per run
-SHARE = 0.5  #: fraction of the wall-clock limit that the runs are planned for
+TIME_SHARE = 0.5  #: fraction of the wall-clock limit that the runs are planned for
 SCORE_COLUMNS = {"proof": 0, "claim": 1}  #: a target's score: of releases or of output
 EXTRA = 200  #: additional runs for learning a score of the output
 FIRST_EXTRA = 2**40  #: their numbers
@@ -236,7 +236,7 @@ def affordable(
         for number in range(PROBES):
             world.score(proved, _sampler(world, seed, number))
     pace = (time.perf_counter() - begun) / (2 * PROBES)
-    return max(min(trials, int(SHARE * seconds * jobs / (2 * pace))), 30)
+    return max(min(trials, int(TIME_SHARE * seconds * jobs / (2 * pace))), 30)
 
 
 def shown_to_everyone(proved: Proved) -> bool:

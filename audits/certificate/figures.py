@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from audits.certificate.files import write_tables
 from audits.reports.tables import APART, Row, rows_of
-from dpaccount.documents import OWN, atomically, writing
 
 MOST_DRAWN = 60  #: maximum numbers in a plot
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  #: first characters of a formula in a spreadsheet
@@ -35,12 +35,14 @@ def answer(certificate: dict[str, Any], path: Path) -> dict[str, Any]:
 
 def write_release(found: dict[str, Any], folder: Path) -> None:
     """Write release.json, and where numbers were released release.csv and release.svg, into `folder`."""
-    with writing(folder):
-        atomically(folder / "release.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n", mode=OWN)
-        rows = list(rows_of(found["release"], found["labels"], found["accuracy"]))
-        if rows:
-            atomically(folder / "release.csv", table(rows), mode=OWN)
-            _draw(folder / "release.svg", rows)
+    files = {"release.json": json.dumps(found, indent=1, ensure_ascii=False) + "\n"}
+    if rows := list(rows_of(found["release"], found["labels"], found["accuracy"])):
+        files["release.csv"] = table(rows)
+        if find_spec("matplotlib") is None:  # the release is made and charged
+            sys.stderr.write("no picture: matplotlib is not installed; pip install 'dpaccount[plot]'\n")
+        else:
+            files["release.svg"] = picture(rows)
+    write_tables(folder, files)
 
 
 def table(rows: list[Row]) -> str:
@@ -56,14 +58,6 @@ def table(rows: list[Row]) -> str:
 def cell_text(text: str) -> str:
     """Return a cell's text so that no spreadsheet takes it for a formula."""
     return f"'{text}" if text.startswith(FORMULA) else text
-
-
-def _draw(path: Path, rows: list[Row]) -> None:
-    """Write the plot; without matplotlib only a note, since the release is made and charged."""
-    if find_spec("matplotlib") is None:
-        sys.stderr.write("no picture: matplotlib is not installed; pip install 'dpaccount[plot]'\n")
-    else:
-        atomically(path, picture(rows), mode=OWN)
 
 
 def picture(rows: list[Row]) -> str:

@@ -1,9 +1,10 @@
 """A certificate's files: the JSON, a report, JUnit for CI; and reading a valid one."""
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from xml.sax.saxutils import quoteattr
 
 from msgspec import to_builtins
@@ -18,15 +19,48 @@ from dpaccount.documents import OPEN, OWN, atomically, canonical, read_bytes, wr
 from dpaccount.errors import InputError
 from mechanisms.subject import Subject
 
+LISTED: Final = "release-files.txt"  #: lists the other files of a release
+LIST_HEAD: Final = "# Files of the release that certificate.json covers; the next release here removes them."
+
+
+def folder_for(certificate: Mapping[str, Any], folder: Path) -> Path:
+    """Return where a certificate is written: one without a release never replaces one with it."""
+    if certificate["release"] is not None:
+        return folder
+    try:
+        held = json.loads((folder / "certificate.json").read_bytes())
+    except (OSError, ValueError):
+        return folder
+    released = isinstance(held, dict) and held.get("release") is not None
+    return folder / "unreleased" if released else folder
+
+
+def write_tables(folder: Path, tables: Mapping[str, str]) -> None:
+    """Write the other files of a release, and list them: the next release there removes them."""
+    with writing(folder):
+        atomically(folder / LISTED, "\n".join([LIST_HEAD, *tables, ""]), mode=OWN)
+        for name, text in tables.items():
+            atomically(folder / name, text, mode=OWN)
+
+
+def _remove_tables(folder: Path) -> None:
+    listed = folder / LISTED
+    head, *names = listed.read_text(encoding="utf-8").split("\n") if listed.is_file() else [""]
+    for name in names if head == LIST_HEAD else ():
+        if name and Path(name).name == name:
+            (folder / name).unlink(missing_ok=True)
+
 
 def write_all(certificate: dict[str, Any], folder: Path, claim: Path | None = None) -> Path:
     """Write certificate.json, report.html, junit.xml and results.sarif; return the first one's path.
 
-    `claim` is the file that the results are about.  Where they hold a release only their owner may read them:
-    who else may is for them to say.
+    Tables of an earlier release are removed: this certificate does not cover them.  It is written where
+    `folder_for` says.  `claim` is the file that the results are about.  Where they hold a release only
+    their owner may read them: who else may is for them to say.
     """
-    mode = OPEN if certificate["release"] is None else OWN
+    mode, folder = OPEN if certificate["release"] is None else OWN, folder_for(certificate, folder)
     with writing(folder):
+        _remove_tables(folder)
         atomically(folder / "report.html", html(certificate), mode=mode)
         atomically(folder / "junit.xml", junit(certificate), mode=mode)
         about = (claim or Path(certificate["claim"]["name"])).as_posix()

@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import UNSET, convert
 from msgspec.structs import replace as changed
 
+from audits.attack.runs import Progress, silent
 from audits.certificate.document import describe_subject, refused_by_checker, seal, unsealed
 from audits.claim import Claim
 from audits.datasets.bases import dataset
@@ -140,7 +141,7 @@ def identified(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Rele
         stamp = stamp_of(claim.data_file)  # before the digest: what changes from here on is seen
         digest = digest_of_data(claim.data_file)
     parts = digests_of(claim, made_by, digest)
-    key = hashlib.sha256(canonical([*parts.values()])).hexdigest()
+    key = hashlib.sha256(canonical([parts[name] for name in ("claim", "data", "code")])).hexdigest()
     due = Release(claim, made_by, digest, key, stamp=stamp)
     for _, body in claim.earlier:
         if due.named_data(body.get(OPENING, "")) != body["release"]["data"]:
@@ -149,11 +150,11 @@ def identified(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Rele
     return due
 
 
-def read(due: Release, subject: Subject, work: TableWork = IN_ONE) -> Release:
+def read(due: Release, subject: Subject, work: TableWork = IN_ONE, progress: Progress = silent) -> Release:
     """Return the release with its data: exact totals where noise is added to sums, else rows.
 
     Errors depend on public facts only: wrong columns or number of rows, files that changed since.
-    Values out of range are clamped, since an error would reveal them.
+    Values out of range are clamped, since an error would reveal them.  `progress` hears of parts.
     """
     claim, made_by, file = due.claim, due.made_by, due.claim.data_file
     if file is None:
@@ -162,7 +163,8 @@ def read(due: Release, subject: Subject, work: TableWork = IN_ONE) -> Release:
         if _is_summed(claim, subject, work):
             digests = digests_of(claim, made_by, due.digest)
             changed = lambda: stamp_of(file) != due.stamp  # noqa: E731
-            data: Rows | TableTotals = totals_of(claim, made_by, digests, work, changed)
+            made = totals_of(claim, made_by, digests, work, changed, progress)
+            data: Rows | TableTotals = made
         else:
             data = rows_of(claim, made_by, file)
         same = stamp_of(file) == due.stamp and digest_of_data(file) == due.digest

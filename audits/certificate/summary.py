@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpaccount.checker import plain
-from dpaccount.exact import to_digits
+from dpaccount.exact import as_exact, to_digits
 
 MAX_SHOWN = 12  #: maximum numbers of an array in a summary
 
@@ -26,7 +26,7 @@ def parts_of(certificate: dict[str, Any]) -> list[tuple[str, str]]:
     terms += f", {promise['relation']}{moves}"
     parts = [("promised", f"{terms}, of {promise['unit']}"), *_noise(certificate)]
     if proved["epsilon"] is not None:
-        upper, steps = proved["epsilon"]["upper"], len(proved["derivation"])
+        upper, steps = _upper(proved["epsilon"]["upper"]), len(proved["derivation"])
         parts.append(("proved", f"ε ≤ {upper} at δ = {proved['delta']}, in {steps} steps"))
         if "replace_one" in proved:
             parts.append(("replaced", _replaced(proved["replace_one"])))
@@ -63,7 +63,8 @@ def _noise(certificate: dict[str, Any]) -> list[tuple[str, str]]:
 def _replaced(beside: dict[str, Any] | None) -> str:
     if beside is None:
         return "nothing is proved of a row that is replaced by any other"
-    return f"ε ≤ {beside['epsilon']['upper']} at δ = {beside['delta']} where a row is replaced by any other"
+    upper = _upper(beside["epsilon"]["upper"])
+    return f"ε ≤ {upper} at δ = {beside['delta']} where a row is replaced by any other"
 
 
 def _evidence(entries: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -91,6 +92,10 @@ def _audit(audit: dict[str, Any]) -> list[tuple[str, str]]:
             said = f"{shown}, where the {point['of']} says"
             found.append(("beaten", f"{said} {point['limit']}"))
     return found
+
+
+def _upper(end: float | str) -> str:
+    return "inf" if end == "inf" else to_digits(as_exact(end), up=True, digits=10)
 
 
 def _lower(epsilon: float) -> str:

@@ -158,7 +158,9 @@ def run(words: list[str]) -> int:  # noqa: PLR0911
     except BrokenPipeError:
         return 1
     except OSError as error:
-        return _failed(f"{error.strerror or 'the system refused'}; nothing half-written was left", 2)
+        where = f"{error.filename}: " if isinstance(error.filename, str) else ""
+        right = "see to it, and give the command again"
+        return _failed(f"{where}{error.strerror or 'the system refused'}; {right}", 2)
     except UnicodeEncodeError:
         return _failed("a name or a text is not UTF-8; give it in UTF-8", 2)
     except RecursionError:
@@ -173,7 +175,7 @@ def run(words: list[str]) -> int:  # noqa: PLR0911
             raise
         return _failed(f"internal error, {type(error).__name__}: {error}; please report it as a defect", 70)
     except KeyboardInterrupt:
-        return _failed("interrupted; nothing half-written was left", 130)
+        return _failed("interrupted; give the command again", 130)
     return result if isinstance(result, int) else 0
 
 

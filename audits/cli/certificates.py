@@ -99,7 +99,12 @@ Options = Annotated[CertifyOptions, Parameter(name="*")]
 
 
 def certify(
-    claim: File, *, out: Folder | None = None, options: Options = NOTHING, json_: Json = False
+    claim: File,
+    *,
+    out: Folder | None = None,
+    dry_run: Flag = False,
+    options: Options = NOTHING,
+    json_: Json = False,
 ) -> int:
     """Prove, test and attack a claim; print CERTIFIED, REFUTED or UNPROVEN and write the certificate.
 
@@ -113,17 +118,22 @@ def certify(
         A TOML file of schema dpaccount/claim/1.
     out
         Folder for certificate.json, report.html, junit.xml and results.sarif (default certificates/NAME).
+    dry_run
+        Print what the certificate would say, and write no file.
     """
     from audits.certificate.summary import summary
 
-    done, path = _certified(options.question(claim), out)
+    question = options.question(claim)
+    if dry_run:
+        done, path = _answered(question), Path("no file is written")
+    else:
+        done, path = _certified(question, out)
     show(done.certificate, json_, lambda found: summary(found, path))
     return 1 if done.broken else VERDICTS[done.certificate["verdict"]]
 
 
 def _certified(question: "Certify", out: Path | None) -> tuple["CertifyResult", Path]:
     """Certify, write the certificate's files, and say what a reader should know; return its path too."""
-    from audits.api import dispatch
     from audits.certificate.files import write_all
     from audits.claim import output_folder
     from audits.reports.ci import annotation
@@ -132,17 +142,28 @@ def _certified(question: "Certify", out: Path | None) -> tuple["CertifyResult", 
     if out is not None:
         with writing(out):  # a folder that cannot be written is said before the work
             pass
-    with reporting() as report, redirect_stdout(sys.stderr):  # a subject may print
-        done = dispatch.certify(question, report)
-    path = write_all(done.certificate, output_folder(done.certificate["claim"]["name"], out), claim)
+    done = _answered(question)
+    folder = output_folder(done.certificate["claim"]["name"], out)
+    path = write_all(done.certificate, folder, claim)
+    if path.parent != folder:
+        say(f"{folder / 'certificate.json'} has a release, and stays as it is")
     say(f"written beside {path}: report.html (for people), junit.xml and results.sarif (for CI)")
     if os.environ.get("GITHUB_ACTIONS") == "true":
         say(annotation(done.certificate, claim.as_posix()))
     if done.reprinted:
         say("run on this data before: printed again, nothing drawn or charged (--new-release makes another)")
+    return done, path
+
+
+def _answered(question: "Certify") -> "CertifyResult":
+    """Certify, and say which rules of a policy are broken; no file is written."""
+    from audits.api import dispatch
+
+    with reporting() as report, redirect_stdout(sys.stderr):  # a subject may print
+        done = dispatch.certify(question, report)
     for each in done.broken:
         say(f"policy: {each}")
-    return done, path
+    return done
 
 
 def release(

@@ -199,13 +199,14 @@ def usual_store() -> Path | None:
 
 
 @contextmanager
-def reporting() -> Iterator[Callable[[str], None]]:
+def reporting(quiet: float = 0.0) -> Iterator[Callable[[str], None]]:
     """Give a way to say on standard error what is being done.
 
-    On a terminal a spinner says it with the time left, elsewhere each report is a line of JSON.
+    On a terminal a spinner says it with the time left, elsewhere each report is a line of JSON, but
+    in the first `quiet` seconds.
     """
     if not sys.stderr.isatty():
-        yield json_lines(say)
+        yield json_lines(say, quiet=quiet)
         return
     from rich.console import Console
 
@@ -215,13 +216,10 @@ def reporting() -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def watching() -> Iterator[None]:
-    """Show on a terminal how far a ledger is read, with the time left; elsewhere nothing."""
-    if not sys.stderr.isatty():
-        yield
-        return
+    """Say how far a ledger is read, with the time left; a script hears of what takes long alone."""
     from dpaccount.ledger.stores.rows import WATCH
 
-    with reporting() as report:
+    with reporting(quiet=EVERY) as report:
         token = WATCH.set(report)
         try:
             yield
@@ -255,14 +253,19 @@ def paced(clock: Callable[[], float]) -> Callable[[str], Step]:
 
 
 def json_lines(
-    show: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    show: Callable[[str], None], clock: Callable[[], float] = time.monotonic, quiet: float = 0.0
 ) -> Callable[[str], None]:
-    """Return what shows a phase when it begins, every `EVERY` seconds, and when it ends."""
-    step, last, shown = paced(clock), ("", 0), 0.0
+    """Return what shows a phase when it begins, every `EVERY` seconds, and when it ends.
+
+    It shows nothing in the first `quiet` seconds.
+    """
+    step, last, shown, begun = paced(clock), ("", 0), 0.0, clock()
 
     def report(what: str) -> None:
         nonlocal last, shown
         phase, done, every, left = step(what)
+        if clock() - begun < quiet:
+            return
         if phase != last[0] or done == every > last[1] or clock() - shown >= EVERY:
             counts = {"done": done, "of": every, "seconds_left": left} if every else {}
             show(json.dumps({"progress": phase, **counts}))

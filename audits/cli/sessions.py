@@ -101,7 +101,7 @@ class SessionOptions:
 
 
 REQUESTS = ("ask", "tell", "ticket", "public", "end")  #: of a line, one of which it has
-MAX_LINE, MOST = 2**20, 10**9  #: bytes of a line, and a ticket
+MAX_LINE, MAX_TICKET = 2**20, 10**9  #: bytes of a line, and a ticket
 NO_SESSION, NO_MODELER = SessionOptions(), outsourcing.ModelerOptions()
 
 
@@ -238,13 +238,13 @@ def _answer(serving: "Session", request: Place) -> dict[str, Any]:
     if which == ["ask"]:
         return _given(serving, asked["ask"], None)
     if which == ["tell"]:
-        told, number = table["reward"], table["tell"].integer(1, MOST)
+        told, number = table["reward"], table["tell"].integer(1, MAX_TICKET)
         numbers = told.items() if isinstance(told.value, list) else [told]
         reward: Any = None if told.value is None else [each.real() for each in numbers]
         counts = serving.tell(number, reward)
         return {"schema": "dpaccount/told/1", "ticket": number, "counts": counts}
     if which == ["ticket"]:
-        return _given(serving, None, table["ticket"].integer(1, MOST))
+        return _given(serving, None, table["ticket"].integer(1, MAX_TICKET))
     if not table[which[0]].flag():
         raise table[which[0]].wrong("this is false", "write true")
     return _shown(serving, ends=which == ["end"])

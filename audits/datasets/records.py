@@ -19,7 +19,11 @@ PASSES = 4  #: groups of columns that take grid values while the others are at t
 FITS, NOTED = 400, 160  #: marks of one column that are tried, and values that follow from them
 MULTIPLES, FRACTIONS = 64, 12  #: of a mark
 TERMS = 5  #: numbers of one statement that are put together
-TOGETHER, DRAWN, MOST = 800, 80, 4  #: records with marks that stand together: in all, for a mark; columns
+TOGETHER, DRAWN, MOST_MARKED = (
+    800,
+    80,
+    4,
+)  #: records with marks that stand together: in all, for a mark; columns
 TOTALS, FREE, FEW = 24, 6, 8  #: fixed sums, columns left out of them; records that a dataset has
 MAX_MARKED_COLUMNS = 32  #: that have marks alone
 
@@ -134,7 +138,7 @@ def _together(domain: Domain, group: tuple[float, ...], seed: int) -> Rows:
     rng, low, high = np.random.default_rng(seed), np.array(domain.low), np.array(domain.high)
     found = np.where(np.arange(DRAWN * len(group))[:, None] % 4 == 3, low, high)
     for record in found:
-        columns = rng.permutation(len(low))[: rng.integers(2, MOST + 1)]
+        columns = rng.permutation(len(low))[: rng.integers(2, MOST_MARKED + 1)]
         for column, mark in zip(columns, rng.permutation([*group, *group]).tolist(), strict=False):
             whole = domain.integer[column] and mark != np.floor(mark)
             if low[column] <= mark <= high[column] and not whole:

@@ -19,7 +19,7 @@ from dpaccount.numerics.intervals import accurate, ball, between, ceil_of, floor
 CLOSED_FORM_BITS = 100  #: accuracy of closed forms
 WIDTH = Fraction(1, 10**12)  #: relative width of what is solved for
 HUGE = 10**30  #: μ² beyond which ε is μ²/2 to 14 digits
-ONE = Enclosure(Fraction(1), Fraction(1))
+EXACTLY_ONE = Enclosure(Fraction(1), Fraction(1))
 ZERO = Enclosure(Fraction(0), Fraction(0))
 INFINITE = Enclosure(math.inf, math.inf)
 

@@ -5,7 +5,6 @@ file, its data and the code alone: no clock enters it.
 """
 
 import csv
-import io
 import json
 import sys
 from collections.abc import Iterator
@@ -28,7 +27,7 @@ from audits.subjects import catalogue
 from bandits.logged_policy import LoggedPolicy
 from bandits.papers.reproduction import CUMULATIVE_REGRET, Cell
 from bandits.statistics.arrays import Floats
-from dpaccount.documents import Place, atomically, parse_toml, read_bytes
+from dpaccount.documents import Place, parse_toml, read_bytes, replacing
 from dpaccount.errors import InputError
 from dpaccount.relation import REPLACE_ONE
 from dpaccount.schemas.experiment import EXPERIMENT, AlgorithmTable, ExperimentFile, WorldTable
@@ -39,9 +38,9 @@ from mechanisms.table.declaration import read_table
 from mechanisms.table.rows import read_rows
 
 BY_CHANCE = "uniform"  #: the algorithm that chooses uniformly, in every world
-MOST_CELLS = 1000
+MAX_EXPERIMENT_CELLS = 1000
 DECIMALS = 6
-EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)  #: of a policy on a log, unless said
+LOG_EPSILON, LOG_DELTA = Fraction(1), Fraction(1, 10**6)  #: of a policy on a log, unless said
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,8 @@ def read_experiment(path: Path) -> ExperimentPlan:
         world, name = _world(said, at, rounds, path.parent), _name(said)
         for each in top["algorithm"].items():
             cells += [replace(cell, row={"world": name, **cell.row}) for cell in _cells(each, world, at)]
-            if len(cells) > MOST_CELLS:
-                raise each.wrong(f"more than {MOST_CELLS} runs of trials", "split the file")
+            if len(cells) > MAX_EXPERIMENT_CELLS:
+                raise each.wrong(f"more than {MAX_EXPERIMENT_CELLS} runs of trials", "split the file")
     if not cells:
         raise place.wrong("no world or no algorithm", "give a [[world]] and an [[algorithm]]")
     rows = [json.dumps(cell.row) for cell in cells]
@@ -116,7 +115,7 @@ def _world(said: dict[str, Place], place: Place, rounds: int | None, folder: Pat
 
 def _log(said: dict[str, Place], place: Place, folder: Path) -> LogWorld:
     table = read_table(place)
-    policy, reading = LoggedPolicy.on_table(table, said["log"], Promise(REPLACE_ONE, EPSILON, DELTA))
+    policy, reading = LoggedPolicy.on_table(table, said["log"], Promise(REPLACE_ONE, LOG_EPSILON, LOG_DELTA))
     rows = read_rows(inside(folder, said["file"]), table, reading, REPLACE_ONE)
     return LogWorld(rows, policy)
 
@@ -171,8 +170,8 @@ def _cell(world: TrialWorld, made_by: type[Any], name: str, place: Place) -> Cel
 
 def _policy(world: LogWorld, place: Place) -> tuple[Any, Fraction]:
     said = place.table((), ("epsilon", "delta", "batch", "batches"))
-    epsilon = said["epsilon"].positive() if "epsilon" in said else EPSILON
-    delta = said["delta"].real(0, 1) if "delta" in said else DELTA
+    epsilon = said["epsilon"].positive() if "epsilon" in said else LOG_EPSILON
+    delta = said["delta"].real(0, 1) if "delta" in said else LOG_DELTA
     batches: dict[str, Any] = {key: said[key].integer(1) for key in ("batch", "batches") if key in said}
     try:
         sigma = world.policy.counts.least_sigma(epsilon, delta)
@@ -266,8 +265,16 @@ def _label(row: dict[str, Any]) -> str:
 def write_results(folder: Path, answer: dict[str, Any], curves: list[Floats]) -> None:
     """Write the summary, the results as CSV and, with the extra `tables`, as Parquet, curves and a picture.
 
-    The results have a line for each trial of each row.
+    The results have a line for each trial of each row.  All files are replaced, or none
+    (`documents.replacing`).
     """
+    with replacing(
+        folder, "results.csv", "results.parquet", "curves.csv", "regret.svg", "summary.json"
+    ) as new:
+        _write_results(new, answer, curves)
+
+
+def _write_results(folder: Path, answer: dict[str, Any], curves: list[Floats]) -> None:
     keys_of = dict.fromkeys(key for row in answer["rows"] for key in _settings(row))
     table: dict[str, list[Any]] = {key: [] for key in (*keys_of, "seed", "regret")}
     for row, curve in zip(answer["rows"], curves, strict=True):
@@ -277,19 +284,18 @@ def write_results(folder: Path, answer: dict[str, Any], curves: list[Floats]) ->
                 table[key].append(None if settings.get(key) is None else str(settings[key]))
             table["seed"].append(answer["seed"] + number)
             table["regret"].append(float(final))
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table)
-    writer.writerows(zip(*table.values(), strict=True))
-    atomically(folder / "results.csv", out.getvalue())
+    with (folder / "results.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table)
+        writer.writerows(zip(*table.values(), strict=True))
     if find_spec("pyarrow") is None:
         sys.stderr.write("no results.parquet: pyarrow is not installed; pip install 'dpaccount[tables]'\n")
     else:
         import pyarrow as pa
         from pyarrow import parquet
 
-        parquet.write_table(pa.table(table), folder / ".results.parquet")
-        (folder / ".results.parquet").replace(folder / "results.parquet")
+        parquet.write_table(pa.table(table), folder / "results.parquet")
     labels = [_label(row) for row in answer["rows"]]
     drawn(folder, answer["name"], answer["measure"], dict(zip(labels, curves, strict=True)))
-    atomically(folder / "summary.json", json.dumps(answer, indent=1, ensure_ascii=False) + "\n")
+    text = json.dumps(answer, indent=1, ensure_ascii=False) + "\n"
+    (folder / "summary.json").write_text(text, encoding="utf-8")

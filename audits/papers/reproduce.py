@@ -21,6 +21,7 @@ from audits.attack.runs import Progress, counted, silent
 from audits.papers.parameters import Value
 from bandits.papers.reproduction import CUMULATIVE_REGRET, Cell, Play, Reproduction
 from bandits.statistics.arrays import Floats
+from dpaccount.documents import replacing
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded
 from dpaccount.work.run import Series, run
@@ -232,12 +233,13 @@ def _short(number: float, width: int) -> str:
 
 
 def write_out(folder: Path, answer: dict[str, Any], curves: dict[str, Floats]) -> None:
-    """Write `summary.json`, `curves.csv` and `regret.svg`."""
+    """Write `curves.csv`, `regret.svg` and `summary.json`, all of them or none (`documents.replacing`)."""
     import json
 
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "summary.json").write_text(json.dumps(answer, indent=1, ensure_ascii=False), encoding="utf-8")
-    drawn(folder, answer["name"], answer["measure"], curves)
+    with replacing(folder, "curves.csv", "regret.svg", "summary.json") as new:
+        drawn(new, answer["name"], answer["measure"], curves)
+        text = json.dumps(answer, indent=1, ensure_ascii=False)
+        (new / "summary.json").write_text(text, encoding="utf-8")
 
 
 def drawn(folder: Path, title: str, measure: str, curves: dict[str, Floats]) -> None:

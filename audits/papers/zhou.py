@@ -15,7 +15,7 @@ from scipy.stats import binom, norm
 
 from audits.papers.claim_check import Cost, PaperClaim, Scales
 from audits.papers.derivations import LikelyEvent, noisy_pair, settled, telling_event
-from audits.papers.enclosures import ONE, ZERO, ceiling, enclose, exactly, falling, log, of
+from audits.papers.enclosures import EXACTLY_ONE, ZERO, ceiling, enclose, exactly, falling, log, of
 from audits.papers.parameters import Exact, Values, Word, at_least, count, positive, probability
 from audits.papers.sampling import TRIALS, attack
 from dpaccount.accounting.accountant import Accountant
@@ -53,7 +53,7 @@ def ctl(p: Values) -> Cost:
         epsilon=exactly(epsilon),
         loss_delta=ZERO,
         noise=Scales(scale, scale),
-        factor=ONE,
+        factor=EXACTLY_ONE,
         proof=lambda: _messages_proof(reach, 2 * reach / epsilon, 1),
         witness={
             "neighbours": "one reward, B + R against -(B + R)",

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from audits.reports.standards import proved_text
 from audits.reports.words import VERDICTS, CertifyResult
 
-LEVELS = {"REFUTED": "error", "UNPROVEN": "warning", "CERTIFIED": "note"}
+SARIF_LEVELS = {"REFUTED": "error", "UNPROVEN": "warning", "CERTIFIED": "note"}
 
 
 def message(certificate: CertifyResult) -> str:
@@ -24,7 +24,7 @@ def sarif(certificate: CertifyResult, claim: str) -> str:
     place = {"artifactLocation": {"uri": quote(claim)}, "region": {"startLine": 1}}
     result = {
         "ruleId": rule["id"],
-        "level": LEVELS[certificate["verdict"]],
+        "level": SARIF_LEVELS[certificate["verdict"]],
         "message": {"text": message(certificate)},
         "locations": [{"physicalLocation": place}],
         "partialFingerprints": {"claim": certificate["claim"]["name"]},
@@ -44,7 +44,7 @@ def sarif(certificate: CertifyResult, claim: str) -> str:
 
 def annotation(certificate: CertifyResult, claim: str) -> str:
     """Return the verdict as an annotation of GitHub Actions; a claim's texts cannot begin another command."""
-    kind = {"error": "error", "warning": "warning", "note": "notice"}[LEVELS[certificate["verdict"]]]
+    kind = {"error": "error", "warning": "warning", "note": "notice"}[SARIF_LEVELS[certificate["verdict"]]]
     return f"::{kind} file={_escaped(claim, also=True)}::{_escaped(message(certificate))}"
 
 

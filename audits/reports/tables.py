@@ -73,6 +73,8 @@ def numbers(row: Mapping[str, Any]) -> list[str]:
     if low is None or high is None:
         return [rounded(to_digits(value, up=None, digits=6), value), "none is proved"]
     half = (high - low) / 2
+    if all(float(each).is_integer() for each in (low, high, value)):
+        half = max(half, 10.0)  # counts are shown as whole numbers
     ends = to_noise(low, half, up=False), to_noise(high, half, up=True)
     return [rounded(to_noise(value, half), value), rounded(" … ".join(ends), f"{low} … {high}")]
 

@@ -18,6 +18,7 @@ from audits.sandbox.private_data import digest_of_data
 from audits.sandbox.table_parts import TableWork, digests_of, summed
 from audits.subjects.catalogue import subject_of
 from dpaccount.errors import InputError
+from dpaccount.noise import process
 from mechanisms.table.columns import shown
 from mechanisms.table.persons import SECRET_BYTES
 from mechanisms.table.reading import Batch, record_batches
@@ -49,13 +50,20 @@ class PartSummer:
         """Return totals, units and marks of a part, given pyarrow's record batches of its rows.
 
         Raises `InputError` for what is public: columns that lack or are nested, identities that are
-        numbers here and text there, or in floating point, and other code than where the work began.
+        numbers here and text there, or in floating point, and other code than where the work began;
+        `ReceiptError` where the code charges or draws noise.
         """
         what = summed(self.claim, self.made_by)
-        if what is None or digests_of(self.claim, self.made_by, "")["code"] != self.digests["code"]:
-            raise InputError("this machine has other code than the one where the work began", "give both one")
+        own = digests_of(self.claim, self.made_by, "")
+        other = [name for name in ("code", "pyarrow") if own[name] != self.digests[name]]
+        if what is None or other:
+            wrong = (
+                f"this machine has other {' and '.join(other or ['code'])} than the one where the work began"
+            )
+            raise InputError(wrong, "give both the same")
         part = TablePart(0, 1, self.secret, by_file=True)
-        found = what.of_batches(_read(batches, what.names, what.table.identity), part)
+        read = _read(batches, what.names, what.table.identity)
+        found = process.as_task(what.of_batches, read, part)
         marks = b64encode(found.marks).decode()
         return dict(zip(PART, (found.sums.tolist(), found.units, marks), strict=True))
 

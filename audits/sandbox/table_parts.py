@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -27,7 +28,8 @@ from audits.sandbox.private_data import digest_of_data
 from audits.subjects.catalogue import is_catalogued, on_table, subject_of
 from audits.subjects.sources import digest_of_code
 from dpaccount.documents import canonical
-from dpaccount.errors import InputError
+from dpaccount.errors import DpaccountError, InputError, ReceiptError
+from dpaccount.noise import process
 from mechanisms.subject import Additive
 from mechanisms.table.files import Source, files_of
 from mechanisms.table.reading import check_same_columns
@@ -37,7 +39,7 @@ from mechanisms.table.user_level import ByPerson, named
 
 CONNECT_SECONDS: Final = 10
 WAITS_ALONE: Final = 30  #: so many times as long a cluster may be without workers, which may be on their way
-APART: Final = (
+SUMMED_APART: Final = (
     "That each {} has all rows of its persons was said, not proved: {} compared between them by 64 bits of a"
     " hash."
 )
@@ -50,7 +52,7 @@ BY_OTHER: Final = (
     " code, and returned what it computes, is trusted."
 )
 
-Done = Iterator[tuple[int, Found]]  #: numbers of parts, as they end
+SO_FAR: Final = "summing the table: {} of {} parts"  #: what progress says
 
 
 @dataclass(frozen=True)
@@ -106,27 +108,46 @@ def trusted(claim: Claim, work: TableWork) -> list[str]:
     said = [BY_CLUSTER] if work.scheduler is not None else [BY_OTHER] if work.other else []
     if (work.by_file or work.other) and claim.table is not None and claim.table.identity is not None:
         compared = "all persons were" if claim.table.rows <= MOST_MARKS else "a sample of the persons was"
-        said.append(APART.format("file of the table" if work.by_file else "part of the table", compared))
+        said.append(
+            SUMMED_APART.format("file of the table" if work.by_file else "part of the table", compared)
+        )
     return said
 
 
 def digests_of(claim: Claim, made_by: type, data: str) -> dict[str, str]:
-    """Return the digests of a claim, its data, whose files have the digest `data`, and the code."""
+    """Return the digests of a claim, its data, whose files have the digest `data`, and the code.
+
+    The version of pyarrow, which reads the files, is one of them; a release's key leaves it out.
+    """
     parts = {
         "claim": canonical(claim.written),
         "data": data.encode(),
         "code": digest_of_code(made_by).encode(),
     }
-    return {name: hashlib.sha256(part).hexdigest() for name, part in parts.items()}
+    found = {name: hashlib.sha256(part).hexdigest() for name, part in parts.items()}
+    return {**found, "pyarrow": _version_of("pyarrow")}
+
+
+def _version_of(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:  # CSV needs no extra
+        return "none"
 
 
 def totals_of(
-    claim: Claim, made_by: type, digests: dict[str, str], work: TableWork, changed: Callable[[], bool]
+    claim: Claim,
+    made_by: type,
+    digests: dict[str, str],
+    work: TableWork,
+    changed: Callable[[], bool],
+    progress: Callable[[str], None] = lambda _: None,
 ) -> TableTotals:
     """Return the exact totals of the claim's table, given its `digests_of`.
 
-    No part is kept once the files have `changed`.  Raises `InputError` for what is public: the
-    files, the number of units where it is, and a folder with the manifest of other work.
+    `progress` hears how many parts are done.  No part is kept once the files have `changed`.  Raises
+    `InputError` for what is public: the files, the number of units where it is, and a folder with
+    the manifest of other work.
     """
     if claim.data_file is None or claim.table is None:
         raise InputError("no table is declared", "give [data.columns]", claim.path)
@@ -148,6 +169,7 @@ def totals_of(
             ended = _in_forks(claim, made_by, missing, work)
         else:
             ended = _on_cluster(claim, digests, missing, work.scheduler)
+        progress(SO_FAR.format(len(found), work.partitions))
         for number, part in ended:
             if changed():
                 raise InputError(
@@ -155,6 +177,7 @@ def totals_of(
                 )
             keep(number, part)
             found[number] = part
+            progress(SO_FAR.format(len(found), work.partitions))
     parts = [found[number] for number in range(work.partitions)]
     _check_whole(parts, claim, made_by, work)
     _check_apart([marks for *_, marks in parts], claim.data_file)
@@ -198,11 +221,11 @@ def _check_apart(marks: list[str], source: Source) -> None:
 
 
 def part_of(claim: Claim, made_by: type, part: TablePart) -> Found:
-    """Return the totals of one part."""
+    """Return the totals of one part; raises `ReceiptError` where the code charges or draws noise."""
     what = summed(claim, made_by)
     if what is None or claim.data_file is None:
         raise InputError(f"{claim.use} is no sum over rows", "leave --partitions out", claim.path)
-    found = what.of(files_of(claim.data_file), part)
+    found = process.as_task(what.of, files_of(claim.data_file), part)
     return found.sums.tolist(), found.units, b64encode(found.marks).decode()
 
 
@@ -220,7 +243,16 @@ def _in_forks(
 
 
 def _doing(claim: Claim, made_by: type, part: TablePart) -> Callable[[object], Found]:
-    return lambda _: part_of(claim, made_by, part)
+    def work(_: object) -> Found:
+        try:
+            return part_of(claim, made_by, part)
+        except (DpaccountError, MemoryError):
+            raise
+        except Exception as error:  # its text might quote data
+            what = f"summing a part of the table failed ({type(error).__name__})"
+            raise InputError(what, "report this fault of the program") from None
+
+    return work
 
 
 def _answer(fork: Fork) -> Found:
@@ -298,6 +330,6 @@ def answer() -> None:
             raise InputError(what, "give it the same")
         part = TablePart(number, of, bytes.fromhex(secret), by_file)
         found: list[Any] = [None, *part_of(claim, made_by, part)]
-    except InputError as error:
+    except (InputError, ReceiptError) as error:
         found = [str(error), [], 0, ""]
     sys.stdout.write(json.dumps(found))

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from audits.certificate.figures import cell_text
+from audits.certificate.files import folder_for, write_tables
 from audits.claim import Claim
 from audits.hypothesis_tests.smoke_test import check_size, of_few_rows
 from audits.reports.tables import study_of, tables
 from audits.subjects.catalogue import subject_of
-from dpaccount.documents import OWN, atomically, writing
 from dpaccount.noise.laws import double_up
 from dpaccount.proof.derivation import point
 from dpaccount.schemas.study import (
@@ -83,9 +83,8 @@ def written_release(claim: Claim, certificate: dict[str, Any], folder: Path) -> 
         rows = {
             name: each for some in (*(shown for shown, _ in earlier), rows) for name, each in some.items()
         }
-    with writing(folder):
-        for name, each in rows.items():
-            atomically(folder / f"{file_name(name)}.csv", written(each), mode=OWN)
+    folder = folder_for(certificate, folder)
+    write_tables(folder, {f"{file_name(name)}.csv": written(each) for name, each in rows.items()})
     path = str(folder / "certificate.json")
     return StudyRelease(claim.name, certificate["verdict"], proved, rows, path, may, before)
 

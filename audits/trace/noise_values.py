@@ -6,7 +6,7 @@ import numpy as np
 
 from audits.trace.tape import Tape
 
-LINEAR = {np.add: 1, np.subtract: -1}
+ADDITIONS = {np.add: 1, np.subtract: -1}
 
 
 class NoiseArray(np.ndarray):
@@ -126,9 +126,9 @@ def computed(ufunc: Any, method: str, given: tuple[Any, ...], more: dict[str, An
         return noise(result, tape, number, -first.sign)
     if ufunc is np.multiply or (ufunc is np.true_divide and given[0] is first):
         return _scaled(result, bare[1 if given[0] is first else 0], ufunc is np.true_divide, first)
-    if ufunc not in LINEAR:
+    if ufunc not in ADDITIONS:
         return result
-    _note_signs(given, LINEAR[ufunc])
+    _note_signs(given, ADDITIONS[ufunc])
     if len(told) == len(given):  # noise of several calls
         return noise(result, tape, number, first.sign)
     other = bare[1] if given[0] is first else bare[0]

@@ -27,6 +27,8 @@ from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_view, billboard
 from mechanisms.subject import Domain, Rows, View
 
 TIE = 1e-12  #: scores so near the best one share it
+#: a coordinate of NaN, as a number of the tested domain that no measurement is: not on offer
+OFF = -RADIUS * (1 - 2.0**-30)
 
 SEVERAL = 6  #: batches of a bandit that stands for all of its family in tests, at least
 MAX_DICTIONARY = 256  #: points of a space that features are made of
@@ -87,7 +89,21 @@ def domain(rounds: int, candidates: int, dimension: int) -> Domain:
         raise out_of_range("rounds >= 2, candidates >= 1 and dimension >= 1")
     low = (-RADIUS,) * (candidates * dimension) + (0.0,) * candidates
     high = (RADIUS,) * (candidates * dimension) + (1.0,) * candidates
-    return Domain(rounds, low, high, (False,) * len(low))
+    missing = (OFF,) * (candidates * dimension) + (0.0,) * candidates
+    return Domain(rounds, low, high, (False,) * len(low), missing)
+
+
+def on_offer(brought: Floats) -> tuple[Floats, Integers] | None:
+    """Return a person's candidates, and of which candidate each row is.
+
+    One with a coordinate of `OFF`, or NaN, is not on offer: its row is the first one's that is.  None says
+    that nothing is on offer.
+    """
+    there = ((brought != OFF) & ~np.isnan(brought)).all(axis=1)
+    if not there.any():
+        return None
+    places = np.where(there, np.arange(len(brought)), np.argmax(there))
+    return brought[places], places
 
 
 class Calibrated:
@@ -342,15 +358,24 @@ class ContextualCourse(Course):
         self._features, self._learner = subject.features, learner
         self._ties = np.random.default_rng(coins)  # one row of coins a slot
         self._actions: list[int] = []
-        self._played: dict[int, Floats] = {}  #: by slot: features whose reward may still be counted
+        #: by slot: features whose reward may still be counted; None of who was offered nothing
+        self._played: dict[int, Floats | None] = {}
         self._closed = 0
 
     def ask(self, context: Floats | None) -> Actions:
-        """Return the place of the candidate that this person is shown, of those that they bring."""
-        phi = self._features(np.asarray(context).reshape(self.candidates, -1))
-        action = pick(self._learner.scores(phi), self._ties.random(self.candidates))
+        """Return the place of the candidate that this person is shown; −1 if nothing is on offer.
+
+        Who is offered nothing adds nothing.
+        """
+        ties, slot = self._ties.random(self.candidates), len(self._actions) + 1
+        offer = on_offer(np.asarray(context).reshape(self.candidates, -1))
+        action, self._played[slot] = -1, None
+        if offer is not None:
+            phi = self._features(offer[0])
+            best = pick(self._learner.scores(phi), ties)
+            # a copy: a view would keep the features of all candidates
+            action, self._played[slot] = int(offer[1][best]), phi[best].copy()
         self._actions.append(action)
-        self._played[len(self._actions)] = phi[action]
         return np.array(action, dtype=np.int64)
 
     def close(self, rewards: Floats, answered: Answered) -> None:
@@ -359,13 +384,19 @@ class ContextualCourse(Course):
         self._closed += 1
         slots = range(first, last + 1)
         for slot, reward, known in zip(slots, rewards.tolist(), answered.tolist(), strict=True):
-            self._learner.tell(self._played[slot], reward if known else None)
+            played = self._played[slot]
+            if played is None:
+                self._learner.tell(np.zeros(self._features.size), None)
+            else:
+                self._learner.tell(played, reward if known else None)
             if known or not self.takes_late:
                 del self._played[slot]
 
     def add_late(self, slot: int, reward: float) -> None:
         """Add a late answer to the batch under way, by the features that its person played."""
-        self._learner.add_late(self._played.pop(slot), reward)
+        played = self._played.pop(slot)
+        if played is not None:
+            self._learner.add_late(played, reward)
 
     def view(self) -> View:
         """Return everyone's own action, and what the belief shows to all."""

@@ -31,7 +31,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import wraps
 from pathlib import Path
@@ -41,6 +41,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bandits.learning.arrivals import Checked, Course, Live
+from bandits.learning.contextual import on_offer
 from bandits.learning.journal import Journal, Line
 from bandits.learning.releases import SECURE, Kept, Rehearsed, charged, configuration, proof_of, same_run
 from bandits.statistics.arrays import Floats
@@ -100,7 +101,7 @@ class Session:
         self._rewards: dict[int, float | list[float]] = {}
         self._late: set[int] = set()
         self._closed = 0  #: batches that are released
-        self._ended = self._broken = self._withdrawn = False
+        self._ended = self._broken = False
         self._late_proved = late  #: whether the proof covers late answers
         self.clipped = 0  #: coordinates that were out of range, of all contexts: for the operator only
         for event in journal.events:
@@ -197,7 +198,7 @@ class Session:
         """Issue the ticket of the next slot: its number, and what the person is shown.
 
         `context` is a row of coordinates for each candidate of the person; None if all are offered
-        the same.  A row of NaN is a candidate that is not on offer.  With a `space`, a candidate is its
+        the same.  A row with a NaN is a candidate that is not on offer.  With a `space`, a candidate is its
         name, or its values in their own units, and None is not on offer; where people bring none, it is
         the list of the points that are on offer, by name or place.  Coordinates out of range are
         clamped to the bandit's domain, and counted in `clipped`.  Raises `InputError` if no slot is
@@ -208,14 +209,13 @@ class Session:
             raise InputError("this session has ended", "begin a new one with another state file")
         if number > self.slots:
             raise InputError(f"all {self.slots} slots are taken", "begin a new session for more people")
-        row, places, clipped = self._brought(context)
+        row, clipped = self._brought(context)
         with _or_closed(self):
             if number > self._course.batches[self._closed][1]:
                 self._close_batch()
-            ticket = Ticket(number, _placed(self._course.ask(row).tolist(), places))
+            ticket = Ticket(number, self._course.ask(row).tolist())
             brought = None if row is None else row.tolist()
             line: Line = {"ask": number, "context": brought, "action": _short(ticket.action)}
-            line |= {"places": places} if places else {}
             line |= {"clipped": clipped} if clipped else {}
             self._journal.append(line)
             self._take(ticket, line)
@@ -271,11 +271,7 @@ class Session:
                 self._ended = True
             if self._due():
                 self._close_batch()
-        view = self._course.view()
-        if not self._withdrawn:
-            return view
-        actions = np.array([ticket.action for ticket in self._tickets], dtype=np.int64)
-        return replace(view, own={**view.own, "action": actions})
+        return self._course.view()
 
     # -------------------------------------------------------------- batches
 
@@ -328,8 +324,7 @@ class Session:
         if "ask" in event:
             context = event["context"]
             row = None if context is None else np.array(context)
-            shown = self._course.ask(row).tolist()
-            ticket = Ticket(event["ask"], _placed(shown, event.get("places")))
+            ticket = Ticket(event["ask"], self._course.ask(row).tolist())
             if _short(ticket.action) != event["action"]:
                 raise InputError(
                     f"ticket {ticket.number} was shown something else than this machine computes",
@@ -348,22 +343,17 @@ class Session:
     def _take(self, ticket: Ticket, line: Line) -> None:
         self._tickets.append(ticket)
         self.clipped += line.get("clipped", 0)
-        self._withdrawn |= "places" in line
 
-    def _brought(self, context: ArrayLike | None) -> tuple[Floats | None, list[int] | None, int]:
-        """Return what a person brings as one row within its domain, and how many numbers were out of range.
-
-        A candidate that is not on offer is replaced by the first one that is: then the list says which
-        candidate each place stands for.  So an action is always on offer, and the row is an ordinary one.
-        """
+    def _brought(self, context: ArrayLike | None) -> tuple[Floats | None, int]:
+        """Return what a person brings as a row within its domain, and how many numbers were out of range."""
         domain = self._course.context
         space = self._course.space
         if domain is None:
             if context is None:
-                return None, None, 0
+                return None, 0
             if space is None:
                 raise InputError("this bandit offers everybody the same", "ask without a context")
-            return space.on_offer(context), None, 0
+            return space.on_offer(context), 0
         outside = 0
         if space is not None:
             context, outside = space.candidates(context, self._course.candidates)
@@ -376,14 +366,10 @@ class Session:
             )
         low, high = np.array(domain.low), np.array(domain.high)
         clipped = outside + int(((row < low) | (row > high)).sum())
-        found: Floats = row.reshape(candidates, -1)
-        offered = ~np.isnan(found).all(axis=1)
-        if candidates == 1 or offered.all():
-            return domain.clamped(row)[0], None, clipped
-        if not offered.any():
+        brought = domain.clamped(row)[0]
+        if on_offer(brought.reshape(candidates, -1)) is None:
             raise InputError("no candidate is on offer", "give the coordinates of one at least")
-        places = np.where(offered, np.arange(candidates), int(np.argmax(offered)))
-        return domain.clamped(found[places].reshape(1, -1))[0], places.tolist(), clipped
+        return brought, clipped
 
     def _told(self, reward: ArrayLike) -> float | list[float]:
         """Return what a person tells within its domain: a number, or several."""
@@ -446,11 +432,6 @@ def _double(value: Any) -> float:
         return math.nan if value is None or value is np.ma.masked else float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
-
-
-def _placed(action: Any, places: list[int] | None) -> Any:
-    """Return the candidate that an action stands for."""
-    return action if places is None else places[action]
 
 
 def _short(action: Any) -> Any:

@@ -20,7 +20,7 @@ from dpaccount.errors import InputError, out_of_range
 from dpaccount.proof import REPLACE_ONE, assume_ball
 from mechanisms.local.channels import CHANNELS, channel
 
-GROWTH = Fraction(1, 32)  #: of a batch over the people before it: rows are few, and each has less noise
+SIZE_GROWTH = Fraction(1, 32)  #: of a batch over the people before it: rows are few, and each has less noise
 
 
 Value = str | int | Fraction  #: of a chosen parameter
@@ -37,7 +37,7 @@ class Selection:
 
 def quietest(epsilon: Fraction, delta: Fraction, rounds: int, size: int) -> Selection:
     """Return `moment-gp-ucb` in growing batches, with the stream of least noise in its `size` moments."""
-    ends = [last for _, last in together(rounds, 1, GROWTH)[:-1]]
+    ends = [last for _, last in together(rounds, 1, SIZE_GROWTH)[:-1]]
     errors = {stream: error(stream, epsilon, delta, ends, size) for stream in continual_sums.STREAMS}
     best = min(errors, key=lambda stream: errors[stream])
     listed = ", ".join(f"{name} {value:.3g}" for name, value in errors.items())
@@ -45,7 +45,7 @@ def quietest(epsilon: Fraction, delta: Fraction, rounds: int, size: int) -> Sele
         f"largest noise in a released moment over {len(ends)} batches of {rounds} people: {listed};"
         " second moments are taken from the public domain, which costs no noise"
     )
-    return Selection("moment-gp-ucb", {"stream": best, "growth": GROWTH}, why)
+    return Selection("moment-gp-ucb", {"stream": best, "growth": SIZE_GROWTH}, why)
 
 
 def choose_local(

@@ -42,9 +42,11 @@ AT_ONCE = 8  #: rehearsals that are done and kept together
 FIRST_SEED = 18_000_000  #: rehearsals' worlds are no reproduction's
 MAX_REHEARSED_ROUNDS = 4096  #: rounds of a rehearsal
 PROXY = 1024  #: rounds of a rehearsal in place of more
-#: the simple baseline: phases of half of those before, or of so many parts of all, each released by itself
+#: simple baselines: phases of half of those before, or of so many parts of all, each released by itself
 PARTS = 16
 PHASES: dict[str, Value] = {"stream": "separate", "growth": Fraction(1, 2)}
+#: and one release after a quarter of the people, from which all others are served
+ONCE: dict[str, Value] = {"stream": "separate", "growth": Fraction(3)}
 REHEARSED_NOISE = 0.1  #: standard deviation of rehearsed rewards on a surface
 
 
@@ -176,6 +178,7 @@ def _contextual(
     made: list[tuple[str, type[Any], dict[str, Value]]] = [
         ("moment-gp-ucb", MomentGpUcb, quiet),
         ("moment-gp-ucb", MomentGpUcb, {**PHASES, "refresh": max(rounds // PARTS, 1)}),
+        ("moment-gp-ucb", MomentGpUcb, {**ONCE, "refresh": -(-rounds // 4)}),
         ("phased-gp-ucb", PhasedGpUcb, {}),
         ("jdp-gp-ucb", JdpGpUcb, {"stream": "honaker"}),
         ("doubling-gp-ucb", DoublingGpUcb, {}),

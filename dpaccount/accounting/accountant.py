@@ -24,7 +24,7 @@ from dpaccount.cached import cached_property
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import Enclosure, Exact, Number, exact_argument
 from dpaccount.numerics.closed.group_privacy import chain_delta, chain_epsilon
-from dpaccount.numerics.work_budget import ANSWER, allowance
+from dpaccount.numerics.work_budget import ANSWER, allowance, question
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import group_compositions
 from dpaccount.plan import groups
@@ -189,6 +189,7 @@ class Accountant:
             )
         )
 
+    @question()
     def _grouped(self, asked: _Asked) -> Worst:
         """Return the worst answer for single units, or for groups as tightly as the events allow."""
         if self.group == 1:

@@ -18,7 +18,7 @@ from dpaccount.numerics.work_budget import PROFILE, allowance
 
 POINTS = 33
 MIN_DELTA = Fraction(1, 10**10)  #: δ at the right end of a profile
-DRAWN = 1e300  #: the largest ε of a drawing
+MAX_DRAWN_EPSILON = 1e300  #: the largest ε of a drawing
 
 
 class Costs(Protocol):
@@ -126,8 +126,8 @@ def _svg(points: Sequence[Point]) -> str:
 
 def draw_profile(points: Sequence[Point], axes: Any) -> None:
     """Draw δ(ε) on a logarithmic scale; the band between the bounds is filled."""
-    if points[-1].epsilon > DRAWN:
-        raise InputError(f"an ε beyond {DRAWN:.0e} cannot be drawn", "ask for a .csv file")
+    if points[-1].epsilon > MAX_DRAWN_EPSILON:
+        raise InputError(f"an ε beyond {MAX_DRAWN_EPSILON:.0e} cannot be drawn", "ask for a .csv file")
     x = [float(point.epsilon) for point in points]
     upper = [max(float(point.delta.upper), 1e-300) for point in points]
     lower = [max(float(point.delta.lower or 0), 1e-300) for point in points]

@@ -156,7 +156,7 @@ def weights(variance: Fraction, radius: int, digits: int) -> tuple[list[int], in
 
 # ------------------------------------------------------------------ binomial laws
 
-ONE, TINY = 2**120, 2**20
+FIXED_ONE, FIXED_TINY = 2**120, 2**20
 
 
 def log_factorial(i: Interval, n: int) -> Pair:
@@ -183,21 +183,21 @@ def binomial_tail(i: Interval, n: int, p: Fraction, k: int, *, up: bool) -> Pair
     choose = i.sub(log_factorial(i, n), i.add(log_factorial(i, k), log_factorial(i, n - k)))
     term = i.exp(i.add(choose, logs))
     low, high = falling_sum(n, k, p / (1 - p)) if up else falling_sum(n, n - k, (1 - p) / p)
-    return i.mul(term, (i.of(Fraction(low, ONE))[0], i.of(Fraction(high, ONE))[1]))
+    return i.mul(term, (i.of(Fraction(low, FIXED_ONE))[0], i.of(Fraction(high, FIXED_ONE))[1]))
 
 
 def falling_sum(n: int, k: int, odds: Fraction) -> tuple[int, int]:
-    """Enclose Σ_{j ≥ k} P(Bin = j)/P(Bin = k), of which (n − j)·odds/(j + 1) ≤ 1 leads on, in parts of ONE.
+    """Enclose Σ_{j ≥ k} P(Bin = j)/P(Bin = k), of which (n − j)·odds/(j + 1) ≤ 1 leads on, in FIXED_ONEs.
 
     Whole numbers, since ten million terms should take seconds.
     """
-    least, most = math.floor(odds * ONE), math.ceil(odds * ONE)
-    low = high = low_sum = high_sum = ONE
+    least, most = math.floor(odds * FIXED_ONE), math.ceil(odds * FIXED_ONE)
+    low = high = low_sum = high_sum = FIXED_ONE
     for j in range(k, n):
-        over, below = n - j, (j + 1) * ONE
+        over, below = n - j, (j + 1) * FIXED_ONE
         rest = below - over * most
         # ratios fall from here on: what is left is at most term·r/(1−r)
-        if 1000 * rest > below and high < TINY:
+        if 1000 * rest > below and high < FIXED_TINY:
             return low_sum, high_sum - (-high * over * most) // rest
         low, high = low * over * least // below, -(-high * over * most // below)
         low_sum, high_sum = low_sum + low, high_sum + high

@@ -27,10 +27,10 @@ from dpaccount.numerics.fourier.sampled_gaussian import (
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
 from dpaccount.numerics.fourier.transforms import log_mean
 from dpaccount.numerics.intervals import ball
-from dpaccount.numerics.work_budget import OutOfReach, bearable, spend
+from dpaccount.numerics.work_budget import OutOfReach, bearable, kept, spend
 
 MOST_ATOMS = 200  #: of what is bounded
-CELL, MOST_CELLS, MOST_PAIRS = 0.06, 900, 40_000  #: of w, and of w with T, in one decay
+CELL, MOST_W_CELLS, MOST_PAIRS = 0.06, 900, 40_000  #: of w, and of w with T, in one decay
 DEVIATIONS = 12.0  #: deviations of the noise around all T that a decay looks at
 SLACK = 1e-6  #: of a cell: more than the floats can err that put T into one
 
@@ -87,7 +87,7 @@ class SampledMixedTransform(SampledGaussianTransform):
         a, mu = self.power(c), ball(self.mu2).sqrt()
         whole, q, most = _whole(self, a), ball(self.rate), float(self.most()) / math.sqrt(float(self.mu2))
         span = 2 * most + 2 * DEVIATIONS + max(float((a * mu).upper()), 0.0)
-        width = max(CELL, span / MOST_CELLS, math.sqrt(span * 2 * most / MOST_PAIRS))
+        width = max(CELL, span / MOST_W_CELLS, math.sqrt(span * 2 * most / MOST_PAIRS))
         lowest, before, count = arb(-most - SLACK), math.ceil(DEVIATIONS / width), math.ceil(span / width)
         masses = self._cells(lowest, width)
         spend(count * len(masses) / 5)
@@ -138,7 +138,7 @@ class SampledMixedTransform(SampledGaussianTransform):
         return found
 
 
-@lru_cache(maxsize=64)
+@kept(64)
 def _bounded(inner: Inner, bits: int) -> Masses:
     """Return losses under Q with masses; equal ones merged."""
     whole = {Fraction(0): ball(1)}
@@ -221,7 +221,7 @@ def _whole(factor: SampledMixedTransform, a: arb) -> arb:
     return ShiftedLine.real(_TiltedMixture(factor, a)).total()
 
 
-@lru_cache(maxsize=1 << 10)
+@kept(1 << 10)
 def _kept_whole(factor: SampledMixedTransform, a: float, bits: int) -> arb:
     """Return H(a) at the precision of the moment, which is `bits`."""
     return ShiftedLine.real(_TiltedMixture(factor, arb(a))).total()

@@ -299,7 +299,7 @@ def _end_of(pairs: list[ExactPair], end: Callable[[Any], Any]) -> ExactPair:
 
 def _renyi_side(total: Composition) -> Curve:
     """Return the upper curve, for ε ≥ 0 alone."""
-    orders = [1 + Fraction(round(1000 * math.exp(x / 6)), 1000) for x in range(-42, 90)]
+    orders = [1 + Fraction(round(1000 * math.exp(x / 6)), 1000) for x in range(-42, 90)] + total.orders
     known = [(order, tau) for order in orders if (tau := total.renyi(order)) is not None]
     slopes = [(float(order - 1), float(tau.mid())) for order, tau in known]
 

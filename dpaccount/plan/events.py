@@ -316,7 +316,7 @@ def _record(kind: type[Any]) -> type[Any]:
     return dataclass(frozen=True, repr=False)(kind)
 
 
-NONE: Any = ()
+NO_EVENTS: Any = ()
 
 
 @_record
@@ -335,7 +335,7 @@ class Plan:
     """
 
     relation: Spelled[Relation, Relation | str]
-    events: Spelled[tuple[Event, ...], Event | Iterable[Event]] = NONE
+    events: Spelled[tuple[Event, ...], Event | Iterable[Event]] = NO_EVENTS
 
     def __post_init__(self) -> None:
         """Refuse events that have no meaning under the relation."""

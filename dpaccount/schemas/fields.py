@@ -7,8 +7,8 @@ from msgspec.structs import fields
 
 from dpaccount.relation import RELATION_CLASSES
 
-RADIUS: Final = r"(, radius [1-9][0-9]*(/[1-9][0-9]*)?)?"
-WORDS: Final = "|".join(f"{c.word}{RADIUS * c.has_radius}" for c in RELATION_CLASSES.values())
+RADIUS_TEXT: Final = r"(, radius [1-9][0-9]*(/[1-9][0-9]*)?)?"
+WORDS: Final = "|".join(f"{c.word}{RADIUS_TEXT * c.has_radius}" for c in RELATION_CLASSES.values())
 
 Absent = UnsetType  #: a member that may be left out; null is a value
 Number = Annotated[

@@ -1,10 +1,12 @@
 """A user's own code in tasks: its modules travel as a zip, and are imported from that alone.
 
 The archive's digest is a part of what a task is, so that changed code is other work; it is compared before
-anything of the archive is imported.  Its modules may import what `version` compares, and nothing else.
+anything of the archive is imported.  Its modules may import what `version` compares, and nothing else,
+whether they say so or find a name while they run.
 """
 
 import ast
+import builtins
 import hashlib
 import importlib
 import io
@@ -17,9 +19,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.abc import InspectLoader
 from importlib.machinery import ModuleSpec
-from importlib.util import decode_source, spec_from_loader
+from importlib.util import decode_source, resolve_name, spec_from_loader
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from dpaccount.documents import read_bytes
@@ -28,6 +30,7 @@ from dpaccount_packages import folders
 
 MOST_BYTES = 2**20  #: of an archive, which goes with every task
 COMPARED = {*sys.stdlib_module_names, *folders(), "numpy", "scipy", "opendp", "flint"}
+SEND_IT = "put it into the folder, or use NumPy, SciPy and the standard library"
 _GATE = threading.RLock()
 
 
@@ -65,7 +68,7 @@ def archived(place: Path, function: str) -> ArchivedFunction:
         for wanted in _imports(name, source):
             if wanted not in own | COMPARED:
                 what = f"{name} imports {wanted}, which is not in the archive, and of no known version"
-                raise InputError(what, "put it into the folder, or use NumPy, SciPy and the standard library")
+                raise InputError(what, SEND_IT)
     module, _, called = function.partition(":")
     parts = module.split(".")
     wanted_files = [_place(".".join(parts[: k + 1]), sources) for k in range(len(parts))]
@@ -116,10 +119,29 @@ class _ArchiveImporter(InspectLoader):
     def find_spec(self, name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
         """Return how a module of the archive is loaded; None for one of elsewhere."""
         if name.partition(".")[0] not in self.names:
+            self.check(name)
             return None
         if _place(name, self.files) is None:
             raise ModuleNotFoundError(f"the archive has no module {name}", name=name)
         return spec_from_loader(name, self)
+
+    def check(self, name: str) -> None:
+        """Raise `InputError` if the archive's code imports a module of no known version, loaded or not.
+
+        The standard library's code imports on behalf of its caller; all other code for itself.
+        """
+        top = name.partition(".")[0]
+        if top in self.names or top in COMPARED:
+            return
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            caller = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+            if caller in self.names:
+                what = f"the archive's code imports {top}, which is not in it, and of no known version"
+                raise InputError(what, SEND_IT)
+            if caller and caller not in sys.stdlib_module_names and frame.f_globals is not globals():
+                return
+            frame = frame.f_back
 
     def is_package(self, fullname: str) -> bool:
         """Return whether a module is a folder."""
@@ -136,9 +158,9 @@ def _provided(raw: bytes, digest: str) -> Iterator[None]:
 
     The import system is the process's: other threads wait.  After the block nothing is left there.
     """
-    with _GATE:
+    with _GATE, _imports_checked():
         importer = _importer(raw, digest)
-        former = next((each for each in sys.meta_path if isinstance(each, _ArchiveImporter)), None)
+        former = _provided_now()
         if former is importer:  # it is called by itself
             yield
             return
@@ -149,6 +171,35 @@ def _provided(raw: bytes, digest: str) -> Iterator[None]:
         finally:
             _take_away(importer)
             _give(former)
+
+
+def _provided_now() -> _ArchiveImporter | None:
+    return next((each for each in sys.meta_path if isinstance(each, _ArchiveImporter)), None)
+
+
+@contextmanager
+def _imports_checked() -> Iterator[None]:
+    """Let the archive at hand see every import in the block, also of what is loaded: no finder does."""
+    former = builtins.__import__, importlib.import_module
+
+    def check(name: str) -> None:
+        if importer := _provided_now():
+            importer.check(name)
+
+    def imported(name: str, *given: Any, **named: Any) -> Any:
+        if not (given[3] if len(given) > 3 else named.get("level", 0)):
+            check(name)
+        return former[0](name, *given, **named)
+
+    def import_module(name: str, package: str | None = None) -> ModuleType:
+        check(resolve_name(name, package))
+        return former[1](name, package)
+
+    builtins.__import__, importlib.import_module = imported, import_module
+    try:
+        yield
+    finally:
+        builtins.__import__, importlib.import_module = former
 
 
 @lru_cache(maxsize=4)

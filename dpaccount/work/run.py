@@ -9,7 +9,6 @@ import io
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
-from contextvars import copy_context
 from dataclasses import dataclass
 from random import SystemRandom
 from typing import NoReturn
@@ -197,7 +196,7 @@ def perform(version: Version | None, name: str, play: Play, seeds: range) -> tup
     """Do a group, in any process that runs this code; return its name and the bytes of its result."""
     if version is not None:
         check(version)
-    values = np.ascontiguousarray(copy_context().run(_simulated, play, seeds), dtype=np.float64)
+    values = np.ascontiguousarray(process.as_task(_simulated, play, seeds), dtype=np.float64)
     if values.shape[:1] != (len(seeds),):
         raise InputError(f"a task gives {values.shape} for {len(seeds)} seeds", "give a row for each")
     file = io.BytesIO()
@@ -206,7 +205,6 @@ def perform(version: Version | None, name: str, play: Play, seeds: range) -> tup
 
 
 def _simulated(play: Play, seeds: range) -> Floats:
-    process.IN_TASK.set(True)  # no charge, no noise of a release, and no store for what is run in here
-    STORE.set(None)
+    STORE.set(None)  # for what is run in here
     libraries().limit(limits=1)  # for good in a worker; in the command's own process `run` undoes it
     return play(seeds)

@@ -12,7 +12,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.samplers import root_up
 from mechanisms.shared import confidence
-from mechanisms.statistics.draws import BITS, BRANCHES, LEVELS, ROUNDED, SQUARE, Draw
+from mechanisms.statistics.draws import BITS, BRANCHES, LEVELS, ROUNDED, SQUARE, Draw, draws
 from mechanisms.statistics.statistic import LARGEST, Statistic
 from mechanisms.statistics.unlisted import FINEST
 
@@ -21,10 +21,16 @@ SCALE_DIGITS: Final = 5  #: significant ones of a scale, rounded up
 TRIED: Final = (1.0, 1.0005, 1.005, 1.05, 1.2, 1.5, 2.0, 4.0)  #: times the noise that a first guess says
 CLOSE_ENOUGH: Final = 1.0005  #: how near to the least noise is near enough
 EPSILONS: Final = (Fraction(1, 10**6), 1000)  #: totals
-AMOUNTS: Final = (1e-10, 1e8)  #: of a statistic with a wanted accuracy
+AMOUNTS: Final = (1e-10, 1e8)  #: of a wanted accuracy; the least with Gaussian noise
 LEAST_EASED, MOST_EASED = 1.001, 1e30  #: times accuracies are eased, to say what can be reached
 
 Scales = tuple[Fraction, ...]
+
+
+class OutOfReachError(InputError):
+    """No noise meets a total with the wanted accuracies, but with those `times` as wide it does."""
+
+    times = math.inf
 
 
 @dataclass(frozen=True)
@@ -107,6 +113,7 @@ class StatisticRequest:
         Raises `InputError` for a statistic without such half-widths.
         """
         goal, (low, high) = float(self.what.accuracy or 0), AMOUNTS
+        low = low if self.law == "gaussian" else math.sqrt(low)
         least = self.half_width(high)
         if least is None:
             raise InputError(f"{self.what.name} has no interval of a known width", "give a share instead")
@@ -122,6 +129,42 @@ class StatisticRequest:
         if self.what.column is None:
             raise InputError(f"{self.what.name} has no column", "name one")
         return self.what.column.bounds
+
+
+Planned = tuple[tuple[StatisticRequest, float], ...]  #: statistics, each with its amount
+
+
+def check_pure(draw: Draw) -> None:
+    """Refuse Laplace noise for sums of which a row moves several by broken amounts."""
+    if not draw.cells and draw.interval is None:
+        raise InputError(
+            f"{draw.key} has several sums of numbers, which need Gaussian noise",
+            "give the guarantee a delta > 0",
+        )
+
+
+def moved_by(draw: Draw, law: str, *, vary: bool) -> Fraction:
+    """Return how far one row moves a draw: in ℓ2 for Gaussian noise, in ℓ1 for Laplace noise."""
+    if law == "gaussian":
+        return draw.norm if vary else draw.reach
+    check_pure(draw)
+    if draw.interval is None:
+        return Fraction(draw.cells * (1 if vary else 2))
+    low, high = draw.interval
+    return max(abs(low), abs(high)) if vary else high - low
+
+
+def has_pure_width(what: Statistic) -> bool:
+    """Return whether a statistic's sums may have Laplace noise, and of a width that is known before."""
+    of = what.what in ("count", "histogram", "top", "sum", "mean")
+    return of and all(draw.cells or draw.interval for draw in draws(what, known=False))
+
+
+def is_narrower(one: Planned, other: Planned) -> bool:
+    """Return whether half-widths that follow from shares are narrower, by their geometric mean."""
+    pairs = zip(one, other, strict=True)
+    shared = [(a.half_width(m), b.half_width(n)) for (a, m), (b, n) in pairs if not a.what.accuracy]
+    return math.prod((narrow or 1) / (wide or 1) for narrow, wide in shared) < 1
 
 
 def bits_of(law: str, draw: Draw) -> int:
@@ -150,7 +193,7 @@ def least_scales(
         return fitted
     wanted = [each for each in asked if each.what.accuracy is not None]
     if not wanted or _fitted(_eased(asked, MOST_EASED), total, proved) is None:
-        raise InputError(
+        raise OutOfReachError(
             f"no {asked[0].law.capitalize()} noise is proved to meet this total",
             "give an epsilon from 1e-6 to 10, with a delta of 1e-12 or more, or of 0",
         )
@@ -160,9 +203,11 @@ def least_scales(
         enough = _fitted(_eased(asked, middle), total, proved) is not None
         low, high = (low, middle) if enough else (middle, high)
     can = ", ".join(f"{each.what.name} ± {shown(float(each.what.accuracy or 0) * high)}" for each in wanted)
-    raise InputError(
+    error = OutOfReachError(
         "the accuracies need more than the total", f"raise the guarantee's epsilon, or ask for {can}"
     )
+    error.times = high
+    raise error
 
 
 def _fitted(

@@ -22,12 +22,13 @@ SECRET_BYTES: Final = 32
 WORD: Final = 4  #: bytes of a text that are multiplied at once
 HALF: Final = np.uint64(32)
 ROWS_AT_ONCE: Final = 8192  #: whose products stay in the processor's cache
-LONGEST: Final = 60  #: bytes of a text that are hashed linearly; a longer one has a keyed digest
+MAX_HASHED: Final = 60  #: bytes of a text that are hashed linearly; a longer one has a keyed digest
 DENSE: Final = 2**20  #: integers below it, or below a few times the persons declared, index counters directly
 TEXT: Final = np.uint64(1 << 63)  #: marks the second word of a text's key
 INTEGER: Final = np.uint64(
     1 << 62
 )  #: and is that of an integer's: no key ends with 0, as a slot of nobody does
+NEGATIVE: Final = np.uint64((1 << 62) + 1)  #: of one below 0, whose first word a large one has, too
 MOST_AT_FIRST: Final = 2**24  #: slots of a new table; a page that nobody uses takes no memory
 ROWS_MOVED: Final = 2**18  #: slots of a table that are moved to a larger one at once
 ROW_BITS: Final = 20  #: of a row's number in a batch, which is below it
@@ -57,6 +58,8 @@ def keys_of(cells: Sequence[object], secret: bytes) -> Keys:
 
 def _integer_keys(numbers: NDArray[Any]) -> Keys:
     keys = np.full((len(numbers), 2), INTEGER)
+    if numbers.dtype.kind == "i":
+        keys[numbers < 0, 1] = NEGATIVE
     keys[:, 0] = numbers.astype(np.int64 if numbers.dtype.kind == "i" else np.uint64).view(np.uint64)
     return keys
 
@@ -66,7 +69,7 @@ def _python_keys(cells: Iterable[object], secret: bytes) -> Keys:
     keys = _text_keys(_padded([_owner(cell) for cell in cells], secret), secret)
     for place, cell in enumerate(cells):
         if isinstance(cell, int) and not isinstance(cell, bool) and -(2**63) <= cell < 2**64:
-            keys[place] = cell % 2**64, INTEGER
+            keys[place] = cell % 2**64, NEGATIVE if cell < 0 else INTEGER
     return keys
 
 
@@ -77,7 +80,7 @@ def _owner(cell: object) -> bytes:
 
 def _padded(texts: list[bytes], secret: bytes) -> NDArray[np.uint32]:
     """Return texts as rows of words, each with its length at the end; longer ones by a keyed digest."""
-    short = [t if len(t) <= LONGEST else _digest(t, secret) for t in texts]
+    short = [t if len(t) <= MAX_HASHED else _digest(t, secret) for t in texts]
     width = -(-max(map(len, short), default=0) // WORD) * WORD
     whole = b"".join(t.ljust(width, b"\0") + len(t).to_bytes(WORD, "little") for t in short)
     return np.frombuffer(whole, dtype="<u4").reshape(len(texts), width // WORD + 1)
@@ -85,7 +88,7 @@ def _padded(texts: list[bytes], secret: bytes) -> NDArray[np.uint32]:
 
 def _digest(text: bytes, secret: bytes) -> bytes:
     """Return a digest as long as the longest short text, and one byte more: equal to none of them."""
-    return blake2b(text, key=secret, digest_size=LONGEST + 1).digest()
+    return blake2b(text, key=secret, digest_size=MAX_HASHED + 1).digest()
 
 
 def _plain_texts(array: Any) -> NDArray[np.uint32] | None:
@@ -105,7 +108,7 @@ def _plain_texts(array: Any) -> NDArray[np.uint32] | None:
     held = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]] if data is not None else None
     lengths = np.diff(ends)
     width = int(lengths.max())
-    if held is None or width > LONGEST or held.min(initial=33) <= 32 or held.max(initial=0) >= 127:
+    if held is None or width > MAX_HASHED or held.min(initial=33) <= 32 or held.max(initial=0) >= 127:
         return None
     words = np.zeros((len(lengths), -(-width // WORD) + 1), dtype="<u4")
     words[:, -1] = lengths
@@ -144,7 +147,7 @@ def _text_keys(padded: NDArray[np.uint32], secret: bytes) -> Keys:
 @lru_cache(maxsize=4)
 def _coefficients(secret: bytes) -> NDArray[np.uint64]:
     """Return uniform words, four for each word of a text and the last four for the length."""
-    count = 4 * (LONGEST // WORD + 2)
+    count = 4 * (MAX_HASHED // WORD + 2)
     drawn = b"".join(blake2b(bytes([k]), key=secret).digest() for k in range(-(-count // 8)))
     return np.frombuffer(drawn, dtype="<u8")[:count].reshape(-1, 4)
 

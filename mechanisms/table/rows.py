@@ -41,7 +41,8 @@ def read_rows(path: Source, table: Table, reading: Reading, relation: str) -> Fl
     Raises `InputError` for what is public: the file and its header, the number of units where it is.
     """
     if table.identity is None:
-        parts = [_encoded(batch, table, reading) for batch in batches(path, reading.names, table.names)]
+        every = batches(path, reading.names or table.names[:1], table.names)
+        parts = [reading.encode(codes_of(batch, table, reading.names)) for batch in every]
         rows = np.concatenate([np.zeros((0, len(reading.default))), *parts])
     else:
         _, persons = bounded(_owned(path, table, reading), table.max_rows, reading.default)
@@ -60,15 +61,17 @@ def check_number(path: Source, table: Table, found: int, relation: str) -> None:
         raise InputError(most, "raise the limit", str(path))
 
 
-def _encoded(batch: Batch, table: Table, reading: Reading) -> Floats:
-    codes = [table.column(name).codes(batch[name]) for name in reading.names]
-    return reading.encode(np.column_stack(codes))
+def codes_of(batch: Batch, table: Table, names: Sequence[str]) -> Floats:
+    """Return the codes of some columns, perhaps of none: a row of them for each row of a batch."""
+    codes = [table.column(name).codes(batch[name]) for name in names]
+    return np.column_stack([np.zeros((len(next(iter(batch.values()))), 0)), *codes])
 
 
 def _owned(path: Source, table: Table, reading: Reading) -> Iterator[tuple[list[str], Floats]]:
     identity = str(table.identity)
     for batch in batches(path, tuple(dict.fromkeys((*reading.names, identity))), table.names):
-        yield list(map(_owner, plain(batch[identity]))), _encoded(batch, table, reading)
+        codes = codes_of(batch, table, reading.names)
+        yield list(map(_owner, plain(batch[identity]))), reading.encode(codes)
 
 
 def _owner(cell: object) -> str:

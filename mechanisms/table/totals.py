@@ -19,7 +19,7 @@ from mechanisms.table.declaration import Table
 from mechanisms.table.files import DataFile
 from mechanisms.table.persons import Keys, PersonCounters, keys_of, mixed, runs_of
 from mechanisms.table.reading import ArrowCells, Batch, batches
-from mechanisms.table.rows import Reading
+from mechanisms.table.rows import Reading, codes_of
 
 BLOCK: Final = 1000  #: rows of a table without identities that belong to one part
 MOST_NUMBERS: Final = 2**23  #: of the rows that a mechanism is asked about at once
@@ -78,9 +78,12 @@ class Summed:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the columns that are read: those of the rows, and that of identities."""
+        """Return the columns that are read, with that of identities; at least one."""
         identity = self.table.identity
-        return tuple(dict.fromkeys((*self.reading.names, *([identity] if identity else ()))))
+        return (
+            tuple(dict.fromkeys((*self.reading.names, *([identity] if identity else ()))))
+            or self.table.names[:1]
+        )
 
     @property
     def width(self) -> int:
@@ -98,11 +101,11 @@ class Summed:
             if identity is not None:
                 kept = _kept(batch[identity], persons, part)
             else:  # by the number of a row, whatever batches it is read in
-                start, rows = rows, rows + len(batch[self.reading.names[0]])
+                start, rows = rows, rows + len(batch[self.names[0]])
                 kept = np.arange(start, rows) // BLOCK % part.of == part.number
                 units += int(np.count_nonzero(kept))
             for some in np.array_split(np.flatnonzero(kept), np.count_nonzero(kept) // at_once + 1):
-                found = found + self._sums({name: _some(batch[name], some) for name in self.reading.names})
+                found = found + self._sums({name: _some(batch[name], some) for name in self.names})
         if identity is None:
             return TableTotals(found, units)
         marks = self._marks(persons.keys(), part.secret) if part.by_file else b""
@@ -116,7 +119,7 @@ class Summed:
         return found.astype("<u8").tobytes()
 
     def _sums(self, batch: Batch) -> Integers:
-        codes = np.column_stack([self.table.column(n).codes(batch[n]) for n in self.reading.names])
+        codes = codes_of(batch, self.table, self.reading.names)
         blocks = self.reading.blocks
         if blocks is None or not hasattr(self.mechanism, "contributions") or any(self.domain.integer):
             return self._query(self.reading.encode(codes)[:, int(self.marked) :])

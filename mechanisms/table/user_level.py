@@ -126,8 +126,8 @@ def for_groups(mechanism: Subject, steps: int, delta: Fraction) -> Theorem:
     none does.
     """
     of_one = mechanism.proof(delta)
-    if delta == 0:
-        return group(of_one, steps, delta)
+    if point(of_one)[1] == 0:
+        return group(of_one, steps, Fraction(0))
     if (curve := _gaussian(of_one)) is not None:
         return approximate(group(curve, steps), delta)
     best: Theorem | None = None

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import bandits, book, scale
+from benchmarks import bandits, book, scale, tables
 from benchmarks.rows import BenchmarkSetting
 
 STAND_IN = {  # the parts of StatDP's interface that are used, with a rule that is plain to check
@@ -64,7 +64,12 @@ def test_the_pages_are_what_their_figures_make(root):
     for name, module in (("benchmarks", book), ("scale", scale)):
         measured = json.loads((root / "docs" / f"{name}.json").read_text())
         assert (root / "docs" / f"{name}.md").read_text() == module.page(measured), f"run: make {name}"
-    assert set(measured["dimensions"]) == set(scale.DIMENSIONS)
+        parts, every = (
+            (measured["parts"], book.PARTS) if module is book else (measured["dimensions"], scale.DIMENSIONS)
+        )
+        assert list(parts) == list(every)
+    for name, each in scale.DIMENSIONS.items():
+        assert [point["size"] for point in parts[name]["points"]] == list(each.sizes)
 
 
 def test_a_row_that_was_not_measured_is_told_and_in_no_table():
@@ -79,6 +84,26 @@ def test_exponents_and_constants_are_those_of_the_last_decade():
     points = [{"size": n, "seconds": 3e-6 * n**1.5, "megabytes": 1} for n in (10, 100, 1000)]
     assert scale.exponent(points) == pytest.approx(1.5)
     assert scale.marginal(points) == pytest.approx(3e-6 * (1000**1.5 - 100**1.5) / 900)
+
+
+def test_a_size_beyond_follows_the_power_of_the_last_four():
+    points = [{"size": n, "seconds": 9 if n == 1 else 2e-6 * n**1.1} for n in (1, 10, 10**3, 10**4, 10**5)]
+    assert scale.extrapolated(points, 10**7) == pytest.approx(2e-6 * 10**7.7)
+
+
+def test_totals_of_another_table_end_the_benchmark():
+    tables.check("[[1024, 3072], 20]", [1, 3])
+    for other in ("[[1024, 3073], 20]", "[[1024], 20]", "[[1024, 3072], 19]", "[[3072, 1024], 20]"):
+        with pytest.raises(SystemExit, match="not those of the other program"):
+            tables.check(other, [1, 3])
+
+
+@pytest.mark.slow
+def test_totals_of_every_way_are_those_of_the_other_program(tmp_path, monkeypatch):
+    assert set(tables.measured(20_000, 1, tmp_path)) == {name for name, *_ in tables.WAYS}
+    monkeypatch.setattr(tables, "MOST", 4)  # the other program counts one row more of each person
+    with pytest.raises(SystemExit, match="not those of the other program"):
+        tables.measured(20_000, 1, tmp_path)
 
 
 def test_every_dimension_spans_three_decades():

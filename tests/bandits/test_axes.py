@@ -114,12 +114,9 @@ USES = {
     "additive model": additive_model,
     "phased-posterior, separate": lambda: rows_released(correlated=False),
     "phased-posterior, correlated": lambda: rows_released(correlated=True),
-    "nystrom": nystrom_features,
-    "subspaces": subspaces,
-    "points": public_points,
-    "functions": functions_drawn,
-    "arms": arms,
-}
+    "nystrom": nystrom_features, "subspaces": subspaces, "points": public_points,
+    "functions": functions_drawn, "arms": arms,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("use", USES)

@@ -105,17 +105,11 @@ def test_noise_is_calibrated_to_the_path_not_the_leaf():
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"rounds": 1},
-        {"candidates": 0},
-        {"sigma": Fraction(0)},
-        {"width": Fraction(-1)},
-        {"nodes_per_axis": 64},
-        {"confidence": "theorem-1"},
-        {"confidence": "some"},
-        {"nodes": "theorem-2"},
-        {"kernel": "cosine"},
+        {"rounds": 1}, {"candidates": 0}, {"sigma": Fraction(0)}, {"width": Fraction(-1)},
+        {"nodes_per_axis": 64}, {"confidence": "theorem-1"}, {"confidence": "some"},
+        {"nodes": "theorem-2"}, {"kernel": "cosine"},
     ],
-)
+)  # fmt: skip
 def test_parameters_that_make_no_sense_are_refused(parameters):
     with pytest.raises(InputError):
         JdpGpUcb(**parameters)

@@ -99,15 +99,9 @@ def test_what_is_out_of_range_is_said():
     assert any(said.startswith("M of order") for said in crowded.outside)
     assert lower_rate(Setting("squared-exponential", 10_000, 1.0)).outside == ()
     for wrong in (
-        {"kernel": "linear"},
-        {"kernel": "matern"},
-        {"smoothness": 2.5},
-        {"epsilon": 0.0},
-        {"epsilon": float("nan")},
-        {"alpha": 1.5},
-        {"moment": 0.0},
-        {"rounds": 0},
-    ):
+        {"kernel": "linear"}, {"kernel": "matern"}, {"smoothness": 2.5}, {"epsilon": 0.0},
+        {"epsilon": float("nan")}, {"alpha": 1.5}, {"moment": 0.0}, {"rounds": 0},
+    ):  # fmt: skip
         with pytest.raises(InputError):
             Setting(**{"kernel": "squared-exponential", "rounds": 100, "epsilon": 1.0, **wrong})
 

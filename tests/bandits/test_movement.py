@@ -8,7 +8,10 @@ import pytest
 from scipy.stats import norm
 
 from audits.hypothesis_tests.replay import record, replay
+from bandits.jdp_gp_ucb import JdpGpUcb
+from bandits.local_gp_ucb import LocalGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
+from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.statistics import continual_sums
 from dpaccount.noise.laws import law
@@ -28,8 +31,11 @@ def moments(stream, refresh, growth, rounds):
     )  # fmt: skip
 
 
-def cost(subject, data, others):
-    """Return δ at the proved ε of the two Gaussians that the farthest of `others` are apart, and everybody's μ."""
+def cost(subject, data, others, symmetric=False):
+    """Return δ at the proved ε of the two Gaussians that the farthest of `others` are apart, and everybody's μ.
+
+    `symmetric`: matrices, whose noise has twice the variance on the diagonal, and once for both sides of it.
+    """
     theorem = subject.proof(DELTA)
     (leaf,) = leaves(theorem)
     run, farthest = record(subject, data, rehearse(theorem, Rehearsal(1)), 1), np.zeros(len(data))
@@ -40,7 +46,7 @@ def cost(subject, data, others):
             subject, changed, run, 1
         ).exact  # given the same releases, as adaptive composition has it
         square = sum(int(((exact[part] - run.exact[part]).astype(object) ** 2).sum()) for part in run.exact)
-        farthest[person] = max(farthest[person], sqrt(square) / law(leaf).scale)
+        farthest[person] = max(farthest[person], sqrt(square / (1 + symmetric)) / law(leaf).scale)
     epsilon, mu = float(point(theorem)[0]), farthest.max()
     delta = norm.cdf(mu / 2 - epsilon / mu) - exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
     return float(delta), farthest
@@ -63,6 +69,25 @@ def test_who_shares_a_row_pays_for_all_rows_that_they_enter(stream, refresh, gro
     delta, farthest = cost(subject, data, [*enumerate(turned), *enumerate(people(rounds))])
     assert 0.2 * float(DELTA) < delta <= DELTA  # what is charged is met, and by these people nearly reached
     assert (farthest > 0).tolist() == [person < subject.ends[-1] for person in range(rounds)]
+
+
+@pytest.mark.parametrize("bandit", [MomentGpUcb, PhasedGpUcb, JdpGpUcb, LocalGpUcb])
+def test_who_brings_nothing_or_less_moves_no_more_than_is_charged(bandit):
+    """Neighbours whose candidates are NaN, one of them or both, while their rewards are turned."""
+    size = {} if bandit in (JdpGpUcb, LocalGpUcb) else {"size": 2}
+    subject = bandit(rounds=20, candidates=2, nodes_per_axis=2, delta=DELTA, **size)
+    domain, rng = subject.domain(), np.random.default_rng(2)
+    people = rng.uniform(domain.low, domain.high, (20, 6))
+    people[:, 4:] = rng.integers(0, 2, (20, 2))
+    others = []
+    for away in ([0, 1], [2, 3], [0, 1, 2, 3], [0]):
+        changed = np.column_stack([people[:, :4], 1 - people[:, 4:]])
+        changed[:, away] = np.nan
+        others += enumerate(domain.clamped(changed))
+    for data in (people, domain.clamped(people * [np.nan, 1, 1, 1, 1, 1])):
+        delta, farthest = cost(subject, data, others, symmetric=not size)
+        assert delta <= DELTA
+        assert (farthest > 0).sum() > 5
 
 
 @pytest.mark.slow

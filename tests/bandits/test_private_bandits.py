@@ -213,7 +213,7 @@ def test_a_large_batch_shares_its_points():
 
 def test_the_selector_takes_the_quietest_stream_in_growing_batches():
     choice = forecasts.quietest(ONE, SMALL, 256, 20)
-    ends = [last for _, last in together(256, 1, forecasts.GROWTH)[:-1]]
+    ends = [last for _, last in together(256, 1, forecasts.SIZE_GROWTH)[:-1]]
     errors = {s: forecasts.error(s, ONE, SMALL, ends, 20) for s in continual_sums.STREAMS}
     assert choice.parameters["stream"] == min(errors, key=errors.get) == "sqrt-toeplitz"
     assert all(name in choice.because for name in continual_sums.STREAMS)
@@ -252,12 +252,18 @@ UNSEEN = (
 @pytest.mark.statistical  # seeded
 @pytest.mark.parametrize("law", UNSEEN, ids=str)
 def test_separate_phases_beat_what_the_selector_takes_in_no_world(law):
-    """On seeds that no rehearsal has: not by two standard errors of 16 differences, at 1,024 people."""
+    """What the race of this law takes, on 16 seeds that no rehearsal has, at 1,024 people.
+
+    Of two that are alike it fails by chance in 3 % of cases: two standard errors of 16 differences.
+    """
     runners = rehearsals._contextual(ONE, Fraction(1, 10**5), 1024, 25, 2, None, (law,))
-    (taken,) = (each for each in runners if each.subject == "phased-gp-ucb")
-    (baseline,) = (each for each in runners if "separate" in each.label)
-    behind = np.array([taken.play(seed) - baseline.play(seed) for seed in range(7000, 7016)])
-    assert behind.mean() <= 2 * behind.std(ddof=1) / 4
+    won = rehearsals.race(runners)
+    (taken,) = (r for r in runners if (r.subject, r.parameters) == (won.subject, won.parameters))
+    baselines = [each for each in runners if "separate" in each.label]
+    assert len(baselines) == 2
+    for baseline in baselines:
+        behind = np.array([taken.play(seed) - baseline.play(seed) for seed in range(7000, 7016)])
+        assert behind.mean() <= 2 * behind.std(ddof=1) / 4
 
 
 @pytest.mark.slow
@@ -269,6 +275,7 @@ def test_the_selector_knows_kinds_of_privacy(monkeypatch):
     }
     assert rehearsals.choose("joint", ONE, TENTH, 24, candidates=3) is short  # kept
     assert "matern-3/2 0.5 about 0.5" in short.because
+    assert "moment-gp-ucb separate 3 6 " in short.because  # one release, then nothing is learned
     assert "; not rehearsed: other laws and rates, late or missing answers, drift" in short.because
     far = rehearsals.choose("joint", ONE, TENTH, 10**6, candidates=3)
     assert "of 1024 people at ε = 31.2 " in far.because
@@ -303,50 +310,32 @@ def test_incremental_updates_are_the_solved_ones():
 # ------------------------------------------------------------------ inputs
 
 
+WRONG = {
+    MomentGpUcb: [
+        {"rounds": 1}, {"stream": "river"}, {"epsilon": Fraction(0)}, {"delta": ONE}, {"nodes_per_axis": 0},
+        {"prior": "flat"}, {"growth": Fraction(-1, 2)}, {"growth": Fraction(7, 2)}, {"refresh": 0}],
+    PhasedGpUcb: [{"size": 0}],
+    PhasedPosterior: [
+        {"surface": "branin"}, {"stream": "tree"}, {"reward_noise": "none"}, {"kernel": "additive"},
+        {"rounds": 1}, {"sigma": Fraction(0)}],
+    JdpGpUcb: [
+        {"growth": Fraction(2)}, {"calibration": "guess"}, {"stream": "sqrt-toeplitz"}, {"delta": Fraction(0)}],
+    LocalGpUcb: [{"calibration": "guess"}],
+    DoublingGpUcb: [{"mode": "half"}, {"rounds": 10**6}],
+    SurfaceGpUcb: [
+        {"kernel": "cosine"}, {"basis": "fourier"}, {"error": Fraction(1)}, {"surface": "branin"}, {"batch": 0},
+        {"basis": "quadrature", "nodes_per_axis": 6}, {"rounds": 1}, {"rounds": 10**6}, {"calibration": "guess"},
+        {"surface": "michalewicz-10", "basis": "quadrature", "nodes_per_axis": 16}, {"nodes_per_axis": 17},
+        {"width": Fraction(-1)}, {"sigma": Fraction(0)}],
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "make",
-    [
-        lambda: MomentGpUcb(rounds=1),
-        lambda: MomentGpUcb(stream="river"),
-        lambda: MomentGpUcb(epsilon=Fraction(0)),
-        lambda: MomentGpUcb(delta=ONE),
-        lambda: MomentGpUcb(nodes_per_axis=0),
-        lambda: PhasedGpUcb(size=0),
-        lambda: PhasedPosterior(surface="branin"),
-        lambda: PhasedPosterior(stream="tree"),
-        lambda: PhasedPosterior(reward_noise="none"),
-        lambda: PhasedPosterior(kernel="additive"),
-        lambda: SurfaceGpUcb(kernel="cosine"),
-        lambda: MomentGpUcb(prior="flat"),
-        lambda: MomentGpUcb(growth=Fraction(-1, 2)),
-        lambda: MomentGpUcb(growth=Fraction(3, 2)),
-        lambda: MomentGpUcb(refresh=0),
-        lambda: SurfaceGpUcb(basis="fourier"),
-        lambda: SurfaceGpUcb(error=Fraction(1)),
-        lambda: SurfaceGpUcb(basis="quadrature", nodes_per_axis=6),
-        lambda: SurfaceGpUcb(surface="michalewicz-10", basis="quadrature", nodes_per_axis=16),
-        lambda: JdpGpUcb(growth=Fraction(2)),
-        lambda: PhasedPosterior(rounds=1),
-        lambda: PhasedPosterior(sigma=Fraction(0)),
-        lambda: JdpGpUcb(calibration="guess"),
-        lambda: JdpGpUcb(stream="sqrt-toeplitz"),
-        lambda: JdpGpUcb(delta=Fraction(0)),
-        lambda: LocalGpUcb(calibration="guess"),
-        lambda: DoublingGpUcb(mode="half"),
-        lambda: DoublingGpUcb(rounds=10**6),
-        lambda: SurfaceGpUcb(surface="branin"),
-        lambda: SurfaceGpUcb(batch=0),
-        lambda: SurfaceGpUcb(rounds=1),
-        lambda: SurfaceGpUcb(rounds=10**6),
-        lambda: SurfaceGpUcb(calibration="guess"),
-        lambda: SurfaceGpUcb(nodes_per_axis=17),
-        lambda: SurfaceGpUcb(width=Fraction(-1)),
-        lambda: SurfaceGpUcb(sigma=Fraction(0)),
-    ],
+    ("bandit", "wrong"), [(each, wrong) for each, all_ in WRONG.items() for wrong in all_]
 )
-def test_parameters_out_of_range_are_refused_in_one_sentence(make):
+def test_parameters_out_of_range_are_refused_in_one_sentence(bandit, wrong):
     with pytest.raises(InputError) as refused:
-        make()
+        bandit(**wrong)
     assert "\n" not in str(refused.value)
 
 

@@ -25,22 +25,18 @@ from dpaccount.noise.samplers import Rehearsal
 
 SMALL = {"rounds": 9, "candidates": 3, "nodes_per_axis": 2}
 LEARNERS = [
-    MomentGpUcb(**SMALL, size=4, stream="tree"),
-    MomentGpUcb(**SMALL, size=4, stream="honaker"),
-    MomentGpUcb(**SMALL, size=4, stream="sqrt-toeplitz"),
-    JdpGpUcb(**SMALL),
+    MomentGpUcb(**SMALL, size=4, stream="tree"), MomentGpUcb(**SMALL, size=4, stream="honaker"),
+    MomentGpUcb(**SMALL, size=4, stream="sqrt-toeplitz"), JdpGpUcb(**SMALL),
     JdpGpUcb(**SMALL, calibration="published", stream="honaker"),
-    DoublingGpUcb(**SMALL, mode="restart"),
-    DoublingGpUcb(**SMALL, mode="carry"),
-    LocalGpUcb(**SMALL),
-    LocalGpUcb(**SMALL, calibration="published"),
+    DoublingGpUcb(**SMALL, mode="restart"), DoublingGpUcb(**SMALL, mode="carry"),
+    LocalGpUcb(**SMALL), LocalGpUcb(**SMALL, calibration="published"),
     PhasedGpUcb(rounds=90, candidates=2, size=4, nodes_per_axis=2, sigma=Fraction(1)),
     PhasedPosterior(rounds=250, sigma=Fraction(1)),
     PhasedPosterior(rounds=400, sigma=Fraction(1), stream="correlated"),
     SurfaceGpUcb(rounds=60, batch=10, error=Fraction(1, 2)),
     LoggedPolicy(slots=400, batch=40, batches=5),
     FunctionRelease(rounds=24, served=3, actions=3, contexts=3, sigma=Fraction(1)),
-]
+]  # fmt: skip
 ONE = LEARNERS[0]
 BATCHES = PhasedPosterior(rounds=700, sigma=Fraction(1), stream="correlated", reward_noise="estimated")
 

@@ -338,15 +338,10 @@ def test_what_cannot_be_is_refused_and_takes_no_slot(tmp_path):
 @pytest.mark.parametrize(
     ("told", "counts_as"),
     [
-        (7.5, 1.0),
-        (-1, 0.0),
-        (np.nan, 0.0),
-        (np.inf, 1.0),
-        (-np.inf, 0.0),
-        (True, 1.0),
+        (7.5, 1.0), (-1, 0.0), (np.nan, 0.0), (np.inf, 1.0), (-np.inf, 0.0), (True, 1.0),
         pytest.param(10**400, 1.0, id="huge"),
     ],
-)
+)  # fmt: skip
 def test_what_people_say_is_clamped_and_never_refused(told, counts_as, tmp_path):
     views = []
     for reward, place in ((told, 1e9), (counts_as, 2.0)):
@@ -468,15 +463,11 @@ def test_any_change_of_a_state_is_damage_but_for_an_end_that_was_never_written(t
         assert file.read_bytes().endswith(b"\n")
     lines = whole.splitlines(keepends=True)
     for changed in (
-        b"".join(lines[:3] + lines[4:]),
-        b"".join([*lines[:2], lines[3], lines[2], *lines[4:]]),
+        b"".join(lines[:3] + lines[4:]), b"".join([*lines[:2], lines[3], lines[2], *lines[4:]]),
         whole.replace(b'"reward":', b'"reward":1'),
-        lines[0].replace(b'"coins":0', b'"coins":1') + b"".join(lines[1:]),
-        b"[]\n",
-        b"",
-        whole + b"{}\n",
-        b"\0" * 100 + b"\n",
-    ):
+        lines[0].replace(b'"coins":0', b'"coins":1') + b"".join(lines[1:]), b"[]\n", b"",
+        whole + b"{}\n", b"\0" * 100 + b"\n",
+    ):  # fmt: skip
         file.write_bytes(changed)
         with pytest.raises(InputError, match="damaged"):
             Session.rehearse(ROWS, file, 3)
@@ -739,33 +730,45 @@ def test_a_few_people_and_kills(tmp_path):
 # ------------------------------------------------------------------ what is on offer
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_who_is_not_on_offer_is_never_shown(seed, tmp_path):
-    """Rows of NaN are never recommended, and the run is that of a person who brings another candidate twice."""
-    rng, subject = np.random.default_rng(seed), replace(ROWS, rounds=9)
-    data = records(subject)[:, : -subject.candidates].reshape(9, subject.candidates, -1)
-    away = rng.random((9, subject.candidates)) < 0.5
-    away[np.arange(9), rng.integers(subject.candidates, size=9)] = False
-    twice = data.copy()
-    for t in range(9):
-        twice[t, away[t]] = data[t, np.argmin(away[t])]
-    data[away] = np.nan
-    shown_to = {}
-    for name, brought in (("away", data), ("twice", twice)):
-        with Session.rehearse(subject, tmp_path / name, 3) as session:
-            for t in range(9):
-                ticket = session.ask(brought[t])
-                session.tell(ticket, float(t % 2))
-                if name == "away":
-                    assert not away[t, ticket.action]
-            shown_to[name] = [session.ticket(t + 1).action for t in range(9)]
-            view = session.result()
-            assert view.own["action"].tolist() == shown_to[name]
-    away_of, twice_of = (twice[np.arange(9), shown_to[name]] for name in ("away", "twice"))
-    assert (away_of == twice_of).all()  # the same coordinates, for the same releases
-    with Session.rehearse(subject, tmp_path / "away", 3) as again:
-        assert [again.ticket(t + 1).action for t in range(9)] == shown_to["away"]
-        assert again.result().own["action"].tolist() == shown_to["away"]
+@pytest.mark.parametrize("subject", QUICK[:8])
+@pytest.mark.parametrize("partly", [False, True])
+def test_of_a_dataset_too_who_is_not_on_offer_is_never_shown(subject, partly, tmp_path):
+    """A run over data with candidates of NaN, whole or in a coordinate, is the session's, byte for byte."""
+    data, rng = records(subject), np.random.default_rng(8)
+    points = data[:, : -subject.candidates].reshape(len(data), subject.candidates, -1)  # a view
+    away = rng.random(points.shape[:2]) < 0.4
+    away[np.arange(len(data)), rng.integers(subject.candidates, size=len(data))] = False
+    points[away] = np.where(np.arange(points.shape[2]) == 0, np.nan, points[away]) if partly else np.nan
+    whole = subject.play(subject.domain().clamped(data), Rehearsed(proof_of(subject), 3), 7)
+    actions = np.asarray(whole.own["action"])
+    assert not away[np.arange(len(data)), actions].any()
+    for before in (len(data) // 2, len(data)):  # with a restart
+        with Session.rehearse(subject, tmp_path / "state", 3, 7) as session:
+            feed(session, subject, data[:before])
+    with Session.rehearse(subject, tmp_path / "state", 3, 7) as session:
+        assert shown(session.result()) == shown(whole)
+
+
+def test_who_is_offered_nothing_in_a_dataset_is_shown_nothing_and_adds_nothing():
+    subject, given = SERVED[7], Recorded()
+    data = records(subject)
+    data[3, : -subject.candidates] = np.nan
+    kept = subject.domain().clamped(data)
+    first = subject.play(kept, given, 1)
+    before = dict(given.exact)
+    kept[3, -subject.candidates :] = 1 - kept[3, -subject.candidates :]
+    second = subject.play(kept, given, 1)
+    assert first.own["action"][3] == second.own["action"][3] == -1
+    assert all((before[each] == given.exact[each]).all() for each in before)
+
+
+def test_a_slot_without_an_answer_keeps_one_row_of_features(tmp_path):
+    with Session.rehearse(SERVED[7], tmp_path / "state", 3) as session:
+        for row in records(SERVED[7])[:30]:
+            session.ask(context_of(SERVED[7], row))
+        kept = session._course._played
+        assert (len(kept), {each.size for each in kept.values()}) == (30, {SERVED[7].features.size})
+        assert all(each.base is None for each in kept.values())  # no view of all candidates' features
 
 
 @pytest.mark.parametrize("kind", [int, float])
@@ -784,17 +787,11 @@ def test_a_masked_candidate_is_not_on_offer(kind, tmp_path):
     assert 0 not in found[0]
     assert found == [found[0]] * 4
     with Session.rehearse(ROWS, tmp_path / "none", 3) as session:
-        with pytest.raises(InputError, match="no candidate is on offer"):
-            session.ask(np.ma.masked_all((3, 2)))
+        for nothing in (np.ma.masked_all((3, 2)), np.full((3, 2), np.nan)):
+            with pytest.raises(InputError, match="no candidate is on offer"):
+                session.ask(nothing)
         session.tell(session.ask(written), np.ma.masked)  # unknown, as NaN is
         assert session.asked == 1
-
-
-def test_nobody_takes_a_slot_with_nothing_on_offer(tmp_path):
-    with Session.rehearse(ROWS, tmp_path / "state", 3) as session:
-        with pytest.raises(InputError, match="no candidate is on offer"):
-            session.ask(np.full((3, 2), np.nan))
-        assert session.asked == 0
 
 
 def test_coordinates_out_of_range_are_counted(tmp_path):

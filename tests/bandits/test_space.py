@@ -28,22 +28,12 @@ from mechanisms.symmetric_gaussian import FEATURE_BITS
 
 POINTS = "name,dose (mg),hours,maker\nlow,5,1,A\nmiddle,50,2,B\nhigh,300,24,A\nodd,7,12,C\n"
 SMALL = {
-    "rounds": 40,
-    "nodes_per_axis": 2,
-    "size": 3,
-    "bound": 1,
-    "noise_bound": 1,
-    "replays": 3,
-    "rewards_within": 2,
-    "epsilon": 1,
-}
+    "rounds": 40, "nodes_per_axis": 2, "size": 3, "bound": 1, "noise_bound": 1, "replays": 3,
+    "rewards_within": 2, "epsilon": 1,
+}  # fmt: skip
 BANDITS = [entry.name for entry in entries() if entry.layer == "bandits" and "space" in entry.parameters()]
-OFFERED = (
-    "phased-posterior",
-    "surface-gp-ucb",
-    "arm-phases",
-    "local-posterior",
-)  #: to everybody, but for a few
+#: to everybody, but for a few
+OFFERED = ("phased-posterior", "surface-gp-ucb", "arm-phases", "local-posterior")
 BROUGHT = ("moment-gp-ucb", "phased-gp-ucb", "jdp-gp-ucb", "doubling-gp-ucb")
 
 
@@ -101,28 +91,23 @@ def test_units_and_the_order_of_lines_do_not_matter(tmp_path):
 @pytest.mark.parametrize(
     ("points", "said"),
     [
-        ("name,x\na,1\nb,nan\n", "point 2: x is 'nan'"),
-        ("name,x\na,1\nb,\n", "point 2: x is ''"),
+        ("name,x\na,1\nb,nan\n", "point 2: x is 'nan'"), ("name,x\na,1\nb,\n", "point 2: x is ''"),
         ("name,x\na,1\nb,inf\nc,2\n", "point 2: x is 'inf'"),
         ("name,x\na,red\nb,nan\nc,blue\n", "point 2: x is 'nan'"),
-        ("name,x\na,1\nb,1e16\n", "point 2"),
-        ("name,x\na,1\nb,1_000\n", "point 2"),
+        ("name,x\na,1\nb,1e16\n", "point 2"), ("name,x\na,1\nb,1_000\n", "point 2"),
         ("name,x\na,1\nb,1.0\n", "a and b are the same point"),
         ("name,x\na,0\nb,-0.0\nc,1\n", "a and b are the same point"),
         ("name,x\na,1\na,2\n", "'a' is empty, or stands twice"),
         ("name,x\n,1\na,2\n", "'' is empty, or stands twice"),
-        ("name,x\na,1\n", "there is one point only"),
-        ("name,x\n", "no points"),
-        ("", "no points"),
-        ("name\na\nb\n", "no column says where"),
-        ("name,x,y\na,1\nb,2,3\n", "row 2 has 2 cells"),
+        ("name,x\na,1\n", "there is one point only"), ("name,x\n", "no points"), ("", "no points"),
+        ("name\na\nb\n", "no column says where"), ("name,x,y\na,1\nb,2,3\n", "row 2 has 2 cells"),
         ("name,x,x\na,1,2\nb,2,3\n", "a column has no name, or that of another"),
         ("name,x (mg),x (g)\na,1,2\nb,2,3\n", "a column has no name, or that of another"),
         ("name,x,\na,1,2\nb,2,3\n", "a column has no name"),
         ("name,x\n" + "".join(f"{i},{i}\n" for i in range(MAX_POINTS + 1)), f"give 2 to {MAX_POINTS}"),
         ('name,x\na,"1\n', "no CSV"),
     ],
-)
+)  # fmt: skip
 def test_a_bad_file_is_one_sentence_with_its_name(tmp_path, points, said):
     with pytest.raises(InputError) as caught:
         space(tmp_path, points=points)
@@ -394,7 +379,7 @@ def test_a_candidate_of_nulls_is_never_shown_also_beside_constants_and_categorie
                 with pytest.raises(InputError):
                     session.ask(wrong)
             assert session.asked == 6
-            session.ask([[1, None, None], null])  # what is missing of one that is there is filled in
+            assert place(session.ask([[1, None, None], "b", null])) == 1  # nor if a cell alone is missing
             session.ask([[1, 8, "B"]])
             assert session.clipped == 1  # 8 is not what the column is everywhere
 

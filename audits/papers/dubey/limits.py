@@ -13,7 +13,7 @@ from fractions import Fraction
 from audits.papers.claim_check import LOOSE, REFUTED, SOUND, Check, Cost, PaperClaim
 from audits.papers.dubey import joint, local, rank_one
 from audits.papers.dubey.joint import met
-from audits.papers.enclosures import INFINITE, ONE, enclose, exactly, log, of, permitted_mu2
+from audits.papers.enclosures import EXACTLY_ONE, INFINITE, enclose, exactly, log, of, permitted_mu2
 from audits.papers.parameters import Values, Word, count, positive, probability
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
@@ -59,7 +59,7 @@ def largest_reward(p: Values) -> Cost:
     return Cost(
         claimed=(alpha, beta),
         epsilon=INFINITE,
-        loss_delta=ONE,
+        loss_delta=EXACTLY_ONE,
         refutation=beyond.refutation,
         witness={
             "largest_B": [float(found.lower or 0), float(found.upper)],

@@ -16,7 +16,7 @@ from audits.papers.derivations import LikelyEvent, telling_event
 from audits.papers.dubey import rank_one
 from audits.papers.dubey.joint import QUERY, met
 from audits.papers.dubey.rank_one import full_statistics
-from audits.papers.enclosures import INFINITE, ONE, enclose, exactly, log, of, ratio, root
+from audits.papers.enclosures import EXACTLY_ONE, INFINITE, enclose, exactly, log, of, ratio, root
 from audits.papers.parameters import Values, at_least, count, positive, probability
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.intervals import ball, floor_of
@@ -146,7 +146,7 @@ def marginals(_: Values) -> Cost:
     }
     point, because = (Fraction(0), Fraction(0)), "a1 xor a2 is the private bit"
     refutation = partial(telling_event, "actions", LikelyEvent("certain"), point, because)
-    return Cost(point, said, INFINITE, ONE, refutation=refutation)
+    return Cost(point, said, INFINITE, EXACTLY_ONE, refutation=refutation)
 
 
 def _step(noise: Scales, factor: Enclosure | None, said: dict[str, Any]) -> Cost:

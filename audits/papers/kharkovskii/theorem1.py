@@ -28,8 +28,8 @@ from scipy.stats import chi2
 from audits.papers.claim_check import Cost, PaperClaim, Scales
 from audits.papers.derivations import LikelyEvent, lower, short_above, telling_event, upper
 from audits.papers.enclosures import (
+    EXACTLY_ONE,
     INFINITE,
-    ONE,
     ZERO,
     enclose,
     exactly,
@@ -78,7 +78,7 @@ def _separated(p: Values, omega: Enclosure, rows: int, features: int) -> Cost:
     return Cost(
         claimed=point,
         epsilon=INFINITE,
-        loss_delta=ONE,
+        loss_delta=EXACTLY_ONE,
         noise=Scales(omega, None),
         refutation=lambda: telling_event(QUERY, LikelyEvent("certain"), point, said),
         witness={

@@ -17,7 +17,7 @@ from flint import arb
 
 from audits.papers.claim_check import Cost, PaperClaim, Scales
 from audits.papers.derivations import LikelyEvent, lower, settled, telling_event
-from audits.papers.enclosures import ONE, ZERO, enclose, exactly, falling, log, of
+from audits.papers.enclosures import EXACTLY_ONE, ZERO, enclose, exactly, falling, log, of
 from audits.papers.parameters import Exact, Values, at_least, count, positive, probability
 from audits.papers.pavlovic import bounded_range
 from bandits.statistics.arrays import Floats
@@ -46,7 +46,7 @@ def theorem73(p: Values) -> Cost:
         claimed=(epsilon, Fraction(0)),
         epsilon=exactly(epsilon),
         loss_delta=ZERO,
-        factor=ONE,
+        factor=EXACTLY_ONE,
         proof=lambda: to_pure(_prediction(epsilon)),
         witness={
             "neighbours": LINEAR,
@@ -119,7 +119,7 @@ def _refutation(event: LikelyEvent, epsilon: Fraction, delta: Fraction = Fractio
 def _permitted(epsilon: Fraction, delta: Fraction, uses: int) -> Enclosure:
     """Return the largest ε₀ per prediction that this accounting permits, over ε."""
     if uses == 1 and delta == 0:
-        return ONE
+        return EXACTLY_ONE
     if delta == 0:
         return exactly(Fraction(1, uses))
 

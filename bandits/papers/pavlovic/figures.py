@@ -25,7 +25,7 @@ SIDE = 32  #: actions, and cells of contexts
 BUDGETS = tuple(map(Fraction, ("0.1", "0.3", "1", "3", "10")))
 DELTA = Fraction(1, 10**6)
 USES = (1, 2, 10, 100)
-ONE = Fraction(1)
+PURE_EPSILON = Fraction(1)
 
 #: predictors of a single action, by what a row calls them
 MECHANISMS: dict[str, Any] = {
@@ -127,8 +127,8 @@ def predictions(rounds: int) -> list[Cell]:
     cells = []
     for kernel, uses in product(FIGURE_KERNELS, USES):
         world, more = worlds(kernel, DRAW_KINDS[0], rounds), {"predictions": uses}
-        cells += [_mechanism(world, name, ONE, rounds, uses, **more) for name in MECHANISMS]
-        cells += [_release(world, name, ONE, rounds, **more) for name in RELEASES]
+        cells += [_mechanism(world, name, PURE_EPSILON, rounds, uses, **more) for name in MECHANISMS]
+        cells += [_release(world, name, PURE_EPSILON, rounds, **more) for name in RELEASES]
         cells += _beside(world, rounds, **more)
     return cells
 

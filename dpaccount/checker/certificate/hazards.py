@@ -39,7 +39,7 @@ UNSEEN = (
 
 #: Subjects that are tested as smaller members of their families.
 FAMILIES = ("arm-phases", "moment-gp-ucb", "phased-gp-ucb")
-FEW = "Tests and attack ran on {} units, not on {}: {}."
+FEWER_UNITS = "Tests and attack ran on {} units, not on {}: {}."
 SAME_PROOF = (
     "the proof is the same for every number of units, but for sizes; that the code is so, too, rests on its"
     " having been reviewed"
@@ -99,7 +99,7 @@ def scope(document: dict[str, Any]) -> Iterator[str]:
     size = held["rounds"] if family else held.get("persons", held.get("rows", seen["rows"]))
     units = exact_of(size, "a size")
     if units is None or seen["rows"] < units:
-        yield FEW.format(seen["rows"], size, SAME_PROOF if family else SUM)
+        yield FEWER_UNITS.format(seen["rows"], size, SAME_PROOF if family else SUM)
     steps = document["proved"]["derivation"]
     late = any(s["rule"] == "assume_rounds" and "participations" in s["with"] for s in steps)
     if late and family:  # a record that says when its person answers has a number more

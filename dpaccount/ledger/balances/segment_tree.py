@@ -30,7 +30,7 @@ from dpaccount.ledger.balances.step_functions import LAST_UNIT, Step, one_amount
 
 HEIGHT = 63  #: units are below 2^63
 DEPTH: Final = 12  #: of nodes below the root that are cached between transactions
-FEW: Final = 64  #: roots in the cache
+CACHED_ROOTS: Final = 64  #: roots in the cache
 #: nodes in the cache, of all trees, above which it is cleared
 REMEMBERED: Final = 1 << (DEPTH + 2)
 Mark = tuple[int, int, Amounts]  #: first and last unit, and what each of them pays
@@ -91,7 +91,7 @@ class Root:
     def text(self) -> str:
         """Return the line."""
         made = f"{self.height}|{self.everyone.text}|{self.edge.text}"
-        if len(_MADE) >= FEW:
+        if len(_MADE) >= CACHED_ROOTS:
             _MADE.clear()
         _MADE[made, len(self.everyone.amounts)] = self
         return made

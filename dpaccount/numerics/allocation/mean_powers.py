@@ -22,7 +22,6 @@ Both integrals are trapezoid sums. What they leave out is bounded (`_InnerErrors
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 from flint import acb, acb_mat, acb_series, arb, arb_mat, arb_series, ctx
@@ -30,11 +29,11 @@ from flint import acb, acb_mat, acb_series, arb, arb_mat, arb_series, ctx
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.transforms import blurred
 from dpaccount.numerics.intervals import ball, precision
-from dpaccount.numerics.work_budget import OutOfReach, affordable, bearable, spend
+from dpaccount.numerics.work_budget import OutOfReach, affordable, bearable, kept, spend
 
 ROWS = 128  #: of a matrix that are multiplied at once
 MAX_TABLE = 8e6  #: entries of it
-LEAST = 12  #: of Re b: larger ones take more derivatives, smaller ones longer sums
+MIN_REAL_PART = 12  #: of Re b: larger ones take more derivatives, smaller ones longer sums
 SPARE = 40.0  #: nats by which single terms of a power may exceed it
 MOST_POWER = 511  #: moments beyond which nothing is computed
 STEPS_TO_A_PRODUCT = 0.01  #: of three numbers of 333 bits, in steps of work
@@ -67,7 +66,7 @@ def moments(law: LogNormals, most: int) -> list[arb]:
     return _moments(law, max(32, 1 << most.bit_length()))
 
 
-@lru_cache(maxsize=64)
+@kept(64)
 def _moments(law: LogNormals, most: int) -> list[arb]:
     spend(most * most / 16)
     with precision(192):
@@ -236,8 +235,8 @@ class MeanPowers:
 
 
 def order(a: float) -> int:
-    """Return the n of powers with this real part: b is at least `LEAST`."""
-    return max(0, math.ceil(a + LEAST))
+    """Return the n of powers with this real part: b is at least `MIN_REAL_PART`."""
+    return max(0, math.ceil(a + MIN_REAL_PART))
 
 
 def _least(found: list[arb]) -> arb:
@@ -255,7 +254,7 @@ def _rights(a: Any, beta: Any) -> list[Any]:
     return [a - beta * f - g for f, g in RIGHTS]
 
 
-@lru_cache(maxsize=256)
+@kept(256)
 def _designed(law: LogNormals, low: float, high: float, turn: float, bits: int) -> _NodeDesign:
     """Return the cheapest design of some: a ray nearer to the imaginary axis loses less, and aliases more."""
     steepest = max(order(a) - a for a in (low, high))

@@ -12,7 +12,7 @@ from math import isqrt
 from flint import arb, ctx
 
 from dpaccount.numerics.intervals import ball, precision
-from dpaccount.numerics.work_budget import bearable, spend
+from dpaccount.numerics.work_budget import bearable, kept, spend
 
 MOST_POINTS = 2_000_000  #: of one pair
 Points = list[tuple[Fraction, Callable[[], arb]]]
@@ -81,7 +81,7 @@ def gaussian_total(sigma: Fraction) -> arb:
     return _total(sigma, ctx.prec)
 
 
-@lru_cache(maxsize=64)
+@kept(64)
 def _total(sigma: Fraction, bits: int) -> arb:
     rate = ball(1) / (2 * ball(sigma) ** 2)
     if sigma < 4:

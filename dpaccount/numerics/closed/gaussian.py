@@ -13,7 +13,7 @@ from dpaccount.numerics.bisection import solve
 from dpaccount.numerics.intervals import accurate, ball, between, ceil_of, log_float, precision
 from dpaccount.precision import certified
 
-WIDE = Fraction(1, 1 << 60)  #: how little is known of a μ², relative to it, that is not one number
+UNKNOWN_PART = Fraction(1, 1 << 60)  #: how little is known of a μ², relative to it, that is not one number
 
 
 def delta(epsilon: Fraction, mu2: tuple[Fraction, Fraction], bits: int = 80) -> arb:
@@ -61,7 +61,7 @@ def epsilon(target: Fraction, mu2: tuple[Fraction, Fraction], width: Fraction) -
 
     It grows with μ: where μ² is not known closely each end is found by itself.
     """
-    if mu2[1] - mu2[0] > mu2[1] * WIDE:
+    if mu2[1] - mu2[0] > mu2[1] * UNKNOWN_PART:
         low = epsilon(target, (mu2[0], mu2[0]), width)[0] if mu2[0] else Fraction(0)
         return low, epsilon(target, (mu2[1], mu2[1]), width)[1]
     curve = partial(delta, mu2=mu2, bits=_bits(width))

@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from itertools import pairwise
 
 from flint import acb, arb, ctx
@@ -11,7 +10,7 @@ from flint import acb, arb, ctx
 from dpaccount.numerics.closed import discrete_losses
 from dpaccount.numerics.fourier.transforms import Decay, Transform, blurred
 from dpaccount.numerics.intervals import ball
-from dpaccount.numerics.work_budget import spend
+from dpaccount.numerics.work_budget import kept, spend
 
 MAX_ATOMS = 2000  #: up to which all losses are looked at for a decay
 
@@ -149,7 +148,7 @@ class PairDecay(Decay):
         return arb.pi() / self.loss - t
 
 
-@lru_cache(maxsize=256)
+@kept(256)
 def _balls(transform: AtomTransform, bits: int) -> list[tuple[arb, arb]]:
     return [(ball(t), mass()) for t, mass in transform.points()]
 

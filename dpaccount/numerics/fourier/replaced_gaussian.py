@@ -18,8 +18,9 @@ from flint import acb, arb, ctx
 from dpaccount.numerics.fourier.sampled_gaussian import ByParts, float_up, normal
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
 from dpaccount.numerics.intervals import ball
+from dpaccount.numerics.work_budget import kept
 
-CELLS = 900  #: of u in one decay, at most
+DECAY_CELLS = 900  #: of u in one decay, at most
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class ReplacedGaussianTransform(ByParts):
         line = _TiltedRow(self, c)
         whole, mu = self.value(c), ball(self.mu2).sqrt()
         start, end = -12.0, float(line.last_peak().upper()) + 12.0
-        count = int(min(CELLS, (end - start) / 0.04))
+        count = int(min(DECAY_CELLS, (end - start) / 0.04))
         edges = [arb(start) + (arb(end) - start) * j / count for j in range(count + 1)]
         weights, masses = [line.weight(u).exp() for u in edges], [normal(u) for u in edges]
         many = 2 if (1 + c) * ball(self.mu2) / 4 < 1 else 6
@@ -82,7 +83,7 @@ def _folded(s: arb) -> arb:
     return s if s >= arb(-1) / 2 else -1 - s
 
 
-@lru_cache(maxsize=1 << 10)
+@kept(1 << 10)
 def _kept_value(factor: ReplacedGaussianTransform, c: float, bits: int) -> arb:
     """Return M(c) at the precision of the moment, which is `bits`."""
     return ShiftedLine.real(_TiltedRow(factor, arb(c))).total()

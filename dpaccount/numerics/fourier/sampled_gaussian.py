@@ -18,6 +18,7 @@ from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine, Tilted
 from dpaccount.numerics.fourier.transforms import Decay, OnPoissonSample, Transform
 from dpaccount.numerics.intervals import ball, ceil_of, precision
+from dpaccount.numerics.work_budget import kept
 
 DECAY_SECONDS = 0.3  #: for the nodes of one decay (a rough estimate)
 
@@ -190,13 +191,13 @@ def _real_h(factor: SampledGaussianTransform, a: arb) -> arb:
     return ShiftedLine.real(TiltedSample(factor, a)).total()
 
 
-@lru_cache(maxsize=1 << 10)
+@kept(1 << 10)
 def _kept_h(factor: SampledGaussianTransform, a: float, bits: int) -> arb:
     """Return H(a) at the precision of the moment, which is `bits`."""
     return ShiftedLine.real(TiltedSample(factor, arb(a))).total()
 
 
-@lru_cache(maxsize=32)
+@kept(32)
 def _kept_decay(factor: ByParts, c: float, depth: float) -> "SampledDecay":
     return SampledDecay(factor, arb(c), depth)
 

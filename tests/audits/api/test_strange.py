@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from audits.attack.black_box import ALIKE, attack
 from audits.attack.pair_search import FINER, KEPT, Trial, _mixed, _shortlist
-from audits.attack.runs import ROUNDS, Challenge
+from audits.attack.runs import SCREENING, Challenge
 from audits.datasets.named_pairs import candidates
 from audits.datasets.shape import Shape
 from audits.sandbox.crew import Crew
@@ -51,12 +51,12 @@ def test_pairs_that_differ_in_more_than_numbers_are_kept_through_all_rounds(draw
     """However far the numbers of others move, and however seldom these differ."""
     pairs = candidates(DATA, 1)[: len(drawn)]
     moved, odd = np.array([each[0] for each in drawn]), [0] * len(drawn)
-    rare = random.sample(range(len(drawn)), ROUNDS[0][0] // KEPT)
+    rare = random.sample(range(len(drawn)), SCREENING[0][0] // KEPT)
     for k in rare:
         moved[k], odd[k] = 0.0, 1
-    assert set(rare) <= set(_shortlist(pairs, moved, odd, ROUNDS[0][0]))
+    assert set(rare) <= set(_shortlist(pairs, moved, odd, SCREENING[0][0]))
     trials = [tried(0, promise) for promise, _ in drawn] + [tried(1 + k, -1.0) for k in range(9)]
-    for kept, of_base, _ in ROUNDS:
+    for kept, of_base, _ in SCREENING:
         trials = _mixed(trials, kept, of_base)
         assert sum(trial.odd > 0 for trial in trials) >= min(kept // KEPT, 9)
         assert max(trial.odd for trial in trials) == 9
@@ -86,7 +86,7 @@ def test_a_pair_whose_floats_have_finer_bits_on_one_side_is_kept():
     grids = trial(np.round(noise[0] * 64) / 64, np.round(bare_right * 64) / 64, 0.0)
     assert grids.finer < FINER
     others = [trial(noise[0] + 1.0, noise[2] + 1.0, float(k)) for k in range(30)]
-    for kept, of_base, _ in ROUNDS:
+    for kept, of_base, _ in SCREENING:
         assert bare in _mixed([*others, bare], kept, of_base)
         assert grids not in _mixed([*others, replace(grids, promise=-1.0)], min(kept, 15), of_base)
 

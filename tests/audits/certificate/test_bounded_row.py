@@ -2,6 +2,9 @@
 
 import copy
 import json
+import math
+import re
+from fractions import Fraction
 
 import pytest
 
@@ -83,6 +86,14 @@ def test_it_certifies_the_radius_and_says_what_a_replaced_row_costs(document):
     shown = summary(document, "here")
     assert "bounded-row by at most 0.5" in shown
     assert "where a row is replaced by any other" in shown
+    for each in (document["proved"], said(document)):
+        (digits,) = {
+            text
+            for text in re.findall(r"ε ≤ (\S+)", shown)
+            if math.isclose(float(text), each["epsilon"]["upper"])
+        }
+        assert 0 <= Fraction(digits) - Fraction(repr(each["epsilon"]["upper"])) < Fraction(1, 10**8)
+        assert len(digits) <= 11
 
 
 def said(document):

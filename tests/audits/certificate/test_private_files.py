@@ -1,5 +1,6 @@
 """Files that hold a release are their owner's alone until the owner says otherwise."""
 
+import json
 import stat
 
 import pytest
@@ -16,6 +17,46 @@ def test_a_certificate_with_a_release_is_its_owners(tmp_path, monkeypatch, relea
     written = list(tmp_path.iterdir())
     assert len(written) == 4
     assert {stat.S_IMODE(one.stat().st_mode) for one in written} == {mode}
+
+
+@pytest.fixture
+def plain_pages(monkeypatch):
+    for what in ("html", "junit", "sarif"):
+        monkeypatch.setattr(files, what, lambda *_: "text")
+
+
+def test_tables_of_a_release_go_with_its_certificate(tmp_path, plain_pages):
+    made = {"release": {"report": {}}, "claim": {"name": "c"}}
+    (tmp_path / "mine.csv").write_text("1")
+    files.write_all(made, tmp_path)
+    files.write_tables(tmp_path, {"a.csv": "1", "b.csv": "2"})
+    files.write_all(made, tmp_path)
+    files.write_tables(tmp_path, {"b.csv": "3"})
+    assert sorted(each.name for each in tmp_path.glob("*.csv")) == ["b.csv", "mine.csv"]
+    files.write_all(made, tmp_path)  # a release that is not followed by its tables leaves none of others
+    assert [each.name for each in tmp_path.glob("*.csv")] == ["mine.csv"]
+
+
+def test_a_list_of_tables_reaches_no_other_folder(tmp_path, plain_pages):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "other.csv").write_text("1")
+    (tmp_path / "a" / files.LISTED).write_text(f"{files.LIST_HEAD}\n../other.csv\n{tmp_path}/other.csv\n")
+    files.write_all({"release": {"report": {}}, "claim": {"name": "c"}}, tmp_path / "a")
+    assert (tmp_path / "other.csv").exists()
+    (tmp_path / files.LISTED).write_text("other.csv\n")  # a list of somebody else's
+    files.write_all({"release": {"report": {}}, "claim": {"name": "c"}}, tmp_path)
+    assert (tmp_path / "other.csv").exists()
+
+
+def test_a_certificate_without_a_release_replaces_none_that_has_one(tmp_path, plain_pages):
+    made = {"release": {"report": {}}, "claim": {"name": "c"}}
+    none = {**made, "release": None}
+    assert files.write_all(none, tmp_path) == tmp_path / "certificate.json"
+    assert files.write_all(made, tmp_path) == tmp_path / "certificate.json"
+    files.write_tables(tmp_path, {"a.csv": "1"})
+    assert files.write_all(none, tmp_path) == tmp_path / "unreleased" / "certificate.json"
+    assert json.loads((tmp_path / "certificate.json").read_text()) == made
+    assert (tmp_path / "a.csv").exists()
 
 
 def test_figures_of_a_release_are_its_owners(tmp_path):

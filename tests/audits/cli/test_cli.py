@@ -335,10 +335,11 @@ def kept():
 @pytest.mark.slow
 def test_certify_and_a_dry_run_read_no_data_and_charge_nothing(dpaccount, real):
     (real.parent / "insurance_trial.csv").unlink()
-    for command in (["certify"], ["release", "--dry-run"]):
+    for command in (["certify", "--dry-run"], ["certify"], ["release", "--dry-run"]):
         code, out, err = dpaccount(*command, real, "--json", "--quick", "--jobs", 1)
         assert (code, json.loads(out)["release"]) == (0, None)
         assert ("charges at most epsilon 1, delta 1e-06" in err) == (command[0] == "release")
+        assert Path("certificates").exists() == (command != ["certify", "--dry-run"])
     assert entries(dpaccount, real) == 0
 
 

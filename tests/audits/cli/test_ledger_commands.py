@@ -264,7 +264,7 @@ def test_a_terminal_is_shown_how_far_entries_are_read_and_nothing_else_changes(r
         "entry": ("report", "team.db", "--json"),
     }
     plain = {what: run(*words) for what, words in commands.items()}
-    assert all(error == "" for *_, error in plain.values())  # no terminal: nothing
+    assert all(error == "" for *_, error in plain.values())  # no terminal, and soon done: nothing
     said: list[str] = []
 
     @contextmanager
@@ -294,10 +294,21 @@ def test_a_terminal_is_shown_how_far_entries_are_read_and_nothing_else_changes(r
     assert run("verify", "team.db")[0] != 0  # telling how far it is never ends a command
 
 
-def test_only_a_terminal_is_watched(monkeypatch, capsys):
+def test_a_script_hears_of_a_ledger_only_what_takes_long(monkeypatch, capsys):
+    """Standard error of a short command stays empty, so that a nightly check sends no mail."""
+    now = [0.0]
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+    monkeypatch.setattr(options.json_lines, "__defaults__", (lambda: now[0], 0.0))
     with options.watching():
-        assert ledger_rows.WATCH.get() is None
+        for seconds, what in ((0, "entry 0 of 90"), (9, "entry 40 of 90"), (11, "entry 50 of 90")):
+            now[0] = seconds
+            ledger_rows.WATCH.get()(what)
+    assert ledger_rows.WATCH.get() is None
+    (line,) = capsys.readouterr().err.splitlines()
+    assert json.loads(line) == {"progress": "entry", "done": 50, "of": 90, "seconds_left": 9}
+
+
+def test_a_terminal_is_shown_every_step(monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     with options.watching():
         assert ledger_rows.WATCH.get() is not None

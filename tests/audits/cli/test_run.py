@@ -315,3 +315,20 @@ def test_another_store_and_no_work_left_give_the_same_bytes(written, dpaccount):
     assert not Path("two/work.db").exists()
     shutil.rmtree(written / "one")
     assert re.search(r"people phased-gp-ucb epsilon=1/2 delta=1e-06 +[0-9.]+ +[0-9.]+ ", first[1])
+
+
+@pytest.mark.usefixtures("written")
+@pytest.mark.parametrize("name", FILES)
+def test_what_cannot_be_written_leaves_the_files_of_the_former_run(dpaccount, name):
+    """Never a summary of one run next to results of another."""
+    folder = Path("out")
+    folder.mkdir()
+    for each in FILES:
+        (folder / each).write_text("former") if each != name else (folder / each).mkdir()
+    code, out, err = dpaccount("run", "small.toml", "--out", folder, "--jobs", 1)
+    assert (code, out) == (2, "")
+    assert f"error: out/{name}: this is a folder" in err
+    left = {
+        each.name: each.read_text() for each in folder.iterdir() if each.is_file() and each.suffix != ".db"
+    }
+    assert left == {each: "former" for each in FILES if each != name}

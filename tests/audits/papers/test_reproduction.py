@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from audits.papers import reproduce
 from bandits.papers.reproduction import CUMULATIVE_REGRET, LAST_ROUND, MEAN_SO_FAR, Cell, Reproduction
+from dpaccount.errors import InputError
 
 RUNS = arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 9)), elements=st.floats(-5, 5))
 
@@ -66,3 +67,15 @@ def test_a_row_has_mean_median_and_standard_error(monkeypatch, summary, value, t
     assert "seeds [1, 2, 3]" in lines[-1]
     reproduce.write_out(tmp_path, answer, curves)
     assert summary.name in (tmp_path / "regret.svg").read_text()
+
+
+@pytest.mark.parametrize("name", ["summary.json", "curves.csv", "regret.svg"])
+def test_what_cannot_be_written_leaves_the_files_of_the_former_run(tmp_path, name):
+    one = {"name": "one", "measure": "regret"}
+    reproduce.write_out(tmp_path, one, {"a": np.ones((2, 9))})
+    (tmp_path / name).unlink()
+    (tmp_path / name).mkdir()
+    before = {each.name: each.read_bytes() for each in tmp_path.iterdir() if each.is_file()}
+    with pytest.raises(InputError, match="this is a folder"):
+        reproduce.write_out(tmp_path, {**one, "name": "two"}, {"b": np.zeros((2, 9))})
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir() if each.is_file()} == before

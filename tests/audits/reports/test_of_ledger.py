@@ -15,7 +15,7 @@ from audits.reports import standards
 from dpaccount.errors import BudgetError
 from dpaccount.ledger import review
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.plan.events import Plan, Pure, Relation
+from dpaccount.plan.events import Approximate, Plan, Pure, Relation
 from dpaccount.proof import (
     REPLACE_ONE,
     assume_ball,
@@ -298,3 +298,19 @@ def test_what_is_shown_is_a_row_for_each_scope(url, capsys):
     assert whole.split()[:7] == ["(all)", "ε", "1", "ε", "0.75", "ε", "0.25"]
     assert team.split()[:7] == ["team", "ε", "0.5", "ε", "0.5", "ε", "0"]
     assert ("█" * 8 + "░" * 2 in whole, "█" * 10 in team) == (True, True)
+
+
+def test_a_cap_that_is_spent_is_not_shown_as_overspent(tmp_path, capsys):
+    """What is spent is rounded outwards as a double: its last bit is in the JSON alone."""
+    url = f"sqlite:///{tmp_path}/spent.db"
+    init(url, epsilon=1, delta="1e-7", unit="person", relation="replace-one", measure="approximate")
+    with Ledger.open(url) as ledger:
+        spends = Approximate(epsilon=Fraction(1, 10), delta=Fraction(1, 10**7))
+        ledger.charge_plan(Plan(Relation.REPLACE_ONE, (spends,)), "all of delta")
+        assert ledger.show()["spent"]["delta"] > 1e-7
+    assert run(["ledger", "show", url]) == 0
+    shown = capsys.readouterr().out
+    assert "ε 0.1, δ 1e-7" in shown
+    assert "1.0" not in shown
+    assert run(["ledger", "log", url]) == 0
+    assert "delta 1e-7" in capsys.readouterr().out

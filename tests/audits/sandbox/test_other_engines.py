@@ -187,9 +187,11 @@ def test_two_spellings_of_one_person_are_refused(tmp_path, batches, said):
 
 def test_other_code_and_no_sums_are_refused(tmp_path):
     _, summer, _ = begun(tmp_path)
-    other = other_engines.PartSummer(summer.claim, summer.made_by, {**summer.digests, "code": "x"}, bytes(32))
-    with pytest.raises(InputError, match="this machine has other code"):
-        other.totals([])
+    for name in ("code", "pyarrow"):
+        digests = {**summer.digests, name: "x"}
+        other = other_engines.PartSummer(summer.claim, summer.made_by, digests, bytes(32))
+        with pytest.raises(InputError, match=f"this machine has other {name} than"):
+            other.totals([])
     with pytest.raises(InputError, match="quantile adds no noise to sums"):
         other_engines.begin(claim_on(tmp_path, "quantile", reads("quantile")))
 

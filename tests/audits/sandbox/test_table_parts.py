@@ -1,6 +1,7 @@
 """Totals in parts: in forks or on a cluster, kept in a manifest, killed and continued: the same, charged once."""
 
 import csv
+import io
 import json
 import os
 import random
@@ -10,19 +11,20 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import pytest
 
 from audits.certificate import release
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
-from audits.sandbox import table_parts
+from audits.sandbox import other_engines, table_parts
 from audits.sandbox.manifest import manifest
 from audits.sandbox.private_data import digest_of_data, stamp_of
 from audits.sandbox.table_parts import TableWork, digests_of, totals_of
 from audits.subjects.catalogue import find, subject_made, subject_of
-from dpaccount.errors import InputError
-from dpaccount.ledger.ledger import Ledger
+from dpaccount.errors import InputError, ReceiptError
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.proved import Proved
 from mechanisms.clipped_mean import ClippedMean
 from mechanisms.subject import Additive
@@ -30,7 +32,7 @@ from mechanisms.table.user_level import named
 from tests.audits.certificate.test_tables import MECHANISMS, claim_on, opened, reads, table
 
 PERSONS = "id = 'who'\nmax_rows = 2"
-DIGESTS = {"claim": "c", "data": "d", "code": "e"}
+DIGESTS = {"claim": "c", "data": "d", "code": "e", "pyarrow": "1"}
 
 
 def claimed(folder, use="clipped-mean", read="column = 'y'\nscale = 3\ncount_scale = 3", rows=40, **more):
@@ -89,6 +91,15 @@ def test_parts_and_processes_change_nothing(tmp_path):
     assert {each.units for each in found} == {32}
 
 
+def test_progress_counts_the_parts_that_are_done_and_those_that_were(tmp_path):
+    table(tmp_path)
+    claim, work, said = claimed(tmp_path), TableWork(2, 4, tmp_path / "w"), []
+    made_by = find(claim.use).made_by
+    for _ in range(2):
+        totals_of(claim, made_by, DIGESTS, work, lambda: False, said.append)
+    assert said == [f"summing the table: {done} of 4 parts" for done in (0, 1, 2, 3, 4, 4)]
+
+
 def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
     table(tmp_path)
     claim, folder = claimed(tmp_path), tmp_path / "w"
@@ -115,7 +126,10 @@ def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
     ("spoil", "said"),
     [
         (lambda path: path.write_text("no\n"), "no manifest of totals"),
-        (lambda path: path.write_text('{"secret": "00"}\n'), "of another schema, claim, data, code, part"),
+        (
+            lambda path: path.write_text('{"secret": "00"}\n'),
+            "of another schema, claim, data, code, pyarrow, part",
+        ),
         (lambda path: (path.rename(f"{path}2"), path.symlink_to(f"{path}2")), "name a folder to write to"),
         (
             lambda path: path.write_text(path.read_text().replace('"data": "d"', '"data": "x"')),
@@ -124,6 +138,10 @@ def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
         (
             lambda path: path.write_text(path.read_text().replace('"code": "e"', '"code": "x"')),
             "another code",
+        ),
+        (
+            lambda path: path.write_text(path.read_text().replace('"pyarrow": "1"', '"pyarrow": "2"')),
+            "another pyarrow",
         ),
         (
             lambda path: path.write_text(path.read_text().replace('"partitions": 2', '"partitions": 2.0')),
@@ -175,6 +193,13 @@ def test_a_killed_part_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(table_parts, "part_of", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
     with pytest.raises(InputError, match=r"was killed; if memory ran out, take more --partitions"):
         asked(claimed(tmp_path), TableWork(2, 3))
+
+
+def test_a_fault_of_the_program_is_no_lack_of_memory(tmp_path, monkeypatch):
+    table(tmp_path)
+    monkeypatch.setattr(table_parts, "part_of", lambda *_: {}["x"])
+    with pytest.raises(InputError, match=r"a part of the table failed \(KeyError\); report this fault"):
+        asked(claimed(tmp_path), TableWork())
 
 
 def divided(folder, files=3, strayed=False):
@@ -422,6 +447,87 @@ def test_a_query_that_is_no_sum_is_refused_before_any_charge(tmp_path, monkeypat
             release.rehearsed(due, proved, certificate)
     else:
         release.rehearsed(due, proved, certificate)
+
+
+URL = ""  #: of the ledger that `Drawing` charges, set by its test
+
+
+@dataclass(frozen=True)
+class Drawing(ClippedMean):
+    """Its query charges a ledger and draws noise: done again, a part would be a second release."""
+
+    def query(self, data):
+        with Ledger.open(URL) as ledger:
+            receipt = ledger.charge(self.proof(Fraction(1, 10**9)), "in a part")
+        totals = super().query(data)
+        return receipt.noisy(next(iter(receipt._leaves)), 0, totals)
+
+
+@pytest.fixture
+def drawing(tmp_path, monkeypatch):
+    """Return a claim for `Drawing`, as if it were catalogued, and its ledger's entries."""
+    table(tmp_path)
+    url = f"sqlite:///{tmp_path}/t.db"
+    init(url, epsilon=10**6, delta=0.5, unit="one row", relation="add-remove", measure="approximate")
+    monkeypatch.setattr(sys.modules[__name__], "URL", url)
+    monkeypatch.setattr(table_parts, "is_catalogued", lambda _: True)
+    monkeypatch.setattr(table_parts, "subject_of", lambda claim: subject_made(claim, Drawing))
+    read = "column = 'y'\nscale = 3\ncount_scale = 3"
+    return read_claim(claim_on(tmp_path, "clipped-mean", read, relation="add-remove")), lambda: entries(
+        tmp_path
+    )
+
+
+@pytest.mark.parametrize(("other", "said"), [({"code": "x"}, "code"), ({"pyarrow": "0"}, "pyarrow")])
+def test_a_worker_of_another_version_refuses(tmp_path, monkeypatch, capsys, other, said):
+    table(tmp_path)
+    claim = claimed(tmp_path)
+    words = json.dumps([str(claim.path), {**real_digests(claim), **other}, [0, 1, "00" * 32, False]])
+    monkeypatch.setattr(sys, "stdin", io.StringIO(words))
+    table_parts.answer()
+    found = [f"a worker has another {said} than this program; give it the same", [], 0, ""]
+    assert json.loads(capsys.readouterr().out) == found
+
+
+def test_another_pyarrow_is_other_work_and_the_same_release(tmp_path, monkeypatch):
+    """Its totals are summed again; what was charged is not charged again."""
+    table(tmp_path)
+    claim = claimed(tmp_path)
+    subject = subject_of(claim)
+    due, digests = release.identified(claim, subject), real_digests(claim)
+    monkeypatch.setattr(table_parts, "_version_of", lambda _: "0")
+    assert release.identified(claim, subject).key == due.key
+    assert real_digests(claim) == {**digests, "pyarrow": "0"}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_part_that_draws_noise_is_refused_in_a_fork(drawing, jobs):
+    claim, charged = drawing
+    with pytest.raises(InputError, match="a task, which may be done again, charges a ledger or draws"):
+        totals_of(claim, Drawing, DIGESTS, TableWork(jobs, 2), lambda: False)
+    assert charged() == 0
+
+
+def test_a_part_that_draws_noise_is_refused_on_a_worker(drawing, monkeypatch, capsys):
+    claim, charged = drawing
+    monkeypatch.setattr(table_parts, "digests_of", lambda *_: DIGESTS)
+    words = json.dumps([str(claim.path), DIGESTS, [0, 1, "00" * 32, False]])
+    monkeypatch.setattr(sys, "stdin", io.StringIO(words))
+    table_parts.answer()
+    wrong, *found = json.loads(capsys.readouterr().out)
+    assert "a task, which may be done again, charges a ledger or draws" in wrong
+    assert found == [[], 0, ""]
+    assert charged() == 0
+
+
+def test_a_part_of_another_engine_that_draws_noise_is_refused(drawing, monkeypatch):
+    claim, charged = drawing
+    monkeypatch.setattr(other_engines, "subject_of", table_parts.subject_of)
+    monkeypatch.setattr(other_engines, "summed", lambda claim, _: table_parts.summed(claim, Drawing))
+    monkeypatch.setattr(other_engines, "digests_of", lambda *_: DIGESTS)
+    with pytest.raises(ReceiptError, match="a task, which may be done again, charges a ledger or draws"):
+        other_engines.PartSummer(claim, Drawing, DIGESTS, bytes(32)).totals([])
+    assert charged() == 0
 
 
 def to_release(folder, dpaccount, *more):

@@ -111,6 +111,21 @@ def table(frame=None, **changed):
     return dp.Table(rows() if frame is None else frame, unit="patient", **{**said, **changed})
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("unit", "library"), [("patient", dict), (None, pl.DataFrame)])
+def test_a_plain_count_of_a_frame_is_released(tmp_path, monkeypatch, unit, library):
+    """The noise has a standard deviation below 30: beyond 300 is no false alarm in any lifetime."""
+    monkeypatch.chdir(tmp_path)
+    init(
+        URL, epsilon=1, delta=1e-6, unit=f"one {unit or 'row'}", relation="add-remove", measure="approximate"
+    )
+    said = {"epsilon": 1, "delta": 1e-6, "ledger": URL, "columns": {"stay": (0, 30)}, "max_units": 1000}
+    some = {"unit": unit, "max_contributions": 3} if unit else {}
+    frame = library(rows(600)[["patient", "stay"]].to_dict("list"))
+    (row,) = dp.Table(frame, **said, **some).count().release(quick=True)["count"]
+    assert abs(row["estimate"] - 550) < 350
+
+
 def test_a_table_is_the_study_of_a_file_with_the_same_words(tmp_path):
     (tmp_path / "s.toml").write_text(TOML)
     written = read_claim(tmp_path / "s.toml")

@@ -2,16 +2,23 @@
 
 import csv
 import json
+from fractions import Fraction
 
 import numpy as np
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as pq
 import pytest
 
 from audits.certificate import make
 from audits.claim import read_claim
 from audits.reports.tables import numbers
+from audits.sandbox import table_parts
 from audits.studies import results, text
+from audits.subjects.catalogue import find, subject_of
 from dpaccount.errors import InputError
+from dpaccount.proof.derivation import point
 from dpaccount.schemas.study import PlannedStatistic, StatisticNoise, StudyPlan, StudyTotal
+from mechanisms.table.totals import TablePart
 
 HEAD = """
 schema = "dpaccount/study/1"
@@ -37,6 +44,7 @@ low = { type = "category", values = ["A", "B"] }
 trials = 60
 """
 COUNT = 'name = "n"\nwhat = "count"\n'
+GROUPED = 'name = "g"\nwhat = "mean"\ncolumn = "x"\nby = ["seen"]'  #: has Gaussian noise alone
 #: what every key of a statistic is said in, with a word that the released table shows
 EVERY = {
     "count": 'by = ["ward", "seen"]\nwhere = "age >= 18"',
@@ -120,8 +128,7 @@ def test_a_plan_reads_no_data_and_charges_nothing(dpaccount, study):
 
 def test_what_is_planned_is_what_is_proved_and_drawn(study):
     """The noise of the plan is that of the subject's theorem, and the total is met but hardly missed."""
-    from audits.subjects.catalogue import subject_of
-    from dpaccount.proof.derivation import point, write
+    from dpaccount.proof.derivation import write
 
     claim = read_claim(study(every()))
     subject = subject_of(claim)
@@ -143,7 +150,6 @@ def test_what_is_planned_is_what_is_proved_and_drawn(study):
 @pytest.mark.parametrize("delta", ["1e-6", "0"])
 def test_a_wanted_accuracy_is_that_of_what_is_released(study, relation, delta):
     """By the released half-widths: of counts as integers, of sums with what is rounded."""
-    from audits.subjects.catalogue import subject_of
     from dpaccount.noise.proved import Proved
     from dpaccount.noise.receipt import rehearse
     from dpaccount.noise.samplers import Rehearsal
@@ -186,9 +192,9 @@ def test_what_is_said_to_be_reachable_is(dpaccount, study):
 def test_more_noise_for_less_share(study):
     for share in (1, 2, 5):
         found = results.plan(
-            read_claim(study(statistics(COUNT + f"share = {share}", COUNT.replace('"n"', '"m"'))))
+            read_claim(study(statistics(COUNT + f"share = {share}", COUNT.replace('"n"', '"m"'), GROUPED)))
         )
-        first, second = (each.noise.scales["count"] for each in found.statistics)
+        first, second, _ = (each.noise.scales["count"] for each in found.statistics)
         assert second / first == pytest.approx(share**0.5, rel=1e-4)
 
 
@@ -198,13 +204,43 @@ def test_a_smaller_total_has_more_noise(study):
     def noise(epsilon="1", delta="1e-6", more=""):
         head = HEAD.replace("epsilon = 1", f"epsilon = {epsilon}").replace("1e-6", delta)
         head = head.replace("rows = 600", "rows = 600\n" + more)
-        return results.plan(read_claim(study(statistics(COUNT), head))).statistics[0].noise.scales["count"]
+        return (
+            results.plan(read_claim(study(statistics(COUNT, GROUPED), head)))
+            .statistics[0]
+            .noise.scales["count"]
+        )
 
     assert noise("0.5") > noise("1") > noise("2")
     assert noise(delta="1e-9") > noise(delta="1e-6") > noise(delta="1e-3")
     several = [noise(more=f'unit_column = "who"\nmax_contributions = {many}') for many in (1, 2, 3)]
     assert several[1] == pytest.approx(2 * several[0], rel=2e-3)
     assert several[2] == pytest.approx(3 * several[0], rel=2e-3)
+
+
+FEW = (COUNT, *(f'name = "{what}"\nwhat = "{what}"\ncolumn = "x"' for what in ("sum", "mean")))
+BY_WARD = COUNT.replace('"n"', '"w"') + 'by = ["ward"]'
+
+
+@pytest.mark.parametrize(
+    ("said", "law", "widths"),
+    [
+        ((COUNT,), "laplace", [3]),
+        ((*FEW, BY_WARD), "laplace", [12, 719, 3.08, 15]),  # with Gaussian noise 16.6, 994, 2.82, 19
+        ([COUNT.replace('"n"', f'"n{k}"') for k in range(12)], "gaussian", [28.7] * 12),  # else 36
+        ((COUNT + "accuracy = 4",), "laplace", [4]),  # with Gaussian noise 8.3 is the least
+        ((COUNT, GROUPED), "gaussian", [11.71]),
+    ],
+)
+def test_few_statistics_get_laplace_noise_and_spend_no_delta(study, said, law, widths):
+    """Where the noise of every one may be Laplace, and is narrower on average; data play no part."""
+    claim = read_claim(study(statistics(*said), HEAD.replace('"replace-one"', '"add-remove"')))
+    found = results.plan(claim).statistics
+    assert {each.noise.law for each in found} == {law}
+    for each, width in zip(found, widths, strict=False):
+        assert each.half_width == pytest.approx(width, rel=0.01)
+    assert point(subject_of(claim).proof(claim.guarantee.delta))[1] == (
+        0 if law == "laplace" else Fraction("1e-6")
+    )
 
 
 # ------------------------------------------------------------------ releases
@@ -271,6 +307,63 @@ def test_nothing_is_charged_by_a_dry_run(dpaccount, released, monkeypatch):
     assert code == 0, err
     assert json.loads(out)["release"] is None
     assert spent(dpaccount)["epsilon"]["upper"] == 0
+
+
+@pytest.mark.slow
+def test_a_folder_has_the_tables_of_its_certificate_alone(dpaccount, released, tmp_path):
+    """A renamed statistic leaves no table; `certify` leaves the certificate of a release."""
+    for name in ("n", "byc"):
+        assert released(statistics(COUNT.replace('"n"', f'"{name}"')))[0] == 0
+    folder = tmp_path / "certificates" / "s"
+    assert [each.name for each in folder.glob("*.csv")] == ["byc.csv"]
+    held = (folder / "certificate.json").read_bytes()
+    code, _, err = dpaccount("certify", tmp_path / "study.toml", "--quick", "--jobs", 1)
+    assert code == 0
+    assert "certificates/s/certificate.json has a release, and stays as it is" in err
+    assert (folder / "certificate.json").read_bytes() == held
+    assert json.loads((folder / "unreleased" / "certificate.json").read_text())["release"] is None
+
+
+OF_PERSONS = 'unit_column = "who"\nmax_contributions = 2\nmax_units = 300'
+
+
+def counted_in(kind, units, folder):
+    """Write the head of a study of the table as this kind of file, whose rows are units or persons'."""
+    if kind == "parquet":
+        pq.write_table(arrow_csv.read_csv(folder / "a.csv"), folder / "a.parquet")
+    return HEAD.replace("a.csv", f"a.{kind}").replace("rows = 600", units)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("units", ["rows = 600", OF_PERSONS])
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_a_plain_count_reads_no_column_and_sums_all_rows(study, data, tmp_path, kind, units, partitions):
+    claim = read_claim(study(statistics(COUNT), counted_in(kind, units, tmp_path)))
+    made_by = find(claim.use).made_by
+    parts = [TablePart(number, partitions, bytes(32)) for number in range(partitions)]
+    found = [table_parts.part_of(claim, made_by, part) for part in parts]
+    assert sum(sums[0] for sums, *_ in found) == 600
+    assert sum(units for _, units, _ in found) == (300 if units == OF_PERSONS else 600)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "units", "delta"),
+    [
+        ("csv", "rows = 600", "0"),
+        ("csv", OF_PERSONS, "1e-6"),
+        ("parquet", "rows = 600", "1e-6"),
+        ("parquet", OF_PERSONS, "0"),
+    ],
+)
+def test_a_plain_count_is_released(dpaccount, released, tmp_path, kind, units, delta):
+    """The noise has a standard deviation below 30: beyond 300 is no false alarm in any lifetime."""
+    head = counted_in(kind, units, tmp_path).replace("1e-6", delta)
+    (tmp_path / "study.toml").write_text(head + statistics(COUNT))
+    code, out, err = dpaccount("release", tmp_path / "study.toml", "--quick", "--json", "--jobs", 1)
+    assert code == 0, err
+    (row,) = json.loads(out)["statistics"]["n"]["rows"]
+    assert abs(row["estimate"] - 600) < 300
 
 
 # ------------------------------------------------------------------ refusals
@@ -367,8 +460,9 @@ def test_a_wrong_statistic_is_one_sentence(dpaccount, study, said, why):
 def test_a_wrong_head_is_one_sentence(study, old, new, why):
     assert old in HEAD
     by = '\nby = ["note"]' if "nobody listed" in why else ""
+    more = [GROUPED] if "Gaussian" in why or "noise of" in why else []
     with pytest.raises(InputError) as error:
-        results.plan(read_claim(study(statistics(COUNT + by), HEAD.replace(old, new, 1))))
+        results.plan(read_claim(study(statistics(COUNT + by, *more), HEAD.replace(old, new, 1))))
     assert why in str(error.value)
 
 
@@ -405,6 +499,12 @@ def test_what_is_no_study_is_refused(dpaccount, study):
 def test_text_shows_no_number_to_fewer_digits_than_it_has():
     row = {"estimate": 1234567.0, "low": 1234567.0, "high": 1234567.0}
     assert numbers(row) == ["1234567", "1234567 … 1234567"]
+
+
+def test_counts_are_shown_as_whole_numbers():
+    row = {"estimate": 212.0, "low": 208.0, "high": 216.0}
+    assert numbers(row) == ["212", "208 … 216"]
+    assert numbers({**row, "low": 208.25}) == ["212.0", "208.2 … 216.0"]
 
 
 @pytest.mark.parametrize("half", [0.004, 0.3, 7, 4_000, 3e6])

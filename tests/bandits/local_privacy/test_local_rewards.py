@@ -67,21 +67,17 @@ def test_gp_ucb_without_privacy_finds_the_best_point():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"epsilon": Fraction(0)}, "epsilon"),
-        ({"epsilon": Fraction(31)}, "epsilon"),
+        ({"epsilon": Fraction(0)}, "epsilon"), ({"epsilon": Fraction(31)}, "epsilon"),
         ({"bound": Fraction(-1)}, "bound >= 0"),
         ({"noise_bound": Fraction(-1)}, "noise_bound >= 0"),
         ({"bound": Fraction(0), "noise_bound": Fraction(0)}, "not both 0"),
-        ({"channel": "gauss"}, "known here: duchi"),
-        ({"privacy": "some"}, "known: local, none"),
-        ({"kernel": "linear"}, "known: squared-exponential"),
-        ({"points": 1}, "points"),
+        ({"channel": "gauss"}, "known here: duchi"), ({"privacy": "some"}, "known: local, none"),
+        ({"kernel": "linear"}, "known: squared-exponential"), ({"points": 1}, "points"),
         ({"kernel": "delays-by-hour"}, "give points = 41"),
-        ({"lengthscale": Fraction(0)}, "length scale"),
-        ({"rounds": 0}, "rounds"),
+        ({"lengthscale": Fraction(0)}, "length scale"), ({"rounds": 0}, "rounds"),
         ({"width": Fraction(-1)}, "width"),
     ],
-)
+)  # fmt: skip
 def test_parameters_that_make_no_sense_are_refused(wrong, said):
     with pytest.raises(InputError, match=said):
         small(**wrong)

@@ -73,6 +73,22 @@ def test_a_bit_is_the_best_linear_estimate_of_a_clipped_residual():
     assert np.allclose(ours.root @ ours.root.T, after, atol=1e-6)
 
 
+def test_kernels_begin_at_their_chances_and_follow_what_messages_say():
+    """Rewards told as they are, of a smooth function and of one whose points are unrelated."""
+    at = np.linspace(0, 1, 40)
+    rough = np.random.default_rng(1).uniform(-2, 2, 40)
+    found = []
+    for function in (2 * np.sin(6 * at), rough):
+        bounds = {"bound": Fraction(2), "noise_bound": Fraction(1, 2)}
+        mixture = LocalPosterior(kernel="learned", points=40, **bounds).learner(1)
+        assert mixture.chances == pytest.approx((0.1, 0.9))
+        for point in range(40):
+            mixture.tell(point, function[point], None)
+        found.append(mixture.chances[0])
+    assert found[0] > 0.9
+    assert found[1] < 1e-6
+
+
 def test_the_clip_falls_from_what_a_prior_allows_to_the_noise_and_never_beyond():
     ours, clips = residual(spread=(1.0, 2.5)), []
     rng = np.random.default_rng(3)

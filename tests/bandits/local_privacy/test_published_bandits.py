@@ -174,13 +174,12 @@ def test_laplace_messages_have_the_moments_that_are_assumed():
         (LdpTgpUcb, {"tail_power": Fraction(1)}, "leave them out"),
         (LdpTgpUcb, {"tail_power": ZERO, "privacy": "none"}, "above 0"),
         (LdpTgpUcb, {"tail_scale": Fraction(5)}, "both or neither"),
-        (LdpMomaGpUcb, {"people": 13}, "k <= rounds"),
-        (LdpMomaGpUcb, {"people": 0}, "k <= rounds"),
+        (LdpMomaGpUcb, {"people": 13}, "k <= rounds"), (LdpMomaGpUcb, {"people": 0}, "k <= rounds"),
         (LdpMomaGpUcb, {"constants": "theory"}, "an epoch takes 228 people"),
         (LdpMomaGpUcb, {"users": "some"}, "known: new, same"),
         (LdpTgpUcb, {"epsilon": ZERO}, "epsilon"),
     ],
-)
+)  # fmt: skip
 def test_parameters_that_make_no_sense_are_refused(made, wrong, said):
     with pytest.raises(InputError, match=said):
         small(made, **wrong)

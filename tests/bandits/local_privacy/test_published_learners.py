@@ -320,15 +320,9 @@ def test_it_learns_where_theory_says_so_too(name, payoffs):
 
 def test_parameters_that_bound_nothing_are_refused():
     for bad in (
-        {"bound": 0.0},
-        {"bound": math.nan},
-        {"moment": math.inf},
-        {"noise_moment": -1.0},
-        {"order": 0.0},
-        {"order": 1.5},
-        {"clip": 0.0},
-        {"tail_power": -1.0},
-    ):
+        {"bound": 0.0}, {"bound": math.nan}, {"moment": math.inf}, {"noise_moment": -1.0},
+        {"order": 0.0}, {"order": 1.5}, {"clip": 0.0}, {"tail_power": -1.0},
+    ):  # fmt: skip
         with pytest.raises(InputError):
             Payoffs(**{"bound": 1.0, "moment": 1.0, "noise_moment": 1.0} | bad)
     with pytest.raises(InputError, match="constants"):

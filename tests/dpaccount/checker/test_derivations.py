@@ -185,7 +185,7 @@ def test_sums_over_their_first_term_are_enclosed_to_the_last_part(n, k, odds):
         term *= Fraction(n - j, j + 1) * ratio
         whole += term
     low, high = distributions.falling_sum(n, k, ratio)
-    assert low <= whole * distributions.ONE <= high
+    assert low <= whole * distributions.FIXED_ONE <= high
     assert high - low <= 40 * n
 
 

@@ -1,5 +1,7 @@
 """Code of a user travels: the archive's modules run, whatever a worker has under their names, or nothing does."""
 
+import builtins
+import importlib
 import os
 import sqlite3
 import sys
@@ -202,3 +204,50 @@ def test_what_is_nested_too_deeply_is_refused(folder, text):
     (folder / "mine.py").write_text(text)
     with pytest.raises(InputError, match=r"mine\.py: this is nested too deeply"):
         archived(folder, "mine:cubes")
+
+
+HIDDEN = """
+import {how}
+import numpy as np
+def f(seeds):
+    return np.full(len(seeds), float({found}.VALUE))
+"""
+WAYS = {
+    "importlib": "importlib.import_module('hidden_helper')",
+    "importlib.util": "importlib.import_module('.hidden_helper', 'hidden_folder')",
+    "builtins": "builtins.__import__('hidden_helper')",
+    "importlib._bootstrap": "importlib._bootstrap._gcd_import('hidden_fresh')",
+    "pkgutil": "pkgutil.resolve_name('hidden_helper')",
+    "pickle": "type('x', (), {'VALUE': pickle.loads(b'chidden_helper\\nVALUE\\n.')})",
+    "types": "exec('import hidden_helper as h', found := {}) or found['h']",
+}
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_what_is_imported_without_saying_so_is_refused_though_it_is_loaded(tmp_path, monkeypatch, how):
+    """Its file could change, and a store would still have what it gave before."""
+    (tmp_path / "hidden_folder").mkdir()
+    for name in ("hidden_helper", "hidden_fresh", "hidden_folder/__init__", "hidden_folder/hidden_helper"):
+        (tmp_path / f"{name}.py").write_text("VALUE = 1")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("hidden_helper", "hidden_folder.hidden_helper"):
+        monkeypatch.setitem(sys.modules, name, import_module(name))
+    place, before = tmp_path / "mine.py", (import_module, builtins.__import__)
+    place.write_text(HIDDEN.format(how=how, found=WAYS[how]))
+    with pytest.raises(InputError, match=r"the archive's code imports hidden_.*, which is not in it"):
+        run([Series("hidden", archived(place, "mine:f"), range(2))])
+    assert (importlib.import_module, builtins.__import__) == before
+
+
+def test_what_others_import_meanwhile_is_no_matter_of_the_archive(tmp_path):
+    """What it calls imports for itself what the archive could not."""
+    place = tmp_path / "mine.py"
+    code = "import importlib\ndef f(call, seeds):\n    return call(seeds)\n"
+    place.write_text(code + "importlib.import_module('numpy').zeros(1)\n")
+    assert archived(place, "mine:f")(imports_for_itself, range(3)) == 3
+
+
+def imports_for_itself(seeds):
+    import msgspec
+
+    return len(seeds) if import_module("msgspec") is msgspec else 0

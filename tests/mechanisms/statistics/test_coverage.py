@@ -1,5 +1,6 @@
 """Of 200 rehearsals of a planned study at most one of twenty shows an interval that misses, for each statistic."""
 
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -11,11 +12,14 @@ from dpaccount.noise.samplers import Rehearsal
 from mechanisms.noisy_statistics import planned
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.bind_columns import Promise
+from mechanisms.table.columns import Column
 from mechanisms.table.user_level import named
 from tests.mechanisms.statistics.tables import AGE, SEEN, WARD, value
 
-RUNS, ROWS = 200, 4000
-MOST_MISSED = 26  #: of 200 at .05 each more are missed once in 10⁵; there are some 25 statistics
+RUNS, ROWS = 200, 3999
+MOST_MISSED = 26  #: of 200 at .05 each more are missed once in 10⁵; there are some 55 statistics
+CODE = Column("code", "text", length=8)
+WORDS = ["I10", "E11", "J45", "Z00", "M54"]
 X = value(Fraction(-33, 10), Fraction(7))
 PURE = (
     Statistic("count", "count", by=(WARD, SEEN), where="age > 0", declared=(AGE,)),
@@ -85,11 +89,14 @@ def truths(what, codes):
 @pytest.mark.statistical  # seeded; MOST_MISSED says how rarely a sound one has so many
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**6)])
-def test_intervals_hold_together(relation, delta):
+@pytest.mark.parametrize("max_rows", [1, 3])
+def test_intervals_hold_together(relation, delta, max_rows):
+    """Each row is one unit's, or each unit has `max_rows` of them."""
     statistics = GAUSSIAN if delta else PURE
-    subject = named(planned(statistics, ROWS, 1, Promise(relation, Fraction(1), delta))[0])
+    whole = planned(statistics, ROWS // max_rows, max_rows, Promise(relation, Fraction(1), delta))[0]
+    subject = named(whole)
     codes, rows = table(subject)
-    sums, proved = subject.query(rows), Proved(subject.proof(delta))
+    sums, proved = subject.query(rows), Proved(whole.proof(delta))
     missed, known = dict.fromkeys((each.name for each in statistics), 0), 0
     for seed in range(RUNS):
         view = subject.publish(sums.copy(), rehearse(proved, Rehearsal(seed)))
@@ -106,6 +113,28 @@ def test_intervals_hold_together(relation, delta):
     assert max(missed.values()) <= MOST_MISSED, missed
     assert max(missed.values()) >= 1  # intervals that never miss are of another noise
     assert not delta or known
+
+
+@pytest.mark.slow
+@pytest.mark.statistical  # seeded; as above
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("max_rows", [1, 3])
+def test_intervals_of_values_that_nobody_listed_hold_together(relation, max_rows):
+    """Of those that are shown, beside a mean."""
+    statistics = (Statistic("codes", "count", by=(CODE,)), Statistic("mean", "mean", X))
+    promise = Promise(relation, Fraction(1), Fraction(1, 10**6))
+    whole = planned(statistics, ROWS // max_rows, max_rows, promise)[0]
+    subject, rng = named(whole), np.random.default_rng(6)
+    words = rng.choice(WORDS, ROWS, p=[0.4, 0.3, 0.2, 0.06, 0.04])
+    rows = np.column_stack([np.ones(ROWS), CODE.codes(words), rng.uniform(-3, 7, ROWS)])
+    proved, missed, truth = Proved(whole.proof(promise.delta)), 0, Counter(words.tolist())
+    for seed in range(RUNS):
+        view = subject.play(rows, rehearse(proved, Rehearsal(seed)), 0)
+        ends, shown = subject.accuracy(view)["codes"], view.public["codes/texts"].tolist()
+        assert set(shown) >= {"I10", "E11", "J45"}
+        bounds = zip(shown, ends["low"], ends["high"], strict=True)
+        missed += any(not low <= truth[word] <= high for word, low, high in bounds)
+    assert missed <= MOST_MISSED, missed
 
 
 def truths_of(what, codes, cache={}):  # noqa: B006  # the table is the same in all runs

@@ -224,6 +224,20 @@ def test_integers_are_compared_as_integers_with_gaps_too(kind):
     assert whole.tolist() == keys[[0, 2, 3]].tolist()
 
 
+def test_a_number_below_zero_is_nobody_elses():
+    """-1 and 2^64 - 1 have the same 64 bits."""
+    numbers = [-1, 2**64 - 1, -(2**63), 2**63, 2**63 - 1, 0]
+    keys = keys_of(numbers, SECRET)
+    assert len(np.unique(keys, axis=0)) == len(numbers)
+    assert PersonCounters(1, 0).keep(keys).all()
+    for kind in (np.int64, np.uint64):
+        held = [k for k in numbers if np.iinfo(kind).min <= k <= np.iinfo(kind).max]
+        own = keys_of(held, SECRET).tolist()
+        assert keys_of(np.array(held, kind), SECRET).tolist() == own
+        with_a_gap = ArrowCells(pa.array([*held, None], pa.from_numpy_dtype(kind)))
+        assert keys_of(with_a_gap, SECRET)[:-1].tolist() == own
+
+
 # ------------------------------------------------------------------ files
 
 
