@@ -19,7 +19,7 @@ from dpaccount.errors import DpaccountError, InputError, RuleError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof.derivation import covers_late, write
+from dpaccount.proof.derivation import write
 from mechanisms.subject import Additive, Subject, View
 from mechanisms.subject.isolation import fresh
 from mechanisms.table.user_level import ByPerson, named
@@ -101,8 +101,8 @@ def with_late(subject: Subject, delta: Fraction) -> Subject:
         return subject
     try:
         late: Any = replace(subject, delays=True)  # type: ignore[type-var]  # subjects are dataclasses
-        theorem = subject.proof(delta)
-        return late if covers_late(theorem) and write(late.proof(delta)) == write(theorem) else subject
+        proved = Proved(subject.proof(delta))
+        return late if proved.covers_late and write(late.proof(delta)) == proved.steps else subject
     except Exception:  # of a user's class
         return subject
 
@@ -114,7 +114,7 @@ def late_in_session(subject: Subject, proved: Proved) -> str | None:
     """
     if not hasattr(subject, "course") or is_catalogued(type(named(subject))):
         return None
-    if covers_late(proved.theorem):
+    if proved.covers_late:
         how = "give it a field `delays` like moment-gp-ucb's, and no examples"
         tested = getattr(subject, "delays", None) is True
         return None if tested else f"its sessions count late answers, and no test had any: {how}"

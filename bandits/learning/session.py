@@ -49,8 +49,8 @@ from dpaccount.errors import InputError
 from dpaccount.ledger.entry import digest
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise import process
+from dpaccount.noise.proved import Proved
 from dpaccount.proof import Theorem
-from dpaccount.proof.derivation import covers_late
 from mechanisms.subject import View
 
 P = ParamSpec("P")
@@ -130,14 +130,14 @@ class Session:
         journal, theorem = _begun(subject, file, coins, SECURE, delta)
         with _or_closed(journal):
             noise = charged(journal, theorem, ledger, scope)
-            return cls(subject, journal, noise, coins, late=covers_late(theorem))
+            return cls(subject, journal, noise, coins, late=Proved(theorem).covers_late)
 
     @classmethod
     def rehearse(cls, subject: Live, file: Path, seed: int, coins: int = 0) -> "Session":
         """Start or resume a session of synthetic people, with rehearsal noise: not releasable."""
         journal, theorem = _begun(subject, file, coins, f"rehearsal {seed}")
         with _or_closed(journal):
-            return cls(subject, journal, Rehearsed(theorem, seed), coins, late=covers_late(theorem))
+            return cls(subject, journal, Rehearsed(theorem, seed), coins, late=Proved(theorem).covers_late)
 
     def __enter__(self) -> "Session":
         return self

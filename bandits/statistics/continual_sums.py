@@ -82,9 +82,11 @@ def stays_exact(stream: str, rounds: int, people: int, everybody: int, bits: int
 
     Where late answers count, `everybody` may answer in one round, and a row's weights are at most 1.
     """
-    late = everybody * 2**factors.WEIGHT_BITS if takes_late(stream) else 0
-    if max(people * widest(stream, rounds), late) > 2 ** (ROOM + 1 - bits):
-        raise InputError(f"sums of {people} people do not stay exact in {stream} rows", "take fewer")
+    late = everybody if takes_late(stream) else 0
+    if max(people * widest(stream, rounds), late * 2**factors.WEIGHT_BITS) > 2 ** (ROOM + 1 - bits):
+        raise InputError(
+            f"sums of {max(people, late)} people do not stay exact in {stream} rows", "take fewer"
+        )
 
 
 def vector_proof(

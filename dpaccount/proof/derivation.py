@@ -18,8 +18,6 @@ from dpaccount.errors import RuleError
 from .judgements import Approximate, Curve, Judgement, Private, Pure, Renyi
 from .theorem import Theorem
 
-ENTERED = ("assume_rounds", "assume_tree", "assume_covers")  #: rules that say which unit is in which release
-
 
 @dataclass(frozen=True)
 class Hypothesis:
@@ -71,15 +69,6 @@ def hypotheses(theorem: Theorem) -> list[Hypothesis]:
         for step in write(theorem)
         if step["rule"].startswith("assume_")
     ]
-
-
-def covers_late(theorem: Theorem) -> bool:
-    """Return whether a theorem holds where units choose the rounds that they enter, as by late answers.
-
-    Every hypothesis on who enters what must be `assume_rounds` with `participations`.
-    """
-    entered = [each for each in hypotheses(theorem) if each.rule in ENTERED]
-    return bool(entered) and all("participations" in each.statement for each in entered)
 
 
 def digest_of(theorem: Theorem) -> str:

@@ -36,7 +36,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import REPLACE_ONE, assume_ball
-from dpaccount.proof.derivation import covers_late, digest_of, hypotheses
+from dpaccount.proof.derivation import digest_of, hypotheses
 from mechanisms.continual import factors
 from tests.bandits.own_late import BrokenCourse, SoundLate, UnprovedLate
 
@@ -259,7 +259,7 @@ STREAMS = [replace(PAIRS, delays=False, stream=stream) for stream in continual_s
 def test_a_course_takes_late_answers_where_the_proof_covers_them(subject):
     theorem = proof_of(subject)
     course = subject.course(Rehearsed(theorem, 1), 0)
-    assert bool(course.takes_late) == covers_late(theorem)
+    assert bool(course.takes_late) == Proved(theorem).covers_late
 
 
 @pytest.mark.parametrize("stream", continual_sums.STREAMS)
@@ -273,7 +273,7 @@ def test_a_stream_without_a_rule_for_late_answers_refuses_them(stream):
         assert digest_of(proof(late=True)) != digest_of(proof(late=False))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(18, 26), st.integers(9, 20), st.sampled_from(continual_sums.STREAMS))
 def test_rows_stay_exact_if_everybody_is_late(rounds, refresh, stream):
     """Of whatever parameters construct: all contributions in one round, in a row's heaviest weight."""
