@@ -59,7 +59,7 @@ class MomentGpUcb(MomentBandit):
             raise out_of_range("size >= 1, refresh >= 1, width >= 0 and growth in [0, 3]")
         largest = max(self.refresh, int(self.growth * self.rounds))
         rows = len(self.ends) if self.growth else -(-self.rounds // self.refresh)
-        continual_sums.stays_exact(self.stream, rows, largest, CONTRIBUTION_BITS)
+        continual_sums.stays_exact(self.stream, rows, largest, self.rounds, CONTRIBUTION_BITS)
         self.kernel_features  # noqa: B018  # refuses a kernel without such features
 
     @property

@@ -61,7 +61,7 @@ class PhasedGpUcb(MomentBandit):
         if self.size < 1:
             raise out_of_range("size >= 1")
         largest = max(FIRST_PHASE, int(GROWTH * self.rounds))
-        continual_sums.stays_exact(STREAM, len(self.ends), largest, CONTRIBUTION_BITS)
+        continual_sums.stays_exact(STREAM, len(self.ends), largest, self.rounds, CONTRIBUTION_BITS)
         self.kernel_features  # noqa: B018  # refuses a kernel without such features
 
     @property

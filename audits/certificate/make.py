@@ -1,6 +1,5 @@
 """Claim → proof → evidence → audit → verdict → certificate."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,13 +17,13 @@ from audits.hypothesis_tests.gather import gather
 from audits.hypothesis_tests.search import EXAMPLES, search
 from audits.hypothesis_tests.smoke_test import (
     FAMILY,
-    FEW_ROWS,
-    NONE_LATE,
     SOME_PAIRS,
     check_size,
+    late_in_session,
     member_of,
     of_few_rows,
     runs_at_all,
+    with_late,
 )
 from audits.sandbox.closed import opened
 from audits.sandbox.private_data import digests_in, rows_of
@@ -36,6 +35,7 @@ from dpaccount.proof import Theorem, View
 from dpaccount.relation import radius_of
 from dpaccount.schemas.certificate import AttackedPair, AuditResult, Draft, Evidence
 from mechanisms.subject import Rows, Subject
+from mechanisms.subject.isolation import fresh
 from mechanisms.table.user_level import named
 
 
@@ -82,11 +82,14 @@ def certify(
         *uncovered,
         *untested(outcome),
         *_warnings(subject),
-        *_ran_on(few, some, subject),
+        *([] if some is None else [FAMILY.format(SOME_PAIRS, some.domain().rows)]),
     )
     described = describe_subject(claim, subject)
     beside = _replaced(claim, subject)
     certificate = certificate_of(claim, described, proved, None, evidence, report, notes, beside)
+    late = late_in_session(fresh(few), about) if certificate.verdict == "CERTIFIED" else None
+    if late is not None:
+        return certificate_of(claim, described, None, late), None
     refusal = refused_by_checker(unsealed(certificate))
     if refusal is None:
         return certificate, proved
@@ -169,20 +172,10 @@ def _instances(claim: Claim, subject: Subject) -> tuple[Subject, Subject | None]
     """
     members = None if claim.examples is not None else member_of(subject, claim.guarantee.delta)
     if members is None:
-        return of_few_rows(subject, claim.guarantee.delta), None
+        few = of_few_rows(subject, claim.guarantee.delta)
+        return (few if claim.examples is not None else with_late(few, claim.guarantee.delta)), None
     few, some = members
     return (few, None) if few.domain().rows == subject.domain().rows else (few, some)
-
-
-def _ran_on(few: Subject, some: Subject | None, subject: Subject) -> Iterator[str]:
-    """Yield what a reader must know of the units that tests and attack ran on."""
-    units, whole = few.domain().rows, subject.domain().rows
-    if some is not None:
-        yield FAMILY.format(units, SOME_PAIRS, some.domain().rows, whole)
-    elif units < whole:
-        yield FEW_ROWS.format(units, whole)
-    if getattr(few, "takes_late", False) and not getattr(few, "delays", True):
-        yield NONE_LATE
 
 
 def _of_family(claim: Claim, some: Subject, proved: Proved, evidence: list[Evidence]) -> list[Evidence]:

@@ -19,6 +19,7 @@ from audits.sandbox.table_parts import TableWork, digests_of, summed
 from audits.subjects.catalogue import subject_of
 from dpaccount.errors import InputError
 from dpaccount.noise import process
+from mechanisms.table.columns import shown
 from mechanisms.table.persons import SECRET_BYTES
 from mechanisms.table.reading import Batch, record_batches
 from mechanisms.table.totals import TablePart
@@ -69,9 +70,8 @@ class PartSummer:
     def of_frames(self, frames: Iterable[Any]) -> Iterator[Any]:
         """Yield one frame with the totals of all `frames` of pandas: for Spark's `mapInPandas`."""
         import pandas as pd
-        import pyarrow as pa
 
-        yield pd.DataFrame([self.totals(pa.RecordBatch.from_pandas(frame) for frame in frames)])
+        yield pd.DataFrame([self.totals(map(_record_batch, frames))])
 
     def keep(self, given: Sequence[Mapping[str, Any]], folder: Path) -> None:
         """Write the manifest of all parts; raises `InputError` where the folder has one of other work.
@@ -119,6 +119,33 @@ def _read(batches: Iterable[Any], names: Sequence[str], identity: str | None) ->
             given = _as_text(batch, str(identity))
         for _, columns in record_batches(given, names):
             yield columns
+
+
+def _record_batch(frame: Any) -> Any:
+    """Return a frame of pandas as pyarrow's record batch; no cell is refused, or changes another one."""
+    from pyarrow import RecordBatch
+
+    names = list(map(str, frame.columns))
+    if len({*names}) < len(names):
+        raise InputError("a column stands twice in the frame", "rename one")
+    return RecordBatch.from_arrays([_array(frame.iloc[:, at]) for at in range(len(names))], names)
+
+
+def _array(column: Any) -> Any:
+    """Return a column as pyarrow's array.
+
+    Objects that are not all texts become texts, each by itself: no common type is private.
+    """
+    from pyarrow import Array, ChunkedArray, array, string
+
+    try:
+        found = Array.from_pandas(column)
+        if column.dtype != object or str(found.type) in ("string", "null"):
+            return found.combine_chunks() if isinstance(found, ChunkedArray) else found
+    except Exception:  # noqa: S110 - of one cell: the error, and that there is one, would reveal it
+        pass
+    texts = (shown(cell).encode(errors="backslashreplace").decode() for cell in column.tolist())
+    return array([text or None for text in texts], string())
 
 
 def _as_text(batch: Any, identity: str) -> Any:

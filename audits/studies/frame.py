@@ -1,7 +1,6 @@
 """A DataFrame as a private file for a release: each cell is written by itself, as text."""
 
 import csv
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,11 +8,10 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from dpaccount.errors import InputError
-from mechanisms.table.columns import text_of
+from mechanisms.table.columns import shown
 
 FRAME_FILE: Final = "frame.csv"  #: the name of the data in the certificate of a DataFrame's study
 LISTS: Final = ("to_list", "to_pylist", "tolist")  #: of columns, by library
-ABSENT: Final = ("NAType", "NaTType")  #: classes of pandas' missing cells, which compare to nothing
 #: what would end a line, or is refused in one: a row must stay one line
 ESCAPES: Final = {ord("\n"): r"\n", ord("\r"): r"\r", ord("\0"): r"\0"}
 #: what ends a program; a cell may raise any other error (polars panics)
@@ -38,7 +36,8 @@ def as_file(frame: Any, names: Sequence[str]) -> Iterator[Path]:
         with path.open("w", encoding="utf-8-sig", errors="backslashreplace", newline="") as file:
             lines = csv.writer(file, lineterminator="\n")
             lines.writerow(names)
-            lines.writerows(zip(*(map(_written, each) for each in columns), strict=True))
+            texts = ((shown(cell).translate(ESCAPES) for cell in each) for each in columns)
+            lines.writerows(zip(*texts, strict=True))
         yield path
 
 
@@ -81,13 +80,3 @@ def _cell(column: Any, place: int) -> object:
         raise
     except BaseException:
         return None
-
-
-def _written(cell: object) -> str:
-    """Return a cell as text, empty where it is missing, or cannot be written: an error would reveal it."""
-    if cell is None or type(cell).__name__ in ABSENT or (isinstance(cell, float) and math.isnan(cell)):
-        return ""
-    try:
-        return text_of(cell).translate(ESCAPES)
-    except Exception:  # of a class of the user's own
-        return ""

@@ -49,6 +49,7 @@ from dpaccount.errors import InputError
 from dpaccount.ledger.entry import digest
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise import process
+from dpaccount.noise.proved import Proved
 from dpaccount.proof import Theorem
 from mechanisms.subject import View
 
@@ -89,7 +90,9 @@ class Session:
     Threads may share it; another process, a forked one too, is refused.
     """
 
-    def __init__(self, subject: Live, journal: Journal, noise: Kept | Rehearsed, coins: int) -> None:
+    def __init__(
+        self, subject: Live, journal: Journal, noise: Kept | Rehearsed, coins: int, *, late: bool = False
+    ) -> None:
         self.releasable = noise.releasable
         self._journal, self._process = journal, process.this()
         self._gate = threading.RLock()  # reentrant: a step that fails closes the session
@@ -99,6 +102,7 @@ class Session:
         self._late: set[int] = set()
         self._closed = 0  #: batches that are released
         self._ended = self._broken = False
+        self._late_proved = late  #: whether the proof covers late answers
         self.clipped = 0  #: coordinates that were out of range, of all contexts: for the operator only
         for event in journal.events:
             self._again(event)
@@ -125,14 +129,15 @@ class Session:
         """
         journal, theorem = _begun(subject, file, coins, SECURE, delta)
         with _or_closed(journal):
-            return cls(subject, journal, charged(journal, theorem, ledger, scope), coins)
+            noise = charged(journal, theorem, ledger, scope)
+            return cls(subject, journal, noise, coins, late=Proved(theorem).covers_late)
 
     @classmethod
     def rehearse(cls, subject: Live, file: Path, seed: int, coins: int = 0) -> "Session":
         """Start or resume a session of synthetic people, with rehearsal noise: not releasable."""
         journal, theorem = _begun(subject, file, coins, f"rehearsal {seed}")
         with _or_closed(journal):
-            return cls(subject, journal, Rehearsed(theorem, seed), coins)
+            return cls(subject, journal, Rehearsed(theorem, seed), coins, late=Proved(theorem).covers_late)
 
     def __enter__(self) -> "Session":
         return self
@@ -222,10 +227,10 @@ class Session:
 
         `reward` is a number; for a local bandit, the numbers of a message; None: there will be no answer,
         which counts as nothing.  An answer after its batch was released is late: it counts in the batch
-        under way where the bandit takes late answers, and else is recorded and not counted.  Rewards out
-        of range are clamped, and NaN becomes the domain's `missing`.  Raises `InputError` for a ticket
-        that was never issued or already has an answer, for anything but the right number of numbers,
-        and, for a local channel, for a value that the channel cannot send.
+        under way where the bandit takes late answers and its proof covers them, and else is recorded and not
+        counted.  Rewards out of range are clamped, and NaN becomes the domain's `missing`.  Raises
+        `InputError` for a ticket that was never issued or already has an answer, for anything but the right
+        number of numbers, and, for a local channel, for a value that the channel cannot send.
         """
         number = self.ticket(ticket.number if isinstance(ticket, Ticket) else ticket).number
         if number in self._rewards or number in self._late:
@@ -275,12 +280,17 @@ class Session:
         return number < self._course.batches[self._closed][0]
 
     def _takes_late(self) -> bool:
-        """Return whether a late answer enters the batch under way: not if nobody learns from that."""
+        """Return whether a late answer enters the batch under way.
+
+        Not if nobody learns from that, or if the proof that is charged does not say that it may.
+        """
         read = self._closed < len(self._course.batches) - (0 if self._course.last_is_read else 1)
-        return self._course.takes_late and read
+        return self._course.takes_late and self._late_proved and read
 
     def _hear(self, number: int, told: float | list[float]) -> None:
         """Take an answer that counts: with its own batch, or with the one under way."""
+        if self._is_late(number) and not self._takes_late():  # only in a state file
+            raise InputError(f"the state counts a late answer of ticket {number}", "no proof covers it")
         self._rewards[number] = told
         if self._is_late(number) and not isinstance(told, list):
             self._course.add_late(number, told)

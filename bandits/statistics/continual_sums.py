@@ -13,7 +13,7 @@ from itertools import accumulate
 import numpy as np
 
 from bandits.statistics.arrays import Floats, Integers
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, RuleError
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import (
     Theorem,
@@ -77,10 +77,16 @@ def known_stream(stream: str, allowed: tuple[str, ...] = STREAMS) -> None:
         raise InputError(f"stream is {stream[:40]!r}", f"known here: {', '.join(allowed)}")
 
 
-def stays_exact(stream: str, rounds: int, people: int, bits: int) -> None:
-    """Refuse rounds of so many people whose rows would not stay exact; a person's values are at most ½."""
-    if people * widest(stream, rounds) > 2 ** (ROOM + 1 - bits):
-        raise InputError(f"sums of {people} people do not stay exact in {stream} rows", "take fewer")
+def stays_exact(stream: str, rounds: int, people: int, everybody: int, bits: int) -> None:
+    """Refuse rounds of so many people whose rows would not stay exact; a person's values are at most ½.
+
+    Where late answers count, `everybody` may answer in one round, and a row's weights are at most 1.
+    """
+    late = everybody if takes_late(stream) else 0
+    if max(people * widest(stream, rounds), late * 2**factors.WEIGHT_BITS) > 2 ** (ROOM + 1 - bits):
+        raise InputError(
+            f"sums of {max(people, late)} people do not stay exact in {stream} rows", "take fewer"
+        )
 
 
 def vector_proof(
@@ -99,8 +105,11 @@ def vector_proof(
     A round sums the people after the round before it up to its end: one each, or a batch.  `person` is one
     person's contribution in a ball, values lie on 2^−`bits`; every released node or row has noise of
     standard deviation `sigma` per coordinate, in the values' units.  `late`: a person enters any one round,
-    which only their own data choose; this costs a ball's contributions nothing (docs/proofs.md).
+    which only their own data choose; this costs a ball's contributions nothing (docs/proofs.md).  Raises
+    `RuleError` for a stream that has no rule for that.
     """
+    if late and not takes_late(stream):
+        raise RuleError(f"no rule covers late answers in the sums of {stream}")
     query, step, rounds = linear(person), Fraction(1, 2**bits), len(ends)
     if late:
         entered: int | Theorem = assume_rounds(str(person.witness["query"]), rounds, "movement", 2, rounds)

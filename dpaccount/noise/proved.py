@@ -19,6 +19,8 @@ from dpaccount.proof import Private, Theorem
 from dpaccount.proof import derivation as written
 from dpaccount.proof.derivation import Hypothesis
 
+ENTERED = ("assume_rounds", "assume_tree", "assume_covers")  #: rules that say which unit is in which release
+
 
 @dataclass(frozen=True)
 class Proved:
@@ -57,6 +59,15 @@ class Proved:
     def hypotheses(self) -> tuple[Hypothesis, ...]:
         """Return what the code must do for it to apply, each once, in the order of the derivation."""
         return tuple(written.hypotheses(self.theorem))
+
+    @property
+    def covers_late(self) -> bool:
+        """Return whether units may choose the rounds that they enter, as by late answers.
+
+        Every hypothesis on who enters what must be `assume_rounds` with `participations`.
+        """
+        entered = [each for each in self.hypotheses if each.rule in ENTERED]
+        return bool(entered) and all("participations" in each.statement for each in entered)
 
     @cached_property
     def leaves(self) -> Mapping[str, Leaf]:

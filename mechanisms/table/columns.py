@@ -27,6 +27,7 @@ NUMERIC_KINDS: Final = ("number", "integer")
 ORDERED_KINDS: Final = (*NUMERIC_KINDS, "date")  #: those with bounds
 NOWHERE: Final = -1.0  #: the code of a category's cell that is none of its values, where there is no "other"
 OTHER: Final = "other"
+ABSENT: Final = ("NAType", "NaTType")  #: classes of pandas' missing cells, which compare to nothing
 LONGEST_TEXT: Final = 240  #: bytes that may be declared
 NAME: Final = re.compile(r"[^\x00-\x1f]{1,200}")
 DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -275,6 +276,16 @@ def _flag(cell: object, default: float) -> float:
 
 def _absent(cell: object) -> bool:
     return cell is None or cell == "" or (isinstance(cell, float) and math.isnan(cell))
+
+
+def shown(cell: object) -> str:
+    """Return any cell as text, empty where it is missing, or cannot be written: an error would reveal it."""
+    if cell is None or type(cell).__name__ in ABSENT or (isinstance(cell, float) and math.isnan(cell)):
+        return ""
+    try:
+        return text_of(cell)
+    except Exception:  # of a class of the user's own
+        return ""
 
 
 def text_of(cell: object) -> str:

@@ -1,27 +1,44 @@
 """Late answers enter the row in which they come: every order, exactly, and what the proof charges for it."""
 
+import contextlib
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from audits.certificate import make
+from audits.certificate.make import AuditBudget, certify
+from audits.claim import read_claim
 from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.replay import record, replay
+from audits.hypothesis_tests.smoke_test import late_in_session
+from audits.subjects.catalogue import entries, example_values, subject_made
+from audits.subjects.code import import_subject
 from bandits.learning.contextual import ContextualCourse
 from bandits.learning.releases import Rehearsed, proof_of
 from bandits.learning.session import Session
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
-from dpaccount.errors import InputError
+from bandits.statistics import continual_sums
+from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF
+from dpaccount.errors import InputError, RuleError
 from dpaccount.noise.leaves import leaves
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof.derivation import hypotheses
+from dpaccount.proof import REPLACE_ONE, assume_ball
+from dpaccount.proof.derivation import digest_of, hypotheses
+from mechanisms.continual import factors
+from tests.bandits.own_late import BrokenCourse, SoundLate, UnprovedLate
 
 DELTA = Fraction(1, 1000)
 SMALL = {"candidates": 2, "dimension": 1, "nodes_per_axis": 2, "size": 2, "delta": DELTA}
@@ -162,3 +179,112 @@ def test_a_record_says_when_its_person_answers_only_where_that_counts():
     data = people(PAIRS)
     data[0, -1] = np.nan
     assert PAIRS.domain().clamped(data)[0, -1] == PAIRS.rounds  # who says nothing never answers
+
+
+# ------------------------------------------------------------------ what a session may count
+
+TREE = UnprovedLate(rounds=4, candidates=2, dimension=1, nodes_per_axis=2, sigma=Fraction(2), delta=DELTA)
+CLAIM = """
+schema = "dpaccount/claim/1"
+name = "own"
+guarantee = { model = "joint", unit = "one person", relation = "replace-one", epsilon = 1, delta = 1e-6 }
+audit = { trials = 400 }
+[subject]
+use = "own_late:USE"
+parameters = { rounds = 12, refresh = 4, candidates = 2, dimension = 1, nodes_per_axis = 2, sigma = 40, MORE }
+"""
+
+
+def certified(folder, use, more):
+    (folder / "claim.toml").write_text(CLAIM.replace("USE", use).replace(", MORE", more))
+    claim, here = read_claim(folder / "claim.toml"), str(Path(__file__).parent)
+    subject = subject_made(claim, import_subject(claim.use, [here]))
+    return certify(claim, subject, AuditBudget(quick=True, folders=(here,)))[0]
+
+
+OWN = (
+    ("LoudLate", ", size = 2", "REFUTED"),
+    ("SoundLate", ", size = 2", "CERTIFIED"),
+    ("UnprovedLate", "", "UNPROVEN"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("use", "more", "verdict"), OWN)
+def test_no_certificate_of_late_answers_that_nothing_tested_or_proved(tmp_path, use, more, verdict):
+    certificate = certified(tmp_path, use, more)
+    assert certificate.verdict == verdict
+    assert verdict != "UNPROVEN" or "late answers" in certificate.proved.reason
+
+
+def test_a_class_of_ones_own_is_tested_with_late_answers_or_not_certified():
+    own = SoundLate(rounds=9, sigma=Fraction(2), **SMALL)
+    few, some = make._instances(SimpleNamespace(examples=None, guarantee=SimpleNamespace(delta=DELTA)), own)
+    assert (few, some) == (replace(own, delays=True), None)
+    assert late_in_session(few, Proved(few.proof(DELTA))) is None
+    assert "no test had any" in late_in_session(own, Proved(own.proof(DELTA)))
+    assert late_in_session(replace(PAIRS, delays=False), Proved(PAIRS.proof(DELTA))) is None  # a note says so
+    assert "does not cover" in late_in_session(TREE, Proved(TREE.proof(DELTA)))
+    broken = BrokenCourse(rounds=9, sigma=Fraction(2), stream="tree", **SMALL)
+    assert "raises KeyError" in late_in_session(broken, Proved(broken.proof(DELTA)))
+
+
+def test_a_session_counts_late_answers_only_by_its_proof(tmp_path):
+    with Session.rehearse(TREE, tmp_path / "state", 1) as session:
+        assert session._course.takes_late
+        first = session.ask([[0.1], [0.2]])
+        session.ask([[0.1], [0.2]])
+        assert session.pending == [2]
+        assert not session.tell(first, 1.0)
+
+
+def test_a_state_that_counts_a_late_answer_without_proof_is_refused(tmp_path):
+    file, bandit = tmp_path / "state", replace(EACH, delays=False)
+    with Session.rehearse(bandit, file, 1) as session:
+        first = session.ask([[0.1], [0.2]])
+        session.ask([[0.1], [0.2]])
+        assert session.tell(first, 1.0)
+    with Session.rehearse(bandit, file, 1) as again:
+        events = again._journal.events
+    with pytest.raises(InputError, match="no proof covers"):
+        Session(bandit, SimpleNamespace(events=events), Rehearsed(proof_of(bandit), 1), 0)
+
+
+KINDS = [entry.made_by for entry in entries() if hasattr(entry.made_by, "course")]
+LIVE = [made(**example_values(made)) for made in KINDS]
+STREAMS = [replace(PAIRS, delays=False, stream=stream) for stream in continual_sums.STREAMS]
+
+
+@pytest.mark.parametrize("subject", [*LIVE, *STREAMS], ids=lambda each: type(each).__name__)
+def test_a_course_takes_late_answers_where_the_proof_covers_them(subject):
+    theorem = proof_of(subject)
+    course = subject.course(Rehearsed(theorem, 1), 0)
+    assert bool(course.takes_late) == Proved(theorem).covers_late
+
+
+@pytest.mark.parametrize("stream", continual_sums.STREAMS)
+def test_a_stream_without_a_rule_for_late_answers_refuses_them(stream):
+    person, sums = assume_ball("moments", HALF, REPLACE_ONE, "movement"), continual_sums.vector_proof
+    proof = partial(sums, stream, person, Fraction(5), [4, 8, 12, 16], 2, 20, DELTA)
+    if not continual_sums.takes_late(stream):
+        with pytest.raises(RuleError, match="late"):
+            proof(late=True)
+    else:
+        assert digest_of(proof(late=True)) != digest_of(proof(late=False))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(18, 26), st.integers(9, 20), st.sampled_from(continual_sums.STREAMS))
+def test_rows_stay_exact_if_everybody_is_late(rounds, refresh, stream):
+    """Of whatever parameters construct: all contributions in one round, in a row's heaviest weight."""
+    with contextlib.suppress(InputError):
+        bandit = MomentGpUcb(rounds=2**rounds, refresh=2**refresh, stream=stream, sigma=Fraction(2), **SMALL)
+        heaviest = int(factors.sqrt_toeplitz(1)[0])
+        assert not bandit.takes_late or 2 ** (rounds + CONTRIBUTION_BITS - 1) * heaviest < 2**62
+
+
+def test_the_largest_run_with_late_answers_is_the_last_that_stays_exact():
+    for made, more in ((MomentGpUcb, {"refresh": 1000}), (PhasedGpUcb, {})):
+        assert made(rounds=2**21, sigma=Fraction(2), **more, **SMALL).takes_late
+        with pytest.raises(InputError, match="stay exact"):
+            made(rounds=2**21 + 1, sigma=Fraction(2), **more, **SMALL)

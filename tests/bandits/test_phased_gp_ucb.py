@@ -101,5 +101,5 @@ def test_it_learns():
 
 def test_a_horizon_whose_rows_would_not_stay_exact_is_refused():
     assert len(PhasedGpUcb(rounds=10**6, size=2, nodes_per_axis=2).ends) < 200
-    with pytest.raises(InputError, match="sums of 625000 people do not stay exact in sqrt-toeplitz rows"):
+    with pytest.raises(InputError, match="sums of 10000000 people do not stay exact in sqrt-toeplitz rows"):
         PhasedGpUcb(rounds=10**7, size=2, nodes_per_axis=2)

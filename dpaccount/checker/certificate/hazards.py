@@ -1,6 +1,7 @@
 """What every certificate says first of its limits, and how its numbers are written."""
 
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -36,6 +37,16 @@ UNSEEN = (
     " each file has independent results on one dataset, and the two datasets are neighbours."
 )
 
+#: Subjects that are tested as smaller members of their families.
+FAMILIES = ("arm-phases", "moment-gp-ucb", "phased-gp-ucb")
+FEWER_UNITS = "Tests and attack ran on {} units, not on {}: {}."
+SAME_PROOF = (
+    "the proof is the same for every number of units, but for sizes; that the code is so, too, rests on its"
+    " having been reviewed"
+)
+SUM = "the query is a sum, of which each row adds its own part"
+NONE_LATE = "A session counts late answers; in tests and attack everybody answered at once."
+
 
 def hazards_of(document: dict[str, Any]) -> list[str]:
     """Return what a certificate must say first of its limits: what it takes on trust, what is not covered."""
@@ -46,7 +57,7 @@ def hazards_of(document: dict[str, Any]) -> list[str]:
             reason = claim.get("assume", {}).get(name, "")
             ensure(reason.strip() != "", f"the claim does not accept {brief(name)}, or gives no reason")
             found.append(f"Accepted without a test: {name}, because: {reason}")
-    found += HAZARDS if document["proved"]["derivation"] else UNPROVED_HAZARDS
+    found += [*HAZARDS, *scope(document)] if document["proved"]["derivation"] else UNPROVED_HAZARDS
     if (document["audit"] or {}).get("attack", "").startswith(ELSEWHERE):
         found.append(UNSEEN)
     if "examples" in claim["subject"]:
@@ -77,6 +88,24 @@ def hazards_of(document: dict[str, Any]) -> list[str]:
     if document["subject"]["status"] != "sound":
         found.append(f"The subject's status is {document['subject']['status']!r}.")
     return found
+
+
+def scope(document: dict[str, Any]) -> Iterator[str]:
+    """Yield what tests and attack of a catalogued subject left out: most of its units, and late answers."""
+    subject, audit = document["subject"], document["audit"] or {}
+    if ":" in subject["use"] or "witness" not in audit:
+        return
+    held, seen, family = subject["parameters"], audit["witness"], subject["use"] in FAMILIES
+    size = held["rounds"] if family else held.get("persons", held.get("rows", seen["rows"]))
+    units = exact_of(size, "a size")
+    if units is None or seen["rows"] < units:
+        yield FEWER_UNITS.format(seen["rows"], size, SAME_PROOF if family else SUM)
+    steps = document["proved"]["derivation"]
+    late = any(s["rule"] == "assume_rounds" and "participations" in s["with"] for s in steps)
+    if late and family:  # a record that says when its person answers has a number more
+        candidates, dimension = (exact_of(held[name], name) for name in ("candidates", "dimension"))
+        if candidates is None or dimension is None or len(seen["left"]) <= candidates * (dimension + 1):
+            yield NONE_LATE
 
 
 def table_hazards(claim: dict[str, Any], data: dict[str, Any]) -> list[str]:

@@ -7,8 +7,11 @@ from types import SimpleNamespace
 import pytest
 
 from audits.certificate import make
+from audits.certificate.document import refused_by_checker, unsealed
+from audits.claim import read_claim
 from audits.hypothesis_tests import smoke_test
 from audits.hypothesis_tests.smoke_test import family_of, member_of
+from audits.subjects.catalogue import subject_of
 from bandits.arm_phases import ArmPhases
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning.contextual import ContextualCourse
@@ -83,14 +86,38 @@ def test_only_sizes_may_differ_within_a_family(name):
     assert family_of(steps) != family_of(steps[:-1])
 
 
-def test_a_certificate_says_what_its_tests_ran_on():
-    subject = PhasedGpUcb(rounds=10**6, **SMALL)
-    few, some = member_of(subject, DELTA)
-    (said,) = make._ran_on(few, some, subject)
-    assert all(number in said for number in ("64 units", "4 more pairs on 2000", "about 1000000"))
-    assert list(make._ran_on(subject, None, subject)) == [smoke_test.NONE_LATE]
-    assert not list(make._ran_on(replace(few, delays=True), None, few))
-    assert not list(make._ran_on(JdpGpUcb(rounds=64), None, JdpGpUcb(rounds=64)))
+CLAIM_OF = """
+schema = "dpaccount/claim/1"
+name = "many"
+guarantee = {{ model = "{}", unit = "one", relation = "replace-one", epsilon = 1, delta = 1e-6 }}
+audit = {{ trials = 60 }}
+subject = {{ use = "{}", parameters = {{ {} }} }}
+"""
+FAMILY = "rounds = 9000, candidates = 2, dimension = 1, nodes_per_axis = 2, size = 2, sigma = 30"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("claim", "units", "pairs"),
+    [
+        (("central", "gaussian-sum", "rows = 1000000, columns = 6, sigma = 20"), "not on 1000000", 0),
+        (("joint", "phased-gp-ucb", FAMILY), "64 units, not on 9000", 1),
+    ],
+)
+def test_no_certificate_may_leave_out_what_its_tests_ran_on(tmp_path, claim, units, pairs):
+    (tmp_path / "claim.toml").write_text(CLAIM_OF.format(*claim))
+    read = read_claim(tmp_path / "claim.toml")
+    whole = unsealed(make.certify(read, subject_of(read), make.AuditBudget(quick=True))[0])
+    notes, judged = whole["hazards"], []
+    assert sum(units in note for note in notes) == 1
+    assert sum("4 more pairs were tested on 2000" in note for note in notes) == pairs
+    for at in range(len(notes)):
+        body = {**whole, "hazards": notes[:at] + notes[at + 1 :]}
+        judged.append(refused_by_checker(body) is None)
+    left = [note for note, valid in zip(notes, judged, strict=True) if valid]
+    counts = ("Tried, of what there is to try", "4 more pairs were tested")  # nothing else in it has them
+    assert all(note.startswith(counts) for note in left)
+    assert refused_by_checker(whole) is None
 
 
 def test_a_claim_with_an_example_table_is_tested_at_its_own_size():

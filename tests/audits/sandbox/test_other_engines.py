@@ -1,7 +1,9 @@
 """Totals of another engine: its parts, whatever they are, sum to the table's, and come back as a manifest."""
 
+import datetime
 import json
 import pickle
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -122,6 +124,43 @@ def test_a_person_who_is_a_number_in_one_part_and_a_text_in_another_is_one(tmp_p
     summer.keep(parts, tmp_path / "w")
     with pytest.raises(InputError, match="some persons have rows in two parts"):
         asked(claim, TableWork(folder=tmp_path / "w", other=True), digests=real_digests(claim))
+
+
+class Unwritable:
+    def __str__(self):
+        raise ValueError("HIV")
+
+
+DAY = datetime.date(2020, 1, 2)
+ODD = [
+    *(
+        [3, "HIV"],
+        [b"HIV", "north"],
+        [2**70, 1],
+        [DAY, "HIV"],
+        [datetime.date(1, 1, 1), pd.Timestamp(2020, 1, 2)],
+    ),
+    *([{"HIV": 1}, {"HIV": 2}], [["HIV"], [1]], ["\ud800 HIV", "north"], [Unwritable(), 1], [pd.NaT, "HIV"]),
+    *([True, "HIV"], [Decimal("1.5"), Decimal("NaN")], [1.5, 2**70], [None, pd.NA], [1j, {1}]),
+]
+
+
+@pytest.mark.parametrize("cells", ODD, ids=lambda cells: type(cells[0]).__name__)
+@pytest.mark.parametrize("name", ["who", "x", "y", "city", "seen", "paid", "unread"])
+def test_no_cell_of_a_frame_is_refused_or_quoted(tmp_path, name, cells):
+    """And each counts as it does alone: what a cell counts as is not decided by another row's."""
+    _, summer, _ = begun(tmp_path)
+    rows = {"who": ["p1", "p2"], "x": [0.1] * 2, "y": [0.1] * 2, "city": ["north"] * 2}
+    rows |= {"seen": [True] * 2, "paid": [True] * 2}
+    frame = pd.DataFrame({**rows, name: pd.Series(cells, dtype=object)})
+    (both,), alone = sums(summer, [frame]), sums(summer, [frame.iloc[:1], frame.iloc[1:]])
+    assert both["totals"] == np.sum([each["totals"] for each in alone], axis=0).tolist()
+
+
+def test_a_frame_with_two_columns_of_one_name_is_refused(tmp_path):
+    _, summer, frame = begun(tmp_path)
+    with pytest.raises(InputError, match="stands twice"):
+        sums(summer, [pd.concat([frame, frame[["x"]]], axis=1)])
 
 
 def batch(**columns):

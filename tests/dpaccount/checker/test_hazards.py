@@ -1,12 +1,14 @@
 """What a certificate says first of its limits, and the one way to write the numbers of a guarantee."""
 
+import contextlib
 from fractions import Fraction
 
 import pytest
 
+from audits.subjects.catalogue import entries, example_values, values_of
 from dpaccount.checker import Rejected, documents
 from dpaccount.checker.certificate import hazards
-from tests.dpaccount.checker.made import HONEST, ON_DATA, accepted, edited
+from tests.dpaccount.checker.made import HONEST, ON_DATA, accepted, certificate, derivation, edited, step
 
 
 def setup_function(_):
@@ -19,8 +21,33 @@ def with_examples():
     return edited(document, (("hazards",), hazards.hazards_of(document)))
 
 
+def beyond(use, held):
+    """Return a certificate of a catalogued subject, whose attacked pair has 4 units of one number."""
+    found = edited(
+        certificate(derivation(name=use)),
+        *[((*place, "use"), use) for place in (("claim", "subject"), ("subject",))],
+        *[((*place, "parameters"), held) for place in (("claim", "subject"), ("subject",))],
+        (("subject", "name"), use.partition(":")[0]),
+    )
+    with contextlib.suppress(KeyError):
+        return edited(found, (("hazards",), hazards.hazards_of(found)))
+    return found
+
+
+ROWS = {"rows": 10**7}
+PEOPLE = {"rounds": 10**6, "candidates": 1, "dimension": 0}
+
+
 @pytest.mark.parametrize(
-    "document", [HONEST, edited(HONEST, *ON_DATA), with_examples()], ids=["bare", "released", "examples"]
+    "document",
+    [
+        HONEST,
+        edited(HONEST, *ON_DATA),
+        with_examples(),
+        beyond("gaussian-sum", ROWS),
+        beyond("arm-phases", PEOPLE),
+    ],
+    ids=["bare", "released", "examples", "few rows", "family"],
 )
 def test_no_hazard_may_be_left_out(document):
     said = document["hazards"]
@@ -28,6 +55,48 @@ def test_no_hazard_may_be_left_out(document):
     assert accepted(edited(document, (("hazards",), [*said, "More of its author's."])))
     for at in range(len(said)):
         assert not accepted(edited(document, (("hazards",), said[:at] + said[at + 1 :]))), said[at]
+
+
+def scope(use, held, units=4, late=False):
+    document = edited(beyond(use, held), (("audit", "witness", "rows"), units))
+    if late:
+        step(document["proved"]["derivation"], "assume_rounds", [], **LATE)
+    return list(hazards.scope(document))
+
+
+LATE = {"query": "sum", "rounds": 9, "participations": 2, "separation": 9, "because": "movement"}
+
+
+def test_what_ran_on_fewer_units_than_the_claims_says_so():
+    for held, few in (
+        *((ROWS, True), ({"rows": 4}, False), ({"rows": 5}, True), ({"rows": "inf"}, True), ({}, False)),
+        *(({"persons": 4, "rows": 8}, False), ({"persons": 5, "rows": 10}, True)),
+    ):
+        assert bool(scope("gaussian-sum", held)) == few
+        assert not scope("own:Sum", held)  # a class of one's own is tested at its own size
+    (said,) = scope("phased-gp-ucb", PEOPLE)
+    assert "4 units, not on 1000000: the proof is the same" in said
+    with pytest.raises(KeyError):
+        scope("phased-gp-ucb", {})
+
+
+def test_a_family_that_takes_late_answers_says_where_no_test_had_any():
+    """A record of the pair holds one number: of one candidate of no coordinate, and not when it answers."""
+    whole = {**PEOPLE, "rounds": 4}
+    assert scope("moment-gp-ucb", whole, late=True) == [hazards.NONE_LATE]
+    assert scope("moment-gp-ucb", {**whole, "candidates": 0}, late=True) == []
+    assert scope("moment-gp-ucb", {**whole, "candidates": "inf"}, late=True) == [hazards.NONE_LATE]
+    assert scope("moment-gp-ucb", whole) == []
+
+
+def test_every_size_that_the_checker_reads_is_that_of_the_tests():
+    """Of the whole catalogue, by its example parameters: no certificate says that less was tested than was."""
+    for entry in entries():
+        subject = entry.made_by(**example_values(entry.made_by))
+        held = {name: str(value) for name, value in values_of(subject).items()}
+        assert scope(entry.name, held, subject.domain().rows) == []
+        smaller = "rows" in held or entry.name in hazards.FAMILIES
+        assert bool(scope(entry.name, held, 1)) == smaller == ("rows" in held or hasattr(subject, "member"))
 
 
 def promised(delta):
