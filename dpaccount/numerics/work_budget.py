@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import _GeneratorContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import lru_cache, wraps
 from typing import ParamSpec, TypeVar
 
@@ -156,6 +157,14 @@ def bearable(size: float, most: float) -> None:
         raise OutOfReach(f"a size above {most:g} is out of reach")
 
 
+def as_rate(rate: Fraction) -> float:
+    """Return a sampling rate as a float; raise `OutOfReach` where the nearest one is 0 or 1."""
+    found = float(rate)
+    if not 0 < found < 1:
+        raise OutOfReach("a sampling rate too near to 0 or 1 for floats")
+    return found
+
+
 @dataclass(eq=False)
 class _Cost:
     """The steps that a kept value took by itself, the most asked for, and what it rests on."""
@@ -164,14 +173,18 @@ class _Cost:
     asked: float = 0.0
     inner: "list[_Cost]" = field(default_factory=list)
 
-    def charge(self, paid: "set[_Cost]") -> None:
-        """Spend the steps of this and of what it rests on, but for what this question has paid."""
-        if self not in paid:
-            paid.add(self)
-            for cost in self.inner:
-                cost.charge(paid)
-            affordable(self.asked)
-            spend(self.own)
+    def unpaid(self, paid: "set[_Cost]") -> "list[_Cost]":
+        """Return this and what it rests on, each once and the innermost first, but for what is `paid`."""
+        found: dict[_Cost, None] = {}
+
+        def visit(cost: _Cost) -> None:
+            if cost not in paid and cost not in found:
+                for each in cost.inner:
+                    visit(each)
+                found[cost] = None
+
+        visit(self)
+        return list(found)
 
 
 @contextmanager
@@ -214,7 +227,13 @@ def kept(size: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
             before, most = _counter.steps, _counter.asked
             value, cost = computed(*key, **named)  # type: ignore[arg-type]
             if (paid := _paid.get()) is not None and cost not in paid:
-                cost.charge(paid)
+                due = cost.unpaid(paid)
+                if sum(each.own for each in due) > steps_left():
+                    return compute(*key, **named)  # to fail where it failed first
+                for each in due:
+                    affordable(each.asked)
+                    spend(each.own)
+                    paid.add(each)
                 _counter.asked, _counter.inner = most, _counter.inner + _counter.steps - before
             if (outer := _open.get()) is not None:
                 outer.inner.append(cost)

@@ -6,7 +6,6 @@ the precision of the moment. All pairs here are symmetric: (Q, P) has the same l
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
 from math import isqrt
 
 from flint import arb, ctx
@@ -111,7 +110,7 @@ def gaussian_tail(sigma: Fraction, reach: int) -> arb:
     return 2 * (-rate * x * x).exp() / (1 - (-rate * (2 * x + 1)).exp()) / gaussian_total(sigma)
 
 
-@lru_cache(maxsize=2)
+@kept(2)
 def gaussian_tails(sigma: Fraction, bits: int) -> list[arb]:
     """Return P(X ≥ x) for x = 0, 1, … as far as 2^−bits matters, by sums from the far end.
 

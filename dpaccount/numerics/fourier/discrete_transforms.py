@@ -166,7 +166,7 @@ class DiscreteGaussianTransform(Transform):
 
     def value(self, s: acb) -> acb:
         """Return M(s); adding 2πij/step to s, step = shift/σ², multiplies it by (−1)^{j·shift}."""
-        step = self.shift / float(self.sigma) ** 2
+        step = float(self.shift / self.sigma**2)
         if isinstance(s, acb) and (turns := round(float(s.imag.mid()) * step / (2 * math.pi))):
             near = s - acb(0, 2 * turns) * arb.pi() * ball(self.sigma) ** 2 / self.shift
             return self._value(near) * (-1) ** (turns * self.shift)

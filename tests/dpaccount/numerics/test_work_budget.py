@@ -10,10 +10,13 @@ from fractions import Fraction
 
 import pytest
 
+from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.answers import account_answer
 from dpaccount.documents import parse_json
 from dpaccount.numerics import work_budget as work
 from dpaccount.numerics.work_budget import OutOfReach
+from dpaccount.plan import events as ev
+from dpaccount.plan.events import Plan
 
 
 def test_limits_nest():
@@ -100,6 +103,27 @@ def test_what_is_kept_costs_each_question_what_it_cost_first():
         outer(1)
 
 
+def test_a_kept_value_that_does_not_fit_leaves_what_it_left_first():
+    """It is computed again, to fail where it failed: charged whole, it would take from what comes after."""
+
+    @work.kept(4)
+    def value(_):
+        for _ in range(500):
+            work.spend()
+
+    def left():
+        with work.allowance(1000):
+            with work.limited(100), pytest.raises(OutOfReach):
+                value(1)
+            with work.limited(1000):
+                return work.steps_left()
+
+    fresh = left()
+    with work.question():
+        value(1)
+    assert left() == fresh == 899
+
+
 def test_a_thread_counts_its_own_work():
     before, seen = work.steps_done(), []
     with work.limited(10):
@@ -123,6 +147,32 @@ def test_no_method_reads_a_clock(root):
     }
     assert len(files) > 60
     assert reading == {"answers.py"}
+
+
+#: Plans whose parts are kept; each is asked twice.
+KEPT_PARTS = [
+    ev.PoissonSubsampled(
+        rate="0.1",
+        of=ev.Sequence(
+            of=(ev.DiscreteLaplace(scale=3, sensitivity=3, count=2), ev.DiscreteGaussian(sigma=3))
+        ),
+        count=20,
+    ),
+    ev.PoissonSubsampled(rate="0.05", of=ev.Laplace(scale=2), count=30),
+    ev.DiscreteGaussian(sigma=5, sensitivity=3, count=4),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("event", KEPT_PARTS, ids=lambda event: event.name)
+def test_a_question_takes_as_many_steps_when_it_is_asked_again(event):
+    plan, asked = Plan("add-remove", (event,)), []
+    for _ in range(3):
+        before = work.steps_done()
+        with work.raised(0.1):
+            found = Accountant(plan).epsilon("1e-6")
+        asked.append((found, work.steps_done() - before))
+    assert asked[0] == asked[1] == asked[2]
 
 
 #: Plans whose answers stop at a limit of work: lattices, upper curves, Fourier inversion, tables.
