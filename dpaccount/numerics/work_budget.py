@@ -53,8 +53,8 @@ _counter = _Counter()
 _limit: ContextVar[float] = ContextVar("limit", default=math.inf)
 _allowed: ContextVar[float] = ContextVar("allowed", default=math.inf)
 _factor: ContextVar[float] = ContextVar("factor", default=1.0)
-_paid: "ContextVar[set[_Cost] | None]" = ContextVar("paid", default=None)
-_open: "ContextVar[_Cost | None]" = ContextVar("open", default=None)
+_paid: "ContextVar[set[_KeptSteps] | None]" = ContextVar("paid", default=None)
+_open: "ContextVar[_KeptSteps | None]" = ContextVar("open", default=None)
 _calls = itertools.count()
 
 
@@ -166,18 +166,18 @@ def as_rate(rate: Fraction) -> float:
 
 
 @dataclass(eq=False)
-class _Cost:
+class _KeptSteps:
     """The steps that a kept value took by itself, the most asked for, and what it rests on."""
 
     own: float = 0.0
     asked: float = 0.0
-    inner: "list[_Cost]" = field(default_factory=list)
+    inner: "list[_KeptSteps]" = field(default_factory=list)
 
-    def unpaid(self, paid: "set[_Cost]") -> "list[_Cost]":
+    def unpaid(self, paid: "set[_KeptSteps]") -> "list[_KeptSteps]":
         """Return this and what it rests on, each once and the innermost first, but for what is `paid`."""
-        found: dict[_Cost, None] = {}
+        found: dict[_KeptSteps, None] = {}
 
-        def visit(cost: _Cost) -> None:
+        def visit(cost: _KeptSteps) -> None:
             if cost not in paid and cost not in found:
                 for each in cost.inner:
                     visit(each)
@@ -206,10 +206,10 @@ def kept(size: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
     def decorated(compute: Callable[P, T]) -> Callable[P, T]:
         @lru_cache(maxsize=size)
-        def computed(*key: Hashable, **named: Hashable) -> tuple[T, _Cost]:
+        def computed(*key: Hashable, **named: Hashable) -> tuple[T, _KeptSteps]:
             begun, asked, others = _counter.steps, _counter.asked, _counter.inner
             _counter.asked, _counter.inner = begun, 0.0
-            token = _open.set(cost := _Cost())
+            token = _open.set(cost := _KeptSteps())
             done = 0.0  # where it fails, what it did is the work of whoever asked
             try:
                 value = compute(*key, **named)  # type: ignore[arg-type]
