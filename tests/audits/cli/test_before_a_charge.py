@@ -1,6 +1,5 @@
 """Before a charge: its cost in the ledger's measure, and files that no release may replace."""
 
-import io
 import re
 
 import pytest
@@ -11,56 +10,15 @@ from audits.claim import read_claim
 from audits.subjects.catalogue import subject_of
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
+from tests.audits.cli.test_cli import Terminal
+from tests.audits.studies.test_studies import COUNT, HEAD, statistics
 
-STUDY = """
-schema = "dpaccount/study/1"
-name = "s"
-[guarantee]
-unit = "one patient"
-relation = "replace-one"
-epsilon = 1.5
-delta = 1e-9
-[data]
-file = "{file}"
-ledger = "sqlite:///b.db"
-max_units = 3
-[data.columns]
-x = {{ type = "number", low = 0, high = 10, missing = 0 }}
-seen = {{ type = "boolean", missing = true }}
-[[statistic]]
-name = "n"
-what = "count"
-[[statistic]]
-name = "all x"
-what = "sum"
-column = "x"
-{by}"""
-CLAIM = """
-schema = "dpaccount/claim/1"
-name = "s"
-[guarantee]
-model = "central"
-unit = "one patient"
-relation = "replace-one"
-epsilon = 1.5
-delta = 1e-9
-[subject]
-use = "histogram"
-parameters = { column = "x" }
-[data]
-file = "FILE"
-ledger = "sqlite:///b.db"
-rows = 3
-columns = { x = { type = "category", values = ["1", "2"], other = true } }
-"""
+SHORT = HEAD.replace("1e-6", "1e-9")
+MORE = "[subject]\nuse = 'histogram'\n[guarantee]\nmodel = 'central'"
+CLAIM = SHORT.replace("study/1", "claim/1").replace("[guarantee]", MORE)
 MEASURES = ["approximate", "pure", "zcdp", "gdp", "either"]
+DATA = "x,seen\n1,true\n2,true\n3,false\n"
 TERMS = ("--unit", "one patient", "--relation", "replace-one")
-OWN = (*files.STANDARD, "n.csv", "all-x.csv")
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
 
 
 def init(dpaccount, measure="approximate", epsilon=20):
@@ -71,7 +29,8 @@ def init(dpaccount, measure="approximate", epsilon=20):
 
 def study(file="a.csv", law="laplace"):
     by = "" if law == "laplace" else 'by = ["seen"]'  # sums by groups get Gaussian noise
-    python.Path("study.toml").write_text(STUDY.format(file=file, by=by))
+    said = statistics(COUNT, f'name = "all x"\nwhat = "sum"\ncolumn = "x"\n{by}')
+    python.Path("study.toml").write_text(SHORT.replace("a.csv", file) + said)
     return python.Path("study.toml")
 
 
@@ -116,73 +75,60 @@ def number(text, after):
 
 
 def test_a_release_that_does_not_fit_is_refused_before_it_asks(dpaccount, monkeypatch):
-    """Laplace noise of ε = 1.5 costs more than ε = 8 in a ledger in GDP."""
-    init(dpaccount, "gdp", 8)
+    """Laplace noise of ε = 1 costs more than ε = 4 in a ledger in GDP."""
+    init(dpaccount, "gdp", 4)
     for options in ((), ("--yes",), ("--new-release", "--yes"), ("--dry-run",)):
         monkeypatch.setattr("sys.stdin", Terminal("y\n"))
-        python.Path("a.csv").write_text("x\n1\n2\n3\n")
+        python.Path("a.csv").write_text(DATA)
         code, out, err = dpaccount("release", study(), *options)
         assert (code, out, entries()) == (1, "", 0)
-        assert "beyond the budget's ε 8" in err
+        assert "beyond the budget's ε 4" in err
         assert "charge it?" not in err
 
 
 # ------------------------------------------------------------------ files that are kept
 
 
-@pytest.mark.parametrize("name", OWN)
-def test_no_release_replaces_its_own_data(dpaccount, tmp_path, name):
+@pytest.mark.parametrize("name", [*files.STANDARD, "n.csv", "all-x.csv"])
+def test_no_release_of_a_study_replaces_its_own_data(dpaccount, tmp_path, name):
     init(dpaccount)
     path = study(name)
-    (tmp_path / name).write_text("x\n1\n2\n3\n")
-    others = [("release", path, "--yes"), ("certify", path), ("release", path, "--dry-run")]
-    for words in others[: 3 if name in files.STANDARD else 1]:
-        code, out, err = dpaccount(*words, "--out", ".")
-        assert (code, out, entries()) == (2, "", 0)
-        assert f"error: {name} is a file of the claim; name another folder with --out\n" in err
+    words = [("release", path, "--yes"), ("certify", path), ("release", path, "--dry-run")]
+    for each in words[: 3 if name in files.STANDARD else 1]:
+        refused(dpaccount, tmp_path / name, *each)
     with pytest.raises(InputError, match="is a file of the claim"):
         python.Study.read(path).release(tmp_path)
-    assert (tmp_path / name).read_text() == "x\n1\n2\n3\n"
-    assert entries() == 0
+    assert (entries(), (tmp_path / name).read_text()) == (0, DATA)
 
 
 @pytest.mark.parametrize("name", [*files.STANDARD, *figures.FILES])
-def test_no_release_of_a_claim_replaces_its_data(dpaccount, tmp_path, name):
+def test_no_release_of_a_claim_replaces_its_own_data(dpaccount, tmp_path, name):
     init(dpaccount)
-    (tmp_path / "c.toml").write_text(CLAIM.replace("FILE", name))
-    (tmp_path / name).write_text("x\n1\n2\n1\n")
-    code, _, err = dpaccount("release", "c.toml", "--yes", "--out", tmp_path)
-    assert (code, entries(), (tmp_path / name).read_text()) == (2, 0, "x\n1\n2\n1\n")
-    assert "is a file of the claim" in err
-
-
-def test_no_release_replaces_a_file_that_is_not_of_a_release(dpaccount, tmp_path):
-    init(dpaccount)
-    for name in ("n.csv", "all-x.csv"):
-        (tmp_path / "out").mkdir(exist_ok=True)
-        (tmp_path / "out" / name).write_text("mine")
-        (tmp_path / "a.csv").write_text("x\n1\n2\n3\n")
-        code, _, err = dpaccount("release", study(), "--yes", "--out", "out")
-        assert (code, entries(), (tmp_path / "out" / name).read_text()) == (2, 0, "mine")
-        assert f"out/{name} is not of an earlier release" in err
-        (tmp_path / "out" / name).unlink()
+    (tmp_path / "c.toml").write_text(CLAIM.replace("a.csv", name))
+    refused(dpaccount, tmp_path / name, "release", "c.toml", "--yes")
 
 
 def test_data_that_an_earlier_release_lists_are_kept(dpaccount, tmp_path):
-    """A list is read only after its names were compared with the claim's files."""
     init(dpaccount)
     (tmp_path / files.LISTED).write_text(f"{files.LIST_HEAD}\na.csv\nb.db\n")
-    (tmp_path / "a.csv").write_text("x\n1\n2\n3\n")
     for words in (("release", study(), "--yes"), ("certify", study())):
-        assert dpaccount(*words, "--out", ".")[0] == 2
-    assert (tmp_path / "a.csv").exists()
-    assert entries() == 0
+        refused(dpaccount, tmp_path / "a.csv", *words)
 
 
-def test_no_release_is_written_among_the_files_of_its_data(dpaccount, tmp_path):
+def test_no_release_is_written_among_its_data(dpaccount, tmp_path):
     init(dpaccount)
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "1.csv").write_text("x\n1\n2\n3\n")
-    code, _, err = dpaccount("release", study("folder"), "--yes", "--out", "folder/out")
-    assert (code, entries()) == (2, 0)
-    assert "is a file of the claim" in err
+    (tmp_path / "in").mkdir()
+    refused(dpaccount, tmp_path / "in" / "1.csv", "release", study("in"), "--yes", out="in/out")
+
+
+@pytest.mark.parametrize("name", ["n.csv", "all-x.csv"])
+def test_no_release_replaces_a_file_that_is_not_of_a_release(dpaccount, tmp_path, name):
+    init(dpaccount)
+    refused(dpaccount, tmp_path / name, "release", study(), "--yes", why="not of an earlier release")
+
+
+def refused(dpaccount, kept, *words, out=".", why="is a file of the claim"):
+    kept.write_text(DATA)
+    code, said, err = dpaccount(*words, "--out", out)
+    assert (code, said, entries(), kept.read_text()) == (2, "", 0, DATA)
+    assert why in err
