@@ -32,9 +32,7 @@ from dpaccount.errors import InputError
 if TYPE_CHECKING:
     from audits.api.requests import Certify, CertifyResult
     from audits.claim import Claim
-    from dpaccount.ledger.charging import Charge
 
-SYMBOLS = {"mu_squared": "μ²", "rho": "ρ", "pure": "pure ε"}  #: of a ledger's amounts
 VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
 
 
@@ -266,6 +264,7 @@ def _say_charge(claim: "Claim", *, again: bool) -> None:
     """
     from audits.api.dispatch import runs_apart
     from audits.certificate import make, release
+    from audits.certificate.summary import cost_of
     from audits.subjects.catalogue import subject_of
     from dpaccount.ledger.answers import room
     from dpaccount.ledger.charging import RefusedError
@@ -288,24 +287,7 @@ def _say_charge(claim: "Claim", *, again: bool) -> None:
             if due is None or release.settle(due, again=False).kept is None:
                 raise
             charge = refused.charge
-        say(f"{start} at most {_cost(charge)}; {left}")
-
-
-def _cost(charge: "Charge") -> str:
-    """Return as text what a charge costs the unit that pays most, rounded up."""
-    from dpaccount.accounting.measures import UNBOUNDED
-    from dpaccount.exact import shown, to_digits
-
-    if charge.spends is None:
-        raise AssertionError("a charge without a bound is refused")
-    spends = dict(zip(charge.budget.measure.amounts, charge.spends, strict=True))
-    found = {name: to_digits(each, up=True, digits=4) for name, each in spends.items()}
-    if "delta" in found:
-        return f"ε {found['epsilon']} and δ {found['delta']}"
-    known = [name for name, each in spends.items() if each < UNBOUNDED and name in SYMBOLS]
-    sums = ", ".join(f"{SYMBOLS[name]} {found[name]}" for name in known)
-    epsilon = f"ε {to_digits(charge.epsilon.upper, up=True, digits=4)}"
-    return f"{sums} ({epsilon} at δ {shown(charge.budget.delta)})" if sums else epsilon
+        say(f"{start} at most {cost_of(charge)}; {left}")
 
 
 def agreed() -> bool:
