@@ -1,6 +1,7 @@
 """Claims: what is promised about a subject, read from TOML."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
@@ -87,6 +88,14 @@ class Claim:
         if self.ledger is not None and ledger is not None:
             raise InputError(f"{self.path} names the ledger that pays", "leave --ledger out")
         return ledger if self.ledger is None else self.ledger
+
+    def has_input(self, path: Path) -> bool:
+        """Return whether a path is a file that the claim reads, its ledger, or within its data."""
+        known = [self.path, self.data_file, self.examples]
+        known += [self.path.parent / name for name in _files_in(self.written) if "://" not in name]
+        if self.ledger is not None and self.ledger.startswith("sqlite:///"):
+            known.append(Path(self.ledger.removeprefix("sqlite:///")))
+        return any(_within(path, each) for each in known if isinstance(each, Path))
 
     def check_in_force(self) -> None:
         """Raise `InputError` if the claim has expired (its last day, in UTC, is past)."""
@@ -276,6 +285,14 @@ def _private(place: Place, path: Path) -> Source | None:
     data = place.value.get("data") if isinstance(place.value, dict) else None
     named = isinstance(data, dict) and isinstance(data.get("file"), str)
     return _source(path.parent, place.child("data").child("file")) if named else None
+
+
+def _files_in(value: Any) -> Iterator[str]:
+    """Yield every `file` in a claim as it is written."""
+    for key, inner in value.items() if isinstance(value, dict) else ():
+        if key == "file" and isinstance(inner, str):
+            yield inner
+        yield from _files_in(inner)
 
 
 def _within(source: Source, private: Source) -> bool:

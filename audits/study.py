@@ -136,7 +136,7 @@ class Study:
         folder = output_folder(self.claim.name, out)
         with self._data() as claim:
             question = Certify(claim.path, quick, new_release, jobs=cores(), release=True)
-            certificate = certified(question, folder, claim)
+            certificate = certified(question, folder, claim, results.file_names(claim))
         return Released(certificate, results.written_release(self.claim, certificate, folder))
 
     @contextmanager

@@ -19,7 +19,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, posix_module
 from dpaccount.exact import MAX_CHARACTERS, read_exact, read_number, shown
 
 MAX_DEPTH = 64
@@ -279,15 +279,28 @@ def replacing(folder: Path, *names: str) -> Iterator[Path]:
             for file in new.iterdir():
                 with file.open("rb") as written:
                     os.fsync(written.fileno())
-            (folder / names[-1]).unlink(missing_ok=True)
-            for name in names:
-                if (new / name).exists():
-                    (new / name).replace(folder / name)
-                else:  # a former file would pass for one of this run
-                    (folder / name).unlink(missing_ok=True)
-            sync_folder(folder)
+            with _alone(folder):  # or files of two runs that end at once would be mixed
+                (folder / names[-1]).unlink(missing_ok=True)
+                for name in names:
+                    if (new / name).exists():
+                        (new / name).replace(folder / name)
+                    else:  # a former file would pass for one of this run
+                        (folder / name).unlink(missing_ok=True)
+                sync_folder(folder)
         finally:
             shutil.rmtree(new, ignore_errors=True)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold the lock on a folder, once those who hold it are done; closing it unlocks."""
+    fcntl = posix_module("fcntl")
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def sync_folder(folder: Path) -> None:

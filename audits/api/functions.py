@@ -82,13 +82,17 @@ def release_file(
     return certified(question, out)
 
 
-def certified(question: Certify, out: str | Path | None, claim: Claim | None = None) -> CertificateContent:
+def certified(
+    question: Certify, out: str | Path | None, claim: Claim | None = None, names: Sequence[str] = ()
+) -> CertificateContent:
     """Return the certificate that answers a request, once its files are written to `out`.
 
-    `claim` is the claim in place of the one in the request's file.
+    `claim` is the claim in place of the one in the file; `names` are files to be written later.
     """
-    from audits.certificate.files import write_all
+    from audits.certificate.files import check_outputs, write_all
 
+    asked = claim or read_claim(question.claim)
+    check_outputs(asked, output_folder(asked.name, out), names)
     done = dispatch.certify(question, _quiet, claim)
     write_all(done.certificate, output_folder(done.certificate["claim"]["name"], out), question.claim)
     if done.broken:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from audits.certificate import published, release
 from audits.certificate.document import seal, unsealed
-from audits.certificate.files import standing, write_all
+from audits.certificate.files import check_outputs, standing, write_all
 from audits.claim import Claim, read_claim
 from audits.subjects import catalogue
 from bandits.papers.kharkovskii.po_curator import PoCurator
@@ -96,6 +96,8 @@ def curate(order: Order) -> Curated:
             else "--published-unsound goes with a claim about po-curator; leave it out"
         )
     claim = _on_file(order, claim)
+    if order.folder is not None:
+        check_outputs(claim, order.folder)
     return _as_published(order, claim) if order.unsound else _sound(order, claim)
 
 

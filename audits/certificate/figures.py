@@ -12,6 +12,7 @@ from audits.certificate.files import write_tables
 from audits.reports.tables import APART, Row, rows_of
 
 MOST_DRAWN = 60  #: maximum numbers in a plot
+FILES = ("release.json", "release.csv", "release.svg")  #: what `write_release` writes
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  #: first characters of a formula in a spreadsheet
 
 

@@ -1,7 +1,9 @@
 """A certificate's files: the JSON, a report, JUnit for CI; and reading a valid one."""
 
 import json
-from collections.abc import Mapping
+import os
+import stat
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +23,31 @@ from mechanisms.subject import Subject
 
 LISTED: Final = "release-files.txt"  #: lists the other files of a release
 LIST_HEAD: Final = "# Files of the release that certificate.json covers; the next release here removes them."
+#: the files that `write_all` writes, and the list
+STANDARD: Final = ("certificate.json", "report.html", "junit.xml", "results.sarif", LISTED)
+
+
+def check_outputs(claim: Claim, folder: Path, names: Iterable[str] = ()) -> None:
+    """Raise `InputError` where writing to `folder` would replace a file that no release wrote.
+
+    `names` are the other files of a release.  Neither they nor the certificate's own may be files
+    that the claim reads, or be among its private data.  Call it before anything is charged.
+    """
+    for place in (folder, folder / "unreleased"):  # see `folder_for`
+        listed = _listed(place)
+        for name in dict.fromkeys((*STANDARD, *listed, *names)):
+            path = place / name
+            if claim.has_input(path):
+                raise InputError(f"{path} is a file of the claim", "name another folder with --out")
+        _refuse_other_files(place, names, listed)
+
+
+def _refuse_other_files(folder: Path, names: Iterable[str], listed: list[str]) -> None:
+    for name in names:
+        if name in STANDARD or (name not in listed and os.path.lexists(folder / name)):
+            raise InputError(
+                f"{folder / name} is not of an earlier release", "move it, or name another --out"
+            )
 
 
 def folder_for(certificate: Mapping[str, Any], folder: Path) -> Path:
@@ -36,19 +63,39 @@ def folder_for(certificate: Mapping[str, Any], folder: Path) -> Path:
 
 
 def write_tables(folder: Path, tables: Mapping[str, str]) -> None:
-    """Write the other files of a release, and list them: the next release there removes them."""
+    """Write the other files of a release, and list them: the next release there removes them.
+
+    Raises `InputError` for the name of a file that no release wrote.
+    """
     with writing(folder):
+        _refuse_other_files(folder, tables, _listed(folder))
         atomically(folder / LISTED, "\n".join([LIST_HEAD, *tables, ""]), mode=OWN)
         for name, text in tables.items():
             atomically(folder / name, text, mode=OWN)
 
 
 def _remove_tables(folder: Path) -> None:
-    listed = folder / LISTED
-    head, *names = listed.read_text(encoding="utf-8").split("\n") if listed.is_file() else [""]
-    for name in names if head == LIST_HEAD else ():
-        if name and Path(name).name == name:
+    if listed := _listed(folder):
+        for name in listed:
             (folder / name).unlink(missing_ok=True)
+        (folder / LISTED).unlink()  # or a later file of such a name would be removed
+
+
+def _listed(folder: Path) -> list[str]:
+    """Return the regular files of a folder that its list names; none without a release's list."""
+    try:
+        head, *names = (folder / LISTED).read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError):
+        return []
+    return [name for name in names if _is_file(folder, name)] if head == LIST_HEAD else []
+
+
+def _is_file(folder: Path, name: str) -> bool:
+    try:
+        own = Path(name).name == name not in STANDARD
+        return own and stat.S_ISREG((folder / name).lstat().st_mode)
+    except (OSError, ValueError):  # such as a name that is too long, or has a NUL
+        return False
 
 
 def write_all(certificate: dict[str, Any], folder: Path, claim: Path | None = None) -> Path:

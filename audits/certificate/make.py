@@ -64,7 +64,7 @@ def certify(
     claim.check_in_force()
     _about_the_same(claim, subject)
     progress("proof")
-    proved = _proof(claim, subject)
+    proved = proof_of(claim, subject)
     if isinstance(proved, str):
         return certificate_of(claim, describe_subject(claim, subject), None, proved), None
     progress("property tests of the hypotheses")
@@ -117,7 +117,7 @@ def _about_the_same(claim: Claim, subject: Subject) -> None:
         )
 
 
-def _proof(claim: Claim, subject: Subject) -> Proved | str:
+def proof_of(claim: Claim, subject: Subject) -> Proved | str:
     """Return the subject's theorem, or the reason why there is none."""
     try:
         theorem = subject.proof(claim.guarantee.delta)

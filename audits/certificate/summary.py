@@ -4,9 +4,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from dpaccount.accounting.measures import UNBOUNDED
 from dpaccount.checker import plain
-from dpaccount.exact import as_exact, to_digits
+from dpaccount.exact import as_exact, shown, to_digits
+from dpaccount.ledger.charging import Charge
 
+SYMBOLS = {"mu_squared": "μ²", "rho": "ρ", "pure": "pure ε"}  #: of a ledger's amounts
 MAX_SHOWN = 12  #: maximum numbers of an array in a summary
 
 
@@ -148,3 +151,17 @@ def _value(value: object) -> str:
     if value is None:
         return "none"
     return " > ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def cost_of(charge: Charge) -> str:
+    """Return as text what a charge costs the unit that pays most, rounded up."""
+    if charge.spends is None:
+        raise AssertionError("a charge without a bound is refused")
+    spends = dict(zip(charge.budget.measure.amounts, charge.spends, strict=True))
+    found = {name: to_digits(each, up=True, digits=4) for name, each in spends.items()}
+    if "delta" in found:
+        return f"ε {found['epsilon']} and δ {found['delta']}"
+    known = [name for name, each in spends.items() if each < UNBOUNDED and name in SYMBOLS]
+    sums = ", ".join(f"{SYMBOLS[name]} {found[name]}" for name in known)
+    epsilon = f"ε {to_digits(charge.epsilon.upper, up=True, digits=4)}"
+    return f"{sums} ({epsilon} at δ {shown(charge.budget.delta)})" if sums else epsilon

@@ -134,11 +134,13 @@ def certify(
 
 def _certified(question: "Certify", out: Path | None) -> tuple["CertifyResult", Path]:
     """Certify, write the certificate's files, and say what a reader should know; return its path too."""
-    from audits.certificate.files import write_all
-    from audits.claim import output_folder
+    from audits.certificate.files import check_outputs, write_all
+    from audits.claim import output_folder, read_claim
     from audits.reports.ci import annotation
 
     claim = question.claim
+    asked = read_claim(claim)
+    check_outputs(asked, output_folder(asked.name, out))
     if out is not None:
         with writing(out):  # a folder that cannot be written is said before the work
             pass
@@ -199,9 +201,10 @@ def release(
     """
     from msgspec import to_builtins
 
-    from audits.certificate.figures import answer, write_release
+    from audits.certificate.figures import FILES, answer, write_release
+    from audits.certificate.files import check_outputs
     from audits.certificate.summary import summary
-    from audits.claim import read_claim
+    from audits.claim import output_folder, read_claim
     from audits.reports.tables import is_study, study_of
     from audits.studies import results
     from audits.studies.text import released as study_tables
@@ -211,7 +214,9 @@ def release(
         raise InputError("nothing to release from", "name a file and a ledger in [data]", claim)
     if is_study(asked):
         study_of(asked)  # what is wrong with it is said before what it would charge
-    _say_charge(asked)
+    names = results.file_names(asked) if is_study(asked) else FILES
+    check_outputs(asked, output_folder(asked.name, out), names)
+    _say_charge(asked, again=new_release or dry_run)  # a dry run reads no data
     if dry_run:
         return certify(claim, out=out, options=options, json_=json_)
     if not (yes or agreed()):
@@ -251,19 +256,38 @@ def plan(study: File, *, json_: Json = False) -> int:
     return 0
 
 
-def _say_charge(claim: "Claim") -> None:
-    """Say what a release charges at most, and what its ledger has left.
+def _say_charge(claim: "Claim", *, again: bool) -> None:
+    """Say what a new release charges in its ledger's measure, and what the ledger has left.
 
-    Raises `InputError` for a ledger that is not there or counts another unit.
+    Raises `InputError` for a ledger that is not there or counts another unit, and `RefusedError` where
+    a new release does not fit and, unless it is made `again`, none was made before that is printed.
     """
-    from audits.certificate.release import paying_ledger
+    from audits.api.dispatch import runs_apart
+    from audits.certificate import make, release
+    from audits.certificate.summary import cost_of
+    from audits.subjects.catalogue import subject_of
+    from dpaccount.ledger.answers import room
+    from dpaccount.ledger.charging import RefusedError
 
-    promise = claim.guarantee
-    with paying_ledger(claim, str(claim.ledger)) as ledger:
-        left = ledger.show()["remaining"]
-    most = f"epsilon {float(promise.epsilon):g}, delta {float(promise.delta):g}"
-    rest = f"epsilon {left['epsilon']['lower']:g}" + (f", delta {left['delta']:g}" if "delta" in left else "")
-    say(f"a new release of {claim.name} charges at most {most}; the ledger has {rest} left")
+    with release.paying_ledger(claim, str(claim.ledger)) as ledger:
+        left = f"the ledger has {room(ledger.show()['remaining'])} left"
+        start = f"a new release of {claim.name} charges"
+        if runs_apart(claim.use):  # its proof is run in a sandbox alone
+            say(f"{start} what its proof costs in the measure {ledger.budget.measure.name}; {left}")
+            return
+        subject = subject_of(claim)
+        proved = make.proof_of(claim, subject)
+        if isinstance(proved, str):
+            say(f"{start} nothing, as nothing is proved; {left}")
+            return
+        try:
+            charge = ledger.decision(proved.theorem, claim.name, proved.units, claim.scope)
+        except RefusedError as refused:
+            due = None if again else release.identified(claim, subject)
+            if due is None or release.settle(due, again=False).kept is None:
+                raise
+            charge = refused.charge
+        say(f"{start} at most {cost_of(charge)}; {left}")
 
 
 def agreed() -> bool:

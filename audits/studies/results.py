@@ -69,6 +69,12 @@ def _in_units(asked: StatisticRequest, scales: tuple[Any, ...]) -> dict[str, flo
     return found
 
 
+def file_names(claim: Claim) -> list[str]:
+    """Return the files that a release of a study writes, one for each statistic."""
+    claims = (*(asked for asked, _ in claim.earlier), claim)
+    return [f"{file_name(what.name)}.csv" for each in claims for what in study_of(each).statistics]
+
+
 def written_release(claim: Claim, certificate: dict[str, Any], folder: Path) -> StudyRelease:
     """Return what `dpaccount release` prints of a study, once a CSV file of each statistic is written.
 

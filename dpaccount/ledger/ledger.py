@@ -167,6 +167,11 @@ class Ledger(Arrangements):
         name = _UNNAMED + token_hex(16) if key is None else key
         return self._receipt(*self._paid(theorem, purpose, cover, name, reads, scope), fresh=key is None)
 
+    def decision(self, theorem: Theorem, purpose: str, cover: Cover | None, scope: str | None) -> Charge:
+        """Return what `charge` would decide, with its entry's amounts; nothing is written."""
+        request = requests.of_theorem(self.budget, theorem, purpose, cover).within(scope)
+        return self._decide(request, None, dry_run=True)
+
     def charge_in_parts(
         self,
         theorem: Theorem,

@@ -3,6 +3,7 @@
 import resource
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -82,3 +83,21 @@ def test_whatever_stops_it_while_files_are_replaced_leaves_no_summary(tmp_path, 
     with pytest.raises((InputError, KeyboardInterrupt)):
         write(tmp_path, "2")
     assert read(tmp_path) == {n: "2" if k < moment else "1" for k, n in enumerate(NAMES[:2])}
+
+
+def test_files_of_two_runs_that_end_at_once_are_not_mixed(tmp_path, monkeypatch):
+    """While one run has replaced its first file, another wants to replace all."""
+    rename, others = Path.replace, []
+
+    def renamed(self, target):
+        found = rename(self, target)
+        if not others:
+            others.append(Thread(target=write, args=(tmp_path, "b")))
+            others[0].start()
+            others[0].join(0.2)
+        return found
+
+    monkeypatch.setattr(Path, "replace", renamed)
+    write(tmp_path, "a")
+    others[0].join(60)
+    assert read(tmp_path) == dict.fromkeys(NAMES, "b")

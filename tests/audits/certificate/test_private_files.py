@@ -6,6 +6,7 @@ import stat
 import pytest
 
 from audits.certificate import figures, files
+from dpaccount.errors import InputError
 
 
 @pytest.mark.parametrize(("release", "mode"), [(None, 0o644), ({"report": {"value": 1.5}}, 0o600)])
@@ -64,3 +65,28 @@ def test_figures_of_a_release_are_its_owners(tmp_path):
     written = list(tmp_path.iterdir())
     assert written
     assert {stat.S_IMODE(one.stat().st_mode) for one in written} == {0o600}
+
+
+@pytest.mark.parametrize(
+    "listed", [b"\xff\xfe", b"", b"a\0b", b"..", b"sub", b"a" * 5000, b"certificate.json\n"]
+)
+def test_a_list_that_no_release_wrote_blocks_nothing(tmp_path, plain_pages, listed):
+    (tmp_path / "sub").mkdir()
+    for head in (b"", files.LIST_HEAD.encode() + b"\n"):
+        (tmp_path / files.LISTED).write_bytes(head + listed)
+        files.write_all({"release": {"report": {}}, "claim": {"name": "c"}}, tmp_path)
+        files.write_tables(tmp_path, {"a.csv": "1"})
+        assert (tmp_path / "a.csv").read_text() == "1"
+        (tmp_path / "a.csv").unlink()
+
+
+def test_a_file_of_ones_own_under_the_name_of_a_former_table_is_kept(tmp_path, plain_pages):
+    made = {"release": {"report": {}}, "claim": {"name": "c"}}
+    files.write_all(made, tmp_path)
+    files.write_tables(tmp_path, {"a.csv": "1"})
+    files.write_all(made, tmp_path)
+    (tmp_path / "a.csv").write_text("mine")
+    files.write_all(made, tmp_path)
+    with pytest.raises(InputError, match="not of an earlier release"):
+        files.write_tables(tmp_path, {"a.csv": "2"})
+    assert (tmp_path / "a.csv").read_text() == "mine"

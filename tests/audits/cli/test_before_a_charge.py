@@ -1,0 +1,134 @@
+"""Before a charge: its cost in the ledger's measure, and files that no release may replace."""
+
+import re
+
+import pytest
+
+from audits import study as python
+from audits.certificate import figures, files, make
+from audits.claim import read_claim
+from audits.subjects.catalogue import subject_of
+from dpaccount.errors import InputError
+from dpaccount.ledger.ledger import Ledger
+from tests.audits.cli.test_cli import Terminal
+from tests.audits.studies.test_studies import COUNT, HEAD, statistics
+
+SHORT = HEAD.replace("1e-6", "1e-9")
+MORE = "[subject]\nuse = 'histogram'\n[guarantee]\nmodel = 'central'"
+CLAIM = SHORT.replace("study/1", "claim/1").replace("[guarantee]", MORE)
+MEASURES = ["approximate", "pure", "zcdp", "gdp", "either"]
+DATA = "x,seen\n1,true\n2,true\n3,false\n"
+TERMS = ("--unit", "one patient", "--relation", "replace-one")
+
+
+def init(dpaccount, measure="approximate", epsilon=20):
+    delta = 0 if measure == "pure" else "1e-6"
+    words = ("--epsilon", epsilon, "--delta", delta, *TERMS, "--measure", measure)
+    assert dpaccount("ledger", "init", "sqlite:///b.db", *words)[0] == 0
+
+
+def study(file="a.csv", law="laplace"):
+    by = "" if law == "laplace" else 'by = ["seen"]'  # sums by groups get Gaussian noise
+    said = statistics(COUNT, f'name = "all x"\nwhat = "sum"\ncolumn = "x"\n{by}')
+    python.Path("study.toml").write_text(SHORT.replace("a.csv", file) + said)
+    return python.Path("study.toml")
+
+
+def entries():
+    with Ledger.open("sqlite:///b.db") as ledger:
+        return ledger.show()["entries"]
+
+
+# ------------------------------------------------------------------ what is charged
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+def test_a_release_announces_at_least_what_its_entry_charges(dpaccount, monkeypatch, measure, law):
+    """Gaussian noise on a grid has (ε, δ) alone, for which the other ledgers have no bound."""
+    init(dpaccount, measure)
+    path = study(law=law)
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    code, _, err = dpaccount("release", path, *(("--new-release",) if law == "gaussian" else ()))
+    claim = read_claim(path)
+    subject = subject_of(claim)
+    assert (subject.law, code, entries()) == (law, 1, 0)
+    if law == "gaussian" and measure != "approximate":
+        assert f"the charge has no bound in this ledger's measure, {measure}" in err
+        assert "charge it?" not in err
+        return
+    assert "charge it? [y/N] nothing is charged" in err
+    said = err.split("charges at most ")[1].split("; the ledger has")[0]
+    proved = make.proof_of(claim, subject)
+    with Ledger.open("sqlite:///b.db") as ledger:
+        ledger.charge(proved.theorem, "it", proved.units)
+        spent = ledger.show()["spent"]
+    words = {"μ²": "mu_squared", "ρ": "rho", "pure ε": "pure", "and δ": "delta"}
+    found = {name: number(said, word) for word, name in words.items() if word in said}
+    assert found.keys() == {name for name in words.values() if spent.get(name, 10**9) < 10**9}
+    found["ε"], spent["ε"] = number(said, "(?<!pure )ε"), spent["epsilon"]["upper"]
+    assert all(spent[name] <= amount <= 1.001 * spent[name] for name, amount in found.items())
+
+
+def number(text, after):
+    return float(re.search(rf"{after} ([0-9.Ee+-]+)", text)[1])
+
+
+def test_a_release_that_does_not_fit_is_refused_before_it_asks(dpaccount, monkeypatch):
+    """Laplace noise of ε = 1 costs more than ε = 4 in a ledger in GDP."""
+    init(dpaccount, "gdp", 4)
+    for options in ((), ("--yes",), ("--new-release", "--yes"), ("--dry-run",)):
+        monkeypatch.setattr("sys.stdin", Terminal("y\n"))
+        python.Path("a.csv").write_text(DATA)
+        code, out, err = dpaccount("release", study(), *options)
+        assert (code, out, entries()) == (1, "", 0)
+        assert "beyond the budget's ε 4" in err
+        assert "charge it?" not in err
+
+
+# ------------------------------------------------------------------ files that are kept
+
+
+@pytest.mark.parametrize("name", [*files.STANDARD, "n.csv", "all-x.csv"])
+def test_no_release_of_a_study_replaces_its_own_data(dpaccount, tmp_path, name):
+    init(dpaccount)
+    path = study(name)
+    words = [("release", path, "--yes"), ("certify", path), ("release", path, "--dry-run")]
+    for each in words[: 3 if name in files.STANDARD else 1]:
+        refused(dpaccount, tmp_path / name, *each)
+    with pytest.raises(InputError, match="is a file of the claim"):
+        python.Study.read(path).release(tmp_path)
+    assert (entries(), (tmp_path / name).read_text()) == (0, DATA)
+
+
+@pytest.mark.parametrize("name", [*files.STANDARD, *figures.FILES])
+def test_no_release_of_a_claim_replaces_its_own_data(dpaccount, tmp_path, name):
+    init(dpaccount)
+    (tmp_path / "c.toml").write_text(CLAIM.replace("a.csv", name))
+    refused(dpaccount, tmp_path / name, "release", "c.toml", "--yes")
+
+
+def test_data_that_an_earlier_release_lists_are_kept(dpaccount, tmp_path):
+    init(dpaccount)
+    (tmp_path / files.LISTED).write_text(f"{files.LIST_HEAD}\na.csv\nb.db\n")
+    for words in (("release", study(), "--yes"), ("certify", study())):
+        refused(dpaccount, tmp_path / "a.csv", *words)
+
+
+def test_no_release_is_written_among_its_data(dpaccount, tmp_path):
+    init(dpaccount)
+    (tmp_path / "in").mkdir()
+    refused(dpaccount, tmp_path / "in" / "1.csv", "release", study("in"), "--yes", out="in/out")
+
+
+@pytest.mark.parametrize("name", ["n.csv", "all-x.csv"])
+def test_no_release_replaces_a_file_that_is_not_of_a_release(dpaccount, tmp_path, name):
+    init(dpaccount)
+    refused(dpaccount, tmp_path / name, "release", study(), "--yes", why="not of an earlier release")
+
+
+def refused(dpaccount, kept, *words, out=".", why="is a file of the claim"):
+    kept.write_text(DATA)
+    code, said, err = dpaccount(*words, "--out", out)
+    assert (code, said, entries(), kept.read_text()) == (2, "", 0, DATA)
+    assert why in err
