@@ -126,7 +126,7 @@ class Tape:
         if len(first.shape) == 1 and len(made.shape) == 1:
             if made.call.endswith(("permutation", "shuffle")):
                 order, rows = np.asarray(first.value), made.shape[0]
-                return np.concatenate([order[order < rows], np.arange(len(order), rows)])
+                return np.concatenate([order[:rows], np.arange(len(order), rows)])
             same = min(first.shape[0], made.shape[0])
             return np.concatenate([np.asarray(first.value)[:same], np.asarray(made.value)[same:]])
         return made.value
