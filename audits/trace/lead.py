@@ -56,7 +56,7 @@ def trace_pair(
     added = {number for each in first.sums for number in each.parts}
     seen = bool(first.calls) and not any(said.endswith("on both sides") for said in notes)
     seen = seen and all(call.seen or k in added for k, call in enumerate(first.calls))
-    differs, unsure = before.key() != after.key(), None
+    differs, unsure = before.key() != after.key() and not (draws and after.failed), None
     notes += _noise_shown(first, before, added)
     _unjudge_chains(first, second, before)
     still = [call.place for call in second.calls if call.seen and not call.moved]
