@@ -9,6 +9,7 @@ from scipy.stats import binom
 from audits.datasets.bases import Pair
 from audits.trace.findings import Seen, Traced, begin, hold, note_unjudged, ratio_of
 from audits.trace.lead import UNEXPLAINED
+from audits.trace.patches import PICKS
 from audits.tradeoff import ROUNDED
 from dpaccount.errors import InputError
 from dpaccount.plan.event_base import OnSample
@@ -23,6 +24,8 @@ from dpaccount.plan.events import (
 )
 
 OF_VECTOR = "which is too much unless calls draw parts of one vector"
+#: draws that may decide on each row by itself
+BY_ROW = {"random", "uniform", "binomial", "rand", "random_sample", "integers", "randint"}
 UNLIKELY = 1e-6  #: of the claimed rate: one more often than this is a finding
 
 
@@ -78,6 +81,10 @@ def hold_rate(found: Traced, rates: set[float]) -> None:
         found.note(f"the plan has several sampling rates: only the largest, {rate:g}, is compared")
     if rate >= 1:
         return
+    if not found.drawn & BY_ROW:
+        found.note("the plan samples rows one by one, and no draw that decides on a row was seen")
+    for name in sorted(found.drawn.intersection(PICKS)):
+        found.note(f"the plan samples rows one by one, and {name} may pick a fixed number")
     for (call, file, line), (moved, sums) in found.sums.items():
         if found.last is not None and binom.sf(moved - 1, sums, rate) < UNLIKELY:
             said = f"the changed row is in {moved} of {sums} sums, and the plan says a rate of {rate:g}"

@@ -41,6 +41,7 @@ class Traced:
     last: Pair | None = None
     #: of each place, the calls after the first with a movement: how many have one, and how many there are
     sums: dict[tuple[str, str, int], tuple[int, int]] = field(default_factory=dict)
+    drawn: set[str] = field(default_factory=set)  #: names of calls that are no noise
     counts: list[Counter[tuple[str, str, int]]] = field(default_factory=list)  #: of a pair's calls
 
     def add(self, kind: str, size: float, said: str, pair: Pair) -> None:
@@ -66,6 +67,7 @@ def begin(found: Traced, document: dict[str, Any], pair: Pair) -> None:
         raise InputError(f"the function {document['failed']}", "fix it, so that it returns numbers or text")
     found.pairs += 1
     found.last = pair
+    found.drawn.update(document["drawn"])
     for said in document["findings"]:
         found.add(said.partition(" (")[0], 0.0, said, pair)  # by how much is said once
     if document["unsure"] is not None:

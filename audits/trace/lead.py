@@ -11,18 +11,20 @@ from audits.datasets.forms import Given
 from audits.sandbox.outcomes import Outcome, of_error, of_value, takes_generator
 from audits.trace.noise_values import settled
 from audits.trace.patches import generator, through
-from audits.trace.tape import NoiseCall, Tape
+from audits.trace.tape import ROUNDING, NoiseCall, Sum, Tape
 
 UNEXPLAINED = "although all noisy values are the same"
 LONE = "only a difference of two such values of one scale is followed; else the result may exclude a value"
+STRANGE = "the result differs on the same data: draws are not followed, as of a generator made on import"
 NUMBERS_SHOWN = 3  #: entries of a result that a finding names
 
 
 def trace_pair(
     function: Callable[..., Any], left: Given, right: Given, seed: list[int], *, again: bool
 ) -> dict[str, Any]:
-    """Record a run on `left`, replay it on `right`; with `again`, also record a run with another seed.
+    """Record a run on `left`, replay it on both; with `again`, also record a run with another seed.
 
+    A replay on `left` that differs shows draws that are not followed: then nothing is judged by replay.
     Return the noise calls with what moved, and findings.  A call is [call, file, line, scale, family, moved,
     largest movement of one entry, number of entries].  `unsure` is a finding if what is added to the noise
     of the places `still`, which did not move here, moves on another pair: else it may be a constant.
@@ -31,57 +33,159 @@ def trace_pair(
     before = _run(function, left, seed, first)
     second = Tape(before=first)
     after = _run(function, right, seed, second)
-    findings = dict(second.findings)
-    if len(second.calls) < len(first.calls) and not findings:
-        lost = first.calls[len(second.calls)]
-        findings[f"the number of noise calls depends on the data: {_at(lost)} is made on one side only"] = (
-            None
-        )
-    for one, other in zip(first.calls, second.calls, strict=False):
-        if one.place == other.place and one.scale != other.scale:
-            findings[f"the scale of {_at(one)} depends on the data"] = None
-    for call in first.calls:
-        if _reused(call):
-            findings[f"one noise value of {_at(call)} is added to several values"] = None
+    same = Tape(before=first)
+    strange = _run(function, left, [*seed, 1], same).key() != before.key() or bool(
+        same.findings or any(call.moved for call in same.calls)
+    )
+    findings, notes = _compared(first, second)
+    draws = next((_at(call) for call in first.calls if call.draws), None)
+    if draws and after.failed and not before.failed:
+        findings = {}
+        notes.append(f"the function fails on one side, which what {draws} gave may explain")
+    if strange:
+        findings = {}
+        notes.append(STRANGE)
     if again:
         other_seed = Tape()
         _run(function, left, [*seed, 1], other_seed)
         findings |= dict.fromkeys(_fixed(first, other_seed))
-    seen = bool(first.calls) and all(call.seen for call in first.calls)
-    differs = before.key() != after.key()
-    notes, unsure = _lone(first), None
-    draws = next((_at(call) for call in first.calls if call.draws), None)
+        notes += _lone(other_seed)
+        for one, other in zip(first.calls, other_seed.calls, strict=False):
+            if one.place == other.place and one.scale != other.scale:
+                notes.append(f"the scale of {_at(one)} depends on random values")
+    added = {number for each in first.sums for number in each.parts}
+    seen = bool(first.calls) and not any(said.endswith("on both sides") for said in notes)
+    seen = seen and all(call.seen or k in added for k, call in enumerate(first.calls))
+    differs, unsure = before.key() != after.key() and not (draws and after.failed), None
+    notes += _noise_shown(first, before, added)
+    _unjudge_chains(first, second, before)
     still = [call.place for call in second.calls if call.seen and not call.moved]
-    if differs and not findings:
+    if differs and not findings and not strange:
         moves = f"{_difference(before, after)} {UNEXPLAINED}"
         if seen and still:  # a constant may have been added, and the data to the sum
             unsure = moves
         elif seen:
             findings[moves] = None
-        elif any(call.seen for call in first.calls):
+        else:
             notes.append(f"{moves}; what {draws or 'noise that is not followed'} gave may explain it")
     return {
-        "calls": [_row(call) for call in second.calls or first.calls],
+        "calls": [_row(call, judged=not strange) for call in second.calls or first.calls],
         "findings": list(findings),
         "notes": notes,
         "unsure": unsure,
         "still": still,
         "draws": draws,
-        "numbers": len(before.numbers),
+        "drawn": sorted({call.call.rpartition(".")[2] for call in first.calls if call.draws}),
         "shown": _all_shown(first, before),
         "failed": before.shown_as_failure() if before.failed else None,
-        "differs": differs,
     }
+
+
+def _compared(first: Tape, second: Tape) -> tuple[dict[str, None], list[str]]:
+    """Return findings and notes of the noise calls of two datasets."""
+    findings, notes = dict(second.findings), [*_lone(first), *second.notes]
+    if len(second.calls) < len(first.calls) and not findings:
+        lost = _at(first.calls[len(second.calls)])
+        findings[f"the number of noise calls depends on the data: {lost} is made on one side only"] = None
+    for one, other in zip(first.calls, second.calls, strict=False):
+        if one.place == other.place:
+            if one.scale != other.scale or not np.array_equal(one.raw, other.raw):
+                findings[f"the scale of {_at(one)} depends on the data"] = None
+            if len(one.inputs) != len(other.inputs):
+                notes.append(f"the noise of {_at(one)} is not added as often on both sides")
+    reused, unlike = _reused(first, second)
+    return findings | dict.fromkeys(reused), notes + unlike
+
+
+def _chains(tape: Tape) -> list[list[Sum]]:
+    """Return the sums in chains: noise is added to the sum before it, and to nothing else."""
+    chains: list[list[Sum]] = []
+    for each in tape.sums:
+        chain = next((chain for chain in chains if _goes_on(chain[-1].total, each.given)), None)
+        if chain is None:
+            chains.append([each])
+        else:
+            chain.append(each)
+    return chains
+
+
+def _goes_on(total: Any, given: Any) -> bool:
+    if isinstance(total, np.integer) and isinstance(given, np.integer):
+        return total is given  # counts may be equal by chance
+    return np.array_equal(total, given)
 
 
 def _lone(tape: Tape) -> list[str]:
     """Return a note if noise of one sign is added without as much of its scale being subtracted."""
-    signs: Counter[tuple[float | None, tuple[int, ...]]] = Counter()
-    calls = [call for call in tape.calls if call.one_sided and call.used is not None]
-    for call in calls:
-        sign, scale = call.used or (0, None)
-        signs[scale, call.shape] += sign
-    return [f"the noise of {_at(calls[0])} is one-sided: {LONE}"] if any(signs.values()) else []
+    for chain in _chains(tape):
+        signs: Counter[tuple[float | None, tuple[int, ...]]] = Counter()
+        lone = None
+        for number, factor in ((*part,) for each in chain for part in each.parts.items()):
+            call = tape.calls[number]
+            if call.one_sided and factor:
+                lone = lone or call
+                signs[call.unit and abs(factor) * call.unit, call.shape] += 1 if factor > 0 else -1
+        if lone is not None and any(signs.values()):
+            return [f"the noise of {_at(lone)} is one-sided: {LONE}"]
+    return []
+
+
+def _unjudge_chains(first: Tape, second: Tape, result: Outcome) -> None:
+    """Take the scale off noise that more is added to, unless the result shows the sum before."""
+    for tape in (first, second):
+        for chain in _chains(tape):
+            leads = [tape.lead(each.parts) for each in chain]
+            for k, (number, scale) in enumerate(leads[:-1]):
+                call = tape.calls[number]
+                least = 0.0 if call.family == "gaussian" else scale or 0.0
+                larger = any(size is None or size > least for _, size in leads[k + 1 :])
+                if larger and not np.isin(chain[k].total, result.numbers).any():
+                    call.scale = None
+
+
+def _reused(first: Tape, second: Tape) -> tuple[list[str], list[str]]:
+    """Return findings and notes of noise that is added to several values.
+
+    It is a finding if they differ by what depends on the data, in units of the noise.
+    """
+    findings, notes = [], []
+    for number, call in enumerate(first.calls):
+        own = [k for k, each in enumerate(first.sums) if each.parts.get(number)]
+        said = f"one noise value of {_at(call)} is added to several values"
+        for k in own[1:]:
+            one, other = first.sums[own[0]].parts, first.sums[k].parts
+            if one != other and (len(one) > 1 or len(other) > 1):
+                notes.append(f"the noise of {_at(call)} is part of several sums of noise")
+                continue
+            factors = one[number], other[number]
+            left, right = (_apart(tape, (own[0], k), factors) for tape in (first, second))
+            if left is None or right is None or left.shape != right.shape:
+                notes.append(said)
+            elif not np.allclose(left, right, ROUNDING, ROUNDING, equal_nan=True):
+                findings.append(said)
+            elif left.any() or right.any():
+                notes.append(f"{said}, which differ by what did not change")
+    return findings, notes
+
+
+def _apart(tape: Tape, places: tuple[int, int], factors: tuple[float, float]) -> Any:
+    """Return how far two inputs are apart, in units of the noise; None if they do not fit."""
+    if max(places) >= len(tape.sums):
+        return None
+    one, other = (np.asarray(tape.sums[each].given, dtype=np.float64) for each in places)
+    return one / factors[0] - other / factors[1] if one.shape == other.shape else None
+
+
+def _noise_shown(tape: Tape, result: Outcome, added: set[int]) -> list[str]:
+    """Return a note for noise that is added to a value, and is in the result itself."""
+    totals = [np.asarray(each.total, dtype=np.float64).ravel() for each in tape.sums]  # 0 + n is n
+    alone = np.setdiff1d(result.numbers, np.hstack(totals)) if totals else ()
+    calls = {number: tape.calls[number] for number in sorted(added)}
+    return [
+        f"the noise of {_at(call)} is added to a value, and in the result itself"
+        for number, call in calls.items()
+        if number in tape.shown or (_noisy(call) and np.isin(call.value, alone).any())
+    ]
 
 
 def _all_shown(tape: Tape, result: Outcome) -> bool:
@@ -121,20 +225,15 @@ def _at(call: NoiseCall) -> str:
     return f"{call.call} at {call.file}:{call.line}"
 
 
-def _reused(call: NoiseCall) -> bool:
-    """Return whether a noise value was added to different values."""
-    given = [each for each, _ in call.inputs]
-    return any(not np.array_equal(given[0], each) for each in given[1:])
-
-
 def _noisy(call: NoiseCall) -> bool:
     """Return whether equal values on two runs are no accident."""
     return call.family != "other" and np.asarray(call.value).dtype.kind == "f"
 
 
-def _row(call: NoiseCall) -> list[Any]:
+def _row(call: NoiseCall, *, judged: bool) -> list[Any]:
     entries = int(np.prod(call.shape)) if call.shape else 1
-    return [call.call, call.file, call.line, call.scale, call.family, call.moved, call.largest, entries]
+    moved = call.moved if judged else None
+    return [call.call, call.file, call.line, call.scale, call.family, moved, call.largest, entries]
 
 
 def _difference(one: Outcome, other: Outcome) -> str:

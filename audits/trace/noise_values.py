@@ -1,52 +1,40 @@
 """Noise as numbers that tell the tape what they are added to; in everything else they are plain numbers."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from audits.trace.tape import Tape
+from audits.trace.tape import ROUNDING, Tape
 
 ADDITIONS = {np.add: 1, np.subtract: -1}
 
 
-class NoiseArray(np.ndarray):
-    """An array of noise."""
+class Noise:
+    """A sum of the noise of calls, by number on the tape, each times a factor."""
 
     tape: Tape | None = None
-    number = -1
-    sign = 1
+    parts: ClassVar[dict[int, float]] = {}
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **more: Any) -> Any:
+        """Compute as usual, and tell the tape of sums."""
+        return computed(ufunc, method, given, more)
+
+
+class NoiseArray(Noise, np.ndarray):
+    """An array of noise."""
 
     def __array_finalize__(self, made_from: Any) -> None:
         """Parts and copies are noise of the same call only where they are made by arithmetic."""
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **more: Any) -> Any:
-        """Compute as usual, and tell the tape of sums."""
-        return computed(ufunc, method, given, more)
 
-
-class NoiseFloat(np.float64):
+class NoiseFloat(np.float64, Noise):  # type: ignore[misc]  # NumPy looks at the first base
     """A float of noise."""
 
     of_python = False
-    tape: Tape | None = None
-    number = -1
-    sign = 1
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **more: Any) -> Any:
-        """Compute as usual, and tell the tape of sums."""
-        return computed(ufunc, method, given, more)
 
 
-class NoiseInt(int):
+class NoiseInt(int, Noise):
     """A whole number of noise."""
-
-    tape: Tape | None = None
-    number = -1
-    sign = 1
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **more: Any) -> Any:
-        """Compute as usual, and tell the tape of sums."""
-        return computed(ufunc, method, given, more)
 
 
 NOISE = (NoiseArray, NoiseFloat, NoiseInt)
@@ -72,11 +60,11 @@ for _kind in (NoiseFloat, NoiseInt):
     _kind.__neg__ = lambda self: computed(np.negative, "__call__", (self,), {})  # type: ignore[method-assign]
 
 
-def noise(value: Any, tape: Tape, number: int, sign: int = 1) -> Any:
-    """Return a value as noise of a call, or of a call turned by `sign`."""
+def noise(value: Any, tape: Tape, parts: dict[int, float]) -> Any:
+    """Return a value as a sum of the noise of calls, by number, each times a factor."""
     made: Any
     if isinstance(value, np.ndarray):
-        made = np.asarray(value).view(NoiseArray)
+        made = np.array(value).view(NoiseArray)
     elif isinstance(value, int | np.integer):
         made = NoiseInt(value)
     elif isinstance(value, float):
@@ -84,7 +72,7 @@ def noise(value: Any, tape: Tape, number: int, sign: int = 1) -> Any:
         made.of_python = type(value) is float
     else:
         return value
-    made.tape, made.number, made.sign = tape, number, sign
+    made.tape, made.parts = tape, parts
     return made
 
 
@@ -103,58 +91,67 @@ def settled(value: Any) -> Any:
         return type(value)(settled(each) for each in value)
     if type(value) is dict:
         return {key: settled(each) for key, each in value.items()}
+    if isinstance(value, NOISE) and value.tape is not None:
+        value.tape.shown.update(value.parts)
     return plain(value)
 
 
 def computed(ufunc: Any, method: str, given: tuple[Any, ...], more: dict[str, Any]) -> Any:
     """Return what a function of arrays gives; sums and differences with noise go through the tape."""
-    bare = tuple(plain(each) for each in given)
+    bare, held = tuple(plain(each) for each in given), tuple(_parts(each) for each in given)
     out = more.get("out")
     if out is not None:
         more = {**more, "out": tuple(plain(each) for each in out)}
     result = getattr(ufunc, method)(*bare, **more)
     if isinstance(result, np.generic) and all(type(each) in (int, float) for each in bare):
         result = result.item()
-    told = [each for each in given if isinstance(each, NOISE) and each.tape is not None]
-    if method != "__call__" or not told:
-        return result
-    first = told[0]
-    tape, number = first.tape, first.number
-    if tape is None:
+    tape = next((each.tape for each in given if isinstance(each, NOISE) and each.tape), None)
+    for each in out or ():
+        if isinstance(each, NoiseArray):  # it holds something else now
+            each.tape = None
+    if method != "__call__" or tape is None or not any(held):
         return result
     if ufunc is np.negative:
-        return noise(result, tape, number, -first.sign)
-    if ufunc is np.multiply or (ufunc is np.true_divide and given[0] is first):
-        return _scaled(result, bare[1 if given[0] is first else 0], ufunc is np.true_divide, first)
+        return noise(result, tape, _times(held[0], -1.0))
+    if ufunc in (np.multiply, np.true_divide):
+        return _scaled(result, tape, bare, held, divided=ufunc is np.true_divide)
     if ufunc not in ADDITIONS:
         return result
-    _note_signs(given, ADDITIONS[ufunc])
-    if len(told) == len(given):  # noise of several calls
-        return noise(result, tape, number, first.sign)
-    other = bare[1] if given[0] is first else bare[0]
-    total = tape.added(number, np.array(other) if isinstance(other, np.ndarray) else other, result)
+    one, other = held[0], _times(held[1], ADDITIONS[ufunc])
+    parts = {each: one.get(each, 0.0) + other.get(each, 0.0) for each in sorted({*one, *other})}
+    if one and other:
+        return noise(result, tape, parts)
+    total = tape.added(parts, bare[0] if other else bare[1], result)
     if out is not None and np.shape(total) == np.shape(out[0]):
         out[0][...] = total
         return out[0]
     return np.array(total) if isinstance(total, np.ndarray) else total
 
 
-def _note_signs(given: tuple[Any, ...], second: int) -> None:
-    """Note sign and scale of the first use of each noise in a sum or (`second` is -1) a difference."""
-    for each, sign in zip(given, (1, second), strict=True):
-        if isinstance(each, NOISE) and each.tape is not None:
-            call = each.tape.calls[each.number]
-            call.used = call.used or (each.sign * sign, call.scale)
+def _parts(value: Any) -> dict[int, float]:
+    """Return what noise a value is made of: none if it was changed in place, or is no noise."""
+    if not isinstance(value, NOISE) or value.tape is None:
+        return {}
+    if isinstance(value, NoiseArray):
+        terms = [factor * value.tape.calls[number].value for number, factor in value.parts.items()]
+        size = ROUNDING * max(np.abs(term).max(initial=0) for term in terms)
+        if not (np.abs(sum(terms) - plain(value)) <= size).all():
+            return {}
+    return value.parts
 
 
-def _scaled(result: Any, factor: Any, divided: bool, made: Any) -> Any:  # noqa: FBT001
-    """Return noise times a number: its scale grows with it.
+def _times(parts: dict[int, float], factor: float) -> dict[int, float]:
+    return {number: factor * each for number, each in parts.items()}
 
-    What is made of noise after that was added to something is no noise: it may be taken off again.
-    """
-    call, size = made.tape.calls[made.number], 0.0 if np.ndim(factor) else abs(float(factor))
-    if np.ndim(factor) or not np.isfinite(size) or (divided and not size) or call.inputs:
+
+def _scaled(result: Any, tape: Tape, bare: Any, held: Any, *, divided: bool) -> Any:
+    """Return noise times a number, or divided by one; a product of noise is no known noise."""
+    at = 0 if held[0] else 1
+    factor = bare[1 - at]
+    if all(held) or (divided and at) or np.ndim(factor):
         return result
-    if call.scale is not None:
-        call.scale = call.scale / size if divided else call.scale * size
-    return noise(result, made.tape, made.number, made.sign if factor >= 0 else -made.sign)
+    factor = float(factor)
+    if not np.isfinite(factor) or (divided and not factor):
+        return result
+    factor = 1 / factor if divided else factor
+    return noise(result, tape, _times(held[at], factor))

@@ -6,6 +6,7 @@ import secrets
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from copy import copy
 from typing import Any
 from unittest.mock import patch
 
@@ -24,8 +25,10 @@ ADDITIVE: dict[str, tuple[int | None, int | None]] = {
 DRAWS = (
     *("random", "uniform", "integers", "choice", "binomial", "poisson", "permutation", "rand", "randn"),
     *("randint", "gamma", "beta", "multinomial", "negative_binomial", "randrange", "sample", "choices"),
-    *("getrandbits", "betavariate", "random_sample", "bytes", "multivariate_normal"),
+    *("getrandbits", "betavariate", "random_sample", "bytes", "multivariate_normal", "shuffle"),
 )
+#: methods that may pick from an array: positions are drawn, as its rows may be of the other dataset
+PICKS = ("choice", "permutation", "shuffle", "sample", "choices")
 NAMES = {"loc": 0, "mu": 0, "scale": 1, "sigma": 1}
 
 
@@ -36,37 +39,70 @@ def taped(tape: Tape, library: str, name: str, original: Callable[..., Any]) -> 
         if tape.depth:
             return original(*given, **more)
         frame = caller()
+        source, given, more = _positions(library, name, given, more)
         tape.depth += 1
         try:
             value = original(*given, **more)
         finally:
             tape.depth -= 1
-        location, scale = _parameters(name, given, more)
+        location, scale, raw = _parameters(name, given, more)
+        value = given[0] if name == "shuffle" else value
         number, value = tape.drawn(f"{library}.{name}", scale, value, frame, location)
-        tape.calls[number].draws = name not in ADDITIVE
-        return value if name not in ADDITIVE or np.any(location) else noise(value, tape, number)
+        tape.calls[number].draws, tape.calls[number].raw = name not in ADDITIVE, raw
+        if source is not None:
+            return _pick(name, source, value)
+        plain = name not in ADDITIVE or np.any(location)
+        return value if plain else noise(value, tape, {number: 1.0})
 
     return draw
 
 
-def _parameters(name: str, given: tuple[Any, ...], more: dict[str, Any]) -> tuple[Any, float | None]:
-    """Return the location and the scale of a call; 0 and None where there is none, or it is no number."""
+def _positions(library: str, name: str, given: tuple[Any, ...], more: dict[str, Any]) -> Any:
+    """Return what a call picks from, if any, its axis, and the arguments to draw positions of it."""
+    key = next((each for each in ("a", "x", "population", "seq") if each in more), None)
+    held = more[key] if key else given[0] if given else None
+    if name not in PICKS or held is None or np.ndim(held) == 0:
+        return None, given, more
+    axis = more.get("axis", 0)
+    rows = np.shape(held)[axis] if isinstance(held, np.ndarray) else len(held)
+    counted: Any = np.arange(rows) if name == "shuffle" else rows
+    if library in ("random", "secrets"):
+        counted = list(range(rows))
+    more = {each: value for each, value in more.items() if each not in (key, "axis")}
+    return (held, axis), (counted, *given[0 if key else 1 :]), more
+
+
+def _pick(name: str, source: tuple[Any, int], positions: Any) -> Any:
+    """Return what is at positions; a shuffle puts it in place."""
+    held, axis = source
+    if isinstance(held, np.ndarray) or (isinstance(positions, np.ndarray) and name != "shuffle"):
+        taken: Any = np.take(np.asarray(held), np.asarray(positions), axis)
+    else:
+        taken = [held[each] for each in positions] if np.ndim(positions) else held[positions]
+    if name == "shuffle":
+        held[:] = taken
+    return None if name == "shuffle" else taken
+
+
+def _parameters(name: str, given: tuple[Any, ...], more: dict[str, Any]) -> tuple[Any, float | None, Any]:
+    """Return the location, the scale if it is one number (else None), and the scale as given."""
     if name not in ADDITIVE:
-        return 0.0, None
+        return 0.0, None, None
     at, scale_at = ADDITIVE[name]
     named = {NAMES[key]: value for key, value in more.items() if key in NAMES}
     location = 0.0 if at is None else named.get(at, given[at] if len(given) > at else 0.0)
     if scale_at is None:
-        return location, 1.0
+        return location, 1.0, None
     held = more.get({"geometric": "p", "expovariate": "lambd"}.get(name, "scale"), named.get(1))
     scale = held if held is not None else given[scale_at] if len(given) > scale_at else 1.0
-    scales = np.unique(np.asarray(scale, dtype=np.float64))
+    raw = np.array(scale, dtype=np.float64)
+    scales = np.unique(raw)
     if len(scales) != 1 or not math.isfinite(scales[0]) or scales[0] <= 0:
-        return location, None
+        return location, None, raw
     scale = float(scales[0])
     if name == "geometric":
-        return location, -1 / math.log1p(-scale) if scale < 1 else 0.0
-    return location, 1 / scale if name == "expovariate" else scale
+        return location, -1 / math.log1p(-scale) if scale < 1 else 0.0, raw
+    return location, 1 / scale if name == "expovariate" else scale, raw
 
 
 def generator(tape: Tape, bits: Any) -> np.random.Generator:
@@ -111,17 +147,13 @@ def _patch_libraries(tape: Tape, replace: Callable[[Any, str, object], None]) ->
             replace(getattr(stats, name), "rvs", _frozen(tape, name, getattr(stats, name).rvs))
     measurements = sys.modules.get("opendp.mod")
     if measurements is not None:
-        replace(
-            measurements.Measurement,
-            "__call__",
-            _mechanism(tape, "opendp.Measurement", measurements.Measurement.__call__),
-        )
+        kind = measurements.Measurement
+        replace(kind, "__call__", _mechanism(tape, "opendp.Measurement", kind.__call__))
     base = sys.modules.get("diffprivlib.mechanisms.base")
     for kind in [] if base is None else _subclasses(base.DPMechanism):
         if "randomise" in vars(kind):
-            replace(
-                kind, "randomise", _mechanism(tape, f"diffprivlib.{kind.__name__}", vars(kind)["randomise"])
-            )
+            called = f"diffprivlib.{kind.__name__}"
+            replace(kind, "randomise", _mechanism(tape, called, vars(kind)["randomise"]))
 
 
 def _subclasses(kind: type) -> list[type]:
@@ -141,7 +173,8 @@ def _frozen(tape: Tape, name: str, original: Callable[..., Any]) -> Callable[...
             tape.depth -= 1
         size = float(scale) if np.ndim(scale) == 0 else None
         number, value = tape.drawn(f"scipy.stats.{name}", size, value, frame, loc)
-        return value if np.any(loc) else noise(value, tape, number)
+        tape.calls[number].raw = copy(scale)
+        return value if np.any(loc) else noise(value, tape, {number: 1.0})
 
     return rvs
 

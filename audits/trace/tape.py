@@ -5,8 +5,10 @@ the first time, and where noise is added to a value, the sum is that of the firs
 escapes the noise.
 """
 
+import math
 import sys
 import sysconfig
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -24,11 +26,24 @@ ONE_SIDED = ("geometric", "exponential", "standard_exponential", "expovariate")
 #: The log density of logistic noise has slopes up to 1/scale, as that of Laplace noise has.
 LAPLACE = ("laplace", "dlaplace", "logistic", *ONE_SIDED)
 GAUSSIAN = ("normal", "standard_normal", "gauss", "normalvariate", "norm")
+ROUNDING = 1e-9  #: of the size of numbers: what is closer is the same but for rounding
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Noise that was added: what each call has in it, by number, with the value and the sum."""
+
+    parts: dict[int, float]
+    given: Any
+    total: Any
 
 
 @dataclass
 class NoiseCall:
-    """One call: its place, its scale if known, the value it gave, and its inputs with their sums."""
+    """One call: its place, its scale if known, the value it gave, and its inputs with their sums.
+
+    `scale` is that of the noise as it was added; the call was made with `unit` and `raw`.
+    """
 
     call: str
     file: str
@@ -38,7 +53,8 @@ class NoiseCall:
     value: Any
     location: Any = 0.0
     draws: bool = False  #: it is no noise that is added, but a sample, a coin or a uniform number
-    used: tuple[int, float | None] | None = None  #: sign and scale when first added or subtracted
+    unit: float | None = None
+    raw: Any = None
     inputs: list[tuple[Any, Any]] = field(default_factory=list)
     moved: float | None = None
     largest: float = 0.0  #: by which one entry moved
@@ -72,6 +88,9 @@ class Tape:
     before: "Tape | None" = None
     calls: list[NoiseCall] = field(default_factory=list)
     findings: dict[str, None] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
+    sums: list[Sum] = field(default_factory=list)
+    shown: set[int] = field(default_factory=set)  #: calls whose noise itself is in the result
     depth: int = 0
 
     def drawn(
@@ -80,14 +99,18 @@ class Tape:
         """Note a call that gave `value`, around `location`; return its number, and the value to give."""
         file, line = _where(frame)
         number = len(self.calls)
-        made = NoiseCall(call, file, line, np.shape(value), scale, value, location)
+        if np.any(location) and np.shape(location) != np.shape(value):
+            location = np.broadcast_to(location, np.shape(value))
+        held = copy(value), copy(location)  # the function may change its own in place
+        made = NoiseCall(call, file, line, np.shape(value), scale, *held, unit=scale)
         first = self._first(number)
         if self.before is not None:
             if first is None or first.place != made.place:
                 what = "the number or the order of noise calls depends on the data"
                 self.findings.setdefault(f"{what}, from {call} at {file}:{line} on")
             else:
-                made.value = value = self._replayed(first, made)
+                made.value = self._replayed(first, made)
+                value = copy(made.value)
                 self._moved(made, first.location, location)
         self.calls.append(made)
         return number, value
@@ -101,21 +124,65 @@ class Tape:
         if first.shape == made.shape:
             return first.value
         if len(first.shape) == 1 and len(made.shape) == 1:
+            if made.call.endswith(("permutation", "shuffle")):
+                order, rows = np.asarray(first.value), made.shape[0]
+                return np.concatenate([order[:rows], np.arange(len(order), rows)])
             same = min(first.shape[0], made.shape[0])
             return np.concatenate([np.asarray(first.value)[:same], np.asarray(made.value)[same:]])
         return made.value
 
-    def added(self, number: int, given: Any, total: Any) -> Any:
-        """Note that a call's noise was added to `given`; return the sum to go on with."""
+    def lead(self, parts: dict[int, float]) -> tuple[int, float | None]:
+        """Return the call that hides most in a sum of noise, and the scale of that noise, if known.
+
+        The noise of further calls is postprocessing.  A sum of Gaussian noise is Gaussian.
+        """
+        most = max(math.prod(self.calls[number].shape) for number in parts)
+        full = [number for number in sorted(parts) if math.prod(self.calls[number].shape) == most]
+        units = {each: unit for each in full if (unit := self.calls[each].unit) is not None}
+        scales = {each: abs(parts[each]) * unit for each, unit in units.items()}
+        lead = max(scales, key=lambda number: scales[number], default=full[0])
+        families = {self.calls[number].family for number, scale in scales.items() if scale}
+        if len(families) > 1 or not scales:
+            return lead, None
+        return lead, math.hypot(*scales.values()) if families == {"gaussian"} else scales[lead]
+
+    def added(self, parts: dict[int, float], given: Any, total: Any) -> Any:
+        """Note that noise was added to `given`; return the sum to go on with."""
+        number, scale = self.lead(parts)
         made = self.calls[number]
+        if np.shape(given) != np.shape(total):
+            given = np.broadcast_to(given, np.shape(total))
+        given, total = (copy(each) if np.ndim(each) else each for each in (given, total))
+        known = made.scale if made.inputs else scale
+        made.scale = None if known is None or scale is None else min(known, scale)
         made.inputs.append((given, total))
+        self.sums.append(Sum(parts, given, total))
         first = self._first(number)
-        if first is None or first.place != made.place:
-            return total
-        if len(first.inputs) < len(made.inputs):
+        if first is None or first.place != made.place or len(first.inputs) < len(made.inputs):
             return total
         before, total_before = first.inputs[len(made.inputs) - 1]
-        return total_before if self._moved(made, before, given) else total
+        if not self._moved(made, before, given):
+            return total
+        self._compare(made, parts[number], before, given)
+        self.sums[-1] = Sum(parts, given, total_before)
+        return total_before
+
+    def _compare(self, made: NoiseCall, factor: float, before: Any, given: Any) -> None:
+        """Judge inputs with more entries than the noise, and those of whole noise."""
+        where = f"{made.call} at {made.file}:{made.line}"
+        one, other = np.asarray(before, dtype=np.float64), np.asarray(given, dtype=np.float64)
+        if math.prod(made.shape) < one.size:
+            shape = (1,) * (one.ndim - len(made.shape)) + made.shape
+            axes = tuple(axis for axis in range(one.ndim) if shape[axis] < one.shape[axis])
+            with np.errstate(invalid="ignore"):
+                apart = (other - one).max(axis=axes) - (other - one).min(axis=axes)
+            differs = (apart > ROUNDING * np.abs([one, other]).max(initial=1.0)).any()
+            said = f"one noise value of {where} is added to several values"
+            (self.findings if differs else self.notes).setdefault(said)
+        if made.call.endswith(("geometric", "dlaplace")) and factor:
+            steps = np.concatenate([one.ravel(), other.ravel()]) / factor
+            if not np.allclose(steps, np.round(steps), ROUNDING, ROUNDING):
+                self.notes.setdefault(f"the whole noise of {where} is added to what is not whole")
 
     def _moved(self, made: NoiseCall, before: Any, given: Any) -> bool:
         """Note how far an input moved; return whether that can be told."""

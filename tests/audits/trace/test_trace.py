@@ -73,6 +73,10 @@ EXIT_0 = [
     lambda data, rng: data.sum() + rng.logistic(0, 3.0),
     lambda data, rng: counts(data) + rng.laplace(0, np.full(4, 2.0)),
     lambda data, rng: data.sum() + 11.3 * rng.standard_normal(),
+    traced.added_to_the_noise,
+    traced.scaled_elsewhere,
+    traced.two_laplace,
+    lambda data, rng: int(data.sum()) + rng.geometric(geometric) - rng.geometric(geometric),
 ]
 EXIT_1 = {
     "declared sensitivity 0.01, measured 3": lambda data, rng: data.sum() + rng.exponential(0.01) - rng.exponential(0.01),
@@ -80,7 +84,14 @@ EXIT_1 = {
     "declared sensitivity 0.02, measured 2": lambda data, rng: counts(data) + rng.laplace(0, np.full(4, 0.02)),
     "declared sensitivity 0.03, measured 3": lambda data, rng: data.sum() + 0.03 * rng.standard_normal(),
     "declared sensitivity 0, measured 3": lambda data, rng: data.sum() + 0 * rng.laplace(scale=3),
-    "the result moves (entry 1 by": lambda data, rng: [data.sum() + (z := rng.laplace(scale=3)), data.sum() + 0.01 * z],
+    "added to several values": lambda data, rng: np.array([data.sum(), data.max()]) + rng.laplace(scale=30),
+    "several values": lambda data, rng: np.array([data, data]) + rng.laplace(scale=30, size=(2, 1)),
+    "added to several": lambda data, rng: [data.sum() + (z := rng.laplace(scale=3)), data.sum() - z],
+    "declared sensitivity 3, measured 9": lambda data, rng: data.sum() + rng.laplace(scale=3, size=3),
+    "declared sensitivity 0, measured": lambda data, rng: data.sum() + ((z := rng.laplace(scale=3)) - z),
+    "declared sensitivity 0.03, measured": traced.small_beside_large,
+    "although all noisy values are": lambda data, rng: [data.sum() + (rng.laplace() + rng.laplace(scale=3)), data.max()],
+    "one noise value of": lambda data, rng: [data.sum() + (z := rng.laplace(scale=3)), data.sum() + 0.01 * z],
 }
 EXIT_3 = [
     (UNJUDGED, lambda data, rng: int(np.argmax(counts(data) + rng.gumbel(scale=4, size=4)))),
@@ -92,6 +103,21 @@ EXIT_3 = [
     ("spends ε = 2", lambda data, rng: (2 * data.sum() + rng.laplace(scale=6) + (data.sum() + rng.laplace(scale=3))) / 2),
     ("declared 1, measured 2, which is too", lambda data, rng: int(np.argmax(counts(data) + rng.laplace(size=4)))),
     ("may be a sample", lambda data, rng: data.sum() + (2 * int(rng.integers(2)) - 1) * rng.laplace(scale=0.01)),
+    ("in the result itself", lambda data, rng: np.array([data.sum() + (z := rng.laplace(scale=3)), z])),
+    ("in the result itself", lambda data, rng: [int(data.sum()) + (rng.geometric(geometric) - (z := rng.geometric(geometric))), z]),
+    ("may explain it", lambda data, rng: data.sum() + (z := rng.laplace(scale=1000)) * z),
+    ("may explain it", traced.without_its_noise),
+    ("depends on random values", lambda data, rng: data.sum() + (z := rng.laplace(scale=1000)) * abs(z)),
+    ("is one-sided", lambda data, rng: [data.sum() + rng.exponential(6), data.sum() - rng.exponential(6)]),
+    ("is one-sided", lambda data, rng: [data.sum() + rng.exponential(6), 5.0 - rng.exponential(6)]),
+    ("is one-sided", traced.difference_unused),
+    ("is not whole", lambda data, rng: data.sum() / 7 + (rng.geometric(geometric) - rng.geometric(geometric))),
+    ("not added as often", traced.noise_alone),
+    ("part of several", lambda data, rng: [data.sum() + ((z := rng.laplace(scale=6)) - (y := rng.laplace(scale=6))), data.sum() + (y - z)]),
+    (UNJUDGED, lambda data, rng: data.sum() + rng.laplace(scale=0.1) + rng.laplace(scale=3)),
+    ("draws are not followed", lambda data, rng: [data.sum() + rng.laplace(scale=6), data.sum() + traced.unseen(scale=6)]),
+    ("draws are not followed", lambda data, rng: [data.sum() + rng.laplace(scale=6), data.sum() + traced.MADE.laplace(scale=6)]),
+    ("draws are not followed", lambda data, rng: data.sum() + traced.MADE.laplace(scale=3) + rng.laplace(scale=0.1)),
     ("not held against", lambda data, rng: [data.sum() + rng.laplace(scale=3), data.sum() + rng.normal(0, 11.3)]),
 ]
 # fmt: on
@@ -114,8 +140,36 @@ def test_noise_is_judged_accused_or_said_not_to_be_judged(code, said, function):
     assert tracing.exit_code(answer) == code
 
 
+@pytest.mark.parametrize("name", ["shuffled", "permuted", "chosen"])
+def test_samples_that_a_smaller_dataset_has_not_are_no_finding(name):
+    found, rows = Traced(), np.arange(8.0)
+    for number in range(6):
+        document = trace_pair(getattr(traced, name), Given(rows), Given(rows[:-1]), [number], again=False)
+        _gather(found, document, Pair(rows, rows[:-1], "rows"), ALLOWED)
+    assert found.findings == {}
+    assert any("may be a sample" in said for said in notes_of(found))
+    assert any("fails on one side" in said for said in notes_of(found))
+
+
+def test_picked_rows_are_those_of_the_dataset_itself():
+    one, other = np.array([0.0, 0, 0]), np.array([0.0, 0, 3])
+    for function in (
+        lambda data, rng: rng.permutation(data)[:3].sum() + rng.laplace(scale=3),
+        lambda data, rng: rng.choice(data, 3, replace=False).sum() + rng.laplace(scale=3),
+        lambda data, rng: sum(traced.random.sample(list(data), 3)) + rng.laplace(scale=3),
+        lambda data, rng: traced.shuffle(data).sum() + rng.laplace(scale=3),
+    ):
+        document = trace_pair(function, Given(one), Given(other), [1], again=False)
+        assert [call[5] for call in document["calls"]][-1] == 3
+
+
+def test_scales_of_a_vector_may_not_depend_on_the_data():
+    findings, _ = findings_of(lambda data, rng: counts(data) + rng.laplace(0, [1, 2, 3, 0.1 + data.max()]))
+    assert any("the scale of" in said for said in findings)
+
+
 def test_gaussian_noise_is_not_judged_without_delta():
-    findings, found = findings_of(EXIT_0[-1], {**ALLOWED, "gaussian": None})
+    findings, found = findings_of(EXIT_0[3], {**ALLOWED, "gaussian": None})
     assert (findings, len(found.notes)) == ([], 1)
     assert UNJUDGED in notes_of(found)[0]
 
@@ -176,7 +230,7 @@ def test_noise_is_the_number_that_it_is():
     for value in (1.5, 3, np.array([1.0, -2.0]), np.float64(0.25)):
         tape = Tape()
         number, drawn = tape.drawn("x.laplace", 1.0, value, None)
-        made = noise(drawn, tape, number)
+        made = noise(drawn, tape, {number: 1.0})
         assert isinstance(made, NOISE)
         for expression in ("2 + v", "v + 2", "2 - v", "v - 2", "-v", "v * 3", "3 * v", "v / 2", "2 / v", "v > 1", "v + w",
                            "w + v", "w * v", "abs(v)", "v ** 2", "v + v", "np.exp(v)", "np.add(v, 1)"):  # fmt: skip
@@ -409,7 +463,15 @@ def test_noise_of_a_plan_is_listed_by_ratio_with_its_count():
 def test_sums_are_counted_after_the_first_that_moves_and_the_rate_is_held():
     def document(moves):
         calls = [["normal", "f.py", 1, 2.0, "gaussian", float(moved), 0.0, 1] for moved in moves]
-        empty = {"failed": None, "findings": [], "notes": [], "unsure": None, "still": [], "draws": "x"}
+        empty = {
+            "failed": None,
+            "findings": [],
+            "notes": [],
+            "unsure": None,
+            "still": [],
+            "draws": "x",
+            "drawn": ["random"],
+        }
         return {**empty, "calls": calls}
 
     pair = Pair(np.zeros((2, 1)), np.zeros((1, 1)), "rows")
@@ -430,6 +492,7 @@ def test_a_rate_that_too_few_sums_could_show_is_not_said_to_be_well():
     for sums, noted in ((8, True), (9, False)):
         found = Traced()
         found.sums[("normal", "f.py", 1)] = (1, sums)
+        found.drawn.add("random")
         against_plan.hold_rate(found, {0.2})
         assert (found.findings, bool(found.notes)) == ({}, noted)
     against_plan.hold_rate(found, {0.2, 0.1})
@@ -458,6 +521,17 @@ def test_calls_are_held_against_those_of_the_plan_in_order_and_in_number(sizes, 
     found.counts.append(Counter({place: len(sizes)}))
     against_plan.hold_counts(found, planned)
     assert (len(found.findings), len(found.notes)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("by_position", "no draw that decides on a row"), ("in_order", "permutation may pick")]
+)
+def test_batches_that_are_no_poisson_samples_are_not_said_to_be_well(dpaccount, folder, name, said):
+    write_plan(folder, "0.1", 10)
+    words = ["--plan", "plan.json", "--shape", "20", "--low", "0", "--high", "1", "--json"]
+    code, out, _ = dpaccount("trace", f"traced:{name}", *words)
+    assert code != 0
+    assert any(said in each for each in json.loads(out)["notes"])
 
 
 @pytest.mark.parametrize("count", [1, 7])

@@ -4,7 +4,9 @@ import math
 import random
 
 import numpy as np
+from numpy.random import laplace as unseen  # noqa: F401  # imported by name, it is not followed
 
+MADE = np.random.default_rng()
 P = 1 - math.exp(-1.0)
 
 
@@ -91,6 +93,76 @@ def located_offset(data, rng):
 
 def whole(data, rng):
     return int((data > 1).sum()) + int(rng.geometric(P) - 1) - int(rng.geometric(P) - 1)
+
+
+# ------------------------------------------------------------------ noise that is computed with
+
+
+def added_to_the_noise(data, rng):
+    out = rng.laplace(scale=2, size=4)
+    out += counts(data)
+    return out
+
+
+def scaled_elsewhere(data, rng):
+    noise = rng.laplace(scale=3)
+    _width = noise * 0.01
+    return data.sum() + noise
+
+
+def two_laplace(data, rng):
+    return data.sum() + (rng.laplace(scale=0.1) + rng.laplace(scale=3))
+
+
+def small_beside_large(data, rng):
+    noise = rng.laplace(scale=0.03)
+    _width = noise * 100
+    return data.sum() + noise
+
+
+def difference_unused(data, rng):
+    one, other = rng.exponential(3), rng.exponential(3)
+    _difference = one - other
+    return data.sum() + one
+
+
+def without_its_noise(data, rng):
+    noise = rng.laplace(scale=3, size=3)
+    noise[:] = 0
+    return data.sum() + noise
+
+
+def noise_alone(data, rng):
+    noise = rng.laplace(scale=3)
+    return data.sum() + noise if data.max() > 2 else noise
+
+
+def shuffled(data, rng):
+    order = np.arange(len(data))
+    rng.shuffle(order)
+    return data[order[:4]].sum() + rng.laplace(scale=7)
+
+
+def permuted(data, rng):
+    return data[rng.permutation(len(data))[:4]].sum() + rng.laplace(scale=7)
+
+
+def chosen(data, rng):
+    return data[rng.choice(len(data), 4, replace=False)].sum() + rng.laplace(scale=7)
+
+
+def shuffle(data):
+    random.shuffle(data)
+    return data
+
+
+def by_position(data, rng):
+    return [data[k::8].sum() + rng.normal(0, 1) for k in range(8)]
+
+
+def in_order(data, rng):
+    order = rng.permutation(len(data))
+    return [data[order[k::8]].sum() + rng.normal(0, 1) for k in range(8)]
 
 
 # ------------------------------------------------------------------ broken
