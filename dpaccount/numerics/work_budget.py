@@ -96,6 +96,11 @@ def allowance(steps: float) -> Iterator[None]:
         yield
 
 
+def share(part: float) -> Block:
+    """Let the block have this part of what is left of the allowance, so that something is left after it."""
+    return _with(_allowed, lambda: _counter.steps + _whole(part * (_allowed.get() - _counter.steps)))
+
+
 def unlimited() -> Block:
     """Lift the limit inside the block: for bounds in closed form, which must always be found."""
     return _with(_limit, lambda: math.inf)

@@ -14,8 +14,11 @@ from dpaccount.plan.events import (
     Gaussian,
     Gdp,
     Laplace,
+    Plan,
     PoissonSubsampled,
     Pure,
+    Rdp,
+    SampledWithoutReplacement,
     Sequence,
 )
 
@@ -107,3 +110,12 @@ def test_a_curve_flat_at_its_target_is_solved_at_its_own_precision(above):
     low, high = solve(curve, target, Fraction(0), Fraction(10), Fraction(1, 10**9))
     assert low < 3 <= high
     assert high - low <= Fraction(1, 10**9)
+
+
+@pytest.mark.slow
+def test_a_chain_of_groups_has_work_left_for_all_its_questions():
+    """It asks for δ at some thirty ε; the first ones took all the work, and ε came out as infinite."""
+    bound = Rdp(points=[(2, Fraction(1, 10)), (8, Fraction(1, 2))])
+    plan = Plan("replace-one", (SampledWithoutReplacement(size=1, population=5, of=bound),))
+    single, group = (Accountant(plan, group=size).epsilon("0.01").upper for size in (1, 5))
+    assert 5 * single < group < Fraction(11, 10)
