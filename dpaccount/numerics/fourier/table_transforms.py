@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Protocol
 
 from flint import acb, arb, ctx
@@ -9,7 +10,7 @@ from flint import acb, arb, ctx
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.transforms import Transform
 from dpaccount.numerics.intervals import ball, precision
-from dpaccount.numerics.work_budget import OutOfReach, kept, spend
+from dpaccount.numerics.work_budget import spend
 
 Atoms = tuple[tuple[arb, arb], ...]  #: (loss, mass under P)
 
@@ -70,19 +71,16 @@ class TableTransform(Transform):
         return exponential_sums.work(len(kept_losses(self.table, 64)), bits)
 
 
-@kept(64)
+@lru_cache(maxsize=64)
 def kept_losses(table: TableOfLosses, bits: int) -> Atoms:
     """Return the losses of a table at a precision, computed once."""
     with precision(bits):
         return table.losses()
 
 
-@kept(64)
+@lru_cache(maxsize=64)
 def _floats(table: TableOfLosses) -> Any:
     import numpy as np
 
-    losses = kept_losses(table, 64)
-    if not losses:
-        raise OutOfReach("no loss is finite")
-    at, mass = np.array([[float(x.mid()), float(m.mid())] for x, m in losses]).T
+    at, mass = np.array([[float(x.mid()), float(m.mid())] for x, m in kept_losses(table, 64)]).T
     return at, mass, float(table.failing())
