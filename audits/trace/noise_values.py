@@ -9,7 +9,7 @@ from audits.trace.tape import ROUNDING, Tape
 ADDITIONS = {np.add: 1, np.subtract: -1}
 
 
-class Noise:
+class NoiseValue:
     """A sum of the noise of calls, by number on the tape, each times a factor."""
 
     tape: Tape | None = None
@@ -20,20 +20,20 @@ class Noise:
         return computed(ufunc, method, given, more)
 
 
-class NoiseArray(Noise, np.ndarray):
+class NoiseArray(NoiseValue, np.ndarray):
     """An array of noise."""
 
     def __array_finalize__(self, made_from: Any) -> None:
         """Parts and copies are noise of the same call only where they are made by arithmetic."""
 
 
-class NoiseFloat(np.float64, Noise):  # type: ignore[misc]  # NumPy looks at the first base
+class NoiseFloat(np.float64, NoiseValue):  # type: ignore[misc]  # NumPy looks at the first base
     """A float of noise."""
 
     of_python = False
 
 
-class NoiseInt(int, Noise):
+class NoiseInt(int, NoiseValue):
     """A whole number of noise."""
 
 

@@ -14,7 +14,7 @@ from flint import arb, ctx, fmpq, fmpz
 
 from dpaccount import precision as working
 from dpaccount.errors import NumericsError
-from dpaccount.numerics.work_budget import bearable, spend
+from dpaccount.numerics.work_budget import OutOfReach, bearable, spend
 
 MAX_PRECISION = 1 << 19  #: beyond which a computation is not begun
 MAX_BITS = 1 << 20  #: bits of the largest number that a bound is written out with
@@ -73,6 +73,15 @@ def _exact(point: arb, *, up: bool) -> Fraction:
         smallest = Fraction(1, 1 << TINY)
         return smallest if up and mantissa > 0 else -smallest if not up and mantissa < 0 else Fraction(0)
     return Fraction(mantissa, 1 << -exponent)
+
+
+def whole(value: arb, most: int) -> int:
+    """Return an exact whole number; raise `OutOfReach` where it is above `most`, which may not be written."""
+    if not value.is_finite():
+        raise NotFinite(f"a number came out as {value}; a finite ball was needed")
+    if not value <= most:
+        raise OutOfReach(f"a number above {most:g} is out of reach")
+    return int(value.unique_fmpz())
 
 
 def log_float(value: Fraction) -> float:

@@ -23,7 +23,7 @@ from fractions import Fraction
 
 from flint import arb, fmpz, fmpz_poly
 
-from dpaccount.numerics.intervals import NotFinite, ball, ceil_of, floor_of, precision
+from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision, whole
 from dpaccount.numerics.work_budget import bearable, spend
 
 MOST_NODES = 10_000_000  #: of a single pair
@@ -95,7 +95,7 @@ def placed(grid: Grid, origin: Fraction, points: Sequence[tuple[Fraction | arb, 
             left = math.floor(index)
             away = ball(at - origin - left * grid.step)
         else:
-            left = max(0, int(((at - start) / step).upper().floor().unique_fmpz()))
+            left = max(0, whole(((at - start) / step).upper().floor(), MOST_NODES))
             away = at - start - left * step
         share = (-away).expm1() / width
         row[left] = row.get(left, fmpz(0)) + units(grid, mass * (1 - share))
@@ -117,9 +117,7 @@ def two_points(step: Fraction) -> Fraction:
 def units(grid: Grid, mass: arb) -> int:
     """Return a mass in units of 2^−bits, rounded up, at least 0."""
     top = (mass * (fmpz(1) << grid.bits)).upper().ceil()
-    if not top.is_finite():
-        raise NotFinite(f"a mass came out as {mass}; a finite ball was needed")
-    return max(0, int(top.unique_fmpz()))
+    return max(0, whole(top, 1 << grid.bits + 64))  # a bound far above 1 says nothing
 
 
 def identity(grid: Grid) -> Masses:

@@ -5,6 +5,8 @@ noise millions of losses.
 """
 
 import random
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from fractions import Fraction
@@ -205,3 +207,19 @@ def test_two_hundred_hostile_plans():
     assert len(widths) > 100
     assert sum(width <= NEAR for width in widths) >= 0.95 * len(widths)
     assert max(slow)[0] <= 10, sorted(slow)[-5:]
+
+
+@pytest.mark.slow
+def test_no_magnitude_ends_the_process():
+    """A number that a library cannot write would abort the process, and no exception could be caught."""
+    code = """
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.plan import events as ev
+for power in (20, 60, 100, 155, 320):
+    noise = ev.Laplace(scale=f"1e-{power}")
+    for events in ((ev.Gaussian(sigma=1), noise), (ev.Gaussian(sigma=1), noise, ev.Zcdp(rho=1))):
+        for plan in (events, (ev.SampledWithoutReplacement(size=1, population=2, of=ev.Sequence(of=events)),)):
+            assert Accountant(ev.Plan("replace-one", plan)).epsilon("1e-5").upper > 10**power
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
