@@ -208,18 +208,6 @@ def to_digits(value: Number, *, up: bool | None, digits: int = SHOWN_DIGITS) -> 
         return str(short).lower() if not -5 < short.adjusted() < 16 else f"{short:f}"
 
 
-def end_digits(end: float | str, *, up: bool, digits: int = SHOWN_DIGITS) -> str:
-    """Return a bound of `printed` to so many digits; that it was rounded to a double is not shown.
-
-    >>> end_digits(1.0000000000000001e-07, up=True), end_digits(0.30000000000000004, up=False)
-    ('1e-7', '0.3')
-    """
-    if isinstance(end, str) or not end or not math.isfinite(end):
-        return str(end) if end else "0"
-    inner = math.nextafter(end, -math.inf if up else math.inf)
-    return to_digits(Fraction(repr(inner)), up=up, digits=digits)
-
-
 def to_noise(value: Number, noise: float, *, up: bool | None = None) -> str:
     """Return a number to two digits of its `noise`, rounded up or down as asked; None: to the nearest.
 

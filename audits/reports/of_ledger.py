@@ -13,7 +13,7 @@ from audits.reports.sections import Block, Section
 from audits.reports.standards import POINTS, SILENT
 from audits.reports.tables import grid, rounded
 from dpaccount.checker import plain
-from dpaccount.exact import end_digits
+from dpaccount.exact import to_digits
 from dpaccount.ledger.answers import room
 from dpaccount.ledger.balances.step_functions import LAST_UNIT
 
@@ -67,7 +67,7 @@ def _ends(amounts: Report, *, up: bool) -> str:
     """Return ε and δ to four digits: of what is spent rounded up, of what is left rounded down."""
     epsilon = amounts["epsilon"]["upper" if up else "lower"]
     parts = [("ε", epsilon), *([("δ", amounts["delta"])] if "delta" in amounts else [])]
-    return ", ".join(f"{name} {end_digits(value, up=up, digits=4)}" for name, value in parts)
+    return ", ".join(f"{name} {to_digits(value, up=up, digits=4)}" for name, value in parts)
 
 
 def table(report: Report) -> str:
@@ -267,7 +267,7 @@ def _inline(amounts: Report | None) -> str:
 
 def _text(value: object) -> str:
     if isinstance(value, float):  # all are upper ends
-        return rounded(end_digits(value, up=True), value)
+        return rounded(to_digits(value, up=True), value)
     if value == LAST_UNIT:
         return rounded("the last one", value)
     return "" if value is None else str(value)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from dpaccount.checker.documents import plain
 from dpaccount.errors import damaged
-from dpaccount.exact import end_digits, printed, shown
+from dpaccount.exact import printed, shown, to_digits
 from dpaccount.ledger.balances import changes, ranges, step_functions
 from dpaccount.ledger.balances.bodies import parts_of, read_body, steps_of
 from dpaccount.ledger.balances.budget import Budget
@@ -123,7 +123,7 @@ def _words(line: Line) -> Iterator[str]:
 
 
 def _rounded_up(amount: float | str) -> str:
-    return end_digits(amount, up=True, digits=6)
+    return amount if isinstance(amount, str) else to_digits(amount, up=True, digits=6)
 
 
 def _line(entry: Entry, budget: Budget) -> Line:
