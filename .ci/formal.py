@@ -189,12 +189,16 @@ def as_toml(rows: list[dict[str, str]]) -> str:
 
 
 def as_markdown(rows: list[dict[str, str]]) -> str:
-    """Return the rows as docs/formal.md shows them."""
-    lines = ["| rule | status | theorem | rests on |", "| --- | --- | --- | --- |"]
+    """Return the rows as docs/formal.md shows them: a line for each file, status and set of assumptions."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
-        theorem = f"`{row['theorem']}` in {row['file']}" if row["theorem"] else "–"
-        rests = ", ".join(assumes(row)) or "–"
-        lines.append(f"| `{row['name']}` | {row['status']} | {theorem} | {rests} |")
+        key = row["status"], row["file"], ", ".join(assumes(row))
+        # a theorem has the name of its rule, unless it is given
+        other = f" ({row['theorem']})" if row["theorem"] not in ("", f"{row['name']}_sound") else ""
+        groups.setdefault(key, []).append(f"`{row['name']}`{other}")
+    lines = ["| status | file | rules | rests on |", "| --- | --- | --- | --- |"]
+    for (status, file, rests), names in groups.items():
+        lines.append(f"| {status} | {file or '–'} | {', '.join(names)} | {rests or '–'} |")
     return "\n".join(lines) + "\n"
 
 
