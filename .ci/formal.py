@@ -189,16 +189,14 @@ def as_toml(rows: list[dict[str, str]]) -> str:
 
 
 def as_markdown(rows: list[dict[str, str]]) -> str:
-    """Return the rows as docs/formal.md shows them: a line for each file, status and set of assumptions."""
-    groups: dict[tuple[str, str, str], list[str]] = {}
+    """Return the rows as docs/formal.md shows them: a line for each status and set of assumptions."""
+    groups: dict[tuple[str, str], list[str]] = {}
     for row in rows:
-        key = row["status"], row["file"], ", ".join(assumes(row))
-        # a theorem has the name of its rule, unless it is given
-        other = f" ({row['theorem']})" if row["theorem"] not in ("", f"{row['name']}_sound") else ""
-        groups.setdefault(key, []).append(f"`{row['name']}`{other}")
-    lines = ["| status | file | rules | rests on |", "| --- | --- | --- | --- |"]
-    for (status, file, rests), names in groups.items():
-        lines.append(f"| {status} | {file or '–'} | {', '.join(names)} | {rests or '–'} |")
+        groups.setdefault((row["status"], ", ".join(assumes(row))), []).append(f"`{row['name']}`")
+    lines = ["| status | rules | rests on |", "| --- | --- | --- |"]
+    for (status, rests), names in groups.items():
+        known = status in ("defined", "proved") and f"{len(names)} of {len(rows)}"
+        lines.append(f"| {status} | {known or ', '.join(names)} | {rests or '–'} |")
     return "\n".join(lines) + "\n"
 
 

@@ -54,6 +54,9 @@ depends on the machine's load less than the figures do. Growth with size: [scale
 """
 
 
+HEAD = "| compared with | rows | ours | ratio | largest for |\n|---|---|---|---|---|"
+
+
 def measured(part: str, setting: BenchmarkSetting) -> dict[str, Any]:
     """Measure one part in a process of its own, with its processor time, its time, and the load before it."""
     words = [sys.executable, "-m", "benchmarks.book", "--part", part, *["--long"] * setting.long]
@@ -106,13 +109,11 @@ def page(book: dict[str, Any]) -> str:
         "![Ours over the other in every row, by part, on a logarithmic scale](pictures/benchmarks.svg)\n"
     )
     for name, part in book["parts"].items():
-        about = f"{part['processor']} s of the processor, {part['seconds']} s; load before: {part['load']}"
-        told += [f"## {PARTS[name]}\n", f"`benchmarks/{name}.py`: {about}.\n"]
-        told += ["| compared with | rows | ours | ratio | largest ratio |", "|---|---|---|---|---|"]
+        about = f"{part['processor']} s of the processor, load before: {part['load']}"
         rows = [BenchmarkRow(**each) for each in part["rows"]]
+        told += [f"## {PARTS[name]}\n", f"`benchmarks/{name}.py`, {about}.\n", HEAD]
         told += [summary(*key, alike) for key, alike in grouped(rows).items()]
-        told.append("")
-        told += [f"Not measured: {each}.\n" for each in lacking(rows)]
+        told += ["", *[f"Not measured: {each}.\n" for each in lacking(rows)]]
     return "\n".join(told)
 
 
