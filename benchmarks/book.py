@@ -54,7 +54,7 @@ depends on the machine's load less than the figures do. Growth with size: [scale
 """
 
 
-HEAD = "| compared with | rows | ours | ratio | largest for |\n|---|---|---|---|---|"
+HEAD = "| compared with | unit | rows | ratio | largest for |\n|---|---|---|---|---|"
 
 
 def measured(part: str, setting: BenchmarkSetting) -> dict[str, Any]:
@@ -109,9 +109,8 @@ def page(book: dict[str, Any]) -> str:
         "![Ours over the other in every row, by part, on a logarithmic scale](pictures/benchmarks.svg)\n"
     )
     for name, part in book["parts"].items():
-        about = f"{part['processor']} s of the processor, load before: {part['load']}"
         rows = [BenchmarkRow(**each) for each in part["rows"]]
-        told += [f"## {PARTS[name]}\n", f"`benchmarks/{name}.py`, {about}.\n", HEAD]
+        told += [f"## {PARTS[name]}\n", f"`benchmarks/{name}.py`, load {part['load']}.\n", HEAD]
         told += [summary(*key, alike) for key, alike in grouped(rows).items()]
         told += ["", *[f"Not measured: {each}.\n" for each in lacking(rows)]]
     return "\n".join(told)
@@ -136,9 +135,7 @@ def summary(beside: str, unit: str, rows: list[BenchmarkRow]) -> str:
     """Return one line of a part's table, for rows with the same peer and unit."""
     ratios = [row.ratio for row in rows if row.ratio is not None]
     largest = max(rows, key=lambda row: row.ratio or 0)
-    ours = span([row.value for row in rows if row.value is not None])
-    cells = [beside, str(len(rows)), f"{ours} {unit}", span(ratios), largest.what]
-    return f"| {' | '.join(cells)} |".replace("\n", " ")
+    return f"| {' | '.join([beside, unit, str(len(rows)), span(ratios), largest.what])} |"
 
 
 def drawn(book: dict[str, Any], out: Path) -> None:

@@ -51,9 +51,9 @@ def first_sentence(name: str) -> str:
 
 
 def rule_row(name: str, line: str) -> str:
-    """Return the line of a rule: R, name, what it says, premises → conclusion, side conditions, attained, source.
+    """Return the line of a rule: R, name, premises → conclusion, side conditions, attained, source.
 
-    A hypothesis has no premises and no curve: its line leaves these columns out.
+    A hypothesis has no premises and no curve: its line has what it assumes in their place.
     """
     text = " ".join((inspect.getdoc(getattr(proof, name)) or "").split())
     sources = "; ".join(SOURCE.findall(text) + ["[proof](proofs.md)"] * ("docs/proofs.md" in text)) or "–"
@@ -62,7 +62,7 @@ def rule_row(name: str, line: str) -> str:
         assumed = re.sub(r"^Assume (that )?", "", first_sentence(name))
         return row(tags, f"`{name}`", assumed, sides or "–", sources)
     attained = "yes" if name in ATTAINED else "–" if name in KEPT else "no"
-    return row(tags, f"`{name}`", first_sentence(name), shape, sides or "–", attained, sources)
+    return row(tags, f"`{name}`", shape, sides or "–", attained, sources)
 
 
 def by_machine() -> str:
@@ -86,8 +86,8 @@ def table(lines: list[tuple[str, str, str]], family: str) -> list[str]:
             for where, name, line in lines
             if where == family and name.startswith("assume_") == assumed
         ]
-        between = ["assumes"] if assumed else ["says", "premises → conclusion"]
-        columns = ["R", "rule", *between, "side conditions", *["attained"] * (not assumed), "source"]
+        columns = ["R", "rule", "assumes" if assumed else "premises → conclusion", "side conditions"]
+        columns += [*["attained"] * (not assumed), "source"]
         if rows:
             parts += ["", row(*columns), row(*["---"] * len(columns)), *rows]
     return parts
@@ -98,11 +98,9 @@ def page() -> str:
     lines = list(signature())
     title = "## Judgements and curves\n"
     text = PAGE.read_text().partition(title)[0]
+    words = [name for family, name, _ in lines if family == "judgements" and inspect.isclass(getattr(proof, name))]
     parts = [re.sub(r"^\d+ rules are proved in Coq.*$", by_machine(), text, flags=re.M) + title]
-    parts += ["`dpaccount/proof/judgements.py` defines each word in full.\n", row("word", "says"), row("---", "---")]
-    for name in [name for family, name, _ in lines if family == "judgements"]:
-        if inspect.isclass(getattr(proof, name)):
-            parts.append(row(f"`{name}`", first_sentence(name)))
+    parts += [f"[The reference](reference.md#judgements) defines each: {', '.join(f'`{name}`' for name in words)}."]
     for family, heading in FAMILIES.items():
         parts += [f"\n## {heading}\n", f"`dpaccount/proof/{family}.py`", *table(lines, family)]
     return "\n".join(parts) + "\n"
