@@ -47,10 +47,9 @@ INTRODUCTION = """\
 # Benchmarks
 
 `make bench PEERS=FOLDER` measures all rows, writes them to `docs/benchmarks.json`, and sums them up here. FOLDER is an
-environment (`python -m venv`) with the peers to compare with: dp-accounting, prv-accountant, scikit-learn,
-diffprivlib, opendp, and checkouts of DP-Auditorium and StatDP on its path. Each row compares ours with a peer, or with
-the least that such work takes, in the same process or in turn with it: **read the ratio**, ours over theirs, which
-depends on the machine's load less than the figures do. Growth with size: [scale.md](scale.md).
+environment (`python -m venv`) with the peers: dp-accounting, prv-accountant, scikit-learn, diffprivlib, opendp, and
+checkouts of DP-Auditorium and StatDP on its path. Each row compares ours with a peer, or with the least that such work
+takes, in the same process or in turn. **The ratio**, ours over theirs, depends less on the load than the figures do.
 """
 
 
@@ -112,7 +111,7 @@ def page(book: dict[str, Any]) -> str:
         rows = [BenchmarkRow(**each) for each in part["rows"]]
         told += [f"## {PARTS[name]}\n", f"`benchmarks/{name}.py`, load {part['load']}.\n", HEAD]
         told += [summary(*key, alike) for key, alike in grouped(rows).items()]
-        told += ["", *[f"Not measured: {each}.\n" for each in lacking(rows)]]
+        told += ["", *[f"Not measured: {'; '.join(lacking(rows))}.\n"] * bool(lacking(rows))]
     return "\n".join(told)
 
 

@@ -265,8 +265,7 @@ INTRODUCTION = """\
 
 `make scale` measures this page, and writes it from `docs/scale.json`: processor seconds of one core and peak memory,
 each size in a process of its own, from the least to the largest, without its start and the making of its data. The
-exponent is that of the last decade (1: ten times the size takes ten times the time; below 1: a fixed part still
-counts); one more costs the constant. Comparisons: [benchmarks.md](benchmarks.md).
+exponent is that of the last decade (1: ten times the size takes ten times the time); one more costs the constant.
 """
 
 

@@ -12,11 +12,46 @@ import pytest
 from audits import cli
 from dpaccount import proof
 
+FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 WORDS = re.compile(r"\b(issue tracker|Claude|/work/|shared/|helper session)\b")
 
 
 def documents(root):
     return [root / "README.md", root / "CHANGELOG.md", *sorted((root / "docs").glob("*.md"))]
+
+
+#: words of the text of docs/*.md, and of a how-to guide; lines of README.md
+MOST_WORDS, MOST_OF_A_GUIDE, MOST_LINES = 35_000, 600, 120
+#: words with everything: signs of tables and formulas, and code
+MOST_WITH_CODE = 46_300
+
+
+def words(text, *, code=False):
+    """Return how many words a page has: with a letter or a digit and outside code blocks, or all of them."""
+    if code:
+        return len(text.split())
+    return sum(any(map(str.isalnum, word)) for word in FENCED.sub("", text).split())
+
+
+def guides(root):
+    """Return the how-to guides, as the site's navigation lists them."""
+    section = (root / "mkdocs.yml").read_text().partition("- How-to guides:\n")[2].partition("- Reference:")[0]
+    return re.findall(r": (\S+\.md)$", section, re.MULTILINE)
+
+
+def test_words_are_counted_outside_code():
+    assert words("| a | b² |\n\n```sh\ndpaccount plan\n```\nthe end −\n") == 4
+    assert words("| a |\n\n```sh\ndpaccount plan\n```\n", code=True) == 7
+
+
+def test_documents_stay_short(root):
+    pages = {file.name: file.read_text() for file in (root / "docs").glob("*.md")}
+    assert sum(words(text) for text in pages.values()) <= MOST_WORDS
+    assert sum(words(text, code=True) for text in pages.values()) <= MOST_WITH_CODE
+    assert len(guides(root)) > 30
+    long = {name: words(pages[name]) for name in guides(root) if words(pages[name]) > MOST_OF_A_GUIDE}
+    assert long == {}
+    assert len((root / "README.md").read_text().splitlines()) <= MOST_LINES
 
 
 def test_links_lead_somewhere(root):
