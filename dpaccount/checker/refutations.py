@@ -1,4 +1,4 @@
-"""How well two stated neighbours are told apart, and that a point therefore does not hold."""
+"""How well two stated neighbours can be distinguished, and that a point therefore does not hold."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -75,16 +75,16 @@ def apart(neighbours: Apart, covered: Covered, law: Any, scale: Fraction) -> Apa
 
 
 @rule(Apart, epsilon=number, delta=number)
-def refute(told: Apart, epsilon: Fraction, delta: Fraction) -> Refuted:
+def refute(pair: Apart, epsilon: Fraction, delta: Fraction) -> Refuted:
     """A point that two laws exceed."""
     ensure(epsilon >= 0 and 0 <= delta <= 1, "epsilon must be at least 0 and delta in [0, 1]")
-    ensure(told.law in MINUS_DELTA, f"{told.law!r} is not a pair of laws")
-    values = list(map(number, told.numbers))
+    ensure(pair.law in MINUS_DELTA, f"{pair.law!r} is not a pair of laws")
+    values = list(map(number, pair.numbers))
     # −δ(ε) ≤ −δ is decided strictly: equality is not a refutation
     least = delta + Fraction(1, 10**400)
-    beaten = at_most(lambda i: MINUS_DELTA[told.law](i, values, epsilon), -least)
+    beaten = at_most(lambda i: MINUS_DELTA[pair.law](i, values, epsilon), -least)
     ensure(beaten, f"δ({float(epsilon):.9g}) is not shown to exceed {float(delta):.6g}")
-    return Refuted(told.query, str(epsilon), str(delta), told.relation, told.observer)
+    return Refuted(pair.query, str(epsilon), str(delta), pair.relation, pair.observer)
 
 
 # ------------------------------------------------------------------ −δ(ε) of a pair of laws

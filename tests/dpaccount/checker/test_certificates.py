@@ -17,7 +17,7 @@ from audits.subjects import catalogue
 from dpaccount import checker
 from dpaccount.checker import Rejected, distributions, documents
 from dpaccount.checker.certificate import OWN_EPSILON, check_target, shapes
-from dpaccount.checker.certificate.counts import stands as may_stand
+from dpaccount.checker.certificate.counts import consistent
 from dpaccount.checker.derivation import conclusions, reachable
 from dpaccount.checker.intervals import Interval
 from tests.dpaccount.checker.made import (
@@ -684,7 +684,7 @@ def test_counts_stand_where_their_bound_is_within_the_limit():
             for limit, stands in ((found + gap, True), (found - gap, False)):
                 if limit <= 0:
                     continue
-                said = may_stand({**counts, "risk": risk, "delta": delta}, Fraction(limit))
+                said = consistent({**counts, "risk": risk, "delta": delta}, Fraction(limit))
                 assert said is stands, (counts, risk, delta, found, limit)
                 seen.add(stands)
                 documents.Work.spent = 0
@@ -831,11 +831,11 @@ def test_a_risk_that_no_double_holds_is_a_rejection():
 def test_a_rate_that_counts_do_not_allow_lets_no_limit_stand(rate):
     """Of 1,000 runs 10 alarmed: a search that found a larger rate than they allow is not believed."""
     counts = {"hits": 990, "alarms": 10, "runs": 1000, "other_runs": 1000, "risk": 0.01, "delta": 0.1}
-    assert not may_stand(counts, Fraction(2))
+    assert not consistent(counts, Fraction(2))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dpaccount.checker.certificate.counts.largest_rate", lambda *_: rate)
         with pytest.raises(Rejected, match="a rate could not be verified"):
-            may_stand(counts, Fraction(2))
+            consistent(counts, Fraction(2))
 
 
 @pytest.mark.parametrize(
