@@ -50,7 +50,7 @@ class Total:
         (self.upper if pair.upper_only else self.pairs)[pair] += count
 
     def attained(self, when: Attained) -> None:
-        """Record when the pair of an event is attained; the least that any event says counts."""
+        """Record when the pair of an event is attained; the weakest of all events counts."""
         self.attainment = max(self.attainment, when)
 
     def composition(self) -> Composition:
@@ -101,7 +101,7 @@ def _add_group(total: Total, event: Event, k: int, there: int, count: int) -> bo
     if isinstance(event, ev.Sequence):
         return all(_add_group(total, part, k, there, count * event.count) for part in event.of)
     once = composition_of([(replace(event, count=1), 1)])
-    if not (once.pairs or once.failures or once.upper):  # a sample of all, or of nobody
+    if not (once.pairs or once.failures or once.upper):  # a sample of all units, or of none
         total.gaussian(k * k * once.mu2[0], k * k * once.mu2[1], count * event.count)
         return True
     group = None if once.one_pair is None or k > MAX_GROUP else once.one_pair.group(there, k - there)

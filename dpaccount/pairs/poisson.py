@@ -87,9 +87,9 @@ class PoissonComposition(PoissonPair):
         there, back = (sampled_curves.failing(each, *mass) for each in (there, back))
         return sampled_curves.on_sample(self.rate, there, back, bits, added=self.added)
 
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Add those of the whole."""
-        return self.inner.add_moments_of_sample(found, count)
+        return self.inner.add_moments_of_sample(total, count)
 
     def sampling(self) -> Sampling:
         """Return what is sampled; adding a unit costs no more than that."""
@@ -108,7 +108,7 @@ class SampledPair(PoissonComposition, ExactPair):
 
     @property
     def closed_curve(self) -> bool:  # type: ignore[override]
-        """Say whether what is sampled is one pair, whose curve is known beyond lattices."""
+        """Return whether one pair is sampled, whose curve is known without lattices."""
         parts = self.inner.parts
         return len(parts) <= 1 and all(n == 1 and not isinstance(pair, SampledPair) for pair, n in parts)
 
@@ -159,7 +159,7 @@ class SampledPair(PoissonComposition, ExactPair):
         return transform.reversed() if self.added else transform
 
     def _mixed(self) -> Transform | None:
-        """Return the transform of Gaussian noise beside finite losses and one Laplace noise at most."""
+        """Return the transform of Gaussian noise, finite losses and at most one Laplace noise."""
         parts = DiscreteParts()
         others = [(pair, n) for pair, n in self.inner.pairs if not pair.add_discrete(parts, n)]
         laplaces = [pair.loss for pair, n in others if n == 1 and isinstance(pair, LaplacePair)]
@@ -298,9 +298,9 @@ class SampledGaussian(PoissonPair, TransformPair):
         rate, mu2 = values
         return replace(self, rate=rate, mu2=mu2)
 
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Add those of the whole."""
-        found.only_above(count * ball(self.mu2) / 2, count * ball(self.mu2))
+        total.only_above(count * ball(self.mu2) / 2, count * ball(self.mu2))
         return True
 
     def sampling(self) -> Sampling:
@@ -335,7 +335,7 @@ class SampledGroup(CommonSupport, ExactPair):
         return SampledGroup(self.rate, self.mu2, self.gone, self.there)
 
     def ceiling(self) -> arb | None:
-        """Return −gone·ln(1 − q) where nobody is there; else losses have no bound."""
+        """Return −gone·ln(1 − q) if none of the group is there; else losses have no bound."""
         return None if self.there else -self.gone * (-ball(self.rate)).log1p()
 
     def ends(self) -> None:
@@ -357,9 +357,9 @@ class SampledGroup(CommonSupport, ExactPair):
         """Return an upper bound on M(s)."""
         return self._mixture().moment_bound(s)
 
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Add those of a sample of the whole group."""
-        return self._whole().add_moments_of_sample(found, count)
+        return self._whole().add_moments_of_sample(total, count)
 
     def sampling(self) -> Sampling:
         """Return what it costs no more than: a sample that holds all of the group or none."""

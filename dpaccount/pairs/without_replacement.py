@@ -55,9 +55,9 @@ class WithoutReplacement(Symmetric, UpperPair):
         """Return the bound by joint convexity of the moment."""
         return self.inner.sampled_renyi(order, self.rate)
 
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Add those of the whole."""
-        return self.inner.add_moments_of_sample(found, count)
+        return self.inner.add_moments_of_sample(total, count)
 
     def sampling(self) -> Sampling:
         """Return what is sampled."""

@@ -74,7 +74,7 @@ class SampledWithoutReplacement(OnSample):
     """`of`, run on a fresh sample of `size` out of `population` (replace-one only).
 
     It is run `count` times on the units of `cover`, the first and the last (None: all).  A
-    cover must hold the whole `population`: whoever may be drawn pays.
+    cover must hold the whole `population`: every unit that may be drawn pays.
     """
 
     name = "sampled_without_replacement"

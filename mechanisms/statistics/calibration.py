@@ -18,11 +18,11 @@ from mechanisms.statistics.unlisted import FINEST
 
 INTERVAL_LEVEL: Final = Fraction(19, 20)  #: of the intervals that a wanted accuracy is about
 SCALE_DIGITS: Final = 5  #: significant ones of a scale, rounded up
-TRIED: Final = (1.0, 1.0005, 1.005, 1.05, 1.2, 1.5, 2.0, 4.0)  #: times the noise that a first guess says
+TRIED: Final = (1.0, 1.0005, 1.005, 1.05, 1.2, 1.5, 2.0, 4.0)  #: multiples of the first guess of the noise
 CLOSE_ENOUGH: Final = 1.0005  #: how near to the least noise is near enough
 EPSILONS: Final = (Fraction(1, 10**6), 1000)  #: totals
 AMOUNTS: Final = (1e-10, 1e8)  #: of a wanted accuracy; the least with Gaussian noise
-LEAST_EASED, MOST_EASED = 1.001, 1e30  #: times accuracies are eased, to say what can be reached
+LEAST_EASED, MOST_EASED = 1.001, 1e30  #: factors on wanted widths in the search for reachable ones
 
 Scales = tuple[Fraction, ...]
 
@@ -173,7 +173,7 @@ def bits_of(law: str, draw: Draw) -> int:
 
 
 def rounded_up(value: float, digits: int = SCALE_DIGITS) -> Fraction:
-    """Return a positive number rounded up to so many significant digits."""
+    """Return a positive number rounded up to this many significant digits."""
     place = digits - 1 - math.floor(math.log10(value))
     power = Fraction(10) ** place
     return Fraction(math.ceil(Fraction(value) * power)) / power
@@ -245,7 +245,7 @@ def _fitted(
 
 
 def _eased(asked: Sequence[StatisticRequest], times: float) -> list[StatisticRequest]:
-    """Return statistics whose wanted accuracies are so many times as wide."""
+    """Return statistics whose wanted accuracies are `times` times as wide."""
     return [
         each
         if each.what.accuracy is None
@@ -299,11 +299,11 @@ def reach_of_one(law: str, scale: Fraction, bits: int, alpha: Fraction) -> float
 def reach_of_sums(law: str, scale: Fraction, bits: int, groups: int, alpha: Fraction) -> list[float]:
     """Return how far the noise of sums of 0, 1, … counts is, for all ends of a quantile's cells at once."""
     step, each = Fraction(1, 2**bits), alpha / (groups * BRANCHES**LEVELS)
-    found = [0.0]
+    reaches = [0.0]
     for terms in range(1, LEVELS * (BRANCHES - 1) + 1):
         if law == "laplace":
             steps = confidence.laplace_sum(double_up(scale / step), terms, each)
         else:
             steps = confidence.gaussian_sum(root_up((scale / step) ** 2), terms, each)
-        found.append(double_up(steps * step))
-    return found
+        reaches.append(double_up(steps * step))
+    return reaches

@@ -31,9 +31,9 @@ MOST_BY: Final = 3  #: columns by which a statistic is grouped
 MOST_GROUPS: Final = 10_000  #: of one statistic, cells of a histogram included
 MOST_FEATURES: Final = 20  #: of a regression
 LONGEST_FILE: Final = 200  #: bytes of a file's name
-NUMBERS: Final = ("estimate", "low", "high")  #: columns of what is released, beside those of `by`
+NUMBERS: Final = ("estimate", "low", "high")  #: columns of what is released, after those of `by`
 MOST_STATISTICS: Final = 200
-RESERVED: Final = ("accuracy", "labels")  #: names of what stands beside a release's numbers
+RESERVED: Final = ("accuracy", "labels")  #: names of other members of a release
 SMALLEST, LARGEST = Fraction(1, 10**15), Fraction(10**15)  #: shares and accuracies
 
 
@@ -44,7 +44,7 @@ class Statistic:
     `bins` are the edges between cells of a histogram of numbers, `q` is a quantile's rank, `k` how many
     cells a `top` lists, `on` are the features of a regression of `column`.  Of a study's total this statistic
     gets a `share` relative to the others', or what it needs for 95 % intervals of half-width `accuracy`.
-    A count by a column of texts, or a top of one, is of values that nobody listed.  Raises `InputError` for
+    A count by a column of texts, or a top of one, is of unlisted values.  Raises `InputError` for
     what does not go together.
     """
 
@@ -131,7 +131,7 @@ class Statistic:
                 raise InputError(f"{self.name} has a bad {word}", "give one in [1e-15, 1e15]")
         if self.unlisted is not None and (self.bins or self.accuracy is not None):
             right = "leave bins out" if self.bins else "give a share instead"
-            raise InputError(f"{self.name} counts values that nobody listed", right)
+            raise InputError(f"{self.name} counts unlisted values", right)
         if self.accuracy is not None and self.what not in ("count", "histogram", "top", "sum", "mean"):
             raise InputError(
                 f"{self.name} is a {self.what}, whose interval depends on the data", "give a share instead"
@@ -151,7 +151,7 @@ class Statistic:
 
     @property
     def unlisted(self) -> Column | None:
-        """Return the column of texts, whose values nobody listed, that it counts rows by."""
+        """Return the column of unlisted texts that it counts rows by."""
         one = {"count": self.by[0] if len(self.by) == 1 else None, "top": None if self.by else self.column}
         column = one.get(self.what)
         return column if column is not None and column.kind == "text" else None
@@ -208,13 +208,13 @@ class Statistic:
     def group_of(self, codes: Mapping[str, Floats]) -> Integers:
         """Return the group of each row, −1 for none: rows that miss the condition, or a value of `by`."""
         size = len(next(iter(codes.values())))
-        found: Integers = np.zeros(size, dtype=np.int64)
+        group: Integers = np.zeros(size, dtype=np.int64)
         there = np.ones(size, dtype=bool) if self._condition[1] is None else self._condition[1](codes)
         for column, cells in zip(self._listed, self.group_cells, strict=True):
             place = cells.place(codes[column.name])
             there = there & (place >= 0)
-            found = found * len(cells.labels) + np.where(place >= 0, place, 0).astype(np.int64)
-        return np.where(there, found, -1)
+            group = group * len(cells.labels) + np.where(place >= 0, place, 0).astype(np.int64)
+        return np.where(there, group, -1)
 
     def cell_of(self, codes: Mapping[str, Floats]) -> Integers:
         """Return the cell of each row among all groups' cells, −1 for none."""
@@ -242,7 +242,7 @@ def check_names(names: list[str]) -> None:
     if taken := [name for name in names if name in RESERVED]:
         raise InputError(f"a statistic is called {taken[0]!r}", f"not {', '.join(RESERVED)}")
     files: dict[str, str] = {}
-    for name in names:  # some file systems do not tell capitals, or ways to write one character, apart
+    for name in names:  # some file systems ignore case or Unicode normalisation
         file = normalize("NFKC", file_name(name)).casefold()
         if file in files:
             what = f"two statistics are called {name!r}"

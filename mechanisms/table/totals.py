@@ -22,7 +22,7 @@ from mechanisms.table.reading import ArrowCells, Batch, batches
 from mechanisms.table.rows import Reading, codes_of
 
 BLOCK: Final = 1000  #: rows of a table without identities that belong to one part
-MOST_NUMBERS: Final = 2**23  #: of the rows that a mechanism is asked about at once
+MOST_NUMBERS: Final = 2**23  #: of the rows that a mechanism sums at once
 MOST_MARKS: Final = 2**24  #: about as many persons are compared between files; of more, a sample
 
 
@@ -30,7 +30,7 @@ MOST_MARKS: Final = 2**24  #: about as many persons are compared between files; 
 class TablePart:
     """Part `number`, from 0, of `of` parts; `secret` keys the hash of identities, the same for all.
 
-    `by_file`: the part is one of `of` files, which is said to have all rows of its persons.
+    `by_file`: the part is one of `of` files, which is declared to hold all rows of its persons.
     """
 
     number: int
@@ -43,8 +43,8 @@ class TablePart:
 class TableTotals:
     """The exact totals of some units' rows that count, and how many units these are.
 
-    `marks` are those of the persons of a part `by_file`: whoever is in two parts has one mark in
-    both.
+    `marks` are those of the persons of a part `by_file`: a person of two parts has the same
+    mark in both.
     """
 
     sums: Integers
@@ -93,7 +93,7 @@ class Summed:
     def of_batches(self, every: Iterable[Batch], part: TablePart) -> TableTotals:
         """Return the totals of a part of some batches of rows, in this order."""
         identity = self.table.identity
-        found = self._query(np.zeros((0, len(self.domain.low))))
+        total = self._query(np.zeros((0, len(self.domain.low))))
         persons = PersonCounters(self.table.max_rows, -(-self.table.rows // part.of))
         at_once = max(1, MOST_NUMBERS // len(self.domain.low))
         rows, units = 0, 0
@@ -105,18 +105,18 @@ class Summed:
                 kept = np.arange(start, rows) // BLOCK % part.of == part.number
                 units += int(np.count_nonzero(kept))
             for some in np.array_split(np.flatnonzero(kept), np.count_nonzero(kept) // at_once + 1):
-                found = found + self._sums({name: _some(batch[name], some) for name in self.names})
+                total = total + self._sums({name: _some(batch[name], some) for name in self.names})
         if identity is None:
-            return TableTotals(found, units)
+            return TableTotals(total, units)
         marks = self._marks(persons.keys(), part.secret) if part.by_file else b""
-        return TableTotals(found, persons.number, marks)
+        return TableTotals(total, persons.number, marks)
 
     def _marks(self, keys: Keys, secret: bytes) -> bytes:
         """Return 64 random-looking bits of each key: of a sample where persons are many."""
-        found = mixed(keys, int.from_bytes(secret[8:16]))
+        marks = mixed(keys, int.from_bytes(secret[8:16]))
         if self.table.rows > MOST_MARKS:
-            found = found[found < np.uint64(2**64 * MOST_MARKS // self.table.rows)]
-        return found.astype("<u8").tobytes()
+            marks = marks[marks < np.uint64(2**64 * MOST_MARKS // self.table.rows)]
+        return marks.astype("<u8").tobytes()
 
     def _sums(self, batch: Batch) -> Integers:
         codes = codes_of(batch, self.table, self.reading.names)
@@ -127,13 +127,13 @@ class Summed:
         low, high = (np.reshape(ends, (-1, rows.shape[1])) for ends in (self.domain.low, self.domain.high))
         there = places >= 0
         group, rows = places[there].astype(np.int64), rows[there]
-        found = np.zeros(low.shape, dtype=np.int64)
+        sums = np.zeros(low.shape, dtype=np.int64)
         if len(group):
             order, first = runs_of(group)
             group = group[order]
             each = self.mechanism.contributions(np.clip(rows[order], low[group], high[group]))
-            found[group[first]] = np.add.reduceat(each, first, axis=0)
-        return found.ravel()
+            sums[group[first]] = np.add.reduceat(each, first, axis=0)
+        return sums.ravel()
 
     def _query(self, rows: Rows) -> Integers:
         return self.mechanism.query(self.domain.clamped(rows))

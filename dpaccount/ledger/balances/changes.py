@@ -202,9 +202,9 @@ def over(state: State, budget: Budget, scope: str | None, sought: int | None = N
         record = state.scope(name) or {}
         limited.append((name, cap(budget, record), state.scope_tree(record)))
     for which, limits, spent in limited:
-        found = spent.beyond(limits.fits, sought)
-        if found is not None:
-            return which, limits, *found
+        excess = spent.beyond(limits.fits, sought)
+        if excess is not None:
+            return which, limits, *excess
     return None
 
 

@@ -393,12 +393,12 @@ REFUSED = [
     (COUNT + f'where = "{"(" * 300}seen{")" * 300}"', "is no condition"),
     (COUNT + 'where = "age < 1e999"', "beyond 1e300"),
     (COUNT + 'by = ["note", "ward"]', "n is grouped, but note has no cells; group by a category"),
-    (COUNT + 'by = ["note"]\naccuracy = 50', "n counts values that nobody listed; give a share instead"),
+    (COUNT + 'by = ["note"]\naccuracy = 50', "n counts unlisted values; give a share instead"),
     (stat("top", 'column = "note"'), "give k, from 1 to its 10000 cells"),
     (stat("top", 'column = "note"\nk = 2\nby = ["ward"]'), "note has no cells"),
     (stat("mean", 'column = "x"\nby = ["note"]'), "n is grouped, but note has no cells"),
     (COUNT + 'by = ["note"]\nbins = [0, 1]', "bins are for a histogram or top"),
-    (stat("top", 'column = "note"\nk = 2\nbins = [0, 1]'), "nobody listed; leave bins out"),
+    (stat("top", 'column = "note"\nk = 2\nbins = [0, 1]'), "unlisted values; leave bins out"),
     (COUNT + 'by = ["big"]', "n is grouped, but big has more than 10000 values"),
     (COUNT + 'by = ["ward", "ward"]', "at most 3, each once"),
     (COUNT + 'by = ["ward", "age", "seen", "low"]', "at most 3, each once"),
@@ -442,7 +442,7 @@ HEADS = [
     ("rows = 600", "rows = 600\nmax_contributions = 2", "max_rows goes with id"),
     ("rows = 600", 'max_units = 1000000000\nunit_column = "who"\nmax_contributions = 1000', "n/count has noise of"),
     ("[guarantee]", '[guarantee]\nmodel = "local"', "a study's is central"),
-    ("delta = 1e-6", "delta = 0", "n counts values that nobody listed; give the guarantee a delta > 0"),
+    ("delta = 1e-6", "delta = 0", "n counts unlisted values; give the guarantee a delta > 0"),
     ('name = "s"', 'name = "s"\nfoo = 1', "unknown key 'foo'"),
 ]  # fmt: skip
 
@@ -459,7 +459,7 @@ def test_a_wrong_statistic_is_one_sentence(dpaccount, study, said, why):
 @pytest.mark.parametrize(("old", "new", "why"), HEADS)
 def test_a_wrong_head_is_one_sentence(study, old, new, why):
     assert old in HEAD
-    by = '\nby = ["note"]' if "nobody listed" in why else ""
+    by = '\nby = ["note"]' if "unlisted values" in why else ""
     more = [GROUPED] if "Gaussian" in why or "noise of" in why else []
     with pytest.raises(InputError) as error:
         results.plan(read_claim(study(statistics(COUNT + by, *more), HEAD.replace(old, new, 1))))

@@ -21,7 +21,7 @@ from dpaccount.ledger.charging import RefusedError
 from dpaccount.ledger.entry import COHORT, RESET, RETURN, ROUNDS, SCOPE
 from dpaccount.ledger.journal import export
 from dpaccount.ledger.journal import verify as heads
-from dpaccount.ledger.journal.entries import as_written, now, said
+from dpaccount.ledger.journal.entries import as_written, body_of, now
 from dpaccount.ledger.journal.log import log, table
 from dpaccount.ledger.journal.repair import repair
 from dpaccount.ledger.journal.verify import verify
@@ -856,7 +856,7 @@ def test_a_reservation_whose_entry_was_changed_is_not_drawn(full):
 
 def test_a_new_reader_finds_what_was_said(full):
     with Ledger.open(full) as ledger, ledger._store.reading() as rows:
-        assert json.loads(said(rows, 2))["by"] == "ada"
+        assert json.loads(body_of(rows, 2))["by"] == "ada"
     init_again = full.replace("budget", "other")
     init(init_again, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
     assert recounted(init_again)

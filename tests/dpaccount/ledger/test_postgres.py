@@ -766,7 +766,7 @@ def test_what_a_charger_writes_about_others_by_hand_is_found(ledger, team, postg
 
 def test_a_ledger_without_rights_to_arrange_is_refused(ledger, team, admin):
     admin.execute("DROP TABLE arrangements")
-    with pytest.raises(LedgerError, match="does not tell who may arrange"):
+    with pytest.raises(LedgerError, match="has one right to arrange"):
         Ledger.open(team)
 
 

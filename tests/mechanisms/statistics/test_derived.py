@@ -194,7 +194,7 @@ REFUSED = [
     ("a if seen else 2", "is no arithmetic that is read"),
     ("a.real", "is no arithmetic that is read"),
     ("ward + 1", "ward is a category"),
-    ("year(a)", "a is no date, and its year is asked for"),
+    ("year(a)", "a is no date, so it has no year"),
     ("year(day + 1)", "is no arithmetic that is read"),
     ("bins(a, 1)", "bins has 1 edges"),
     ("bins(a, 2, 1)", "bins do not rise"),

@@ -75,7 +75,7 @@ def test_a_file_with_two_names_is_refused_and_a_link_that_is_no_data_is_not(tmp_
 
 def test_contradictory_folders_are_refused(tmp_path):
     stored(tmp_path / "age=1" / "a.csv", [1.0], ".csv")
-    with pytest.raises(InputError, match="the column age stands in the file and in the name of its folder"):
+    with pytest.raises(InputError, match="the column age is in the file and in the name of its folder"):
         cells(files_of(tmp_path)[0], ("age",))
     stored(tmp_path / "two" / "ward=A" / "ward=B" / "a.csv", [1.0], ".csv")
     with pytest.raises(InputError, match="two folders in a path give the same column"):

@@ -96,7 +96,7 @@ def test_columnar_files_give_the_same_cells(tmp_path, kind, monkeypatch):
 def test_what_is_public_is_refused_in_one_sentence(tmp_path):
     cases = {
         "no column town": (written(tmp_path, LINES), ("town",)),
-        "stands twice": (written(tmp_path, LINES, "who,age,age"), ("age",)),
+        "appears twice": (written(tmp_path, LINES, "who,age,age"), ("age",)),
     }
     for match, (path, names) in cases.items():
         with pytest.raises(InputError, match=match):
