@@ -251,8 +251,8 @@ def opendp_measurement(place: Place) -> Plan:
     """Return the plan of what ``opendp.prelude.serialize`` wrote, one individual more or less.
 
     Read are Laplace and Gaussian noise on whole numbers after `make_count`, or after `make_sum` of clamped
-    ones, compositions and what comes after.  Sums of floats are refused: only their library knows
-    how far rounding moves them (``measurement.map(1)`` is the epsilon of an event ``pure``, or the rho of ``zcdp``).
+    ones, compositions and post-processing.  Sums of floats are refused: only their library knows how far
+    rounding moves them (``measurement.map(1)`` is the epsilon of an event ``pure``, or the rho of ``zcdp``).
     """
     return Plan(Relation.ADD_REMOVE, _measured(place))
 

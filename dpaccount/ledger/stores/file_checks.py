@@ -74,7 +74,7 @@ def address(url: str) -> Address | ServerAddress:
     invalid = any(allowed.get(one) != value for one, value in pairs)
     if invalid or len(options) < len(pairs) or (query and not pairs):
         raise InputError(
-            "the ledger's URL has an unknown option or value", "it may end in ?shared=trusted or ?witness=FILE"
+            "the ledger's URL has a wrong option", "it may end in ?shared=trusted or ?witness=FILE"
         )
     if witness is not None and (not witness or "\0" in witness):
         raise InputError("the ledger's URL names no witness", "write ?witness=FILE")

@@ -59,7 +59,7 @@ def _options(query: str) -> dict[str, str]:
     unreadable = len(options) < len(pairs) or (query and not pairs)  # repeated, or not name=value
     if unreadable or not set(options) <= allowed or "" in options.values():
         raise InputError(
-            "the ledger's URL has an unknown option or value",
+            "the ledger's URL has a wrong option",
             f"it may have ledger, witness, and of its connection {', '.join(_SECURITY)}, each once",
         )
     return options

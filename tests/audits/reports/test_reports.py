@@ -20,7 +20,7 @@ from audits.reports import attacks, ci, page, pictures, standards
 from audits.reports.compare import differences
 from audits.reports.sections import sections
 from audits.reports.tables import released_tables
-from audits.reports.words import odds, promise, rule_says, what_it_means
+from audits.reports.words import odds, promise, rule_summary, what_it_means
 
 RECEIVED = Path(__file__).with_name("received.json")
 TITLES = (
@@ -69,7 +69,7 @@ def test_a_received_certificate_alone_is_reported_whole(certificate):
     for said in (certificate["digest"], certificate["guarantee"]["unit"], *certificate["hazards"]):
         assert said in found.text
     for step in certificate["proved"]["derivation"]:
-        assert rule_says(step["rule"]).replace("`", "") in found.text
+        assert rule_summary(step["rule"]).replace("`", "") in found.text
     for key, about in standards.GOVERNANCE.items():
         assert f"{key.replace('_', ' ')} ({about})" in found.text
     assert found.tags.count("svg") == 2
