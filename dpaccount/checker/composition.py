@@ -84,7 +84,7 @@ def compose(*parts: Private) -> Private:
 
 @rule(Private, ...)
 def parallel(*parts: Private) -> Private:
-    """Parts that read disjoint units cost a unit what the dearest one costs."""
+    """Parts that read disjoint units cost a unit at most the largest of their costs."""
     columns = columns_of(parts)
     ensure(GROUPS not in parts[0].relation, "a group may have units in several parts")
     spans = sorted(part.units for part in parts if part.units is not None)

@@ -58,7 +58,7 @@ class Lattice(NamedTuple):
 
 
 class Renyi(NamedTuple):
-    """Rényi divergences at most so much, for each listed order."""
+    """Upper bounds on Rényi divergences, for each listed order."""
 
     points: tuple[tuple[Fraction, Fraction], ...]
 

@@ -72,7 +72,7 @@ class Stable(NamedTuple):
 
 
 class Lipschitz(NamedTuple):
-    """A query moves by at most factor·ℓ + slack with a row that moves by ℓ, and by so much in all."""
+    """A query moves by at most factor·ℓ + slack with a row that moves by ℓ, and by at most `reach`."""
 
     query: str
     factor: str

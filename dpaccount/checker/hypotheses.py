@@ -101,7 +101,7 @@ def assume_cell(query: str, relation: str, most: int = 1) -> Contribution:
 
 @hypothesis(factor=number, slack=number, reach=number)
 def assume_lipschitz(query: str, factor: Fraction, slack: Fraction, reach: Fraction) -> Lipschitz:
-    """It follows how a row of a convex set moves, and moves by so much in all."""
+    """A query is Lipschitz in a row of a convex set, and moves by at most `reach`."""
     ensure(all(size >= 0 for size in (factor, slack, reach)), "nothing moves by less than 0")
     return Lipschitz(query, str(factor), str(slack), str(reach))
 
@@ -192,7 +192,7 @@ def assume_range(query: str, width: Fraction, relation: str) -> Stable:
 
 @hypothesis(width=number, relation=relation_of)
 def assume_each(query: str, width: Fraction, relation: str) -> Stable:
-    """Every number moves by at most so much."""
+    """Every number moves by at most `width`."""
     return bounded_by("each", query, width, relation)
 
 

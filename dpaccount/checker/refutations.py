@@ -27,7 +27,7 @@ def vector_of(value: object) -> list[Fraction]:
 def assume_neighbours(
     query: str, kind: str, left: list[Fraction], right: list[Fraction], relation: str, observer: str
 ) -> Apart:
-    """Two neighbours between which a query moves so far."""
+    """Two neighbours, and the movement of a query between them."""
     ensure(0 < len(left) == len(right), "two vectors of one length are needed")
     spend(60 * len(left) ** 2)
     ensure(replaced(relation) or not any(right), "the record that is absent contributes 0")
@@ -53,14 +53,14 @@ def matrices_apart(left: list[Fraction], right: list[Fraction], *, corner: bool)
 
 @hypothesis(likely=number, rarely=number, relation=neighbours_of, observer=observer_of)
 def assume_event(query: str, likely: Fraction, rarely: Fraction, relation: str, observer: str) -> Apart:
-    """An event at least so likely for one neighbour, and at most so likely for the other."""
+    """An event: its least probability for one neighbour, and its largest for the other."""
     ensure(all(0 <= p <= 1 for p in (likely, rarely)), "a probability lies in [0, 1]")
     return Apart(query, "event", [str(likely), str(rarely)], relation, observer)
 
 
 @rule(Apart, Covered, law=anything, scale=positive)
 def apart(neighbours: Apart, covered: Covered, law: Any, scale: Fraction) -> Apart:
-    """Noise on a query that moves: two Gaussian laws, or two Laplace laws, so far apart."""
+    """Noise on a query that moves: two Gaussian or two Laplace laws, and their distance."""
     same = neighbours.query == covered.query
     ensure(same, f"the covers are of {covered.query!r}, not of {neighbours.query!r}")
     size = number(neighbours.numbers[0])

@@ -1,4 +1,4 @@
-"""How far a sum moves between neighbours, and what public transformations make of that.
+"""How far a sum moves between neighbours, and how public transformations change that.
 
 Common rules come first: sums, centred and factorised queries; then single ones.
 """
@@ -77,7 +77,7 @@ def moves_of(points: list[list[int]], relation: str) -> list[list[int]]:
 
 @rule(Lipschitz, radius=Optional(positive))
 def moved(rows: Lipschitz, radius: Fraction | None = None) -> Stable:
-    """A query follows a row that moves by a radius; with one that is replaced it moves all it can."""
+    """The movement of a Lipschitz query: by a radius of its row, or by `reach` for a replaced row."""
     reach = number(rows.reach)
     if radius is None:
         return Stable(rows.query, "l2-squared", str(reach * reach), REPLACED, None)
@@ -105,7 +105,7 @@ def one_round(rounds: Rounds) -> None:
 
 @rule(Stable, Rounds)
 def centred(vector: Stable, rows: Rounds) -> Stable:
-    """Less the mean of its n rows, a replaced row moves a vector by √(1 − 1/n) of before."""
+    """Subtracting the mean of n rows scales the movement of a replaced row by √(1 − 1/n)."""
     before, one_each = untransformed(vector, rows), rows.last == rows.rounds
     one_round(rows)
     stay = one_each and keeps_count(vector.relation)
@@ -118,7 +118,7 @@ def centred(vector: Stable, rows: Rounds) -> Stable:
 def factorised(
     vector: Stable, rounds: Rounds, person: Contribution | None = None, *, matrix: Any, bits: int
 ) -> Stable:
-    """Times a lower triangular matrix over 2^bits, a stream moves by the longest column that a unit meets."""
+    """A lower triangular matrix over 2^bits moves a stream by the longest column that a unit meets."""
     before = untransformed(vector, rounds)
     times = min(rounds.times, (rounds.rounds - 1) // rounds.apart + 1)
     ensure(bits <= 4096, "a matrix over at most 2^4096")

@@ -106,7 +106,7 @@ def is_constant(node: ast.expr, columns: Table) -> bool:
 
 
 def constant_of(node: ast.expr, columns: Table) -> bool | str | float:
-    """Return what a condition compares a column with; rejects what is not written there."""
+    """Return the constant that a condition compares a column with, or reject."""
     if isinstance(node, ast.Name) and node.id in TRUTH and node.id not in columns:
         return TRUTH[node.id]
     sign = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
@@ -158,7 +158,7 @@ def ends_of(node: ast.expr, columns: Table) -> Term:
 
 
 def combined(op: ast.operator, left: Term, right: Term) -> Term:
-    """Return what the sum, difference, product or quotient of two numbers is."""
+    """Return the range of the sum, difference, product or quotient of two numbers."""
     ((a, b), first), ((c, d), second) = left, right
     if isinstance(op, ast.Add):
         ends = [a + c, b + d]

@@ -29,7 +29,7 @@ RULES |= {"persons", "replace_one", "to_approximate"}
 
 @dataclass(frozen=True)
 class LeastMove:
-    """How far a row moves the sums of a key at least: squares of l2 norms as it comes, and is replaced.
+    """Least movement of a key's sums by a row: squared l2 norms if it is added, and if replaced.
 
     It is in `cells` of the `size` sums, or one number in `interval`.
     """

@@ -21,7 +21,7 @@ TESTED = {
 
 
 def promised(steps: list[Step], name: str) -> tuple[str, bool]:
-    """Return what a hypothesis bounds, in words, and whether a test of it is known; `name`: its digest."""
+    """Describe what a hypothesis bounds, and return whether it has a test; `name`: its digest."""
     step = next(s for s in steps if s["digest"] == name)
     rule, query, drawn = step["rule"], step["with"]["query"], queries(steps, step["with"]["query"])
     if rule not in TESTED:
@@ -93,7 +93,7 @@ def _bound_of(fact: Fact) -> str:
 
 
 def furthest(fact: Fact) -> Fraction | None:
-    """Return what no squared ℓ2 movement that keeps to a bound exceeds, where there is such a number."""
+    """Return the largest squared ℓ2 movement that a bound allows, or None if there is none."""
     match fact:
         case Shifts():
             return Fraction(max(lengths(fact.shifts)))

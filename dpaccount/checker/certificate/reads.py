@@ -1,4 +1,4 @@
-"""What is read of a table: the columns that parameters name, or that the statistics of a study do."""
+"""Columns read from a table: those named by parameters, or by the statistics of a study."""
 
 from typing import Any
 

@@ -70,7 +70,7 @@ def relations(steps: list[Step], relation: str) -> dict[str, str]:
 
 
 def uncounted(steps: list[Step], data: dict[str, Any]) -> str | None:
-    """Return how the derivation counts a person's rows otherwise than the claim's table does, or None.
+    """Return how the derivation and the claim's table differ on a person's rows, or None.
 
     Where several rows of a person count, all draws are below a statement on persons with as many
     rows, or twice as many where persons are replaced but rows are added or removed.
@@ -93,7 +93,7 @@ def uncounted(steps: list[Step], data: dict[str, Any]) -> str | None:
 
 
 def unmeasured(claim: dict[str, Any]) -> str | None:
-    """Return how what moves by a radius in the claim's file moves further in a row, or None.
+    """Return how a row can move further than the radius of the claim's file, or None.
 
     A column that is read twice counts twice in a distance; identities and codes of texts do not move by one.
     """
