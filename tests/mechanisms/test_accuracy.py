@@ -283,8 +283,8 @@ def test_a_higher_level_is_never_narrower(name):
     )
     widths = []
     for level in (F(1, 2), LEVEL, F(999, 1000)):
-        found = subject.accuracy(view, level).values()
-        widths.append(sum(np.sum(np.subtract(each["high"], each["low"])) for each in found))
+        intervals = subject.accuracy(view, level).values()
+        widths.append(sum(np.sum(np.subtract(each["high"], each["low"])) for each in intervals))
     assert widths == sorted(widths)
     assert widths[0] < widths[-1]
 

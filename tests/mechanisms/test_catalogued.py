@@ -62,10 +62,10 @@ def test_its_proof_is_inferred_again_by_the_checker(subject, entry):
 @pytest.mark.parametrize(("subject", "entry"), SEARCHED)
 def test_its_hypotheses_survive_a_search(subject, entry):
     theorem = subject.proof(DELTA)
-    found, _ = gather(subject, Proved(theorem), examples=100, seed=3, files=[])
-    assert [e.counterexample for e in found] == [None] * len(found)
-    assert {e.status for e in found} == {"tested"}
-    assert any(Fraction(e.worst) > 0 for e in found)
+    evidence, _ = gather(subject, Proved(theorem), examples=100, seed=3, files=[])
+    assert [e.counterexample for e in evidence] == [None] * len(evidence)
+    assert {e.status for e in evidence} == {"tested"}
+    assert any(Fraction(e.worst) > 0 for e in evidence)
 
 
 @pytest.mark.parametrize(("subject", "entry"), SUBJECTS)

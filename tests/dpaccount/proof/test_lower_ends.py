@@ -135,11 +135,11 @@ def bounded_above():
 
 def test_an_upper_bound_has_no_lower_end():
     for theorem in bounded_above():
-        for said in (theorem, shown(theorem)):
-            assert lower_end(said) is None
-            assert not confirmed(said, F(0))
-            assert not confirmed(said, F(1, 2))
-            assert not confirmed(said, F(1))
+        for statement in (theorem, shown(theorem)):
+            assert lower_end(statement) is None
+            assert not confirmed(statement, F(0))
+            assert not confirmed(statement, F(1, 2))
+            assert not confirmed(statement, F(1))
 
 
 @pytest.mark.slow

@@ -60,8 +60,8 @@ ROWS = st.lists(ROW, max_size=14)
 def summed(name, table):
     made_by, parameters = MAKERS[name]
     given_, read = bind(made_by, Place(parameters, "x"), table, table.rows * table.max_rows, "add-remove")
-    made = made_by(**given_)
-    return Summed(made, made.domain(), table, read)
+    mechanism = made_by(**given_)
+    return Summed(mechanism, mechanism.domain(), table, read)
 
 
 def written(path, rows):
@@ -129,13 +129,13 @@ def moved(folder, left, right, parts):
     """How far the totals of two tables are apart, in the units of the data."""
     table = Table((COLUMNS[1],), 20, "who", 2)
     given_, read = bind(LaplaceSum, Place({"column": "far"}, "x"), table, 40, "add-remove")
-    made = LaplaceSum(**given_)
-    what = Summed(made, made.domain(), table, read)
+    mechanism = LaplaceSum(**given_)
+    what = Summed(mechanism, mechanism.domain(), table, read)
     sums = []
     for side in (left, right):
         path = written(folder / "t.parquet", side)
         sums.append(sum(what.of([path], TablePart(k, parts, SECRET)).sums for k in range(parts)))
-    return abs(int((sums[0] - sums[1])[0])) / 2**made.bits
+    return abs(int((sums[0] - sums[1])[0])) / 2**mechanism.bits
 
 
 def test_twins_are_caught(tmp_path, monkeypatch):
