@@ -84,20 +84,20 @@ def check_replaced(document: dict[str, Any]) -> None:
     done, steps = inferred(other["derivation"]), list(reachable(other["derivation"]))
     final = done.facts[-1]
     ensure(
-        len(steps) == len(other["derivation"]), "the derivation beside holds a step that it does not need"
+        len(steps) == len(other["derivation"]), "the second derivation holds a step that it does not need"
     )
-    ensure(isinstance(final, Private), "what is proved beside is no statement about privacy")
+    ensure(isinstance(final, Private), "the second proof is no statement about privacy")
     name = document["subject"]["name"]
     same = (final.subject, final.relation, final.observer) == (name, REPLACED, promise["model"])
-    ensure(same, "what is proved beside is not about the subject's replaced rows, as they are seen")
+    ensure(same, "the second proof is not about the subject's replaced rows, as they are seen")
     ensure(
-        ["View", name] in [step["gives"][:2] for step in steps], "what it shows is not among the steps beside"
+        ["View", name] in [step["gives"][:2] for step in steps], "what it shows is not among the second steps"
     )
     same = assumed(steps) == assumed(proved["derivation"])  # less: a departure that the proof pays for
-    ensure(same, "what is proved beside assumes more of the code, or less")
+    ensure(same, "the second proof assumes more of the code, or less")
     # one cover, or one transformation, that is left out would make the same noise cheaper
     alike = done.drawn[-1] == inferred(proved["derivation"]).drawn[-1]
-    ensure(alike, "what is proved beside draws its noise on other queries, or over other covers")
+    ensure(alike, "the second proof draws its noise on other queries, or over other covers")
     check_point(other, final)
 
 

@@ -206,6 +206,6 @@ def test_a_plan_prints_as_a_table():
 def test_rows_that_move_by_a_radius_are_no_relation_of_a_plan(relation):
     with pytest.raises(InputError, match=r"^unknown relation .*; known here: replace-one, add-remove$"):
         Plan(relation, (Pure(epsilon=1),))
-    with pytest.raises(InputError, match="relation: ") as said:
+    with pytest.raises(InputError, match="relation: ") as refusal:
         plan({"event": "pure", "epsilon": 1}, relation=relation)
-    assert "\n" not in str(said.value)
+    assert "\n" not in str(refusal.value)

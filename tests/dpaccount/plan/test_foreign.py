@@ -337,7 +337,7 @@ def test_a_file_that_is_changed_anywhere_is_read_or_refused_in_a_line(integers):
         (opacus_history, {"history": [[1.1, 0.01, 5]]}),
         (dp_event_tree, to_dp_event(OUT)),
     ]
-    dice, said = random.Random(7), []
+    dice, messages = random.Random(7), []
     for reader, document in files:
         every = [at for at in places(document) if at]
         for at in every if len(every) < 60 else dice.sample(every, 60):
@@ -351,9 +351,9 @@ def test_a_file_that_is_changed_anywhere_is_read_or_refused_in_a_line(integers):
             try:
                 reader(parse_json(json.dumps(changed), "file.json"))
             except InputError as error:
-                said.append(str(error))
-    assert said
-    assert all("; " in line and "\n" not in line for line in said)
+                messages.append(str(error))
+    assert messages
+    assert all("; " in line and "\n" not in line for line in messages)
 
 
 # ------------------------------------------------------------------ the command
