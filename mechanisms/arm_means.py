@@ -135,7 +135,7 @@ class ArmMeans(Additive):
 
     @property
     def adds_up(self) -> bool:
-        """Return whether what a record adds depends on no coin, which equal records share out by number."""
+        """Return whether records' contributions depend on no coin, and so not on their order."""
         return self.chance == 1 and self.steps == 1
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:

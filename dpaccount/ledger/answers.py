@@ -214,7 +214,7 @@ def _explained(shown: Answer) -> str:
 
 
 def room(remaining: Answer) -> str:
-    """Return as text what one more charge may cost and still fit every unit, rounded down."""
+    """Return as text the cost up to which one more charge fits every unit, rounded down."""
     left = {name: _short(amount, ROUND_FLOOR) for name, amount in remaining.items()}
     epsilon = _short(remaining["epsilon"]["lower"], ROUND_FLOOR)
     if "pure" in left:

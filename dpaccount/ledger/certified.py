@@ -30,7 +30,7 @@ class CertifiedCost:
 
 
 def naming(url: str, costs: list[CertifiedCost]) -> list[tuple[list[int], str | None]]:
-    """Return for each certificate the charges that name it, and what is wrong: None where all is right.
+    """Return for each certificate the charges that name it, and the fault, or None.
 
     A charge and its certificate agree in the plan, in the budget's δ and in ε.  The validity of the
     certificate is left to the checker, that of the chain to `verify`.

@@ -307,7 +307,7 @@ class Pass:
         self._lists[name].append({**what, **chosen, "head": entry.digest})
 
     def _spend(self, steps: Written) -> Amounts:
-        """Add a charge at the worst unit; return what it costs there."""
+        """Add a charge at the worst unit; return its cost there."""
         text = at_unit(steps, self.worst, None)
         cost = zero(self.budget.width) if text is None else _amounts(text)
         self._sum = plus(self._sum, cost)

@@ -47,7 +47,7 @@ class GridPair(TransformPair):
         return lambda t: accurate(lambda: self.delta(t), bits, max(96, bits + 32))
 
     def lattice(self, grid: Grid, depth: int) -> Masses:
-        """Return the listed losses on a lattice, else what the curve gives."""
+        """Return the listed losses on a lattice, else those of the curve."""
         return self.on_grid().base(grid) if self.listed() else super().lattice(grid, depth)
 
 

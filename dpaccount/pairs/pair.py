@@ -44,7 +44,7 @@ class EqualCopies(Protocol):
 
 
 class Sampling(NamedTuple):
-    """That a pair is on a sample: how often a unit is in it, and what it pays then."""
+    """The sample of a pair: the rate at which a unit is in it, and the composition it then meets."""
 
     rate: Fraction
     whole: Any  #: a `composition.Composition`
@@ -224,7 +224,7 @@ class LossPair(ABC):
         return None
 
     def add_discrete(self, parts: DiscreteParts, count: int) -> bool:
-        """Add `count` copies to what has discrete losses; return False where the losses are not discrete."""
+        """Add `count` copies to the discrete losses; return False where its losses are not discrete."""
         return False
 
     # ---- size

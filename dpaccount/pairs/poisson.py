@@ -1,6 +1,6 @@
 """Pairs on Poisson samples: what one unit pays where each row is in the sample with probability q.
 
-With z = 1 − q + q dP/dQ over the pair (P, Q) of what is sampled, removing a unit has the pair (zQ, Q), adding
+With z = 1 − q + q dP/dQ over the sampled pair (P, Q), removing a unit has the pair (zQ, Q), adding
 one (Q, zQ) (Zhu, Dong & Wang 2022).
 """
 
@@ -92,7 +92,7 @@ class PoissonComposition(PoissonPair):
         return self.inner.add_moments_of_sample(total, count)
 
     def sampling(self) -> Sampling:
-        """Return what is sampled; adding a unit costs no more than that."""
+        """Return the sample and its composition; adding a unit costs no more."""
         return Sampling(self.rate, self.inner, exact=not self.added)
 
     def extent(self) -> int:
@@ -131,11 +131,11 @@ class SampledPair(PoissonComposition, ExactPair):
             return floor_of(low), ceil_of(high)
 
     def least_infinite_mass(self) -> Fraction:
-        """Return the rate times what the failures have, 0 when a unit is added."""
+        """Return the rate times the mass of failures, 0 when a unit is added."""
         return Fraction(0) if self.added else self.rate * self.inner.failure()[0]
 
     def most_finite_mass(self) -> arb:
-        """Return 1 less the rate times what the failures have, 1 when a unit is added."""
+        """Return 1 minus the rate times the mass of failures, 1 when a unit is added."""
         return arb(1) if self.added else 1 - ball(self.rate) * ball(self.inner.failure()[0])
 
     def transform(self) -> Transform | None:
@@ -143,7 +143,7 @@ class SampledPair(PoissonComposition, ExactPair):
         return None
 
     def summed_transform(self) -> Transform | None:
-        """Return a quadrature for Laplace noise, a sum over discrete losses; None for what is mixed."""
+        """Return a quadrature for Laplace noise, a sum over discrete losses; None for mixed pairs."""
         inner, transform = self.inner, None
         low, high = inner.failure()
         parts = DiscreteParts()
@@ -201,7 +201,7 @@ class SampledPair(PoissonComposition, ExactPair):
         return shrunk(most, rate), odds * (rate + (1 - rate) * (-most).exp())
 
     def own_span(self, depth: int) -> Ends:
-        """Return the image of the inner span, where what is sampled is more than one pair."""
+        """Return the image of the inner span where more than one pair is sampled."""
         if self.closed_curve:
             return super().own_span(depth)
         span = composing.span_of(self.inner.parts, depth)
@@ -304,7 +304,7 @@ class SampledGaussian(PoissonPair, TransformPair):
         return True
 
     def sampling(self) -> Sampling:
-        """Return what is sampled; adding a unit costs no more than that."""
+        """Return the sample and its composition; adding a unit costs no more."""
         return Sampling(self.rate, Composition((self.mu2, self.mu2)), exact=not self.added)
 
     def resampled(self, rate: Fraction) -> "SampledGaussian":
@@ -362,7 +362,7 @@ class SampledGroup(CommonSupport, ExactPair):
         return self._whole().add_moments_of_sample(total, count)
 
     def sampling(self) -> Sampling:
-        """Return what it costs no more than: a sample that holds all of the group or none."""
+        """Return an upper bound: a sample that holds all of the group or none."""
         return Sampling(1 - (1 - self.rate) ** (self.there + self.gone), self._whole(), exact=False)
 
     def _whole(self) -> Composition:

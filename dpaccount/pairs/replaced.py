@@ -39,10 +39,10 @@ class ReplacedRow(Symmetric, LossPair):
 
     @abstractmethod
     def whole(self) -> Composition:
-        """Return what a replaced row costs that every sample holds."""
+        """Return the composition of a replaced row that every sample holds."""
 
     def sampling(self) -> Sampling:
-        """Return what it costs no more than: a sample that holds both rows or none."""
+        """Return an upper bound: a sample that holds both rows or none."""
         return Sampling(self.rate, self.whole(), exact=False)
 
     def add_moments(self, total: Moments, count: int) -> bool:
@@ -210,7 +210,7 @@ def _(pair: GeometricPair, rate: Fraction) -> ReplacedGeometric:
 
 @replaced.register
 def _(pair: ResponsePair, rate: Fraction) -> ReplacedGeometric:
-    """Return what pure ε costs as geometric noise, of which it is the pair of one step."""
+    """Return the pair of pure ε: geometric noise moved by one step."""
     if pair.k > 2:
         raise TypeError(f"no pair is known for a row that is replaced in a sample of {pair}")
     return ReplacedGeometric(rate, 1 / pair.epsilon, 1)

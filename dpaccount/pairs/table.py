@@ -89,7 +89,7 @@ class LossTable(ExactPair):
         return TableTransform(self).value(s)
 
     def lattice(self, grid: Grid, depth: int) -> Masses:
-        """Return the listed losses on a lattice, else what the curve gives."""
+        """Return the listed losses on a lattice, else those of the curve."""
         if not self.listed():
             return super().lattice(grid, depth)
         return composing.of_table(self.losses, lambda: ball(self.failing()), grid)

@@ -1,4 +1,4 @@
-"""What is known from above only: zCDP, Rényi bounds at some orders, bounded range."""
+"""Upper bounds without an exact pair: zCDP, Rényi bounds at some orders, bounded range."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +18,7 @@ from dpaccount.pairs.pair import CommonSupport, Symmetric, Unbounded, UpperPair
 
 @dataclass(frozen=True)
 class RenyiBound(Symmetric, CommonSupport, Unbounded, UpperPair):
-    """A bound of which nothing but Rényi divergences is known."""
+    """A bound that is known by its Rényi divergences alone."""
 
     renyi_only: ClassVar[bool] = True
 

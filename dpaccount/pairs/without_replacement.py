@@ -1,4 +1,4 @@
-"""Samples of fixed size, without replacement: an upper curve from that of what is sampled."""
+"""Samples of fixed size, without replacement: an upper curve from that of the sampled composition."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -60,7 +60,7 @@ class WithoutReplacement(Symmetric, UpperPair):
         return self.inner.add_moments_of_sample(total, count)
 
     def sampling(self) -> Sampling:
-        """Return what is sampled."""
+        """Return the sample and its composition."""
         return Sampling(self.rate, self.inner, exact=True)
 
     def extent(self) -> int:

@@ -1,4 +1,4 @@
-"""Units grouped by the multiset of events that cover them: what a worst unit is sought among.
+"""Units grouped by the multiset of events that cover them, to search for a worst unit.
 
 A unit pays for the events that cover it. Sweeping over the ends of covers cuts the line of units into
 segments that pay the same; only segments that begin with a start and end with an end can be worst, since

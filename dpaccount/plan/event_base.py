@@ -1,4 +1,4 @@
-"""What every event has: exact numbers, a count, a cover, and what it costs in one number.
+"""The base of all events: exact numbers, a count, a cover, and the cost in one number.
 
 The class of a kind of event states the cost of one release: in zCDP, in Gaussian DP, in pure DP, for a
 group of units. Where it states nothing, bounds follow from pure DP, or there are none.
@@ -24,7 +24,7 @@ Given = TypeVar("Given")
 
 
 class Spelled(Generic[Read, Given]):
-    """What a field is to type checkers: given in one way, read in another.  No descriptor is installed."""
+    """The types of a field for type checkers: as given and as read.  No descriptor is installed."""
 
     if TYPE_CHECKING:
 
@@ -84,7 +84,7 @@ class Event:
         """Check what single fields cannot."""
 
     def __repr__(self) -> str:
-        """Return the event as Python code that makes it, without what is the default."""
+        """Return the event as Python code, without defaults."""
         named = [item for item in fields(self) if getattr(self, item.name) != item.default]
         arguments = (f"{item.name}={_spelled(getattr(self, item.name))}" for item in named)
         return f"{type(self).__name__}({', '.join(arguments)})"
@@ -97,7 +97,7 @@ class Event:
     __rmul__ = __mul__
 
     def as_json(self) -> dict[str, Any]:
-        """Return the event as a file of events holds it, without what is the default."""
+        """Return the event as in a file of events, without defaults."""
         document: dict[str, Any] = {"event": self.name}
         for item in fields(self):
             value = getattr(self, item.name)
@@ -171,11 +171,11 @@ class Event:
         return replace(self, **{self.grows: k * getattr(self, self.grows)}) if self.grows else None
 
     def moved_by_group(self, k: int) -> tuple[Fraction, Fraction] | None:
-        """Return bounds on μ² for the k rounds that are worst together; None for what is no stream."""
+        """Return bounds on μ² for the k rounds that are worst together; None unless it is a stream."""
         return None
 
     def pieces(self) -> "tuple[tuple[Cover | None, int, Event], ...]":
-        """Return what is released on which units and how often, without covers of its own."""
+        """Return covers, counts and events without covers, which together are this event."""
         return ((self.cover, 1, self.bare()),)
 
     def met_at(self, unit: int) -> "Event":
@@ -243,7 +243,7 @@ class OnSample(Event):
             raise InputError("it holds a pair of laws", "give the pair on the sample itself", self.name)
 
     def _known(self, names: Iterable[str]) -> list[Event]:
-        """Return `of` and all inside it; refuses what is none of these kinds."""
+        """Return `of` and all inside it; refuses other kinds of events."""
         parts = list(walk(self.of))
         refused = next((part.name for part in parts if part.name not in names), None)
         if refused is not None:
@@ -257,9 +257,9 @@ class OnSample(Event):
         return None if inner is None else sampled_loss(inner, self.fraction)
 
     def whole(self) -> Event | None:
-        """Return what is released to a unit that is drawn for certain; None where that has no bound.
+        """Return the event for a unit that is drawn with certainty; None if it has no bound.
 
-        It bounds what a sample costs in zCDP and GDP: both hold if it is known who is drawn.
+        It bounds the cost of a sample in zCDP and GDP: both hold if it is known who is drawn.
         """
         return self.of
 

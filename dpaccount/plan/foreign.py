@@ -1,6 +1,6 @@
 """Plans from what other libraries know: DpEvent trees, Opacus histories, OpenDP's serialized measurements.
 
-Every kind of event is read as what it means there, or refused by its name; nothing is guessed, and nothing
+Every kind of event keeps its meaning there, or is refused by its name; nothing is guessed, and nothing
 that a file names is imported.  Numbers are the decimals that the other library prints.
 """
 
@@ -96,7 +96,7 @@ def _dp_events(place: Place) -> list[Event]:
 
 
 def _together(place: Place) -> Event:
-    """Return what is inside an event as one event."""
+    """Return the inner events of an event as one event."""
     events = _dp_events(place)
     return events[0] if len(events) == 1 else ev.Sequence(of=tuple(events))
 
@@ -172,7 +172,7 @@ def to_dp_event(plan: Plan) -> dict[str, Any]:
     """Return a plan as a tree of DpEvents, which the script loads; raises `InputError` for what they lack.
 
     Doubles are rounded so that the written plan costs no less.  A sensitivity under replace-one is written as
-    the norm of one record's value, which is at least what is needed: what is read back may cost more.
+    the norm of one record's value, which is at least the needed one: the plan read back may cost more.
     """
     covered = next((event.name for event in plan.events if event.cover is not None), None)
     if covered is not None:

@@ -111,7 +111,7 @@ def error(factor: Integers) -> float:
 
 
 def lower(factor: Integers) -> list[list[int]]:
-    """Return an explicit factor as rows up to the diagonal: what a proof holds."""
+    """Return an explicit factor as rows up to the diagonal, as in a proof."""
     return [row[: i + 1] for i, row in enumerate(factor.tolist())]
 
 

@@ -88,7 +88,7 @@ def toeplitz(
     bits: int,
     floors: float = 0.0,
 ) -> Spread:
-    """Return the spread of A·C⁻¹ for a Toeplitz factor over 2^`bits`: what it makes of one unit of noise."""
+    """Return the spread of A·C⁻¹ for a Toeplitz factor over 2^`bits`, from its response to one unit."""
     memory, inverse = history(1, np.float64), np.zeros(rounds)
     for t in range(rounds):
         value = ((t == 0) * 2.0**bits - memory.past()) / memory.diagonal()

@@ -92,7 +92,7 @@ def read_trial(place: Place, table: Table, more: tuple[str, ...] = ()) -> Logged
 
 
 def trial_domain(rows: int, cells: int, arms: int, chance: Fraction, steps: int) -> Domain:
-    """Return what a row may be; without a declared arm or context it is a zero record."""
+    """Return the domain of rows; without a declared arm or context a row is a zero record."""
     low, high = (-1.0, -1.0, float(chance), 0.0), (cells - 1.0, arms - 1.0, 1.0, 1.0)
     return Domain(rows, low, high, (True, True, False, steps == 1), missing=(-1.0, -1.0, 1.0, 0.0))
 
@@ -142,7 +142,7 @@ def _mixed(words: Words) -> Words:
     return z ^ (z >> np.uint64(31))
 
 
-# ------------------------------------------------------------------ what is declared
+# ------------------------------------------------------------------ the declaration
 
 
 def _column(table: Table, place: Place) -> Column:
@@ -229,7 +229,7 @@ def normalised(shares: Sequence[Fraction], place: Place) -> tuple[Fraction, ...]
     return tuple(share / total for share in shares)
 
 
-# ------------------------------------------------------------------ what a record earned
+# ------------------------------------------------------------------ the reward of a record
 
 
 @dataclass(frozen=True)

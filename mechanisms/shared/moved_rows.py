@@ -120,7 +120,7 @@ class ClippedRows:
         return self.proof_at(None, delta)
 
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
-        """Return what is proved where one row moves by `unit`, or is replaced (None)."""
+        """Return the theorem for a row that moves by `unit`, or is replaced (None)."""
         raise NotImplementedError
 
 

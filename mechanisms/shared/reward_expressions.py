@@ -2,7 +2,7 @@
 
 A comparison has a number, or a value in quotes, on one side and one column on the other, times numbers,
 ``position`` and ``(1 - position)``, where the position is that of the arm in the record.  Nothing else is
-read and nothing is evaluated as code.  What a record earns depends on that record and declarations alone.
+read and nothing is evaluated as code.  A record's reward depends on that record and declarations alone.
 """
 
 import operator

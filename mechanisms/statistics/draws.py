@@ -1,4 +1,4 @@
-"""What a statistic sums, and how far one row moves each sum: the noisy draws that it is made of.
+"""The noisy draws of a statistic: its sums, and how far one row moves each of them.
 
 Every draw is a vector of sums in units of its own, in which a row adds a vector of norm about 1.
 """

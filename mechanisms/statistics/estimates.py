@@ -1,6 +1,6 @@
 """From noisy sums to estimates with intervals: post-processing, by interval arithmetic.
 
-An interval contains what the statistic would be without noise (of clipped numbers), for all numbers of a
+An interval contains the value of the statistic without noise (of clipped numbers), for all numbers of a
 statistic at once, as long as no draw's noise is beyond its `reach`.
 """
 

@@ -1,4 +1,4 @@
-"""One statistic of a study: what it is of which columns, and the group that each row counts in."""
+"""One statistic of a study: its kind, its columns, and the group of each row."""
 
 import re
 from collections.abc import Mapping
@@ -231,12 +231,12 @@ class Statistic:
 
 
 def file_name(name: str) -> str:
-    """Return what the file of a statistic is called, without its ending."""
+    """Return the file name of a statistic, without its suffix."""
     return name.replace(" ", "-")
 
 
 def check_names(names: list[str]) -> None:
-    """Refuse names of statistics of which two would be one file, or that are not theirs to have."""
+    """Refuse reserved names of statistics, and two names with one file name."""
     if not 1 <= len(names) <= MOST_STATISTICS:
         raise InputError(f"found {len(names)} statistics", f"give 1 to {MOST_STATISTICS}")
     if taken := [name for name in names if name in RESERVED]:

@@ -138,7 +138,7 @@ class Additive:
         raise NotImplementedError
 
     def publish(self, totals: Integers, noise: Noise) -> View:
-        """Release what is shown, given the exact totals of all rows."""
+        """Release the output, given the exact totals of all rows."""
         raise NotImplementedError
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:

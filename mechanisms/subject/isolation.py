@@ -1,4 +1,4 @@
-"""Isolated runs of a subject: what it receives, and which part of its result is output.
+"""Isolated runs of a subject: its inputs, and the part of its result that is output.
 
 Rehearsal, replay and the real run all go through `played`, so that code cannot distinguish them:
 it receives a copy of the data and a noise object with its methods only.  Its result is converted to
@@ -28,7 +28,7 @@ ANSWERS = ("noisy", "noisy_symmetric", "noisy_cells")
 
 
 class NotPlain(InputError):  # noqa: N818
-    """The output cannot be compared, so it is unknown what it reveals."""
+    """The output cannot be compared, so its leakage is unknown."""
 
 
 class Handed:
@@ -44,15 +44,15 @@ class Handed:
         self._inner, self._asked, self._failed = inner, asked, failed
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
-        """Return what the inner source answers, as an array of its own."""
+        """Return the answer of the inner source as a new array."""
         return _answer(self, "noisy", key, part, values)
 
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
-        """Return what the inner source answers, as an array of its own."""
+        """Return the answer of the inner source as a new array."""
         return _answer(self, "noisy_symmetric", key, part, matrix)
 
     def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
-        """Return what the inner source answers, as an array of its own."""
+        """Return the answer of the inner source as a new array."""
         return _answer(self, "noisy_cells", key, part, cells)
 
     def __getattribute__(self, name: str) -> Any:

@@ -120,7 +120,7 @@ def _cells(column: Column, by: Column | None, bins: Place | None) -> tuple[Given
 
 
 def _named_cells(columns: list[Column], bins: Place | None) -> tuple[Given, Reading]:
-    """Return what follows where a row names a cell in each of several columns, all of the same cells."""
+    """Return parameters and reading for rows that name a cell in each of several alike columns."""
     cells = [cells_of(column, None if bins is None else edges_of(bins)) for column in columns]
     labels, names = cells[0].labels, tuple(column.name for column in columns)
     for name, each in zip(names, cells, strict=True):
@@ -204,7 +204,7 @@ def edges_of(place: Place) -> tuple[Fraction, ...]:
 
 
 def _numbers(columns: list[Column], by: Column | None, made_by: Any) -> tuple[Given, Reading]:
-    """Return what follows from columns of numbers, each row as it is; with `by`, in the block of its group.
+    """Return parameters and reading for columns of numbers; with `by`, in the block of a row's group.
 
     A row's vector is as long as the bounds allow, unless the claim clips it to less.
     """

@@ -55,7 +55,7 @@ class Remote:
 
     @contextmanager
     def system(self) -> Iterator[tuple[Any, str]]:
-        """Give the file system, without what it remembers, and the path; any failure is one line."""
+        """Yield the file system, without its caches, and the path; any failure is one line."""
         try:
             from fsspec.core import url_to_fs
         except ImportError:
@@ -111,7 +111,7 @@ class DataFile:
             raise _unreadable(self.place, error) from None
 
     def digest(self) -> str:
-        """Return the digest of what it holds."""
+        """Return the digest of its content."""
         if isinstance(self.place, Path) and self.place.exists() and not self.place.is_file():
             raise InputError(
                 "no file", "give a readable data file", self.place

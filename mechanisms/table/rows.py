@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Reading:
-    """What a subject reads of a table.
+    """How a subject reads a table.
 
     `names` are the columns whose codes it takes, and `encode` makes its rows of them, (n, columns) to
     (n, what the subject's domain has), each row by itself; `default` is one such row where there is

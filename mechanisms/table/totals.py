@@ -54,7 +54,7 @@ class TableTotals:
 
 @dataclass(frozen=True)
 class Summed:
-    """What is summed: the totals of `mechanism`'s query over a declared table as it is read.
+    """The totals of `mechanism`'s query over a declared table.
 
     `marked`: the reading puts a 1 before each row, which the mechanism does not take.
     """

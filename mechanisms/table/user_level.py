@@ -103,7 +103,7 @@ class ByPerson:
         return self.mechanism.play(self.table(data), noise, coins)
 
     def report(self, view: View) -> dict[str, object]:
-        """Return what the mechanism reports."""
+        """Return the mechanism's report."""
         return getattr(self.mechanism, "report", released)(view)
 
     def accuracy(self, view: View) -> dict[str, object]:

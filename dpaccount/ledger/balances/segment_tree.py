@@ -122,13 +122,13 @@ def read(text: object, width: int) -> Root:
     height, everyone, *parts = text.split("|")
     root = Root(int(height), _read_sum(everyone, width), _edge(parts, width))
     spelled = all(written(one.amounts) == one.text for one in (root.everyone, root.edge.mark, root.edge.peak))
-    if not spelled or not 0 <= root.height <= HEIGHT or root.text != text:  # what has a text is remembered
+    if not spelled or not 0 <= root.height <= HEIGHT or root.text != text:  # `text` is cached
         raise ValueError("not a root")
     return root
 
 
 def marks_of(steps: list[Step], width: int) -> tuple[Amounts, list[Mark]]:
-    """Return what a charge costs every unit, and what it costs ranges of units on top of that.
+    """Return a charge's cost for every unit, and its further costs for ranges of units.
 
     Raises `ValueError` for steps that no charge has: a unit that pays less than all later units do.
     """

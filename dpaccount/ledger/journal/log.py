@@ -71,7 +71,7 @@ class LogFilter:
         return late and (self.until is None or (day != "" and day <= self.until.isoformat()))
 
     def as_json(self) -> Line:
-        """Return what is chosen by, days as YYYY-MM-DD."""
+        """Return the filter as JSON, days as YYYY-MM-DD."""
         days = {"since": self.since, "until": self.until}
         return {
             **{key: day and day.isoformat() for key, day in days.items()},

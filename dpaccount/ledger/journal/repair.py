@@ -1,4 +1,4 @@
-"""Rebuilding what follows from a ledger's entries: the balances, and the note of where the chain ends.
+"""Rebuilding a ledger's balances and head from its entries.
 
 Entries themselves are never changed: where one was, nothing is repaired.
 """

@@ -30,7 +30,7 @@ BAD_ENTRY: Final = (DpaccountError, ValueError)  #: what reading or applying an 
 
 
 class Added(NamedTuple):
-    """What a charge adds to the balances, and to which of them."""
+    """The addition of a charge to the balances, and its place in them."""
 
     steps: list[Step]
     where: ChargeBody

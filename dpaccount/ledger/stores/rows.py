@@ -33,7 +33,7 @@ _THESE: Final = "SELECT node, body FROM json_each(?) CROSS JOIN nodes ON node = 
 _KEEP: Final = "INSERT INTO nodes VALUES (?, ?) ON CONFLICT (node) DO UPDATE SET body = excluded.body"
 
 
-#: what a command shows of long readings
+#: reports the progress of a long reading
 WATCH: ContextVar[Callable[[str], None] | None] = ContextVar("watch", default=None)
 
 
