@@ -215,7 +215,7 @@ class ToCharge(Job):
 
     def decide(self, batch: Batch, rows: Rows) -> None:
         """Decide all requests, unless an interrupted transaction has committed them already."""
-        if self._stands(rows):
+        if self._committed(rows):
             return
         self.charges, self.error = [], None
         for run in self._runs(batch):
@@ -254,7 +254,7 @@ class ToCharge(Job):
         marks = [mark for request, _ in self.requests for mark in marks_of(request.steps or [], wide)[1]]
         return read_by(marks, state.life.height)
 
-    def _stands(self, rows: Rows) -> bool:
+    def _committed(self, rows: Rows) -> bool:
         """Return whether the chain holds this job's last entry, by (salted) digest."""
         written = [one for one in self.charges if one.entry is not None and not one.known]
         if not written or written[-1].entry is None:

@@ -184,7 +184,7 @@ class Count:
     missed: int
 
     def believable(self, level):
-        """Say whether so many misses would come about more often than `ALARM` at this level."""
+        """Return whether this many misses occur with a probability above `ALARM` at this level."""
         return stats.binom.sf(self.missed - 1, self.runs, float(1 - level)) >= ALARM
 
 

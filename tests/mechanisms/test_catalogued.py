@@ -99,7 +99,7 @@ def test_its_parameters_are_documented_with_defaults(subject, entry):
 
 @pytest.mark.parametrize("layer", ["mechanisms", "bandits"])
 def test_what_a_catalogue_shares_knows_nothing_of_it(root, layer):
-    """The folders below mechanisms and bandits import none of the files that stand beside them.
+    """The folders below mechanisms and bandits import none of the files next to them.
 
     But `selection`, which chooses among them, and which none of them imports.
     """

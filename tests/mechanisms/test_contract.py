@@ -300,7 +300,7 @@ def test_a_refusal_of_data_is_a_function_of_public_facts_only(subject, facts):
             return str(refused)
         rows = domain.clamped(data)
         assert domain.contains(rows)
-        return rows[:-1].tolist()  # nobody else's row is another
+        return rows[:-1].tolist()  # all other rows stay
 
     assert said(left) == said(right)
 

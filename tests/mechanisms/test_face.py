@@ -1,4 +1,4 @@
-"""`import mechanisms` offers what whoever writes or uses a mechanism needs."""
+"""`import mechanisms` offers what authors and users of mechanisms need."""
 
 import doctest
 

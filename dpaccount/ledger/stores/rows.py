@@ -40,10 +40,10 @@ WATCH: ContextVar[Callable[[str], None] | None] = ContextVar("watch", default=No
 def watched(entries: Iterable[Entry], rows: "Rows", what: str) -> Iterable[Entry]:
     """Return entries; a watcher gets progress after every page of them."""
     report = WATCH.get()
-    return entries if report is None else _telling(entries, rows, what, report)
+    return entries if report is None else _reporting(entries, rows, what, report)
 
 
-def _telling(
+def _reporting(
     entries: Iterable[Entry], rows: "Rows", what: str, report: Callable[[str], None]
 ) -> Iterator[Entry]:
     for entry in entries:

@@ -117,7 +117,7 @@ def interrupt(when):
 def test_ctrl_c_after_the_commit_charges_nobody_twice(ledger, url, monkeypatch, asks_the_chain):
     """Those who wait find what was committed for them; a group that does not ask the chain is caught."""
     if not asks_the_chain:
-        monkeypatch.setattr(ToCharge, "_stands", lambda _self, _rows: False)
+        monkeypatch.setattr(ToCharge, "_committed", lambda _self, _rows: False)
     crowd = Crowd(ledger, monkeypatch, after=interrupt(2))
     crowd.run(lambda _: ledger.charge_plan(plan(), "one"))
     cut = [error for _, error in crowd.told if isinstance(error, KeyboardInterrupt)]

@@ -388,7 +388,7 @@ def test_a_client_that_does_not_ask_the_chain_is_caught(ledger, monkeypatch, ask
         monkeypatch.setattr(
             server.LedgerServer, "_settle", lambda self, _added: (_ for _ in ()).throw(self._was_cut())
         )
-        monkeypatch.setattr("dpaccount.ledger.charging.ToCharge._stands", lambda _self, _rows: False)
+        monkeypatch.setattr("dpaccount.ledger.charging.ToCharge._committed", lambda _self, _rows: False)
     ledger.charge_plan(plan(), "one")
     assert (ledger.show()["entries"] == 1) is asks
 

@@ -1,4 +1,4 @@
-"""Random allocation beside brute force: quadrature, exact rationals, and what it may never fall below."""
+"""Random allocation against brute force: quadrature, exact rationals, and lower bounds."""
 
 import itertools
 import json
@@ -123,7 +123,7 @@ def test_each_error_term_is_needed(part, monkeypatch):
 
 @pytest.mark.slow
 def test_sixty_epochs_of_a_usual_run():
-    """Both directions beside a discrete convolution in doubles; the answer is narrow."""
+    """Both directions against a discrete convolution in doubles; the answer is narrow."""
     epsilon = Accountant(EXAMPLE).epsilon("1e-5")
     assert 2.3405207 < float(epsilon.lower) <= float(epsilon.upper) < 2.3405208
     assert epsilon.upper - epsilon.lower < Fraction(1, 10**9)
@@ -169,7 +169,7 @@ def test_pure_beside_exact_rationals(steps, count):
 
 
 def subset_deltas(steps, times, epsilon, at):
-    """δ(ε) where each of the subsets of so many steps is drawn, in exact rationals."""
+    """δ(ε) where each subset of `times` steps is drawn, in exact rationals."""
     p, subsets = Fraction(1) / (1 + epsilon), list(itertools.combinations(range(steps), times))
     removed = added = Fraction(0)
     for outcome in itertools.product((0, 1), repeat=steps):
@@ -182,7 +182,7 @@ def subset_deltas(steps, times, epsilon, at):
 
 
 def test_several_times_are_dominated_by_epochs_of_fewer_steps():
-    """Blocks of ⌊t/k⌋ steps, one of each: an upper bound, beside the enumeration of all subsets."""
+    """Blocks of ⌊t/k⌋ steps, one of each: an upper bound, against the enumeration of all subsets."""
     for steps, times, at in ((4, 2, "5/4"), (5, 2, "2"), (5, 3, "3"), (6, 2, "3/2"), (3, 3, "3/2")):
         truth = subset_deltas(steps, times, Fraction(3), Fraction(at))
         plan = RandomAllocation(steps=steps, times=times, of=Pure(epsilon=Fraction(math.log(3))))

@@ -1,4 +1,4 @@
-"""ε at a δ that equals the mass at an infinite loss, in each direction, beside all outcomes of small plans.
+"""ε at a δ that equals the mass at an infinite loss, in each direction, against all outcomes of small plans.
 
 At such a δ everything hangs on which losses are finite: what fails inside a Poisson sample does not fail where
 the unit is added, since the sample may have left it out.  The masses are exact fractions.

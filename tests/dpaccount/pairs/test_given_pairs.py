@@ -1,4 +1,4 @@
-"""A pair of laws that is given costs what enumeration finds, in both directions, and is said to be assumed."""
+"""The cost of a given pair of laws is that of enumeration, in both directions, and listed as assumed."""
 
 import itertools
 import json
@@ -128,7 +128,7 @@ def test_many_outcomes_are_summed():
 @pytest.mark.parametrize(("p_alone", "q_alone"), [(0, 0), (2, 0), (0, 1), (1, 3)])
 @pytest.mark.slow
 def test_many_outcomes_that_fail_in_one_direction(p_alone, q_alone):
-    """300 losses, summed on a contour, beside all 90,000 outcomes of two releases; each direction by itself."""
+    """300 losses, summed on a contour, against all 90,000 outcomes of two releases, in each direction."""
     rng = np.random.default_rng(3)
     first = rng.integers(1, 1000, 300)
     second = np.maximum(1, (first * rng.uniform(0.5, 1.6, 300)).astype(int))

@@ -22,7 +22,7 @@ ADDED, REPLACED = Relation.ADD_REMOVE, Relation.REPLACE_ONE
 
 
 def table(outcomes, seed=1, lost=0):
-    """Return a pair of laws on so many outcomes, some lost in either direction."""
+    """Return a pair of laws on a number of outcomes, some lost in either direction."""
     rng = random.Random(seed)
     laws = [[rng.randint(1, 1000) for _ in range(outcomes)] for _ in range(2)]
     for k in range(lost):
@@ -107,7 +107,7 @@ def test_a_chain_of_samples_is_bounded_in_time():
         assert epsilon.upper < 3 * k
 
 
-# ------------------------------------------------------------------ closed forms beside lists of losses
+# ------------------------------------------------------------------ closed forms against lists of losses
 
 
 @pytest.mark.parametrize(("scale", "moved"), [(1, 1), (3, 7), (50, 20), ("1/2", 6)])

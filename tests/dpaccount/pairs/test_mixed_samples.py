@@ -1,4 +1,4 @@
-"""Samples of Gaussian noise beside bounded noise: by quadrature, by lattices, in both directions."""
+"""Samples of Gaussian and bounded noise together: by quadrature, by lattices, in both directions."""
 
 import itertools
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""k units at once on Poisson samples of Gaussian noise: no group costs more than the mixtures, whoever goes or comes."""
+"""k units at once on Poisson samples of Gaussian noise: no group costs more than the mixtures."""
 
 import itertools
 import math
@@ -130,7 +130,7 @@ def test_a_group_costs_more_than_its_part_and_less_than_the_chain():
 
 
 def test_a_twin_that_counts_one_direction_alone_is_too_cheap():
-    """Whoever is added costs another amount than whoever goes; the accountant takes the worse one."""
+    """Adding a unit costs another amount than removing one; the accountant takes the worse one."""
     factor = SampledGroup(Fraction(1, 2), Fraction(1), 2, 0)
     delta = cost(2, rate="1/2").delta("0.5")
     ways = [f.curve(60)(Fraction(1, 2)) for f in (factor, factor.reversed())]

@@ -1,4 +1,4 @@
-"""Every event, and every pair of events, beside mechanisms small enough to enumerate, in both directions.
+"""Every event, and every pair of events, against mechanisms small enough to enumerate, both directions.
 
 A stand-in is a finite pair of laws that the event allows: the unit there, the unit gone. What two of them
 cost together is summed over all outcomes, once with the unit removed and once with it added; no upper end may
@@ -119,7 +119,7 @@ def stand_ins(event, times=1):
 
 
 def allocated(pair, steps, times):
-    """Each set of so many steps holds the unit with one probability."""
+    """Each set of `times` steps holds the unit with equal probability."""
     sets = [set(each) for each in itertools.combinations(range(steps), times)]
     there = sum(_all([(pair[i not in held],) * 2 for i in range(steps)])[0] for held in sets) / len(sets)
     return there, _all([pair] * steps)[1]
@@ -277,7 +277,7 @@ def _sample(rng, name, of):
 
 
 def exact(event):
-    """Say whether the only stand-in of an event is the pair that is accounted for."""
+    """Return whether the only stand-in of an event is its accounted pair."""
     inside = list(ev.walk(event))
     bounded = any(part.name == "sampled_without_replacement" for part in inside)
     tiny = any(part.name == "pure" and part.epsilon < 1e-3 for part in inside)  # no triple was made
@@ -372,7 +372,7 @@ def test_every_pair_of_events():
 
 
 def test_a_sample_of_bounded_range_when_a_unit_is_added():
-    """Two losses η apart on a sample, beside randomised response: adding the unit costs up to 1.58 times more."""
+    """Two losses η apart on a sample, against randomised response: adding the unit costs up to 1.58 times more."""
     for rate, eta, epsilon, at in (("0.1", 4, 2, "1.9"), ("0.5", 4, 4, "3.5"), ("0.5", 1, 1, "0.8")):
         sample = ev.PoissonSubsampled(rate=rate, of=ev.BoundedRange(eta=eta))
         there = [product(response(epsilon), pair) for pair in stand_ins(sample)]
@@ -426,7 +426,7 @@ def test_permute_and_flip_beside_its_own_masses(epsilon):
 
 
 def most(value, rounds, k):
-    """Return the largest value over all groups of k of so many rounds."""
+    """Return the largest value over all groups of k rounds."""
     return max(value(set(group)) for group in itertools.combinations(range(rounds), min(k, rounds)))
 
 

@@ -165,7 +165,7 @@ def test_a_tree_says_its_relation():
 
 @pytest.mark.parametrize("number", ["1/3", "2/3", "0.1", "1e-400", "0." + "9" * 30, "1" + "0" * 17 + "1"])
 def test_what_is_written_costs_no_less(number):
-    """Doubles below, above and beside the number: noise never grows, rates and rho never shrink."""
+    """Doubles below, above and next to the number: noise never grows, rates and rho never shrink."""
 
     def back(event):
         document = json.dumps(to_dp_event(Plan("add-remove", event)))

@@ -163,7 +163,7 @@ def test_a_cover_beyond_the_worst_rounds_of_a_stream():
 
 
 def test_later_rounds_of_a_factorisation_are_charged_more_than_they_are_known_to_cost():
-    """The first round has the column (1, 1/2), the second (1): beside a Gaussian on it alone that is μ² = 2."""
+    """The first round has the column (1, 1/2), the second (1): with a Gaussian on it alone that is μ² = 2."""
     factored = ev.MatrixFactorisation(rounds=2, sigma=1)
     worst = of(factored, ev.Gaussian(sigma=1, cover=(2, 2))).worst_epsilon(DELTA)
     known, charged = (of(ev.Gaussian(sigma=2, sensitivity=1, count=n)).epsilon(DELTA) for n in (8, 9))
@@ -235,7 +235,7 @@ def placed(rng, kinds):
 
 
 def beside_every_group(seed, kinds):
-    """Compare what a random plan is said to cost with what every group of its units costs."""
+    """Compare the cost of a random plan with the cost of every group of its units."""
     rng = random.Random(seed)
     k, at = rng.choice([1, 1, 2, 3]), Fraction(1)
     events = tuple(placed(rng, kinds) for _ in range(rng.choice([1, 2, 3])))

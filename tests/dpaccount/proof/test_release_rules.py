@@ -249,7 +249,7 @@ def test_a_round_may_be_a_batch_of_units():
 
 
 def test_several_rounds_read_anyone():
-    """Which unit enters which of several rounds is not said, so no other part is disjoint from them."""
+    """Which unit enters which of several rounds is open, so no other part is disjoint from them."""
     stream = gaussian(factorised(ball(), 10, [[1, 1]], 0, 2, 3), ONE, "k")
     assert confirmed(stream).units == ANYONE
     refuses(nodes, stream, assume_covers("q", [(1, 1)], "t"), match="already")
@@ -454,7 +454,7 @@ def twice_entered(radius, rounds=4):
 
 
 def test_one_draw_may_be_stated_with_two_bounds_of_its_stream():
-    """What a draw is on is its query, transformed over its rounds; how far that moves may be said twice."""
+    """What a draw is on is its query, transformed over its rounds; how far that moves may be stated twice."""
     both = compose(twice_entered(1), twice_entered(2))
     assert checker.check_derivation(write(both))[-1][2] == ["zcdp", str(both.conclusion.curve.rho)]
     with pytest.raises(RuleError, match="names two draws"):

@@ -679,7 +679,7 @@ def of_the_file(rule, premises, given):  # noqa: C901, PLR0911
 
 
 def family(rule):
-    """The file in which the checker's rule stands; unknown rules are refused by what looks them up."""
+    """The file of the checker's rule; unknown rules are refused by the lookup."""
     return RULES[rule].source.__module__.rpartition(".")[2] if rule in RULES else "composition"
 
 

@@ -135,7 +135,7 @@ SPLIT = ("table", ["a", "b"], "t")
 
 
 def both(**of_steps):
-    """Both relations' statements about two cells: the second list with noise as it is said here."""
+    """Both relations' statements about two cells: the second list with the noise given here."""
     swaps = [cell(name, REPLACE_ONE, units=of_steps.pop("swapped", None)) for name in "ab"]
     return [*swaps, *(cell(name, ADD_REMOVE, **of_steps) for name in "ab")]
 
@@ -187,7 +187,7 @@ def refused_by_checker(cells):
 
 @pytest.mark.parametrize("rule", ["compose", "parallel", "mixture"])
 def test_one_key_has_one_law(rule):
-    """A key with two scales, or two rules, is two draws, whichever statements it stands in."""
+    """A key with two scales, or two rules, is two draws, whichever statements use it."""
     from dpaccount import proof
 
     one = cell("a", REPLACE_ONE, units=[(1, 4)])

@@ -1,4 +1,4 @@
-"""A point is refuted where two neighbours are told apart better than it allows."""
+"""A point is refuted where two neighbours are distinguished better than it allows."""
 
 from fractions import Fraction
 
@@ -16,7 +16,7 @@ REFUTED = [case for case in HONEST if case[0] == "refute"]
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("case", REFUTED, ids=lambda case: case[1][0][2])
 def test_a_point_that_holds_is_not_refuted(program, case):
-    """What is told apart at a point is told apart at smaller ones, and δ = 1 always holds."""
+    """A pair that refutes a point refutes smaller ones, and δ = 1 always holds."""
     rule, premises, given, gives = case
     less = {"epsilon": given["epsilon"], "delta": str(F(given["delta"]) / 2)}
     assert PROGRAMS[program](rule, premises, less) == [*gives[:3], less["delta"], *gives[4:]]

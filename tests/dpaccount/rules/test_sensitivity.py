@@ -36,7 +36,7 @@ def test_no_bound_is_below_a_movement_that_two_records_make(program):
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("relation", [R, A])
 def test_no_bound_is_below_a_movement_that_cells_make(program, relation):
-    """By brute force over records that add 1 to at most so many of five cells."""
+    """By brute force over records that add 1 to a bounded number of five cells."""
     for most in (1, 2):
         records = [cells for cells in product((0, 1), repeat=5) if sum(cells) <= most]
         others = records if relation == R else [(0,) * 5]

@@ -120,7 +120,7 @@ def test_intervals_hold_together(relation, delta, max_rows):
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("max_rows", [1, 3])
 def test_intervals_of_values_that_nobody_listed_hold_together(relation, max_rows):
-    """Of those that are shown, beside a mean."""
+    """Of the shown values, together with a mean."""
     statistics = (Statistic("codes", "count", by=(CODE,)), Statistic("mean", "mean", X))
     promise = Promise(relation, Fraction(1), Fraction(1, 10**6))
     whole = planned(statistics, ROWS // max_rows, max_rows, promise)[0]

@@ -133,7 +133,7 @@ def cells(what, rows):
 @settings(max_examples=50)
 @given(st.data())
 def test_rows_that_do_not_count_add_nothing(data):
-    """Rows of nothing, and of a value of `by` that nobody declared."""
+    """Rows of nothing, and of a value of `by` that is not declared."""
     what, _ = data.draw(statistics())
     subject = study(what)
     rows = data.draw(coded(subject.columns))

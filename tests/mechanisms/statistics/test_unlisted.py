@@ -1,4 +1,4 @@
-"""Counts of values that nobody listed, in studies: proved with the other statistics, drawn once a value."""
+"""Counts of unlisted values, in studies: proved with the other statistics, drawn once a value."""
 
 import math
 from collections import Counter

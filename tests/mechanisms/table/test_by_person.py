@@ -1,4 +1,4 @@
-"""What protects a group of so many rows protects a person of whom so many count."""
+"""Protection of a group of k rows protects a person of whom k rows count."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -150,7 +150,7 @@ DECLARED = (
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(cells=st.lists(CELL, max_size=9), ragged=st.integers(0, 20), width=st.integers(1, 3))
 def test_plain_lines_have_the_codes_that_any_lines_have(tmp_path, cells, ragged, width):
-    """Which reader a batch gets depends on all its lines: no cell may be told from another way of reading it."""
+    """Which reader a batch gets depends on all its lines: no cell may depend on the reader."""
     header = ["x", "y", "z"][:width]
     lines = [",".join([cell] * (width + (row == ragged))) for row, cell in enumerate(cells)]
     (tmp_path / "t.csv").write_text("\n".join([",".join(header), *lines, ""]), newline="\n")

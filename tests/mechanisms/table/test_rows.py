@@ -82,7 +82,7 @@ def test_what_one_cell_holds_changes_no_other_row(tmp_path, monkeypatch, name, s
 
 @pytest.mark.parametrize("name", ["float", "double", "half", "text", "date", "int8"])
 def test_who_somebody_is_does_not_depend_on_anybody_else(tmp_path, name):
-    """A row without an identity stands beside all that have one, or does not."""
+    """Rows without an identity, with and without rows that have one."""
     path, pool = tmp_path / "t.arrow", STORED[name][1]
     here = [place for place, cell in enumerate(pool) if cell is not None]
     owners_by_table = []

@@ -1,4 +1,4 @@
-"""Texts that nobody listed: each has numbers of its own, and they are counted as a public list would be."""
+"""Unlisted texts: each has numbers of its own, and they are counted as a public list would be."""
 
 from collections import Counter
 from fractions import Fraction
@@ -22,7 +22,7 @@ LENGTHS = st.integers(1, 40)
 
 
 def cut(text, length):
-    """Return the longest beginning of a text that has so many bytes, found a character at a time."""
+    """Return the longest beginning of a text within a number of bytes, a character at a time."""
     kept = ""
     for character in text.replace("\0", ""):
         if len((kept + character).encode()) > length:

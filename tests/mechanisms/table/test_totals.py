@@ -187,7 +187,7 @@ def test_a_table_of_slots_grows(monkeypatch):
 
 
 def test_persons_with_one_hash_are_told_apart():
-    """Whoever has the same first slot and even the same first word is another person."""
+    """A key with the same first slot, and even the same first word, is another person."""
     keys = np.array([[5, 1], [5, 2], [5, 1], [5, 3], [5, 2]], dtype=np.uint64)
     assert PersonCounters(1, 0).keep(keys).tolist() == [True, True, False, True, False]
 
