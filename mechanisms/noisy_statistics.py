@@ -86,9 +86,7 @@ class NoisyStatistics(Additive):
         if len(self.scales) != len(self.draws) or min(self.scales) <= 0 or self.rows < 1:
             raise out_of_range(f"one scale > 0 for each of {len(self.draws)} draws, and rows >= 1")
         if len(self.thresholds) != len(self._unlisted) or (self.thresholds and self.law != "gaussian"):
-            raise out_of_range(
-                "Gaussian noise, and one threshold for each count of unlisted values"
-            )
+            raise out_of_range("Gaussian noise, and one threshold for each count of unlisted values")
         if self.law == "laplace":
             for draw in self.draws:
                 calibration.check_pure(draw)
@@ -390,9 +388,7 @@ def _planned_unlisted(
     """
     keyed = [what for what in statistics if what.unlisted is not None]
     if promise.delta == 0:
-        raise InputError(
-            f"{keyed[0].name} counts unlisted values", "give the guarantee a delta > 0"
-        )
+        raise InputError(f"{keyed[0].name} counts unlisted values", "give the guarantee a delta > 0")
     if max_rows > 1:
         of_row = Promise(promise.relation, promise.epsilon / max_rows, _of_row(promise, max_rows))
         study, asked = _planned_unlisted_rows(statistics, rows * max_rows, of_row, one_of_unit=False)

@@ -228,9 +228,7 @@ def _spending(part: Report) -> tuple[Block, ...]:
 
 def _teams(part: Report) -> tuple[Block, ...]:
     rows = [{**row, "spent": _inline(row["spent"])} for row in part["rows"]]
-    of = (
-        f"“spent” is what these charges cost unit {part['of_unit']}; a returned reservation is not deducted."
-    )
+    of = f"“spent” is what these charges cost unit {part['of_unit']}; a returned reservation is not deducted."
     return Block("text", (of,)), *_rows({"rows": rows})
 
 

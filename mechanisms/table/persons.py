@@ -25,9 +25,7 @@ ROWS_AT_ONCE: Final = 8192  #: whose products stay in the processor's cache
 MAX_HASHED: Final = 60  #: bytes of a text that are hashed linearly; a longer one has a keyed digest
 DENSE: Final = 2**20  #: integers below it, or below a few times the persons declared, index counters directly
 TEXT: Final = np.uint64(1 << 63)  #: marks the second word of a text's key
-INTEGER: Final = np.uint64(
-    1 << 62
-)  #: and is that of an integer's: no key ends with 0, as an empty slot does
+INTEGER: Final = np.uint64(1 << 62)  #: and is that of an integer's: no key ends with 0, as an empty slot does
 NEGATIVE: Final = np.uint64((1 << 62) + 1)  #: of one below 0, whose first word a large one has, too
 MOST_AT_FIRST: Final = 2**24  #: slots of a new table; an untouched page takes no memory
 ROWS_MOVED: Final = 2**18  #: slots of a table that are moved to a larger one at once

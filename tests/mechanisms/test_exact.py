@@ -40,7 +40,7 @@ from mechanisms.stable_histogram import StableHistogram
 from mechanisms.variance import Variance
 
 F = Fraction
-REACH = 9  #: Gaussian noise is enumerated up to this many deviations, Laplace noise up to twice as many scales
+REACH = 9  #: deviations of enumerated Gaussian noise; of Laplace noise twice as many scales
 BITS = 192
 
 

@@ -333,7 +333,9 @@ def test_the_best_arm_is_as_sure_as_normal_means_make_it():
 
 def test_arm_means_says_by_stratum_what_a_table_declares():
     place, table = declared('arm = "variant"\nreward = "rating"\nstrata = "city"')
-    mechanism, reading = ArmMeans.on_table(table, place, Promise("replace-one", Fraction(2), Fraction(1, 10**6)))
+    mechanism, reading = ArmMeans.on_table(
+        table, place, Promise("replace-one", Fraction(2), Fraction(1, 10**6))
+    )
     assert (mechanism.strata, mechanism.steps, mechanism.reward) == (("north", "south"), 16, "rating")
     assert reading.labels["sums"] == ("north, A", "north, B", "south, A", "south, B")
     assert point(mechanism.proof(Fraction(1, 10**6)))[0] <= 2

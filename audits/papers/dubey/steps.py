@@ -88,9 +88,7 @@ def chernoff(p: Values) -> Cost:
         "step": {"of": "chernoff", **{key: str(p[key]) for key in ("B", "rho", "T", "beta")}},
     }
     limit = p["beta"] / 4
-    holds = (
-        True if risk.upper <= limit else False if risk.lower is not None and risk.lower > limit else None
-    )
+    holds = True if risk.upper <= limit else False if risk.lower is not None and risk.lower > limit else None
     return Cost((None, limit), witness, loss_delta=risk, holds=holds)
 
 

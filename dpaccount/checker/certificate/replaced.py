@@ -83,9 +83,7 @@ def check_replaced(document: dict[str, Any]) -> None:
         return
     done, steps = inferred(other["derivation"]), list(reachable(other["derivation"]))
     final = done.facts[-1]
-    ensure(
-        len(steps) == len(other["derivation"]), "the second derivation holds a step that it does not need"
-    )
+    ensure(len(steps) == len(other["derivation"]), "the second derivation holds a step that it does not need")
     ensure(isinstance(final, Private), "the second proof is no statement about privacy")
     name = document["subject"]["name"]
     same = (final.subject, final.relation, final.observer) == (name, REPLACED, promise["model"])

@@ -62,7 +62,8 @@ def test_every_claim_at_its_defaults():
         assert set(answer["proved"]) == {"epsilon", "delta"}
         assert answer["witness"]
         assert (
-            papers.exit_code(answer) == {"SOUND": 0, "LOOSE": 0, "REFUTED": 1, "UNPROVEN": 3}[answer["verdict"]]
+            papers.exit_code(answer)
+            == {"SOUND": 0, "LOOSE": 0, "REFUTED": 1, "UNPROVEN": 3}[answer["verdict"]]
         )
         json.dumps(answer, allow_nan=False)
 

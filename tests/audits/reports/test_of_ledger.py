@@ -249,7 +249,9 @@ def test_accepted_charges_are_listed_and_added_up_by_team_and_purpose(url, capsy
     assert (by_purpose["=cmd()"]["scope"], by_purpose["=cmd()"]["by"]) == ("team", "ada")
     spent = {purpose: row["spent"]["epsilon"] for purpose, row in by_purpose.items()}
     assert spent == {"=cmd()": 0.25, "stream": 0.25, "more": 0.25}
-    [day] = shown_report["spending"]["rows"]  # nothing was returned: all teams together spent what the unit did
+    [day] = shown_report["spending"][
+        "rows"
+    ]  # nothing was returned: all teams together spent what the unit did
     assert sum(spent.values()) == day["spent"]["epsilon"]
     assert run(["ledger", "report", url]) == 0
     assert "Accepted charges by month" in capsys.readouterr().out

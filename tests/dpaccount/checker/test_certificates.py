@@ -356,9 +356,9 @@ def test_no_risk_pays_for_another(risk):
 
 
 def test_a_hypothesis_is_refuted_by_its_counterexample():
-    counterexample = {"unit": 1, "left": [0.0], "right": None, "rows": 4, "other_rows": {"base": "zeros", "seed": 1}}
-    counterexample |= {"coins": 3, "wrong": "it moves by 9"}
-    failed = [(("sensitivity", 0, "status"), "refuted"), (("sensitivity", 0, "counterexample"), counterexample)]
+    shown = {"unit": 1, "left": [0.0], "right": None, "rows": 4, "other_rows": {"base": "zeros", "seed": 1}}
+    shown |= {"coins": 3, "wrong": "it moves by 9"}
+    failed = [(("sensitivity", 0, "status"), "refuted"), (("sensitivity", 0, "counterexample"), shown)]
     verdict = [(("verdict",), "REFUTED"), (("refutes",), "hypothesis"), (("releasable",), False)]
     assert accepted(edited(HONEST, *failed, *verdict))
     assert not accepted(edited(HONEST, *failed))
@@ -612,8 +612,11 @@ def test_what_has_no_test_is_not_tested():
     assert not accepted(idle)
     assert accepted(edited(idle, *doubtful))
     reason = {"assume_filter clinic": "reviewed elsewhere"}
-    hazards = ["Accepted without a test: assume_filter clinic, because: reviewed elsewhere", *document["hazards"]]
-    taken = [(("claim", "assume"), reason), (("hazards",), hazards), (("sensitivity", 0, "status"), "accepted")]
+    lines = [
+        "Accepted without a test: assume_filter clinic, because: reviewed elsewhere",
+        *document["hazards"],
+    ]
+    taken = [(("claim", "assume"), reason), (("hazards",), lines), (("sensitivity", 0, "status"), "accepted")]
     assert accepted(edited(document, *taken))
 
 

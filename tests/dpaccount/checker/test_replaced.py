@@ -158,7 +158,9 @@ def matrices(radius, scale):
 
 def test_a_transformation_is_the_same_beside():
     steps, other = matrices("1/2", 2), matrices(None, 1)
-    assert "on other queries, or over other covers" in why(moved(steps=steps, second=second_proof(other, upper=6.0)))
+    assert "on other queries, or over other covers" in why(
+        moved(steps=steps, second=second_proof(other, upper=6.0))
+    )
 
 
 def test_what_is_beside_is_of_what_is_shown():

@@ -316,7 +316,8 @@ class Books:
         for number, reserved in self.reserved.items():
             record = stored.pop(f"reservation {number}", {"open": []})
             check(
-                {*(numbers_in(record["open"]) if record["open"] else ())} == reserved["open"], f"open of {number}"
+                {*(numbers_in(record["open"]) if record["open"] else ())} == reserved["open"],
+                f"open of {number}",
             )
             check(record.get("body", reserved["body"]) == reserved["body"], f"body of {number}")
         check(not stored, f"records that nobody made: {sorted(stored)}")

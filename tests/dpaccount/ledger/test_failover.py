@@ -324,7 +324,9 @@ def test_a_standby_that_stays_away_is_not_waited_for_without_end(monkeypatch):
             thread, results = in_thread(lambda: ledger.charge_plan(plan(), "two"))
             thread.join(30)
             assert not thread.is_alive()
-            assert "it is not known whether entry 2 was charged; ask again with the same key" in str(results[0])
+            assert "it is not known whether entry 2 was charged; ask again with the same key" in str(
+                results[0]
+            )
             head = str(results[0]).split("--head ")[1].split("`")[0]
             thread, more = in_thread(lambda: second.charge_plan(plan(), "three", "key"))
             thread.join(30)

@@ -91,7 +91,9 @@ def test_a_formula_is_exact_and_within_its_bounds_and_of_one_row(formula, seed):
         column.low,
         column.high,
     )
-    assert declaration["of"] == [each.name for each in column.of] == [each.name for each in sources_of(column)]
+    assert (
+        declaration["of"] == [each.name for each in column.of] == [each.name for each in sources_of(column)]
+    )
     codes = rows_of(seed)
     values = code_of(column, codes)
     low, high = column.bounds
