@@ -189,12 +189,14 @@ def as_toml(rows: list[dict[str, str]]) -> str:
 
 
 def as_markdown(rows: list[dict[str, str]]) -> str:
-    """Return the rows as docs/formal.md shows them."""
-    lines = ["| rule | status | theorem | rests on |", "| --- | --- | --- | --- |"]
+    """Return the rows as docs/formal.md shows them: a line for each status and set of assumptions."""
+    groups: dict[tuple[str, str], list[str]] = {}
     for row in rows:
-        theorem = f"`{row['theorem']}` in {row['file']}" if row["theorem"] else "–"
-        rests = ", ".join(assumes(row)) or "–"
-        lines.append(f"| `{row['name']}` | {row['status']} | {theorem} | {rests} |")
+        groups.setdefault((row["status"], ", ".join(assumes(row))), []).append(f"`{row['name']}`")
+    lines = ["| status | rules | rests on |", "| --- | --- | --- |"]
+    for (status, rests), names in groups.items():
+        known = status in ("defined", "proved") and f"{len(names)} of {len(rows)}"
+        lines.append(f"| {status} | {known or ', '.join(names)} | {rests or '–'} |")
     return "\n".join(lines) + "\n"
 
 

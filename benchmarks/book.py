@@ -46,13 +46,15 @@ LIBRARIES = ("numpy", "scipy", "python-flint", "opendp", "pyarrow", "psycopg")
 INTRODUCTION = """\
 # Benchmarks
 
-`make bench PEERS=FOLDER` measures all of this in one run, and writes this page from `docs/benchmarks.json`.
-FOLDER is an environment (`python -m venv`) with the peers that you want beside: dp-accounting, prv-
-accountant, scikit-learn, diffprivlib, opendp, and checkouts of DP-Auditorium and StatDP on its path. Every
-row is ours beside a peer, or beside the least that such work takes, in the same process or in turn with it:
-**read the ratio**, which depends on the machine's load less than the figures do. What size costs:
-[scale.md](scale.md).
+`make bench PEERS=FOLDER` measures all rows, writes them to `docs/benchmarks.json`, and sums them up here. FOLDER is an
+environment (`python -m venv`) with the peers to compare with: dp-accounting, prv-accountant, scikit-learn,
+diffprivlib, opendp, and checkouts of DP-Auditorium and StatDP on its path. Each row compares ours with a peer, or with
+the least that such work takes, in the same process or in turn with it: **read the ratio**, ours over theirs, which
+depends on the machine's load less than the figures do. Growth with size: [scale.md](scale.md).
 """
+
+
+HEAD = "| compared with | unit | rows | ratio | largest for |\n|---|---|---|---|---|"
 
 
 def measured(part: str, setting: BenchmarkSetting) -> dict[str, Any]:
@@ -107,18 +109,33 @@ def page(book: dict[str, Any]) -> str:
         "![Ours over the other in every row, by part, on a logarithmic scale](pictures/benchmarks.svg)\n"
     )
     for name, part in book["parts"].items():
-        about = f"{part['processor']} s of the processor, {part['seconds']} s; load before: {part['load']}"
-        told += [f"## {PARTS[name]}\n", f"`benchmarks/{name}.py`: {about}.\n"]
-        told += ["| what | ours | unit | beside | its figure | ratio | |", "|---|---|---|---|---|---|---|"]
         rows = [BenchmarkRow(**each) for each in part["rows"]]
-        for row in rows:
-            if row.ratio is None:
-                continue
-            cells = [row.what, figure(row.value), row.unit, row.beside, figure(row.floor), figure(row.ratio)]
-            told.append(" | ".join(["", *cells, row.note.replace("|", "/"), ""]).strip())
-        told.append("")
-        told += [f"Not measured: {each}.\n" for each in lacking(rows)]
+        told += [f"## {PARTS[name]}\n", f"`benchmarks/{name}.py`, load {part['load']}.\n", HEAD]
+        told += [summary(*key, alike) for key, alike in grouped(rows).items()]
+        told += ["", *[f"Not measured: {each}.\n" for each in lacking(rows)]]
     return "\n".join(told)
+
+
+def grouped(rows: list[BenchmarkRow]) -> dict[tuple[str, str], list[BenchmarkRow]]:
+    """Return the measured rows by what they are compared with, and by their unit."""
+    groups = defaultdict(list)
+    for row in rows:
+        if row.ratio is not None:
+            groups[row.beside, row.unit].append(row)
+    return groups
+
+
+def span(values: list[float]) -> str:
+    """Return the least and the largest of some figures."""
+    low, high = figure(min(values)), figure(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def summary(beside: str, unit: str, rows: list[BenchmarkRow]) -> str:
+    """Return one line of a part's table, for rows with the same peer and unit."""
+    ratios = [row.ratio for row in rows if row.ratio is not None]
+    largest = max(rows, key=lambda row: row.ratio or 0)
+    return f"| {' | '.join([beside, unit, str(len(rows)), span(ratios), largest.what])} |"
 
 
 def drawn(book: dict[str, Any], out: Path) -> None:

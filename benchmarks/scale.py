@@ -157,81 +157,81 @@ def decades(first: int, last: int) -> tuple[int, ...]:
 PARTS = "`--partitions`, `--jobs`, then `--engine dask` ([large-tables.md](large-tables.md))"
 DIMENSIONS = {
     "rows": Dimension(
-        "rows of a table with a tenth as many persons, sums in 200 groups",
+        "rows of a tenth as many persons, 200 sums",
         lambda folder, size: table(folder, rows=size, persons=size // 10),
         decades(4, 8),
-        "one core: decoding Parquet, and the counter of each row",
+        "decoding Parquet, the counter of each row",
         PARTS,
     ),
     "persons": Dimension(
-        "persons with 4 million rows, sums in 200 groups",
+        "persons with 4 million rows, 200 sums",
         lambda folder, size: table(folder, rows=4 * 10**6, persons=size),
         decades(3, 6),
         "memory: 2 bytes a person for dense integers, 36 or more for others",
-        "`--partitions`: each part counts its own persons",
+        "`--partitions`",
     ),
     "columns": Dimension(
-        "summed columns of 10⁴ rows, without groups",
+        "summed columns of 10⁴ rows",
         lambda folder, size: table(folder, rows=10**4, columns=size, groups=1),
         decades(0, 3),
-        "memory of a batch: 65,536 rows of every column that is read",
+        "memory of a batch: 65,536 rows of every column",
         "several claims, each of some columns",
     ),
     "groups": Dimension(
-        "groups of a million rows of 10⁴ persons, one sum each",
+        "groups of a million rows of 10⁴ persons",
         lambda folder, size: table(folder, persons=10**4, groups=size),
         decades(1, 4),
-        "the noise, one draw a group (10 µs), and at most 10,000 cells that a claim declares",
-        "`stable-histogram` for keys that nobody lists",
+        "one draw a group (10 µs); at most 10,000 declared cells",
+        "`stable-histogram` for unlisted keys",
     ),
     "units": Dimension(
-        "units of an account, each with a Gaussian of its own under a tree of them",
+        "units of an account, each with its Gaussian",
         covered,
         decades(3, 6),
-        "reading the events: each is checked by itself",
-        "one event for all units of which the same is known (`cover`)",
+        "reading each event",
+        "one event for many units (`cover`)",
     ),
     "entries": Dimension(
-        "entries and units of a SQLite ledger, 100 charges of one unit each",
+        "entries of a SQLite ledger, 100 charges of one unit",
         ledger,
         decades(2, 5),
-        "the transaction itself: the tree of balances is read along one path",
+        "the transaction",
         "`charge_many`; PostgreSQL for several machines ([ledger.md](ledger.md))",
     ),
     "verified": Dimension(
-        "entries of a ledger that is verified",
+        "entries of a verified ledger",
         lambda folder, size: ledger(folder, size, verified=True),
         decades(2, 5),
-        "one core: every entry's digest, and all balances again",
-        "`--since` a head that was noted, or `--jobs` where offered",
+        "every entry's digest, all balances again",
+        "`--since` a noted head, `--jobs` where offered",
     ),
     "different": Dimension(
         "different releases in one account",
         lambda folder, size: composed(folder, different=size),
         decades(1, 4),
-        "a transform of every different release",
-        "scales of a few values: equal releases are one event with a count",
+        "a transform of each",
+        "equal scales: one event with a count",
     ),
     "equal": Dimension(
-        "equal releases in one account, of ten kinds",
+        "equal releases in one account",
         lambda folder, size: composed(folder, different=10, each=size),
         decades(0, 6),
-        "none: a transform is raised to a power",
-        "nothing",
+        "none",
+        "–",
     ),
     "runs": Dimension(
-        "runs a side of an audit of a black box, once made",
+        "runs a side of a black-box audit",
         audited,
         decades(3, 6),
-        "the runs themselves: the audited code is nearly always slower than the judging of its answers",
-        "`--jobs`; `--stop-early`, which ends at the first refutation",
+        "nearly always the audited code",
+        "`--jobs`, `--stop-early`",
     ),
     "rounds": Dimension(
-        "people of moment-gp-ucb, 64 features, simulated noise",
+        "people of moment-gp-ucb",
         played,
         decades(2, 5),
-        "one core, since a round needs the last one; with secure noise OpenDP's sampler",
-        "a longer `refresh`: rows of more people share a draw",
+        "one core, as a round needs the last one; OpenDP's sampler",
+        "a longer `refresh`",
     ),
 }
 
@@ -263,32 +263,29 @@ def measured(name: str) -> dict[str, Any]:
 INTRODUCTION = """\
 # What size costs
 
-`make scale` measures this page, and writes it from `docs/scale.json`: processor seconds of one core and the
-peak memory of the process, each size in a process of its own, without its start and the making of its data.
-The exponent is that of the last decade (1: ten times the size takes ten times the time; below 1: a fixed
-part still counts), the constant is what one more costs there. Beside peers and floors:
-[benchmarks.md](benchmarks.md).
+`make scale` measures this page, and writes it from `docs/scale.json`: processor seconds of one core and peak memory,
+each size in a process of its own, from the least to the largest, without its start and the making of its data. The
+exponent is that of the last decade (1: ten times the size takes ten times the time; below 1: a fixed part still
+counts); one more costs the constant. Comparisons: [benchmarks.md](benchmarks.md).
 """
 
 
 def page(book: dict[str, Any]) -> str:
     """Return the page that a measured book makes."""
     said = ", ".join(f"{name} {version}" for name, version in book["machine"].items())
-    told = [INTRODUCTION, f"This run: {said}.\n"]
-    told += [
-        "| what grows | sizes | seconds | MB | exponent | constant | load |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    loads = sorted(each["load"] for each in book["dimensions"].values())
+    told = [INTRODUCTION, f"This run: {said}; load {loads[0]} to {loads[-1]}.\n"]
+    told += ["| what grows | seconds | MB | exponent | constant | bottleneck | beyond it |", "|---|---|---|---|---|---|---|"]
     for name, each in book["dimensions"].items():
-        points = each["points"]
+        points, what = each["points"], DIMENSIONS[name]
         cells = [
-            DIMENSIONS[name].what,
-            f"{points[0]['size']:,} to {points[-1]['size']:,}",
-            " / ".join(figure(point["seconds"]) for point in points),
-            " / ".join(f"{point['megabytes']:.0f}" for point in points),
+            f"{points[0]['size']:,} to {points[-1]['size']:,} {what.what}",
+            " to ".join(figure(points[i]["seconds"]) for i in (0, -1)),
+            f"{max(point['megabytes'] for point in points):.0f}",
             f"{exponent(points):.2f}",
             f"{figure(marginal(points) * 1e6)} µs",
-            str(each["load"]),
+            what.bottleneck,
+            what.beyond,
         ]
         told.append(f"| {' | '.join(cells)} |")
     if "rows" in book["dimensions"]:
@@ -297,8 +294,6 @@ def page(book: dict[str, Any]) -> str:
             f"\n10⁹ rows were not measured: about {seconds} s by the power of the last three decades of rows;"
             " the counters of their 10⁸ persons take 2 to 4 bytes each."
         )
-    told += ["", "| what grows | first bottleneck | beyond it |", "|---|---|---|"]
-    told += [f"| {name} | {each.bottleneck} | {each.beyond} |" for name, each in DIMENSIONS.items()]
     return "\n".join([*told, ""])
 
 

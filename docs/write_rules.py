@@ -23,10 +23,7 @@ FAMILIES = {
 }
 #: Rules that speak of no bound of their own.
 KEPT = ("post_process", "billboard", "to_approximate", "apart", "refute")
-#: What docs/formal.md says of a rule, by the status of its row.
-BY_MACHINE = {"proved": "yes", "assumed": "on assumptions", "defined": "its meaning", "inferred": "no"}
 ROWS = tomllib.loads((PAGE.parents[1] / "tests" / "formal" / "rules.toml").read_text())["rule"]
-STATUS = {each["name"]: BY_MACHINE[each["status"]] for each in ROWS}
 TAG = re.compile(r" ?\((R\d+(?:, R\d+)*)\)")
 AWAY = re.compile(r" \((?:R\d+(?:, R\d+)*|docs/proofs.md|[^()]*\b(?:19|20)\d\d\b[^()]*)\)")
 SOURCE = re.compile(r"\(([^()]*\b(?:19|20)\d\d\b[^()]*)\)")
@@ -47,32 +44,65 @@ def row(*cells: str) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
+def first_sentence(name: str) -> str:
+    """Return what a docstring of the kernel says first, without sources."""
+    text = " ".join((inspect.getdoc(getattr(proof, name)) or "").split())
+    return AWAY.sub("", text).split(". ")[0].rstrip(".")
+
+
 def rule_row(name: str, line: str) -> str:
-    """Return the line of a rule: R, name, premises → conclusion, side conditions, …, what it says, source."""
-    said = " ".join((inspect.getdoc(getattr(proof, name)) or "").split())
-    sources = SOURCE.findall(said) + ["[proofs.md](proofs.md)"] * ("docs/proofs.md" in said)
-    tags, shape, sides = ", ".join(TAG.findall(said)), *line.partition("; ")[::2]
-    says = AWAY.sub("", said).split(". ")[0].rstrip(".")
-    given = "hypothesis" if name.startswith("assume_") else "–"
-    attained = "yes" if name in ATTAINED else "–" if shape.startswith("→") or name in KEPT else "no"
-    source = "; ".join(sources) or given
-    return row(tags, f"`{name}`", shape, sides or "–", attained, STATUS[name], says, source)
+    """Return the line of a rule: R, name, premises → conclusion, side conditions, attained, source.
+
+    A hypothesis has no premises and no curve: its line has what it assumes in their place.
+    """
+    text = " ".join((inspect.getdoc(getattr(proof, name)) or "").split())
+    sources = "; ".join(SOURCE.findall(text) + ["[proof](proofs.md)"] * ("docs/proofs.md" in text)) or "–"
+    tags, shape, sides = ", ".join(TAG.findall(text)), *line.partition("; ")[::2]
+    if name.startswith("assume_"):
+        assumed = re.sub(r"^Assume (that )?", "", first_sentence(name))
+        return row(tags, f"`{name}`", assumed, sides or "–", sources)
+    attained = "yes" if name in ATTAINED else "–" if name in KEPT else "no"
+    return row(tags, f"`{name}`", shape, sides or "–", attained, sources)
+
+
+def by_machine() -> str:
+    """Return which rules are proved in Coq, in a sentence."""
+    names = {
+        status: [f"`{each['name']}`" for each in ROWS if each["status"] == status]
+        for status in ("proved", "assumed", "defined", "inferred")
+    }
+    parts = [f"{len(names['proved'])} rules are proved in Coq ([formal.md](formal.md))"]
+    parts += [f"on assumptions: {', '.join(names['assumed'])}"] * bool(names["assumed"])
+    parts += [f"on paper only: {', '.join(names['inferred'])}"] * bool(names["inferred"])
+    return f"{'; '.join(parts)}. The {len(names['defined'])} hypotheses are defined there, and tested on code."
+
+
+def table(lines: list[tuple[str, str, str]], family: str) -> list[str]:
+    """Return the tables of a family: of its hypotheses, and of its rules."""
+    parts: list[str] = []
+    for assumed in (True, False):
+        rows = [
+            rule_row(name, line)
+            for where, name, line in lines
+            if where == family and name.startswith("assume_") == assumed
+        ]
+        columns = ["R", "rule", "assumes" if assumed else "premises → conclusion", "side conditions"]
+        columns += [*["attained"] * (not assumed), "source"]
+        if rows:
+            parts += ["", row(*columns), row(*["---"] * len(columns)), *rows]
+    return parts
 
 
 def page() -> str:
-    """Return the text of docs/rules.md: what stands before the tables stays."""
+    """Return the text of docs/rules.md: the text before the tables is kept."""
     lines = list(signature())
     title = "## Judgements and curves\n"
-    parts = [PAGE.read_text().partition(title)[0] + title, row("word", "says"), row("---", "---")]
-    for name in [name for family, name, _ in lines if family == "judgements"]:
-        made = getattr(proof, name)
-        if inspect.isclass(made):
-            parts.append(row(f"`{name}`", " ".join((inspect.getdoc(made) or "").split())))
-    for family, title in FAMILIES.items():
-        columns = ("R", "rule", "premises → conclusion", "side conditions", "attained", "proved by machine")
-        head = row(*columns, "says", "source")
-        parts += [f"\n## {title}\n", f"`dpaccount/proof/{family}.py`\n", head, row(*["---"] * 8)]
-        parts += [rule_row(name, line) for where, name, line in lines if where == family]
+    text = PAGE.read_text().partition(title)[0]
+    words = [name for family, name, _ in lines if family == "judgements" and inspect.isclass(getattr(proof, name))]
+    parts = [re.sub(r"^\d+ rules are proved in Coq.*$", by_machine(), text, flags=re.M) + title]
+    parts += [f"[The reference](reference.md#judgements) defines each: {', '.join(f'`{name}`' for name in words)}."]
+    for family, heading in FAMILIES.items():
+        parts += [f"\n## {heading}\n", f"`dpaccount/proof/{family}.py`", *table(lines, family)]
     return "\n".join(parts) + "\n"
 
 

@@ -75,9 +75,17 @@ def test_the_pages_are_what_their_figures_make(root):
 def test_a_row_that_was_not_measured_is_told_and_in_no_table():
     rows = [ROW, {**ROW, "what": "x", "floor": None, "note": "no --peers"}]
     text = book.page({"machine": {}, "long": False, "parts": {"noise": {**PART, "rows": rows}}})
-    assert "| w | 2 | s | b | 4 | 0.5 | n |" in text
+    assert "| b | s | 1 | 0.5 | w |" in text
     assert "| x |" not in text
     assert "Not measured: b in 1 rows: no --peers." in text
+
+
+def test_rows_with_one_peer_and_unit_are_summed_up_without_hiding_the_worst():
+    rows = [ROW, {**ROW, "what": "slow", "value": 12.0}, {**ROW, "unit": "MB"}, {**ROW, "beside": "c"}]
+    text = book.page({"machine": {}, "long": False, "parts": {"noise": {**PART, "rows": rows}}})
+    assert "| b | s | 2 | 0.5 to 3 | slow |" in text
+    assert "| b | MB | 1 | 0.5 | w |" in text
+    assert "| c | s | 1 | 0.5 | w |" in text
 
 
 def test_exponents_and_constants_are_those_of_the_last_decade():
