@@ -41,6 +41,7 @@ BANDITS: Final = {
     "usca": Design(CELLS, "h(w)·y", SCORES, "scores", "private choice"),
     "range-predictor": Design(CELLS, "h(w)·y", SCORES, "scores", "private choice"),
     "logged-policy": Design(ARMS, "sum and count of arms", APART, "mixture of normals", "Thompson"),
+    "policy-value": Design(CELLS, "w(2y − 1) and w", APART, "none", "the other policy"),
     "local-posterior": Design(GRID, "clip(y − ŷ)", MESSAGES, "Gaussian process", "Thompson"),
     "ldp-gp-ucb": Design(GRID, "clip(y)", MESSAGES, "Gaussian process", "UCB"),
     "ldp-ctl-gp-ucb": Design(GRID, "y", MESSAGES, "Gaussian process", "UCB"),
