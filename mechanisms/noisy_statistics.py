@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, ClassVar, Final, cast
 
 import numpy as np
@@ -102,11 +102,12 @@ class NoisyStatistics(Additive):
     @classmethod
     def on_table(cls, table: Table, parameters: Place, promise: Promise) -> tuple[Subject, Reading]:
         """Return the study on a declared table, with the least noise that meets a claim's total."""
-        given = parameters.table(("statistic",))["statistic"]
+        given = parameters.table(("statistic",), ("law",))
         known_relation(promise.relation)
-        statistics = tuple(read_statistic(each, table) for each in given.items())
+        statistics = tuple(read_statistic(each, table) for each in given["statistic"].items())
+        law = given["law"].text("gaussian", "laplace") if "law" in given else None
         try:
-            subject = planned(statistics, table.rows, table.max_rows, promise)[0]
+            subject = planned(statistics, table.rows, table.max_rows, promise, law)[0]
         except InputError as error:
             raise parameters.placed(error) from None
         columns = named(subject).columns  # type: ignore[attr-defined]  # it is a study
@@ -321,25 +322,32 @@ def planned_for(
     """Return each statistic of a study that was planned on a table, with its amount of the total."""
     if table is None:
         raise InputError("a study reads a declared table", "declare [data.columns]")
-    return planned(study.statistics, table.rows, table.max_rows, Promise(relation, epsilon, delta))[1]
+    promise = Promise(relation, epsilon, delta)
+    return planned(study.statistics, table.rows, table.max_rows, promise, study.law)[1]
 
 
 @lru_cache(maxsize=64)  # a command makes its subject several times
 def planned(
-    statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise
+    statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise, law: str | None = None
 ) -> tuple[Subject, Planned]:
     """Return the study with the least noise that meets a promise, and each statistic with its amount.
 
-    There are `rows` units, of each of which `max_rows` rows count.  Raises `InputError` where no noise does.
+    There are `rows` units, of each of which `max_rows` rows count.  With no `law` it is the one of narrower
+    intervals.  Raises `InputError` where no noise does.
     """
+    if law == "gaussian" and promise.delta == 0:
+        raise InputError("Gaussian noise is never pure", "give the guarantee a delta > 0, or law = laplace")
     if any(what.unlisted is not None for what in statistics):
+        if law == "laplace":
+            raise InputError("unlisted values need Gaussian noise", "leave law out")
         return _planned_unlisted(statistics, rows, max_rows, promise)
     calibration.total_amount(promise.epsilon, promise.delta)  # refuses a total that is out of range
-    laws = ("gaussian", "laplace") if all(map(calibration.has_pure_width, statistics)) else ("gaussian",)
+    both = all(map(calibration.has_pure_width, statistics)) and law is None
+    laws = ("gaussian", "laplace") if both else (law or "gaussian",)
     plans, failed = [], []
-    for law in laws if promise.delta > 0 else ("laplace",):
+    for one in laws if promise.delta > 0 else ("laplace",):
         try:
-            plan = _planned_listed(statistics, rows, max_rows, promise, law, whole=max_rows == 1)
+            plan = _planned_listed(statistics, rows, max_rows, promise, one, whole=max_rows == 1)
             plans.append(plan)
         except InputError as error:
             failed.append(error)
@@ -356,24 +364,34 @@ def _planned_listed(
     vary = adjacency(relation).rows_vary
     exact = whole and not vary
 
-    def study_at(scales: calibration.Scales) -> Subject:
-        study = NoisyStatistics(statistics, scales, law, rows * max_rows, relation, exact)
+    def study_at(scales: calibration.Scales, of: tuple[Statistic, ...] = statistics) -> Subject:
+        study = NoisyStatistics(of, scales, law, rows * max_rows, relation, exact)
         return study if max_rows == 1 else ByPerson(study, rows, max_rows, relation)
 
-    def proved(scales: calibration.Scales) -> bool:
+    def proved(
+        scales: calibration.Scales,
+        of: tuple[Statistic, ...] = statistics,
+        epsilon: Fraction = promise.epsilon,
+    ) -> bool:
         try:
-            return point(study_at(scales).proof(promise.delta))[0] <= promise.epsilon
+            return point(study_at(scales, of).proof(promise.delta))[0] <= epsilon
         except RuleError:
             return False
 
-    asked = []
+    check_names([what.name for what in statistics])
+    delta, asked = promise.delta if law == "gaussian" else Fraction(0), []
     for what in statistics:
         part = draws(what, known=exact and what.is_whole)
         moves = tuple(calibration.moved_by(draw, law, vary=vary) * max_rows for draw in part)
-        asked.append(calibration.StatisticRequest(what, part, moves, law, rows * max_rows, rows))
-    delta = promise.delta if law == "gaussian" else Fraction(0)
+        one = calibration.StatisticRequest(what, part, moves, law, rows * max_rows, rows)
+        if what.epsilon is not None:
+            if what.epsilon > promise.epsilon:
+                raise InputError(calibration.BEYOND, calibration.LOWER)
+            enough = partial(proved, of=(what,), epsilon=what.epsilon)
+            alone = calibration.total_amount(what.epsilon, delta)
+            one = replace(one, fixed=calibration.least_scales([one], alone, enough)[1][0])
+        asked.append(one)
     total = calibration.total_amount(promise.epsilon, delta)
-    check_names([what.name for what in statistics])
     scales, amounts = calibration.least_scales(asked, total, proved)
     return study_at(scales), tuple(zip(asked, amounts, strict=True))
 
@@ -391,9 +409,11 @@ def _planned_unlisted(
         raise InputError(f"{keyed[0].name} counts unlisted values", "give the guarantee a delta > 0")
     if max_rows > 1:
         of_row = Promise(promise.relation, promise.epsilon / max_rows, _of_row(promise, max_rows))
-        study, asked = _planned_unlisted_rows(statistics, rows * max_rows, of_row, one_of_unit=False)
-        whole = ByPerson(study, rows, max_rows, promise.relation)
-        asked = tuple((replace(each, units=rows), amount) for each, amount in asked)
+        own = tuple(replace(what, epsilon=what.epsilon and what.epsilon / max_rows) for what in statistics)
+        study, some = _planned_unlisted_rows(own, rows * max_rows, of_row, one_of_unit=False)
+        whole = ByPerson(replace(study, statistics=statistics), rows, max_rows, promise.relation)
+        pairs = zip(statistics, some, strict=True)
+        asked = tuple((replace(each, what=what, units=rows), n) for what, (each, n) in pairs)
     else:
         whole, asked = _planned_unlisted_rows(statistics, rows, promise, one_of_unit=True)
     if point(whole.proof(promise.delta))[0] > promise.epsilon:
@@ -414,13 +434,36 @@ def _planned_unlisted_rows(
     keyed = [what for what in statistics if what.unlisted is not None]
     check_names([what.name for what in statistics])
     calibration.total_amount(promise.epsilon, promise.delta)
-    shares, rest = sum(what.share for what in statistics), [what for what in statistics if what not in keyed]
+    rest = [what for what in statistics if what not in keyed]
     each = promise.delta / (1 + bool(rest)) / len(keyed)
     vary, chosen, thresholds = adjacency(promise.relation).rows_vary, {}, []
-    for what in keyed:
-        part = draws(what, known=False)
-        asked = calibration.StatisticRequest(what, part, (Fraction(1 if vary else 2),), "laplace", rows, rows)
-        amount = -double_up(-promise.epsilon * what.share / shares)
+    of_keys = [
+        calibration.StatisticRequest(
+            what,
+            draws(what, known=False),
+            (Fraction(1 if vary else 2),),
+            "laplace",
+            rows,
+            rows,
+            None if what.epsilon is None else -double_up(-what.epsilon),
+        )
+        for what in keyed
+    ]
+    fixed = {asked.what.name: asked.wanted() for asked in of_keys if asked.what.accuracy or asked.fixed}
+    shares = sum(what.share for what in statistics if what.name not in fixed)
+    free = promise.epsilon - sum(map(Fraction, fixed.values())) if math.inf not in fixed.values() else -1
+    if free < 0 or (free == 0 and shares):
+        equal = float(promise.epsilon) / len(statistics)
+        can = [
+            f"{asked.what.name} ± {calibration.shown(asked.half_width(equal) or 1)}"
+            for asked in of_keys
+            if asked.what.accuracy
+        ]
+        right = f"raise the guarantee's epsilon, or ask for {', '.join(can)}" if can else calibration.LOWER
+        raise InputError(calibration.BEYOND, right)
+    for asked in of_keys:
+        what = asked.what
+        amount = fixed[what.name] if what.name in fixed else -double_up(-free * what.share / shares)
         chosen[what.name] = asked.scales(amount), (asked, amount)
         thresholds.append(unlisted.least_threshold(chosen[what.name][0][0], each, promise.relation))
     left = promise.epsilon - sum(asked.moves[0] / scales[0] for scales, (asked, _) in chosen.values())

@@ -33,6 +33,7 @@ MOST_FEATURES: Final = 20  #: of a regression
 LONGEST_FILE: Final = 200  #: bytes of a file's name
 NUMBERS: Final = ("estimate", "low", "high")  #: columns of what is released, after those of `by`
 MOST_STATISTICS: Final = 200
+SPLITTING: Final = ("share", "accuracy", "epsilon")  #: ways to state a statistic's part of the total
 RESERVED: Final = ("accuracy", "labels")  #: names of other members of a release
 SMALLEST, LARGEST = Fraction(1, 10**15), Fraction(10**15)  #: shares and accuracies
 
@@ -43,7 +44,8 @@ class Statistic:
 
     `bins` are the edges between cells of a histogram of numbers, `q` is a quantile's rank, `k` how many
     cells a `top` lists, `on` are the features of a regression of `column`.  Of a study's total this statistic
-    gets a `share` relative to the others', or what it needs for 95 % intervals of half-width `accuracy`.
+    gets a `share` relative to the others', or what it needs for 95 % intervals of half-width `accuracy`, or
+    what costs `epsilon` alone, at the total's δ.
     A count by a column of texts, or a top of one, is of unlisted values.  Raises `InputError` for
     what does not go together.
     """
@@ -60,6 +62,7 @@ class Statistic:
     on: tuple[Column, ...] = ()
     share: Fraction = Fraction(1)
     accuracy: Fraction | None = None
+    epsilon: Fraction | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is no statistic."""
@@ -124,17 +127,17 @@ class Statistic:
                 raise InputError(
                     f"{self.name} is a regression", f"give on, 1 to {MOST_FEATURES} other columns, without by"
                 )
-        for number, word in ((self.share, "share"), (self.accuracy, "accuracy")):
+        for number, word in ((self.share, "share"), (self.accuracy, "accuracy"), (self.epsilon, "epsilon")):
             if number is not None and number <= 0:
                 raise InputError(f"{self.name} has 0 or less as its {word}", "give a positive one")
             if number is not None and not SMALLEST <= number <= LARGEST:
                 raise InputError(f"{self.name} has a bad {word}", "give one in [1e-15, 1e15]")
-        if self.unlisted is not None and (self.bins or self.accuracy is not None):
-            right = "leave bins out" if self.bins else "give a share instead"
-            raise InputError(f"{self.name} counts unlisted values", right)
-        if self.accuracy is not None and self.what not in ("count", "histogram", "top", "sum", "mean"):
+        if self.unlisted is not None and self.bins:
+            raise InputError(f"{self.name} counts unlisted values", "leave bins out")
+        if self.accuracy is not None and self.what in ("median", "quantile", "regression"):
             raise InputError(
-                f"{self.name} is a {self.what}, whose interval depends on the data", "give a share instead"
+                f"{self.name} is a {self.what}, whose interval depends on the data",
+                "give an epsilon or a share instead",
             )
 
     # ------------------------------------------------------------------ which columns, which groups
@@ -271,13 +274,13 @@ def read_statistic(place: Place, table: Table) -> Statistic:
         terms["where"] = given["where"].text()
         if not terms["where"].strip():
             raise given["where"].wrong("the condition is empty", "leave it out, or write one")
-    if {"share", "accuracy"} <= given.keys():
-        raise place.wrong("both share and accuracy are given", "give one of them")
+    if len(asked := [key for key in SPLITTING if key in given]) > 1:
+        raise place.wrong(f"both {asked[0]} and {asked[1]} are given", "give one of them")
     if "bins" in given:
         terms["bins"] = edges_of(given["bins"])
     if "k" in given:
         terms["k"] = given["k"].integer()
-    terms |= {key: given[key].real() for key in ("q", "share", "accuracy") if key in given}
+    terms |= {key: given[key].real() for key in ("q", *SPLITTING) if key in given}
     try:
         read = condition(terms["where"], table.every)[0] if terms.get("where", "").strip() else ()
         return Statistic(declared=tuple(map(table.column, read)), **terms)

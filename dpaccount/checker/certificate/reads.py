@@ -18,6 +18,7 @@ def check_read(asked: Table, held: Table, columns: Table, steps: list[Table]) ->
         if columns or asked.get("parameters"):  # else it reads nothing: the study of its defaults
             check_study(asked, steps, columns)
             check_described(asked["parameters"]["statistic"], held, columns)
+            ensure(asked["parameters"].get("law", held["law"]) == held["law"], "the noise is of another law")
         check_draws(held, steps)
     else:
         check_named(asked, held, columns)
