@@ -120,6 +120,16 @@ class Worker:
         left, right = self.datasets
         write_frame(self.answers, trace_pair(self.subject, left, right, seed, again=again))
 
+    def trace_rows(self, seed: list[int], rows: int) -> None:
+        """Replay a run on the first dataset with each of its rows replaced, by the others in turn."""
+        from audits.trace.lead import trace_rows
+
+        silence()
+        base, *others = self.datasets
+        each = len(others) // rows
+        parts = [others[k : k + each] for k in range(0, len(others), each)]
+        write_frame(self.answers, trace_rows(self.subject, base, parts, seed))
+
     def prove(self, norm: str, bound: str, shape: dict[str, Any], boxes: int) -> None:
         """Search for a proof of a query's sensitivity; see `audits.sensitivity.branch_and_bound`."""
         from audits.datasets.shape import Shape
