@@ -192,7 +192,8 @@ def _continued(claim: Claim, place: Place, follows: Place) -> Claim:
     except InputError as error:
         raise follows.placed(error) from None
     new = added(place, claim.written, documents)
-    name, subject = f"{claim.name}.{place.value['edition']}", {"use": STUDY, "parameters": {"statistic": new}}
+    parameters = {**place.value["subject"]["parameters"], "statistic": new}
+    name, subject = f"{claim.name}.{place.value['edition']}", {"use": STUDY, "parameters": parameters}
     later = claim_at(replace(place, value={**place.value, "name": name, "subject": subject}), claim.path)
     before = [parse_json(canonical(each["claim"]), str(claim.path)) for each in documents]
     pairs = zip((claim_at(each, claim.path) for each in before), documents, strict=True)
@@ -209,10 +210,11 @@ def _of_study(place: Place) -> Place:
     top = place.table(*_with_schema(study.StudyFile))
     if not list(top["statistic"].items()):
         raise top["statistic"].wrong("no statistic", "give one [[statistic]] or more")
-    kept = {key: value for key, value in place.value.items() if key not in ("schema", "statistic")}
+    kept = {key: value for key, value in place.value.items() if key not in ("schema", "statistic", "law")}
     if isinstance(kept["guarantee"], dict):
         kept["guarantee"] = {"model": "central", **kept["guarantee"]}
-    subject = {"use": STUDY, "parameters": {"statistic": place.value["statistic"]}}
+    parameters = {key: place.value[key] for key in ("statistic", "law") if key in place.value}
+    subject = {"use": STUDY, "parameters": parameters}
     plan = {"audit": {"trials": STUDY_TRIALS}} if "audit" not in kept else {}
     return Place({"schema": tables.SCHEMA, **kept, "subject": subject, **plan}, place.file, toml=True)
 

@@ -11,10 +11,9 @@ from dpaccount import checker
 from dpaccount.documents import Place, canonical
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
-from mechanisms.statistics.statistic import check_names
+from mechanisms.statistics.statistic import SPLITTING, check_names
 
 OPENING = "opening"  #: ledger's name of the secret that keys the data's digest
-SPLITTING = ("share", "accuracy")  #: of a statistic: they divide the noise, which is drawn
 SAME = ("file", "id", "rows", "max_rows", "public")  #: of ``[data]``
 DECLARED = ("columns", "derived", "join")  #: of ``[data]``, where an edition may add some
 

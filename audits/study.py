@@ -181,6 +181,8 @@ class FrameTable:
         add-remove, or replace-one where the number of units is public.
     name
         Of the study: its certificate is written to certificates/NAME.
+    law
+        Of the noise: gaussian or laplace; None: the one of narrower intervals.
     protects
         The unit in words, as the ledger says it; by default "one " and the unit's column, or "one row".
     sections
@@ -198,6 +200,7 @@ class FrameTable:
     max_contributions: int = 1
     relation: str = "add-remove"
     name: str = "table"
+    law: str | None = None
     protects: str | None = None
     sections: Mapping[str, Any] = field(default_factory=dict)
     statistics: tuple[Mapping[str, Any], ...] = ()
@@ -205,7 +208,7 @@ class FrameTable:
     def count(self, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
         """Add a count of rows, `by` up to three columns.
 
-        `terms` are a file's other keys of a statistic: name, where, share or accuracy.
+        `terms` are a file's other keys of a statistic: name, where, and share, accuracy or epsilon.
         """
         return self._with("count", None, by, terms)
 
@@ -284,6 +287,8 @@ class FrameTable:
             "data": {key: each for key, each in data.items() if each is not None},
             "statistic": list(self.statistics),
         }
+        if self.law is not None:
+            document["law"] = self.law
         if taken := document.keys() & self.sections.keys():
             raise InputError(f"sections has {min(taken)!r}", "say it by the table's own arguments")
         document |= _exact(self.sections)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, log, sqrt
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from bandits.learning.arrivals import Actions, Answered, Course, replay
 from bandits.learning.contextual import SEVERAL, Calibrated, together
 from bandits.space.points import Space
 from bandits.statistics.arrays import Floats, Integers
+from bandits.statistics.best_arm import Evidence
 from bandits.statistics.calibration import one_of, target
 from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF
 from dpaccount.errors import InputError
@@ -42,9 +43,11 @@ from mechanisms.shared.gaussian_noise import gaussian
 from mechanisms.subject import Domain, Rows, View, shown
 
 LAWS: Final = ("laplace", "gaussian")
-INDICES: Final = ("thompson", "imed")
-BLOCK_GROWTH = Fraction(1, 32)  #: of a block over the people before it, if the first block has fewer
-WORTH = 6.0  #: deviations of the noise that the first block has people for
+FOR_REGRET: Final = ("thompson", "imed")
+INDICES: Final = (*FOR_REGRET, "top-two")
+#: of a block over the people before it, if the first block has fewer; to find the best arm, and else
+BLOCK_GROWTH, BEST_GROWTH = Fraction(1, 32), Fraction(1, 24)
+WORTH, BEST_WORTH = 6.0, 30.0  #: deviations of the noise that the first block has people for
 SMALLEST, LARGEST = Fraction(1, 2**20), 10**6  #: of ε and σ
 PRIOR_VARIANCE = 0.09  #: of an arm's mean about ½
 REWARD_VARIANCE = 0.25  #: of a reward in [0, 1], at most
@@ -63,6 +66,10 @@ class ArmPhases(Calibrated):
     `index` says how a block's arm is chosen: by a draw from the posterior (Thompson 1933), or as the
     least of N(m* − m)²/2v + ln N, m the arm's posterior mean, m* the largest and N = v/(posterior
     variance) the rewards that it is worth, v a reward's variance (IMED, Honda & Takemura 2015).
+    "top-two" looks for the best arm (fixed confidence): the arm of mean m*, or the one that is hardest
+    to tell from it, whichever balances N*² = ΣN² (You, Qin, Wang & Yang 2023).  Once it is named with an
+    error of 1 − `level` or less, everybody is shown it; with a `level` of 1, all `rounds` are spent on the
+    search (fixed budget).
     """
 
     source: ClassVar[str] = "ours; Thompson 1933 on disjoint blocks, Dwork et al. 2006 (noise)"
@@ -78,6 +85,7 @@ class ArmPhases(Calibrated):
     delta: Fraction = Fraction(0)
     sigma: Fraction | None = None
     space: Space | None = None
+    level: Fraction = Fraction(19, 20)
 
     def __post_init__(self) -> None:
         if self.space is not None:
@@ -99,6 +107,8 @@ class ArmPhases(Calibrated):
             if not fits and (name, number) != ("sigma", None):
                 right = f"it is a fraction in {float(smallest):.2g} ... {LARGEST}"
                 raise InputError(f"{name} is {str(number)[:40]}", right)
+        if not isinstance(self.level, Fraction) or not 0 < self.level <= 1:
+            raise InputError(f"level is {str(self.level)[:40]}", "it is a fraction above 0, at most 1")
         if self.sigma is not None and self.law == "laplace":
             raise InputError("sigma is of Gaussian noise", "Laplace noise follows epsilon")
         if self.law == "gaussian" or self.delta:  # with Laplace noise, δ may be 0
@@ -121,8 +131,10 @@ class ArmPhases(Calibrated):
 
     def blocks(self) -> list[Cover]:
         """Return the people [first, last] of every block: public, from parameters alone."""
-        first = min(WORTH * self.noise_deviation, self.rounds / (2 * self.arms))
-        return together(self.rounds, max(ceil(first), self.block), BLOCK_GROWTH)
+        search = self.index == "top-two"
+        worth, growth = (BEST_WORTH, BEST_GROWTH) if search else (WORTH, BLOCK_GROWTH)
+        first = min(worth * self.noise_deviation, self.rounds / (2 * self.arms))
+        return together(self.rounds, max(ceil(first), self.block), growth)
 
     def domain(self) -> Domain:
         """Return one row per person: what each arm would pay, in [0, 1]; NaN counts as ½."""
@@ -176,18 +188,11 @@ class ArmPhases(Calibrated):
         moment generating function, −ln(1 − λ²/ε²) or λ²σ²/2 (Ville's inequality; discrete noise
         has a smaller one, since (cosh √x − 1)/x rises with x).
         """
-        for name in ("arms", "sums", "uncounted"):
-            if name not in view.public:
-                raise InputError(f"a view has no {name}", "give what `play`, or a session, shows to all")
-        played, sums = np.asarray(view.public["arms"]), np.asarray(view.public["sums"])
-        uncounted = np.unique(view.public["uncounted"])
         people, blocks, total = (np.zeros(self.arms) for _ in range(3))
-        ended = self._ended(played)[: len(sums)]  # the block under way has no sum yet
-        for (first, last), released in zip(ended, sums.tolist(), strict=True):
-            arm = played[first - 1]
-            people[arm] += last - first + 1 - np.diff(np.searchsorted(uncounted, (first, last + 1)))[0]
+        for arm, counted, released in self._blocks_of(view):
+            people[arm] += counted
             blocks[arm] += 1
-            total[arm] += released / 2.0**CONTRIBUTION_BITS
+            total[arm] += released
         reach = np.full(self.arms, np.inf)
         missed = confidence.missed(level)
         rarity = log(2 * TILTS * self.arms) + log(missed.denominator) - log(missed.numerator)
@@ -202,14 +207,43 @@ class ArmPhases(Calibrated):
         return {"means": accuracy.outwards(low, high, level, of)}
 
     def best(self, view: View, level: Fraction = Fraction(19, 20)) -> list[int]:
-        """Return arms, from 0: the best one is among them with probability `level`."""
-        found = self.accuracy(view, level)["means"]
-        low, high = np.array(found["low"]), np.array(found["high"])  # type: ignore[index]
-        return np.flatnonzero(high >= low.max()).tolist()
+        """Return arms, from 0: the best one is among them with probability `level`, at any time.
+
+        What `accuracy` assumes of rewards is assumed here too.
+        """
+        return self._evidence(view).may_be_best(confidence.missed(level))
 
     def report(self, view: View) -> dict[str, object]:
-        """Return what is asked of an experiment: the arms that may be the best."""
-        return {"may_be_best": self.best(view)}
+        """Return what is asked of an experiment: an arm with its error, and all that may be the best.
+
+        The chance that a wrong arm is named with an error of α or less, at any time, is at most α.
+        """
+        evidence = self._evidence(view)
+        arm, error = evidence.best()
+        may_be = evidence.may_be_best(Fraction(1, 20))
+        return {"best": arm, "error": error, "may_be_best": may_be}
+
+    def evidence(self) -> Evidence:
+        """Return what is known of the arms' order before anything is."""
+        return Evidence(self.arms, self._tilts(), 2.0**-CONTRIBUTION_BITS)
+
+    def _evidence(self, view: View) -> Evidence:
+        known = self.evidence()
+        for arm, people, total in self._blocks_of(view):
+            known.add(arm, people, total + people / 2)
+        return known
+
+    def _blocks_of(self, view: View) -> Iterator[tuple[int, int, float]]:
+        """Yield of every released block its arm, the people in its sum, and the noisy sum of y − ½."""
+        for name in ("arms", "sums", "uncounted"):
+            if name not in view.public:
+                raise InputError(f"a view has no {name}", "give what `play`, or a session, shows to all")
+        played, sums = np.asarray(view.public["arms"]), np.asarray(view.public["sums"])
+        uncounted = np.unique(view.public["uncounted"])
+        ended = self._ended(played)[: len(sums)]  # the block under way has no sum yet
+        for (first, last), released in zip(ended, sums.tolist(), strict=True):
+            others = int(np.diff(np.searchsorted(uncounted, (first, last + 1)))[0])
+            yield int(played[first - 1]), last - first + 1 - others, released / 2.0**CONTRIBUTION_BITS
 
     def _tilts(self) -> Iterator[tuple[float, float]]:
         """Yield λ and a bound of the logarithm of the noise's moment generating function at λ."""
@@ -240,6 +274,7 @@ class ArmCourse(Course):
         self._shown: list[int] = []
         self._sums: list[Integers] = []
         self._arm = 0
+        self._evidence = subject.evidence() if subject.index == "top-two" else None
 
     def ask(self, context: Floats | None = None) -> Actions:
         """Return the arm of this person's block, from 0; another one, not counted, if it is not on offer.
@@ -256,32 +291,54 @@ class ArmCourse(Course):
         return np.array(arm, dtype=np.int64)
 
     def _best(self, among: Floats | None) -> int:
+        places = np.arange(self._subject.arms) if among is None else among.astype(np.int64)
         scores = self._scores()
-        places = np.arange(len(scores)) if among is None else among.astype(np.int64)
+        if self._evidence is not None:
+            arm, error = self._evidence.best()
+            if Fraction(error) <= 1 - self._subject.level:
+                scores[arm] = np.inf
         return int(places[np.argmax(scores[places])])
 
     def _scores(self) -> Floats:
         """Return one number for each arm, the largest of which is played, from public numbers."""
         mean = self._moment / self._precision
+        if self._subject.index == "thompson":
+            fading = EXPLORE * (1 - len(self._shown) / self._subject.rounds)
+            return mean + fading / np.sqrt(self._precision) * self._coins.normal(size=len(mean))
         if self._subject.index == "imed":
             return -(self._precision * (mean.max() - mean) ** 2 / 2 + np.log(self._precision))
-        fading = EXPLORE * (1 - len(self._shown) / self._subject.rounds)
-        return mean + fading / np.sqrt(self._precision) * self._coins.normal(size=len(mean))
+        leader, worth = int(mean.argmax()), self._precision
+        apart = (mean[leader] - mean) ** 2 / (1 / worth[leader] + 1 / worth) / 2
+        scores: Floats = -(apart + np.log(worth))
+        behind = 2 * worth[leader] ** 2 < (worth**2).sum()
+        scores[leader] = np.finfo(np.float64).max if behind else -np.finfo(np.float64).max
+        return scores
 
     def close(self, rewards: Floats, answered: Answered) -> None:
         """Release the sum of the block under way, and learn from it."""
         first, last = self.batches[len(self._sums)]
-        counted = np.array([slot not in self.uncounted for slot in range(first, last + 1)])
+        served = len(self._shown)  # a slot that nobody took is not one of a person who did not answer
+        counted = np.array([slot <= served and slot not in self.uncounted for slot in range(first, last + 1)])
         exact = self._subject.added(rewards, answered & counted)
         released = self._noise.noisy("block", len(self._sums), exact)
         self._sums.append(released)
         people = int(counted.sum())
         error = people * REWARD_VARIANCE + self._subject.noise_deviation**2
         self._precision[self._arm] += people**2 / error
-        self._moment[self._arm] += people * float(released[0]) / 2.0**CONTRIBUTION_BITS / error
+        total = float(released[0]) / 2.0**CONTRIBUTION_BITS
+        self._moment[self._arm] += people * total / error
+        if self._evidence is not None:
+            self._evidence.add(self._arm, people, total + people / 2)
 
     def view(self) -> View:
-        """Return everybody's arm, the sum of every block in grid units, and the slots that are not in it."""
+        """Return everybody's arm, the sum of every block in grid units, and the slots that are not in it.
+
+        A search for the best arm also shows it, with its error.
+        """
         sums = np.concatenate([*self._sums, np.zeros(0, dtype=np.int64)]).astype(np.int64)
         arms, uncounted = (np.array(each, dtype=np.int64) for each in (self._shown, sorted(self.uncounted)))
-        return View(public={"arms": arms, "sums": sums, "uncounted": uncounted})
+        shown: dict[str, Any] = {"arms": arms, "sums": sums, "uncounted": uncounted}
+        if self._evidence is not None:
+            arm, error = self._evidence.best()
+            shown |= {"best": np.array([arm]), "error": np.array([error])}
+        return View(public=shown)

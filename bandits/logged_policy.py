@@ -349,7 +349,7 @@ def _pairs(place: Place, arms: tuple[str, ...], logging: tuple[Fraction, ...]) -
             raise each.wrong(f"found {len(row)} members", 'write ["ARM", "OTHER ARM", PROBABILITY]')
     pairs = [tuple(arms.index(end.text(*arms)) for end in row[:2]) for row in rows]
     if any(first == second for first, second in pairs) or len({frozenset(p) for p in pairs}) < len(pairs):
-        raise place.wrong("a pair stands twice, or is one arm", "list each pair of two arms once")
+        raise place.wrong("a pair appears twice, or is one arm", "list each pair of two arms once")
     if missing := set(range(len(arms))) - {end for pair in pairs for end in pair}:
         raise place.wrong(f"{arms[min(missing)]} stands in no pair", "offer every arm beside another")
     shares = normalised([row[2].positive() for row in rows], place)

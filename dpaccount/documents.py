@@ -172,7 +172,7 @@ def parse_json(raw: bytes | str, file: str) -> Place:
         if len(table) != len(members):
             names = [name for name, _ in members]
             twice = next(name for name in names if names.count(name) > 1)
-            raise InputError(f"the key {_short(twice)} stands twice in one table", "keep one of them")
+            raise InputError(f"the key {_short(twice)} appears twice in one table", "keep one of them")
         return table
 
     def constant(name: str) -> Any:

@@ -41,7 +41,7 @@ class ArmMeans(Additive):
 
     A row is (stratum, arm, chance, reward), arms and strata numbered from 0; −1 is a record that counts
     nowhere, and so is NaN.  `logging` has the declared shares of the arms, equal ones if left empty, and
-    `chance` is the least chance that a record may say it had; 1 where it says none.  Rewards lie in [0, 1]
+    `chance` is the least chance that a record may state; 1 where it states none.  Rewards lie in [0, 1]
     and have `steps` steps, one where they are true or false.
     """
 
@@ -90,11 +90,11 @@ class ArmMeans(Additive):
         }
         try:
             counts = ArmCounts(len(trial.arms), len(trial.cells), trial.steps, relation=promise.relation)
-            made = cls(sigma=counts.least_sigma(promise.epsilon, promise.delta), **ours)  # type: ignore[arg-type]
+            mechanism = cls(sigma=counts.least_sigma(promise.epsilon, promise.delta), **ours)  # type: ignore[arg-type]
         except InputError as error:
             raise parameters.placed(error) from None
-        labels = made.labels()
-        return made, replace(trial.reading, labels={"sums": labels, "counts": labels})
+        labels = mechanism.labels()
+        return mechanism, replace(trial.reading, labels={"sums": labels, "counts": labels})
 
     @property
     def counts(self) -> ArmCounts:
@@ -135,7 +135,7 @@ class ArmMeans(Additive):
 
     @property
     def adds_up(self) -> bool:
-        """Return whether what a record adds depends on no coin, which equal records share out by number."""
+        """Return whether records' contributions depend on no coin, and so not on their order."""
         return self.chance == 1 and self.steps == 1
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
@@ -152,11 +152,11 @@ class ArmMeans(Additive):
         """Return the intervals of all sums and counts."""
         unit, alpha = self.counts.unit, confidence.missed(level) / self.counts.size
         reach = confidence.gaussian(root_up((self.sigma * unit) ** 2), alpha)
-        found: dict[str, object] = {}
+        intervals: dict[str, object] = {}
         for name, shown in view.public.items():
             part, wide = (shown.astype(np.int64), reach) if unit == 1 else (shown, reach / unit)
-            found[name] = accuracy.around(part, wide, level, f"the {name} by arm")
-        return found
+            intervals[name] = accuracy.around(part, wide, level, f"the {name} by arm")
+        return intervals
 
     # ------------------------------------------------------------------ report
 
@@ -172,7 +172,7 @@ class ArmMeans(Additive):
         sums, counts = (np.asarray(view.public[name]).reshape(shape) for name in ("sums", "counts"))
         wide = float(self.sigma) * sqrt(len(self.strata))
         total, people = sums.sum(axis=0), counts.sum(axis=0)
-        known = estimates.told(people, wide)
+        known = estimates.above_noise(people, wide)
         means = np.where(known, estimates.mean_of(total, people), 0.5)
         variance = estimates.noise_variance(means, people, wide) + estimates.sampling_variance(means, people)
         best, second = (int(arm) for arm in np.argsort(-np.where(known, means, -1.0), kind="stable")[:2])
@@ -181,7 +181,7 @@ class ArmMeans(Additive):
             float(means[best] - means[second]),
             estimates.Z * sqrt(variance[best] + variance[second]),
         )
-        found: dict[str, object] = {
+        report: dict[str, object] = {
             "best_arm": self.arms[best] if known[best] else None,
             "best_probability": round(sure, 6) if known[best] else None,
             "margin": {
@@ -195,11 +195,11 @@ class ArmMeans(Additive):
             "means": estimates.table(self.arms, total, people, wide),
             "share_warning": estimates.share_warning(people, wide**2, self.shares, self.arms),
         }
-        found |= {name: shown.tolist() for name, shown in view.public.items()}
+        report |= {name: shown.tolist() for name, shown in view.public.items()}
         if len(self.strata) > 1:
-            by = zip(self.strata, sums, counts, strict=True)
-            found["strata"] = {name: estimates.table(self.arms, s, k, float(self.sigma)) for name, s, k in by}
-        return found
+            by, arms, sigma = zip(self.strata, sums, counts, strict=True), self.arms, float(self.sigma)
+            report["strata"] = {name: estimates.table(arms, s, k, sigma) for name, s, k in by}
+        return report
 
     @property
     def shares(self) -> tuple[Fraction, ...]:

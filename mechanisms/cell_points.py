@@ -22,7 +22,7 @@ class CellPoints:
 
     The box [`low`, `high`] in each of `columns` numbers is cut into `bins` parts a column, k cells
     in all, 256 at most; values beyond the box count as its edge, NaN as `low`.  A row may be
-    replaced by any other: no distance is asked for.
+    replaced by any other: no distance is needed.
     """
 
     source: ClassVar[str] = "Warner 1965; Kairouz, Oh & Viswanath 2016 (k-ary), over public cells"

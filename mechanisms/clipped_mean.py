@@ -102,15 +102,15 @@ class ClippedMean(Additive):
         count = view.public["count"]
         mean = self._mean(float(view.public["mean"][0]), int(count[0]), wide, off)
         of = "the mean of clipped numbers"
-        found: dict[str, object] = {"mean": accuracy.interval(*mean, level, of)}
-        return found | (
+        intervals: dict[str, object] = {"mean": accuracy.interval(*mean, level, of)}
+        return intervals | (
             {"count": accuracy.around(count, off, level, "how many rows there are")} if private else {}
         )
 
     def _mean(self, mean: float, count: int, wide: float, off: int) -> tuple[Rows, Rows]:
         """Return the ends of the mean if the sum is off by at most `wide` and the count by `off`.
 
-        A mean that was clipped may stand for any sum beyond.  No rows have the middle as their mean.
+        A clipped mean may come from any sum beyond.  The mean of no rows is the middle.
         """
         middle, half = float(self.low + self._half), float(self._half)
         total = (mean - middle) * max(count, 1)
@@ -119,5 +119,5 @@ class ClippedMean(Additive):
         high = np.inf if mean >= float(self.high) else total + slack
         fewest, most = max(count - off, 1), max(count + off, 1)
         ends = [min(low / fewest, low / most), max(high / fewest, high / most)]
-        found = middle + np.clip(ends, -half, half) + np.array([-1, 1]) * (abs(middle) + half) * 2.0**-45
-        return found[:1], found[1:]
+        bounds = middle + np.clip(ends, -half, half) + np.array([-1, 1]) * (abs(middle) + half) * 2.0**-45
+        return bounds[:1], bounds[1:]

@@ -22,7 +22,7 @@ class FixedMap(moved_rows.ClippedRows):
 
     M maps `columns` numbers to `dimension` ones; its rows or columns are orthonormal, drawn by the public
     `seed` and rounded.  A row that moves by ℓ moves by σ_max(M)·ℓ at most, of which an upper bound is
-    computed exactly.  Rows are clipped to ℓ2 norm `radius` before; `unit` says how far a neighbour's row
+    computed exactly.  Rows are clipped to ℓ2 norm `radius` before; `unit` is how far a neighbour's row
     moves, in the data's own coordinates; 0: it is replaced.
     """
 

@@ -18,9 +18,9 @@ from mechanisms.subject import Rows, View, shown
 class GaussianRows(moved_rows.ClippedRows):
     """Release every row with Gaussian noise of standard deviation `sigma` in every number.
 
-    Rows are clipped to ℓ2 norm `radius` and truncated to multiples of 2^−`bits`.  `unit` says how far a
-    neighbour's row moves, in the data's own coordinates; 0: it is replaced.  A row is told apart from one
-    that is ℓ away as N(0, 1) from N(ℓ/σ, 1), but for the grid; whatever is computed of the noisy rows,
+    Rows are clipped to ℓ2 norm `radius` and truncated to multiples of 2^−`bits`.  `unit` is how far a
+    neighbour's row moves, in the data's own coordinates; 0: it is replaced.  Rows at distance ℓ are
+    as distinguishable as N(0, 1) and N(ℓ/σ, 1), but for the grid; post-processing of the noisy rows,
     such as their centre or a projection, is free.
     """
 

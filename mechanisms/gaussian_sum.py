@@ -54,7 +54,7 @@ class GaussianSum(Additive):
         return self.contributions(data).sum(axis=0)
 
     def contributions(self, data: Rows) -> Integers:
-        """Return what every row adds, in grid units; columns of zeros beside it change nothing."""
+        """Return what every row adds, in grid units; further columns of zeros change nothing."""
         return grid.in_ball(data, self.radius, self.bits)
 
     def proof(self, delta: Fraction) -> Theorem:

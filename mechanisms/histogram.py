@@ -23,8 +23,8 @@ class Histogram(Additive):
 
     A number is rounded down; outside the cells (NaN and infinities too) it counts nowhere.  Noise is
     discrete Gaussian on the integers, of standard deviation `sigma`, a double exactly; the privacy
-    curve is exact.  With `threshold` above 0, counts below it are shown as 0: the noise in cells that
-    nobody is in does not show up as people.  The cells must be public; which of them are in use is
+    curve is exact.  With `threshold` above 0, counts below it are shown as 0: the noise in empty
+    cells does not appear as people.  The cells must be public; which of them are in use is
     private.
     """
 

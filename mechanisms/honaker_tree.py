@@ -43,5 +43,5 @@ class HonakerTree(PrefixSums):
         return grid.step(self.bits)
 
     def spread(self) -> Spread:
-        """Return what the nodes of every prefix add up to."""
+        """Return the spread of every prefix, from the noise of its nodes."""
         return honaker(self.rounds, self.scale(self.sigma), self.columns)

@@ -21,7 +21,7 @@ class KNorm(moved_rows.ClippedRows):
 
     Rows are clipped to ℓ2 norm `radius` and truncated to the grid.  A row that moves by ℓ costs
     `rate`·(ℓ + γ√columns), γ the grid's step, whatever the dimension; one that is replaced costs
-    2·`rate`·`radius`: pure ε, δ = 0.  `unit` says how far a neighbour's row moves, in the data's own
+    2·`rate`·`radius`: pure ε, δ = 0.  `unit` is how far a neighbour's row moves, in the data's own
     coordinates; 0: it is replaced.  The noise of one coordinate has deviation near
     √(columns + 1)/rate; beyond about 16 columns Gaussian noise is smaller.
     """

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, ClassVar, Final, cast
 
 import numpy as np
@@ -61,8 +61,8 @@ class NoisyStatistics(Additive):
     `scales` has the noise of every draw, in the units of the draw: with `law` ``gaussian`` its standard
     deviation, with ``laplace`` its scale.  A row is 1 and the codes of the columns that are read, in the
     order of their names; one that begins with 0 is a row of nothing.  Derived columns follow from
-    these.  `exact_rows`: whether the number of rows is public, and each is one of these.  Of values
-    that nobody listed, counts with discrete Laplace noise are shown that reach their threshold.
+    these.  `exact_rows`: whether the number of rows is public, and each is one of these.  Counts of
+    unlisted values get discrete Laplace noise and are shown if they reach their threshold.
     """
 
     source: ClassVar[str] = "Dwork et al. 2006; Canonne, Kamath & Steinke 2020; Dong, Roth & Su 2022"
@@ -86,9 +86,7 @@ class NoisyStatistics(Additive):
         if len(self.scales) != len(self.draws) or min(self.scales) <= 0 or self.rows < 1:
             raise out_of_range(f"one scale > 0 for each of {len(self.draws)} draws, and rows >= 1")
         if len(self.thresholds) != len(self._unlisted) or (self.thresholds and self.law != "gaussian"):
-            raise out_of_range(
-                "Gaussian noise, and one threshold for each count of values that nobody listed"
-            )
+            raise out_of_range("Gaussian noise, and one threshold for each count of unlisted values")
         if self.law == "laplace":
             for draw in self.draws:
                 calibration.check_pure(draw)
@@ -104,11 +102,12 @@ class NoisyStatistics(Additive):
     @classmethod
     def on_table(cls, table: Table, parameters: Place, promise: Promise) -> tuple[Subject, Reading]:
         """Return the study on a declared table, with the least noise that meets a claim's total."""
-        given = parameters.table(("statistic",))["statistic"]
+        given = parameters.table(("statistic",), ("law",))
         known_relation(promise.relation)
-        statistics = tuple(read_statistic(each, table) for each in given.items())
+        statistics = tuple(read_statistic(each, table) for each in given["statistic"].items())
+        law = given["law"].text("gaussian", "laplace") if "law" in given else None
         try:
-            subject = planned(statistics, table.rows, table.max_rows, promise)[0]
+            subject = planned(statistics, table.rows, table.max_rows, promise, law)[0]
         except InputError as error:
             raise parameters.placed(error) from None
         columns = named(subject).columns  # type: ignore[attr-defined]  # it is a study
@@ -148,7 +147,7 @@ class NoisyStatistics(Additive):
         return tuple(what for what in self.statistics if what.unlisted is not None)
 
     def threshold(self, what: Statistic) -> int:
-        """Return from which noisy count on a value that nobody listed is shown."""
+        """Return the least noisy count at which an unlisted value is shown."""
         return self.thresholds[self._unlisted.index(what)]
 
     @property
@@ -176,7 +175,7 @@ class NoisyStatistics(Additive):
         """Compose the draws: their μ² (and distances from Gaussian noise), or their ε.
 
         That of Laplace noise is pure, unless δ lowers its ε by more than a hundredth.
-        Counts of values that nobody listed are (ε, δ) alone: they get half of δ, or all, in equal
+        Counts of unlisted values are (ε, δ) alone: they get half of δ, or all, in equal
         parts, and their ε is added.
         """
         drawn = [(draw, scale) for draw, scale in zip(self.draws, self.scales, strict=True) if draw.size]
@@ -211,7 +210,7 @@ class NoisyStatistics(Additive):
             return laplace(linear(moves), scale, step, draw.key)
         if adjacency(self.relation).rows_vary:
             moves = linear(assume_ball(draw.key, draw.norm, self.relation, "movement"))
-        else:  # wherever two rows stand, replacing one by the other moves the sums by no more than this
+        else:  # replacing any row by any other moves the sums by no more than this
             moves = moved(assume_lipschitz(draw.key, Fraction(0), draw.reach, draw.reach, "movement"), None)
         far = distance(scale, step, draw.size)
         return fine_gaussian(moves, scale**2, step, draw.size, far, draw.key)
@@ -225,12 +224,12 @@ class NoisyStatistics(Additive):
     def query(self, data: Rows) -> Integers:
         """Return the exact sums of all draws, one after another, in the units of the noise."""
         codes = self._codes(data)
-        found = [
+        sums = [
             totals(what, draw, codes, self._bits(draw))
             for what, part in zip(self.statistics, self.parts, strict=True)
             for draw in part
         ]
-        return np.concatenate(found)
+        return np.concatenate(sums)
 
     def _codes(self, data: Rows) -> dict[str, NDArray[Any]]:
         """Return the codes of the rows that are there, by column; of a text those of each row."""
@@ -244,14 +243,14 @@ class NoisyStatistics(Additive):
         return codes or {"": rows[:, 0]}  # a count of all rows reads no column
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
-        """Release what is shown of `data`: cells that nobody listed are no totals."""
-        found: dict[str, Integers] = {}
+        """Release what is shown of `data`: unlisted cells are no totals."""
+        unlisted_keys: dict[str, Integers] = {}
         codes = self._codes(data) if self._unlisted else {}
         for what in self._unlisted:
             column: Any = what.unlisted
             texts = np.where((what.group_of(codes) >= 0)[:, None], codes[column.name], 0)
-            found[f"{what.name}/keys"] = unlisted.counted(texts, column.bytes)
-        return self._published(self.query(data), noise, found)
+            unlisted_keys[f"{what.name}/keys"] = unlisted.counted(texts, column.bytes)
+        return self._published(self.query(data), noise, unlisted_keys)
 
     def publish(self, totals: Integers, noise: Noise) -> View:
         """Release the noisy sums, and the estimates that follow from them."""
@@ -272,13 +271,13 @@ class NoisyStatistics(Additive):
         return View(public={**noisy, **texts, **{name: each[0] for name, each in ends.items()}})
 
     def _ends(self, noisy: dict[str, NDArray[Any]], level: Fraction) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        intervals: dict[str, Any] = {}
         scales = dict(zip((draw.key for draw in self.draws), self.scales, strict=True))
         for what, part in zip(self.statistics, self.parts, strict=True):
             reach = self.reach(what, part, [scales[draw.key] for draw in part], level)
             sums = [noisy[draw.key] for draw in part]
-            found[what.name] = estimate(what, sums, reach, self.rows, known=self._known(what))
-        return found
+            intervals[what.name] = estimate(what, sums, reach, self.rows, known=self._known(what))
+        return intervals
 
     def reach(
         self, what: Statistic, part: tuple[Draw, ...], scales: list[Fraction], level: Fraction
@@ -298,7 +297,7 @@ class NoisyStatistics(Additive):
         ]
 
     def report(self, view: View) -> dict[str, object]:
-        """Return the estimates of each statistic, and what values nobody listed are shown."""
+        """Return the estimates of each statistic, and the unlisted values that are shown."""
         texts = [f"{each.name}/texts" for each in self._unlisted]
         return {name: view.public[name].tolist() for name in (*(s.name for s in self.statistics), *texts)}
 
@@ -323,31 +322,38 @@ def planned_for(
     """Return each statistic of a study that was planned on a table, with its amount of the total."""
     if table is None:
         raise InputError("a study reads a declared table", "declare [data.columns]")
-    return planned(study.statistics, table.rows, table.max_rows, Promise(relation, epsilon, delta))[1]
+    promise = Promise(relation, epsilon, delta)
+    return planned(study.statistics, table.rows, table.max_rows, promise, study.law)[1]
 
 
 @lru_cache(maxsize=64)  # a command makes its subject several times
 def planned(
-    statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise
+    statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise, law: str | None = None
 ) -> tuple[Subject, Planned]:
     """Return the study with the least noise that meets a promise, and each statistic with its amount.
 
-    There are `rows` units, of each of which `max_rows` rows count.  Raises `InputError` where no noise does.
+    There are `rows` units, of each of which `max_rows` rows count.  With no `law` it is the one of narrower
+    intervals.  Raises `InputError` where no noise does.
     """
+    if law == "gaussian" and promise.delta == 0:
+        raise InputError("Gaussian noise is never pure", "give the guarantee a delta > 0, or law = laplace")
     if any(what.unlisted is not None for what in statistics):
+        if law == "laplace":
+            raise InputError("unlisted values need Gaussian noise", "leave law out")
         return _planned_unlisted(statistics, rows, max_rows, promise)
     calibration.total_amount(promise.epsilon, promise.delta)  # refuses a total that is out of range
-    laws = ("gaussian", "laplace") if all(map(calibration.has_pure_width, statistics)) else ("gaussian",)
-    found, failed = [], []
-    for law in laws if promise.delta > 0 else ("laplace",):
+    both = all(map(calibration.has_pure_width, statistics)) and law is None
+    laws = ("gaussian", "laplace") if both else (law or "gaussian",)
+    plans, failed = [], []
+    for one in laws if promise.delta > 0 else ("laplace",):
         try:
-            plan = _planned_listed(statistics, rows, max_rows, promise, law, whole=max_rows == 1)
-            found.append(plan)
+            plan = _planned_listed(statistics, rows, max_rows, promise, one, whole=max_rows == 1)
+            plans.append(plan)
         except InputError as error:
             failed.append(error)
-    if not found:
+    if not plans:
         raise min(failed, key=lambda error: getattr(error, "times", math.inf))
-    return found[-1] if len(found) == 1 or calibration.is_narrower(found[1][1], found[0][1]) else found[0]
+    return plans[-1] if len(plans) == 1 or calibration.is_narrower(plans[1][1], plans[0][1]) else plans[0]
 
 
 def _planned_listed(
@@ -358,46 +364,56 @@ def _planned_listed(
     vary = adjacency(relation).rows_vary
     exact = whole and not vary
 
-    def made(scales: calibration.Scales) -> Subject:
-        study = NoisyStatistics(statistics, scales, law, rows * max_rows, relation, exact)
+    def study_at(scales: calibration.Scales, of: tuple[Statistic, ...] = statistics) -> Subject:
+        study = NoisyStatistics(of, scales, law, rows * max_rows, relation, exact)
         return study if max_rows == 1 else ByPerson(study, rows, max_rows, relation)
 
-    def proved(scales: calibration.Scales) -> bool:
+    def proved(
+        scales: calibration.Scales,
+        of: tuple[Statistic, ...] = statistics,
+        epsilon: Fraction = promise.epsilon,
+    ) -> bool:
         try:
-            return point(made(scales).proof(promise.delta))[0] <= promise.epsilon
+            return point(study_at(scales, of).proof(promise.delta))[0] <= epsilon
         except RuleError:
             return False
 
-    asked = []
+    check_names([what.name for what in statistics])
+    delta, asked = promise.delta if law == "gaussian" else Fraction(0), []
     for what in statistics:
         part = draws(what, known=exact and what.is_whole)
         moves = tuple(calibration.moved_by(draw, law, vary=vary) * max_rows for draw in part)
-        asked.append(calibration.StatisticRequest(what, part, moves, law, rows * max_rows, rows))
-    delta = promise.delta if law == "gaussian" else Fraction(0)
+        one = calibration.StatisticRequest(what, part, moves, law, rows * max_rows, rows)
+        if what.epsilon is not None:
+            if what.epsilon > promise.epsilon:
+                raise InputError(calibration.BEYOND, calibration.LOWER)
+            enough = partial(proved, of=(what,), epsilon=what.epsilon)
+            alone = calibration.total_amount(what.epsilon, delta)
+            one = replace(one, fixed=calibration.least_scales([one], alone, enough)[1][0])
+        asked.append(one)
     total = calibration.total_amount(promise.epsilon, delta)
-    check_names([what.name for what in statistics])
     scales, amounts = calibration.least_scales(asked, total, proved)
-    return made(scales), tuple(zip(asked, amounts, strict=True))
+    return study_at(scales), tuple(zip(asked, amounts, strict=True))
 
 
 def _planned_unlisted(
     statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise
 ) -> tuple[Subject, Planned]:
-    """Return what `planned` does where values that nobody listed are counted.
+    """Return what `planned` does where unlisted values are counted.
 
     These get their shares of ε, of which the others get the rest, with half of δ.  Where several rows of a
     unit count, all is planned for one row, at the (ε, δ) that groups of them need.
     """
     keyed = [what for what in statistics if what.unlisted is not None]
     if promise.delta == 0:
-        raise InputError(
-            f"{keyed[0].name} counts values that nobody listed", "give the guarantee a delta > 0"
-        )
+        raise InputError(f"{keyed[0].name} counts unlisted values", "give the guarantee a delta > 0")
     if max_rows > 1:
         of_row = Promise(promise.relation, promise.epsilon / max_rows, _of_row(promise, max_rows))
-        study, asked = _planned_unlisted_rows(statistics, rows * max_rows, of_row, one_of_unit=False)
-        whole = ByPerson(study, rows, max_rows, promise.relation)
-        asked = tuple((replace(each, units=rows), amount) for each, amount in asked)
+        own = tuple(replace(what, epsilon=what.epsilon and what.epsilon / max_rows) for what in statistics)
+        study, some = _planned_unlisted_rows(own, rows * max_rows, of_row, one_of_unit=False)
+        whole = ByPerson(replace(study, statistics=statistics), rows, max_rows, promise.relation)
+        pairs = zip(statistics, some, strict=True)
+        asked = tuple((replace(each, what=what, units=rows), n) for what, (each, n) in pairs)
     else:
         whole, asked = _planned_unlisted_rows(statistics, rows, promise, one_of_unit=True)
     if point(whole.proof(promise.delta))[0] > promise.epsilon:
@@ -418,25 +434,48 @@ def _planned_unlisted_rows(
     keyed = [what for what in statistics if what.unlisted is not None]
     check_names([what.name for what in statistics])
     calibration.total_amount(promise.epsilon, promise.delta)
-    shares, rest = sum(what.share for what in statistics), [what for what in statistics if what not in keyed]
+    rest = [what for what in statistics if what not in keyed]
     each = promise.delta / (1 + bool(rest)) / len(keyed)
-    vary, found, thresholds = adjacency(promise.relation).rows_vary, {}, []
-    for what in keyed:
-        part = draws(what, known=False)
-        asked = calibration.StatisticRequest(what, part, (Fraction(1 if vary else 2),), "laplace", rows, rows)
-        amount = -double_up(-promise.epsilon * what.share / shares)
-        found[what.name] = asked.scales(amount), (asked, amount)
-        thresholds.append(unlisted.least_threshold(found[what.name][0][0], each, promise.relation))
-    left = promise.epsilon - sum(asked.moves[0] / scales[0] for scales, (asked, _) in found.values())
+    vary, chosen, thresholds = adjacency(promise.relation).rows_vary, {}, []
+    of_keys = [
+        calibration.StatisticRequest(
+            what,
+            draws(what, known=False),
+            (Fraction(1 if vary else 2),),
+            "laplace",
+            rows,
+            rows,
+            None if what.epsilon is None else -double_up(-what.epsilon),
+        )
+        for what in keyed
+    ]
+    fixed = {asked.what.name: asked.wanted() for asked in of_keys if asked.what.accuracy or asked.fixed}
+    shares = sum(what.share for what in statistics if what.name not in fixed)
+    free = promise.epsilon - sum(map(Fraction, fixed.values())) if math.inf not in fixed.values() else -1
+    if free < 0 or (free == 0 and shares):
+        equal = float(promise.epsilon) / len(statistics)
+        can = [
+            f"{asked.what.name} ± {calibration.shown(asked.half_width(equal) or 1)}"
+            for asked in of_keys
+            if asked.what.accuracy
+        ]
+        right = f"raise the guarantee's epsilon, or ask for {', '.join(can)}" if can else calibration.LOWER
+        raise InputError(calibration.BEYOND, right)
+    for asked in of_keys:
+        what = asked.what
+        amount = fixed[what.name] if what.name in fixed else -double_up(-free * what.share / shares)
+        chosen[what.name] = asked.scales(amount), (asked, amount)
+        thresholds.append(unlisted.least_threshold(chosen[what.name][0][0], each, promise.relation))
+    left = promise.epsilon - sum(asked.moves[0] / scales[0] for scales, (asked, _) in chosen.values())
     if rest:
         some = Promise(promise.relation, left, promise.delta / 2)
         of_rest, pairs = _planned_listed(tuple(rest), rows, 1, some, "gaussian", whole=one_of_unit)
         scales = dict(zip((draw.key for draw in of_rest.draws), of_rest.scales, strict=True))
-        found |= {a.what.name: (tuple(scales[draw.key] for draw in a.draws), (a, n)) for a, n in pairs}
-    every = tuple(scale for what in statistics for scale in found[what.name][0])
+        chosen |= {a.what.name: (tuple(scales[draw.key] for draw in a.draws), (a, n)) for a, n in pairs}
+    every = tuple(scale for what in statistics for scale in chosen[what.name][0])
     args = (promise.relation, one_of_unit and not vary, tuple(thresholds))
     return NoisyStatistics(statistics, every, "gaussian", rows, *args), tuple(
-        found[what.name][1] for what in statistics
+        chosen[what.name][1] for what in statistics
     )
 
 

@@ -100,15 +100,15 @@ class Quantiles(NoisyCounts):
 
     def below(self, counts: Integers) -> Integers:
         """Return the number of rows below every cell boundary, summed level by level."""
-        found, at = np.zeros(self.cells + 1, dtype=np.int64), 0
+        ranks, at = np.zeros(self.cells + 1, dtype=np.int64), 0
         for level in range(1, self.levels + 1):
             here, at = counts[at : at + BRANCHES**level].reshape(-1, BRANCHES), at + BRANCHES**level
             partial = np.concatenate([np.zeros((len(here), 1), dtype=np.int64), here.cumsum(axis=1)], axis=1)
             finer = self.cells // BRANCHES**level  # finest cells in a cell of this level
-            found[:-1] += np.repeat(partial[:, :-1].ravel(), finer)
+            ranks[:-1] += np.repeat(partial[:, :-1].ravel(), finer)
             if level == 1:
-                found[-1] = partial[0, -1]
-        return found
+                ranks[-1] = partial[0, -1]
+        return ranks
 
     @cached_property
     def ends(self) -> NDArray[np.float64]:

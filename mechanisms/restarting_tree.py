@@ -79,6 +79,6 @@ class RestartingTree(PrefixSums):
         return grid.step(self.bits)
 
     def spread(self) -> Spread:
-        """Return what the nodes of every prefix add up to, over its epochs."""
+        """Return the spread of every prefix, from the noise of its nodes over epochs."""
         scales = (self.scale(self.noise_of(epoch)) for epoch in range(self.rounds.bit_length()))
         return restarting(scales, self.rounds, self.columns)

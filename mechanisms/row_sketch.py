@@ -23,7 +23,7 @@ class RowSketch(moved_rows.ClippedRows):
     M has `columns` × `dimension` independent numbers N(0, 1/dimension) from the public coins, shrunk where
     it stretches some row by more than `stretch`, and is shown.  The proof holds for each such map: what is
     gained on average over maps, whose stretch of one direction is a χ² number, is not used.  Rows are clipped
-    to ℓ2 norm `radius` before; `unit` says how far a neighbour's row moves; 0: it is replaced.
+    to ℓ2 norm `radius` before; `unit` is how far a neighbour's row moves; 0: it is replaced.
     """
 
     source: ClassVar[str] = "repair of Kharkovskii, Dai & Low 2020: noise after the sketch, on every row"
@@ -51,10 +51,10 @@ class RowSketch(moved_rows.ClippedRows):
     def map(self, coins: int) -> Integers:
         """Return M in steps of 2^−10; it stretches no row by more than `stretch`, by exact arithmetic."""
         drawn = np.random.default_rng(coins).standard_normal((self.columns, self.dimension))
-        found = moved_rows.in_steps(drawn / np.sqrt(self.dimension))
-        while (most := moved_rows.stretch_of(found)) > self.stretch:
-            found = np.trunc(found * (0.99 * float(self.stretch / most))).astype(np.int64)
-        return found
+        matrix = moved_rows.in_steps(drawn / np.sqrt(self.dimension))
+        while (most := moved_rows.stretch_of(matrix)) > self.stretch:
+            matrix = np.trunc(matrix * (0.99 * float(self.stretch / most))).astype(np.int64)
+        return matrix
 
     def query(self, data: Rows, coins: int) -> Integers:
         """Return the clipped rows through the map of these coins, in units of its grid, exactly."""

@@ -130,11 +130,11 @@ class SecondMoments(Additive):
         upper[np.triu_indices(size)] = sums[:corner] * size / count
         squares, z = upper + np.triu(upper, 1).T, sums[corner : corner + size] * np.sqrt(size) / count
         covariance, half = squares - np.outer(z, z), self._half
-        found = {"count": np.array([count]), "squares": squares, "means": self._middle + half * z}
-        found["covariances"] = covariance * np.outer(half, half)
+        public = {"count": np.array([count]), "squares": squares, "means": self._middle + half * z}
+        public["covariances"] = covariance * np.outer(half, half)
         if self.ridge and size > 1:
-            found["coefficients"] = self._coefficients(covariance, found["means"])
-        return View(public=found)
+            public["coefficients"] = self._coefficients(covariance, public["means"])
+        return View(public=public)
 
     def _coefficients(self, covariance: Floats, means: Floats) -> Floats:
         """Return the slopes and, last, the intercept of the last column on the others, all finite.

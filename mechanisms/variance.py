@@ -21,7 +21,7 @@ from mechanisms.subject import EXAMPLE, Additive, Domain, Rows, View, known_rela
 Floats = NDArray[np.float64]
 GRID_UNIT = 10  #: units of the sum of z, so that the weights below are integers
 MAX_STEPS = 127  #: steps, of which proofs list 2·steps + 1 places: 255, of 256 that the checker reads
-SQUARE, COUNT = 16, 5  #: 1.6·(z² − ½) and ½ beside z
+SQUARE, COUNT = 16, 5  #: 1.6·(z² − ½) and ½ next to z
 
 
 @dataclass(frozen=True)
@@ -115,9 +115,9 @@ class Variance(Additive):
         count = self._count(sums)
         mean = float(np.clip(sums[0] / count, -1, 1))
         square = float(np.clip(sums[1] / count * GRID_UNIT / SQUARE + 0.5, 0, 1))
-        spread = max(square - mean**2, 0.0) * self._half**2
-        found = {"mean": self._middle + self._half * mean, "variance": spread, "deviation": math.sqrt(spread)}
-        return View(public={name: np.array([value]) for name, value in found.items()} | {"sums": sums})
+        spread, mean = max(square - mean**2, 0.0) * self._half**2, self._middle + self._half * mean
+        values = {"mean": mean, "variance": spread, "deviation": math.sqrt(spread)}
+        return View(public={name: np.array([value]) for name, value in values.items()} | {"sums": sums})
 
     def _count(self, sums: Floats) -> float:
         return float(max(sums[2] * GRID_UNIT / COUNT, 1)) if self.numbers == 3 else float(self.rows)
@@ -136,11 +136,11 @@ class Variance(Additive):
         ends = {"mean": self._middle + self._half * mean, "variance": spread, "deviation": np.sqrt(spread)}
         of = "the {} of the numbers at their places"
         least = {"mean": float(self.low)}
-        found: dict[str, object] = {
+        intervals: dict[str, object] = {
             name: accuracy.outwards(each[:1], each[1:], level, of.format(name), least.get(name, 0.0))
             for name, each in ends.items()
         }
-        return found | {"sums": accuracy.around(sums, reach, level, of.format("sums"))}
+        return intervals | {"sums": accuracy.around(sums, reach, level, of.format("sums"))}
 
 
 def _quotient(total: float, reach: float, counts: list[float]) -> Floats:

@@ -13,11 +13,19 @@ from audits.attack.runs import Progress
 from audits.claim import AuditPlan
 from audits.datasets.bases import Pair
 from audits.datasets.neighbours import candidates
-from audits.datasets.shape import ARRAY, Described
+from audits.datasets.shape import ARRAY, Described, Shape
 from audits.sandbox.crew import IMPORT, Crew, Gone
 from audits.subjects.code import code_of
-from audits.trace.against_plan import gather_planned, hold_counts, hold_rate, planned_noise
+from audits.trace.against_plan import (
+    PlannedNoise,
+    gather_planned,
+    hold_counts,
+    hold_rate,
+    hold_samples,
+    planned_noise,
+)
 from audits.trace.findings import Seen, Traced, begin, hold, note_unjudged, ratio_of
+from audits.trace.inclusion import MAX_ROWS, MAX_SEEDS, probes, seeds_needed
 from audits.trace.lead import UNEXPLAINED
 from audits.tradeoff import ROUNDED
 from dpaccount.accounting.accountant import Accountant
@@ -32,6 +40,7 @@ SAMPLED = (
 LATER = "data that are added to this sum are not followed, so add them to the noise itself"
 IF_SHOWN = "which is too much if the result shows all these noisy values, but not if it compares them"
 MIXED = "Laplace and Gaussian noise are both spent, and are not held against ε and δ together"
+MORE = "give more seconds, or one pair by --left and --right"
 MAX_PAIRS = 60  #: pairs that are traced, as far as time allows
 
 
@@ -118,13 +127,15 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
     pairs = pairs[:MAX_PAIRS]
     allowed = _allowed(question)
     planned = [] if question.events is None else planned_noise(question.events)
+    sampled = any(noise.rate < 1 for noise in planned)
     found = Traced()
     with Crew(code, seconds=float(question.plan.seconds)) as crew:
         if crew.kind != "function":
             raise InputError(f"{question.use} is no function", "name a function f(data, rng)")
         crew.layout = data.shape.layout
         for number, pair in enumerate(pairs):
-            if crew.left() <= 0:
+            if number and crew.left() <= (float(question.plan.seconds) / 2 if sampled else 0):
+                found.note(f"{number} of {len(pairs)} pairs are traced in this time: {MORE}")
                 break
             crew.keep([pair.left, pair.right])
             crew.first.send(["trace", [question.plan.seed, number], number == 0])
@@ -133,6 +144,7 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
             except Gone as gone:
                 if number == 0:
                     raise InputError(f"{question.use} {gone}", "allow more seconds") from None
+                found.note(f"on pair {number + 1} of {len(pairs)} the function {gone}: {MORE}")
                 break
             if not document["draws"] or _same_rows_first(pair):
                 if question.events is None:
@@ -140,12 +152,38 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
                 else:
                     gather_planned(found, document, pair, allowed, planned)
             progress(f"traced {number + 1} of {len(pairs)} pairs")
+        if sampled:
+            hold_samples(found, _samples(crew, question, planned, progress), planned)
     if question.events is not None:
         hold_rate(found, {noise.rate for noise in planned})
         hold_counts(found, planned)
         if any(event.cover is not None for event in question.events.events):
             found.note("events of the plan cover some units only, which is not followed")
     return _answer(found, question, allowed)
+
+
+def _samples(
+    crew: Crew, question: TraceRequest, planned: list[PlannedNoise], progress: Progress
+) -> list[dict[str, Any]]:
+    """Return which rows are in the sums of runs with seeds of their own: none if that cannot be seen."""
+    shape = question.data.shape
+    if not isinstance(shape, Shape) or shape.rows > MAX_ROWS or not crew.first.alive:
+        return []
+    base, *rows = probes(shape, question.plan.seed)
+    crew.keep([*base, *(data for row in rows for data in row)])
+    found: list[dict[str, Any]] = []
+    steps = sum(noise.count for noise in planned)
+    needed = seeds_needed(shape.rows, steps, max(noise.rate for noise in planned))
+    while len(found) < min(2 * needed, MAX_SEEDS) and crew.left() > 0:
+        crew.first.send(["trace_rows", [question.plan.seed, MAX_PAIRS + len(found)], shape.rows])
+        try:
+            found.append(crew.first.receive(max(crew.left(), 0.1)))
+        except Gone:
+            break
+        if found[-1]["inside"] is None:
+            break
+        progress(f"replayed {len(found)} of {2 * needed} runs row by row")
+    return found
 
 
 def _same_rows_first(pair: Pair) -> bool:

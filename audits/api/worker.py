@@ -120,14 +120,24 @@ class Worker:
         left, right = self.datasets
         write_frame(self.answers, trace_pair(self.subject, left, right, seed, again=again))
 
-    def prove(self, norm: str, bound: str, shape: dict[str, Any], seconds: float) -> None:
+    def trace_rows(self, seed: list[int], rows: int) -> None:
+        """Replay a run on the first dataset with each of its rows replaced, by the others in turn."""
+        from audits.trace.lead import trace_rows
+
+        silence()
+        base, *others = self.datasets
+        each = len(others) // rows
+        parts = [others[k : k + each] for k in range(0, len(others), each)]
+        write_frame(self.answers, trace_rows(self.subject, base, parts, seed))
+
+    def prove(self, norm: str, bound: str, shape: dict[str, Any], boxes: int) -> None:
         """Search for a proof of a query's sensitivity; see `audits.sensitivity.branch_and_bound`."""
         from audits.datasets.shape import Shape
         from audits.sensitivity.branch_and_bound import prove
 
         silence()
         data = Shape(**{**shape, "low": tuple(shape["low"]), "high": tuple(shape["high"])})
-        found = prove(self.subject, data, norm, Fraction(bound), seconds=seconds)
+        found = prove(self.subject, data, norm, Fraction(bound), boxes=boxes)
         pair = [None if side is None else packed(side) for side in (found.left, found.right)]
         write_frame(self.answers, [found.status, found.lower, found.upper, found.boxes, found.why, *pair])
 

@@ -55,6 +55,7 @@ from audits.scores.learned_scores import Learned, best_score
 from dpaccount.errors import InputError
 
 RUNS_PER_REPORT = 5000  #: certifying runs between two reports of progress
+RUNS_PER_BET = 500  #: certifying runs after which it is seen whether bets refute the claim
 SPARE = 0.8  #: fraction of the remaining time that is planned for
 EARLY = 1000  #: number of certifying runs from which early stopping pays off
 REPORTED = 5.0  #: seconds of certifying runs between two reports of progress, about
@@ -144,7 +145,8 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
         raise Stuck(f"{why}; allow more seconds") from None
     runs = len(trial.left) + len(trial.right) + made
     cuts = []
-    if planned != asked or certify < asked.certify or (made < certify and not isinstance(reached, Won)):
+    short = certify < asked.certify or (made < certify and not isinstance(reached, Won))
+    if planned != asked or short or crew.hurried:
         what = f"{runs} of {challenge.trials} runs" if runs < challenge.trials else "the search for a pair"
         cuts.append(f"cut by time: {what} (a run takes {trial.pace:.2g} s)")
     room = room_for(crew.tally.most)
@@ -194,7 +196,8 @@ def _probe(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, found: list[
     repeats = again[0].key() == again[1].key() and again[2].key() == again[3].key()
     pace = max((begun - crew.left()) / 3, 1e-6)
     some: list[Outcome] = []
-    if 24 * pace <= crew.left() / 20:  # else every run counts
+    crew.hurried = 24 * pace > crew.left() / 20
+    if not crew.hurried:  # else every run counts
         plays = [(which, challenge.seed, 0, n) for n in range(2, 14) for which in (0, 1)]
         some, begun = crew.run(plays), crew.left()
         twice = crew.run(plays[:8])  # what is loaded late, at the first of them, is not the pace either
@@ -326,7 +329,10 @@ def _certify(
     scores: list[Floats] = []
     rounded: list[Floats] = []
     made = 0
-    block = max(min(RUNS_PER_REPORT, room_for(crew.tally.most), int(REPORTED / trial.pace)), 2 * crew.jobs)
+    room = room_for(crew.tally.most)
+    block = max(min(RUNS_PER_REPORT, room, int(REPORTED / trial.pace)), 2 * crew.jobs)
+    if bets is not None:  # stakes are chosen anew with every block: never by the clock
+        block = max(min(RUNS_PER_BET, room), 1)
     for start in range(0, runs, block):
         sides = coins[start : start + block]
         outcomes = crew.some([(int(side), challenge.seed, 6, start + n) for n, side in enumerate(sides)])

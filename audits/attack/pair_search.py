@@ -120,6 +120,7 @@ def most_suspicious(
         trials = _mixed(trials, kept, of_base)
         share = (crew.left() - crew.seconds / 2) / (len(planned.rounds) - number) / len(trials)
         if share <= 0:
+            crew.hurried = True
             break
         runs = min(runs, max(room // len(trials), THIN))  # noqa: PLW2901
         for trial in trials:  # crashes make a pair slow
@@ -312,7 +313,10 @@ def _shortlist(
 
 
 def more_runs(crew: Crew, trial: Trial, runs: int, seed: int, seconds: float) -> None:
-    """Make up to `runs` further runs on both sides of a pair, in about `seconds` at most; one at least."""
+    """Make up to `runs` further runs on both sides of a pair, in about `seconds` at most; one at least.
+
+    A crew that makes fewer is `hurried`.
+    """
     crew.keep([trial.candidate.left, trial.candidate.right])
     first = min(runs, PACE_RUNS, max(int(seconds / (2 * trial.pace)), 1))
     while first > 0:
@@ -322,3 +326,4 @@ def more_runs(crew: Crew, trial: Trial, runs: int, seed: int, seconds: float) ->
         trial.pace = max((begun - crew.left()) / (2 * first), 1e-7)
         runs, seconds = runs - first, seconds - (begun - crew.left())
         first = min(runs, int(seconds / (2 * trial.pace)))
+    crew.hurried |= runs > 0

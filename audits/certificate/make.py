@@ -59,7 +59,8 @@ def certify(
 ) -> tuple[Draft, Proved | None]:
     """Return the certificate, without any real data, and what it rests on (None: no proof).
 
-    The same claim, code and seed give the same verdict and numbers.
+    The same claim, code and seed give the same verdict and numbers, unless the report of the attack
+    says that it was cut by time.
     """
     claim.check_in_force()
     _about_the_same(claim, subject)
@@ -75,7 +76,7 @@ def certify(
         evidence = _of_family(claim, some, proved, evidence)
     progress("audit")
     outcome = _attacked(claim, few, about, evidence, suspect, effort)
-    report = _report(claim, outcome, effort)
+    report = _report(claim, outcome, effort, trials_of(claim, effort, evidence))
     uncovered = sources.uncovered(type(named(subject)))
     notes = (
         *suspect.notes,
@@ -210,9 +211,9 @@ def example_tables(claim: Claim, subject: Subject) -> list[Rows]:
     return [rows_of(claim, type(named(subject)), claim.examples)]
 
 
-def trials_of(claim: Claim, effort: AuditBudget, *, short: bool) -> int:
+def trials_of(claim: Claim, effort: AuditBudget, evidence: list[Evidence]) -> int:
     """Return the runs a world: half the trials, fewer with --quick or a refuted hypothesis."""
-    trials = claim.audit.trials // 2
+    trials, short = claim.audit.trials // 2, any(entry.status == "refuted" for entry in evidence)
     return max(trials // (10 if effort.quick else 1) // (10 if short else 1), 30)
 
 
@@ -225,13 +226,12 @@ def _attacked(
     effort: AuditBudget,
 ) -> Attacked:
     promise = claim.guarantee
-    false = any(entry.status == "refuted" for entry in evidence)
     return attack(
         subject,
         proved,
         targets(proved, promise.epsilon, promise.delta, suspect.pair.unit),
         suspect,
-        trials=trials_of(claim, effort, short=false),
+        trials=trials_of(claim, effort, evidence),
         risk=1 - claim.audit.confidence,
         seed=claim.audit.seed,
         jobs=effort.jobs,
@@ -241,12 +241,14 @@ def _attacked(
     )
 
 
-def _report(claim: Claim, outcome: Attacked, effort: AuditBudget) -> AuditResult:
+def _report(claim: Claim, outcome: Attacked, effort: AuditBudget, asked: int) -> AuditResult:
     suspect = outcome.suspect
     points = audited(outcome.results, "log-likelihood ratio")
     pair = describe(suspect.pair, suspect.coins, "the neighbouring pair under attack")
+    made = outcome.trials
+    cut = f"; cut by time: {2 * made} of {2 * asked} runs" if made < asked else ""
     return AuditResult(
-        attack="white-box log-likelihood ratio of the releases of the running code, Clopper-Pearson",
+        attack=f"white-box log-likelihood ratio of the releases of the running code, Clopper-Pearson{cut}",
         trials=2 * outcome.trials,
         quick=effort.quick,
         confidence=shown(claim.audit.confidence),

@@ -15,10 +15,12 @@ from typing import Any
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
+from msgspec import to_builtins
 
 from dpaccount import checker
 from dpaccount.documents import atomically, canonical, read_bytes
 from dpaccount.errors import InputError
+from dpaccount.schemas.answers import SignedMessage
 
 ALGORITHM = "ed25519"
 
@@ -105,13 +107,12 @@ def _confirmed(raw: bytes, path: Path) -> dict[str, Any]:
 def _message(document: dict[str, Any], signed: str) -> bytes:
     """Return the bytes that are signed: whatever a reader of the first lines would want to hold."""
     claim = document["claim"]
-    said = {
-        "schema": "dpaccount/signature/1",
-        "digest": document["digest"],
-        "verdict": document["verdict"],
-        "claim": claim["name"],
-        "claim_digest": "sha256:" + hashlib.sha256(canonical(claim)).hexdigest(),
-        "created": document["created"],
-        "signed": signed,
-    }
-    return canonical(said)
+    message = SignedMessage(
+        document["digest"],
+        document["verdict"],
+        claim["name"],
+        "sha256:" + hashlib.sha256(canonical(claim)).hexdigest(),
+        document["created"],
+        signed,
+    )
+    return canonical(to_builtins(message))

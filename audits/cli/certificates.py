@@ -121,30 +121,31 @@ def certify(
     dry_run
         Print what the certificate would say, and write no file.
     """
+    from audits.certificate.files import check_outputs
     from audits.certificate.summary import summary
+    from audits.claim import output_folder, read_claim
 
-    question = options.question(claim)
+    question, asked = options.question(claim), read_claim(claim)
     if dry_run:
-        done, path = _answered(question), Path("no file is written")
+        done, path = _answered(question, asked), Path("no file is written")
     else:
-        done, path = _certified(question, out)
+        check_outputs(asked, output_folder(asked.name, out))
+        done, path = _certified(question, asked, out)
     show(done.certificate, json_, lambda found: summary(found, path))
     return 1 if done.broken else VERDICTS[done.certificate["verdict"]]
 
 
-def _certified(question: "Certify", out: Path | None) -> tuple["CertifyResult", Path]:
+def _certified(question: "Certify", asked: "Claim", out: Path | None) -> tuple["CertifyResult", Path]:
     """Certify, write the certificate's files, and say what a reader should know; return its path too."""
-    from audits.certificate.files import check_outputs, write_all
-    from audits.claim import output_folder, read_claim
+    from audits.certificate.files import write_all
+    from audits.claim import output_folder
     from audits.reports.ci import annotation
 
     claim = question.claim
-    asked = read_claim(claim)
-    check_outputs(asked, output_folder(asked.name, out))
     if out is not None:
         with writing(out):  # a folder that cannot be written is said before the work
             pass
-    done = _answered(question)
+    done = _answered(question, asked)
     folder = output_folder(done.certificate["claim"]["name"], out)
     path = write_all(done.certificate, folder, claim)
     if path.parent != folder:
@@ -157,12 +158,12 @@ def _certified(question: "Certify", out: Path | None) -> tuple["CertifyResult", 
     return done, path
 
 
-def _answered(question: "Certify") -> "CertifyResult":
+def _answered(question: "Certify", asked: "Claim") -> "CertifyResult":
     """Certify, and say which rules of a policy are broken; no file is written."""
     from audits.api import dispatch
 
     with reporting() as report, redirect_stdout(sys.stderr):  # a subject may print
-        done = dispatch.certify(question, report)
+        done = dispatch.certify(question, report, asked)
     for each in done.broken:
         say(f"policy: {each}")
     return done
@@ -222,7 +223,7 @@ def release(
     if not (yes or agreed()):
         say("nothing is charged")
         return 1
-    done, path = _certified(options.question(claim, release=True, again=new_release), out)
+    done, path = _certified(options.question(claim, release=True, again=new_release), asked, out)
     if is_study(asked):
         tables = results.written_release(asked, done.certificate, path.parent)
         show(to_builtins(tables), json_, lambda _: study_tables(done.certificate, tables))

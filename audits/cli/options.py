@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
+from msgspec import Struct, to_builtins
 
 from dpaccount.documents import MAX_BYTES, read_bytes
 from dpaccount.errors import InputError
@@ -91,7 +92,9 @@ def whole(text: str | None, option: str, least: int = 1, most: int | None = None
 
 
 def show(answer: Any, as_json: bool, person: Callable[[Any], str]) -> None:  # noqa: FBT001
-    """Print an answer as JSON, or as `person` words it."""
+    """Print an answer as JSON, or as `person` words it; it is a structure, or what JSON holds."""
+    if isinstance(answer, Struct):
+        answer = to_builtins(answer)
     text = json.dumps(answer, ensure_ascii=False, allow_nan=False) if as_json else person(answer)
     if as_json and not text.isprintable():  # a text of JSON stays what it is, and a terminal shows it
         text = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)

@@ -24,6 +24,7 @@ from audits.cli.options import (
     whole,
 )
 from dpaccount.errors import InputError
+from dpaccount.schemas.answers import Answered, Curated, Query
 
 VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
 
@@ -90,11 +91,7 @@ def curate(  # noqa: PLR0913
             f"{made.clipped} rows are beyond the declared norm or bounds and were clipped;"
             " this number is for you alone"
         )
-    answer = {
-        "schema": "dpaccount/curated/1",
-        **{"verdict": body["verdict"], "certificate": str(path), "table": str(target)},
-        **{"rows": len(made.rows), "columns": made.rows.shape[1]},
-    }
+    answer = Curated(body["verdict"], str(path), str(target), *made.rows.shape)
     show(answer, json_, lambda _: f"{summary(body, path)}\n{target}: {len(made.rows)} rows")
     return VERDICTS[body["verdict"]]
 
@@ -156,7 +153,7 @@ def next_index(state: Path, options: ModelerOptions, *, as_json: bool) -> int:
     from bandits.outsourced_optimisation.saved import opened
 
     with opened(state, options.table, options.settings()) as modeler:
-        answer = {"schema": "dpaccount/query/1", "index": modeler.ask(), "answered": modeler.answered}
+        answer = Query(modeler.ask(), modeler.answered)
     show(answer, as_json, lambda found: str(found["index"]))
     return 0
 
@@ -170,6 +167,6 @@ def learn(state: Path, index: Number, value: Source, *, as_json: bool) -> int:
         raise InputError("VALUE is missing", "a number belongs here")
     with opened(state) as modeler:
         modeler.tell(at, float(told))
-        answer = {"schema": "dpaccount/answered/1", "index": at, "answered": modeler.answered}
+        answer = Answered(at, modeler.answered)
     show(answer, as_json, lines)
     return 0

@@ -24,6 +24,7 @@ from audits.cli.options import (
     whole,
 )
 from dpaccount.errors import InputError
+from dpaccount.schemas.answers import KeptWork, KeptWorkRow
 
 
 def claims(
@@ -207,7 +208,7 @@ def work_prune(digest: Name | None = None, *, store: File | None = None, json_: 
     return 0
 
 
-def _work(store: File | None, removed: Callable[[Any], bool] | None = None) -> dict[str, Any]:
+def _work(store: File | None, removed: Callable[[Any], bool] | None = None) -> KeptWork:
     """Return what is kept; what is `removed`, if that is said."""
     from dpaccount.work.described import digest
     from dpaccount.work.results import Results
@@ -220,7 +221,7 @@ def _work(store: File | None, removed: Callable[[Any], bool] | None = None) -> d
         rows = list(filter(removed, results.listed(digest(current()))))
         if removed is not None:
             results.remove(row["digest"] for row in rows)
-    return {"schema": "dpaccount/kept-work/1", "work": rows}
+    return KeptWork([KeptWorkRow(**row) for row in rows])
 
 
 def _work_table(found: dict[str, Any]) -> str:

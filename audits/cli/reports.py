@@ -309,6 +309,7 @@ def diff(old: File, new: File, *, json_: Json = False) -> int:
         The certificate.json to compare it with.
     """
     from audits.reports.compare import differences, read_certificate, unbroken
+    from dpaccount.schemas.answers import Diff
 
     (before, first), (after, second) = read_certificate(old), read_certificate(new)
     found = [
@@ -317,6 +318,7 @@ def diff(old: File, new: File, *, json_: Json = False) -> int:
     whole = next((said for said in (first, second) if not said.startswith("valid")), first)
     with unbroken(new, whole):
         found += differences(before, after)
-    answer = {"schema": "dpaccount/diff/1", "old": str(old), "new": str(new), "differences": found}
-    show(answer, json_, lambda said: "\n".join(said["differences"]) or "no difference")
+    show(
+        Diff(str(old), str(new), found), json_, lambda said: "\n".join(said["differences"]) or "no difference"
+    )
     return 1 if found else 0

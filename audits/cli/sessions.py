@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
+from msgspec import UNSET
 
 from audits.cli import outsourcing
 from audits.cli.options import File, Flag, Json, Source, Text, Url, Whole, lines, say, show, source, whole
 from dpaccount.documents import Place, parse_json
 from dpaccount.errors import InputError
+from dpaccount.schemas.answers import PublicSession, SessionError, Ticket, Told
 
 if TYPE_CHECKING:
     from audits.claim import Claim
@@ -101,6 +103,7 @@ class SessionOptions:
 
 
 REQUESTS = ("ask", "tell", "ticket", "public", "end")  #: of a line, one of which it has
+Answer = Ticket | Told | PublicSession | SessionError
 MAX_LINE, MAX_TICKET = 2**20, 10**9  #: bytes of a line, and a ticket
 NO_SESSION, NO_MODELER = SessionOptions(), outsourcing.ModelerOptions()
 
@@ -157,8 +160,8 @@ def ask(
     brought = None if context is None else _context(context)
     with options.opened(claim) as session:
         answer = _shown(session) if end else _given(session, brought, number)
-    if "clipped" in answer:
-        say(f"{answer['clipped']} coordinates are out of the claim's range and were clipped")
+    if isinstance(answer, Ticket) and answer.clipped is not UNSET:
+        say(f"{answer.clipped} coordinates are out of the claim's range and were clipped")
     show(answer, json_, lines)
     return 0
 
@@ -192,8 +195,11 @@ def tell(
     number, told = whole(ticket, "TICKET"), _reward(reward)
     with options.opened(claim) as session:
         counts = session.tell(number or 0, told)
-    answer = {"schema": "dpaccount/told/1", "ticket": number, "counts": counts}
-    show(answer, json_, lambda found: f"ticket {found['ticket']}: " + ("counts" if counts else "late"))
+    show(
+        Told(number, counts),
+        json_,
+        lambda found: f"ticket {found['ticket']}: " + ("counts" if counts else "late"),
+    )
     return 0
 
 
@@ -218,17 +224,17 @@ def serve_lines(claim: File, *, options: SessionOptions = NO_SESSION) -> int:
             if len(request) > MAX_LINE:
                 raise InputError(f"a line has more than {MAX_LINE} bytes", "send one request a line")
             try:
-                answer = _answer(serving, parse_json(request, "standard input"))
+                answer: Answer = _answer(serving, parse_json(request, "standard input"))
             except InputError as error:
                 if serving.closed:
                     raise
-                answer = {"schema": "dpaccount/session-error/1", "error": str(error)}
+                answer = SessionError(str(error))
             show(answer, as_json=True, person=lines)
             sys.stdout.flush()
     return 0
 
 
-def _answer(serving: "Session", request: Place) -> dict[str, Any]:
+def _answer(serving: "Session", request: Place) -> Answer:
     """Return the answer to one line; raises `InputError` for one that is no request."""
     asked = request.value
     which = [key for key in REQUESTS if isinstance(asked, dict) and key in asked]
@@ -241,8 +247,7 @@ def _answer(serving: "Session", request: Place) -> dict[str, Any]:
         told, number = table["reward"], table["tell"].integer(1, MAX_TICKET)
         numbers = told.items() if isinstance(told.value, list) else [told]
         reward: Any = None if told.value is None else [each.real() for each in numbers]
-        counts = serving.tell(number, reward)
-        return {"schema": "dpaccount/told/1", "ticket": number, "counts": counts}
+        return Told(number, serving.tell(number, reward))
     if which == ["ticket"]:
         return _given(serving, None, table["ticket"].integer(1, MAX_TICKET))
     if not table[which[0]].flag():
@@ -250,25 +255,26 @@ def _answer(serving: "Session", request: Place) -> dict[str, Any]:
     return _shown(serving, ends=which == ["end"])
 
 
-def _given(serving: "Session", brought: Any, number: int | None) -> dict[str, Any]:
+def _given(serving: "Session", brought: Any, number: int | None) -> Ticket:
     """Return a new ticket for who brings this, or that of this number."""
     known = serving.clipped
     given = serving.ask(brought) if number is None else serving.ticket(number)
-    answer = {"schema": "dpaccount/ticket/1", "ticket": given.number, "action": given.action}
-    answer |= {"slots": serving.slots, "releasable": serving.releasable}
-    if (named := serving.name_of(given)) is not None:
-        answer["name"] = named
-    if serving.clipped > known:
-        answer["clipped"] = serving.clipped - known
-    return answer
+    name, more = serving.name_of(given), serving.clipped - known
+    return Ticket(
+        ticket=given.number,
+        action=given.action,
+        slots=serving.slots,
+        releasable=serving.releasable,
+        name=UNSET if name is None else name,
+        clipped=more if more > 0 else UNSET,
+    )
 
 
-def _shown(serving: "Session", *, ends: bool = True) -> dict[str, Any]:
+def _shown(serving: "Session", *, ends: bool = True) -> PublicSession:
     """Return what everybody may see, which is nobody's own ticket; by default end the session."""
     seen = serving.result().public if ends else serving.public()
     public = {name: array.tolist() for name, array in seen.items()}
-    facts = {"people": serving.asked, "slots": serving.slots, "releasable": serving.releasable}
-    return {"schema": "dpaccount/session/1", **facts, "public": public}
+    return PublicSession(serving.asked, serving.slots, serving.releasable, public)
 
 
 def _context(name: str) -> Any:

@@ -5,9 +5,10 @@ import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
+from msgspec.structs import replace as changed
 
 from audits.cli.options import (
     File,
@@ -25,7 +26,8 @@ from audits.cli.options import (
 )
 from dpaccount.documents import atomically, parse_json
 from dpaccount.errors import InputError
-from dpaccount.exact import shown
+from dpaccount.exact import printed, shown
+from dpaccount.schemas.answers import CorrelatedRun, SgdRun
 
 if TYPE_CHECKING:
     from dpaccount.accounting.ftrl import FtrlTraining
@@ -182,8 +184,7 @@ def sgd(
 
     share, run = options.share(), options.run()
     bounds = run.epsilon(share)
-    answer: dict[str, Any] = {
-        "schema": "dpaccount/sgd/1",
+    common = {
         "sigma": shown(run.sigma),
         "steps": run.steps,
         **run.described(),
@@ -191,11 +192,13 @@ def sgd(
         "delta": shown(share),
         "epsilon": bounds.as_json(),
     }
+    answer: SgdRun | CorrelatedRun
     if isinstance(run, Training):
-        answer["shuffled_epsilon"] = run.shuffled(share).as_json()["upper"]
-        answer["statement"] = run.statement(share, bounds)
+        shuffled = printed(run.shuffled(share).upper, up=True)
+        said = run.statement(share, bounds)
+        answer = SgdRun(**common, shuffled_epsilon=shuffled, statement=said)
     else:
-        answer["statement"] = run.statement(share)
+        answer = CorrelatedRun(**common, statement=run.statement(share))
     if curve is not None and not isinstance(run, Training):
         raise InputError("--curve is drawn of samples", "leave it out where a --mechanism is named")
     if curve is not None and isinstance(run, Training):
@@ -206,9 +209,9 @@ def sgd(
         from audits.accounts.certificate import confirming, written_certificate
 
         plan = run.plan().as_json()
-        found = written_certificate(certificate, plan, answer["epsilon"], delta=share)
-        answer["confirmed"] = found["confirmed"]
-        answer["statement"] += confirming(found)
+        found = written_certificate(certificate, plan, bounds.as_json(), delta=share)
+        statement = answer.statement + confirming(found)
+        answer = changed(answer, confirmed=found["confirmed"], statement=statement)
     show(answer, json_, lines)
     return 0
 

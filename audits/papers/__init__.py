@@ -47,15 +47,15 @@ def about(name: str) -> dict[str, str]:
 
 def read_settings(words: Iterable[str]) -> dict[str, Value]:
     """Return ``KEY=VALUE`` words as settings: exact numbers where a number is spelled, else words."""
-    found: dict[str, Value] = {}
+    settings: dict[str, Value] = {}
     for word in words:
         key, sign, text = word.partition("=")
         if not sign or not key:
             raise InputError(f"{word[:60]!r} is not a setting", "write KEY=VALUE, such as alpha=10")
-        if key in found:
+        if key in settings:
             raise InputError(f"{key[:60]!r} is set twice", "set it once")
-        found[key] = text if text.isalpha() else read_exact(text)
-    return found
+        settings[key] = text if text.isalpha() else read_exact(text)
+    return settings
 
 
 def claims() -> list[dict[str, Any]]:
@@ -79,10 +79,10 @@ def certify_claim(name: str, settings: Mapping[str, Value], seed: int = 1) -> di
     """
     from audits.papers.replay import can_replay, replay
 
-    found = _checked(name, settings)
-    run, answer = found.claim.run, found.as_json()
+    check = _checked(name, settings)
+    run, answer = check.claim.run, check.as_json()
     with _within_reach(name):
-        shown = {} if run is None else run(found.parameters, seed)
+        shown = {} if run is None else run(check.parameters, seed)
         again = {"replay": replay(answer)} if can_replay(answer) else {}
     return {**answer, "certified": {**shown, **again} or None}
 

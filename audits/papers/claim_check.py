@@ -37,8 +37,8 @@ class Cost:
     """What a published mechanism costs at the claim's parameters.
 
     `claimed` is (ε, δ), None for what a claim does not speak of.  `epsilon` encloses the exact cost
-    at `delta`, or else at the claimed δ; `loss_delta` encloses δ at the claimed ε.  `covers_all` says
-    that the cost is the supremum over all neighbours, not the cost of one pair: only then can a claim
+    at `delta`, or else at the claimed δ; `loss_delta` encloses δ at the claimed ε.  `covers_all`:
+    the cost is the supremum over all neighbours, not the cost of one pair: only then can a claim
     hold.  `holds` decides where the claim is about another number than ε or δ (a sensitivity, a step).
     `proof` derives what is proved, `refutation` that the claimed (ε, δ) does not hold.
     """
@@ -145,27 +145,27 @@ class ClaimCheck:
 
     def as_json(self) -> dict[str, Any]:
         """Return the document of schema dpaccount/claim-check/1; keys that do not apply are null."""
-        found = self.finding
+        finding = self.finding
         values: dict[str, Value] = {**self.parameters, **self.parameters.words}
-        noise, at = found.noise, found.claimed[1] if found.delta is None else found.delta
+        noise, at = finding.noise, finding.claimed[1] if finding.delta is None else finding.delta
         return {
             "schema": SCHEMA,
             "name": self.claim.name,
             "parameters": {key: _plain(values[key]) for key in self.claim.parameters},
-            "claimed": {"epsilon": _plain(found.claimed[0]), "delta": _plain(found.claimed[1])},
+            "claimed": {"epsilon": _plain(finding.claimed[0]), "delta": _plain(finding.claimed[1])},
             "proved": {
-                "epsilon": None if found.epsilon is None else found.epsilon.as_json(),
-                "delta": None if found.epsilon is None else _plain(at),
+                "epsilon": None if finding.epsilon is None else finding.epsilon.as_json(),
+                "delta": None if finding.epsilon is None else _plain(at),
             },
-            "delta_at_claimed_epsilon": None if found.loss_delta is None else found.loss_delta.as_json(),
-            "mu": _near(found.mu),
+            "delta_at_claimed_epsilon": None if finding.loss_delta is None else finding.loss_delta.as_json(),
+            "mu": _near(finding.mu),
             "noise": None
             if noise is None
             else {"published": _near(noise.published), "needed": _upper(noise.needed)},
-            "verdict": found.verdict,
-            "factor": _near(found.factor),
-            "derivation": found.derivation(),
-            "witness": found.witness,
+            "verdict": finding.verdict,
+            "factor": _near(finding.factor),
+            "derivation": finding.derivation(),
+            "witness": finding.witness,
         }
 
 

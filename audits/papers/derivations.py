@@ -49,11 +49,11 @@ def short_above(value: Fraction) -> Fraction:
 def settled(theorem: Theorem, epsilon: Fraction, delta: Fraction) -> Theorem:
     """Return the theorem at the least ε that is proved at δ, or at the claimed ε if that is less."""
     try:
-        found = approximate(theorem, delta)
+        point = approximate(theorem, delta)
     except RuleError:  # no ε on its grid: the claimed one may still do
         return to_approximate(theorem, epsilon, delta)
-    proved = found.conclusion.curve.epsilon  # type: ignore[union-attr]
-    return found if proved <= epsilon else to_approximate(theorem, epsilon, delta)
+    proved = point.conclusion.curve.epsilon  # type: ignore[union-attr]
+    return point if proved <= epsilon else to_approximate(theorem, epsilon, delta)
 
 
 # ------------------------------------------------------------------ refutations
@@ -70,9 +70,9 @@ def noisy_pair(
 ) -> Theorem:
     """Refute (ε, δ) = `point` by two records and the noise (`law`, scale) on the releases that read them."""
     query = "released" if covers is None else covers.conclusion.query  # type: ignore[union-attr]
-    told = assume_neighbours(query, kind, *pair, REPLACE_ONE, because, observer)
+    neighbours = assume_neighbours(query, kind, *pair, REPLACE_ONE, because, observer)
     readers = covers or assume_covers(query, ONE_RELEASE, "one release")
-    return refute(apart(told, readers, *law), *point)
+    return refute(apart(neighbours, readers, *law), *point)
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ def exactly(value: Fraction | int) -> Enclosure:
 
 def enclose(value: Callable[[], arb]) -> Enclosure:
     """Return an enclosure of a closed form, about 100 bits wide."""
-    found = accurate(value, CLOSED_FORM_BITS, start=160)
-    return Enclosure(floor_of(found), ceil_of(found))
+    enclosed = accurate(value, CLOSED_FORM_BITS, start=160)
+    return Enclosure(floor_of(enclosed), ceil_of(enclosed))
 
 
 def of(value: Enclosure) -> arb:
@@ -65,8 +65,8 @@ def gaussian_delta(mu2: Enclosure, epsilon: Fraction) -> Enclosure:
     """Return the exact δ of μ-GDP at ε ≥ 0 (Balle & Wang 2018)."""
     if mu2.lower is not None and mu2.lower > HUGE and 4 * epsilon < mu2.lower:
         return Enclosure(1 - Fraction(1, 2**1000), Fraction(1))  # `_huge_epsilon` at t = μ/2 − ε/μ > 10^14
-    found = gaussian.delta(epsilon, _ends(mu2))
-    return Enclosure(max(Fraction(0), floor_of(found)), min(Fraction(1), ceil_of(found)))
+    enclosed = gaussian.delta(epsilon, _ends(mu2))
+    return Enclosure(max(Fraction(0), floor_of(enclosed)), min(Fraction(1), ceil_of(enclosed)))
 
 
 def _huge_epsilon(mu2: Enclosure, delta: Fraction) -> Enclosure:

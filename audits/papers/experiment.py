@@ -40,7 +40,7 @@ from mechanisms.table.rows import read_rows
 BY_CHANCE = "uniform"  #: the algorithm that chooses uniformly, in every world
 MAX_EXPERIMENT_CELLS = 1000
 DECIMALS = 6
-LOG_EPSILON, LOG_DELTA = Fraction(1), Fraction(1, 10**6)  #: of a policy on a log, unless said
+LOG_EPSILON, LOG_DELTA = Fraction(1), Fraction(1, 10**6)  #: defaults of a policy on a log
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ def read_experiment(path: Path) -> ExperimentPlan:
     trials = top["trials"].integer(2, MOST_TRIALS)
     cells = []
     for at in top["world"].items():
-        said = at.table(*keys(WorldTable))
-        world, name = _world(said, at, rounds, path.parent), _name(said)
+        entries = at.table(*keys(WorldTable))
+        world, name = _world(entries, at, rounds, path.parent), _name(entries)
         for each in top["algorithm"].items():
             cells += [replace(cell, row={"world": name, **cell.row}) for cell in _cells(each, world, at)]
             if len(cells) > MAX_EXPERIMENT_CELLS:
@@ -80,17 +80,17 @@ def read_experiment(path: Path) -> ExperimentPlan:
     return ExperimentPlan(_name(top), range(first, first + trials), tuple(cells))
 
 
-def _name(said: dict[str, Place]) -> str:
+def _name(entries: dict[str, Place]) -> str:
     """Return the name of a table, which is by default what it uses."""
-    place = said.get("name", said.get("use"))
+    place = entries.get("name", entries.get("use"))
     text = "" if place is None else place.text()
     if place is not None and NAME.fullmatch(text) is None:
         raise place.wrong(f"the name {text[:70]!r} is not allowed", f"names match {NAME.pattern}")
     return text
 
 
-def _world(said: dict[str, Place], place: Place, rounds: int | None, folder: Path) -> TrialWorld:
-    kind = WORLDS[said["use"].text(*WORLDS)]
+def _world(entries: dict[str, Place], place: Place, rounds: int | None, folder: Path) -> TrialWorld:
+    kind = WORLDS[entries["use"].text(*WORLDS)]
     if kind is LogWorld:
         return _log(
             place.table(("use", "file", "log", "rows", "columns"), ("name", *TABLE_KEYS)), place, folder
@@ -101,9 +101,9 @@ def _world(said: dict[str, Place], place: Place, rounds: int | None, folder: Pat
     if rounds is None:
         raise place.wrong("the number of people is missing", "give rounds at the top of the file")
     given = {
-        key: said[key].integer(1, 1000) if key in numbers else said[key].text()
+        key: entries[key].integer(1, 1000) if key in numbers else entries[key].text()
         for key in known
-        if key in said
+        if key in entries
     }
     try:
         world: TrialWorld = kind(rounds=rounds, **given)
@@ -113,19 +113,19 @@ def _world(said: dict[str, Place], place: Place, rounds: int | None, folder: Pat
     return world
 
 
-def _log(said: dict[str, Place], place: Place, folder: Path) -> LogWorld:
+def _log(given: dict[str, Place], place: Place, folder: Path) -> LogWorld:
     table = read_table(place)
-    policy, reading = LoggedPolicy.on_table(table, said["log"], Promise(REPLACE_ONE, LOG_EPSILON, LOG_DELTA))
-    rows = read_rows(inside(folder, said["file"]), table, reading, REPLACE_ONE)
+    policy, reading = LoggedPolicy.on_table(table, given["log"], Promise(REPLACE_ONE, LOG_EPSILON, LOG_DELTA))
+    rows = read_rows(inside(folder, given["file"]), table, reading, REPLACE_ONE)
     return LogWorld(rows, policy)
 
 
 def _cells(place: Place, world: TrialWorld, at: Place) -> Iterator[Cell]:
     """Yield an algorithm's runs in a world: one for each combination of its listed parameters."""
-    said = place.table(*keys(AlgorithmTable))
-    use, name, given = said["use"].text(), _name(said), said.get("parameters", place)
+    entries = place.table(*keys(AlgorithmTable))
+    use, name, given = entries["use"].text(), _name(entries), entries.get("parameters", place)
     if use == BY_CHANCE:
-        if "parameters" in said:
+        if "parameters" in entries:
             raise given.wrong("uniform choices have no parameters", "leave them out")
         yield Cell({"algorithm": name}, partial(trial, world, None))
         return
@@ -133,8 +133,8 @@ def _cells(place: Place, world: TrialWorld, at: Place) -> Iterator[Cell]:
     if not issubclass(made_by, world.serves):
         known = [each.name for each in catalogue.entries() if issubclass(each.made_by, world.serves)]
         right = f"there: {', '.join(known)}, {BY_CHANCE}"
-        raise said["use"].wrong(f"{use} does not play in the world {at.value['use']}", right)
-    values = given.value if "parameters" in said else {}
+        raise entries["use"].wrong(f"{use} does not play in the world {at.value['use']}", right)
+    values = given.value if "parameters" in entries else {}
     if not isinstance(values, dict):
         raise given.wrong("this is no table of parameters", "write [algorithm.parameters]")
     for key in values:
@@ -169,10 +169,10 @@ def _cell(world: TrialWorld, made_by: type[Any], name: str, place: Place) -> Cel
 
 
 def _policy(world: LogWorld, place: Place) -> tuple[Any, Fraction]:
-    said = place.table((), ("epsilon", "delta", "batch", "batches"))
-    epsilon = said["epsilon"].positive() if "epsilon" in said else LOG_EPSILON
-    delta = said["delta"].real(0, 1) if "delta" in said else LOG_DELTA
-    batches: dict[str, Any] = {key: said[key].integer(1) for key in ("batch", "batches") if key in said}
+    entries = place.table((), ("epsilon", "delta", "batch", "batches"))
+    epsilon = entries["epsilon"].positive() if "epsilon" in entries else LOG_EPSILON
+    delta = entries["delta"].real(0, 1) if "delta" in entries else LOG_DELTA
+    batches: dict[str, Any] = {key: entries[key].integer(1) for key in ("batch", "batches") if key in entries}
     try:
         sigma = world.policy.counts.least_sigma(epsilon, delta)
         return replace(world.policy, sigma=sigma, **batches), delta

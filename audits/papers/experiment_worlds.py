@@ -121,7 +121,7 @@ class ArmsWorld:
         return {"rounds": self.rounds, "arms": self.arms}
 
     def people(self, seed: int) -> tuple[Floats, Floats]:
-        """Return the arms' means [arms], and what each would pay everybody [rounds, arms]."""
+        """Return the arms' means [arms], and each arm's reward for every person [rounds, arms]."""
         rng = np.random.default_rng([ARMS_SEED, seed])
         means = rng.uniform(0.2, 0.8, self.arms)
         return means, (rng.random((self.rounds, self.arms)) < means).astype(np.float64)

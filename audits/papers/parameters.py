@@ -1,4 +1,4 @@
-"""What a claim is asked at: exact numbers and words, each with a default and a range."""
+"""Parameters of a claim: exact numbers and words, each with a default and a range."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Values(dict[str, Fraction]):
 
 @dataclass(frozen=True)
 class Exact:
-    """A number with its default, and the range it must lie in (open ends say so)."""
+    """A number with its default and its range, whose ends may be open."""
 
     default: Fraction
     least: Fraction | None = None

@@ -37,10 +37,10 @@ def replay(answer: Mapping[str, Any]) -> dict[str, Any]:
     witness, steps = answer["witness"], answer["derivation"]
     if "step" in witness:
         return REPLAYS[witness["step"]["of"]](witness["step"])
-    said = checker.check_derivation(steps)[-1]
+    last = checker.check_derivation(steps)[-1]
     claimed = answer["claimed"]
-    same = said[0] == "Refuted" and _close(said[2], claimed["epsilon"]) and _close(said[3], claimed["delta"])
-    shown: dict[str, Any] = {"steps": len(steps), "refuted_at": [float(Fraction(v)) for v in said[2:4]]}
+    same = last[0] == "Refuted" and _close(last[2], claimed["epsilon"]) and _close(last[3], claimed["delta"])
+    shown: dict[str, Any] = {"steps": len(steps), "refuted_at": [float(Fraction(v)) for v in last[2:4]]}
     if steps[0]["rule"] == "assume_event":
         stated = [float(Fraction(steps[0]["with"][side])) for side in ("likely", "rarely")]
         likely, rarely = (tail(witness["event"], world) for world in (0, 1))
@@ -103,19 +103,19 @@ def _centred(rows: list[list[int]]) -> list[list[int]]:
 def rank(rows: list[list[int]]) -> int:
     """Return the rank of an integer matrix by elimination over the fractions."""
     left = [[Fraction(x) for x in row] for row in rows]
-    found = 0
+    pivots = 0
     for column in range(len(left[0])):
-        at = next((i for i in range(found, len(left)) if left[i][column]), None)
+        at = next((i for i in range(pivots, len(left)) if left[i][column]), None)
         if at is None:
             continue
-        left[found], left[at] = left[at], left[found]
-        top = left[found]
-        for row in left[found + 1 :]:
+        left[pivots], left[at] = left[at], left[pivots]
+        top = left[pivots]
+        for row in left[pivots + 1 :]:
             if row[column]:
                 share = row[column] / top[column]
                 row[:] = [x - share * y for x, y in zip(row, top, strict=True)]
-        found += 1
-    return found
+        pivots += 1
+    return pivots
 
 
 # ------------------------------------------------------------------ steps of proofs

@@ -61,34 +61,34 @@ def reproduce(
 ) -> tuple[dict[str, Any], dict[str, Floats]]:
     """Return the answer of `dpaccount reproduce` and, by cell, the curves [trials, rounds].
 
-    Trials are done on the workers that `joblib.parallel_config` says, else in `jobs` processes; see
+    Trials run on the workers of `joblib.parallel_config`, else in `jobs` processes; see
     `dpaccount.work.run`.
     """
     started = time.perf_counter()
-    made = find(name)
-    count, horizon = trials or made.trials, rounds or made.rounds
+    study = find(name)
+    count, horizon = trials or study.trials, rounds or study.rounds
     if not 2 <= count <= MOST_TRIALS or not 32 <= horizon <= MOST_ROUNDS:
         raise InputError(f"trials lie in 2 ... {MOST_TRIALS} and rounds in 32 ... {MOST_ROUNDS}")
     seeds = range(seed, seed + count)
     with workers(jobs):  # what cells compute beforehand enters their trials
-        cells = made.cells(horizon)
+        cells = study.cells(horizon)
     rows, curves = [], {}
     for cell, played, proved in zip(cells, *done(name, cells, seeds, jobs, progress), strict=True):
         curve = curves[_label(cell.row)] = cell.summary.curves(played)
-        said = {} if cell.details is None else cell.details(seeds, played)
-        rows.append({**_row(cell, curve[:, -1], proved), **said})
+        details = {} if cell.details is None else cell.details(seeds, played)
+        rows.append({**_row(cell, curve[:, -1], proved), **details})
     answer = {
         "schema": "dpaccount/reproduction/1",
         "name": name,
-        "source": made.source,
+        "source": study.source,
         "trials": count,
         "rounds": horizon,
         "seed": seed,
-        "assumed": list(made.assumed),
+        "assumed": list(study.assumed),
         "measure": cells[0].summary.name,
         "rows": rows,
         "exponents": _exponents(rows),
-        "sentences": [asdict(one) for one in made.sentences(rows)] if made.sentences else [],
+        "sentences": [asdict(one) for one in study.sentences(rows)] if study.sentences else [],
         "releasable": False,
         "seconds": round(time.perf_counter() - started, 1),
     }
@@ -134,8 +134,8 @@ def certificate(subject: Any, delta: Fraction | None = None) -> dict[str, Any]:
 def verdict(name: str, *settings: tuple[str, Value]) -> dict[str, Any]:
     """Return what checking a paper's claim finds, in short."""
     claim = papers.find(name)
-    found = claim.checked(claim.read(dict(settings))).as_json()
-    return {"claim": name, "verdict": found["verdict"], "factor": found["factor"]}
+    check = claim.checked(claim.read(dict(settings))).as_json()
+    return {"claim": name, "verdict": check["verdict"], "factor": check["factor"]}
 
 
 def _row(cell: Cell, final: Floats, carried: dict[str, Any] | None) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def _exponents(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if row.get("alpha") is not None:
             key = (row.get("function"), row["algorithm"], row["delta"])
             groups.setdefault(key, []).append(row)
-    found = []
+    rates = []
     for (function, algorithm, delta), members in groups.items():
         ordered = sorted(members, key=lambda row: -row["alpha"])
         for more, less in pairwise(ordered):
@@ -179,8 +179,8 @@ def _exponents(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             entry["published"] = (
                 round(math.log(less["published"] / more["published"]) / span, 3) if both else None
             )
-            found.append({key: value for key, value in entry.items() if key != "function" or value})
-    return found
+            rates.append({key: value for key, value in entry.items() if key != "function" or value})
+    return rates
 
 
 # ------------------------------------------------------------------ for people
@@ -196,11 +196,11 @@ def table(answer: dict[str, Any]) -> str:
     lines.append(f"{answer['measure']:<{width}} {head}")
     lines += [_line(row, width) for row in answer["rows"]]
     for entry in answer["exponents"]:
-        said = "" if entry["published"] is None else f" (published {entry['published']})"
+        published = "" if entry["published"] is None else f" (published {entry['published']})"
         where = entry.get("function", "")
         lines.append(
             f"exponent in alpha {entry['alpha'][0]:g} to {entry['alpha'][1]:g}, {where} {entry['algorithm']}"
-            f" delta={entry['delta']}: {entry['measured']}{said}"
+            f" delta={entry['delta']}: {entry['measured']}{published}"
         )
     for one in answer["sentences"]:
         verdict = {True: "confirmed", False: "not confirmed", None: "not decided"}[one["confirmed"]]
@@ -216,19 +216,19 @@ def _named(row: dict[str, Any]) -> str:
 
 
 def _line(row: dict[str, Any], width: int) -> str:
-    """Return a row as text; the keys after `verdict` say more of it."""
+    """Return a row as text; with the keys after `verdict` at its end."""
     keys = list(row)
     printed = "-" if row["published"] is None else f"{row['published']:g}"
     proved, verdict = row["proved"], row["verdict"]
     shown = "not private" if proved is None else f"({proved['epsilon']:.6g}, {proved['delta']:.6g})"
-    said = "" if verdict is None else f"  {verdict['claim']}: {verdict['verdict']}"
-    said += "".join(f"  {key} {row[key]}" for key in keys[keys.index("verdict") + 1 :])
+    ending = "" if verdict is None else f"  {verdict['claim']}: {verdict['verdict']}"
+    ending += "".join(f"  {key} {row[key]}" for key in keys[keys.index("verdict") + 1 :])
     numbers = [_short(row["value"], 9), _short(row["median"], 9), _short(row["standard_error"], 7)]
-    return f"{_named(row):<{width}} {printed:>9} {' '.join(numbers)}  {shown}{said}"
+    return f"{_named(row):<{width}} {printed:>9} {' '.join(numbers)}  {shown}{ending}"
 
 
 def _short(number: float, width: int) -> str:
-    """Return a number with one decimal, or with three digits where that would say nothing of it."""
+    """Return a number with one decimal, or with three digits where one decimal is too coarse."""
     return f"{number:>{width}.1f}" if abs(number) >= 10 or number == 0 else f"{number:>{width}.3g}"
 
 

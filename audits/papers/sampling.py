@@ -21,13 +21,13 @@ def attack(held: Floats, out: Floats, epsilon: Fraction, delta: Fraction) -> dic
     """Return the lower bound on ε at δ from scores of both worlds, threshold chosen on their first halves."""
     half = len(held) // 2
     cut = choose_threshold(held[:half], out[:half], delta, RISK)
-    found = clopper_pearson(held[half:], out[half:], cut, delta, RISK, "forward")
+    bound = clopper_pearson(held[half:], out[half:], cut, delta, RISK, "forward")
     return {
         "trials": 2 * half,
         "confidence": float(1 - RISK),
-        "hits": found.hits,
-        "alarms": found.alarms,
-        "epsilon_lower": found.epsilon_lower,
+        "hits": bound.hits,
+        "alarms": bound.alarms,
+        "epsilon_lower": bound.epsilon_lower,
         "delta": float(delta),
-        "refuted": found.epsilon_lower > epsilon,
+        "refuted": bound.epsilon_lower > epsilon,
     }

@@ -68,7 +68,7 @@ def ctl(p: Values) -> Cost:
 def moma(p: Values) -> Cost:
     """Algorithm 3: each point is played k = ⌈24 ln(4eT/δ)⌉ times, for k users or k times for the same one.
 
-    Distinct users pay ε each (parallel).  One user who is asked k times pays for k messages that move
+    Distinct users pay ε each (parallel).  A user who answers k times pays for k messages that move
     together: k ε at δ = 0, the exact curve of k Laplace pairs at δ > 0.
     """
     epsilon, delta = p["epsilon"], p["delta"]
@@ -189,14 +189,14 @@ def _by_orders(epsilon: Fraction, times: int, delta: Fraction) -> dict[str, floa
         sum_of = a * ((a - 1) * eps).exp() + (a - 1) * (-a * eps).exp()
         return times * (sum_of / (2 * a - 1)).log() / (a - 1)
 
-    found = renyi.epsilon(divergence, delta)
-    return {} if found is None else {"renyi_epsilon": float(found)}
+    epsilon_bound = renyi.epsilon(divergence, delta)
+    return {} if epsilon_bound is None else {"renyi_epsilon": float(epsilon_bound)}
 
 
 def _votes(epsilon: Fraction, times: int, delta: Fraction) -> LikelyEvent:
     """Return an event that distinguishes the rewards by the number of messages beyond a threshold.
 
-    At δ = 0 all of them beyond the first reward; else so many beyond the middle as tell most.
+    At δ = 0 all of them beyond the first reward; else the best number beyond the middle.
     """
     if delta == 0:
         return LikelyEvent("laplace", (Fraction(0), epsilon), times, times)
@@ -239,7 +239,7 @@ def replayed(p: Values, seed: int, *, scale: float | None = None) -> dict[str, A
     """Query one user as often as the claim states, with Laplace noise on a range of 1.
 
     The likelihood ratio of a message is e^{2·clip/scale}; clipping makes ties exact, where the same sum
-    of absolute values would tell the worlds apart by its rounding.
+    of absolute values would separate the worlds by its rounding.
     """
     rng = np.random.default_rng(seed)
     replays = math.ceil(24 * (1 + math.log(4 * float(p["T"]) / float(p["regret_delta"]))))

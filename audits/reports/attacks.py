@@ -21,7 +21,7 @@ def explained(certificate: CertifyResult) -> list[str]:
     runs, others = point["runs"], point["other_runs"]
     shown, risk = as_exact(point["epsilon_lower"]), as_exact(point["risk"])
     delta = as_exact(point["delta"])
-    found = [
+    sentences = [
         f"The running code was attacked. The method: {audit['attack']}. The code ran {runs} times on one"
         f" dataset and {others} times on a synthetic neighbour. The result: ε is at least"
         f" {to_digits(shown, up=False)} at δ = {point['delta']}, with confidence {audit['confidence']} over"
@@ -30,11 +30,11 @@ def explained(certificate: CertifyResult) -> list[str]:
         " runs. The proof holds for all of them.",
     ]
     most = _counted(runs, others, runs, 0, delta, risk)
-    found.append(
+    sentences.append(
         f"Even if the code released the raw data, this many runs could have shown at most"
         f" ε = {to_digits(Fraction(most), up=True)}."
     )
-    return [*found, _twin(certificate, point, delta, risk)]
+    return [*sentences, _twin(certificate, point, delta, risk)]
 
 
 def _twin(certificate: CertifyResult, point: dict[str, Any], delta: Fraction, risk: Fraction) -> str:
@@ -43,12 +43,12 @@ def _twin(certificate: CertifyResult, point: dict[str, Any], delta: Fraction, ri
     if not distance:
         return "What half the noise would have shown cannot be said: the noise on this pair varies in kind."
     mu = 2 * math.sqrt(distance)
-    found = max(_expected(mu, at, point, delta, risk) for at in np.linspace(-3, 6, 37))
+    expected = max(_expected(mu, at, point, delta, risk) for at in np.linspace(-3, 6, 37))
     claimed = as_exact(point["limit"])
-    verdict = "This would have refuted the claim" if found > claimed else "The claim allows this"
+    verdict = "This would have refuted the claim" if expected > claimed else "The claim allows this"
     return (
         "With half the noise in the same code, these runs would be expected to show"
-        f" about ε = {found:.3g} on this pair. {verdict}. The estimate assumes Gaussian noise."
+        f" about ε = {expected:.3g} on this pair. {verdict}. The estimate assumes Gaussian noise."
     )
 
 

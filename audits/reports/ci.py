@@ -14,8 +14,8 @@ def message(certificate: CertifyResult) -> str:
     """Return what is wrong, or right, in one line."""
     verdict, name = certificate["verdict"], certificate["claim"]["name"]
     wrong = [e["counterexample"]["wrong"] for e in certificate["sensitivity"] if e["counterexample"]]
-    said = f"{verdict} {name}: {VERDICTS[verdict]} Proved: {proved_text(certificate)}."
-    return " ".join([said, *map(str, wrong)])
+    summary = f"{verdict} {name}: {VERDICTS[verdict]} Proved: {proved_text(certificate)}."
+    return " ".join([summary, *map(str, wrong)])
 
 
 def sarif(certificate: CertifyResult, claim: str) -> str:
@@ -49,5 +49,5 @@ def annotation(certificate: CertifyResult, claim: str) -> str:
 
 
 def _escaped(text: str, *, also: bool = False) -> str:
-    found = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    return found.replace(":", "%3A").replace(",", "%2C") if also else found
+    escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return escaped.replace(":", "%3A").replace(",", "%2C") if also else escaped

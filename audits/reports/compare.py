@@ -20,18 +20,18 @@ def read_certificate(path: Path) -> tuple[dict[str, Any], str]:
     """Return a certificate and the checker's verdict; raises `InputError` for other documents."""
     raw = read_bytes(path)
     try:
-        _, said = checker.judged(raw)
-        checked = f"valid: {said}"
+        _, conclusion = checker.judged(raw)
+        checked = f"valid: {conclusion}"
     except checker.Unreadable as why:
         raise InputError(str(why), "give a certificate", path) from None
     except checker.Rejected as why:
         checked = f"NOT VALID: {why}"
-    found: dict[str, Any] = json.loads(raw)
+    certificate: dict[str, Any] = json.loads(raw)
     try:  # what is not valid is still shown, if it has the members of a certificate
-        CERTIFICATE(found, "the certificate")
+        CERTIFICATE(certificate, "the certificate")
     except checker.Rejected as why:
         raise InputError(str(why), "give a whole certificate", path) from None
-    return _printable(found), checked
+    return _printable(certificate), checked
 
 
 def _printable(value: Any) -> Any:
@@ -57,7 +57,7 @@ def unbroken(path: Path, checked: str) -> Iterator[None]:
 
 def differences(old: CertifyResult, new: CertifyResult) -> list[str]:
     """Return the differences of the second certificate, one sentence each; empty if none."""
-    found = [_verdict(old, new)] if old["verdict"] != new["verdict"] else []
+    lines = [_verdict(old, new)] if old["verdict"] != new["verdict"] else []
     pairs = {
         "who is protected": (old["guarantee"]["unit"], new["guarantee"]["unit"]),
         "the relation": (old["guarantee"]["relation"], new["guarantee"]["relation"]),
@@ -70,20 +70,20 @@ def differences(old: CertifyResult, new: CertifyResult) -> list[str]:
         before, after = as_exact(str(old["guarantee"][name])), as_exact(str(new["guarantee"][name]))
         if before != after:
             grown = "weaker" if after > before else "stronger"
-            found.append(
+            lines.append(
                 f"The claimed {name} went from {old['guarantee'][name]} to {new['guarantee'][name]}: the"
                 f" promise is {grown} in it."
             )
-    found += [f"{name.capitalize()} was {a!r} and is {b!r}." for name, (a, b) in pairs.items() if a != b]
-    found += _members("Parameter", old["subject"].get("parameters", {}), new["subject"].get("parameters", {}))
+    lines += [f"{name.capitalize()} was {a!r} and is {b!r}." for name, (a, b) in pairs.items() if a != b]
+    lines += _members("Parameter", old["subject"].get("parameters", {}), new["subject"].get("parameters", {}))
     if old["subject"].get("code") != new["subject"].get("code"):
-        found.append("The subject's code changed (another digest).")
-    found += _assumptions(old, new)
-    found += _members("Governance", governance(old), governance(new))
+        lines.append("The subject's code changed (another digest).")
+    lines += _assumptions(old, new)
+    lines += _members("Governance", governance(old), governance(new))
     gone = [line for line in old["hazards"] if line not in new["hazards"]]
     come = [line for line in new["hazards"] if line not in old["hazards"]]
-    found += [f"A hazard is no longer listed: {line}" for line in gone]
-    return found + [f"A hazard is new: {line}" for line in come]
+    lines += [f"A hazard is no longer listed: {line}" for line in gone]
+    return lines + [f"A hazard is new: {line}" for line in come]
 
 
 def _verdict(old: CertifyResult, new: CertifyResult) -> str:
@@ -107,7 +107,7 @@ def _assumptions(old: CertifyResult, new: CertifyResult) -> list[str]:
     before, after = (
         {(e["rule"], e["query"], e["value"]): e["status"] for e in c["sensitivity"]} for c in (old, new)
     )
-    found = [
+    changes = [
         f"No longer assumed: {rule} of {query} ({value})."
         for rule, query, value in before
         if (rule, query, value) not in after
@@ -115,31 +115,31 @@ def _assumptions(old: CertifyResult, new: CertifyResult) -> list[str]:
     for key, status in after.items():
         rule, query, value = key
         if key not in before:
-            found.append(f"Newly assumed: {rule} of {query} ({value}), {status}.")
+            changes.append(f"Newly assumed: {rule} of {query} ({value}), {status}.")
         elif before[key] != status:
-            found.append(f"{rule} of {query} was {before[key]} and is {status}.")
-    return found
+            changes.append(f"{rule} of {query} was {before[key]} and is {status}.")
+    return changes
 
 
 def listed(folder: Path) -> list[dict[str, str]]:
     """Return a line for every certificate.json in a folder and below, by claim and time."""
-    found = []
+    entries = []
     for path in sorted(folder.rglob("certificate.json")):
         certificate, checked = read_certificate(path)
         with unbroken(path, checked):
-            found.append(_line(certificate, checked, path, folder))
-    if not found:
+            entries.append(_line(certificate, checked, path, folder))
+    if not entries:
         raise InputError("no certificate.json in it or below", "name a folder of certificates", folder)
-    return sorted(found, key=lambda entry: (entry["name"], entry["made"]))
+    return sorted(entries, key=lambda entry: (entry["name"], entry["made"]))
 
 
 def _line(certificate: CertifyResult, checked: str, path: Path, folder: Path) -> dict[str, str]:
-    said, page = certificate["guarantee"], path.with_name("report.html")
+    claim, page = certificate["guarantee"], path.with_name("report.html")
     return {
         "verdict": certificate["verdict"] if checked.startswith("valid") else "NOT VALID",
         "name": certificate["claim"]["name"],
-        "unit": said["unit"],
-        "claimed": f"ε = {said['epsilon']}, δ = {said['delta']}, {said['model']}, {said['relation']}",
+        "unit": claim["unit"],
+        "claimed": f"ε = {claim['epsilon']}, δ = {claim['delta']}, {claim['model']}, {claim['relation']}",
         "proved": proved_text(certificate),
         "made": certificate["created"],
         "until": governance(certificate)["valid_until"],

@@ -20,7 +20,7 @@ from dpaccount.ledger.balances.step_functions import LAST_UNIT
 Report = dict[str, Any]
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  #: how a cell begins that a spreadsheet would compute
 MAX_BARS = 30  #: of a chart
-BAR = 10  #: characters that stand for a whole cap
+BAR = 10  #: characters of a bar for a whole cap
 CSV_COLUMNS = ("table", "row", "name", "value")
 
 
@@ -34,15 +34,15 @@ def html(report: Report, name: str) -> str:
     return page.of_sections(verdict(report), f"ledger {name}", sections(report))
 
 
-def shown(found: Report) -> str:
+def shown(report: Report) -> str:
     """Return the result of `Ledger.show` for a terminal: a row for each scope, the whole ledger first."""
-    budget = found["budget"]
-    whole = {**found, "scope": "(all)", "cap": budget}
-    rows = [_scope_row(each) for each in (whole, *found["scopes"])]
+    budget = report["budget"]
+    whole = {**report, "scope": "(all)", "cap": budget}
+    rows = [_scope_row(each) for each in (whole, *report["scopes"])]
     head = ["scope", "cap", "spent", "left", "", "most-exposed unit"]
     about = f"{budget['unit']}, under {budget['relation']}, added up in {budget['measure']}"
-    counted = f"{found['entries']} charges, {found['refused']} refused, {found['resets']} resets"
-    return f"{plain(about)}\n{grid(head, rows)}\n{found['explained']}\n{counted}; head {found['head']}"
+    counted = f"{report['entries']} charges, {report['refused']} refused, {report['resets']} resets"
+    return f"{plain(about)}\n{grid(head, rows)}\n{report['explained']}\n{counted}; head {report['head']}"
 
 
 def _scope_row(each: Report) -> list[str]:
@@ -169,10 +169,10 @@ def _first(report: Report) -> tuple[Block, ...]:
     by_scope = "ε spent by each scope at its most-exposed unit. The dashed line is the whole ledger's budget."
     over_time = f"What the most-exposed unit had spent by each day or month, in {budget['measure']}."
     blocks = [Block("text", tuple(_words(report)))]
-    for rows, said, most in ((scopes, by_scope, cap), (days, over_time, None)):
+    for rows, caption, most in ((scopes, by_scope, cap), (days, over_time, None)):
         bars = [Bar(name, 0.0, float(spent)) for name, spent in rows[-MAX_BARS:] if _drawable(spent)]
         if bars:
-            blocks.append(Block("picture", (strips(bars, said, most), said)))
+            blocks.append(Block("picture", (strips(bars, caption, most), caption)))
     return tuple(blocks)
 
 
@@ -220,22 +220,20 @@ def _sums(report: Report) -> Block:
     return _pairs([(name, _spent(report[name])) for name in ("period", "year", "life")], ("sum", "at most"))
 
 
-def _spending(found: Report) -> tuple[Block, ...]:
-    rows = [{**row, "spent": _inline(row["spent"])} for row in found["rows"]]
-    of = f"“spent” is what unit {found['of_unit']} had spent over its life at the end of the day, or month."
+def _spending(part: Report) -> tuple[Block, ...]:
+    rows = [{**row, "spent": _inline(row["spent"])} for row in part["rows"]]
+    of = f"“spent” is what unit {part['of_unit']} had spent over its life at the end of the day, or month."
     return Block("text", (of,)), *_rows({"rows": rows})
 
 
-def _teams(found: Report) -> tuple[Block, ...]:
-    rows = [{**row, "spent": _inline(row["spent"])} for row in found["rows"]]
-    of = (
-        f"“spent” is what these charges cost unit {found['of_unit']}; a returned reservation is not deducted."
-    )
+def _teams(part: Report) -> tuple[Block, ...]:
+    rows = [{**row, "spent": _inline(row["spent"])} for row in part["rows"]]
+    of = f"“spent” is what these charges cost unit {part['of_unit']}; a returned reservation is not deducted."
     return Block("text", (of,)), *_rows({"rows": rows})
 
 
-def _rows(found: Report) -> tuple[Block, ...]:
-    rows = found["rows"]
+def _rows(report: Report) -> tuple[Block, ...]:
+    rows = report["rows"]
     if not rows:
         return (Block("text", ("None.",)),)
     names = [name for name in rows[0] if name != "head"]
@@ -244,10 +242,10 @@ def _rows(found: Report) -> tuple[Block, ...]:
         head=tuple(names),
         rows=tuple(tuple(_text(row.get(name)) for name in names) for row in rows),
     )
-    left = found.get("all", len(rows)) - len(rows)
+    left = report.get("all", len(rows)) - len(rows)
     if left > 0:
         return Block("text", (f"The latest {len(rows)}; {left} earlier ones are in `ledger log`.",)), block
-    if found.get("more"):
+    if report.get("more"):
         return Block("text", (f"The {len(rows)} ranges of units with the largest sums.",)), block
     return (block,)
 

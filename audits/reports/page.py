@@ -23,14 +23,14 @@ def html(
 
     `unfolded`: every step of the proof is open, for paper.
     """
-    found = sections(certificate, ledger, curves)
-    return of_sections(certificate["verdict"], certificate["claim"]["name"], found, unfolded=unfolded)
+    parts = sections(certificate, ledger, curves)
+    return of_sections(certificate["verdict"], certificate["claim"]["name"], parts, unfolded=unfolded)
 
 
-def of_sections(verdict: str, name: str, found: list[Section], *, unfolded: bool = False) -> str:
+def of_sections(verdict: str, name: str, parts: list[Section], *, unfolded: bool = False) -> str:
     """Return a page of sections, below a verdict and a name."""
-    said = {"verdict": verdict, "claim": {"name": name}}
-    return _pages().get_template("report.html").render(c=said, sections=found, open=unfolded)
+    certificate = {"verdict": verdict, "claim": {"name": name}}
+    return _pages().get_template("report.html").render(c=certificate, sections=parts, open=unfolded)
 
 
 def _pages() -> Environment:
@@ -70,7 +70,7 @@ def _block(block: Block) -> str:
     if block.kind == "list":
         return "\n".join(f"- {_plain(line)}" for line in block.lines)
     if block.kind == "steps":
-        return "\n".join(f"- {_plain(said)}" for said, _ in block.rows)
+        return "\n".join(f"- {_plain(step)}" for step, _ in block.rows)
     if block.kind == "picture":
         return ""
     head = block.head or ("", "")

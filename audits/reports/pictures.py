@@ -25,8 +25,8 @@ class Bar(NamedTuple):
 
 def profile(certificate: CertifyResult) -> str:
     """Return δ over ε on a logarithmic scale: claimed, asserted by the proof, shown by the attack."""
-    said, proved = certificate["guarantee"], certificate["proved"]
-    claim = _dot(said["epsilon"], said["delta"])
+    guarantee, proved = certificate["guarantee"], certificate["proved"]
+    claim = _dot(guarantee["epsilon"], guarantee["delta"])
     asserted = [_dot(proved["epsilon"]["upper"], proved["delta"])] if proved["epsilon"] is not None else []
     points = certificate["audit"]["points"] if certificate["audit"] else []
     asserted += [_dot(point["limit"], point["delta"]) for point in points if point["of"] == "proof"]
@@ -52,14 +52,14 @@ def profile(certificate: CertifyResult) -> str:
 
 def _chords(path: list[Dot]) -> list[Dot]:
     """Return the dots with what is proved between them: δ is convex in e^ε, so chords lie above it."""
-    found = path[:1]
+    dots = path[:1]
     for (left, high), (right, low) in pairwise(path):
         steps = ((low - high) * j / 24 for j in range(1, 24)) if 0 < right - left < 700 and low < high else ()
         for step in steps:  # evenly in log δ, where a chord bends
             share = (1 - 10**step) / (1 - 10 ** (low - high))
-            found.append((left + math.log1p(share * math.expm1(right - left)), high + step))
-        found.append((right, low))
-    return found
+            dots.append((left + math.log1p(share * math.expm1(right - left)), high + step))
+        dots.append((right, low))
+    return dots
 
 
 LEGEND = (("claim", "claimed"), ("proof", "proved, at most"), ("attack", "attack shows, at least"))
@@ -109,7 +109,7 @@ def banded(curves: Sequence[tuple[str, list[Dot], list[Dot]]], right: str, up: s
 
 
 def strips(bars: Sequence[Bar], label: str, most: float | None = None) -> str:
-    """Return a line for each bar, from its low to its high end, and a dot; a dashed line stands at `most`."""
+    """Return a line for each bar, from its low to its high end, and a dot; with a dashed line at `most`."""
     ends = [end for bar in bars for end in (bar.low, bar.high)] + ([] if most is None else [most])
     low, high = min(ends), max(ends)
     ticks = _ticks(low, high)
@@ -126,8 +126,8 @@ def strips(bars: Sequence[Bar], label: str, most: float | None = None) -> str:
     ]
     for place, bar in enumerate(bars):
         y = 18 + 24 * place
-        said = bar.label if len(bar.label) <= MAX_LABEL else f"{bar.label[: MAX_LABEL - 1]}…"
-        parts.append(f'<text x="{left - 8}" y="{y + 4}" text-anchor="end">{escape(said)}</text>')
+        name = bar.label if len(bar.label) <= MAX_LABEL else f"{bar.label[: MAX_LABEL - 1]}…"
+        parts.append(f'<text x="{left - 8}" y="{y + 4}" text-anchor="end">{escape(name)}</text>')
         parts.append(f'<path class="curve1-bar" d="M{at(bar.low):.1f} {y}H{at(bar.high):.1f}"/>')
         parts.append("" if bar.at is None else _mark((at(bar.at), y), "curve1", 4))
     if most is not None:
@@ -163,17 +163,17 @@ def _dot(epsilon: object, delta: object) -> Dot:
 
 def _axes(right: str, up: str, most: float, ticks: list[tuple[float, str]]) -> str:
     base, end = HIGH - BOTTOM, WIDE - 20
-    found = [f'<path class="axis" d="M{LEFT} 10V{base}H{end}"/>']
+    parts = [f'<path class="axis" d="M{LEFT} 10V{base}H{end}"/>']
     for tick in _ticks(0.0, most):
         x = LEFT + (end - LEFT) * tick / most
-        found.append(f'<text x="{x:.1f}" y="{base + 18}" text-anchor="middle">{tick:.6g}</text>')
-    found += [
-        f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{escape(said)}</text>' for y, said in ticks
+        parts.append(f'<text x="{x:.1f}" y="{base + 18}" text-anchor="middle">{tick:.6g}</text>')
+    parts += [
+        f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{escape(text)}</text>' for y, text in ticks
     ]
-    found.append(f'<text x="{(LEFT + end) / 2}" y="{base + 36}" text-anchor="middle">{escape(right)}</text>')
+    parts.append(f'<text x="{(LEFT + end) / 2}" y="{base + 36}" text-anchor="middle">{escape(right)}</text>')
     middle = f'x="16" y="{base / 2}" transform="rotate(-90 16 {base / 2})"'
-    found.append(f'<text {middle} text-anchor="middle">{escape(up)}</text>')
-    return "".join(found)
+    parts.append(f'<text {middle} text-anchor="middle">{escape(up)}</text>')
+    return "".join(parts)
 
 
 def _line(dots: list[Dot], kind: str) -> str:
@@ -198,8 +198,8 @@ def _triangle(dot: Dot) -> str:
 def _svg(parts: list[str], label: str, legend: tuple[tuple[str, str], ...], high: int = HIGH) -> str:
     keys = "".join(
         f'<rect class="{kind}" x="{WIDE - 190}" y="{14 + 20 * j}" width="12" height="12"/>'
-        f'<text x="{WIDE - 172}" y="{25 + 20 * j}">{escape(said)}</text>'
-        for j, (kind, said) in enumerate(legend)
+        f'<text x="{WIDE - 172}" y="{25 + 20 * j}">{escape(text)}</text>'
+        for j, (kind, text) in enumerate(legend)
     )
     head = f'<svg role="img" aria-label="{escape(label)}" viewBox="0 0 {WIDE} {high}">'
     return f"{head}{''.join(parts)}{keys}</svg>"

@@ -44,14 +44,14 @@ def read_curves(path: Path) -> list[Curve]:
         raise _not_curves(path, "it is no CSV") from None
     if not lines or lines[0] != HEAD:
         raise _not_curves(path, f"its first line is not {','.join(HEAD)}")
-    found: dict[str, list[tuple[int, float, float]]] = {}
+    points_by_name: dict[str, list[tuple[int, float, float]]] = {}
     for number, line in enumerate(lines[1:], 2):
         name, point = _point(path, number, line)
-        found.setdefault(name, []).append(point)
-    if not 1 <= len(found) <= MAX_CURVES:
-        said = f"it has {len(found)} cells, and a picture 1 to {MAX_CURVES}"
-        raise _not_curves(path, f"{said}: keep its first line and those of the cells to show")
-    return [_curve(path, name, points) for name, points in found.items()]
+        points_by_name.setdefault(name, []).append(point)
+    if not 1 <= len(points_by_name) <= MAX_CURVES:
+        what = f"it has {len(points_by_name)} cells, and a picture 1 to {MAX_CURVES}"
+        raise _not_curves(path, f"{what}: keep its first line and those of the cells to show")
+    return [_curve(path, name, points) for name, points in points_by_name.items()]
 
 
 def _point(path: Path, number: int, line: list[str]) -> tuple[str, tuple[int, float, float]]:

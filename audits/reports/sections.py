@@ -15,7 +15,7 @@ from audits.reports.words import (
     assumption,
     by_machine,
     promise,
-    rule_says,
+    rule_summary,
     what_it_means,
 )
 from dpaccount.exact import as_exact, to_digits
@@ -23,7 +23,7 @@ from dpaccount.exact import as_exact, to_digits
 ASSUMED = "What the proof assumes of the code, and how it was tested"
 SIGNED = ("Reviewer", "Approver", "Date")
 MAX_LENGTH = 4000  #: characters of a value on a page; all of it is in the certificate
-EMPTY: tuple[Any, ...] = (None, "", [], {})  #: values of a document that say nothing
+EMPTY: tuple[Any, ...] = (None, "", [], {})  #: empty values of a document
 MAX_TABLES = 20  #: released statistics on a page
 MAX_ROWS = 60  #: rows of each
 MAX_DRAWN = 30  #: and of its chart
@@ -66,7 +66,7 @@ def sections(
 ) -> list[Section]:
     """Return the report of a certificate.
 
-    `ledger` is what `Ledger.show` says, `curves` are of rehearsals, where they are at hand.
+    `ledger` is the result of `Ledger.show`, `curves` are of rehearsals, where they are at hand.
     """
     return [
         Section("In plain words", "words", _words(certificate), first=True),
@@ -110,18 +110,18 @@ def _words(certificate: CertifyResult) -> tuple[Block, ...]:
 
 def _decided(certificate: CertifyResult) -> list[tuple[str, str]]:
     """Return what a decision rests on: who is protected from what, the budget, and who answers for it."""
-    said, made = certificate["guarantee"], certificate["release"]
+    guarantee, release = certificate["guarantee"], certificate["release"]
     money = [("Charged", "nothing: no data were read")]
-    if made is not None:
+    if release is not None:
         names = ("The ledger's budget", "Spent after it", "Rest after it")
-        noted = dict(_spending(made["budget"])) if "budget" in made else {}
-        found = [(name, noted.get(key)) for name, key in zip(("Budget", "Spent", "Left"), names, strict=True)]
-        money = [(name, value) for name, value in found if value] or [("Charged", "see the ledger")]
+        noted = dict(_spending(release["budget"])) if "budget" in release else {}
+        rows = [(name, noted.get(key)) for name, key in zip(("Budget", "Spent", "Left"), names, strict=True)]
+        money = [(name, value) for name, value in rows if value] or [("Charged", "see the ledger")]
     sure = certificate["verdict"] == "CERTIFIED"
     return [
-        ("Who is protected" if sure else "Who was to be protected", said["unit"]),
-        ("From what", f"inference {FROM[said['model']]}"),
-        ("Claimed", f"ε = {said['epsilon']}, δ = {said['delta']}"),
+        ("Who is protected" if sure else "Who was to be protected", guarantee["unit"]),
+        ("From what", f"inference {FROM[guarantee['model']]}"),
+        ("Claimed", f"ε = {guarantee['epsilon']}, δ = {guarantee['delta']}"),
         ("Proved", proved_text(certificate)),
         *money,
         ("Signature", _signed(certificate)),
@@ -130,13 +130,13 @@ def _decided(certificate: CertifyResult) -> list[tuple[str, str]]:
 
 
 def _promised(certificate: CertifyResult) -> list[tuple[str, str]]:
-    said, subject = certificate["guarantee"], certificate["subject"]
-    radius = f", one row moves by at most {said['radius']} in ℓ2" if "radius" in said else ""
+    claim, subject = certificate["guarantee"], certificate["subject"]
+    radius = f", one row moves by at most {claim['radius']} in ℓ2" if "radius" in claim else ""
     return [
         (
             "Guarantee",
-            f"{said['model']} differential privacy, ε = {said['epsilon']}, δ = {said['delta']}, neighbours:"
-            f" {said['relation']}{radius}",
+            f"{claim['model']} differential privacy, ε = {claim['epsilon']}, δ = {claim['delta']},"
+            f" neighbours: {claim['relation']}{radius}",
         ),
         ("Of what", f"{subject['name']} ({subject.get('status')}; {subject.get('source')})"),
         *[(f"Parameter {name}", value) for name, value in flat(subject.get("parameters", {}))],
@@ -165,7 +165,7 @@ def _proof(certificate: CertifyResult) -> tuple[Block, ...]:
         return (Block("text", (f"No proof: {proved.get('reason')}.",)),)
     steps = tuple(
         (
-            f"{number}. {step['rule']}: {rule_says(step['rule'])}"
+            f"{number}. {step['rule']}: {rule_summary(step['rule'])}"
             + (f" From {', '.join(str(each) for each in step['from'])}." if step["from"] else ""),
             "\n".join(f"{name}: {value}" for name, value in flat({k: step[k] for k in ("with", "gives")})),
         )
@@ -178,11 +178,11 @@ def _proof(certificate: CertifyResult) -> tuple[Block, ...]:
         f" again with another program.{exact}",
         by_machine({step["rule"] for step in proved["derivation"]}),
     ]
-    beside = proved.get("replace_one")
-    if beside:
+    other = proved.get("replace_one")
+    if other:
         lines.append(
-            f"Where a row is replaced by any other: ε at most {beside['epsilon']['upper']} at δ ="
-            f" {beside['delta']}, for the same releases and under the same assumptions."
+            f"Where a row is replaced by any other: ε at most {other['epsilon']['upper']} at δ ="
+            f" {other['delta']}, for the same releases and under the same assumptions."
         )
     return Block("text", tuple(lines)), Block("steps", rows=steps)
 
@@ -231,8 +231,8 @@ def _published(certificate: CertifyResult) -> list[Section]:
     if certificate["release"] is None:
         return []
     blocks: list[Block] = []
-    found = released_tables(certificate)
-    for each in found[:MAX_TABLES]:
+    tables = released_tables(certificate)
+    for each in tables[:MAX_TABLES]:
         blocks.append(Block("text", (each.name,)))
         if len(each.bars) > 1:
             caption = "Dots are released numbers, lines their 95 % intervals for the noise alone."
@@ -242,12 +242,12 @@ def _published(certificate: CertifyResult) -> list[Section]:
             blocks.append(
                 Block("text", (f"{len(each.rows) - MAX_ROWS} more rows are in the released files.",))
             )
-    if len(found) > MAX_TABLES:
-        blocks.append(Block("text", (f"{len(found) - MAX_TABLES} more are in the released files.",)))
-    beside = certificate["release"].get("evaluation")
-    if beside:
-        figures = {key: each for key, each in beside.items() if key != "note"}
-        blocks += [Block("text", (str(beside["note"]).capitalize() + ".",)), _table(flat(figures))]
+    if len(tables) > MAX_TABLES:
+        blocks.append(Block("text", (f"{len(tables) - MAX_TABLES} more are in the released files.",)))
+    scores = certificate["release"].get("evaluation")
+    if scores:
+        figures = {key: each for key, each in scores.items() if key != "note"}
+        blocks += [Block("text", (str(scores["note"]).capitalize() + ".",)), _table(flat(figures))]
     return [Section("What was published", "release", tuple(blocks), first=True)]
 
 
@@ -330,8 +330,8 @@ def _document(certificate: CertifyResult) -> list[tuple[str, str]]:
 
 
 def _signed(certificate: CertifyResult) -> str:
-    found = certificate["signature"]
-    return "no" if found is None else f"by {found['key']} on {found['signed']}; check with --key"
+    sig = certificate["signature"]
+    return "no" if sig is None else f"by {sig['key']} on {sig['signed']}; check with --key"
 
 
 def flat(value: Any, name: str = "") -> list[tuple[str, str]]:

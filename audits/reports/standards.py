@@ -1,6 +1,6 @@
 """What others ask of a deployment: NIST SP 800-226's points, and the fields of OpenDP's deployments registry.
 
-What a certificate cannot know is asked of its `[governance]`; where that is silent it is "not stated".
+`[governance]` supplies what a certificate cannot know; what is missing there is "not stated".
 """
 
 import json
@@ -82,17 +82,17 @@ def _tested(certificate: CertifyResult) -> str:
 
 def nist(certificate: CertifyResult) -> list[tuple[str, str]]:
     """Return the points to evaluate a guarantee by (NIST SP 800-226, March 2025), each with its answer."""
-    said, stated = certificate["guarantee"], governance(certificate)
+    guarantee, stated = certificate["guarantee"], governance(certificate)
     release, audit = certificate["release"], certificate["audit"]
     noise = "no release was made" if release is None else f"noise: {release['noise']}; drawn through receipts"
     attacked = "no attack was run" if audit is None else f"{audit['attack']}, {audit['trials']} runs"
     ledger = certificate["claim"].get("data", {}).get("ledger")
     answers = (
-        f"claimed ε = {said['epsilon']}, δ = {said['delta']}; {proved_text(certificate)}",
+        f"claimed ε = {guarantee['epsilon']}, δ = {guarantee['delta']}; {proved_text(certificate)}",
         " ".join(what_it_means(certificate)),
-        f"(ε, δ), {said['model']} model",
-        said["unit"],
-        said["relation"],
+        f"(ε, δ), {guarantee['model']} model",
+        guarantee["unit"],
+        guarantee["relation"],
         _of_persons(certificate),
         f"{certificate['subject']['name']}: {certificate['subject'].get('source') or SILENT}",
         f"{len(certificate['proved']['derivation'])} steps, inferred again by `dpaccount check`",
@@ -125,7 +125,7 @@ def _domain(certificate: CertifyResult) -> str:
 
 def registry(certificate: CertifyResult) -> str:
     """Return the deployment as the registry's fields in YAML, tier by tier; texts are quoted as in JSON."""
-    said, stated = certificate["guarantee"], governance(certificate)
+    guarantee, stated = certificate["guarantee"], governance(certificate)
     proved = certificate["proved"]["epsilon"]
     release = certificate["release"]
     rows: list[tuple[str, list[tuple[str, Any]]]] = [
@@ -141,12 +141,12 @@ def registry(certificate: CertifyResult) -> str:
         (
             "tier2",
             [
-                ("flavor", f"(epsilon, delta), {said['relation']}"),
-                ("unit_of_privacy", said["unit"]),
+                ("flavor", f"(epsilon, delta), {guarantee['relation']}"),
+                ("unit_of_privacy", guarantee["unit"]),
                 ("epsilon", SILENT if proved is None else proved["upper"]),
-                ("delta", said["delta"] if proved is None else certificate["proved"]["delta"]),
-                ("claimed_epsilon", said["epsilon"]),
-                ("model", said["model"]),
+                ("delta", guarantee["delta"] if proved is None else certificate["proved"]["delta"]),
+                ("claimed_epsilon", guarantee["epsilon"]),
+                ("model", guarantee["model"]),
                 ("verdict", certificate["verdict"]),
             ],
         ),

@@ -1,4 +1,4 @@
-"""Tables: of what a certificate says was released, with rounded and exact numbers, and for a terminal."""
+"""Tables of a certificate's release, with rounded and exact numbers, and for a terminal."""
 
 import io
 import json
@@ -21,7 +21,7 @@ from mechanisms.statistics.estimates import table
 from mechanisms.statistics.statistic import NUMBERS
 from mechanisms.table.user_level import named
 
-APART = ("accuracy", "labels")  #: of a report on a table, beside what is released
+APART = ("accuracy", "labels")  #: members of a report that are not released numbers
 TERMINAL_WIDTH = 100  #: columns of a terminal that a table may take
 SHOWN: tuple[str, str] = ("estimate", "95% interval of the noise")
 
@@ -55,13 +55,13 @@ class ReleasedTable:
     bars: list[Bar]
 
 
-def shown_table(name: str, found: StudyTable) -> ReleasedTable:
+def shown_table(name: str, study: StudyTable) -> ReleasedTable:
     """Return a released statistic for a person: ends of intervals are rounded outwards."""
-    keys = [key for key in (found.rows or [{}])[0] if key not in NUMBERS]
-    rows = [[*(plain(str(row[key])) for key in keys), *numbers(row)] for row in found.rows]
+    keys = [key for key in (study.rows or [{}])[0] if key not in NUMBERS]
+    rows = [[*(plain(str(row[key])) for key in keys), *numbers(row)] for row in study.rows]
     bars = [
         Bar(", ".join(plain(str(row[key])) for key in keys), row["low"], row["high"], row["estimate"])
-        for row in found.rows
+        for row in study.rows
         if row["low"] is not None and row["high"] is not None
     ]
     return ReleasedTable(name, [*keys, *SHOWN], rows, bars)
@@ -81,9 +81,9 @@ def numbers(row: Mapping[str, Any]) -> list[str]:
 
 def rounded(text: str, exact: object) -> Rounded:
     """Return a rounded number with its exact one."""
-    found = Rounded(text)
-    found.exact = str(exact)
-    return found
+    number = Rounded(text)
+    number.exact = str(exact)
+    return number
 
 
 def released_tables(certificate: Mapping[str, Any]) -> list[ReleasedTable]:
@@ -91,8 +91,8 @@ def released_tables(certificate: Mapping[str, Any]) -> list[ReleasedTable]:
     if certificate["claim"]["subject"]["use"] == STUDY:
         try:
             claim = claim_at(parse_json(json.dumps(certificate["claim"]), "claim"), Path("claim"))
-            found = tables(claim, dict(certificate))
-            return [shown_table(name, each) for name, each in found.items()]
+            statistics = tables(claim, dict(certificate))
+            return [shown_table(name, each) for name, each in statistics.items()]
         except (InputError, KeyError):  # a study of another version: its arrays have no labels
             pass
     report = certificate["release"]["report"]
@@ -154,28 +154,28 @@ def is_study(claim: Claim) -> bool:
 
 def study_of(claim: Claim) -> NoisyStatistics:
     """Return the study that a claim is about; raises `InputError` for any other claim."""
-    found = named(subject_of(claim)) if is_study(claim) else None
-    if not isinstance(found, NoisyStatistics):
+    subject = named(subject_of(claim)) if is_study(claim) else None
+    if not isinstance(subject, NoisyStatistics):
         raise InputError("this is no study", "give a file of schema dpaccount/study/1", claim.path)
     if claim.guarantee.model != "central":
         raise InputError(
             f"guarantee.model is {claim.guarantee.model!r}", "a study's is central: leave it out", claim.path
         )
-    return found
+    return subject
 
 
 def tables(claim: Claim, certificate: dict[str, Any]) -> dict[str, StudyTable]:
     """Return the released rows of every statistic; none where nothing was released."""
-    made = certificate["release"]
-    if made is None:
+    release = certificate["release"]
+    if release is None:
         return {}
-    report, accuracy = made["report"], made["report"]["accuracy"]
-    found = {}
+    report, accuracy = release["report"], release["report"]["accuracy"]
+    study = {}
     for what in study_of(claim).statistics:
         ends = accuracy[what.name]
         texts = report.get(f"{what.name}/texts", ())
-        found[what.name] = StudyTable(table(what, (report[what.name], ends["low"], ends["high"]), texts))
-    return found
+        study[what.name] = StudyTable(table(what, (report[what.name], ends["low"], ends["high"]), texts))
+    return study
 
 
 def grid(head: list[str], rows: list[list[str]]) -> str:

@@ -1,6 +1,6 @@
 """The checker extracted from the Coq proofs of tests/formal, run on the derivation of a document.
 
-`make formal` builds it.  docs/formal.md says what its verdict rests on.
+`make formal` builds it.  docs/formal.md lists what its verdict rests on.
 """
 
 import json
@@ -29,7 +29,7 @@ def program() -> Path:
 
 
 def is_derivation(raw: bytes) -> bool:
-    """Return whether a file says that it is a bare derivation."""
+    """Return whether a file is declared as a bare derivation."""
     try:
         document = json.loads(raw)
     except (ValueError, RecursionError):
@@ -39,17 +39,17 @@ def is_derivation(raw: bytes) -> bool:
 
 @dataclass(frozen=True)
 class Followed:
-    """What the extracted checker says of a document, and what that rests on."""
+    """The extracted checker's verdict on a document, and what that rests on."""
 
     steps: int = 0
     proved_by_machine: tuple[str, ...] = ()  #: rules
     assumed: tuple[str, ...] = ()  #: statements of Assumed.v
     on_paper: tuple[str, ...] = ()  #: rules without a proof in Coq
-    rejected: str | None = None  #: what it says against a step
+    rejected: str | None = None  #: its reason against a step
 
 
 def followed(raw: bytes | None) -> Followed:
-    """Return what the extracted checker says of a derivation, or of a certificate's proof and refutation.
+    """Return the extracted checker's verdict on a derivation, or on a certificate's proof and refutation.
 
     None is a document that dpaccount/checker rejects: no step of it is followed.  Raises `InputError`
     where the program is missing or gives no verdict.
@@ -59,11 +59,11 @@ def followed(raw: bytes | None) -> Followed:
         return Followed()
     document = json.loads(raw)
     proved = document.get("proved", {})
-    found = [document.get("steps"), proved.get("derivation"), proved.get("refutation")]
-    derivations = [steps for steps in found if steps]
+    parts = [document.get("steps"), proved.get("derivation"), proved.get("refutation")]
+    derivations = [steps for steps in parts if steps]
     known = standing(step["rule"] for steps in derivations for step in steps)
     listed = (tuple(known.proved), tuple(known.statements), tuple(known.on_paper))
-    rejected = [said for steps in derivations if (said := _rejected(place, steps)) is not None]
+    rejected = [fault for steps in derivations if (fault := _rejected(place, steps)) is not None]
     return Followed(sum(map(len, derivations)), *listed, rejected[0] if rejected else None)
 
 
@@ -75,7 +75,7 @@ def _rejected(place: Path, steps: Sequence[Mapping[str, Any]]) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired) as why:
         raise InputError(f"the verified checker gave no verdict: {why}", "build it again", place) from None
-    said = done.stdout.strip()
-    if done.returncode or not said.startswith(("valid: ", "invalid: ", "error: ")):
+    reply = done.stdout.strip()
+    if done.returncode or not reply.startswith(("valid: ", "invalid: ", "error: ")):
         raise InputError("the verified checker gave no verdict", "build it again with `make formal`", place)
-    return None if said == f"valid: derivation of {len(steps)} steps" else said
+    return None if reply == f"valid: derivation of {len(steps)} steps" else reply

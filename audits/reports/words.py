@@ -40,14 +40,14 @@ ALARM = Fraction(1, 1000)  #: the false-alarm rate of the attack that is describ
 
 def promise(certificate: CertifyResult) -> list[str]:
     """Return the first paragraph's sentences: what this kind of privacy promises, to whom, and what not."""
-    said = certificate["guarantee"]
-    unit = said["unit"]
-    meaning = kind_of(said["relation"]).meaning
-    relation = meaning.format(unit=unit, radius=said.get("radius"))
+    guarantee = certificate["guarantee"]
+    unit = guarantee["unit"]
+    meaning = kind_of(guarantee["relation"]).meaning
+    relation = meaning.format(unit=unit, radius=guarantee.get("radius"))
     return [
         f"The promise is differential privacy for {unit}. The release would have looked almost the same with"
         f" other data of {unit}.",
-        OBSERVERS[said["model"]].format(unit=unit),
+        OBSERVERS[guarantee["model"]].format(unit=unit),
         relation,
         "It does not promise that nothing is learned. Facts about the whole population may be learned, and"
         f" what follows from them about {unit}. Several units of one family or firm share the protection of"
@@ -63,7 +63,7 @@ def odds(epsilon: Fraction, delta: Fraction) -> list[str]:
     """
     with_growth = _exponential(epsilon)
     right = (with_growth + delta) / (1 + with_growth)
-    found = min(Fraction(1), with_growth * ALARM + delta)
+    power = min(Fraction(1), with_growth * ALARM + delta)
     betting = "any number"
     if delta < 1 and epsilon <= MAX_ODDS_EPSILON:
         betting = to_digits((with_growth + delta) / (1 - delta), up=True, digits=3)
@@ -71,7 +71,7 @@ def odds(epsilon: Fraction, delta: Fraction) -> list[str]:
         "Suppose that someone knows all other data. They must tell which of two equally likely cases holds."
         f" They are right at most {_percent(right)} of the time; guessing is right 50 %."
         f" Their odds are at most {betting} to 1.",
-        f"An attack with false alarms in 0.1 % of cases finds the truth in at most {_percent(found)}.",
+        f"An attack with false alarms in 0.1 % of cases finds the truth in at most {_percent(power)}.",
     ]
 
 
@@ -95,9 +95,9 @@ def delta_text(delta: Fraction) -> str:
 
 def what_it_means(certificate: CertifyResult) -> list[str]:
     """Return the sentences on ε and δ: of what is proved, else of what is claimed."""
-    proved, said = certificate["proved"], certificate["guarantee"]
+    proved, guarantee = certificate["proved"], certificate["guarantee"]
     if proved["epsilon"] is None or proved["epsilon"]["upper"] == "inf":
-        point, word = (said["epsilon"], said["delta"]), "claimed, and not proved"
+        point, word = (guarantee["epsilon"], guarantee["delta"]), "claimed, and not proved"
     else:
         point, word = (proved["epsilon"]["upper"], proved["delta"]), "proved"
     if point[0] == "inf":
@@ -117,10 +117,10 @@ def _crowd(delta: Fraction) -> list[str]:
     ]
 
 
-def rule_says(name: str) -> str:
+def rule_summary(name: str) -> str:
     """Return the first sentence of a kernel rule's docstring, without its sources."""
-    made = getattr(proof, name, None)
-    text = " ".join((inspect.getdoc(made) or "").split()) if inspect.isfunction(made) else ""
+    rule = getattr(proof, name, None)
+    text = " ".join((inspect.getdoc(rule) or "").split()) if inspect.isfunction(rule) else ""
     sentence = CITED.sub("", text).partition(". ")[0].rstrip(".")
     return f"{sentence}." if sentence else "A rule that this program does not know."
 
@@ -156,7 +156,7 @@ def by_machine(rules: Iterable[str]) -> str:
 
 def assumption(entry: Mapping[str, Any], claim: Mapping[str, Any]) -> str:
     """Return an assumption of the proof as sentences: its statement, its subject, and its test."""
-    says = f"{rule_says(entry['rule'])} Here: {entry['query']}, declared {entry['value']}."
+    says = f"{rule_summary(entry['rule'])} Here: {entry['query']}, declared {entry['value']}."
     accepted = claim.get("assume", {}).get(f"{entry['rule']} {entry['query']}")
     done = {
         "tested": f"Searched on {entry['examples']} pairs of made-up neighbours; no counterexample was"

@@ -214,6 +214,7 @@ class Crew:
     All runs together may take `seconds` from the moment the crew is made, a single one a tenth of that.
     """
 
+    hurried: bool = False  #: whether the wall limit reduced the work, and so what an attack prints
     layout: Layout | None = None  #: how a dataset becomes what the function gets; None: it is that already
 
     def __init__(self, code: Code, *, seconds: float, jobs: int = 1) -> None:

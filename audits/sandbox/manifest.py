@@ -122,7 +122,7 @@ def _read(text: bytes, wanted: dict[str, Any], path: Path) -> tuple[bytes | None
                 raise ValueError
             found[number] = part
     except (ValueError, TypeError, KeyError):
-        what = "no manifest of totals: a part stands twice, or is not as it was written"
+        what = "no manifest of totals: a part appears twice, or is not as it was written"
         raise InputError(what, "remove the manifest, or name another --work", path) from None
     if len({len(sums) for sums, *_ in found.values()}) > 1:
         raise InputError("no manifest of totals", "remove it, or name another --work", path)

@@ -127,7 +127,7 @@ def _record_batch(frame: Any) -> Any:
 
     names = list(map(str, frame.columns))
     if len({*names}) < len(names):
-        raise InputError("a column stands twice in the frame", "rename one")
+        raise InputError("a column appears twice in the frame", "rename one")
     return RecordBatch.from_arrays([_array(frame.iloc[:, at]) for at in range(len(names))], names)
 
 

@@ -8,13 +8,15 @@ process; only totals come back.
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final, cast
@@ -22,6 +24,7 @@ from typing import Any, Final, cast
 import numpy as np
 
 from audits.claim import Claim, read_claim
+from audits.sandbox.divided_rows import DividedRows, divided_rows, remove_rows
 from audits.sandbox.fork import Fork, NoAnswer
 from audits.sandbox.manifest import MOST, Found, manifest, parts_in
 from audits.sandbox.private_data import digest_of_data
@@ -31,6 +34,7 @@ from dpaccount.documents import canonical
 from dpaccount.errors import DpaccountError, InputError, ReceiptError
 from dpaccount.noise import process
 from mechanisms.subject import Additive
+from mechanisms.table.divided import divide, totals_of_rows
 from mechanisms.table.files import Source, files_of
 from mechanisms.table.reading import check_same_columns
 from mechanisms.table.rows import check_number
@@ -75,6 +79,12 @@ class TableWork:
         """Return what a manifest says of it."""
         engine = "other" if self.other else "here" if self.scheduler is None else "dask"
         return {"partitions": self.partitions, "by_file": self.by_file, "engine": engine}
+
+    @property
+    def divides_rows(self) -> bool:
+        """Return whether each part reads a file of its own rows, where there is a folder for these."""
+        apart = self.by_file or self.other or self.scheduler is not None
+        return self.partitions > 1 and not apart
 
     @property
     def divided(self) -> bool:
@@ -165,19 +175,27 @@ def totals_of(
         if missing and work.other:
             lacks = f"the other engine's manifest lacks {len(missing)} of {work.partitions} parts"
             raise InputError(lacks, "let it end", work.folder)
-        if work.scheduler is None:
-            ended = _in_forks(claim, made_by, missing, work)
-        else:
-            ended = _on_cluster(claim, digests, missing, work.scheduler)
         progress(SO_FAR.format(len(found), work.partitions))
-        for number, part in ended:
+
+        def check_same() -> None:
             if changed():
-                raise InputError(
-                    "changed while it was read", "release when nobody writes", str(claim.data_file)
-                )
-            keep(number, part)
-            found[number] = part
-            progress(SO_FAR.format(len(found), work.partitions))
+                right = "release when nobody writes"
+                raise InputError("changed while it was read", right, str(claim.data_file))
+
+        header = {**digests, **work.header()}
+        dividing = _dividing(claim, made_by, every[0], check_same)
+        with _rows_in_parts(work, header, secret, dividing, done=not missing) as divided:
+            if work.scheduler is None:
+                ended = _in_forks(claim, made_by, missing, work, divided)
+            else:
+                ended = _on_cluster(claim, digests, missing, work.scheduler)
+            for number, part in ended:
+                check_same()
+                keep(number, part)
+                found[number] = part
+                if divided is not None:
+                    divided.drop(number)
+                progress(SO_FAR.format(len(found), work.partitions))
     parts = [found[number] for number in range(work.partitions)]
     _check_whole(parts, claim, made_by, work)
     _check_apart([marks for *_, marks in parts], claim.data_file)
@@ -187,6 +205,23 @@ def totals_of(
         raise InputError("the totals are beyond 2^62", "see who wrote the manifest", work.folder)
     check_number(claim.data_file, claim.table, units, claim.guarantee.relation)
     return TableTotals(np.array(sums, dtype=np.int64), units)
+
+
+def _rows_in_parts(
+    work: TableWork,
+    header: dict[str, object],
+    secret: bytes,
+    dividing: Callable[[Path], list[str]],
+    *,
+    done: bool,
+) -> AbstractContextManager[DividedRows | None]:
+    """Return the rows that parts read, where they have files of their own."""
+    if work.folder is None or not work.divides_rows:
+        return nullcontext()
+    if done:
+        remove_rows(work.folder)  # of a command that was killed at its end
+        return nullcontext()
+    return divided_rows(work.folder, header, secret, dividing)
 
 
 def _check_whole(parts: list[Found], claim: Claim, made_by: type, work: TableWork) -> None:
@@ -220,50 +255,98 @@ def _check_apart(marks: list[str], source: Source) -> None:
 # ------------------------------------------------------------------ parts
 
 
-def part_of(claim: Claim, made_by: type, part: TablePart) -> Found:
-    """Return the totals of one part; raises `ReceiptError` where the code charges or draws noise."""
-    what = summed(claim, made_by)
-    if what is None or claim.data_file is None:
-        raise InputError(f"{claim.use} is no sum over rows", "leave --partitions out", claim.path)
-    found = process.as_task(what.of, files_of(claim.data_file), part)
+def part_of(claim: Claim, made_by: type, part: TablePart, rows: DividedRows | None = None) -> Found:
+    """Return the totals of one part; raises `ReceiptError` where the code charges or draws noise.
+
+    `rows`: the table's in parts; without them the table is read.
+    """
+    what, file = _summed_in_parts(claim, made_by)
+    if rows is None:
+        found = process.as_task(what.of, files_of(file), part)
+    else:
+        digest = rows.digests[part.number]
+        found = process.as_task(totals_of_rows, what, part, rows.folder, digest)
     return found.sums.tolist(), found.units, b64encode(found.marks).decode()
 
 
+def _summed_in_parts(claim: Claim, made_by: type) -> tuple[Summed, Source]:
+    what = summed(claim, made_by)
+    if what is None or claim.data_file is None:
+        raise InputError(f"{claim.use} is no sum over rows", "leave --partitions out", claim.path)
+    return what, claim.data_file
+
+
+def _dividing(
+    claim: Claim, made_by: type, part: TablePart, check_same: Callable[[], None]
+) -> Callable[[Path], list[str]]:
+    """Return what divides the table, in a fork, into parts of which `part` is one."""
+    parent = os.getpid()
+
+    def check_awaited() -> None:
+        if os.getppid() != parent:  # it was killed, and its successor writes to the same folder
+            raise InputError("the command that asked for it was killed")
+
+    def work(folder: Path) -> list[str]:
+        what, file = _summed_in_parts(claim, made_by)
+        try:
+            return process.as_task(divide, what, files_of(file), part, folder, check_awaited)
+        except OSError as error:
+            raise InputError(str(error.strerror), "make room, or name another --work", folder) from None
+
+    def divided(folder: Path) -> list[str]:
+        with Fork(_in_one_line("dividing the table", lambda: work(folder))) as fork:
+            digests: list[str] = _asked(fork)
+        check_same()
+        return digests
+
+    return divided
+
+
 def _in_forks(
-    claim: Claim, made_by: type, parts: list[TablePart], work: TableWork
+    claim: Claim,
+    made_by: type,
+    parts: list[TablePart],
+    work: TableWork,
+    rows: DividedRows | None = None,
 ) -> Iterator[tuple[int, Found]]:
     """Do parts in forks, `jobs` at a time: no cache of this process keeps private rows."""
     for start in range(0, len(parts), work.jobs):
         wave = parts[start : start + work.jobs]
         with ExitStack() as stack:
-            forks = [stack.enter_context(Fork(_doing(claim, made_by, k))) for k in wave]
+            doing = [
+                _in_one_line("summing a part of the table", partial(part_of, claim, made_by, k, rows))
+                for k in wave
+            ]
+            forks = [stack.enter_context(Fork(each)) for each in doing]
             with ThreadPoolExecutor(len(forks)) as pool:
-                for part, found in zip(wave, pool.map(_answer, forks), strict=True):
-                    yield part.number, found
+                for part, found in zip(wave, pool.map(_asked, forks), strict=True):
+                    sums, units, marks = found
+                    yield part.number, (sums, units, marks)
 
 
-def _doing(claim: Claim, made_by: type, part: TablePart) -> Callable[[object], Found]:
-    def work(_: object) -> Found:
+def _in_one_line(what: str, work: Callable[[], Any]) -> Callable[[object], Any]:
+    """Return work for a fork whose errors quote no data."""
+
+    def done(_: object) -> Any:
         try:
-            return part_of(claim, made_by, part)
+            return work()
         except (DpaccountError, MemoryError):
             raise
         except Exception as error:  # its text might quote data
-            what = f"summing a part of the table failed ({type(error).__name__})"
-            raise InputError(what, "report this fault of the program") from None
+            failed = f"{what} failed ({type(error).__name__})"
+            raise InputError(failed, "report this fault of the program") from None
 
-    return work
+    return done
 
 
-def _answer(fork: Fork) -> Found:
+def _asked(fork: Fork) -> Any:
     try:
-        sums, units, marks = fork.ask()
+        return fork.ask()
     except NoAnswer:
         raise InputError(
             "a process that summed a part of the table was killed",
             "if memory ran out, take more --partitions; with --work finished parts are not done again",
         ) from None
-    return sums, units, marks
 
 
 def _on_cluster(

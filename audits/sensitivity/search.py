@@ -23,7 +23,7 @@ from audits.datasets.shape import Neighbourhood, Shape
 from audits.sandbox.crew import Crew, Gone, TimeUp
 from audits.sandbox.frames import unpacked
 from audits.sandbox.outcomes import Outcome
-from audits.sensitivity.branch_and_bound import FLOAT_SLACK, Proof
+from audits.sensitivity.branch_and_bound import FLOAT_SLACK, Proof, boxes_for
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded, shown
 
@@ -129,13 +129,14 @@ def prove_sensitivity(crew: Crew, found: Search) -> None:
     """Search for a proof of what a search could not refute; what that finds is tried and made plain."""
     if found.refuted:
         return
-    declared, seconds = found.declared, 0.8 * crew.left()
+    declared = found.declared
     if not isinstance(declared.shape, Shape):
         raise InputError("--prove is for arrays, and columns describe a table", "leave --prove out")
-    if seconds <= 0:
+    if crew.left() <= 0:
         found.proof = Proof("undecided", found.worst, math.inf, 0, "no time was left for a proof")
         return
-    crew.first.send(["prove", declared.norm, str(declared.bound), asdict(declared.shape), seconds])
+    boxes = boxes_for(declared.shape, crew.seconds)
+    crew.first.send(["prove", declared.norm, str(declared.bound), asdict(declared.shape), boxes])
     try:
         *said, left, right = crew.first.receive(crew.left())
     except Gone as gone:

@@ -24,7 +24,7 @@ def as_file(frame: Any, names: Sequence[str]) -> Iterator[Path]:
 
     The file is removed afterwards.  `frame` is a DataFrame of pandas or polars, a table of pyarrow, or a
     dictionary of lists.  Raises `InputError` for what is public: another kind of object, and a column that
-    lacks or stands twice.  What a cell holds is never refused, and changes no other cell.
+    lacks or has twice.  What a cell holds is never refused, and changes no other cell.
     """
     whole = frame.collect() if hasattr(type(frame), "collect") else frame  # polars' lazy frame
     columns = [_cells(whole, name) for name in names]
@@ -58,7 +58,7 @@ def header(frame: Any) -> list[object]:
 def _cells(frame: Any, name: str) -> Sequence[object]:
     there = header(frame)
     if (times := there.count(name)) != 1:
-        what = f"{name[:60]!r} stands twice in the header" if times else f"no column {name[:60]!r}"
+        what = f"{name[:60]!r} appears twice in the header" if times else f"no column {name[:60]!r}"
         raise InputError(what, f"the columns are {', '.join(map(str, there))[:200]}")
     column = frame[name]
     listed = next((getattr(column, method) for method in LISTS if hasattr(column, method)), None)

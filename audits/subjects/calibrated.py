@@ -1,7 +1,7 @@
 """The noise of a claim that does not say it: the least that meets an ε, or the most within an accuracy."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -18,7 +18,8 @@ from dpaccount.relation import adjacency
 from mechanisms.subject import Subject
 from mechanisms.table.user_level import ByPerson, named
 
-NOISES: Final = ("scale", "sigma")
+RATE: Final = "rate"  #: one over a noise
+NOISES: Final = ("scale", "sigma", RATE)
 TARGETS: Final = ("epsilon", "accuracy")  #: what a claim may say in place of its noise
 NOISE_BITS: Final = 16  #: significant ones of a calibrated noise, which is a double then
 FIRST_STEP: Final = 1.02  #: ratio of the first two noises that are tried
@@ -53,13 +54,16 @@ def with_noise(claim: Claim, subject: Subject) -> Subject:
 
     With `epsilon` among the parameters it is the least with which that ε is proved at the claim's δ, with
     `accuracy` the most whose 95 % intervals have at most that half-width, with neither the least that meets
-    the guarantee.  Raises `InputError` where there is none; a claim without a target keeps the noise of the
-    class then, with which it is not proved.
+    the guarantee.  A class with an ε of its own in place of a noise gets the guarantee's.  Raises
+    `InputError` where there is none; a claim without a target keeps the noise of the class then, with which
+    it is not proved.
     """
     key, promise, place = noise_of(type(named(subject))), claim.guarantee, claim.parameters
     said = {} if place is None else place.value
     targets = [name for name in TARGETS if name in said]
-    if key is None or (key in said and not targets):
+    if key is None:
+        return subject if {"epsilon", "sigma"} & said.keys() else _with_epsilon(claim, subject, said)
+    if key in said and not targets:
         return subject
     who: tuple[Any, ...] = (subject, key, frozenset(said))
     least = _least(*who, promise.epsilon, promise.delta)
@@ -89,6 +93,28 @@ def with_noise(claim: Claim, subject: Subject) -> Subject:
     raise asked.wrong("it needs more than the guarantee's epsilon", f"raise that{more}")
 
 
+def _with_epsilon(claim: Claim, subject: Subject, said: Collection[str]) -> Subject:
+    """Return a subject that makes its noise from an ε of its own with the guarantee's, if it takes that."""
+    mechanism: Any = named(subject)
+    promised = {"epsilon": claim.guarantee.epsilon, "delta": claim.guarantee.delta}
+    known = {field.name for field in fields(mechanism)} - set(said)
+    own = {name: value for name, value in promised.items() if name in known}
+    if "epsilon" not in own:
+        return subject
+    try:
+        changed = replace(mechanism, **own)
+    except InputError:
+        return subject
+    made = replace(subject, mechanism=changed) if isinstance(subject, ByPerson) else changed
+    return made if _proved(made, claim.guarantee.delta) <= claim.guarantee.epsilon else subject
+
+
+def _start(subject: Subject, key: str) -> float:
+    """Return the noise of a subject."""
+    own = float(getattr(named(subject), key))
+    return 1 / own if key == RATE else own
+
+
 def _noisy(subject: Subject, key: str, said: frozenset[str]) -> Noisy:
     """Return what makes the subject with a noise, and with what goes with it if that is not `said`."""
     mechanism: Any = named(subject)
@@ -101,7 +127,8 @@ def _noisy(subject: Subject, key: str, said: frozenset[str]) -> Noisy:
         if hasattr(mechanism, "threshold_scale") and "threshold_scale" not in said:
             beside["threshold_scale"] = noise / 4
         try:
-            changed = replace(mechanism, **{key: noise}, **beside)
+            own = _rounded(1 / float(noise)) if key == RATE else noise
+            changed = replace(mechanism, **{key: own}, **beside)
         except InputError:
             return None
         return replace(subject, mechanism=changed) if isinstance(subject, ByPerson) else changed
@@ -120,7 +147,7 @@ def _least(
         made = noisy(noise)
         return made is not None and _proved(made, delta) <= epsilon
 
-    found = _edge(float(getattr(named(subject), key)), enough) if epsilon > 0 else None
+    found = _edge(_start(subject, key), enough) if epsilon > 0 else None
     return None if found is None else noisy(found[1])
 
 
@@ -135,7 +162,7 @@ def _most(
         made = noisy(noise)
         return made is None or half_width(made, delta) > accuracy
 
-    found = _edge(float(getattr(named(subject), key)), wide)
+    found = _edge(_start(subject, key), wide)
     return None if found is None else noisy(found[0])
 
 

@@ -4,10 +4,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from scipy.stats import binom
 
 from audits.datasets.bases import Pair
 from audits.trace.findings import Seen, Traced, begin, hold, note_unjudged, ratio_of
+from audits.trace.inclusion import MAX_ROWS, judged
 from audits.trace.lead import UNEXPLAINED
 from audits.trace.patches import PICKS
 from audits.tradeoff import ROUNDED
@@ -24,6 +26,7 @@ from dpaccount.plan.events import (
 )
 
 OF_VECTOR = "which is too much unless calls draw parts of one vector"
+WHERE_SEEN = f": that needs arrays of at most {MAX_ROWS} rows, on which the function does not fail"
 #: draws that may decide on each row by itself
 BY_ROW = {"random", "uniform", "binomial", "rand", "random_sample", "integers", "randint"}
 UNLIKELY = 1e-6  #: of the claimed rate: one more often than this is a finding
@@ -92,6 +95,31 @@ def hold_rate(found: Traced, rates: set[float]) -> None:
     sums = max((sums for _, sums in found.sums.values()), default=0)
     if rate**sums >= UNLIKELY:
         found.note(f"{sums} sums after the first cannot show a sampling rate above {rate:g}")
+
+
+def hold_samples(found: Traced, runs: list[dict[str, Any]], planned: list[PlannedNoise]) -> None:
+    """Add a finding if rows are not in sums as Poisson samples have them, or a note if that is not seen."""
+    places = {(*place,) for run in runs for place in run["places"] if place[-1] != "other"}
+    seen = [run for run in runs if run["inside"] is not None]
+    moving = {
+        (*place,)
+        for run in seen
+        for k, place in enumerate(run["places"])
+        if (*place,) in places and any(row[k] for row in run["inside"])
+    }
+    cells = []
+    for run in seen:
+        at = [k for k, place in enumerate(run["places"]) if (*place,) in moving]
+        cells.append(np.array(run["inside"], dtype=bool)[:, at])
+    if len(seen) < len(runs) or not any(each.shape[1] for each in cells) or found.last is None:
+        found.note(f"which rows are in a sample was not seen{WHERE_SEEN}")
+        return
+    ordered = max(each.shape[1] for each in cells) <= sum(noise.count for noise in planned)
+    finding, notes = judged(cells, max(noise.rate for noise in planned), ordered=ordered)
+    if finding is not None:
+        found.add("samples", 0.0, finding, found.last)
+    for said in notes:
+        found.note(said)
 
 
 def hold_counts(found: Traced, planned: list[PlannedNoise]) -> None:

@@ -16,6 +16,7 @@ from audits.trace.tape import ROUNDING, NoiseCall, Sum, Tape
 UNEXPLAINED = "although all noisy values are the same"
 LONE = "only a difference of two such values of one scale is followed; else the result may exclude a value"
 STRANGE = "the result differs on the same data: draws are not followed, as of a generator made on import"
+UNALIGNED = "runs on fewer rows are not compared, as those of one vector of draws are"
 NUMBERS_SHOWN = 3  #: entries of a result that a finding names
 
 
@@ -45,6 +46,11 @@ def trace_pair(
     if strange:
         findings = {}
         notes.append(STRANGE)
+    elif before.structure == after.structure and (
+        row_by_row := _row_by_row(first, second, len(left.dataset), len(right.dataset))
+    ):
+        findings, strange = {}, True
+        notes.append(f"{row_by_row} draws for each row by itself: {UNALIGNED}")
     if again:
         other_seed = Tape()
         _run(function, left, [*seed, 1], other_seed)
@@ -58,6 +64,11 @@ def trace_pair(
     seen = seen and all(call.seen or k in added for k, call in enumerate(first.calls))
     differs, unsure = before.key() != after.key() and not (draws and after.failed), None
     notes += _noise_shown(first, before, added)
+    notes += [
+        f"the noise of {_at(call)} is added to nothing: it may choose among noise, or change it"
+        for k, call in enumerate(first.calls)
+        if not (call.draws or call.seen or k in added or before.failed)
+    ]
     _unjudge_chains(first, second, before)
     still = [call.place for call in second.calls if call.seen and not call.moved]
     if differs and not findings and not strange:
@@ -79,6 +90,38 @@ def trace_pair(
         "shown": _all_shown(first, before),
         "failed": before.shown_as_failure() if before.failed else None,
     }
+
+
+def _row_by_row(first: Tape, second: Tape, rows: int, others: int) -> str | None:
+    """Return where single draws are made once or more for each row, if the numbers of rows differ."""
+    counts = [Counter(_at(call) for call in tape.calls if call.draws) for tape in (first, second)]
+    for where, count in counts[0].items():
+        if rows != others and count != counts[1][where] and count * others == counts[1][where] * rows:
+            return where
+    return None
+
+
+def trace_rows(
+    function: Callable[..., Any], base: Given, rows: list[list[Given]], seed: list[int]
+) -> dict[str, Any]:
+    """Record a run on `base`, and replay it with each row replaced: which inputs of noise move.
+
+    `inside` has, for each row and each noise call, whether any of its replacements moves the input; it is
+    None where calls differ or the function fails.
+    """
+    first = Tape()
+    failed = _run(function, base, seed, first).failed
+    inside: list[list[bool]] = []
+    for row in rows:
+        moved = np.zeros(len(first.calls), dtype=bool)
+        for given in row:
+            tape = Tape(before=first)
+            failed = failed or _run(function, given, seed, tape).failed
+            if failed or [call.place for call in tape.calls] != [call.place for call in first.calls]:
+                return {"places": [], "inside": None}
+            moved |= [bool(call.moved) for call in tape.calls]
+        inside.append(moved.tolist())
+    return {"places": [[*call.place, call.family] for call in first.calls], "inside": inside}
 
 
 def _compared(first: Tape, second: Tape) -> tuple[dict[str, None], list[str]]:

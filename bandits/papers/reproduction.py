@@ -2,7 +2,7 @@
 
 A cell plays one trial for each seed, and each gives one number a round.  Its `Summary` turns the trials'
 rounds into curves, whose last values are the trials' results: a row has their mean (`value`), median and
-standard error.  It is `CUMULATIVE_REGRET` unless said otherwise; where a round's number is the result so far
+standard error.  It is `CUMULATIVE_REGRET` by default; where a round's number is the result so far
 (simple regret after this query), take `LAST_ROUND`; where it is an error of its own, `MEAN_SO_FAR`.
 """
 
@@ -23,7 +23,7 @@ Play = Callable[[int], Floats]  #: seed ↦ a number for every round; picklable
 Details = Callable[[Sequence[int], Floats], dict[str, Any]]
 
 
-#: the name of a paper's claim, and the settings at which its verdict is asked for
+#: the name of a paper's claim, and the settings of its verdict
 Claim = tuple[str, dict[str, Fraction | str]]
 
 
@@ -61,7 +61,7 @@ class Cell:
     play: Play
     published: float | None = None
     subject: Any = None  #: whose proof the cell carries; None: not private
-    claim: Claim | None = None  #: what the paper says of its own calibration
+    claim: Claim | None = None  #: the paper's claim on its own calibration
     summary: Summary = CUMULATIVE_REGRET
     details: Details | None = None
     like: bool = True
@@ -81,7 +81,7 @@ class Sentence:
     numbers: str
 
 
-#: all rows ↦ what the paper says, judged
+#: all rows ↦ judgements on the paper's sentences
 Judge = Callable[[list[dict[str, Any]]], list[Sentence]]
 
 

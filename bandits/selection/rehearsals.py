@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bandits.arm_phases import INDICES, ArmPhases
+from bandits.arm_phases import FOR_REGRET, ArmPhases
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning.features import RADIUS
@@ -206,7 +206,7 @@ def _on_points(
         for stream in ("separate", "correlated")
     ]
     made += [("surface-gp-ucb", SurfaceGpUcb, {})]
-    made += [("arm-phases", ArmPhases, {"index": index}) for index in INDICES if rounds >= 2 * len(space)]
+    made += [("arm-phases", ArmPhases, {"index": index}) for index in FOR_REGRET if rounds >= 2 * len(space)]
     found = []
     for name, kind, parameters in made:
         own = {} if kind is ArmPhases else {"delta": delta}

@@ -169,7 +169,7 @@ def _named(called: list[str] | None, count: int, path: Path) -> tuple[str, ...]:
     names = tuple(map(str, range(count))) if called is None else tuple(called)
     if "" in names or len(set(names)) < len(names):
         twice = next(name for name in names if not name or names.count(name) > 1)
-        raise InputError(f"the name {twice[:40]!r} is empty, or stands twice", "name each point once", path)
+        raise InputError(f"the name {twice[:40]!r} is empty, or appears twice", "name each point once", path)
     return names
 
 

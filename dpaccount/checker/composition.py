@@ -1,4 +1,4 @@
-"""What several releases give together, and who sees what of them.  Common rules stand first."""
+"""Composition of several releases, and who sees which of them.  Common rules come first."""
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
@@ -18,7 +18,7 @@ MAX_SUBJECT = 10_000  # characters of the name of a composition
 
 @rule(Private, View)
 def post_process(part: Private, view: View) -> Private:
-    """What everyone is shown is no less private than what it is made of."""
+    """Post-processing: a public view is at least as private as the releases that it reads."""
     return viewed(part, view, "everyone", "central", "central")
 
 
@@ -30,12 +30,12 @@ def billboard(part: Private, view: View) -> Private:
 
 @rule(Private, View)
 def local_view(part: Private, view: View) -> Private:
-    """What is made of local messages is locally private, whoever sees it."""
+    """Post-processing of local messages is locally private against any observer."""
     return viewed(part, view, view.audience, "local", "local")
 
 
 def viewed(part: Private, view: View, audience: str, needed: str, observer: str) -> Private:
-    """Return what is known of a view of this audience, made of a statement for the observer `needed`."""
+    """Return a fact on a view of this audience, from a statement for the observer `needed`."""
     ensure(part.observer == needed, f"needed a {needed} statement, found {part.observer}")
     ensure(view.audience == audience, f"needed what is shown to {audience}, found {view.audience}")
     return part._replace(subject=view.query, observer=observer)
@@ -64,7 +64,7 @@ def nodes(leaf: Private, covered: Covered) -> Private:
 
 @rule(Private, Covered)
 def local(message: Private, covered: Covered) -> Private:
-    """A message reads one unit only, and its sender trusts nobody."""
+    """A message reads one unit only, and its sender trusts no other party."""
     whole = nodes(message, covered)
     ensure(covered.widest == 1, "a message reads one unit only")
     ensure(whole.relation == REPLACED, "a message has one record, which is replaced")
@@ -84,7 +84,7 @@ def compose(*parts: Private) -> Private:
 
 @rule(Private, ...)
 def parallel(*parts: Private) -> Private:
-    """Parts that read disjoint units cost a unit what the dearest one costs."""
+    """Parts that read disjoint units cost a unit at most the largest of their costs."""
     columns = columns_of(parts)
     ensure(GROUPS not in parts[0].relation, "a group may have units in several parts")
     spans = sorted(part.units for part in parts if part.units is not None)
@@ -181,8 +181,8 @@ def rebuilt(curve: Curve, amounts: Iterable[Fraction]) -> Curve:
     """Return a curve of the same measure with other amounts."""
     if isinstance(curve, Renyi):
         return Renyi(tuple((order, new) for (order, _), new in zip(curve.points, amounts, strict=True)))
-    made: Callable[..., Curve] = type(curve)
-    return made(*amounts)
+    kind: Callable[..., Curve] = type(curve)
+    return kind(*amounts)
 
 
 def hull(parts: Sequence[Private]) -> list[int] | None:

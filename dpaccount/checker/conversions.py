@@ -1,6 +1,6 @@
 """Statements restated: in another measure, at a point, for several units, after a rare departure.
 
-Common rules stand first.
+Common rules come first.
 """
 
 from fractions import Fraction

@@ -50,7 +50,7 @@ class BoundedRange(NamedTuple):
 
 
 class Lattice(NamedTuple):
-    """Discrete Gaussian noise on integers, so many times the same shift, which is one of `shifts`."""
+    """Discrete Gaussian noise on integers, `times` releases of the same shift, one of `shifts`."""
 
     variance: Fraction
     shifts: list[list[int]]
@@ -58,7 +58,7 @@ class Lattice(NamedTuple):
 
 
 class Renyi(NamedTuple):
-    """Rényi divergences at most so much, for each listed order."""
+    """Upper bounds on Rényi divergences, for each listed order."""
 
     points: tuple[tuple[Fraction, Fraction], ...]
 
@@ -174,9 +174,9 @@ def of_order(curve: Zcdp | Renyi, order: Fraction, epsilon: Fraction, delta: Fra
     ensure(order > 1 and delta > 0, "needed order > 1 and delta > 0")
     if isinstance(curve, Zcdp):
         return at_most(renyi_excess(order, order * curve.rho, epsilon, delta), Fraction(0))
-    found = [bound for listed, bound in curve.points if listed == order]
-    ensure(len(found) == 1, "needed one of the listed orders")
-    return at_most(renyi_excess(order, found[0], epsilon, delta), Fraction(0))
+    bounds = [bound for listed, bound in curve.points if listed == order]
+    ensure(len(bounds) == 1, "needed one of the listed orders")
+    return at_most(renyi_excess(order, bounds[0], epsilon, delta), Fraction(0))
 
 
 def lengths(moves: list[list[int]]) -> list[int]:

@@ -19,9 +19,9 @@ Step = dict[str, Any]
 Draws = dict[str, tuple[str, str, str, str]]
 
 
-def infer(rule: str, found: list[list[Any]], given: dict[str, Any]) -> list[Any]:
-    """Return what a rule gives from these premises and this witness, all as on the wire, or reject."""
-    return as_wire(apply(rule, [fact_of(wire) for wire in found], given))
+def infer(rule: str, premises: list[list[Any]], given: dict[str, Any]) -> list[Any]:
+    """Return a rule's conclusion from premises and a witness, all in JSON form, or reject."""
+    return as_wire(apply(rule, [fact_of(wire) for wire in premises], given))
 
 
 def check_derivation(steps: object) -> list[list[Any]]:
@@ -58,7 +58,7 @@ class Inference:
         """Start before the first one."""
         self.steps = steps
         self.facts: list[Fact] = []
-        self.made: list[str] = []  # for each step its covers, or how its query was transformed, as a digest
+        self.transforms: list[str] = []  #: digests of covers or of query histories
         self.drawn: list[Draws] = []  # for each step all noise that it rests on
 
     def follow(self, index: int, step: Any) -> None:
@@ -66,11 +66,11 @@ class Inference:
         check_members(step, ("rule", "from", "with", "gives", "digest"))
         before = premises_of(step, index)
         check_members(step["with"], step["with"])
-        found, drawn = [self.facts[k] for k in before], [self.drawn[k] for k in before]
-        gives = apply(text(step["rule"]), found, step["with"])
-        check_named_noise(step["rule"], found, drawn)
-        check_cells(step["rule"], found, drawn)
-        check_plain_sum(step["rule"], [self.made[k] for k in before])
+        premises, drawn = [self.facts[k] for k in before], [self.drawn[k] for k in before]
+        gives = apply(text(step["rule"]), premises, step["with"])
+        check_named_noise(step["rule"], premises, drawn)
+        check_cells(step["rule"], premises, drawn)
+        check_plain_sum(step["rule"], [self.transforms[k] for k in before])
         paid, wire = self.noise_of(step, gives), as_wire(gives)
         same = canonical(wire) == canonical(step["gives"])
         ensure(same, f"claims {brief(step['gives'])}, but proves {brief(wire)}")
@@ -79,29 +79,29 @@ class Inference:
         ensure(step["digest"] == digest(chained), "its digest does not match")
         self.facts.append(gives)
         self.drawn.append(paid)
-        self.made.append(self.how_made(step))
+        self.transforms.append(self.transform_digest(step))
 
     def noise_of(self, step: Step, gives: Fact) -> Draws:
-        """Return the noise that a step rests on, verifying that a key names one query, law and cover.
+        """Return the noise that a step rests on; verify that a key names one query, law and cover.
 
-        a + X and b + X, shown together, tell a − b exactly; bounds and relations of one query may differ.
+        a + X and b + X, shown together, reveal a − b; bounds and relations of one query may differ.
         """
         rule, before = step["rule"], step["from"]
         if rule in NOISE:
-            drawn = (gives.subject, self.made[before[0]], self.law_of(step), "")
+            drawn = (gives.subject, self.transforms[before[0]], self.law_of(step), "")
             return {name_of_draw(step["with"]["key"], MAX_KEY): drawn}
         if rule == "assume_filter":
             return {name_of_draw(step["with"]["query"], composition.MAX_SUBJECT): ("", "", rule, "")}
-        found, parts = Draws(), [self.drawn[k] for k in set(before)]
+        merged, parts = Draws(), [self.drawn[k] for k in set(before)]
         spend(sum(map(len, parts)))
         for part in parts:
             for name, value in part.items():
-                same = found.setdefault(name, value) == value
+                same = merged.setdefault(name, value) == value
                 ensure(same, f"the key {brief(name)} names two draws")
         if rule in ("nodes", "local"):
-            over = self.made[before[1]]
-            return {name: (query, made, law, over) for name, (query, made, law, _) in found.items()}
-        return found
+            over = self.transforms[before[1]]
+            return {name: (query, how, law, over) for name, (query, how, law, _) in merged.items()}
+        return merged
 
     def law_of(self, step: Step) -> str:
         """Return a digest of the law of noise: its rule and numbers, but for bounds on the query."""
@@ -109,17 +109,17 @@ class Inference:
         symmetric = getattr(self.facts[step["from"][0]], "norm", "") == "frobenius-squared"
         return digest([step["rule"], given, symmetric])
 
-    def how_made(self, step: Step) -> str:
-        """Return a digest of covers, or of what was done to a query up to this step; empty for other steps.
+    def transform_digest(self, step: Step) -> str:
+        """Return a digest of covers, or of a query's transformations so far; empty for other steps.
 
-        A stated bound, and why a hypothesis is believed, are no part of it.
+        Stated bounds and the reasons for hypotheses are not part of it.
         """
         rule, before = step["rule"], step["from"]
         if rule not in (*sensitivity.TRANSFORMS, "assume_covers", "assume_tree"):
             return ""
         given = {k: v for k, v in step["with"].items() if k not in ("because", "most")}
-        beside = [as_wire(self.facts[k]) for k in before[1:2]]
-        return digest([rule, given, beside, [self.made[k] for k in before[:1]]])
+        covers = [as_wire(self.facts[k]) for k in before[1:2]]
+        return digest([rule, given, covers, [self.transforms[k] for k in before[:1]]])
 
 
 def premises_of(step: Step, index: int) -> list[int]:
@@ -140,7 +140,7 @@ def name_of_draw(name: object, most: int) -> str:
     return text(name)
 
 
-def check_named_noise(rule: str, found: list[Fact], drawn: list[Draws]) -> None:
+def check_named_noise(rule: str, premises: list[Fact], drawn: list[Draws]) -> None:
     """Verify that a view names the noise it reads, and a choice that of its parts."""
     if rule not in ("post_process", "billboard", "local_view", "mixture"):
         return
@@ -148,23 +148,23 @@ def check_named_noise(rule: str, found: list[Fact], drawn: list[Draws]) -> None:
     names = {id(part): sorted(part) for part in drawn}
     listed = [names[id(part)] for part in drawn]
     if rule == "mixture":
-        ensure(found[0].parts == listed[1:], f"the choice is not among {brief(listed[1:3])}")
+        ensure(premises[0].parts == listed[1:], f"the choice is not among {brief(listed[1:3])}")
     else:
         paid = f"the view does not read {brief(listed[0])}, which is paid for"
-        ensure(found[1].releases == listed[0], paid)
+        ensure(premises[1].releases == listed[0], paid)
 
 
-def check_cells(rule: str, found: list[Fact], drawn: list[Draws]) -> None:
+def check_cells(rule: str, premises: list[Fact], drawn: list[Draws]) -> None:
     """Verify that a partition's cells draw one noise, which both relations speak of."""
-    if rule == "partition" and len(found) > 1 + (cells := len(found[0].cells)):
+    if rule == "partition" and len(premises) > 1 + (cells := len(premises[0].cells)):
         same = drawn[1 : 1 + cells] == drawn[1 + cells :]
         ensure(same, "a cell draws other noise for one relation than for the other")
 
 
-def check_plain_sum(rule: str, made: list[str]) -> None:
-    """Verify that what a unit adds is said of a sum that nothing was made of before."""
-    if rule == "factorised" and len(made) > 2:
-        ensure(not made[0], "what a unit adds is known of a plain sum only")
+def check_plain_sum(rule: str, transforms: list[str]) -> None:
+    """Verify that a bound on what a unit adds is used on a plain, untransformed sum."""
+    if rule == "factorised" and len(transforms) > 2:
+        ensure(not transforms[0], "what a unit adds is known of a plain sum only")
 
 
 def reachable(steps: list[Step]) -> Iterator[Step]:
@@ -183,7 +183,7 @@ def reading_list(steps: list[Step], *start: str) -> dict[str, list[dict[str, Any
     """Return the rules that the last step rests on, each with its file and line, and the files of the core.
 
     The core is this module, that on relations, the modules `start`, and all that these import from; what a
-    rule calls stands beside it or in the core.
+    rule calls is in its own file or in the core.
     """
     sources = {name: RULES[name].source for name in sorted({s["rule"] for s in reachable(steps)})}
     return listed(sources, __name__, relation.__name__, *start)
@@ -209,7 +209,7 @@ def listed(sources: dict[str, Any], *start: str) -> dict[str, list[dict[str, Any
 
 
 def file_of(name: str) -> str:
-    """Return where a module of the checker stands, from the checker's folder."""
+    """Return the path of a module, relative to the checker's folder."""
     path = name.removeprefix(f"{__package__}.").replace(".", "/")
     return f"{path}/__init__.py" if hasattr(sys.modules[name], "__path__") else f"{path}.py"
 
@@ -220,8 +220,8 @@ def lines_of(name: str) -> int:
     return len(loader.get_source(name).splitlines())
 
 
-def in_words(found: dict[str, list[dict[str, Any]]]) -> str:
+def in_words(reading: dict[str, list[dict[str, Any]]]) -> str:
     """Return a reading list as lines."""
-    rules = [f"  {entry['rule']:<20} {entry['file']}:{entry['line']}" for entry in found["rules"]]
-    files = [f"  {entry['file']:<24} {entry['lines']:4} lines" for entry in found["files"]]
+    rules = [f"  {entry['rule']:<20} {entry['file']}:{entry['line']}" for entry in reading["rules"]]
+    files = [f"  {entry['file']:<24} {entry['lines']:4} lines" for entry in reading["files"]]
     return "\n".join(["rules that it rests on:", *rules, "files that every one needs:", *files]) + "\n"

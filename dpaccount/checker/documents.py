@@ -44,7 +44,7 @@ class Refusal(Exception):  # noqa: N818
 
 
 class Rejected(Refusal):
-    """What the document says does not follow."""
+    """A statement of the document does not follow."""
 
 
 class Unreadable(Refusal):
@@ -52,7 +52,7 @@ class Unreadable(Refusal):
 
 
 class Work:
-    """How much arithmetic the document at hand has asked for; a unit is a third of a microsecond or so."""
+    """Work budget of the document being checked; a unit is about a third of a microsecond."""
 
     spent = 0
     limit = MAX_WORK
@@ -103,7 +103,7 @@ def several(value: object) -> int:
 
 
 def source_of(value: object) -> str:
-    """Read who chose the constants of a contribution; nothing is said where they are public."""
+    """Read the source of a contribution's constants; absent where they are public."""
     ensure(value != "public", "a public source goes without saying")
     ensure(value in ("coin", "dp-output"), f"numbers from {brief(value)} void a proof")
     return text(value)
@@ -196,7 +196,7 @@ def parse(raw: bytes) -> Any:
 def bounded(raw: bytes) -> None:
     """Refuse a document that would be long, deep or large in memory, by its bytes, before it is parsed."""
     if len(raw) > MAX_BYTES:
-        raise Unreadable(f"more than {MAX_BYTES} bytes; at most so many are read")
+        raise Unreadable(f"more than {MAX_BYTES} bytes; no more are read")
     inner = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
     if max(inner.count(b"{") + inner.count(b"["), inner.count(b'"') // 2) > MAX_PARTS or (
         inner.count(b",") > 4 * MAX_PARTS
@@ -212,7 +212,7 @@ def bounded(raw: bytes) -> None:
 def _table(members: list[tuple[str, Any]]) -> dict[str, Any]:
     table = dict(members)
     if len(table) != len(members):
-        raise Unreadable("a key stands twice in one table")
+        raise Unreadable("a key appears twice in one table")
     return table
 
 

@@ -16,7 +16,7 @@ ANYONE = [1, 2**63]  #: units lie below its end, so that nothing is beyond anyon
 
 
 def unit(value: object) -> int:
-    """Read the number of a unit, or of so many units: below the end of `ANYONE`."""
+    """Read a unit's number, or a number of units: below the end of `ANYONE`."""
     ensure(integer(value) < ANYONE[1], f"{brief(value)} should be below {ANYONE[1]}")
     return integer(value)
 
@@ -28,7 +28,7 @@ class Private(NamedTuple):
     law: list[Any]  #: the curve, as on the wire
     relation: str
     observer: str
-    units: list[int] | None  #: None: a draw that may be made on any
+    units: list[int] | None  #: None: a draw on any units
 
     @property
     def curve(self) -> Curve:
@@ -72,7 +72,7 @@ class Stable(NamedTuple):
 
 
 class Lipschitz(NamedTuple):
-    """A query moves by at most factor·ℓ + slack with a row that moves by ℓ, and by so much in all."""
+    """A query moves by at most factor·ℓ + slack with a row that moves by ℓ, and by at most `reach`."""
 
     query: str
     factor: str
@@ -89,7 +89,7 @@ class Shifts(NamedTuple):
 
 
 class Covered(NamedTuple):
-    """So many releases, of which one unit meets at most so many; the widest reads so many units."""
+    """Releases: their number, how many of them a unit meets, and the units of the widest one."""
 
     query: str
     releases: int
@@ -99,7 +99,7 @@ class Covered(NamedTuple):
 
 
 class Rounds(NamedTuple):
-    """A unit enters up to so many rounds of a query, any two so far apart; none after the last does."""
+    """A unit enters at most `times` rounds of a query, `apart` or more; none after `last`."""
 
     query: str
     rounds: int
@@ -109,7 +109,7 @@ class Rounds(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """A release has at most so many numbers."""
+    """A release has at most `most` numbers."""
 
     query: str
     most: int
@@ -130,7 +130,7 @@ class Split(NamedTuple):
 
 
 class Persons(NamedTuple):
-    """Neighbouring persons are at most so many steps of neighbouring rows apart."""
+    """Neighbouring persons are at most `most` steps of neighbouring rows apart."""
 
     query: str
     relation: str
@@ -200,7 +200,7 @@ class Declaration(NamedTuple):
     premises: tuple[Any, ...]
     members: dict[str, Any]  #: readers
     conclude: Callable[..., Fact]
-    source: Callable[..., Any]  #: the function that stands in the file
+    source: Callable[..., Any]  #: the function in the file
 
 
 RULES: dict[str, Declaration] = {}
@@ -217,33 +217,33 @@ def rule(*premises: Any, **members: Any) -> Callable[[Inferring], Inferring]:
     return declare
 
 
-def apply(name: str, found: Sequence[Fact], given: dict[str, Any]) -> Fact:
-    """Return what a rule gives from these premises and this witness, or reject."""
+def apply(name: str, premises: Sequence[Fact], given: dict[str, Any]) -> Fact:
+    """Return a rule's conclusion from these premises and this witness, or reject."""
     ensure(name in RULES, f"unknown rule {brief(name)}")
     declared = RULES[name]
     witness = witness_of(declared.members, given)
-    check_kinds(declared.premises, found)
-    return declared.conclude(*found, **witness)
+    check_kinds(declared.premises, premises)
+    return declared.conclude(*premises, **witness)
 
 
 def witness_of(members: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     """Read a witness, which must have these members and no others."""
     optional = {name for name, reader in members.items() if isinstance(reader, Optional)}
     check_members(given, [name for name in members if name not in optional], optional)
-    found = {}
+    witness = {}
     for name, reader in members.items():
         if name in given:
             read, value = reader.of if name in optional else reader, given[name]
-            found[name] = positive(value, name) if read is positive else read(value)
-    return {name: value for name, value in found.items() if name not in UNREAD}
+            witness[name] = positive(value, name) if read is positive else read(value)
+    return {name: value for name, value in witness.items() if name not in UNREAD}
 
 
-def check_kinds(premises: tuple[Any, ...], found: Sequence[Fact]) -> None:
+def check_kinds(premises: tuple[Any, ...], facts: Sequence[Fact]) -> None:
     """Verify that premises are of these kinds."""
     kinds = [kind.of if isinstance(kind, Optional) else kind for kind in premises]
     if kinds[-1:] == [...]:
-        kinds[-1:] = [kinds[-2]] * (len(found) + 1 - len(kinds))
+        kinds[-1:] = [kinds[-2]] * (len(facts) + 1 - len(kinds))
     elif premises and isinstance(premises[-1], Optional):
-        kinds = kinds[: max(len(found), len(kinds) - 1)]
-    needed, have = [kind.__name__ for kind in kinds], [type(fact).__name__ for fact in found]
+        kinds = kinds[: max(len(facts), len(kinds) - 1)]
+    needed, have = [kind.__name__ for kind in kinds], [type(fact).__name__ for fact in facts]
     ensure(have == needed, f"needed premises {needed}, found {have}")

@@ -1,7 +1,7 @@
 """What a proof assumes of the code: who sees what, what a unit adds, which releases read it.
 
-Common ones stand first.  Evidence for them is tested elsewhere; here only their form is checked, and
-what they say is written down.
+Common ones come first.  Evidence for them is tested elsewhere; here only their form is checked, and
+their content is written down.
 """
 
 from collections.abc import Callable
@@ -94,14 +94,14 @@ def assume_clipped(
 
 @hypothesis(relation=relation_of, most=Optional(several))
 def assume_cell(query: str, relation: str, most: int = 1) -> Contribution:
-    """Each unit adds 1 to one cell of an open table, or to so many."""
+    """Each unit adds 1 to one cell of an open table, or to each of at most `most` cells."""
     ensure(most <= 1000, "more cells than this checker lists")
     return Contribution(query, "cell", "0", str(most), [], relation, "public")
 
 
 @hypothesis(factor=number, slack=number, reach=number)
 def assume_lipschitz(query: str, factor: Fraction, slack: Fraction, reach: Fraction) -> Lipschitz:
-    """It follows how a row of a convex set moves, and moves by so much in all."""
+    """A query is Lipschitz in a row of a convex set, and moves by at most `reach`."""
     ensure(all(size >= 0 for size in (factor, slack, reach)), "nothing moves by less than 0")
     return Lipschitz(query, str(factor), str(slack), str(reach))
 
@@ -128,9 +128,9 @@ def rising_units(ends: object) -> list[int]:
     if not isinstance(ends, list) or not ends:
         raise Rejected("ends should be a list of units")
     spend(10 * len(ends))
-    found = [unit(end) for end in ends]
-    ensure(all(a < b for a, b in pairwise(found)), "a batch ends after the one before it")
-    return found
+    units = [unit(end) for end in ends]
+    ensure(all(a < b for a, b in pairwise(units)), "a batch ends after the one before it")
+    return units
 
 
 @hypothesis(covers=spans_of)
@@ -148,7 +148,7 @@ def assume_covers(query: str, covers: list[tuple[int, int]]) -> Covered:
 
 @hypothesis(rounds=unit, levels=integer)
 def assume_tree(query: str, rounds: int, levels: int) -> Covered:
-    """Releases are the whole nodes of a binary tree over the rounds, on so many levels."""
+    """Releases are the complete nodes of a binary tree over the rounds, on this many levels."""
     ensure(rounds.bit_length() >= levels, "the tree has fewer levels")
     # whole nodes of every level: halving once more each time
     sizes = [rounds // 2**level for level in range(levels)]
@@ -165,7 +165,7 @@ def assume_rounds(
     separation: int | None = None,
     ends: list[int] | None = None,
 ) -> Rounds:
-    """A unit enters one round, its own or its batch's, or so many that are so far apart."""
+    """A unit enters its own round or its batch's, or several rounds at a minimum separation."""
     times = participations or 1
     ensure(
         (participations is not None) == (separation is not None) == (times > 1), "one participation is plain"
@@ -177,7 +177,7 @@ def assume_rounds(
 
 @hypothesis(most=integer)
 def assume_numbers(query: str, most: int) -> Numbers:
-    """A release has at most so many numbers."""
+    """A release has at most `most` numbers."""
     return Numbers(query, most)
 
 
@@ -192,7 +192,7 @@ def assume_range(query: str, width: Fraction, relation: str) -> Stable:
 
 @hypothesis(width=number, relation=relation_of)
 def assume_each(query: str, width: Fraction, relation: str) -> Stable:
-    """Every number moves by at most so much."""
+    """Every number moves by at most `width`."""
     return bounded_by("each", query, width, relation)
 
 
@@ -228,7 +228,7 @@ def assume_split(query: str, cells: Any) -> Split:
 
 @hypothesis(relation=relation_of, rows=relation_of, most=several)
 def assume_persons(query: str, relation: str, rows: str, most: int) -> Persons:
-    """One person's change is at most so many steps of rows; rows come and go where persons do."""
+    """A person's change is at most `most` steps of rows; where persons come and go, so do rows."""
     ensure(replaced(relation) or not replaced(rows), "rows should come and go with persons")
     return Persons(query, relation, rows, most)
 

@@ -44,9 +44,9 @@ def number(text: object) -> Fraction:
 
 def positive(value: object, name: str) -> Fraction:
     """Read an exact number above zero."""
-    found = number(value)
-    ensure(found > 0, f"the {name} must be above 0, found {found}")
-    return found
+    exact_value = number(value)
+    ensure(exact_value > 0, f"the {name} must be above 0, found {exact_value}")
+    return exact_value
 
 
 def added(values: Iterable[Fraction]) -> Fraction:
@@ -67,7 +67,7 @@ class Interval:
     """A real number known to lie in [lo, hi]; operations round outward at a fixed number of digits.
 
     Only methods of explicit contexts are used: operators, unary minus and abs() would round to the
-    default context.  The decimal module rounds exp, ln and sqrt half-even whatever the context says,
+    default context.  The decimal module rounds exp, ln and sqrt half-even in any mode,
     so those take one step outward.
     """
 

@@ -1,4 +1,4 @@
-"""What one draw of noise gives.  Every draw has a key; common laws stand first."""
+"""The curve of one draw of noise.  Every draw has a key; common distributions come first."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -17,9 +17,9 @@ def noise(*premises: Any, **members: Any) -> Callable[[Drawing], Drawing]:
     """Declare a law of noise: its function gives the curve of one draw, named by a key, on a query."""
 
     def declare(curve_of: Drawing) -> Drawing:
-        def conclude(query: Any, *beside: Any, **witness: Any) -> Private:
+        def conclude(query: Any, *more: Any, **witness: Any) -> Private:
             units = query.units if isinstance(query, Stable) else None
-            curve = written(curve_of(query, *beside, **witness))
+            curve = written(curve_of(query, *more, **witness))
             return Private(query.query, curve, query.relation, "central", units)
 
         RULES[curve_of.__name__] = Declaration(premises, {**members, "key": text}, conclude, curve_of)

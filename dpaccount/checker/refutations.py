@@ -1,4 +1,4 @@
-"""How well two stated neighbours are told apart, and that a point therefore does not hold."""
+"""How well two stated neighbours can be distinguished, and that a point therefore does not hold."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -27,7 +27,7 @@ def vector_of(value: object) -> list[Fraction]:
 def assume_neighbours(
     query: str, kind: str, left: list[Fraction], right: list[Fraction], relation: str, observer: str
 ) -> Apart:
-    """Two neighbours between which a query moves so far."""
+    """Two neighbours, and the movement of a query between them."""
     ensure(0 < len(left) == len(right), "two vectors of one length are needed")
     spend(60 * len(left) ** 2)
     ensure(replaced(relation) or not any(right), "the record that is absent contributes 0")
@@ -53,14 +53,14 @@ def matrices_apart(left: list[Fraction], right: list[Fraction], *, corner: bool)
 
 @hypothesis(likely=number, rarely=number, relation=neighbours_of, observer=observer_of)
 def assume_event(query: str, likely: Fraction, rarely: Fraction, relation: str, observer: str) -> Apart:
-    """An event at least so likely for one neighbour, and at most so likely for the other."""
+    """An event: its least probability for one neighbour, and its largest for the other."""
     ensure(all(0 <= p <= 1 for p in (likely, rarely)), "a probability lies in [0, 1]")
     return Apart(query, "event", [str(likely), str(rarely)], relation, observer)
 
 
 @rule(Apart, Covered, law=anything, scale=positive)
 def apart(neighbours: Apart, covered: Covered, law: Any, scale: Fraction) -> Apart:
-    """Noise on a query that moves: two Gaussian laws, or two Laplace laws, so far apart."""
+    """Noise on a query that moves: two Gaussian or two Laplace laws, and their distance."""
     same = neighbours.query == covered.query
     ensure(same, f"the covers are of {covered.query!r}, not of {neighbours.query!r}")
     size = number(neighbours.numbers[0])
@@ -75,16 +75,16 @@ def apart(neighbours: Apart, covered: Covered, law: Any, scale: Fraction) -> Apa
 
 
 @rule(Apart, epsilon=number, delta=number)
-def refute(told: Apart, epsilon: Fraction, delta: Fraction) -> Refuted:
+def refute(pair: Apart, epsilon: Fraction, delta: Fraction) -> Refuted:
     """A point that two laws exceed."""
     ensure(epsilon >= 0 and 0 <= delta <= 1, "epsilon must be at least 0 and delta in [0, 1]")
-    ensure(told.law in MINUS_DELTA, f"{told.law!r} is not a pair of laws")
-    values = list(map(number, told.numbers))
+    ensure(pair.law in MINUS_DELTA, f"{pair.law!r} is not a pair of laws")
+    values = list(map(number, pair.numbers))
     # −δ(ε) ≤ −δ is decided strictly: equality is not a refutation
     least = delta + Fraction(1, 10**400)
-    beaten = at_most(lambda i: MINUS_DELTA[told.law](i, values, epsilon), -least)
+    beaten = at_most(lambda i: MINUS_DELTA[pair.law](i, values, epsilon), -least)
     ensure(beaten, f"δ({float(epsilon):.9g}) is not shown to exceed {float(delta):.6g}")
-    return Refuted(told.query, str(epsilon), str(delta), told.relation, told.observer)
+    return Refuted(pair.query, str(epsilon), str(delta), pair.relation, pair.observer)
 
 
 # ------------------------------------------------------------------ −δ(ε) of a pair of laws

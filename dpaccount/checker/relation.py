@@ -1,4 +1,4 @@
-"""Which datasets are neighbours: the three relations, how each is written, and what its name says.
+"""Which datasets are neighbours: the three relations, their notation and their consequences.
 
 A record is replaced by any other; or it is there or not; or it moves by at most a radius in the l2
 norm, which is part of the name. Any other relation is rejected, or the answer is no.
@@ -34,7 +34,7 @@ def neighbours_of(value: object) -> str:
 
 
 def has_radius(word: str) -> bool:
-    """Say whether a claim on this relation states how far a row moves."""
+    """Return whether a claim on this relation states how far a row moves."""
     return word == MOVED
 
 
@@ -44,12 +44,12 @@ def moving(radius: Fraction) -> str:
 
 
 def replaced(relation: str) -> bool:
-    """Say whether a record is replaced, rather than added or removed."""
+    """Return whether a record is replaced, rather than added or removed."""
     return relation_of(relation) == REPLACED
 
 
 def keeps_count(relation: str) -> bool:
-    """Say whether neighbours have the same number of records, of which one differs."""
+    """Return whether neighbours have the same number of records, of which one differs."""
     return relation == REPLACED or relation.startswith(f"{MOVED}{RADIUS}")
 
 

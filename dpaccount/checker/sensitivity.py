@@ -1,6 +1,6 @@
-"""How far a sum moves between neighbours, and what public transformations make of that.
+"""How far a sum moves between neighbours, and how public transformations change that.
 
-Common rules stand first: sums, centred and factorised queries; then single ones.
+Common rules come first: sums, centred and factorised queries; then single ones.
 """
 
 from fractions import Fraction
@@ -68,16 +68,16 @@ def moves_of(points: list[list[int]], relation: str) -> list[list[int]]:
     size = len(points) * len(others) * len(points[0])
     spend(size // 3)
     ensure(size <= MAX_MOVES, "more differences than this checker lists")
-    found = {
+    moves = {
         tuple(sorted((abs(x - y) for x, y in zip(a, b, strict=True)), reverse=True))
         for a, b in product(points, others)
     }
-    return sorted([v for v in move if v] for move in found)
+    return sorted([v for v in move if v] for move in moves)
 
 
 @rule(Lipschitz, radius=Optional(positive))
 def moved(rows: Lipschitz, radius: Fraction | None = None) -> Stable:
-    """A query follows a row that moves by a radius; with one that is replaced it moves all it can."""
+    """The movement of a Lipschitz query: by a radius of its row, or by `reach` for a replaced row."""
     reach = number(rows.reach)
     if radius is None:
         return Stable(rows.query, "l2-squared", str(reach * reach), REPLACED, None)
@@ -105,7 +105,7 @@ def one_round(rounds: Rounds) -> None:
 
 @rule(Stable, Rounds)
 def centred(vector: Stable, rows: Rounds) -> Stable:
-    """Less the mean of its n rows, a replaced row moves a vector by √(1 − 1/n) of before."""
+    """Subtracting the mean of n rows scales the movement of a replaced row by √(1 − 1/n)."""
     before, one_each = untransformed(vector, rows), rows.last == rows.rounds
     one_round(rows)
     stay = one_each and keeps_count(vector.relation)
@@ -118,7 +118,7 @@ def centred(vector: Stable, rows: Rounds) -> Stable:
 def factorised(
     vector: Stable, rounds: Rounds, person: Contribution | None = None, *, matrix: Any, bits: int
 ) -> Stable:
-    """Times a lower triangular matrix over 2^bits, a stream moves by the longest column that a unit meets."""
+    """A lower triangular matrix over 2^bits moves a stream by the longest column that a unit meets."""
     before = untransformed(vector, rounds)
     times = min(rounds.times, (rounds.rounds - 1) // rounds.apart + 1)
     ensure(bits <= 4096, "a matrix over at most 2^4096")
@@ -133,7 +133,7 @@ def factorised(
 
 
 def stretch(rows: object, rounds: int, times: int, apart: int) -> int:
-    """Return the squared factor by which a matrix of integers stretches unit vectors in so many columns."""
+    """Bound the squared norm of a matrix of integers times unit contributions in `times` rounds."""
     if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
         raise Rejected("a matrix of integers is needed")
     ensure(
@@ -173,17 +173,17 @@ def toeplitz(c: list[int], times: int, apart: int) -> int:
 
 def richest(values: list[int], times: int, apart: int) -> list[int]:
     """Return the largest sums of up to 1, 2, … `times` values, each `apart` or more places after the last."""
-    best, found = [0] * (len(values) + apart), list[int]()  # by the place from which on values are taken
+    best, sums = [0] * (len(values) + apart), list[int]()  # by the place from which on values are taken
     for _ in range(min(times, len(values) // apart + 1)):
         after, best = best, [0] * len(best)
         for k in range(len(values) - 1, -1, -1):
             best[k] = max(best[k + 1], values[k] + after[k + apart])
-        found.append(best[0])
-    return found + found[-1:] * (times - len(found))
+        sums.append(best[0])
+    return sums + sums[-1:] * (times - len(sums))
 
 
 def each_addition(query: Stable, person: Contribution) -> Fraction:
-    """Return the squared bound on what a unit adds, or on twice that, wherever its rounds stand.
+    """Return the squared bound on what a unit adds, or on twice that, whichever rounds it enters.
 
     A replaced unit may enter other rounds than before: by the triangle inequality the movement is at most
     that of its old rounds and of its new ones.
@@ -219,11 +219,11 @@ def buffered(
     """
     before, later = untransformed(vector, rounds), rounds.rounds - 1
     one_round(rounds)
-    found = buffers_of(pairs, bits)
-    floors = step * added(1 / (1 - decay) for _, decay in found)
+    buffers = buffers_of(pairs, bits)
+    floors = step * added(1 / (1 - decay) for _, decay in buffers)
 
     def moved(i: Interval) -> Pair:
-        root = i.add(i.sqrt(decaying(i, before, found, later)), i.sqrt(i.of(floors**2 * later * width)))
+        root = i.add(i.sqrt(decaying(i, before, buffers, later)), i.sqrt(i.of(floors**2 * later * width)))
         return i.mul(root, root)
 
     ensure(at_most(moved, most), "the stated bound is too small")
@@ -234,10 +234,10 @@ def buffers_of(pairs: Any, bits: int) -> list[tuple[Fraction, Fraction]]:
     """Read the weights and decays of buffers, over 2^bits."""
     ensure(isinstance(pairs, list) and len(pairs) <= 64 and bits <= 64, "at most 64 buffers, over 2^64")
     ensure(all(isinstance(pair, list) and len(pair) == 2 for pair in pairs), "a buffer is [weight, decay]")
-    found = [(Fraction(natural(w), 2**bits), Fraction(natural(f), 2**bits)) for w, f in pairs]
-    ensure(all(decay < 1 for _, decay in found), "a decay is below 1")
-    spend(2000 * len(found) ** 2)
-    return found
+    buffers = [(Fraction(natural(w), 2**bits), Fraction(natural(f), 2**bits)) for w, f in pairs]
+    ensure(all(decay < 1 for _, decay in buffers), "a decay is below 1")
+    spend(2000 * len(buffers) ** 2)
+    return buffers
 
 
 def decaying(i: Interval, before: Fraction, buffers: list[tuple[Fraction, Fraction]], later: int) -> Pair:

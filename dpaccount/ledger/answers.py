@@ -42,7 +42,7 @@ table, worded = history.table, history.worded  #: a log as CSV, and as text
 LogFilter = history.LogFilter  #: which entries of a log
 log = history.log  #: a line for every entry: who charged what, why, and why it was refused
 repair = mended.repair  #: rebuild balances and head from the entries
-export, import_ = exported.lines, exported.made  #: a ledger as JSON lines; a new ledger from them
+export, import_ = exported.lines, exported.imported  #: a ledger as JSON lines; back
 grant = store.grant  #: grant a role of a server the right to read, charge or arrange a ledger
 
 
@@ -214,7 +214,7 @@ def _explained(shown: Answer) -> str:
 
 
 def room(remaining: Answer) -> str:
-    """Return as text what one more charge may cost and still fit every unit, rounded down."""
+    """Return as text the cost up to which one more charge fits every unit, rounded down."""
     left = {name: _short(amount, ROUND_FLOOR) for name, amount in remaining.items()}
     epsilon = _short(remaining["epsilon"]["lower"], ROUND_FLOOR)
     if "pure" in left:

@@ -21,7 +21,7 @@ from dpaccount.plan.events import Plan
 
 @dataclass(frozen=True)
 class CertifiedCost:
-    """What a certificate says: at `delta` the plan costs at most `epsilon`, written as `text`."""
+    """A certificate's bound: at `delta` the plan costs at most `epsilon`, written as `text`."""
 
     digest: str
     plan: Plan
@@ -30,10 +30,10 @@ class CertifiedCost:
 
 
 def naming(url: str, costs: list[CertifiedCost]) -> list[tuple[list[int], str | None]]:
-    """Return for each certificate the charges that name it, and what is wrong: None where all is right.
+    """Return for each certificate the charges that name it, and the fault, or None.
 
-    A charge and its certificate agree in the plan, in the budget's δ and in ε.  That the certificate holds is
-    for the checker to say, and that the chain does for `verify`.
+    A charge and its certificate agree in the plan, in the budget's δ and in ε.  The validity of the
+    certificate is left to the checker, that of the chain to `verify`.
     """
     with closing(Store.open(url)) as store, store.reading() as rows:
         budget = budget_of(first_entry(rows))
@@ -62,7 +62,7 @@ def _wrong(budget: Budget, cost: CertifiedCost, entries: list[Entry]) -> str | N
     for entry in entries:
         facts = facts_of(entry)
         if facts.get(CERTIFIED[1]) != cost.epsilon:
-            return f"entry {entry.number} says that it confirms another epsilon"
+            return f"entry {entry.number} confirms another epsilon by its own account"
         if not _same_plan(budget, cost.plan, facts, read_body(CHARGE, entry.body)):
             return f"entry {entry.number} charged another plan"
     return None

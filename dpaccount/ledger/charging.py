@@ -23,10 +23,10 @@ from dpaccount.ledger.entry import CHARGE, RESERVATION
 from dpaccount.ledger.journal.entries import (
     KeyTakenError,
     accepted,
+    body_of,
     facts_of,
+    facts_to_charge,
     refused,
-    said,
-    said_of,
     same_charge,
 )
 from dpaccount.ledger.journal.totals import Totals
@@ -87,9 +87,9 @@ class Batch:
         """
         known = None if key is None else self._rows.keyed(key)
         if known is not None:
-            found = facts_of(same_charge(self._rows, known, request)).get(CERTIFIED[0])
-            return replace(self._answer(request, known.number, known=True), certificate=found)
-        state, facts = self._state(), said_of(request, self._rows.stamp)
+            certificate = facts_of(same_charge(self._rows, known, request)).get(CERTIFIED[0])
+            return replace(self._answer(request, known.number, known=True), certificate=certificate)
+        state, facts = self._state(), facts_to_charge(request, self._rows.stamp)
         reason = self._tried(state, request, facts)
         if dry_run:
             return self._answer(request, None, reason)
@@ -130,13 +130,13 @@ class Batch:
     def _accepted_together(self, run: list[tuple[Request, str | None]]) -> list[Charge] | None:
         """Accept charges of one scope and year if all fit together; only the last gets a root."""
         state = self._state()
-        bodies = [said_of(request, self._rows.stamp) for request, _ in run]
+        bodies = [facts_to_charge(request, self._rows.stamp) for request, _ in run]
         where = [convert(facts, Spending) for facts in bodies]
         if len({(one.scope, one.year) for one in where}) > 1:
             return None
         steps = [request.steps or [] for request, _ in run]
         try:
-            changes.charged(state, where[0], steps, partial(said, self._rows))
+            changes.charged(state, where[0], steps, partial(body_of, self._rows))
         except TooLargeError:
             return None
         if changes.over(state, self._budget, where[0].scope, SOUGHT_TOGETHER) is not None:
@@ -162,7 +162,7 @@ class Batch:
             right = f"a ledger in {able} takes it" if able else "prove it at one (ε, δ) and use approximate"
             return f"the charge has no bound in this ledger's measure, {self._budget.measure.name} ({right})"
         try:
-            changes.charged(state, convert(facts, Spending), [request.steps], partial(said, self._rows))
+            changes.charged(state, convert(facts, Spending), [request.steps], partial(body_of, self._rows))
         except TooLargeError:
             limit = shown(self._budget.epsilon)
             return f"the charge would bring a unit beyond any budget, and the budget's ε is {limit}"
@@ -172,7 +172,7 @@ class Batch:
         number = self.totals.at.number + 1
 
         def bodies(which: int) -> str:
-            return body if which == number else said(self._rows, which)
+            return body if which == number else body_of(self._rows, which)
 
         changes.apply(state, self._budget, RESERVATION, number, bodies)
 
@@ -215,7 +215,7 @@ class ToCharge(Job):
 
     def decide(self, batch: Batch, rows: Rows) -> None:
         """Decide all requests, unless an interrupted transaction has committed them already."""
-        if self._stands(rows):
+        if self._committed(rows):
             return
         self.charges, self.error = [], None
         for run in self._runs(batch):
@@ -254,7 +254,7 @@ class ToCharge(Job):
         marks = [mark for request, _ in self.requests for mark in marks_of(request.steps or [], wide)[1]]
         return read_by(marks, state.life.height)
 
-    def _stands(self, rows: Rows) -> bool:
+    def _committed(self, rows: Rows) -> bool:
         """Return whether the chain holds this job's last entry, by (salted) digest."""
         written = [one for one in self.charges if one.entry is not None and not one.known]
         if not written or written[-1].entry is None:

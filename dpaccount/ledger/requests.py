@@ -38,7 +38,7 @@ class Request:
 
     `facts` are stored in its entry, equal requests have the same `digest`, `steps` are its amounts
     over the units.  If the ledger's measure has no bound, `steps` is None and `takers` are measures
-    that have one.  A reservation has `parts` (number, amounts of each).  `asked`: when it was made.
+    that have one.  A reservation has `parts` (number, amounts of each).  `asked` is its time.
     """
 
     facts: dict[str, Any]
@@ -66,10 +66,10 @@ class Request:
         """Return the same request, whose entry names a certificate of what it costs."""
         if certificate is None:
             return self
-        said = (
+        names = (
             one_line(f"certificate's {name}", each) for name, each in zip(CERTIFIED, certificate, strict=True)
         )
-        return replace(self, facts={**self.facts, **dict(zip(CERTIFIED, said, strict=True))})
+        return replace(self, facts={**self.facts, **dict(zip(CERTIFIED, names, strict=True))})
 
 
 def of_theorem(

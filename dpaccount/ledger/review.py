@@ -35,7 +35,7 @@ from dpaccount.ledger.entry import (
     ROUNDS,
     Entry,
 )
-from dpaccount.ledger.journal.entries import budget_of, facts_of, first_entry, said
+from dpaccount.ledger.journal.entries import body_of, budget_of, facts_of, first_entry
 from dpaccount.ledger.journal.log import EVERY, LogFilter
 from dpaccount.ledger.journal.replay import BAD_ENTRY, Bad, first_bad
 from dpaccount.ledger.journal.totals import totals
@@ -82,7 +82,7 @@ def _report(rows: Rows, replay: bool | None, only: LogFilter) -> Report:  # noqa
         bad = "head"
     if bad is None and whole:
         bad = first_bad(rows)
-    waiting = list(changes.open_reservations(state, lambda number: said(rows, number)))
+    waiting = list(changes.open_reservations(state, lambda number: body_of(rows, number)))
     return {
         "schema": SCHEMA,
         **({} if only == EVERY else {"only": only.as_json()}),
@@ -307,7 +307,7 @@ class Pass:
         self._lists[name].append({**what, **chosen, "head": entry.digest})
 
     def _spend(self, steps: Written) -> Amounts:
-        """Add a charge at the worst unit; return what it costs there."""
+        """Add a charge at the worst unit; return its cost there."""
         text = at_unit(steps, self.worst, None)
         cost = zero(self.budget.width) if text is None else _amounts(text)
         self._sum = plus(self._sum, cost)

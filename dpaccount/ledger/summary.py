@@ -39,12 +39,12 @@ def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
     }
 
 
-def amounts(budget: Budget, found: Amounts, *, up: bool = True) -> Shown:
+def amounts(budget: Budget, spent: Amounts, *, up: bool = True) -> Shown:
     """Return amounts by name, and their ε at the budget's δ; rounded up, or if not `up` down."""
-    named = zip(budget.measure.amounts, found, strict=True)
+    named = zip(budget.measure.amounts, spent, strict=True)
     sums = {name: printed(amount, up=up) for name, amount in named}
     cost = budget.measure.enclosure if up else budget.measure.left
-    return {**sums, "epsilon": cost(found, budget.delta).as_json()}
+    return {**sums, "epsilon": cost(spent, budget.delta).as_json()}
 
 
 def scopes(state: State) -> Iterator[tuple[str, Shown]]:

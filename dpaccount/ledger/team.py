@@ -15,7 +15,7 @@ from dpaccount.ledger.balances.state import scope_name
 from dpaccount.ledger.balances.step_functions import Cover
 from dpaccount.ledger.charging import Charge
 from dpaccount.ledger.entry import COHORT, FORFEIT, RESERVATION, RESET, RETURN, ROUNDS, SCOPE, Entry
-from dpaccount.ledger.journal.entries import as_written, now, said, written
+from dpaccount.ledger.journal.entries import as_written, body_of, now, written
 from dpaccount.ledger.journal.totals import Totals
 from dpaccount.ledger.stores.group_commit import again
 from dpaccount.ledger.stores.rows import Rows
@@ -170,7 +170,7 @@ class Arrangements:
         body = as_written({**facts, **user, **rows.stamp, "time": now(), "salt": token_hex(16)})
         state, new = totals.state(rows.node), totals.at.number + 1
         changes.apply(
-            state, self.budget, kind, new, lambda number: body if number == new else said(rows, number)
+            state, self.budget, kind, new, lambda number: body if number == new else body_of(rows, number)
         )
         state.keep(rows)
         return rows.append(kind, body, state.text)

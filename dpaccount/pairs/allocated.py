@@ -21,7 +21,7 @@ from dpaccount.pairs.pair import MAX_LISTED, Atoms, TransformPair, Unbounded
 from dpaccount.pairs.poisson import SampledGaussian
 from dpaccount.pairs.table import LossTable
 
-ORDERS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)  #: of the moments that say how far a loss spans
+ORDERS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)  #: of the moments that bound a loss's span
 MAX_KNOWN = 8  #: stored sums of a curve
 MAX_REFINEMENTS = 2  #: of a contour for one point of a curve
 
@@ -74,9 +74,9 @@ class AllocatedGaussian(Unbounded, TransformPair):
         low = min((transform.log_m(-s, 1) + depth_nats) / s for s in ORDERS)
         return Fraction(-low), Fraction(high)
 
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Add those of a unit that every step might hold: P is a mixture of such laws."""
-        found.only_above(count * ball(self.mu2) / 2, count * ball(self.mu2))
+        total.only_above(count * ball(self.mu2) / 2, count * ball(self.mu2))
         return True
 
 
@@ -99,14 +99,14 @@ class AllocatedResponse(LossTable):
     def losses(self) -> Atoms:
         """Return the finite losses, each with its mass under P."""
         bearable(self.steps, MAX_LISTED)
-        found, epsilon, steps = [], ball(self.epsilon), self.steps
+        atoms, epsilon, steps = [], ball(self.epsilon), self.steps
         rise, fall = epsilon.exp(), (-epsilon).exp()
         mass = (1 + fall) ** -steps  # of Q, where no step is in favour
         for j in range(steps + 1):
             odds = (j * rise + (steps - j) * fall) / steps
-            found.append((-odds.log(), mass) if self.added else (odds.log(), mass * odds))
+            atoms.append((-odds.log(), mass) if self.added else (odds.log(), mass * odds))
             mass *= fall * (steps - j) / (j + 1)
-        return tuple(found)
+        return tuple(atoms)
 
     def failing(self) -> Fraction:
         """Return 0: both distributions have the same support."""
@@ -128,9 +128,9 @@ class AllocatedResponse(LossTable):
         """Return −ε and ε."""
         return -self.epsilon, self.epsilon
 
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Add those of a step that surely holds the unit: P is a mixture of such laws."""
-        found.only_above(count * ball(self.epsilon**2 / 2), count * ball(self.epsilon**2))
+        total.only_above(count * ball(self.epsilon**2 / 2), count * ball(self.epsilon**2))
         return True
 
 

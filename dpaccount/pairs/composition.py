@@ -70,7 +70,7 @@ class Composition:
 
     @property
     def upper_only(self) -> bool:
-        """Say whether some part is an upper bound only."""
+        """Return whether some part is an upper bound only."""
         return bool(self.upper)
 
     @property
@@ -86,12 +86,12 @@ class Composition:
 
     @property
     def empty(self) -> bool:
-        """Say whether nothing is released."""
+        """Return whether nothing is released."""
         return self.mu2[1] == 0 and not (self.pairs or self.failures or self.upper)
 
     @property
     def attained(self) -> bool:
-        """Say whether the curve is what some releases cost, and not just an upper bound on it."""
+        """Return whether some releases attain the curve, so that it is not just an upper bound."""
         alone = self.attainment == Attained.ALONE and self.without_failures().one_pair is not None
         return not self.upper and (self.attainment == Attained.ALWAYS or alone)
 
@@ -120,19 +120,19 @@ class Composition:
         return self._with_pairs(less), self._with_pairs(more)
 
     def _with_pairs(self, counted: list[tuple[Any, int]]) -> "Composition":
-        mu2, found = self.mu2, Counter[ExactPair]()
+        mu2, pairs = self.mu2, Counter[ExactPair]()
         for pair, n in counted:
             if isinstance(pair, GaussianPair):
                 mu2 = mu2[0] + n * pair.mu2[0], mu2[1] + n * pair.mu2[1]
             else:
-                found[pair] += n
-        return replace(self, mu2=mu2, pairs=tuple(sorted(found.items(), key=lambda each: sort_key(each[0]))))
+                pairs[pair] += n
+        return replace(self, mu2=mu2, pairs=tuple(sorted(pairs.items(), key=lambda each: sort_key(each[0]))))
 
     # ---- directions and ends
 
     @property
     def symmetric(self) -> bool:
-        """Say whether both directions of the relation cost the same."""
+        """Return whether both directions of the relation cost the same."""
         return all(pair.symmetric for pair, _ in self.counted)
 
     def reversed(self) -> "Composition":
@@ -204,7 +204,7 @@ class Composition:
         return 1 - math.prod(((1 - mass) ** count for mass, count in factors), start=Fraction(1))
 
     def fails_more_often(self, target: Fraction) -> bool:
-        """Say whether the mass of the pairs at an infinite loss is proved to exceed the target."""
+        """Return whether the pairs' mass at an infinite loss is proved to exceed the target."""
         with precision(128):
             kept = arb(1)
             for pair, count in self.pairs:
@@ -240,7 +240,7 @@ class Composition:
         return shrunk(inner.max(arb(0)) * ball(order - 1), ball(rate)) / ball(order - 1)
 
     def moments(self) -> Moments | None:
-        """Return the sums of means and deviations; None where Rényi orders stand in the way."""
+        """Return the sums of means and deviations; None where only Rényi orders are known."""
         total = Moments.none()
         if self.mu2[1]:
             GaussianPair(self.mu2).add_moments(total, 1)
@@ -248,12 +248,12 @@ class Composition:
             return None
         return total.settled()
 
-    def add_moments_of_sample(self, found: Moments, count: int) -> bool:
+    def add_moments_of_sample(self, total: Moments, count: int) -> bool:
         """Add `count` samples of this: jointly convex, so no more than where every sample holds all."""
         whole = None if self.failures else self.moments()
         if whole is None:
             return False
-        found.only_above(count * whole.above, count * whole.width_above)
+        total.only_above(count * whole.above, count * whole.width_above)
         return True
 
     # ---- transforms and curves

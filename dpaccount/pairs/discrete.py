@@ -34,7 +34,7 @@ class GridPair(TransformPair):
 
     @abstractmethod
     def listed(self) -> bool:
-        """Say whether the losses that matter are few enough to be listed one by one."""
+        """Return whether the losses that matter are few enough to be listed one by one."""
 
     @abstractmethod
     def delta(self, t: Fraction) -> arb:
@@ -47,7 +47,7 @@ class GridPair(TransformPair):
         return lambda t: accurate(lambda: self.delta(t), bits, max(96, bits + 32))
 
     def lattice(self, grid: Grid, depth: int) -> Masses:
-        """Return the listed losses on a lattice, else what the curve gives."""
+        """Return the listed losses on a lattice, else those of the curve."""
         return self.on_grid().base(grid) if self.listed() else super().lattice(grid, depth)
 
 
@@ -77,7 +77,7 @@ class AtomPair(Symmetric, GridPair):
         return exact_grids.of_atoms(atoms.points, atoms.step(), atoms.size())
 
     def listed(self) -> bool:
-        """Say whether losses are few enough to be listed one by one."""
+        """Return whether losses are few enough to be listed one by one."""
         return self.transform().size() <= MAX_LISTED
 
     def delta(self, t: Fraction) -> arb:
@@ -96,10 +96,10 @@ class AtomPair(Symmetric, GridPair):
         parts.atoms.append((self.transform(), count))
         return True
 
-    def _add_bounded(self, found: Moments, count: int, mean: arb, top: arb, most: arb) -> bool:
+    def _add_bounded(self, total: Moments, count: int, mean: arb, top: arb, most: arb) -> bool:
         """Add the mean of a loss in [−most, most] that is `most` with probability `top`."""
-        found.both(count * mean, count * most * most)
-        found.reaches(count * most, (count * top.log()).exp())
+        total.both(count * mean, count * most * most)
+        total.reaches(count * most, (count * top.log()).exp())
         return True
 
 
@@ -128,10 +128,10 @@ class GeometricPair(AtomPair):
             return arb(0) if last < 0 else -ball(t).expm1()
         return up_to(last) - ball(t).exp() * up_to(last - self.shift)
 
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Add the mean, and the square of the largest loss as the width."""
         mean, top = moments.two_sided(self.scale, self.shift)
-        return self._add_bounded(found, count, mean, top, ball(self.shift) / ball(self.scale))
+        return self._add_bounded(total, count, mean, top, ball(self.shift) / ball(self.scale))
 
     def peak(self) -> tuple[arb, arb]:
         """Return the largest loss and its mass."""
@@ -155,7 +155,7 @@ class DiscreteGaussianPair(Symmetric, Unbounded, GridPair):
         return exact_grids.of_gaussian(self.sigma, self.shift)
 
     def listed(self) -> bool:
-        """Say whether the losses that matter are few enough to be listed one by one."""
+        """Return whether the losses that matter are few enough to be listed one by one."""
         return 2 * discrete_losses.gaussian_reach(self.sigma, 200) <= MAX_LISTED
 
     def delta(self, t: Fraction) -> arb:
@@ -170,11 +170,11 @@ class DiscreteGaussianPair(Symmetric, Unbounded, GridPair):
 
         return up_to(last) - ball(t).exp() * up_to(last - self.shift)
 
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Add the mean and the variance of the continuous Gaussian, which bound them."""
         mu2 = count * (self.shift / ball(self.sigma)) ** 2
-        found.both(mu2 / 2, mu2)
-        found.reaches_mean(mu2 / 2)
+        total.both(mu2 / 2, mu2)
+        total.reaches_mean(mu2 / 2)
         return True
 
     def add_discrete(self, parts: DiscreteParts, count: int) -> bool:

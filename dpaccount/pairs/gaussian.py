@@ -39,12 +39,12 @@ class GaussianPair(Symmetric, CommonSupport, Unbounded, ExactPair):
         """Return e^{s(s+1)μ²/2}."""
         return (s * (s + 1) * between(*self.mu2) / 2).exp()
 
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Add the mean μ²/2 and the variance μ²."""
         low, high = (count * ball(end) for end in self.mu2)
-        found.above += high / 2
-        found.width_above += high
-        found.below += low / 2
-        found.width_below += low
-        found.reaches_mean(low / 2)
+        total.above += high / 2
+        total.width_above += high
+        total.below += low / 2
+        total.width_below += low
+        total.reaches_mean(low / 2)
         return True

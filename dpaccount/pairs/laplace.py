@@ -50,12 +50,12 @@ class LaplacePair(Symmetric, TransformPair):
         """Return the closed transform."""
         return LaplaceTransform(self.loss)
 
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Add the mean, and ε₀² as the width of a loss in [−ε₀, ε₀]."""
         loss = ball(self.loss)
-        found.both(count * moments.laplace(self.loss), count * loss * loss)
+        total.both(count * moments.laplace(self.loss), count * loss * loss)
         # a loss falls short of ε₀ by 1 on average at most: by 4n in n of them with probability 1/4 (Markov)
-        found.reaches(count * loss - 4 * count, ball(3) / 4)
+        total.reaches(count * loss - 4 * count, ball(3) / 4)
         return True
 
     def peak(self) -> tuple[arb, arb]:

@@ -50,7 +50,7 @@ class Total:
         (self.upper if pair.upper_only else self.pairs)[pair] += count
 
     def attained(self, when: Attained) -> None:
-        """Record when the pair of an event is attained; the least that any event says counts."""
+        """Record when the pair of an event is attained; the weakest of all events counts."""
         self.attainment = max(self.attainment, when)
 
     def composition(self) -> Composition:
@@ -73,7 +73,7 @@ def composition_of(items: Iterable[tuple[Event, int]]) -> Composition:
 
 
 def group_compositions(events: Sequence[Event], k: int) -> list[Composition] | None:
-    """Return what every event costs for the k units that are worst for it; None: chains alone.
+    """Return compositions for the k worst units of every event; None if only chains apply.
 
     Of k units on Poisson samples some may be in one dataset alone and the others in the other alone: one
     total for each number of them, of which the worst counts; last the one where all are in one dataset.
@@ -101,7 +101,7 @@ def _add_group(total: Total, event: Event, k: int, there: int, count: int) -> bo
     if isinstance(event, ev.Sequence):
         return all(_add_group(total, part, k, there, count * event.count) for part in event.of)
     once = composition_of([(replace(event, count=1), 1)])
-    if not (once.pairs or once.failures or once.upper):  # a sample of all, or of nobody
+    if not (once.pairs or once.failures or once.upper):  # a sample of all units, or of none
         total.gaussian(k * k * once.mu2[0], k * k * once.mu2[1], count * event.count)
         return True
     group = None if once.one_pair is None or k > MAX_GROUP else once.one_pair.group(there, k - there)
@@ -121,7 +121,7 @@ def _gdp(total: Total, event: ev.Gdp, count: int) -> None:
 
 
 def _stream(total: Total, event: Any, count: int) -> None:
-    """Add what the round that lies under most noise meets."""
+    """Add the Gaussian loss of the round with the largest movement."""
     low, high = event.moved_by_group(1)
     total.gaussian(low, high, count)
 
@@ -212,7 +212,7 @@ def _poisson(total: Total, event: ev.PoissonSubsampled, count: int) -> None:
 
 
 def _sampled(total: Total, inner: Composition) -> Composition:
-    """Return what is sampled; a sample of what is not attained is not attained either."""
+    """Return the sampled composition; a sample of an upper bound is an upper bound."""
     if inner.attainment is not Attained.ALWAYS:
         total.attained(Attained.NEVER)
     return inner.as_attained()

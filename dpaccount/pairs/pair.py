@@ -1,4 +1,4 @@
-"""What is asked of a dominating pair of distributions (P, Q); each class answers for itself.
+"""The interface of a dominating pair of distributions (P, Q), one class for each kind of pair.
 
 The privacy loss is L = ln dP/dQ under P, and the hockey-stick curve δ(ε) = E(1 − e^{ε−L})₊. Whatever a wrong
 default could make unsound is abstract; each class states it. A default is always sound: "not known this way".
@@ -44,7 +44,7 @@ class EqualCopies(Protocol):
 
 
 class Sampling(NamedTuple):
-    """That a pair is on a sample: how often a unit is in it, and what it pays then."""
+    """The sample of a pair: the rate at which a unit is in it, and the composition it then meets."""
 
     rate: Fraction
     whole: Any  #: a `composition.Composition`
@@ -68,7 +68,7 @@ class LossPair(ABC):
 
     @property
     def symmetric(self) -> bool:
-        """Say whether both directions cost the same."""
+        """Return whether both directions cost the same."""
         other = self.reversed()
         return other is self or other == self
 
@@ -128,7 +128,7 @@ class LossPair(ABC):
         return ()
 
     @abstractmethod
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Add mean and deviation of `count` copies of the loss; return False where they are not known."""
 
     def peak(self) -> tuple[arb, arb] | None:
@@ -224,7 +224,7 @@ class LossPair(ABC):
         return None
 
     def add_discrete(self, parts: DiscreteParts, count: int) -> bool:
-        """Add `count` copies to what has discrete losses; return False where the losses are not discrete."""
+        """Add `count` copies to the discrete losses; return False where its losses are not discrete."""
         return False
 
     # ---- size

@@ -1,6 +1,6 @@
 """Pairs on Poisson samples: what one unit pays where each row is in the sample with probability q.
 
-With z = 1 − q + q dP/dQ over the pair (P, Q) of what is sampled, removing a unit has the pair (zQ, Q), adding
+With z = 1 − q + q dP/dQ over the sampled pair (P, Q), removing a unit has the pair (zQ, Q), adding
 one (Q, zQ) (Zhu, Dong & Wang 2022).
 """
 
@@ -87,12 +87,12 @@ class PoissonComposition(PoissonPair):
         there, back = (sampled_curves.failing(each, *mass) for each in (there, back))
         return sampled_curves.on_sample(self.rate, there, back, bits, added=self.added)
 
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Add those of the whole."""
-        return self.inner.add_moments_of_sample(found, count)
+        return self.inner.add_moments_of_sample(total, count)
 
     def sampling(self) -> Sampling:
-        """Return what is sampled; adding a unit costs no more than that."""
+        """Return the sample and its composition; adding a unit costs no more."""
         return Sampling(self.rate, self.inner, exact=not self.added)
 
     def extent(self) -> int:
@@ -108,7 +108,7 @@ class SampledPair(PoissonComposition, ExactPair):
 
     @property
     def closed_curve(self) -> bool:  # type: ignore[override]
-        """Say whether what is sampled is one pair, whose curve is known beyond lattices."""
+        """Return whether one pair is sampled, whose curve is known without lattices."""
         parts = self.inner.parts
         return len(parts) <= 1 and all(n == 1 and not isinstance(pair, SampledPair) for pair, n in parts)
 
@@ -131,11 +131,11 @@ class SampledPair(PoissonComposition, ExactPair):
             return floor_of(low), ceil_of(high)
 
     def least_infinite_mass(self) -> Fraction:
-        """Return the rate times what the failures have, 0 when a unit is added."""
+        """Return the rate times the mass of failures, 0 when a unit is added."""
         return Fraction(0) if self.added else self.rate * self.inner.failure()[0]
 
     def most_finite_mass(self) -> arb:
-        """Return 1 less the rate times what the failures have, 1 when a unit is added."""
+        """Return 1 minus the rate times the mass of failures, 1 when a unit is added."""
         return arb(1) if self.added else 1 - ball(self.rate) * ball(self.inner.failure()[0])
 
     def transform(self) -> Transform | None:
@@ -143,7 +143,7 @@ class SampledPair(PoissonComposition, ExactPair):
         return None
 
     def summed_transform(self) -> Transform | None:
-        """Return a quadrature for Laplace noise, a sum over discrete losses; None for what is mixed."""
+        """Return a quadrature for Laplace noise, a sum over discrete losses; None for mixed pairs."""
         inner, transform = self.inner, None
         low, high = inner.failure()
         parts = DiscreteParts()
@@ -159,7 +159,7 @@ class SampledPair(PoissonComposition, ExactPair):
         return transform.reversed() if self.added else transform
 
     def _mixed(self) -> Transform | None:
-        """Return the transform of Gaussian noise beside finite losses and one Laplace noise at most."""
+        """Return the transform of Gaussian noise, finite losses and at most one Laplace noise."""
         parts = DiscreteParts()
         others = [(pair, n) for pair, n in self.inner.pairs if not pair.add_discrete(parts, n)]
         laplaces = [pair.loss for pair, n in others if n == 1 and isinstance(pair, LaplacePair)]
@@ -201,7 +201,7 @@ class SampledPair(PoissonComposition, ExactPair):
         return shrunk(most, rate), odds * (rate + (1 - rate) * (-most).exp())
 
     def own_span(self, depth: int) -> Ends:
-        """Return the image of the inner span, where what is sampled is more than one pair."""
+        """Return the image of the inner span where more than one pair is sampled."""
         if self.closed_curve:
             return super().own_span(depth)
         span = composing.span_of(self.inner.parts, depth)
@@ -298,13 +298,13 @@ class SampledGaussian(PoissonPair, TransformPair):
         rate, mu2 = values
         return replace(self, rate=rate, mu2=mu2)
 
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Add those of the whole."""
-        found.only_above(count * ball(self.mu2) / 2, count * ball(self.mu2))
+        total.only_above(count * ball(self.mu2) / 2, count * ball(self.mu2))
         return True
 
     def sampling(self) -> Sampling:
-        """Return what is sampled; adding a unit costs no more than that."""
+        """Return the sample and its composition; adding a unit costs no more."""
         return Sampling(self.rate, Composition((self.mu2, self.mu2)), exact=not self.added)
 
     def resampled(self, rate: Fraction) -> "SampledGaussian":
@@ -335,7 +335,7 @@ class SampledGroup(CommonSupport, ExactPair):
         return SampledGroup(self.rate, self.mu2, self.gone, self.there)
 
     def ceiling(self) -> arb | None:
-        """Return −gone·ln(1 − q) where nobody is there; else losses have no bound."""
+        """Return −gone·ln(1 − q) if none of the group is there; else losses have no bound."""
         return None if self.there else -self.gone * (-ball(self.rate)).log1p()
 
     def ends(self) -> None:
@@ -357,12 +357,12 @@ class SampledGroup(CommonSupport, ExactPair):
         """Return an upper bound on M(s)."""
         return self._mixture().moment_bound(s)
 
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Add those of a sample of the whole group."""
-        return self._whole().add_moments_of_sample(found, count)
+        return self._whole().add_moments_of_sample(total, count)
 
     def sampling(self) -> Sampling:
-        """Return what it costs no more than: a sample that holds all of the group or none."""
+        """Return an upper bound: a sample that holds all of the group or none."""
         return Sampling(1 - (1 - self.rate) ** (self.there + self.gone), self._whole(), exact=False)
 
     def _whole(self) -> Composition:

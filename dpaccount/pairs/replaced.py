@@ -39,15 +39,15 @@ class ReplacedRow(Symmetric, LossPair):
 
     @abstractmethod
     def whole(self) -> Composition:
-        """Return what a replaced row costs that every sample holds."""
+        """Return the composition of a replaced row that every sample holds."""
 
     def sampling(self) -> Sampling:
-        """Return what it costs no more than: a sample that holds both rows or none."""
+        """Return an upper bound: a sample that holds both rows or none."""
         return Sampling(self.rate, self.whole(), exact=False)
 
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Add those of the whole."""
-        return self.whole().add_moments_of_sample(found, count)
+        return self.whole().add_moments_of_sample(total, count)
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class ReplacedGeometric(ReplacedRow, LossTable):
         return Composition.of(GeometricPair(self.scale, 2 * self.shift))
 
     def listed(self) -> bool:
-        """Say whether losses are few enough to be listed one by one."""
+        """Return whether losses are few enough to be listed one by one."""
         return self.shift <= MAX_LISTED
 
     def ceiling(self) -> arb:
@@ -161,7 +161,7 @@ class ReplacedGeometric(ReplacedRow, LossTable):
             there, back = (q * right_of(x - way * self.shift) for way in (1, -1))
             return there - ball(t).exp() * back - (1 - q) * ball(t).expm1() * right_of(x)
 
-        # where a loss is not told from t, it makes no difference that is seen on which side it is
+        # losses that overlap t may be on either side: the union covers both
         surely = self._first(lambda loss: bool(loss > ball(t)))
         maybe = self._first(lambda loss: not loss < ball(t))
         bearable(surely - maybe, 1)
@@ -183,13 +183,13 @@ class ReplacedGeometric(ReplacedRow, LossTable):
         inner = [ball(-abs(x) / self.scale).exp() * (1 - r) / (1 + r) for x in range(self.shift)]
         steps = [Fraction(2 * x - self.shift) / self.scale for x in range(self.shift + 1)]
         odds = [(q * ball(t).expm1()).log1p() for t in steps]  # of the row that lies on the side of x
-        found = []
+        atoms = []
         for x in range(self.shift + 1):
             mass, loss = (end if x == self.shift else inner[x]), odds[x] - odds[0]
-            found.append((loss, mass * odds[x].exp()))
+            atoms.append((loss, mass * odds[x].exp()))
             if x:
-                found.append((-loss, mass * odds[0].exp()))
-        return tuple(found)
+                atoms.append((-loss, mass * odds[0].exp()))
+        return tuple(atoms)
 
 
 @singledispatch
@@ -210,7 +210,7 @@ def _(pair: GeometricPair, rate: Fraction) -> ReplacedGeometric:
 
 @replaced.register
 def _(pair: ResponsePair, rate: Fraction) -> ReplacedGeometric:
-    """Return what pure ε costs as geometric noise, of which it is the pair of one step."""
+    """Return the pair of pure ε: geometric noise moved by one step."""
     if pair.k > 2:
         raise TypeError(f"no pair is known for a row that is replaced in a sample of {pair}")
     return ReplacedGeometric(rate, 1 / pair.epsilon, 1)

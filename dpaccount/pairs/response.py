@@ -31,10 +31,10 @@ class ResponsePair(AtomPair):
         """Return the sum over two or three losses."""
         return ResponseTransform(self.epsilon, self.k)
 
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Add the mean, and ε² as the width of a loss in [−ε, ε]."""
         mean, top = moments.atoms(self.epsilon, self.k)
-        return self._add_bounded(found, count, mean, top, ball(self.epsilon))
+        return self._add_bounded(total, count, mean, top, ball(self.epsilon))
 
     def peak(self) -> tuple[arb, arb]:
         """Return the largest loss and its mass."""

@@ -36,7 +36,7 @@ class LossTable(ExactPair):
         """Return the mass of P at an infinite loss."""
 
     def listed(self) -> bool:
-        """Say whether losses are few enough to be listed one by one."""
+        """Return whether losses are few enough to be listed one by one."""
         return True
 
     def infinite_mass(self) -> Fraction:
@@ -89,7 +89,7 @@ class LossTable(ExactPair):
         return TableTransform(self).value(s)
 
     def lattice(self, grid: Grid, depth: int) -> Masses:
-        """Return the listed losses on a lattice, else what the curve gives."""
+        """Return the listed losses on a lattice, else those of the curve."""
         if not self.listed():
             return super().lattice(grid, depth)
         return composing.of_table(self.losses, lambda: ball(self.failing()), grid)
@@ -129,7 +129,7 @@ class TablePair(LossTable):
 
     @property
     def symmetric(self) -> bool:
-        """Say whether (Q, P) has the same losses with the same masses."""
+        """Return whether (Q, P) has the same losses with the same masses."""
         return self.odds == self.reversed().odds and self.failing() == self.reversed().failing()
 
     def reversed(self) -> "TablePair":
@@ -153,6 +153,6 @@ class TablePair(LossTable):
         kept = [(a, b) for a, b in zip(self.p, self.q, strict=True) if a and b]
         return replace(self, p=tuple(a for a, _ in kept), q=tuple(b for _, b in kept))
 
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Return False: the curve is as quick."""
         return False

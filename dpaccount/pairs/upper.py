@@ -1,4 +1,4 @@
-"""What is known from above only: zCDP, Rényi bounds at some orders, bounded range."""
+"""Upper bounds without an exact pair: zCDP, Rényi bounds at some orders, bounded range."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +18,7 @@ from dpaccount.pairs.pair import CommonSupport, Symmetric, Unbounded, UpperPair
 
 @dataclass(frozen=True)
 class RenyiBound(Symmetric, CommonSupport, Unbounded, UpperPair):
-    """A bound of which nothing but Rényi divergences is known."""
+    """A bound that is known by its Rényi divergences alone."""
 
     renyi_only: ClassVar[bool] = True
 
@@ -38,10 +38,10 @@ class ZcdpBound(RenyiBound):
         """Return ρα."""
         return ball(order * self.rho)
 
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Add the mean ρ and the variance 2ρ (Bun & Steinke 2016)."""
         rho = ball(self.rho)
-        found.only_above(count * rho, 2 * count * rho)
+        total.only_above(count * rho, 2 * count * rho)
         return True
 
 
@@ -54,7 +54,7 @@ class RdpBound(RenyiBound):
 
     @cached_property
     def hull(self) -> renyi.Hull:
-        """Return what the points say of the orders between them."""
+        """Return the bound that the points imply at an order between them."""
         return renyi.hull_of(self.points)
 
     @property
@@ -67,7 +67,7 @@ class RdpBound(RenyiBound):
         bound = renyi.hull_bound(self.hull, order)
         return None if bound is None else ball(bound)
 
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Return False: a mean needs orders near 1."""
         return False
 
@@ -95,8 +95,8 @@ class RangeBound(Symmetric, CommonSupport, UpperPair):
         """Return αη²/8, and never more than η (Dong, Durfee & Rogers 2020; Cesar & Rogers 2021)."""
         return ball(min(order * self.eta**2 / 8, self.eta))
 
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Add the mean and the variance of η²/8-zCDP."""
         rho = ball(self.eta**2 / 8)
-        found.only_above(count * rho, 2 * count * rho)
+        total.only_above(count * rho, 2 * count * rho)
         return True

@@ -1,4 +1,4 @@
-"""Samples of fixed size, without replacement: an upper curve from that of what is sampled."""
+"""Samples of fixed size, without replacement: an upper curve from that of the sampled composition."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -55,12 +55,12 @@ class WithoutReplacement(Symmetric, UpperPair):
         """Return the bound by joint convexity of the moment."""
         return self.inner.sampled_renyi(order, self.rate)
 
-    def add_moments(self, found: Moments, count: int) -> bool:
+    def add_moments(self, total: Moments, count: int) -> bool:
         """Add those of the whole."""
-        return self.inner.add_moments_of_sample(found, count)
+        return self.inner.add_moments_of_sample(total, count)
 
     def sampling(self) -> Sampling:
-        """Return what is sampled."""
+        """Return the sample and its composition."""
         return Sampling(self.rate, self.inner, exact=True)
 
     def extent(self) -> int:

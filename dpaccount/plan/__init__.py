@@ -1,1 +1,1 @@
-"""What is to be released: events, the file that lists them, classes of units, groups."""
+"""Plans of releases: events, the file that lists them, classes of units, groups."""

@@ -1,4 +1,4 @@
-"""Events of which a bound is known and nothing else: whatever keeps it is charged alike."""
+"""Events that are known by a bound alone, which is what they are charged."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -111,7 +111,7 @@ class DominatingPair(Event):
             )
 
     def assumption(self) -> str:
-        """Return what the user has to answer for."""
+        """Return the assumption that is left to the user."""
         return (
             f"{self.name}: the given laws of {len(self.p)} outcomes are said to dominate a release between"
             " any two neighbours; nothing here checks it"

@@ -1,4 +1,4 @@
-"""Units grouped by the multiset of events that cover them: what a worst unit is sought among.
+"""Units grouped by the multiset of events that cover them, to search for a worst unit.
 
 A unit pays for the events that cover it. Sweeping over the ends of covers cuts the line of units into
 segments that pay the same; only segments that begin with a start and end with an end can be worst, since
@@ -44,12 +44,12 @@ def attained(events: Sequence[Event]) -> list[UnitClass]:
     """
     with collector_paused():
         shared, pieces = _pieces(events)
-        found = _sweep(shared, pieces, every=len(pieces) <= MAX_COVERS)
+        segments = _sweep(shared, pieces, every=len(pieces) <= MAX_COVERS)
         return [
             replace(
                 unit, items=tuple((e if unit.unit is None else e.met_at(unit.unit), n) for e, n in unit.items)
             )
-            for unit in found
+            for unit in segments
         ]
 
 
@@ -71,7 +71,7 @@ def _sweep(
 ) -> list[UnitClass]:
     """Return the maximal segments, or `every` one that begins with a start, one for each distinct multiset.
 
-    Multisets are told apart by sums of random 128-bit weights per kind, drawn afresh in every run: two
+    Multisets are distinguished by sums of random 128-bit weights per kind, drawn afresh in every run: two
     different ones collide with probability 2^−128 whatever the input is.
     """
     kinds, ids = _numbered(pieces)
@@ -81,14 +81,14 @@ def _sweep(
         + [(last + 1, 0, times, kind) for (_, last, times, _), kind in zip(pieces, ids, strict=True)]
     )
     active: dict[int, int] = {}
-    key, begun, seen, found = 0, None, set(), []
+    key, begun, seen, segments = 0, None, set(), []
 
     def keep(begun: int, end: int) -> None:
         seen.add(key)
         items = dict(shared)
         for number, many in active.items():
             items[kinds[number]] = items.get(kinds[number], 0) + many
-        found.append(UnitClass(begun, tuple(items.items()), end - begun))
+        segments.append(UnitClass(begun, tuple(items.items()), end - begun))
 
     for at, start, times, kind in changes:
         if every and start and begun not in (None, at) and key not in seen:
@@ -105,7 +105,7 @@ def _sweep(
         active[kind] -= times
         if not active[kind]:
             del active[kind]
-    return found
+    return segments
 
 
 def _numbered(pieces: list[tuple[int, int, int, Event]]) -> tuple[list[Event], list[int]]:

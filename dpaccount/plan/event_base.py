@@ -1,7 +1,7 @@
-"""What every event has: exact numbers, a count, a cover, and what it costs in one number.
+"""The base of all events: exact numbers, a count, a cover, and the cost in one number.
 
-A kind of event says in its class what one of it costs: in zCDP, in Gaussian DP, in pure DP, for a group of
-units. Where a kind says nothing, the bounds are those that follow from pure DP, or there are none.
+The class of a kind of event states the cost of one release: in zCDP, in Gaussian DP, in pure DP, for a
+group of units. Where it states nothing, bounds follow from pure DP, or there are none.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ Given = TypeVar("Given")
 
 
 class Spelled(Generic[Read, Given]):
-    """What a field is to type checkers: given in one way, read in another.  No descriptor is installed."""
+    """The types of a field for type checkers: as given and as read.  No descriptor is installed."""
 
     if TYPE_CHECKING:
 
@@ -39,7 +39,7 @@ Reals = Spelled[tuple[Fraction, ...], Iterable[Exact]]
 RealPairs = Spelled[tuple[tuple[Fraction, Fraction], ...], Iterable[tuple[Exact, Exact]]]
 ONE: Any = Fraction(1)  #: the default of a `Real`
 
-HOLD = "whoever may be drawn pays, so it must hold them all"  #: why a cover has a least size
+HOLD = "all that may be drawn pay, so it must hold them all"  #: why a cover has a least size
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -52,12 +52,12 @@ def event_kind(kind: type[Kind]) -> type[Kind]:
 class Event:
     """Something released `count` times; `cover` is the [first, last] unit it touches (None: all).
 
-    Times a number it is released so many times as often: ``Gaussian(sigma=4) * 10``.
+    Multiplied by a number it is released that many times as often: ``Gaussian(sigma=4) * 10``.
     """
 
     name: ClassVar[str]
     grows: ClassVar[str] = ""  #: the parameter that a group of k units makes k times as large
-    group_attained: ClassVar[bool] = False  #: whether some k units cost what `for_group` says
+    group_attained: ClassVar[bool] = False  #: whether some k units attain `for_group`
     gaussian: ClassVar[bool] = False  #: whether it is a Gaussian pair: k units cost kμ wherever they lie
     uneven: ClassVar[bool] = False  #: whether a unit may cost less than the one that its cover begins with
     count: int = 1
@@ -84,10 +84,10 @@ class Event:
         """Check what single fields cannot."""
 
     def __repr__(self) -> str:
-        """Return the event as Python code that makes it, without what is the default."""
+        """Return the event as Python code, without defaults."""
         named = [item for item in fields(self) if getattr(self, item.name) != item.default]
-        said = (f"{item.name}={_spelled(getattr(self, item.name))}" for item in named)
-        return f"{type(self).__name__}({', '.join(said)})"
+        arguments = (f"{item.name}={_spelled(getattr(self, item.name))}" for item in named)
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
     def __mul__(self, times: int) -> Self:
         if type(times) is not int or times < 1:
@@ -97,13 +97,13 @@ class Event:
     __rmul__ = __mul__
 
     def as_json(self) -> dict[str, Any]:
-        """Return the event as a file of events holds it, without what is the default."""
-        found: dict[str, Any] = {"event": self.name}
+        """Return the event as in a file of events, without defaults."""
+        document: dict[str, Any] = {"event": self.name}
         for item in fields(self):
             value = getattr(self, item.name)
             if item.default is MISSING or value != item.default:
-                found[item.name] = _written(value)
-        return found
+                document[item.name] = _written(value)
+        return document
 
     def bare(self) -> "Event":
         """Return this event without its cover."""
@@ -146,7 +146,7 @@ class Event:
         return None if once is None else (self.count * once[0], self.count * once[1])
 
     def assumption(self) -> str:
-        """Return what must hold of the release beside what the event says; empty where nothing must."""
+        """Return the assumption that the event makes on its release, or an empty string."""
         return ""
 
     def _pure(self) -> Amount:
@@ -171,11 +171,11 @@ class Event:
         return replace(self, **{self.grows: k * getattr(self, self.grows)}) if self.grows else None
 
     def moved_by_group(self, k: int) -> tuple[Fraction, Fraction] | None:
-        """Return bounds on μ² for the k rounds that are worst together; None for what is no stream."""
+        """Return bounds on μ² for the k rounds that are worst together; None unless it is a stream."""
         return None
 
     def pieces(self) -> "tuple[tuple[Cover | None, int, Event], ...]":
-        """Return what is released on which units and how often, without covers of its own."""
+        """Return covers, counts and events without covers, which together are this event."""
         return ((self.cover, 1, self.bare()),)
 
     def met_at(self, unit: int) -> "Event":
@@ -222,9 +222,9 @@ def least(*bounds: Amount) -> Amount:
 
 def added(parts: Iterable[Amount]) -> Amount:
     """Return the sum; None where one of them has no bound."""
-    found = list(parts)
-    known = [part for part in found if part is not None]
-    return sum(known, Fraction(0)) if len(known) == len(found) else None
+    amounts = list(parts)
+    known = [part for part in amounts if part is not None]
+    return sum(known, Fraction(0)) if len(known) == len(amounts) else None
 
 
 class OnSample(Event):
@@ -240,10 +240,10 @@ class OnSample(Event):
     def _check(self) -> None:
         inside(self.name, self.of)
         if any(part.assumption() for part in walk(self.of)):
-            raise InputError("a pair of laws stands in it", "give the pair on the sample itself", self.name)
+            raise InputError("it holds a pair of laws", "give the pair on the sample itself", self.name)
 
     def _known(self, names: Iterable[str]) -> list[Event]:
-        """Return `of` and all inside it; refuses what is none of these kinds."""
+        """Return `of` and all inside it; refuses other kinds of events."""
         parts = list(walk(self.of))
         refused = next((part.name for part in parts if part.name not in names), None)
         if refused is not None:
@@ -257,9 +257,9 @@ class OnSample(Event):
         return None if inner is None else sampled_loss(inner, self.fraction)
 
     def whole(self) -> Event | None:
-        """Return what is released to a unit that is drawn for certain; None where that has no bound.
+        """Return the event for a unit that is drawn with certainty; None if it has no bound.
 
-        It bounds what a sample costs in zCDP and GDP: both hold if it is known who is drawn.
+        It bounds the cost of a sample in zCDP and GDP: both hold if it is known who is drawn.
         """
         return self.of
 
@@ -380,10 +380,10 @@ def _range(name: str, cover: Any) -> tuple[int, int]:
 
 
 def inside(name: str, part: Event) -> None:
-    """Refuse what may not stand inside another event."""
+    """Raise if an event cannot be nested."""
     if not isinstance(part, Event):
         raise InputError(f"{part!r} is no event", "give one of dpaccount.events", name)
     if isinstance(part, Stream):
-        raise InputError(f"{part.name} stands inside another event", "it belongs at the top level", name)
+        raise InputError(f"{part.name} is inside another event", "it belongs at the top level", name)
     if part.cover is not None:
-        raise InputError("a cover stands inside another event", "it belongs at the top level", name)
+        raise InputError("a cover is inside another event", "it belongs at the top level", name)

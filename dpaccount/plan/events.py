@@ -1,6 +1,6 @@
 """The vocabulary of privacy events: frozen data that is necessary and sufficient for accounting.
 
-An event says what was released and with how much noise, never how.  All numbers are exact: what is given as
+An event states what was released and with how much noise, never how.  All numbers are exact: what is given as
 text (``"1.1"``, ``"256/60000"``), as an integer or a `Fraction` is itself, a float is the decimal that it
 prints as.
 
@@ -366,13 +366,13 @@ class Plan:
     __rmul__ = __mul__
 
     def assumptions(self) -> list[str]:
-        """Return what the user answers for, beside what the events say: pairs of laws that are given."""
+        """Return the user's own assumptions, beyond the events: given pairs of laws."""
         kinds = {id(bare): bare for bare in map(Event.bare, self.events)}.values()
-        said = (part.assumption() for kind in kinds for part in walk(kind))
-        return list(dict.fromkeys(filter(None, said)))
+        texts = (part.assumption() for kind in kinds for part in walk(kind))
+        return list(dict.fromkeys(filter(None, texts)))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the document of schema ``dpaccount/events/1`` that says this plan."""
+        """Return this plan as a document of schema ``dpaccount/events/1``."""
         listed = [event.as_json() for event in self.events]
         return {"schema": "dpaccount/events/1", "relation": self.relation.value, "events": listed}
 
@@ -385,8 +385,8 @@ class Plan:
         rows = [HEAD, *map(_row, self.events[:MOST_ROWS])]
         widths = [max(len(row[place]) for row in rows) for place in range(3)]
         lines = [
-            f"  {count:>{widths[0]}}  {name:<{widths[1]}}  {said:<{widths[2]}}  {units}"
-            for count, name, said, units in rows
+            f"  {count:>{widths[0]}}  {name:<{widths[1]}}  {parameters:<{widths[2]}}  {units}"
+            for count, name, parameters, units in rows
         ]
         rest = len(self.events) - MOST_ROWS
         return "\n".join([self.relation.value, *lines, *([f"  and {rest} more"] if rest > 0 else [])])
@@ -405,22 +405,22 @@ MOST_MEMBERS = 8  #: and of a list in one of its rows
 
 
 def _row(event: Event) -> tuple[str, str, str, str]:
-    said = event.as_json()
-    count, cover = said.pop("count", 1), said.pop("cover", None)
-    del said["event"]
-    parameters = ", ".join(f"{key} {_said(value)}" for key, value in said.items())
+    document = event.as_json()
+    count, cover = document.pop("count", 1), document.pop("cover", None)
+    del document["event"]
+    parameters = ", ".join(f"{key} {_shown(value)}" for key, value in document.items())
     units = "all" if cover is None else f"{cover[0]} to {cover[1]}"
     return str(count), event.name, parameters, units
 
 
-def _said(value: Any) -> str:
+def _shown(value: Any) -> str:
     """Return a parameter in a line: an inner event by its name and its own parameters."""
     if isinstance(value, list):
         more = [f"… ({len(value)})"] if len(value) > MOST_MEMBERS else []
-        return f"[{', '.join([*map(_said, value[:MOST_MEMBERS]), *more])}]"
+        return f"[{', '.join([*map(_shown, value[:MOST_MEMBERS]), *more])}]"
     if not isinstance(value, dict):
         return str(value)
-    rest = ", ".join(f"{key} {_said(each)}" for key, each in value.items() if key != "event")
+    rest = ", ".join(f"{key} {_shown(each)}" for key, each in value.items() if key != "event")
     return f"{value['event']} ({rest})"
 
 
@@ -435,11 +435,11 @@ ELSEWHERE = {
 
 
 def misplaced(name: str, relation: Relation) -> str:
-    """Say what is wrong with an event of this name under `relation`."""
+    """Return why events of this name are refused under `relation`."""
     known = name == "random_allocation"  # its pair is known there, but not how such pairs compose
     return f"{name} {'is not computed' if known else 'has no meaning'} under {relation}"
 
 
 def allowed(name: str, relation: Relation) -> bool:
-    """Say whether events of this name are counted under `relation`."""
+    """Return whether events of this name are counted under `relation`."""
     return name not in ELSEWHERE or ELSEWHERE[name].endswith(relation.value)

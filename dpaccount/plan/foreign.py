@@ -1,6 +1,6 @@
 """Plans from what other libraries know: DpEvent trees, Opacus histories, OpenDP's serialized measurements.
 
-Every kind of event is read as what it means there, or refused by its name; nothing is guessed, and nothing
+Every kind of event keeps its meaning there, or is refused by its name; nothing is guessed, and nothing
 that a file names is imported.  Numbers are the decimals that the other library prints.
 """
 
@@ -19,7 +19,7 @@ from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Plan
 from dpaccount.relation import Relation
 
-TREE = "dpaccount/dp-event/1"  #: what the script beside dp_accounting writes
+TREE = "dpaccount/dp-event/1"  #: of the script that runs with dp_accounting
 ROW_BY_ROW = (
     "make_clamp",
     "make_cast_default",
@@ -56,19 +56,19 @@ def opacus_history(place: Place) -> Plan:
 
 
 def dp_event_tree(place: Place, relation: Relation = Relation.ADD_REMOVE) -> Plan:
-    """Return the plan of a tree of DpEvents, as the script beside dp_accounting writes it.
+    """Return the plan of a tree of DpEvents, as written by the script that runs with dp_accounting.
 
-    `relation` is the one that their accountant was asked for.  Their noise multiplier is of the norm of one
+    `relation` is that of their accountant.  Their noise multiplier is of the norm of one
     record's value in a sum (`dp_event.py`); where a record is replaced the sum moves by two of them, as their
-    PLD accountant counts.  Raises `InputError` naming a type that has no meaning here, or where the file says
+    PLD accountant counts.  Raises `InputError` naming a type that has no meaning here, or where the file has
     another relation.
     """
     table = place.table(("schema", "event"), ("relation",))
     table["schema"].text(TREE)
     if "relation" in table:
         table["relation"].text(Relation(relation).value)
-    found = _dp_events(table["event"])
-    return Plan(relation, found if relation == Relation.ADD_REMOVE else map(_replaced, found))
+    events = _dp_events(table["event"])
+    return Plan(relation, events if relation == Relation.ADD_REMOVE else map(_replaced, events))
 
 
 def _replaced(event: Event) -> Event:
@@ -96,9 +96,9 @@ def _dp_events(place: Place) -> list[Event]:
 
 
 def _together(place: Place) -> Event:
-    """Return what is inside an event as one event."""
-    found = _dp_events(place)
-    return found[0] if len(found) == 1 else ev.Sequence(of=tuple(found))
+    """Return the inner events of an event as one event."""
+    events = _dp_events(place)
+    return events[0] if len(events) == 1 else ev.Sequence(of=tuple(events))
 
 
 def _several(table: dict[str, Place]) -> list[Event]:
@@ -107,7 +107,7 @@ def _several(table: dict[str, Place]) -> list[Event]:
 
 
 def _listed(table: dict[str, Place]) -> list[Event]:
-    return [found for each in table["events"].items() for found in _dp_events(each)]
+    return [event for each in table["events"].items() for event in _dp_events(each)]
 
 
 def _concentrated(table: dict[str, Place]) -> list[Event]:
@@ -171,20 +171,20 @@ _DP_EVENTS: dict[str, tuple[tuple[str, ...], Callable[[dict[str, Place]], list[E
 def to_dp_event(plan: Plan) -> dict[str, Any]:
     """Return a plan as a tree of DpEvents, which the script loads; raises `InputError` for what they lack.
 
-    Doubles are rounded so that what they say costs no less.  A sensitivity under replace-one is written as
-    the norm of one record's value, which is at least what is needed: what is read back may cost more.
+    Doubles are rounded so that the written plan costs no less.  A sensitivity under replace-one is written as
+    the norm of one record's value, which is at least the needed one: the plan read back may cost more.
     """
     covered = next((event.name for event in plan.events if event.cover is not None), None)
     if covered is not None:
         raise InputError(
-            f"{covered} has a cover, which a DpEvent cannot say", "write the worst unit's events"
+            f"{covered} has a cover, which a DpEvent cannot hold", "write the worst unit's events"
         )
     event = _composed([_out(event) for event in plan.events])
     return {"schema": TREE, "relation": plan.relation.value, "event": event}
 
 
-def _composed(found: list[dict[str, Any]]) -> dict[str, Any]:
-    return found[0] if len(found) == 1 else {"type": "ComposedDpEvent", "events": found}
+def _composed(events: list[dict[str, Any]]) -> dict[str, Any]:
+    return events[0] if len(events) == 1 else {"type": "ComposedDpEvent", "events": events}
 
 
 def _out(event: Event) -> dict[str, Any]:
@@ -228,20 +228,20 @@ _OUT: dict[type[Event], Callable[[Any], dict[str, Any]]] = {
 def _ratio(noise: Fraction, sensitivity: Fraction) -> float:
     if sensitivity == 0:
         raise InputError("an event of sensitivity 0 costs nothing", "leave it out")
-    found = _double(noise / sensitivity, up=False)
-    if found == 0:
+    multiplier = _double(noise / sensitivity, up=False)
+    if multiplier == 0:
         raise InputError("a noise multiplier below every double cannot be written", "it hides nothing")
-    return found
+    return multiplier
 
 
 def _double(value: Fraction, *, up: bool) -> float:
-    found = rounded(value, up=up)
-    if math.isinf(found):
+    double = rounded(value, up=up)
+    if math.isinf(double):
         raise InputError("a number beyond every double cannot be written as a DpEvent", "use a smaller one")
-    said = Fraction(repr(found))  # readers may take the text or the double
-    if said < value if up else said > value:
-        found = math.nextafter(found, math.inf if up else 0.0)
-    return found
+    decimal = Fraction(repr(double))  # readers may take the text or the double
+    if decimal < value if up else decimal > value:
+        double = math.nextafter(double, math.inf if up else 0.0)
+    return double
 
 
 # ------------------------------------------------------------------ OpenDP
@@ -251,8 +251,8 @@ def opendp_measurement(place: Place) -> Plan:
     """Return the plan of what ``opendp.prelude.serialize`` wrote, one individual more or less.
 
     Read are Laplace and Gaussian noise on whole numbers after `make_count`, or after `make_sum` of clamped
-    ones, compositions and what comes after.  Sums of floats are refused: how far rounding moves them is for
-    their library to say (``measurement.map(1)`` is the epsilon of an event ``pure``, or the rho of ``zcdp``).
+    ones, compositions and post-processing.  Sums of floats are refused: only their library knows how far
+    rounding moves them (``measurement.map(1)`` is the epsilon of an event ``pure``, or the rho of ``zcdp``).
     """
     return Plan(Relation.ADD_REMOVE, _measured(place))
 
@@ -331,7 +331,7 @@ def _moved(place: Place) -> int:
 
 
 def _row_by_row(place: Place) -> bool:
-    """Say whether a transformation is known to map each row by itself; others may move more than one."""
+    """Return whether a transformation is known to map each row by itself; others may move more than one."""
     name, given = _call(place)
     if name == "make_chain_tt":
         return all(_row_by_row(_given(given, f"transformation{at}")) for at in (0, 1))

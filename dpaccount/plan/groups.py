@@ -3,7 +3,7 @@
 Noise that was calibrated to one unit meets a k-fold sensitivity: μ becomes kμ, ρ becomes k²ρ, η becomes kη.
 The k-fold chain of ε-DP is exactly the discrete Laplace pair of scale 1/ε moved by k. Rounds of a stream
 share only some of its noise: k of them move a tree's nodes, or a factor's rows, by as many as lie under each,
-and the first k rounds are the worst (docs/numerics.md). Each kind says so itself (`Event.for_group`); in
+and the first k rounds are the worst (docs/numerics.md). Each kind states this (`Event.for_group`); in
 general there is the chain of neighbours (group privacy: Vadhan 2017; Bun & Steinke 2016 for zCDP; Dong, Roth
 & Su 2022 for μ-GDP and chains).
 """
@@ -23,10 +23,10 @@ def common(events: Sequence[Event], k: int) -> int | None:
 
 
 def attained(event: Event) -> bool:
-    """Say whether the k units that are worst for an event cost what is said, and not just at most."""
+    """Return whether the k worst units of an event attain the cost of `for_group`."""
     return all(part.group_attained for part in walk(event))
 
 
 def gaussian(event: Event) -> bool:
-    """Say whether an event is a Gaussian pair: then k units cost kμ wherever they lie (Minkowski)."""
+    """Return whether an event is a Gaussian pair: then k units cost kμ wherever they lie (Minkowski)."""
     return all(part.gaussian for part in walk(event))

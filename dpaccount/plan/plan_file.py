@@ -56,7 +56,7 @@ def _seen_before(value: Any, seen: dict[tuple[Any, ...], Event]) -> Event | None
 def _key(value: dict[str, Any]) -> tuple[Any, ...]:
     """Return what two tables share that differ in their covers only; () where they hold more tables.
 
-    Strings and integers stand for themselves, anything else for its object: hashing a fraction is slow,
+    Strings and integers are compared by value, anything else by identity: hashing a fraction is slow,
     and the document keeps every object alive.
     """
     if "of" in value or "points" in value:
@@ -88,7 +88,7 @@ def _read_event(place: Place, relation: Relation, *, top: bool) -> Event:
     spanning = issubclass(kind, Stream)
     if not top and (spanning or "cover" in place.value):
         what = name if spanning else "cover"
-        raise place.wrong(f"{what} stands inside another event", "it belongs at the top level")
+        raise place.wrong(f"{what} is inside another event", "it belongs at the top level")
     named = {item.name: item for item in fields(kind)}
     if spanning:
         del named["cover"]

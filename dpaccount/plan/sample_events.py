@@ -61,7 +61,7 @@ class PoissonReplaced(OnSample):
         return None if inner is None else replaced_loss(inner, self.rate)
 
     def whole(self) -> Event | None:
-        """Return what is released to a group of two: one row goes and another comes."""
+        """Return the event for a group of two: one row is removed and another added."""
         return self.of.for_group(2)
 
 
@@ -74,7 +74,7 @@ class SampledWithoutReplacement(OnSample):
     """`of`, run on a fresh sample of `size` out of `population` (replace-one only).
 
     It is run `count` times on the units of `cover`, the first and the last (None: all).  A
-    cover must hold the whole `population`: whoever may be drawn pays.
+    cover must hold the whole `population`: every unit that may be drawn pays.
     """
 
     name = "sampled_without_replacement"
@@ -127,7 +127,7 @@ class RandomAllocation(OnSample):
         return Fraction(1)
 
     def whole(self) -> Event:
-        """Return what is released to a unit whose steps are known: mixtures over them cost no more."""
+        """Return the event for a unit whose steps are known: mixtures over them cost no more."""
         return self.of * self.times
 
     def _pure(self) -> Amount:

@@ -1,7 +1,7 @@
-"""Proof: theorems `hypotheses ⊢ conclusion`, and the rules that alone make them.  The one door to the kernel.
+"""Proof: theorems `hypotheses ⊢ conclusion`, and their rules: the kernel's only interface.
 
 A rule takes theorems and a witness; it matches its premises, checks its side conditions and returns a
-theorem, or raises `RuleError` with what was needed and what was found.  Below, a line each: premises →
+theorem, or raises `RuleError` with the needed and the actual premise.  Below, a line each: premises →
 conclusion; side conditions.  Numbers are exact fractions; inequalities are decided by balls, or refused.
 
 Trusted: every file of this folder but `search`, which proposes witnesses, and python-flint; of who checks
@@ -13,7 +13,7 @@ from dpaccount.relation import ADD_REMOVE, CENTRAL, JOINT, LOCAL, RELATIONS, REP
 
 from .theorem import Theorem
 from .judgements import (
-    Apart,  # some two neighbours move a query so far, or are told apart so well
+    Apart,  # two neighbours, with a lower bound on how far a query or its outputs differ
     Approximate,  # curve: one point (ε, δ)
     BoundedRange,  # curve: losses differ by at most η
     Choice,  # one of several parts is drawn, which a public coin chooses
@@ -22,12 +22,12 @@ from .judgements import (
     Covered,  # how often a query is released, how many units a release reads, how many releases a unit meets
     Curve,  # any of the privacy curves
     Gdp,  # curve: μ-Gaussian
-    Judgement,  # whatever a theorem says
+    Judgement,  # any conclusion of a theorem
     Lattice,  # curve: k equal shifts of a discrete Gaussian, exact
     Lipschitz,  # a query follows the movement of one row of a convex set
     NearGdp,  # curve: μ-Gaussian up to a total variation
     Numbers,  # how many numbers a release has at most
-    Persons,  # neighbouring persons are at most so many steps of rows apart
+    Persons,  # neighbouring persons are at most this many steps of rows apart
     Private,  # a subject has this curve, for a relation, as seen by an observer, reading these units
     Pure,  # curve: ε
     Rare,  # a subject departs from what is proved with small probability
@@ -37,7 +37,7 @@ from .judgements import (
     Shifts,  # between neighbours a query moves by one of these integer vectors
     Split,  # every record is read in one of the named cells
     Stable,  # between neighbours a query moves by at most a bound
-    View,  # what is shown is a function of releases, public values and coins
+    View,  # the output is a function of releases, public values and coins
     Zcdp,  # curve: ρ-zero-concentrated
 )
 from .decide import ANYONE, at_most, ball, compare, delta_ball, gdp_delta, renyi_log_delta
@@ -59,7 +59,7 @@ from .hypotheses import (
     assume_rounds,  # → Rounds: which unit enters which; 1 ≤ rounds < 2^63
     assume_split,  # → Split by value; cells named once
     assume_tree,  # → Covered by the nodes of a binary tree; no more levels than there are
-    assume_view,  # → View: what is shown, from which releases; keys each once
+    assume_view,  # → View: an output, from which releases; no repeated keys
 )
 from .sensitivity import (
     buffered,  # Stable ℓ2, Rounds → Stable ℓ2; covers column and floors of rows of `width` numbers, 0 ≤ λ < 1
@@ -97,7 +97,7 @@ from .composition import (
 from .conversions import (
     despite,  # Private (ε, δ), Rare → δ + p, or δ + (1 + e^ε)p; the same subject
     group,  # Private → of groups of k ≥ 2: kε, k²μ², k²ρ; the path between them stays in the domain
-    persons,  # Private of groups, Persons → Private; groups of so many rows, central, of no named units
+    persons,  # Private of groups, Persons → Private; groups of as many rows, central, of no named units
     replace_one,  # Private → replace-one; add-remove for groups of 2
     to_approximate,  # Private → (ε, δ); δ(ε) ≤ δ, zCDP and Rényi at an order above 1
     to_gdp,  # Private pure ε, or bounded range 2ε → GDP; Φ(−μ/2)(1 + e^ε) ≤ 1

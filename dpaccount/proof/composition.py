@@ -1,4 +1,4 @@
-"""What several releases give together, and who sees what of them."""
+"""Composition of several releases, and who sees which of them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,8 +23,8 @@ def _private(parts: Sequence[Theorem], rule: str) -> list[Private]:
 def _alike(facts: Sequence[Private], rule: str) -> None:
     need(len(facts) >= 1, rule, "needed at least one premise")
     for name in ("relation", "observer"):
-        found = sorted({getattr(fact, name) for fact in facts})
-        need(len(found) == 1, rule, f"premises must share one {name}, found {', '.join(found)}")
+        values = sorted({getattr(fact, name) for fact in facts})
+        need(len(values) == 1, rule, f"premises must share one {name}, found {', '.join(values)}")
     kinds = sorted({type(fact.curve).__name__ for fact in facts})
     need(len(kinds) == 1, rule, f"premises must share one measure, found {', '.join(kinds)}; convert first")
     orders = {tuple(order for order, _ in f.curve.points) for f in facts if isinstance(f.curve, Renyi)}
@@ -102,7 +102,7 @@ def nodes(leaf: Theorem, covered: Theorem) -> Theorem:
 
 
 def parallel(*parts: Theorem) -> Theorem:
-    """Release each part on units of its own, told apart by public position (McSherry 2009) (R9)."""
+    """Release each part on units of its own, separated by public position (McSherry 2009) (R9)."""
     facts = _private(parts, rule := "parallel")
     _alike(facts, rule)
     spans = sorted(f.units for f in facts if f.units is not None and ", groups of " not in f.relation)
@@ -133,8 +133,8 @@ def partition(split: Theorem, *cells: Theorem) -> Theorem:
     need(steps[0].observer == CENTRAL, rule, f"cells are released centrally, found {steps[0].observer}")
     departs = any(fact.units == ANYONE for fact in facts)
     need(not departs, rule, "a cell may read anyone: a departure of every cell may show one record")
-    found = tuple(fact.subject for fact in steps)
-    need(found == kind.cells, rule, f"the cells are {', '.join(kind.cells)}, found {', '.join(found)}")
+    names = tuple(fact.subject for fact in steps)
+    need(names == kind.cells, rule, f"the cells are {', '.join(kind.cells)}, found {', '.join(names)}")
     curve = _worst(steps, rule)
     if swaps:
         _alike([replace(fact, relation=ADD_REMOVE) for fact in facts], rule)

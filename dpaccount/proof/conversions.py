@@ -124,9 +124,9 @@ def _divergence(curve: Curve, order: Fraction | None, rule: str) -> Fraction | N
             need(rho == 0 or order is not None, rule, "zCDP is converted at an order, and none was given")
             return (order or Fraction(1)) * rho
         case Renyi(points):
-            found = [divergence for listed, divergence in points if listed == order]
-            need(len(found) == 1, rule, f"needed one of the listed orders, found {order}")
-            return found[0]
+            bounds = [divergence for listed, divergence in points if listed == order]
+            need(len(bounds) == 1, rule, f"needed one of the listed orders, found {order}")
+            return bounds[0]
         case _:
             return None
 
@@ -175,7 +175,7 @@ def within(part: Theorem, radius: Fraction) -> Theorem:
 
 
 def persons(part: Theorem, bounding: Theorem) -> Theorem:
-    """Protect a person whose rows are `most` at most, by what protects groups of so many rows (R15)."""
+    """Protect a person of at most `most` rows by a statement on groups of `most` rows (R15)."""
     fact, kind = private(part, rule := "persons"), conclusion_of(bounding, rule)
     if not isinstance(kind, Persons):
         raise RuleError(f"{rule}: needed how many rows a person has, found {type(kind).__name__}")

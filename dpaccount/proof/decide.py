@@ -1,7 +1,7 @@
 """Decide a side condition, or refuse: exact numbers as they are, real numbers by balls.
 
-The kernel has its own balls, Φ and δ beside `dpaccount.numerics` because it must not trust them: whoever
-trusts a theorem reads this file and python-flint, and nothing of what bounds plans.
+The kernel has its own balls, Φ and δ apart from `dpaccount.numerics`, which it must not trust: a reviewer
+of a theorem reads this file and python-flint, not the code that bounds plans.
 
 Numeric functions return a ball (python-flint `arb`) that contains the exact number; a decision is
 taken on a ball only when its whole extent agrees, so rounding can refuse but never approve.
@@ -55,9 +55,9 @@ def number(value: Fraction | int, rule: str, name: str) -> Fraction:
 
 def positive(value: Fraction | int, rule: str, name: str) -> Fraction:
     """Return an exact number above 0."""
-    found = number(value, rule, name)
-    need(found > 0, rule, f"the {name} must be above 0, found {found}")
-    return found
+    exact = number(value, rule, name)
+    need(exact > 0, rule, f"the {name} must be above 0, found {exact}")
+    return exact
 
 
 def whole(value: int, rule: str, name: str, least: int = 1) -> int:
@@ -68,7 +68,7 @@ def whole(value: int, rule: str, name: str, least: int = 1) -> int:
 
 
 def unit(value: int, rule: str, name: str, least: int = 1) -> int:
-    """Return the number of a unit, or of so many units: below the end of `ANYONE`."""
+    """Return a unit's number, or a number of units: below the end of `ANYONE`."""
     below = whole(value, rule, name, least) < ANYONE[1]
     need(below, rule, f"{name} must be below {ANYONE[1]}, found {value}")
     return value
@@ -86,7 +86,7 @@ def neighbouring(relation: str, rule: str) -> Adjacency:
 
 
 def compare(ball_at: Callable[[int], arb], limit: Fraction) -> bool | None:
-    """Say whether value ≤ limit, for a number given as a ball at any precision (in bits); None: undecided."""
+    """Return whether value ≤ limit, for a ball of any precision in bits; None: undecided."""
     bits = 64
     while bits <= MAX_BITS:
         with precision(bits):
@@ -100,7 +100,7 @@ def compare(ball_at: Callable[[int], arb], limit: Fraction) -> bool | None:
 
 
 def at_most(ball_at: Callable[[int], arb], limit: Fraction) -> bool:
-    """Decide value ≤ limit, refusing what `compare` cannot tell."""
+    """Decide value ≤ limit, raising `RuleError` where `compare` is undecided."""
     return compare(ball_at, limit) is True
 
 
@@ -221,8 +221,8 @@ def delta_ball(curve: Curve, epsilon: Fraction, bits: int) -> arb:
         case NearGdp(mu_squared, distance):
             return gdp_delta(mu_squared, epsilon) + ball(distance) * (1 + ball(epsilon).exp())
         case Lattice(variance, shifts, count):
-            found = (lattice_delta(variance, shift, count, epsilon, bits) for shift in shifts)
-            return reduce(arb.max, found, arb(0))
+            deltas = (lattice_delta(variance, shift, count, epsilon, bits) for shift in shifts)
+            return reduce(arb.max, deltas, arb(0))
         case Approximate(bound, delta):
             return ball(delta) if epsilon >= bound else arb(1)
         case _:

@@ -1,4 +1,4 @@
-"""Hypotheses: what the code must do.  `because` names the evidence.
+"""Hypotheses on the behaviour of the code.  `because` names the evidence.
 
 Numbers that come from the private data have no place in a proof (R20).
 """
@@ -87,14 +87,14 @@ def assume_rank_one(
 
 
 def assume_cell(query: str, relation: str, because: str, most: int = 1) -> Theorem:
-    """Assume that every unit adds 1 to at most so many cells of a table, as long as the data make it (R1)."""
+    """Assume that a unit adds 1 to at most `most` cells of a table of data-dependent length (R1)."""
     cells = Fraction(0), Fraction(whole(most, "assume_cell", "most"))
     fact = Contribution(query, "cell", *cells, (), relation)
     return _added("assume_cell", fact, **({"most": most} if most > 1 else {}), because=because)
 
 
 def assume_lipschitz(query: str, factor: Fraction, slack: Fraction, reach: Fraction, because: str) -> Theorem:
-    """Assume that `query` follows how a row moves, and moves by so much in all, as `Lipschitz` says (R1)."""
+    """Assume that `query` is Lipschitz in a row, and bounded, as `Lipschitz` defines (R1)."""
     given, rule = {"factor": factor, "slack": slack, "reach": reach}, "assume_lipschitz"
     exact = {name: number(value, rule, name) for name, value in given.items()}
     need(min(exact.values()) >= 0, rule, f"nothing moves by less than 0, found {given}")
@@ -131,9 +131,9 @@ def assume_tree(query: str, rounds: int, because: str, levels: int | None = None
 
 
 def assume_view(query: str, audience: str, because: str, keys: Sequence[str] = ()) -> Theorem:
-    """Assume that what `query` shows to a person is a function of releases, as `View` says (R12, R13, R21).
+    """Assume that `query` shows a function of releases, as `View` defines (R12, R13, R21).
 
-    `keys` are those of the releases.  Without `keys`, the rule that uses it names all those of its part.
+    `keys` are those of the releases.  Without `keys`, the rule that uses it takes all of its premise.
     """
     one_of(audience, rule := "assume_view", "audience", ("everyone", "others"))
     fact = View(query, audience, tuple(sorted(set(keys))))
@@ -145,7 +145,7 @@ def assume_view(query: str, audience: str, because: str, keys: Sequence[str] = (
 def assume_rounds(
     query: str, rounds: int, because: str, times: int = 1, apart: int = 1, ends: Sequence[int] | None = None
 ) -> Theorem:
-    """Assume which unit enters which round of a stream or row of a table, as `Rounds` says (R11).
+    """Assume which unit enters which round of a stream or row of a table, as `Rounds` defines (R11).
 
     With `ends`, the last unit of every round, a round is a batch of units that follow those before it.
     """
@@ -163,13 +163,13 @@ def assume_rounds(
 
 
 def assume_numbers(query: str, most: int, because: str) -> Theorem:
-    """Assume that a release of `query` has at most so many numbers, as `Numbers` says (R18)."""
+    """Assume that a release of `query` has at most `most` numbers, as `Numbers` defines (R18)."""
     fact = Numbers(query, whole(most, rule := "assume_numbers", "coordinates"))
     return proved(rule, fact, query=query, most=most, because=because)
 
 
 def assume_choice(query: str, parts: Sequence[Sequence[str]], because: str) -> Theorem:
-    """Assume that one part is drawn, which a public coin chooses, as `Choice` says (R16)."""
+    """Assume that a public coin chooses the one part that is drawn, as `Choice` defines (R16)."""
     rule, listed = "assume_choice", tuple(tuple(sorted(set(part))) for part in parts)
     fine = len(listed) >= 1 and list(map(list, listed)) == list(map(list, parts))
     need(fine, rule, f"needed the sorted keys of every part, found {parts}")
@@ -177,14 +177,14 @@ def assume_choice(query: str, parts: Sequence[Sequence[str]], because: str) -> T
 
 
 def assume_split(query: str, cells: Sequence[str], because: str) -> Theorem:
-    """Assume that every record is read in one of the cells, as `Split` says (R9)."""
+    """Assume that every record is read in one of the cells, as `Split` defines (R9)."""
     rule, names = "assume_split", tuple(cells)
     need(len(set(names)) == len(names) >= 1, rule, f"needed the names of cells, each once, found {cells}")
     return proved(rule, Split(query, names), query=query, cells=list(names), because=because)
 
 
 def assume_persons(query: str, relation: str, rows: str, most: int, because: str) -> Theorem:
-    """Assume that one person's change is at most `most` steps of rows, as `Persons` says (R15)."""
+    """Assume that a person's change is at most `most` steps of rows, as `Persons` defines (R15)."""
     neighbouring(relation, rule := "assume_persons")
     neighbouring(rows, rule)
     whole(most, rule, "the number of steps", 2)
@@ -198,7 +198,7 @@ def assume_persons(query: str, relation: str, rows: str, most: int, because: str
 
 
 def assume_rare(query: str, kind: str, probability: Fraction, because: str) -> Theorem:
-    """Assume that `query` departs from what is proved of it with small probability, as `Rare` says (R18)."""
+    """Assume that `query` departs with small probability, as `Rare` defines (R18)."""
     chance = number(probability, rule := "assume_rare", "probability")
     one_of(kind, rule, "kind", ("event", "distance"))
     need(0 <= chance <= 1, rule, f"the probability must lie in [0, 1], found {chance}")

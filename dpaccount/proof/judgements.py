@@ -1,4 +1,4 @@
-"""What a theorem can say: privacy curves, hypotheses about the code, and what is inferred from them.
+"""Conclusions of theorems: privacy curves, hypotheses about the code, and inferred statements.
 
 All of them are frozen data with exact numbers.  GDP carries μ², because μ is rarely rational.
 """
@@ -52,7 +52,7 @@ class Lattice:
     """Discrete Gaussian noise on ℤᵈ, `count` times the same shift, which is one of `shifts`.
 
     Noise has mass proportional to exp(−x²/(2·variance)) in every coordinate, independently.
-    A shift stands for all its rearrangements and sign changes: the noise has these symmetries.
+    A shift represents all its rearrangements and sign changes: the noise has these symmetries.
     """
 
     variance: Fraction
@@ -81,13 +81,13 @@ Curve = Pure | Approximate | Zcdp | Gdp | NearGdp | Lattice | BoundedRange | Ren
 class Contribution:
     """Each unit adds one vector of a known set to `query`.
 
-    `kind` says which set: ``points`` (a finite set of integer vectors, `points`), ``interval``
+    `kind` is the set: ``points`` (a finite set of integer vectors, `points`), ``interval``
     (`low` to `high`), ``ball`` (ℓ2 norm squared at most `high`), ``rank-one`` (the symmetric matrix
     of (φ, y) without its y² corner, ‖φ‖ ≤ 1, |y| ≤ `high`), ``outer`` (the same with it) or ``cell``
     (a 1 in `high` cells of a table at most).  The vector depends on the unit's own data, its own coins,
     public values and earlier releases only, and it is the same one in every release that covers the unit.
 
-    `source` says who chose the constants: they are ``public``, a public ``coin`` chose them, or an earlier
+    `source` is the origin of the constants: they are ``public``, a public ``coin`` chose them, or an earlier
     ``dp-output`` chose the unit in which they and the noise are measured.
     """
 
@@ -104,7 +104,7 @@ class Contribution:
 class Covered:
     """`query` is released `releases` times, each reading at most `widest` units.
 
-    A unit of the interval `units` is read by at most `most` releases, one by just so many; others by none.
+    Units of the interval `units` are read by at most `most` releases (attained), others by none.
     """
 
     query: str
@@ -154,10 +154,10 @@ class Shifts:
 
 @dataclass(frozen=True)
 class Apart:
-    """Some two neighbours are apart as `law` and exact `numbers` say.
+    """Some two neighbours differ as `law` and its exact `numbers` define.
 
     ``number`` (m,), ``vector`` (m²,), ``symmetric`` (m²,): the query moves so far.  ``gaussian`` (μ²,): they
-    are told apart as well as N(0, 1) from N(μ, 1); ``laplace`` (m,): as Laplace of scale 1 from itself moved
+    are as distinguishable as N(0, 1) and N(μ, 1); ``laplace`` (m,): as Laplace of scale 1 and itself moved
     by m; ``event`` (p, q): one event has probability at least p under one, at most q under the other.
     """
 
@@ -195,9 +195,9 @@ class Refuted:
 
 @dataclass(frozen=True)
 class View:
-    """What `query` shows to a person is a function of the releases, public values and coins.
+    """The output of `query` to a person is a function of the releases, public values and coins.
 
-    For the audience ``others`` it may read the person's own data too: nobody else sees it then.
+    For the audience ``others`` it may read the person's own data too: no other person sees that output.
     For ``everyone`` it may not.  The coins are independent of the noise.  `releases` are the keys of all
     the noise that it reads, sorted.
     """
@@ -211,7 +211,7 @@ class View:
 class Rounds:
     """A unit enters one round of `query`, that of its number or of its batch; no unit above `last` does.
 
-    With `times` above 1 a unit enters up to so many rounds, any two of them at least `apart` apart.
+    With `times` above 1 a unit enters up to `times` rounds, any two of them at least `apart` apart.
     """
 
     query: str
@@ -252,8 +252,8 @@ class Split:
 class Persons:
     """Neighbouring tables of persons give `query` rows at most `most` steps apart.
 
-    A step is between rows that are neighbours under `rows`; persons are replaced, or come and go, as
-    `relation` says.
+    A step is between rows that are neighbours under `rows`; persons are neighbours under
+    `relation`.
     """
 
     query: str
@@ -264,9 +264,9 @@ class Persons:
 
 @dataclass(frozen=True)
 class Rare:
-    """`query` departs with probability at most `probability` from what is proved of it.
+    """`query` departs with probability at most `probability` from the behaviour that its proof assumes.
 
-    `kind` says how: ``event`` (over its own coins, as likely on all data; given its complement all that
+    `kind`: ``event`` (over its own coins, as likely on all data; given its complement all that
     is proved holds) or ``distance`` (its output law is within this total variation, on every input).
     """
 

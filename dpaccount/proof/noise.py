@@ -34,7 +34,7 @@ from .theorem import Theorem, conclusion_of, contribution_of, plain_vector, prov
 
 
 def _drawn(
-    rule: str, query: Theorem, curve: Curve, key: str, *, beside: tuple[Theorem, ...] = (), **witness: Any
+    rule: str, query: Theorem, curve: Curve, key: str, *, extra: tuple[Theorem, ...] = (), **witness: Any
 ) -> Theorem:
     fact = conclusion_of(query, rule)
     if not isinstance(fact, Stable | Shifts | Contribution):
@@ -43,7 +43,7 @@ def _drawn(
     if witness.get("grid") is not None:
         positive(witness["grid"], rule, "grid")
     written = {n: v if isinstance(v, int | list) else str(v) for n, v in witness.items() if v is not None}
-    return proved(rule, out, (query, *beside), **written, key=key_of(key, rule))
+    return proved(rule, out, (query, *extra), **written, key=key_of(key, rule))
 
 
 def laplace(query: Theorem, scale: Fraction, grid: Fraction | None, key: str) -> Theorem:
@@ -98,7 +98,7 @@ def fine_gaussian(
 ) -> Theorem:
     """Discrete Gaussian noise on a fine grid is GDP up to a total variation: it nearly is rounded noise.
 
-    `coordinates` are drawn, as the hypothesis `numbers` says.
+    `coordinates` are drawn, by the hypothesis `numbers`.
     With s = σ/γ ≥ 1 the two laws of a coordinate differ by at most φ(1)/(12s²) + (1+4e^(−3/2))/(48√(2π)s³)
     + Σ_m e^(−2π²s²m²) < .0201643/s² + .01573/s³ in total variation (docs/proofs.md) (R18).
     """
@@ -114,7 +114,7 @@ def fine_gaussian(
     agreed = conclusion_of(numbers, rule) == Numbers(name, coordinates)
     need(agreed, rule, f"{coordinates} numbers of {name!r} are drawn, found {numbers.conclusion}")
     given: dict[str, Any] = {"variance": variance, "coordinates": coordinates, "distance": distance}
-    return _drawn(rule, query, NearGdp(moved, distance), key, beside=(numbers,), **given, grid=grid)
+    return _drawn(rule, query, NearGdp(moved, distance), key, extra=(numbers,), **given, grid=grid)
 
 
 def lattice_gaussian(shifts: Theorem, variance: Fraction, key: str) -> Theorem:
@@ -161,7 +161,7 @@ def finite(answer: Theorem, table: Sequence[Sequence[Fraction]], epsilon: Fracti
 def sparse_vector(
     query: Theorem, threshold: Fraction, scale: Fraction, limit: int, grid: Fraction, key: str
 ) -> Theorem:
-    """Say which numbers of a stream pass a noisy threshold, up to `limit` times: pure.
+    """Release which numbers of a stream pass a noisy threshold, up to `limit` times: pure.
 
     Laplace noise of scale `threshold` on the threshold, once, and of `scale` on each number.  The threshold
     moves by Δ; a number above makes up for 2Δ, one below for nothing (Lyu, Su & Li 2017, Algorithm 1) (R5).

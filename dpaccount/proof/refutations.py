@@ -1,4 +1,4 @@
-"""Two neighbours that are told apart better than a claim allows (R22)."""
+"""Two neighbours that can be distinguished better than a claim allows (R22)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -63,7 +63,7 @@ def assume_event(
 
 
 def apart(neighbours: Theorem, covered: Theorem, law: str, scale: Fraction) -> Theorem:
-    """Tell two neighbours apart by the noisy releases that read the record in which they differ (R22).
+    """Distinguish two neighbours by the noisy releases that read their differing record (R22).
 
     ``gaussian``: noise of variance `scale` (symmetric queries: off the diagonal, twice that on it) on
     every release; the releases together have μ² = most·D²/scale (D²/2 if symmetric).  ``laplace``: noise
@@ -87,9 +87,9 @@ def apart(neighbours: Theorem, covered: Theorem, law: str, scale: Fraction) -> T
     return proved(rule, out, (neighbours, covered), law=law, scale=str(scale))
 
 
-def refute(told: Theorem, epsilon: Fraction, delta: Fraction) -> Theorem:
+def refute(pair: Theorem, epsilon: Fraction, delta: Fraction) -> Theorem:
     """Conclude that (ε, δ) does not hold: these two neighbours have a larger δ(ε) (R22)."""
-    fact = conclusion_of(told, rule := "refute")
+    fact = conclusion_of(pair, rule := "refute")
     epsilon, delta = number(epsilon, rule, "epsilon"), number(delta, rule, "delta")
     if not isinstance(fact, Apart):
         raise RuleError(f"{rule}: needed two neighbours that are told apart, found {fact}")
@@ -109,4 +109,4 @@ def refute(told: Theorem, epsilon: Fraction, delta: Fraction) -> Theorem:
     beaten = compare(reached, delta) is False
     need(beaten, rule, f"δ({brief(epsilon)}) is not shown to exceed {brief(delta)}")
     out = Refuted(fact.query, epsilon, delta, fact.relation, fact.observer)
-    return proved(rule, out, (told,), epsilon=str(epsilon), delta=str(delta))
+    return proved(rule, out, (pair,), epsilon=str(epsilon), delta=str(delta))

@@ -22,7 +22,7 @@ ATTAINED = frozenset({"linear", "differences", "gaussian", "lattice_gaussian", "
 
 
 def private(theorem: Theorem) -> Private:
-    """Return what a theorem says about privacy; raises `RuleError` if it is about something else."""
+    """Return a theorem's privacy statement; raises `RuleError` if it is of another kind."""
     fact = theorem.conclusion
     if not isinstance(fact, Private):
         raise RuleError(f"needed a privacy statement, found {type(fact).__name__}")
@@ -122,18 +122,18 @@ def lower_end(theorem: Theorem) -> Fraction | None:
 
 
 def attains(theorem: Theorem) -> bool:
-    """Say whether some neighbours and queries that meet all premises have just this curve or movement.
+    """Return whether some neighbours and queries meet all premises and attain this curve or movement.
 
     Two different hypotheses of one kind about one query may leave less than either alone.
     """
-    parts, said = list(walk(theorem)), dict[tuple[object, ...], Judgement]()
+    parts, hypotheses = list(walk(theorem)), dict[tuple[object, ...], Judgement]()
     met = [part.conclusion for part in parts if part.rule.startswith("assume_")]
-    alone = all(said.setdefault((type(fact), getattr(fact, "query", "")), fact) == fact for fact in met)
+    alone = all(hypotheses.setdefault((type(fact), getattr(fact, "query", "")), fact) == fact for fact in met)
     return alone and all(part.rule.startswith("assume_") or _exact(part) for part in parts)
 
 
 def _exact(part: Theorem) -> bool:
-    """Say whether one rule keeps that: no bound on symmetric matrices, parts that meet on one unit."""
+    """Return whether a rule keeps that: no bound on symmetric matrices, parts that meet on one unit."""
     symmetric = getattr(part.conclusion, "norm", "") == "frobenius-squared"
     apart = part.rule == "compose" and any(private(each).units for each in part.premises)
     return part.rule in ATTAINED and not (symmetric or apart)

@@ -1,4 +1,4 @@
-"""How far a query moves between neighbours, and what public transformations make of it."""
+"""How far a query moves between neighbours, and how public transformations change that."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ from .theorem import Theorem, conclusion_of, contribution_of, plain_vector, prov
 Matrix = Sequence[Sequence[int]]
 Buffers = Sequence[tuple[int, int]]
 MOST_ROWS = 256  #: of a matrix whose columns are compared in pairs
-Entered = int | Theorem  #: so many rounds, or the hypothesis which unit enters which
+Entered = int | Theorem  #: a number of rounds, or the hypothesis which unit enters which
 
 
 def linear(contribution: Theorem, bound_squared: Fraction | None = None) -> Theorem:
@@ -55,8 +55,8 @@ def linear(contribution: Theorem, bound_squared: Fraction | None = None) -> Theo
 def _bounds_outer(b: Fraction, bound: Fraction) -> bool:
     """Decide h(t) = (1+B²)²+(1+t²)²−2(Bt−1)² < bound on [1/B, B], B > 1: so it is at 1, and never equal."""
     gap = [bound - (1 + b * b) ** 2 + 1, -4 * b, 2 * b * b - 2, Fraction(0), Fraction(-1)]
-    found = fmpq_poly([fmpq(c.numerator, c.denominator) for c in gap]).complex_roots()
-    real = [r.real for r, _ in found if r.imag.overlaps(arb(0))]
+    roots = fmpq_poly([fmpq(c.numerator, c.denominator) for c in gap]).complex_roots()
+    real = [r.real for r, _ in roots if r.imag.overlaps(arb(0))]
     return sum(gap) > 0 and all(bool(r < ball(1 / b)) or bool(r > ball(b)) for r in real)
 
 
@@ -81,7 +81,7 @@ def differences(contribution: Theorem) -> Theorem:
 
 def _moves(fact: Contribution, rule: str) -> tuple[Shift, ...]:
     near = neighbouring(fact.relation, rule)
-    if fact.kind == "cell":  # 1 or −1 in so many places
+    if fact.kind == "cell":  # entries 1 or −1
         return tuple((1,) * many for many in range(near.contributions * int(fact.high) + 1))
     pairs = near.moves(fact.points)
     moves = {tuple(sorted((abs(x - y) for x, y in zip(a, b, strict=True)), reverse=True)) for a, b in pairs}
@@ -91,21 +91,21 @@ def _moves(fact: Contribution, rule: str) -> tuple[Shift, ...]:
 def _entered(
     query: Stable, rounds: Entered, rule: str, times: int = 1, apart: int = 1
 ) -> tuple[Theorem, Rounds]:
-    """Return the hypothesis that says which unit enters which round: the one given, or of so many rounds."""
-    made = rounds
-    if not isinstance(made, Theorem):
-        made = assume_rounds(query.query, made, "movement", times, apart if times > 1 else 1)
-    fact = conclusion_of(made, rule)
+    """Return the hypothesis of which unit enters which round: as given, or for a number of rounds."""
+    entered = rounds
+    if not isinstance(entered, Theorem):
+        entered = assume_rounds(query.query, entered, "movement", times, apart if times > 1 else 1)
+    fact = conclusion_of(entered, rule)
     if not isinstance(fact, Rounds):
         raise RuleError(f"{rule}: needed which unit enters which round, found {fact}")
     need(fact.query == query.query, rule, f"the rounds are of {fact.query!r}, not of {query.query!r}")
-    return made, fact
+    return entered, fact
 
 
 def _one_round(query: Stable, rounds: Entered, rule: str) -> tuple[Theorem, Rounds]:
-    made, fact = _entered(query, rounds, rule)
+    entered, fact = _entered(query, rounds, rule)
     need(fact.times == 1, rule, f"a unit enters one round, found {fact}")
-    return made, fact
+    return entered, fact
 
 
 def centred(query: Theorem, rows: Entered) -> Theorem:
@@ -113,10 +113,10 @@ def centred(query: Theorem, rows: Entered) -> Theorem:
     fact = plain_vector(query, rule := "centred")
     stay = fact.relation == REPLACE_ONE or radius_of(fact.relation) is not None
     need(stay, rule, f"the number of rows must stay, found {fact.relation}")
-    entered, said = _one_round(fact, rows, rule)
-    need(said.last == said.rounds, rule, f"a unit is a row, found {said}")
-    bound = fact.bound * (1 - Fraction(1, said.rounds))
-    return proved(rule, replace(fact, bound=bound, units=(1, said.last)), (query, entered))
+    entered, span = _one_round(fact, rows, rule)
+    need(span.last == span.rounds, rule, f"a unit is a row, found {span}")
+    bound = fact.bound * (1 - Fraction(1, span.rounds))
+    return proved(rule, replace(fact, bound=bound, units=(1, span.last)), (query, entered))
 
 
 def joint(person: Theorem, weight: Fraction) -> Theorem:
@@ -144,22 +144,22 @@ def factorised(
     `matrix` holds C's rows up to the diagonal, or one row: the coefficients of a Toeplitz C.  Rows are
     released in order with independent noise, so queries may be adaptive (Denisov et al. 2022).  A unit
     enters one round: the whole moves by at most the longest column; or up to k rounds at least b apart, as
-    the relation then says: ‖Σ C e_i u_i‖² ≤ Σ_{i,j in S} |⟨C_i, C_j⟩| for the rounds S that it enters
+    the relation then states: ‖Σ C e_i u_i‖² ≤ Σ_{i,j in S} |⟨C_i, C_j⟩| for the rounds S that it enters
     (Choquette-Choo et al. 2023), bounded over all S (docs/proofs.md).  A replaced unit may enter other rounds
-    than before: what it added and what it adds are each within `contribution`, of a plain sum.
+    than before: its old and new additions are each within `contribution`, of a plain sum.
     """
     fact, coefficients = plain_vector(query, rule := "factorised"), [list(row) for row in matrix]
-    entered, said = _entered(fact, rounds, rule, participations, separation)
-    times, scale = min(said.times, -(-said.rounds // said.apart)), 4 ** whole(bits, rule, "bits", 0)
+    entered, span = _entered(fact, rounds, rule, participations, separation)
+    times, scale = min(span.times, -(-span.rounds // span.apart)), 4 ** whole(bits, rule, "bits", 0)
     need(all(type(c) is int for row in coefficients for c in row), rule, "coefficients must be integers")
-    square = _stretch(coefficients, said.rounds, times, said.apart, rule)
+    square = _stretch(coefficients, span.rounds, times, span.apart, rule)
     premises: tuple[Theorem, ...] = (query, entered)
-    bound, relation, units = fact.bound, fact.relation, (1, said.last)
-    if said.times > 1:  # even if no more than one fits: a neighbour's may be another one
+    bound, relation, units = fact.bound, fact.relation, (1, span.last)
+    if span.times > 1:  # even if no more than one fits: a neighbour's may be another one
         person = contribution or next(iter(query.premises), query)
         premises, bound, units = (query, entered, person), _each_addition(query, person, rule), ANYONE
         if times > 1:
-            relation = f"{fact.relation}, {times} rounds {said.apart} apart"
+            relation = f"{fact.relation}, {times} rounds {span.apart} apart"
     out = replace(fact, bound=bound * Fraction(square, scale), relation=relation, units=units)
     return proved(rule, out, premises, matrix=coefficients, bits=bits)
 
@@ -194,20 +194,20 @@ def _meeting(u: list[int], v: list[int]) -> int:
 
 def _heaviest(weights: list[int], times: int, apart: int) -> list[int]:
     """Return the largest sums of 0, 1, … `times` weights, none negative, each `apart` after the last one."""
-    found, best = [0], [0] * (len(weights) + 1)
+    sums, best = [0], [0] * (len(weights) + 1)
     for _ in range(times):
         now = [0]
         for n, weight in enumerate(weights):
             now.append(max(now[-1], best[max(0, n + 1 - apart)] + weight))
         if now[-1] == best[-1]:  # no more of them fit
             break
-        found.append(now[-1])
+        sums.append(now[-1])
         best = now
-    return found
+    return sums
 
 
 def _each_addition(query: Theorem, person: Theorem, rule: str) -> Fraction:
-    """Return the squared bound on what a unit's rounds, or others of its neighbour, add: (2r)² of r each."""
+    """Return the squared bound on a unit's additions over its rounds and its neighbour's: (2r)²."""
     fact = contribution_of(person, rule, "ball", "points")
     plain = query.rule != "joint" and linear(person).conclusion == query.conclusion
     need(plain, rule, f"{fact} is not what {query.conclusion} sums")
@@ -229,8 +229,8 @@ def buffered(
     fact, step, one = plain_vector(query, rule), positive(step, rule, "step"), 2 ** whole(bits, rule, "bits")
     buffers = [[whole(v, rule, "a weight or decay", 0) for v in pair] for pair in pairs]
     need(all(decay < one for _, decay in buffers), rule, f"decays are below 2^{bits}")
-    entered, said = _one_round(fact, rounds, rule)
-    later, numbers = said.rounds - 1, whole(width, rule, "width")
+    entered, span = _one_round(fact, rounds, rule)
+    later, numbers = span.rounds - 1, whole(width, rule, "width")
     lost = step * sum(Fraction(one, one - decay) for _, decay in buffers)
 
     def moved(_: int) -> arb:
@@ -243,4 +243,4 @@ def buffered(
     bound = number(most, rule, "most")
     need(at_most(moved, bound), rule, f"{brief(bound)} is not shown to be a bound")
     given = {"width": width, "pairs": buffers, "bits": bits, "step": str(step), "most": str(bound)}
-    return proved(rule, replace(fact, bound=bound, units=(1, said.last)), (query, entered), **given)
+    return proved(rule, replace(fact, bound=bound, units=(1, span.last)), (query, entered), **given)

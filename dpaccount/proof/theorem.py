@@ -1,4 +1,4 @@
-"""Theorems: `hypotheses ⊢ conclusion`, made by rules only, and what rules read of their premises."""
+"""Theorems: `hypotheses ⊢ conclusion`, created by rules only, and how rules read their premises."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass
@@ -16,12 +16,12 @@ _SEAL = object()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Theorem:
-    """A proved judgement with the rule, premises and witness that proved it; made by rules only."""
+    """A proved judgement with the rule, premises and witness that proved it; created by rules only."""
 
     conclusion: Judgement
     rule: str
     premises: tuple["Theorem", ...]
-    witness: Mapping[str, Any]  #: in tuples, so that nobody changes what was proved
+    witness: Mapping[str, Any]  #: in tuples, hence immutable
     seal: InitVar[object] = None
 
     def __post_init__(self, seal: object) -> None:
@@ -54,7 +54,7 @@ def proved(rule: str, conclusion: Judgement, premises: Sequence[Theorem] = (), *
 
 
 def conclusion_of(theorem: Theorem, rule: str) -> Judgement:
-    """Return what a premise says, refusing whatever is not a theorem."""
+    """Return a premise's conclusion; refuse anything but a theorem."""
     need(type(theorem) is Theorem, rule, f"a premise must be a Theorem, found {type(theorem).__name__}")
     return theorem.conclusion
 
@@ -76,7 +76,7 @@ def stable(theorem: Theorem, rule: str, norm: str) -> Stable:
 
 
 def contribution_of(theorem: Theorem, rule: str, *kinds: str) -> Contribution:
-    """Return what each unit adds, refusing any other premise, and other kinds than these."""
+    """Return the contribution of each unit; refuse other premises and kinds."""
     fact = conclusion_of(theorem, rule)
     if not isinstance(fact, Contribution) or (kinds and fact.kind not in kinds):
         raise RuleError(f"{rule}: needed a contribution {' or '.join(kinds)}, found {fact}")
@@ -92,25 +92,25 @@ def plain_vector(query: Theorem, rule: str) -> Stable:
 
 def releases(theorem: Theorem) -> tuple[str, ...]:
     """Return the keys of all the noise that a theorem rests on, and the names of filters, sorted."""
-    found, seen, waiting = set(), {id(theorem)}, [theorem]
+    keys, seen, waiting = set(), {id(theorem)}, [theorem]
     while waiting:
         part = waiting.pop()
         if "key" in part.witness or part.rule == "assume_filter":
-            found.add(str(part.witness.get("key", part.witness.get("query"))))
+            keys.add(str(part.witness.get("key", part.witness.get("query"))))
         waiting += [premise for premise in part.premises if id(premise) not in seen]
         seen.update(map(id, part.premises))
-    return tuple(sorted(found))
+    return tuple(sorted(keys))
 
 
-Draws = dict[str, tuple[Any, ...]]  #: by key: what noise is drawn on, its law, over which covers
+Draws = dict[str, tuple[Any, ...]]  #: by key: the query of a draw, its law, its covers
 
 
 def draws(parts: Sequence[Theorem], rule: str) -> Draws:
-    """Return what is drawn under every key, refusing one that is drawn on two queries, by two laws or covers.
+    """Return the draw under every key; refuse a key drawn on two queries, laws or covers.
 
-    a + X and b + X, shown together, tell a − b exactly; bounds and relations of one query may differ.
+    a + X and b + X, shown together, reveal a − b exactly; bounds and relations of one query may differ.
     """
-    found: Draws = {}
+    known: Draws = {}
     waiting: list[tuple[Theorem, Theorem | None]] = [(part, None) for part in parts]
     seen: set[tuple[int, int]] = set()
     while waiting:
@@ -122,12 +122,12 @@ def draws(parts: Sequence[Theorem], rule: str) -> Draws:
             over = part.premises[1]
         if "key" in part.witness or part.rule == "assume_filter":
             name = str(part.witness.get("key", part.witness.get("query")))
-            drawn = (_value(part), _law(part), None if over is None else _said(over))
-            same = found.setdefault(name, drawn) == drawn
+            drawn = (_value(part), _law(part), None if over is None else _step(over))
+            same = known.setdefault(name, drawn) == drawn
             need(same, rule, f"the key {name!r} names two draws; give each draw a key of its own")
         else:
             waiting += [(premise, over) for premise in part.premises]
-    return found
+    return known
 
 
 def _law(noise: Theorem) -> tuple[object, ...]:
@@ -139,16 +139,16 @@ def _law(noise: Theorem) -> tuple[object, ...]:
 
 
 def _value(noise: Theorem) -> list[Any]:
-    """Return what noise is drawn on: the name of a query, and the public transformations of it."""
+    """Return the query of a draw: its name, and the public transformations of it."""
     if not noise.premises:
         return [noise.rule]  # a filter, which draws nothing itself
     query = noise.premises[0]
     steps: list[Any] = [getattr(query.conclusion, "query", "")]
     while query.rule in TRANSFORMS:
-        steps.append((_said(query), [part.conclusion for part in query.premises[1:2]]))
+        steps.append((_step(query), [part.conclusion for part in query.premises[1:2]]))
         query = query.premises[0]
     return steps
 
 
-def _said(part: Theorem) -> tuple[str, dict[str, Any]]:
+def _step(part: Theorem) -> tuple[str, dict[str, Any]]:
     return part.rule, {k: v for k, v in part.witness.items() if k not in ("because", "most")}

@@ -37,6 +37,7 @@ class StatisticTable(Closed, frozen=True):
     on: list[str] | Absent = UNSET
     share: Number | Absent = UNSET
     accuracy: Number | Absent = UNSET
+    epsilon: Number | Absent = UNSET
 
 
 class StudyGuarantee(Closed, frozen=True):
@@ -64,6 +65,7 @@ class StudyFile(Closed, frozen=True, tag_field="schema", tag=SCHEMA):
     guarantee: StudyGuarantee
     data: StudyData
     statistic: list[StatisticTable]
+    law: Literal["gaussian", "laplace"] | Absent = UNSET
     audit: AuditTable | Absent = UNSET
     assume: dict[str, str] | Absent = UNSET
     governance: dict[str, str] | Absent = UNSET

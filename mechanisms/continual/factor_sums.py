@@ -54,7 +54,7 @@ class FactorSums:
     def __init__(self, history: Callable[[int, type], History], width: int, release: Release) -> None:
         self._release = release
         self._exact = history(width, np.int64)
-        self._found = history(width, np.float64)
+        self._solved = history(width, np.float64)
         self._total = np.zeros(width)
         self.rounds = 0
 
@@ -63,9 +63,9 @@ class FactorSums:
         row = self._exact.past() + self._exact.diagonal() * value
         noisy = self._release(self.rounds, row)
         self._exact.push(value)
-        found = (noisy - self._found.past()) / self._found.diagonal()
-        self._found.push(found)
-        self._total = self._total + found
+        solved = (noisy - self._solved.past()) / self._solved.diagonal()
+        self._solved.push(solved)
+        self._total = self._total + solved
         self.rounds += 1
         return self._total
 

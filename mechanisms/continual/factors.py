@@ -1,8 +1,8 @@
 """Factors C of the prefix sums A = B·C: integer weights, their longest column, and the error of B = A·C⁻¹.
 
 Continual release by factorisation releases C·x + z row by row and shows A·C⁻¹ of what was released,
-which is A·x + B·z.  Weights are integers in steps of 2^−`WEIGHT_BITS`, and none is above the real weight it
-stands for, so that C·x is exact and the declared column norm is true of the code.
+which is A·x + B·z.  Weights are integers in steps of 2^−`WEIGHT_BITS`, and none is above the real weight
+that it approximates, so that C·x is exact and the declared column norm is true of the code.
 """
 
 import math
@@ -71,11 +71,11 @@ def buffered_movement_squared(
 
 def decaying(pairs: list[tuple[int, int]], rounds: int) -> Floats:
     """Return the coefficients 1, Σw, Σwλ, … of a factor with decaying buffers, close to exactly."""
-    found = np.zeros(rounds)
+    coefficients = np.zeros(rounds)
     for weight, decay in pairs:
-        found[1:] += weight / 2.0**DECAY * (decay / 2.0**DECAY) ** np.arange(rounds - 1)
-    found[0] = 1.0
-    return found
+        coefficients[1:] += weight / 2.0**DECAY * (decay / 2.0**DECAY) ** np.arange(rounds - 1)
+    coefficients[0] = 1.0
+    return coefficients
 
 
 def column_squared(weights: Integers) -> Fraction:
@@ -111,7 +111,7 @@ def error(factor: Integers) -> float:
 
 
 def lower(factor: Integers) -> list[list[int]]:
-    """Return an explicit factor as rows up to the diagonal: what a proof holds."""
+    """Return an explicit factor as rows up to the diagonal, as in a proof."""
     return [row[: i + 1] for i, row in enumerate(factor.tolist())]
 
 

@@ -61,8 +61,8 @@ class PrefixSums:
 
     def shown(self, sums: Sums, data: Rows) -> View:
         """Run a stream through `sums`, a vector a round; show its prefix sums, in the data's own units."""
-        found = [sums.add(value) for value in grid.in_ball(data, self.radius, self.bits)]
-        return View(public={"prefix-sums": np.array(found) * float(grid.step(self.bits))})
+        prefixes = [sums.add(value) for value in grid.in_ball(data, self.radius, self.bits)]
+        return View(public={"prefix-sums": np.array(prefixes) * float(grid.step(self.bits))})
 
     def spread(self) -> Spread:
         """Return how far the estimates of all rounds may be off, in steps of the noise."""

@@ -88,13 +88,13 @@ def toeplitz(
     bits: int,
     floors: float = 0.0,
 ) -> Spread:
-    """Return the spread of A·C⁻¹ for a Toeplitz factor over 2^`bits`: what it makes of one unit of noise."""
-    memory, found = history(1, np.float64), np.zeros(rounds)
+    """Return the spread of A·C⁻¹ for a Toeplitz factor over 2^`bits`, from its response to one unit."""
+    memory, inverse = history(1, np.float64), np.zeros(rounds)
     for t in range(rounds):
         value = ((t == 0) * 2.0**bits - memory.past()) / memory.diagonal()
         memory.push(value)
-        found[t] = value[0]
-    column = np.cumsum(found)
+        inverse[t] = value[0]
+    column = np.cumsum(inverse)
     variances, weights = scale**2 * np.cumsum(column**2), np.cumsum(np.abs(column))
     return Spread(variances, weights, ((scale, rounds * columns),), floors)
 

@@ -2,7 +2,7 @@
 
 A number in [−1, 1] is clipped, put on one of finitely many places and answered by a randomiser;
 what comes back is unbiased for the place.  With a coin the place is unbiased for the number too: of
-the two places around it the upper one is taken where the coin says so.  Privacy does not depend on
+the two places around it the coin may choose the upper one.  Privacy does not depend on
 the coin, which may be public, and nothing of what the number is relative to: whatever it is, its
 place is one of the table's.
 """
@@ -53,7 +53,7 @@ class Channel(Protocol):
     ) -> Theorem:
         """Return local DP at (ε·`each`, `delta`) of `messages` shown to everyone, `each` of them a person.
 
-        `source` says where the number's reference value comes from: ``dp-output`` of earlier
+        `source` is the origin of the number's reference value: ``dp-output`` of earlier
         messages.
         """
 
@@ -158,7 +158,7 @@ class TableChannel:
         return np.trunc(inside * self.steps).astype(np.int64) + self.steps
 
     def send(self, noise: Noise, slot: int, unit: float, coin: float = 0.5) -> float:
-        """Return one person's message of a number, as `Channel` says."""
+        """Return one person's message of a number through a `Channel`."""
         at = floor(bounded(unit) * self.steps + coin) + self.steps
         place = np.array([min(max(at, 0), 2 * self.steps)], dtype=np.int64)
         return float(self.values[noise.noisy(KEY, slot, place)[0]])
@@ -204,7 +204,7 @@ class LaplaceChannel:
         return laplace_proof(name, name, self.scale, messages, delta, source, each)
 
     def send(self, noise: Noise, slot: int, unit: float, coin: float = 0.5) -> float:
-        """Return one person's message of a number, as `Channel` says."""
+        """Return one person's message of a number through a `Channel`."""
         return laplace_answer(noise, slot, bounded(unit), coin)
 
     def variance(self, unit: Floats) -> Floats:

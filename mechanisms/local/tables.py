@@ -77,5 +77,5 @@ def proof(
 
 def answers(symbols: Integers, noise: Noise) -> Integers:
     """Return everyone's randomised answer: one release a person, of that person's symbol alone."""
-    found = [noise.noisy("answer", i, symbols[i : i + 1]) for i in range(len(symbols))]
-    return np.concatenate(found)
+    messages = [noise.noisy("answer", i, symbols[i : i + 1]) for i in range(len(symbols))]
+    return np.concatenate(messages)

@@ -1,7 +1,7 @@
 """Confidence intervals for the noise alone, as returned by `accuracy` of a mechanism.
 
 An interval contains the value without noise (after clipping and rounding to the grid), for all
-numbers of a release at once, with probability `level` at least.  It says nothing about sampling people.
+numbers of a release at once, with probability `level` at least.  They do not cover the sampling of people.
 """
 
 from fractions import Fraction
@@ -22,7 +22,7 @@ def interval(low: Array, high: Array, level: Fraction, of: str) -> Interval:
     """Return an interval as plain values.
 
     `low` and `high` have the shape of the released array; `level` is the probability that all
-    intervals hold; `of` says in words what they estimate.
+    intervals hold; `of` describes what they estimate.
     """
     return {"low": low.tolist(), "high": high.tolist(), "level": float(level), "of": of}
 
@@ -63,5 +63,5 @@ def gaussian(shown: Array, sigma: Fraction, bits: int, level: Fraction, of: str)
 
 
 def in_units(steps: int, bits: int) -> int | float:
-    """Return so many steps of 2^−`bits` in the data's units: an integer for steps of 1, else rounded up."""
+    """Return `steps` steps of 2^−`bits` in the data's units: an integer for steps of 1, else rounded up."""
     return steps if bits == 0 else double_up(steps * grid.step(bits))

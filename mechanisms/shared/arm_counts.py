@@ -2,8 +2,8 @@
 
 A record adds (2y − 1, 1) to the sum and the count of its arm and cell, or a 1 to the number of those of
 its arm that were passed over, or nothing.  Replacing one moves the whole by at most 2 in ℓ2 norm: a reward
-turned by (2), an arm changed by (1, 1, 1, 1), a record passed over by (1, 1, 1).  So counts beside sums
-cost no more noise than sums alone.
+turned by (2), an arm changed by (1, 1, 1, 1), a record passed over by (1, 1, 1).  So sums and
+counts cost no more noise than sums alone.
 """
 
 import math
@@ -67,12 +67,12 @@ class ArmCounts:
             )
         if self.steps > 1 and self.steps * self.places > ROOM:
             raise InputError(
-                f"{self.steps} steps", f"take {most_steps(self.places)} for so many arms and cells"
+                f"{self.steps} steps", f"take {most_steps(self.places)} for this many arms and cells"
             )
 
     @property
     def places(self) -> int:
-        """Return how many pairs of arm and cell there are; arm a of cell c stands at c·arms + a."""
+        """Return the number of pairs of arm and cell; arm a of cell c is at index c·arms + a."""
         return self.arms * self.cells
 
     @property
@@ -89,14 +89,14 @@ class ArmCounts:
 
     def points(self) -> list[tuple[int, ...]]:
         """Return every possible contribution of a record, in integer units."""
-        found, size, unit = [(0,) * self.size], self.places, self.unit
+        points, size, unit = [(0,) * self.size], self.places, self.unit
         for place in range(size):
             for step in range(self.steps + 1):
                 vector = [0] * self.size
                 vector[place], vector[size + place] = (2 * step - self.steps) * unit // self.steps, unit
-                found.append(tuple(vector))
+                points.append(tuple(vector))
         passed = range(2 * size, self.size)
-        return found + [tuple(unit * (place == arm) for place in range(self.size)) for arm in passed]
+        return points + [tuple(unit * (place == arm) for place in range(self.size)) for arm in passed]
 
     def leaf(self, sigma: Fraction, key: str) -> Theorem:
         """Return what one release with noise of deviation `sigma` costs; its query is named like its key."""

@@ -1,4 +1,4 @@
-"""What noisy sums and counts by arm say: means with intervals, the best arm, whether shares are as declared.
+"""Estimates from noisy sums and counts by arm: means, intervals, the best arm, a check of shares.
 
 Everything here reads releases and public numbers only.  A sum S of 2y − 1 and a count K, both with noise of
 deviation σ, give Y = (S + K)/2 successes.  For a mean θ, Y − θK = S/2 + (½ − θ)K has the variance
@@ -22,14 +22,14 @@ FALSE_WARNINGS: Final = 0.002  #: how often true shares are called wrong, at mos
 
 
 def mean_of(sums: Floats, counts: Floats) -> Floats:
-    """Return the mean rewards, within [0, 1]; ½ where hardly anybody was counted."""
+    """Return the mean rewards, within [0, 1]; ½ where the count is below 1."""
     known = counts >= 1
-    found: Floats = np.where(known, (sums + counts) / 2 / np.where(known, counts, 1), 0.5)
-    return np.clip(found, 0.0, 1.0)
+    means: Floats = np.where(known, (sums + counts) / 2 / np.where(known, counts, 1), 0.5)
+    return np.clip(means, 0.0, 1.0)
 
 
-def told(counts: Floats, sigma: float) -> NDArray[np.bool_]:
-    """Say which counts stand out of the noise: of the other arms' means the `interval` says nothing."""
+def above_noise(counts: Floats, sigma: float) -> NDArray[np.bool_]:
+    """Return which counts are above the noise: for the others the `interval` is all of [0, 1]."""
     return (counts > 0) & (counts**2 + Z**2 * (np.maximum(counts, 0) - sigma**2) > 0)
 
 
@@ -66,12 +66,12 @@ def interval(total: float, count: float, sigma: float) -> tuple[float, float]:
 def table(arms: Sequence[str], sums: Floats, counts: Floats, sigma: float) -> dict[str, dict[str, float]]:
     """Return each arm's mean and interval, to six digits, the interval rounded outwards."""
     means = mean_of(sums, counts)
-    found = {}
+    rows = {}
     for at, arm in enumerate(arms):
         low, high = interval(float(sums[at]), float(counts[at]), sigma)
         ends = {"low": floor(low * 1e6) / 1e6, "high": ceil(high * 1e6) / 1e6}
-        found[arm] = {"mean": round(float(means[at]), 6), **ends}
-    return found
+        rows[arm] = {"mean": round(float(means[at]), 6), **ends}
+    return rows
 
 
 def chance_of_best(means: Floats, deviations: Floats) -> Floats:
@@ -80,13 +80,13 @@ def chance_of_best(means: Floats, deviations: Floats) -> Floats:
     points = np.linspace(-6, 6, 601)
     weight = np.exp(-(points**2) / 2)
     weight /= weight.sum()
-    found = np.empty(len(means))
+    chances = np.empty(len(means))
     for arm in range(len(means)):
         at = means[arm] + wide[arm] * points
         others = [other for other in range(len(means)) if other != arm]
         beaten = [_below((at - means[other]) / wide[other]) for other in others]
-        found[arm] = float((weight * np.prod(beaten, axis=0)).sum())
-    return found / found.sum()
+        chances[arm] = float((weight * np.prod(beaten, axis=0)).sum())
+    return chances / chances.sum()
 
 
 def _below(values: Floats) -> Floats:

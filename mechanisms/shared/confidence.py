@@ -80,13 +80,13 @@ def _summed(scale: float, alpha: Fraction) -> int:
     # from weight to weight beyond the last: less than e^(−last/scale²) times
     tail = 2 * weights[last] / ((2 * arb(last) / twice).exp() - 1)
     most = ball(alpha) * (weights[0] + 2 * sum(weights[1:], arb(0)))
-    found = last
-    while found and bool(tail + 2 * weights[found] <= most):
-        tail += 2 * weights[found]
-        found -= 1
+    reach = last
+    while reach and bool(tail + 2 * weights[reach] <= most):
+        tail += 2 * weights[reach]
+        reach -= 1
     if not bool(tail <= most):
         raise InputError("a reach is beyond what can be computed", "use a lower level")
-    return found
+    return reach
 
 
 @lru_cache(maxsize=256)
@@ -186,7 +186,7 @@ def bounded_mean(widths: float, deviation: float, number: int, alpha: Fraction) 
 
 @lru_cache(maxsize=1024)
 def laplace_sum(scale: float, terms: int, alpha: Fraction) -> int:
-    """Return r with P(|ΣX| > r) ≤ `alpha` for so many discrete Laplace X: exactly for one, else Chernoff's.
+    """Return r with P(|ΣX| > r) ≤ `alpha` for `terms` discrete Laplace X: exactly for one, else Chernoff's.
 
     E e^(tX) = (1 − q)²/((1 − q·e^t)(1 − q·e^(−t))) for t < 1/scale, q = e^(−1/scale), so that the chance of
     more than r is at most 2·(E e^(tX))^terms·e^(−t(r+1)), for whichever t.
@@ -206,7 +206,7 @@ def laplace_sum(scale: float, terms: int, alpha: Fraction) -> int:
 
 @lru_cache(maxsize=1024)
 def gaussian_sum(scale: float, terms: int, alpha: Fraction) -> int:
-    """Return r with P(|ΣX| > r) ≤ `alpha` for so many discrete Gaussian X, as `combined` bounds sums."""
+    """Return r with P(|ΣX| > r) ≤ `alpha` for `terms` discrete Gaussian X, as `combined` bounds sums."""
     if terms == 1:
         return gaussian(scale, alpha)
     by_root, by_weight = combined(((scale, terms),), 1, alpha)

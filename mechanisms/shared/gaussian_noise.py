@@ -19,15 +19,15 @@ Wrap = Callable[[Theorem], Theorem]
 
 def least(ways: list[Callable[[], Theorem]], delta: Fraction) -> Theorem:
     """Return the way that proves the least ε at `delta`; raises `RuleError` if none proves any."""
-    found, refused = [], None
+    theorems, refused = [], None
     for way in ways:
         try:
-            found.append(approximate(way(), delta))
+            theorems.append(approximate(way(), delta))
         except RuleError as error:
             refused = error
-    if not found and refused is not None:
+    if not theorems and refused is not None:
         raise refused
-    return min(found, key=point)
+    return min(theorems, key=point)
 
 
 def gaussian(

@@ -53,7 +53,7 @@ def spanned(low: Fraction, high: Fraction) -> None:
     except OverflowError:
         fine = False
     if not fine:
-        raise InputError("low and high are too close, or too large", "needed some that doubles tell apart")
+        raise InputError("low and high are too close, or too large", "needed some that differ as doubles")
 
 
 def clipped(values: Floats, low: Fraction, high: Fraction, bits: int) -> Integers:
@@ -91,7 +91,7 @@ def in_ball(rows: Floats, radius: Fraction, bits: int) -> Integers:
     safe = rows if np.isfinite(rows).all() else np.nan_to_num(rows, nan=0.0)
     largest = np.maximum(np.abs(safe).max(axis=-1, keepdims=True), 1e-300)
     unit = safe / largest  # so that squares neither overflow nor vanish
-    # summed one after another: columns of zeros beside a row leave its length as it is, to the last bit
+    # summed one after another: further columns of zeros leave a row's length as it is, to the last bit
     squares = np.cumsum(unit * unit, axis=-1)[..., -1:]
     length = np.maximum(np.sqrt(squares), 1e-300)
     limit = float(radius) * (1 - 2.0**-40)

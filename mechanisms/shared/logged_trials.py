@@ -1,7 +1,7 @@
 """Logged randomised trials on a table: which arm a record was given, by what chance, and what it earned.
 
 A record is a row (cell, arm, chance, reward).  The cell is its context or stratum, the arm's number is −1
-where no declared arm stands, the chance is that of the arm in this very record where a column says so.
+where the arm is not declared, the chance is that of this record's arm if a column holds it.
 Everything declared is public; a row is a function of its own cells alone.
 """
 
@@ -40,7 +40,7 @@ class LoggedTrial:
     """What a claim declares of a trial, and how its rows are read.
 
     `logging` has the arms' shares, which add up to 1, and `chance` is the least that a record's own column
-    may say, 1 where no column does.  A reward in [0, 1] has `steps` steps, one where it is true or false.
+    may hold, 1 where there is no such column.  A reward in [0, 1] has `steps` steps, one if it is boolean.
     """
 
     arms: tuple[str, ...]
@@ -58,27 +58,27 @@ def read_trial(place: Place, table: Table, more: tuple[str, ...] = ()) -> Logged
 
     Raises `InputError` with the key that is wrong, and for several rows of one person.
     """
-    said = place.table(("arm", "reward"), (*KEYS[1:], *more))
+    keys = place.table(("arm", "reward"), (*KEYS[1:], *more))
     if table.max_rows > 1:
         raise place.wrong("it takes one row a person", "leave max_rows out, or set it to 1")
-    arm = _column(table, said["arm"])
-    arms = tuple(label for label in _labels(arm, said["arm"]) if not (arm.other and label == OTHER))
+    arm = _column(table, keys["arm"])
+    arms = tuple(label for label in _labels(arm, keys["arm"]) if not (arm.other and label == OTHER))
     if len(arms) < 2:
-        raise said["arm"].wrong(f"{arm.name} has one value", "two or more arms belong in a trial")
-    positions = tuple(each.number() for each in said["positions"].items()) if "positions" in said else ()
+        raise keys["arm"].wrong(f"{arm.name} has one value", "two or more arms belong in a trial")
+    positions = tuple(each.number() for each in keys["positions"].items()) if "positions" in keys else ()
     if positions and len(positions) != len(arms):
-        raise said["positions"].wrong(
+        raise keys["positions"].wrong(
             f"found {len(positions)} positions", f"give one for each of {len(arms)} arms"
         )
-    named = said.get("context", said.get("strata"))
-    if named is not None and "context" in said and "strata" in said:
-        raise said["strata"].wrong("both context and strata are given", "give one of them")
-    contexts = _contexts(table, named, said.get("cuts"), len(arms))
+    named = keys.get("context", keys.get("strata"))
+    if named is not None and "context" in keys and "strata" in keys:
+        raise keys["strata"].wrong("both context and strata are given", "give one of them")
+    contexts = _contexts(table, named, keys.get("cuts"), len(arms))
     cells = tuple(", ".join(each) for each in product(*(own.labels for own in contexts.values()))) or WHOLE
     if named is not None and len(set(cells)) < len(cells):
         raise named.wrong("two cells have the same name", "give values without commas")
-    logging, chance = _logging(said.get("logging"), table, arms)
-    reward = _reward(said["reward"], table, positions, arms, len(arms) * max(len(cells), 1))
+    logging, chance = _logging(keys.get("logging"), table, arms)
+    reward = _reward(keys["reward"], table, positions, arms, len(arms) * max(len(cells), 1))
     return LoggedTrial(
         arms=arms,
         cells=cells if contexts else WHOLE,
@@ -92,15 +92,15 @@ def read_trial(place: Place, table: Table, more: tuple[str, ...] = ()) -> Logged
 
 
 def trial_domain(rows: int, cells: int, arms: int, chance: Fraction, steps: int) -> Domain:
-    """Return what a row may be; without a declared arm or context it is a zero record."""
+    """Return the domain of rows; without a declared arm or context a row is a zero record."""
     low, high = (-1.0, -1.0, float(chance), 0.0), (cells - 1.0, arms - 1.0, 1.0, 1.0)
     return Domain(rows, low, high, (True, True, False, steps == 1), missing=(-1.0, -1.0, 1.0, 0.0))
 
 
 def taking_part(data: Rows, chance: Fraction, coins: Floats) -> NDArray[np.bool_]:
-    """Say which rows of the domain count: of a declared arm and context, and kept by their coin.
+    """Return which rows of the domain count: of a declared arm and context, and kept by their coin.
 
-    Where a column says each record's chance p, it is kept with probability `chance`/p, so that all arms
+    Where a column holds each record's chance p, it is kept with probability `chance`/p, so that all arms
     are as if they had been drawn with the same chance.  `coins` are uniform in [0, 1).
     """
     inside = (data[:, CELL] >= 0) & (data[:, ARM] >= 0)
@@ -112,8 +112,8 @@ def taking_part(data: Rows, chance: Fraction, coins: Floats) -> NDArray[np.bool_
 def record_coins(data: Rows, seed: int, purposes: int) -> Floats:
     """Return the public coins of every record, uniform in [0, 1): [records, `purposes`].
 
-    For rows without public slots, which come and go: a coin is a function of the seed, of what stands in
-    its row, and of how many equal rows stand before it.  So one row more or less changes nobody else's.
+    For rows without public slots, which come and go: a coin is a function of the seed, of the content of
+    its row, and of how many equal rows precede it.  So adding a row changes no other row's coin.
     The mixing is SplitMix64's (Steele, Lea & Flood 2014); the counting of equal rows is exact.
     """
     words = np.ascontiguousarray(data, dtype=np.float64).view(np.uint64)
@@ -125,13 +125,13 @@ def record_coins(data: Rows, seed: int, purposes: int) -> Floats:
 
 
 def _equal_before(words: Words) -> Words:
-    """Return how many equal rows stand before each row."""
-    found = np.zeros(len(words), dtype=np.uint64)
+    """Return how many equal rows precede each row."""
+    counts = np.zeros(len(words), dtype=np.uint64)
     order = np.lexsort(words.T)  # stable
     apart = np.concatenate([[True], (np.diff(words[order], axis=0) != 0).any(axis=1)])[: len(words)]
     places = np.arange(len(words))
-    found[order] = places - np.maximum.accumulate(np.where(apart, places, 0))
-    return found
+    counts[order] = places - np.maximum.accumulate(np.where(apart, places, 0))
+    return counts
 
 
 def _mixed(words: Words) -> Words:
@@ -142,7 +142,7 @@ def _mixed(words: Words) -> Words:
     return z ^ (z >> np.uint64(31))
 
 
-# ------------------------------------------------------------------ what is declared
+# ------------------------------------------------------------------ the declaration
 
 
 def _column(table: Table, place: Place) -> Column:
@@ -168,19 +168,19 @@ def _contexts(table: Table, place: Place | None, cuts: Place | None, arms: int) 
     named = [] if place is None else [place] if isinstance(place.value, str) else list(place.items())
     columns = [_column(table, each) for each in named]
     given = {} if cuts is None else cuts.table((), tuple(column.name for column in columns))
-    found = {}
+    cells_by_name = {}
     for each, column in zip(named, columns, strict=True):
         if column.name in given:
-            found[column.name] = _intervals(column, given[column.name])
+            cells_by_name[column.name] = _intervals(column, given[column.name])
         else:
             _labels(column, each)
-            found[column.name] = cells_of(column, None)
-    many = prod(len(cells.labels) for cells in found.values())
+            cells_by_name[column.name] = cells_of(column, None)
+    many = prod(len(cells.labels) for cells in cells_by_name.values())
     if place is not None and arms * many > MOST_CELLS:  # before they are listed, which may be long
         raise place.wrong(
             f"{arms} arms in {many} cells", f"at most {MOST_CELLS} of both together have a proof"
         )
-    return found
+    return cells_by_name
 
 
 def _intervals(column: Column, place: Place) -> Cells:
@@ -229,7 +229,7 @@ def normalised(shares: Sequence[Fraction], place: Place) -> tuple[Fraction, ...]
     return tuple(share / total for share in shares)
 
 
-# ------------------------------------------------------------------ what a record earned
+# ------------------------------------------------------------------ the reward of a record
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Rows released one by one: how each depends on one person's row, on a grid, and the neighbours.
 
 Under ``bounded-row`` one row moves by at most a unit in ℓ2, which is a distance in the data's own
-coordinates; a unit of 0 says that it is replaced by any other.
+coordinates; a unit of 0 means that it is replaced by any other.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ WIDEST = 32  #: numbers of a row that a map takes or gives
 def relation_of(unit: Fraction) -> str:
     """Return which datasets are neighbours; raises `InputError` for a negative unit."""
     if unit < 0:
-        raise InputError(f"unit is {unit}", "a row moves by a distance above 0, or say 0: it is replaced")
+        raise InputError(f"unit is {unit}", "a row moves by a distance above 0, or give 0: it is replaced")
     return bounded_row(unit) if unit else REPLACE_ONE
 
 
@@ -89,7 +89,7 @@ def released(rows: Integers, noise: Noise) -> Integers:
 class ClippedRows:
     """Base of mechanisms that release every row separately; subclasses are dataclasses.
 
-    Rows are clipped to ℓ2 norm `radius`; `unit` says how far a neighbour's row moves.
+    Rows are clipped to ℓ2 norm `radius`; `unit` is how far a neighbour's row moves.
     """
 
     radius: Fraction
@@ -120,7 +120,7 @@ class ClippedRows:
         return self.proof_at(None, delta)
 
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
-        """Return what is proved where one row moves by `unit`, or is replaced (None)."""
+        """Return the theorem for a row that moves by `unit`, or is replaced (None)."""
         raise NotImplementedError
 
 
@@ -147,10 +147,10 @@ def stretch_of(steps: Integers) -> Fraction:
 
 def _least_of(enough: Callable[[Fraction], bool], start: Fraction) -> Fraction:
     """Return the first of start·(1 + k/10⁹), k = 1, 10, 100, …, that is enough."""
-    found = (
+    candidates = (
         start * (1 + Fraction(10**k, RADIUS_STEPS)) + Fraction(10**k, RADIUS_STEPS**2) for k in range(40)
     )
-    return next(filter(enough, found))
+    return next(filter(enough, candidates))
 
 
 def _definite(gram: list[list[Fraction]], square: Fraction) -> bool:

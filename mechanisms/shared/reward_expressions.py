@@ -2,7 +2,7 @@
 
 A comparison has a number, or a value in quotes, on one side and one column on the other, times numbers,
 ``position`` and ``(1 - position)``, where the position is that of the arm in the record.  Nothing else is
-read and nothing is evaluated as code.  What a record earns depends on that record and declarations alone.
+read and nothing is evaluated as code.  A record's reward depends on that record and declarations alone.
 """
 
 import operator
@@ -55,7 +55,7 @@ class Comparison:
     limit: Fraction
 
     def holds(self, codes: Floats, arm: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Say for every record, with the code of its column and its arm, whether the comparison holds."""
+        """Return for every record, with the code of its column and its arm, whether the comparison holds."""
         weights = np.array([float(weight) for weight in self.weights])
         return OPERATORS[self.sign](weights[arm] * codes, float(self.limit))
 
@@ -72,17 +72,17 @@ class Condition:
         return tuple(dict.fromkeys(each.column for each in self.comparisons))
 
     def holds(self, codes: Mapping[str, Floats], arm: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Say for every record whether all comparisons hold; `arm` is 0 or more."""
-        found: NDArray[np.bool_] = np.ones(len(arm), dtype=bool)
+        """Return for every record whether all comparisons hold; `arm` is 0 or more."""
+        flags: NDArray[np.bool_] = np.ones(len(arm), dtype=bool)
         for each in self.comparisons:
-            found &= each.holds(codes[each.column], arm)
-        return found
+            flags &= each.holds(codes[each.column], arm)
+        return flags
 
 
 def condition(text: str, columns: Sequence[Column], positions: Sequence[Fraction], arms: int) -> Condition:
     """Return the condition that `text` states about `columns`, for `arms` arms at their `positions`.
 
-    Raises `InputError` that says what stands in the text and what would be right.
+    Raises `InputError` with the wrong part of the text and what would be right.
     """
     if not text.strip() or len(text) > MAX_CONDITION_LENGTH:
         raise InputError(f"the reward has {len(text)} characters", RIGHT)
@@ -99,21 +99,21 @@ class _Side:
 
 
 def _bare(side: _Side) -> None:
-    """Refuse a factor beside a column that stands for what is true, or is compared with a value in quotes."""
+    """Refuse a factor on a column that is a boolean, or is compared with a value in quotes."""
     if side.column is not None and set(side.weights) != {1}:
         raise InputError(f"{side.column.name} is multiplied without being compared with a number", RIGHT)
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
-    found, at = [], 0
+    tokens, at = [], 0
     while text[at:].strip():
         match = _TOKEN.match(text, at)
         if match is None:
             raise InputError(f"the reward has {text[at:].strip()[:20]!r}, which is not read", RIGHT)
         kind = str(match.lastgroup)
         kind, at = {"single": "text", "quoted": "column"}.get(kind, kind), match.end()
-        found.append((kind, str(match.group(str(match.lastgroup)))))
-    return found
+        tokens.append((kind, str(match.group(str(match.lastgroup)))))
+    return tokens
 
 
 class _Reader:
@@ -129,15 +129,15 @@ class _Reader:
         self._tokens, self._columns, self._positions, self._arms = tokens, columns, positions, arms
 
     def condition(self) -> Condition:
-        found = [self._comparison()]
+        parts = [self._comparison()]
         while self._tokens:
             if self._next() != ("name", "and"):
                 raise InputError("the reward joins comparisons by something else than and", RIGHT)
-            found.append(self._comparison())
-        for each in found:
+            parts.append(self._comparison())
+        for each in parts:
             if max(map(abs, (*each.weights, each.limit))) > MAX_NUMBER:
                 raise InputError(f"the reward has a number beyond {float(MAX_NUMBER):g}", RIGHT)
-        return Condition(tuple(found))
+        return Condition(tuple(parts))
 
     def _next(self) -> tuple[str, str]:
         if not self._tokens:
@@ -174,7 +174,7 @@ class _Reader:
         if column.kind not in (*NUMERIC_KINDS, "boolean"):
             raise InputError(f"{column.name} is a {column.kind}", "compare it with a value in quotes, by ==")
         if len(set(right.weights)) != 1:
-            raise InputError("the position stands beside the column", RIGHT)
+            raise InputError("the position is on the column's side", RIGHT)
         return Comparison(column.name, weights, sign, right.weights[0])
 
     def _side(self) -> _Side:

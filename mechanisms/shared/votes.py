@@ -16,7 +16,7 @@ from mechanisms.subject import Domain, Rows, View, known_relation
 
 @dataclass(frozen=True)
 class ChoiceByVotes:
-    """Choose one of `candidates` by their totals; `rate` says how much a vote counts.
+    """Choose one of `candidates` by their totals; `rate` is the weight of a vote.
 
     Every row gives each candidate an integer vote, rounded down and clipped to 0 … `limit` (NaN is 0).
     """

@@ -205,7 +205,7 @@ _PARTS: Final[dict[str, Callable[[Floats], Floats]]] = {
 def _part(name: str, of: str, known: Mapping[str, Column]) -> Term:
     days, part = _column(of, known), _PARTS[name]
     if known[of].kind != "date":
-        raise InputError(f"{of} is no date, and its {name} is asked for", "name a date")
+        raise InputError(f"{of} is no date, so it has no {name}", "name a date")
     every = {"year": tuple(date.fromordinal(int(end)).year for end in days.ends), "month": (1, 12)}
     low, high = every.get(name, (1, 7))
     return Term(

@@ -18,11 +18,14 @@ from mechanisms.statistics.unlisted import FINEST
 
 INTERVAL_LEVEL: Final = Fraction(19, 20)  #: of the intervals that a wanted accuracy is about
 SCALE_DIGITS: Final = 5  #: significant ones of a scale, rounded up
-TRIED: Final = (1.0, 1.0005, 1.005, 1.05, 1.2, 1.5, 2.0, 4.0)  #: times the noise that a first guess says
+TRIED: Final = (1.0, 1.0005, 1.005, 1.05, 1.2, 1.5, 2.0, 4.0)  #: multiples of the first guess of the noise
 CLOSE_ENOUGH: Final = 1.0005  #: how near to the least noise is near enough
 EPSILONS: Final = (Fraction(1, 10**6), 1000)  #: totals
 AMOUNTS: Final = (1e-10, 1e8)  #: of a wanted accuracy; the least with Gaussian noise
-LEAST_EASED, MOST_EASED = 1.001, 1e30  #: times accuracies are eased, to say what can be reached
+LEAST_EASED, MOST_EASED = 1.001, 1e30  #: factors on wanted widths in the search for reachable ones
+
+BEYOND: Final = "the epsilons and accuracies of the statistics need more than the total"
+LOWER: Final = "lower the epsilons, or raise the guarantee's"
 
 Scales = tuple[Fraction, ...]
 
@@ -37,7 +40,7 @@ class OutOfReachError(InputError):
 class StatisticRequest:
     """A statistic with its draws, and what one unit moves each of them by, under `law`.
 
-    There are `units`, and at most `rows` rows.
+    There are `units`, and at most `rows` rows.  An amount that is `fixed` is that of a wanted ε.
     """
 
     what: Statistic
@@ -46,6 +49,7 @@ class StatisticRequest:
     law: str
     rows: int
     units: int
+    fixed: float | None = None
 
     def scales(self, amount: float) -> Scales:
         """Return the scales of the draws with which the statistic costs `amount`, in equal parts.
@@ -108,10 +112,12 @@ class StatisticRequest:
         return math.ceil(5 * sum(reach) if self.what.what == "mean" else 2 * reach[-1])
 
     def wanted(self) -> float:
-        """Return the least amount at which no half-width is above the accuracy, or infinity.
+        """Return the amount of a wanted ε, or the least at which no half-width is above the accuracy.
 
-        Raises `InputError` for a statistic without such half-widths.
+        That may be infinity.  Raises `InputError` for a statistic without such half-widths.
         """
+        if self.fixed is not None:
+            return self.fixed
         goal, (low, high) = float(self.what.accuracy or 0), AMOUNTS
         low = low if self.law == "gaussian" else math.sqrt(low)
         least = self.half_width(high)
@@ -139,7 +145,7 @@ def check_pure(draw: Draw) -> None:
     if not draw.cells and draw.interval is None:
         raise InputError(
             f"{draw.key} has several sums of numbers, which need Gaussian noise",
-            "give the guarantee a delta > 0",
+            "give the guarantee a delta > 0, and no other law",
         )
 
 
@@ -161,7 +167,7 @@ def has_pure_width(what: Statistic) -> bool:
 
 
 def is_narrower(one: Planned, other: Planned) -> bool:
-    """Return whether half-widths that follow from shares are narrower, by their geometric mean."""
+    """Return whether half-widths that no accuracy fixes are narrower, by their geometric mean."""
     pairs = zip(one, other, strict=True)
     shared = [(a.half_width(m), b.half_width(n)) for (a, m), (b, n) in pairs if not a.what.accuracy]
     return math.prod((narrow or 1) / (wide or 1) for narrow, wide in shared) < 1
@@ -173,7 +179,7 @@ def bits_of(law: str, draw: Draw) -> int:
 
 
 def rounded_up(value: float, digits: int = SCALE_DIGITS) -> Fraction:
-    """Return a positive number rounded up to so many significant digits."""
+    """Return a positive number rounded up to this many significant digits."""
     place = digits - 1 - math.floor(math.log10(value))
     power = Fraction(10) ** place
     return Fraction(math.ceil(Fraction(value) * power)) / power
@@ -184,7 +190,7 @@ def least_scales(
 ) -> tuple[Scales, list[float]]:
     """Return all draws' scales with which `proved` holds, and every statistic's amount.
 
-    Those with a wanted accuracy get what they need, the others their shares of what is left of `total`, an
+    Those with a wanted accuracy or ε get what they need, the others their shares of what is left of `total`, an
     amount that is nearly enough: all their noise is then raised until `proved` holds.  Raises `InputError`
     where the accuracies need more than there is, with what can be reached.
     """
@@ -193,6 +199,8 @@ def least_scales(
         return fitted
     wanted = [each for each in asked if each.what.accuracy is not None]
     if not wanted or _fitted(_eased(asked, MOST_EASED), total, proved) is None:
+        if any(each.fixed for each in asked):
+            raise OutOfReachError(BEYOND, LOWER)
         raise OutOfReachError(
             f"no {asked[0].law.capitalize()} noise is proved to meet this total",
             "give an epsilon from 1e-6 to 10, with a delta of 1e-12 or more, or of 0",
@@ -214,10 +222,11 @@ def _fitted(
     asked: Sequence[StatisticRequest], total: float, proved: Callable[[Scales], bool]
 ) -> tuple[Scales, list[float]] | None:
     """Return what `least_scales` does, None where there is no such noise."""
-    fixed = {k: each.wanted() for k, each in enumerate(asked) if each.what.accuracy is not None}
+    said = {k: each for k, each in enumerate(asked) if each.what.accuracy or each.fixed}
+    fixed = {k: each.wanted() for k, each in said.items()}
     shares = sum(float(each.what.share) for k, each in enumerate(asked) if k not in fixed)
-    left = total - sum(fixed.values())
-    if left < 0 or (shares and left <= total * 1e-6):
+    left = total - sum(fixed.values())  # what is not proved is refused below
+    if left < -total * 1e-6 or (shares and left <= total * 1e-6):
         return None
 
     def amounts(factor: float) -> list[float]:
@@ -245,7 +254,7 @@ def _fitted(
 
 
 def _eased(asked: Sequence[StatisticRequest], times: float) -> list[StatisticRequest]:
-    """Return statistics whose wanted accuracies are so many times as wide."""
+    """Return statistics whose wanted accuracies are `times` times as wide."""
     return [
         each
         if each.what.accuracy is None
@@ -299,11 +308,11 @@ def reach_of_one(law: str, scale: Fraction, bits: int, alpha: Fraction) -> float
 def reach_of_sums(law: str, scale: Fraction, bits: int, groups: int, alpha: Fraction) -> list[float]:
     """Return how far the noise of sums of 0, 1, … counts is, for all ends of a quantile's cells at once."""
     step, each = Fraction(1, 2**bits), alpha / (groups * BRANCHES**LEVELS)
-    found = [0.0]
+    reaches = [0.0]
     for terms in range(1, LEVELS * (BRANCHES - 1) + 1):
         if law == "laplace":
             steps = confidence.laplace_sum(double_up(scale / step), terms, each)
         else:
             steps = confidence.gaussian_sum(root_up((scale / step) ** 2), terms, each)
-        found.append(double_up(steps * step))
-    return found
+        reaches.append(double_up(steps * step))
+    return reaches

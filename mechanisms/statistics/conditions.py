@@ -22,7 +22,7 @@ Holds = Callable[[Codes], Flags]
 LONGEST: Final = 1000  #: characters of a condition
 MOST_TERMS: Final = 300  #: of its syntax tree, so that no evaluation is nested too deeply
 RIGHT: Final = 'write comparisons such as age - 18 >= 2 * visits and ward == "A", with and, or, not'
-THRESHOLD: Final = "a threshold is a number or a declared value, which everybody may know"
+THRESHOLD: Final = "a threshold is a number or a declared value, which is public"
 
 _COMPARED: Final[dict[type[ast.cmpop], Callable[[Floats, float | Floats], Flags]]] = {
     ast.Lt: operator.lt,
@@ -49,7 +49,7 @@ def condition(text: str, columns: tuple[Column, ...]) -> tuple[tuple[str, ...], 
 
     A comparison has a declared column on one side and a public constant on the other: a number for
     numbers and integers, a declared value or a date in quotes, true or false for a boolean.  Or it has
-    arithmetic of declared columns and public numbers on its sides.  A boolean column may stand alone.  Rows
+    arithmetic of declared columns and public numbers on its sides.  A boolean column is a condition.  Rows
     are judged one by one, by the codes of their cells (a missing cell has the code of the column's default).
     Raises `InputError`.
     """
@@ -77,7 +77,7 @@ def parsed(text: str, what: str, right: str) -> ast.expr:
 
 
 def names_in(node: ast.expr, known: Mapping[str, Column]) -> tuple[str, ...]:
-    """Return the known names that stand in a syntax tree, each once."""
+    """Return the known names in a syntax tree, without repeats."""
     names = (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
     return tuple(dict.fromkeys(name for name in names if name in known))
 
@@ -127,7 +127,7 @@ def _of_terms(left: Term, op: type[ast.cmpop], right: Term, names: tuple[str, ..
 
     def holds(codes: Codes) -> Flags:
         a, b = left.numbers(codes), right.numbers(codes)
-        found = compared(a, b)
+        flags = compared(a, b)
         near = ~(np.abs(a - b) > float(margin)) if margin else np.zeros(0, dtype=bool)
         if near.any():
             rows = np.column_stack([codes[name][near] for name in names])
@@ -135,8 +135,8 @@ def _of_terms(left: Term, op: type[ast.cmpop], right: Term, names: tuple[str, ..
             numbers = ([Fraction(repr(cell)) for cell in row] for row in some.tolist())
             exact = (dict(zip(names, row, strict=True)) for row in numbers)
             again = [compared(left.exact(row), right.exact(row)) for row in exact]  # type: ignore[arg-type]
-            found[near] = np.array(again, dtype=bool)[place.reshape(-1)]
-        return found
+            flags[near] = np.array(again, dtype=bool)[place.reshape(-1)]
+        return flags
 
     return holds
 

@@ -50,15 +50,15 @@ def code_of(column: Column, codes: Codes) -> Floats:
 
 def derived_columns(place: Place, known: tuple[Column, ...]) -> tuple[Column, ...]:
     """Return the columns that ``[data.derived]`` defines by formulas in columns that are known."""
-    found = []
+    columns = []
     for name in sorted(place.table((), tuple(place.value) if isinstance(place.value, dict) else ())):
         try:
             if name in [column.name for column in known]:
                 raise InputError(f"{name} is declared too", "give the derived column another name")
-            found.append(derived(name, place.child(name).text(), known))
+            columns.append(derived(name, place.child(name).text(), known))
         except InputError as error:
             raise place.child(name).placed(error) from None
-    return tuple(found)
+    return tuple(columns)
 
 
 def derived(name: str, formula: str, known: tuple[Column, ...]) -> DerivedColumn:
@@ -69,8 +69,8 @@ def derived(name: str, formula: str, known: tuple[Column, ...]) -> DerivedColumn
     if not of or not names <= by_name.keys():
         named = f"{min(names - by_name.keys())[:60]!r} is no declared" if names else "a formula names no"
         raise InputError(f"{named} column", f"declared: {', '.join(by_name)}")
-    made = _read(formula, of)[0]
-    return DerivedColumn(name, made.kind, made.low, made.high, made.values, of=of, formula=formula)
+    kind = _read(formula, of)[0]
+    return DerivedColumn(name, kind.kind, kind.low, kind.high, kind.values, of=of, formula=formula)
 
 
 @lru_cache(maxsize=256)
@@ -83,12 +83,12 @@ def _read(formula: str, of: tuple[Column, ...]) -> tuple[Column, Callable[[Codes
             return Column("derived", "boolean"), lambda codes: holds(codes).astype(np.float64)
         case ast.Call(func=ast.Name(id="bins"), args=[first, *edges], keywords=[]):
             return _binned(term(first, known), tuple(map(constant, edges)))
-    made = term(body, known)
-    return Column("derived", "integer" if made.whole else "number", *made.ends), made.numbers
+    value = term(body, known)
+    return Column("derived", "integer" if value.whole else "number", *value.ends), value.numbers
 
 
-def _binned(made: Term, edges: tuple[Fraction, ...]) -> tuple[Column, Callable[[Codes], Floats]]:
+def _binned(value: Term, edges: tuple[Fraction, ...]) -> tuple[Column, Callable[[Codes], Floats]]:
     if not 2 <= len(edges) <= MOST_BINS:
         raise InputError(f"bins has {len(edges)} edges", "write bins(age, 0, 18, 65), with two or more")
-    cells = cells_of(Column("bins", "number", *made.ends), edges)
-    return Column("derived", "category", values=cells.labels), lambda codes: cells.place(made.numbers(codes))
+    cells = cells_of(Column("bins", "number", *value.ends), edges)
+    return Column("derived", "category", values=cells.labels), lambda codes: cells.place(value.numbers(codes))

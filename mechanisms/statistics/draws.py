@@ -1,4 +1,4 @@
-"""What a statistic sums, and how far one row moves each sum: the noisy draws that it is made of.
+"""The noisy draws of a statistic: its sums, and how far one row moves each of them.
 
 Every draw is a vector of sums in units of its own, in which a row adds a vector of norm about 1.
 """
@@ -24,7 +24,7 @@ MARGIN: Final = Fraction(1, 2**16)  #: of norms, for the rounding of a row's num
 ROUNDED: Final = 2.0**-BITS * 1.001  #: how far a row's number may be rounded, and more than that
 BRANCHES: Final = 4  #: cells that a cell of the level above has
 LEVELS: Final = 5  #: of cells for a quantile: 1,024 cells in all
-SQUARE: Final = Fraction(8, 5)  #: of z² − ½ beside z: two rows are at most 2 apart in both, as in z alone
+SQUARE: Final = Fraction(8, 5)  #: of z² − ½ next to z: two rows are at most 2 apart in both, as in z alone
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Draw:
     """Sums that get noise of one scale.
 
     A row adds a vector of ℓ2 norm at most `norm`; a replaced row moves the sums by at most `reach`.  With
-    `cells` it adds 1 to so many cells at most, of `size`; a single number lies in `interval`.  Of cells that
-    nobody listed the size is 0.
+    `cells` it adds 1 to at most `cells` of `size` cells; a single number lies in `interval`.  The size of
+    unlisted cells is 0.
     """
 
     key: str
@@ -55,7 +55,7 @@ def root(square: Fraction) -> Fraction:
 
 
 def counts(name: str, size: int, cells: int = 1) -> Draw:
-    """Return the counts of cells, of which a row is in at most so many."""
+    """Return the counts of `size` cells where a row is in at most `cells` of them."""
     return Draw(f"{name}/count", size, root(Fraction(cells)), root(Fraction(2 * cells)), cells)
 
 
@@ -142,8 +142,8 @@ def _counted(what: Statistic, draw: Draw, codes: Mapping[str, Floats]) -> Intege
     group, finest = what.group_of(codes), BRANCHES**LEVELS
     share = (what.scaled(what.column, codes) + 1) / 2
     cell = group * finest + np.minimum((share * finest).astype(np.int64), finest - 1)
-    found = np.bincount(cell[group >= 0], minlength=what.groups * finest).astype(np.int64)
-    by_level = [found.reshape(what.groups, BRANCHES**level, -1).sum(axis=2) for level in range(1, LEVELS + 1)]
+    fine = np.bincount(cell[group >= 0], minlength=what.groups * finest).astype(np.int64)
+    by_level = [fine.reshape(what.groups, BRANCHES**level, -1).sum(axis=2) for level in range(1, LEVELS + 1)]
     return np.concatenate(by_level, axis=1).ravel()
 
 
@@ -155,10 +155,10 @@ def _exact(numbers: Floats, bits: int) -> Integers:
 def _summed(group: Integers, parts: list[Floats], size: int, bits: int) -> Integers:
     """Return the sums of parts by group, one part after another."""
     width = size // len(parts)
-    found = np.zeros((len(parts), width), dtype=np.int64)
-    for row, part in zip(found, parts, strict=True):
+    sums = np.zeros((len(parts), width), dtype=np.int64)
+    for row, part in zip(sums, parts, strict=True):
         np.add.at(row, group, _exact(part, bits))
-    return found.ravel()
+    return sums.ravel()
 
 
 def cut(what: tuple[Draw, ...], flat: Integers) -> list[Integers]:

@@ -1,6 +1,6 @@
 """From noisy sums to estimates with intervals: post-processing, by interval arithmetic.
 
-An interval contains what the statistic would be without noise (of clipped numbers), for all numbers of a
+An interval contains the value of the statistic without noise (of clipped numbers), for all numbers of a
 statistic at once, as long as no draw's noise is beyond its `reach`.
 """
 
@@ -30,7 +30,7 @@ def estimate(
     """Return the estimates of a statistic with the ends of their intervals.
 
     `noisy` are the noisy sums of its draws and `reach` how far the noise of each may be, both in the units of
-    the draws.  There are at most `rows` rows; just so many in its one group where that is `known`.
+    the draws.  There are at most `rows` rows; exactly that many in its one group if `known`.
     """
     match what.what:
         case "count" | "histogram" | "top":
@@ -52,9 +52,9 @@ def estimate(
 
 def _counts(noisy: Floats, reach: float) -> Ends:
     wide = reach + np.abs(noisy) * SLACK
-    found = np.maximum(np.rint(noisy), 0)
+    counts = np.maximum(np.rint(noisy), 0)
     low, high = np.maximum(np.ceil(noisy - wide), 0), np.maximum(np.floor(noisy + wide), 0)
-    return found, np.minimum(low, found), np.maximum(high, found)  # far noise shows no empty interval
+    return counts, np.minimum(low, counts), np.maximum(high, counts)  # far noise shows no empty interval
 
 
 def _sums(what: Statistic, noisy: Floats, reach: float) -> Ends:
@@ -74,16 +74,16 @@ def _means(what: Statistic, noisy: Floats, wide: float, sizes: Sizes, empty: NDA
     low, high = _bounds(what)
     ends = [np.clip(end, -1, 1) for end in _quotients(noisy, wide, sizes)]
     ends = [np.where(empty, -1.0, ends[0]), np.where(empty, 1.0, ends[1])]
-    found = np.clip(noisy / sizes[0], *ends)
+    means = np.clip(noisy / sizes[0], *ends)
     middle, half = (low + high) / 2, (high - low) / 2
-    return _outward((middle + found * half, middle + ends[0] * half, middle + ends[1] * half), low, high)
+    return _outward((middle + means * half, middle + ends[0] * half, middle + ends[1] * half), low, high)
 
 
 def _outward(ends: Ends, low: float, high: float) -> Ends:
     """Return ends a little wider, for what was rounded in them, but within a column's bounds."""
-    (found, first, last), slack = ends, max(abs(low), abs(high)) * ULPS
+    (middle, first, last), slack = ends, max(abs(low), abs(high)) * ULPS
     first, last = np.maximum(first - slack, low), np.minimum(last + slack, high)
-    return np.clip(found, first, last), first, last
+    return np.clip(middle, first, last), first, last
 
 
 def _variances(what: Statistic, noisy: Floats, wide: float, sizes: Sizes, empty: NDArray[np.bool_]) -> Ends:
@@ -97,9 +97,9 @@ def _variances(what: Statistic, noisy: Floats, wide: float, sizes: Sizes, empty:
     least = np.where((mean[0] <= 0) & (mean[1] >= 0), 0.0, np.minimum(np.abs(mean[0]), np.abs(mean[1])) ** 2)
     ends = np.maximum(square[0] - largest - SLACK, 0), np.maximum(square[1] - least + SLACK, 0)
     middle = np.clip(first / sizes[0], -1, 1)
-    found = np.clip(np.clip(second / sizes[0] / float(SQUARE) + 0.5, 0, 1) - middle**2, *ends)
+    variance = np.clip(np.clip(second / sizes[0] / float(SQUARE) + 0.5, 0, 1) - middle**2, *ends)
     low, high = _bounds(what)
-    return tuple(each * ((high - low) / 2) ** 2 for each in (found, *ends))  # type: ignore[return-value]
+    return tuple(each * ((high - low) / 2) ** 2 for each in (variance, *ends))  # type: ignore[return-value]
 
 
 def _quantiles(what: Statistic, noisy: Floats, reach: Sequence[float]) -> Ends:
@@ -115,7 +115,7 @@ def _quantiles(what: Statistic, noisy: Floats, reach: Sequence[float]) -> Ends:
     ends = low + (high - low) * np.arange(cells + 1) / cells
     terms = _below(np.ones(noisy.size // what.groups)).astype(np.int64)
     off = np.array([reach[many] for many in range(terms.max() + 1)])[terms]
-    found = []
+    intervals = []
     for counts in noisy.reshape(what.groups, -1):
         below = _below(counts)
         least = np.maximum.accumulate(np.maximum(below - off, 0))
@@ -129,29 +129,29 @@ def _quantiles(what: Statistic, noisy: Floats, reach: Sequence[float]) -> Ends:
         middle = np.interp(float(rank) * rising[-1], rising + np.arange(cells + 1) * 1e-9, ends)
         slack = (high - low) * SLACK
         first, last = min(first, last), max(first, last)
-        found.append((np.clip(middle, first, last), first - slack, last + slack))
-    middles, firsts, lasts = np.array(found).T
+        intervals.append((np.clip(middle, first, last), first - slack, last + slack))
+    middles, firsts, lasts = np.array(intervals).T
     return _outward((middles, firsts, lasts), low, high)
 
 
 def _below(counts: Floats) -> Floats:
     """Return how many rows lie below the end of each finest cell, from the counts of all levels."""
     cells = BRANCHES**LEVELS
-    found, at = np.zeros(cells + 1), 0
+    ranks, at = np.zeros(cells + 1), 0
     for level in range(1, LEVELS + 1):
         here, at = counts[at : at + BRANCHES**level].reshape(-1, BRANCHES), at + BRANCHES**level
         before = here.cumsum(axis=1) - here  # in a cell of the level above, those before each
-        found[:-1] += np.repeat(before.ravel(), cells // BRANCHES**level)
+        ranks[:-1] += np.repeat(before.ravel(), cells // BRANCHES**level)
         if level == 1:
-            found[-1] = here.sum()
-    return found
+            ranks[-1] = here.sum()
+    return ranks
 
 
 def fitted(counts: Floats) -> Floats:
     """Return how many rows lie below the end of each finest cell, by the counts that fit those of all levels.
 
-    Least squares on a tree (Hay, Rastogi, Miklau & Suciu 2010): a cell is what its own count and its parts'
-    say, by their variances, and the difference from the cell above is shared among its parts.
+    Least squares on a tree (Hay, Rastogi, Miklau & Suciu 2010): a cell is the weighted mean of its own
+    count and its parts', by variance; the difference from the cell above is shared among its parts.
     """
     ends = np.cumsum([BRANCHES**level for level in range(1, LEVELS + 1)])
     every = np.split(counts, ends[:-1])
@@ -159,11 +159,11 @@ def fitted(counts: Floats) -> Floats:
         own = (BRANCHES**height - BRANCHES ** (height - 1)) / (BRANCHES**height - 1)
         parts = every[level + 1].reshape(-1, BRANCHES).sum(axis=1)
         every[level] = own * every[level] + (1 - own) * parts
-    found = every[0]
+    cells = every[0]
     for some in every[1:]:
         parts = some.reshape(-1, BRANCHES)
-        found = (parts + ((found - parts.sum(axis=1)) / BRANCHES)[:, None]).ravel()
-    return np.append(0.0, found.cumsum())
+        cells = (parts + ((cells - parts.sum(axis=1)) / BRANCHES)[:, None]).ravel()
+    return np.append(0.0, cells.cumsum())
 
 
 def _coefficients(what: Statistic, noisy: Floats, wide: float) -> Ends:
@@ -185,23 +185,23 @@ def _coefficients(what: Statistic, noisy: Floats, wide: float) -> Ends:
         inverse = np.linalg.inv(left + ridge * np.eye(len(features)))
     except np.linalg.LinAlgError:
         inverse = np.zeros_like(left)
-    found = inverse @ right
+    solution = inverse @ right
     spread = np.abs(inverse) @ np.full_like(left, off + ridge)
     bound = np.full(len(features), np.nan)
     if np.abs(np.linalg.eigvals(spread)).max() < 0.99:
-        excess = np.abs(inverse) @ ((off + ridge) * np.abs(found).sum() + np.full(len(features), off))
+        excess = np.abs(inverse) @ ((off + ridge) * np.abs(solution).sum() + np.full(len(features), off))
         bound = np.linalg.solve(np.eye(len(features)) - spread, excess) * (1 + 1e-6)
-    return _in_units(what, found, bound)
+    return _in_units(what, solution, bound)
 
 
-def _in_units(what: Statistic, found: Floats, bound: Floats) -> Ends:
+def _in_units(what: Statistic, solution: Floats, bound: Floats) -> Ends:
     """Return coefficients of z_target on z in the units of the columns: those of x, then the intercept."""
     low, high = _bounds(what)
     half, middle = (high - low) / 2, (high + low) / 2
     spans = np.array([(each.bounds[1] - each.bounds[0]) / 2 for each in what.on])
     middles = np.array([(each.bounds[1] + each.bounds[0]) / 2 for each in what.on])
-    slopes, wide = found[:-1] * half / spans, bound[:-1] * half / spans
-    intercept = middle + half * found[-1] - slopes @ middles
+    slopes, wide = solution[:-1] * half / spans, bound[:-1] * half / spans
+    intercept = middle + half * solution[-1] - slopes @ middles
     wider = half * bound[-1] + wide @ np.abs(middles)
     every, off = np.append(slopes, intercept), np.append(wide, wider)
     return every, every - off, every + off
@@ -218,7 +218,7 @@ def table(
 ) -> list[dict[str, Any]]:
     """Return a statistic's rows: the values of `by`, of a cell or the name of a coefficient, and numbers.
 
-    `texts` are the values that are shown of a column whose values nobody listed; the largest stand first.
+    `texts` are the shown values of a column of unlisted values, those of the largest counts first.
     """
     named: list[dict[str, Any]]
     if what.unlisted is not None:

@@ -40,14 +40,14 @@ def joined_columns(
     Raises `InputError` for a key that a table has twice, since it would multiply rows; for one that it
     lacks, where no `missing` is declared; for a table that is not the one of its digest.
     """
-    found: list[Column] = []
+    joined: list[Column] = []
     for name in sorted(place.table((), tuple(place.value) if isinstance(place.value, dict) else ())):
         join = place.child(name)
         try:
-            found += _of_table(name, join, (*known, *found), source_of)
+            joined += _of_table(name, join, (*known, *joined), source_of)
         except InputError as error:
             raise join.placed(error) from None
-    return tuple(found)
+    return tuple(joined)
 
 
 def _of_table(
@@ -72,7 +72,7 @@ def _of_table(
         if code >= 0:
             rows[code] = row
     if one_file(source).digest() != given["digest"].text():
-        raise InputError("the table changed while it was read", "read it when nobody writes")
+        raise InputError("the table changed while it was read", "read it while no one writes to it")
     places = [rows.get(code) for code in range(len(key.labels))]
     return [
         JoinedColumn(
@@ -86,21 +86,21 @@ def _of_table(
 
 
 def _cells(source: Source, names: tuple[str, ...]) -> dict[str, list[object]]:
-    found: dict[str, list[object]] = {name: [] for name in names}
+    columns: dict[str, list[object]] = {name: [] for name in names}
     for batch in batches(source, names):
         for name in names:
-            found[name] += plain(batch[name])
-        if len(found[names[0]]) > MOST_KEYS:
+            columns[name] += plain(batch[name])
+        if len(columns[names[0]]) > MOST_KEYS:
             raise InputError("the table is too long", f"a public table has {MOST_KEYS} rows at most")
-    return found
+    return columns
 
 
 def _codes(column: Column, cells: list[object], places: list[int | None], key: Column) -> tuple[float, ...]:
     """Return a column's code for each of the key's labels, and last for a row without one."""
     every = column.codes([None if place is None else cells[place] for place in places])
     lacking = [label for label, place in zip(key.labels, places, strict=True) if place is None]
-    nobody = key.bounds[0] == NOWHERE and column.kind != "category"
-    if column.missing is None and (lacking or nobody):
+    unmatched = key.bounds[0] == NOWHERE and column.kind != "category"
+    if column.missing is None and (lacking or unmatched):
         what = f"no row for {lacking[0]!r}" if lacking else "no row for other values"
         raise InputError(f"the table has {what} of {key.name}", f"declare what {column.name} is: missing = …")
     return (*every.tolist(), column.default)

@@ -1,4 +1,4 @@
-"""One statistic of a study: what it is of which columns, and the group that each row counts in."""
+"""One statistic of a study: its kind, its columns, and the group of each row."""
 
 import re
 from collections.abc import Mapping
@@ -31,9 +31,10 @@ MOST_BY: Final = 3  #: columns by which a statistic is grouped
 MOST_GROUPS: Final = 10_000  #: of one statistic, cells of a histogram included
 MOST_FEATURES: Final = 20  #: of a regression
 LONGEST_FILE: Final = 200  #: bytes of a file's name
-NUMBERS: Final = ("estimate", "low", "high")  #: columns of what is released, beside those of `by`
+NUMBERS: Final = ("estimate", "low", "high")  #: columns of what is released, after those of `by`
 MOST_STATISTICS: Final = 200
-RESERVED: Final = ("accuracy", "labels")  #: names of what stands beside a release's numbers
+SPLITTING: Final = ("share", "accuracy", "epsilon")  #: ways to state a statistic's part of the total
+RESERVED: Final = ("accuracy", "labels")  #: names of other members of a release
 SMALLEST, LARGEST = Fraction(1, 10**15), Fraction(10**15)  #: shares and accuracies
 
 
@@ -43,8 +44,9 @@ class Statistic:
 
     `bins` are the edges between cells of a histogram of numbers, `q` is a quantile's rank, `k` how many
     cells a `top` lists, `on` are the features of a regression of `column`.  Of a study's total this statistic
-    gets a `share` relative to the others', or what it needs for 95 % intervals of half-width `accuracy`.
-    A count by a column of texts, or a top of one, is of values that nobody listed.  Raises `InputError` for
+    gets a `share` relative to the others', or what it needs for 95 % intervals of half-width `accuracy`, or
+    what costs `epsilon` alone, at the total's δ.
+    A count by a column of texts, or a top of one, is of unlisted values.  Raises `InputError` for
     what does not go together.
     """
 
@@ -60,6 +62,7 @@ class Statistic:
     on: tuple[Column, ...] = ()
     share: Fraction = Fraction(1)
     accuracy: Fraction | None = None
+    epsilon: Fraction | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is no statistic."""
@@ -124,17 +127,17 @@ class Statistic:
                 raise InputError(
                     f"{self.name} is a regression", f"give on, 1 to {MOST_FEATURES} other columns, without by"
                 )
-        for number, word in ((self.share, "share"), (self.accuracy, "accuracy")):
+        for number, word in ((self.share, "share"), (self.accuracy, "accuracy"), (self.epsilon, "epsilon")):
             if number is not None and number <= 0:
                 raise InputError(f"{self.name} has 0 or less as its {word}", "give a positive one")
             if number is not None and not SMALLEST <= number <= LARGEST:
                 raise InputError(f"{self.name} has a bad {word}", "give one in [1e-15, 1e15]")
-        if self.unlisted is not None and (self.bins or self.accuracy is not None):
-            right = "leave bins out" if self.bins else "give a share instead"
-            raise InputError(f"{self.name} counts values that nobody listed", right)
-        if self.accuracy is not None and self.what not in ("count", "histogram", "top", "sum", "mean"):
+        if self.unlisted is not None and self.bins:
+            raise InputError(f"{self.name} counts unlisted values", "leave bins out")
+        if self.accuracy is not None and self.what in ("median", "quantile", "regression"):
             raise InputError(
-                f"{self.name} is a {self.what}, whose interval depends on the data", "give a share instead"
+                f"{self.name} is a {self.what}, whose interval depends on the data",
+                "give an epsilon or a share instead",
             )
 
     # ------------------------------------------------------------------ which columns, which groups
@@ -151,7 +154,7 @@ class Statistic:
 
     @property
     def unlisted(self) -> Column | None:
-        """Return the column of texts, whose values nobody listed, that it counts rows by."""
+        """Return the column of unlisted texts that it counts rows by."""
         one = {"count": self.by[0] if len(self.by) == 1 else None, "top": None if self.by else self.column}
         column = one.get(self.what)
         return column if column is not None and column.kind == "text" else None
@@ -208,13 +211,13 @@ class Statistic:
     def group_of(self, codes: Mapping[str, Floats]) -> Integers:
         """Return the group of each row, −1 for none: rows that miss the condition, or a value of `by`."""
         size = len(next(iter(codes.values())))
-        found: Integers = np.zeros(size, dtype=np.int64)
+        group: Integers = np.zeros(size, dtype=np.int64)
         there = np.ones(size, dtype=bool) if self._condition[1] is None else self._condition[1](codes)
         for column, cells in zip(self._listed, self.group_cells, strict=True):
             place = cells.place(codes[column.name])
             there = there & (place >= 0)
-            found = found * len(cells.labels) + np.where(place >= 0, place, 0).astype(np.int64)
-        return np.where(there, found, -1)
+            group = group * len(cells.labels) + np.where(place >= 0, place, 0).astype(np.int64)
+        return np.where(there, group, -1)
 
     def cell_of(self, codes: Mapping[str, Floats]) -> Integers:
         """Return the cell of each row among all groups' cells, −1 for none."""
@@ -231,18 +234,18 @@ class Statistic:
 
 
 def file_name(name: str) -> str:
-    """Return what the file of a statistic is called, without its ending."""
+    """Return the file name of a statistic, without its suffix."""
     return name.replace(" ", "-")
 
 
 def check_names(names: list[str]) -> None:
-    """Refuse names of statistics of which two would be one file, or that are not theirs to have."""
+    """Refuse reserved names of statistics, and two names with one file name."""
     if not 1 <= len(names) <= MOST_STATISTICS:
         raise InputError(f"found {len(names)} statistics", f"give 1 to {MOST_STATISTICS}")
     if taken := [name for name in names if name in RESERVED]:
         raise InputError(f"a statistic is called {taken[0]!r}", f"not {', '.join(RESERVED)}")
     files: dict[str, str] = {}
-    for name in names:  # some file systems do not tell capitals, or ways to write one character, apart
+    for name in names:  # some file systems ignore case or Unicode normalisation
         file = normalize("NFKC", file_name(name)).casefold()
         if file in files:
             what = f"two statistics are called {name!r}"
@@ -271,13 +274,13 @@ def read_statistic(place: Place, table: Table) -> Statistic:
         terms["where"] = given["where"].text()
         if not terms["where"].strip():
             raise given["where"].wrong("the condition is empty", "leave it out, or write one")
-    if {"share", "accuracy"} <= given.keys():
-        raise place.wrong("both share and accuracy are given", "give one of them")
+    if len(asked := [key for key in SPLITTING if key in given]) > 1:
+        raise place.wrong(f"both {asked[0]} and {asked[1]} are given", "give one of them")
     if "bins" in given:
         terms["bins"] = edges_of(given["bins"])
     if "k" in given:
         terms["k"] = given["k"].integer()
-    terms |= {key: given[key].real() for key in ("q", "share", "accuracy") if key in given}
+    terms |= {key: given[key].real() for key in ("q", *SPLITTING) if key in given}
     try:
         read = condition(terms["where"], table.every)[0] if terms.get("where", "").strip() else ()
         return Statistic(declared=tuple(map(table.column, read)), **terms)

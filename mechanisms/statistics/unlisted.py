@@ -1,4 +1,4 @@
-"""Counts of texts that nobody listed: those in use get noise, and large counts are shown."""
+"""Counts of unlisted texts: those in use get noise, and large counts are shown."""
 
 import math
 from fractions import Fraction

@@ -22,7 +22,7 @@ from dpaccount.relation import kind_of
 Rows = NDArray[np.float64]
 
 #: A parameter without a default, such as a public bound, names in its field's metadata under this key
-#: the value that examples take; a claim and a release must say it.
+#: the value that examples take; a claim and a release must state it.
 EXAMPLE: Final = "example"
 
 
@@ -74,8 +74,8 @@ class Domain:
         empty dataset may have any columns.  Raises `InputError`.
         """
         if data.ndim != 2 or (len(data) and data.shape[1] != len(self.low)):
-            found = " × ".join(map(str, data.shape[1:])) or "no"
-            raise InputError(f"data has {found} columns", f"needed rows of {len(self.low)} numbers")
+            width = " × ".join(map(str, data.shape[1:])) or "no"
+            raise InputError(f"data has {width} columns", f"needed rows of {len(self.low)} numbers")
         if not kind_of(relation).rows_vary and len(data) != self.rows:
             raise InputError(f"data has {len(data)} rows", f"this mechanism is set up for {self.rows}")
         if len(data) > self.rows:
@@ -138,7 +138,7 @@ class Additive:
         raise NotImplementedError
 
     def publish(self, totals: Integers, noise: Noise) -> View:
-        """Release what is shown, given the exact totals of all rows."""
+        """Release the output, given the exact totals of all rows."""
         raise NotImplementedError
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
@@ -171,9 +171,9 @@ class Subject(Protocol):
         """Run on `data`, drawing all noise through `noise`; `coins` seeds the public coins."""
 
 
-#: What a mechanism reads of a table, as its `reads` says.
+#: What a mechanism reads of a table, by its `reads`.
 READS: Final = {
-    "cells": "one column, or `keys` of them: a cell, from 0 to `cells` − 1; others as its docstring says",
+    "cells": "one column, or `keys` of them: a cell, from 0 to `cells` − 1; others as in its docstring",
     "number": "one column of numbers, clipped to [`low`, `high`] where it has these parameters",
     "numbers": "several columns of numbers: `columns`, and one more where it has a `reward`",
     "votes": "one column of whole numbers for each of its `candidates` or `questions`",

@@ -1,4 +1,4 @@
-"""Isolated runs of a subject: what it receives, and which part of its result is output.
+"""Isolated runs of a subject: its inputs, and the part of its result that is output.
 
 Rehearsal, replay and the real run all go through `played`, so that code cannot distinguish them:
 it receives a copy of the data and a noise object with its methods only.  Its result is converted to
@@ -22,17 +22,17 @@ from mechanisms.subject import Rows, Subject, View
 Array = NDArray[np.generic]
 PLAIN = (bool, int, float, str, type(None))  #: what an array of objects may hold
 SHOWN = np.ndarray | np.generic | bool | int | float | str | None  #: what becomes a plain array
-DTYPE_KINDS = "biufcSUMm"  #: of dtypes whose bytes say all
+DTYPE_KINDS = "biufcSUMm"  #: of dtypes without references to other memory
 VIEW_PARTS = frozenset({"own", "public"})  #: of a view
 ANSWERS = ("noisy", "noisy_symmetric", "noisy_cells")
 
 
 class NotPlain(InputError):  # noqa: N818
-    """The output cannot be compared, so it is unknown what it reveals."""
+    """The output cannot be compared, so its leakage is unknown."""
 
 
 class Handed:
-    """The noise that a subject receives; no attribute tells a rehearsal from a release.
+    """The noise that a subject receives; no attribute distinguishes a rehearsal from a release.
 
     `asked` collects the names of other attributes that the code accessed; they do not exist.
     `failed` collects exceptions of the inner source, which the code may have caught.
@@ -44,15 +44,15 @@ class Handed:
         self._inner, self._asked, self._failed = inner, asked, failed
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
-        """Return what the inner source answers, as an array of its own."""
+        """Return the answer of the inner source as a new array."""
         return _answer(self, "noisy", key, part, values)
 
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
-        """Return what the inner source answers, as an array of its own."""
+        """Return the answer of the inner source as a new array."""
         return _answer(self, "noisy_symmetric", key, part, matrix)
 
     def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
-        """Return what the inner source answers, as an array of its own."""
+        """Return the answer of the inner source as a new array."""
         return _answer(self, "noisy_cells", key, part, cells)
 
     def __getattribute__(self, name: str) -> Any:
@@ -165,9 +165,9 @@ def plain_array(shown: object, name: str) -> Array:
 
 
 def _single(value: object, name: str) -> object:
-    found = plain(value, name)
-    if type(found) in PLAIN:
-        return found
+    element = plain(value, name)
+    if type(element) in PLAIN:
+        return element
     raise NotPlain(f"{name} holds {type(value).__name__}; show numbers or text")
 
 
@@ -190,32 +190,32 @@ def hidden(view: View) -> dict[str, Array]:
 
     `kept` drops it; a direct caller of `play` could read it.
     """
-    found = _carried("the view", view, VIEW_PARTS)
+    carried = _carried("the view", view, VIEW_PARTS)
     for title, part in (("own", view.own), ("public", view.public)):
-        found |= _carried(f"the table of {title} parts", part, frozenset())
+        carried |= _carried(f"the table of {title} parts", part, frozenset())
         for name, shown in part.items():
             if isinstance(shown, np.ndarray):
-                found |= _around(name, shown)
-    return found
+                carried |= _around(name, shown)
+    return carried
 
 
 def _around(name: str, shown: Array) -> dict[str, Array]:
-    found = {}
+    carried = {}
     if isinstance(shown, np.ma.MaskedArray):
-        found[f"{name}, behind its mask"] = np.array(shown.data)
-        found[f"{name}, its mask"] = np.array(np.ma.getmaskarray(shown))
+        carried[f"{name}, behind its mask"] = np.array(shown.data)
+        carried[f"{name}, its mask"] = np.array(np.ma.getmaskarray(shown))
     elif type(shown) is not np.ndarray:
         ours = [
-            made for made in type(shown).__mro__ if issubclass(made, np.ndarray) and made is not np.ndarray
+            base for base in type(shown).__mro__ if issubclass(base, np.ndarray) and base is not np.ndarray
         ]
-        for made in ours:
-            found |= _plain_of(name, vars(made))
-        found |= _carried(name, shown, frozenset())
+        for base in ours:
+            carried |= _plain_of(name, vars(base))
+        carried |= _carried(name, shown, frozenset())
     if isinstance(shown.base, np.ndarray) and shown.base.dtype.kind in DTYPE_KINDS:
-        found[f"{name}, the memory it is part of"] = np.array(shown.base, subok=False)
+        carried[f"{name}, the memory it is part of"] = np.array(shown.base, subok=False)
     if shown.dtype.metadata:
-        found[f"{name}, metadata of its type"] = np.array(repr(dict(shown.dtype.metadata)))
-    return found
+        carried[f"{name}, metadata of its type"] = np.array(repr(dict(shown.dtype.metadata)))
+    return carried
 
 
 def _carried(name: str, holder: object, known: frozenset[str]) -> dict[str, Array]:

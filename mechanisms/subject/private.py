@@ -86,12 +86,12 @@ class Private:
 def _public(name: str, value: Fraction | int) -> float:
     """Return a public constant as a double; raises `InputError` if it is not a finite number."""
     try:
-        found = float(value) if isinstance(value, Fraction | int | float | np.number) else math.nan
+        number = float(value) if isinstance(value, Fraction | int | float | np.number) else math.nan
     except OverflowError:
-        found = math.inf
-    if not math.isfinite(found):
+        number = math.inf
+    if not math.isfinite(number):
         raise InputError(f"{name} is no finite number within the doubles", "give a public one")
-    return found
+    return number
 
 
 def _tried(change: Change, width: int, columns: int) -> None:
@@ -107,19 +107,19 @@ def _tried(change: Change, width: int, columns: int) -> None:
             f"the row-wise function raises {why} on every row made up to try it", "let it return numbers"
         ) from None
     if lengths != {columns}:
-        found = " or ".join(map(str, sorted(lengths)))
+        widths = " or ".join(map(str, sorted(lengths)))
         raise InputError(
-            f"the row-wise function returns {found} numbers",
-            f"return one length, and say it: columns={columns}",
+            f"the row-wise function returns {widths} numbers",
+            f"return one length, and declare it: columns={columns}",
         )
 
 
 def _or_default(change: Change, row: NDArray[np.float64], default: NDArray[np.float64]) -> Rows:
     try:
-        found = np.array(change(row.copy()), dtype=np.float64).ravel()
+        changed = np.array(change(row.copy()), dtype=np.float64).ravel()
     except (Exception, SystemExit):  # an exception would reveal the row
         return default
-    return found if found.shape == default.shape else default
+    return changed if changed.shape == default.shape else default
 
 
 def _same_bounds(value: Private, mechanism: Subject) -> None:

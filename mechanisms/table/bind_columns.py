@@ -1,6 +1,6 @@
 """Binds a mechanism to a table by a claim's parameters: its columns, and derived parameters.
 
-A mechanism says by `reads` what kind of rows it takes.  From the declared columns follow its number
+A mechanism declares the kind of its rows by `reads`.  From the declared columns follow its number
 of rows, cells or columns and its bounds; noise and the rest are parameters of its own.
 """
 
@@ -22,7 +22,7 @@ from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
 
 KEYS = ("column", "columns", "by", "bins")  #: of ``[subject.parameters]``, for the table
-SIZE = ("columns", "candidates", "questions")  #: parameters that say how many columns there are
+SIZE = ("columns", "candidates", "questions")  #: parameters for the number of columns
 MOST_BINS = 10_000
 FARTHEST_EDGE = 10**15
 
@@ -56,32 +56,32 @@ def bind(made_by: Any, place: Place, table: Table, rows: int, relation: str) -> 
 
     Raises `InputError` for a mechanism that reads no table, and for columns of the wrong kind.
     """
-    said = {key: place.child(key) for key in KEYS if key in place.value}
+    keys = {key: place.child(key) for key in KEYS if key in place.value}
     kind = getattr(made_by, "reads", None)
     if kind not in ("cells", "number", "numbers", "votes"):
         raise place.wrong("this subject reads no table", "leave [data] out, or name another subject")
-    if "column" in said and "columns" in said:
+    if "column" in keys and "columns" in keys:
         raise place.wrong("both column and columns are given", "give one of them")
-    if "column" not in said and "columns" not in said:
+    if "column" not in keys and "columns" not in keys:
         raise place.wrong("no column is named", 'say column = "NAME", or columns = ["NAME", …]')
-    names = [said["column"]] if "column" in said else list(said["columns"].items())
+    names = [keys["column"]] if "column" in keys else list(keys["columns"].items())
     columns = [_named(table, name) for name in names]
-    by = _named(table, said["by"]) if "by" in said else None
+    by = _named(table, keys["by"]) if "by" in keys else None
     known = {field.name for field in fields(made_by)}
     several = kind == "cells" and "keys" in known and by is None
     if kind in ("cells", "number") and len(columns) != 1 and not several:
         raise place.wrong(f"it reads one column, found {len(columns)}", 'say column = "NAME"')
-    if "bins" in said and kind != "cells":
-        raise said["bins"].wrong("bins are for what counts cells", "leave them out")
+    if "bins" in keys and kind != "cells":
+        raise keys["bins"].wrong("bins are for what counts cells", "leave them out")
     try:
         if any(column.kind == "text" for column in columns):
-            given, reading = _texts(columns, by, said.get("bins"), known)
+            given, reading = _texts(columns, by, keys.get("bins"), known)
         elif kind == "cells" and len(columns) > 1:
-            given, reading = _named_cells(columns, said.get("bins"))
+            given, reading = _named_cells(columns, keys.get("bins"))
         elif kind == "cells":
-            given, reading = _cells(columns[0], by, said.get("bins"))
+            given, reading = _cells(columns[0], by, keys.get("bins"))
         elif by is not None and kind != "numbers":
-            raise said["by"].wrong("groups are for counts of cells and sums of columns", "leave by out")
+            raise keys["by"].wrong("groups are for counts of cells and sums of columns", "leave by out")
         else:
             given, reading = _numbers(columns, by, made_by)
     except InputError as error:
@@ -120,7 +120,7 @@ def _cells(column: Column, by: Column | None, bins: Place | None) -> tuple[Given
 
 
 def _named_cells(columns: list[Column], bins: Place | None) -> tuple[Given, Reading]:
-    """Return what follows where a row names a cell in each of several columns, all of the same cells."""
+    """Return parameters and reading for rows that name a cell in each of several alike columns."""
     cells = [cells_of(column, None if bins is None else edges_of(bins)) for column in columns]
     labels, names = cells[0].labels, tuple(column.name for column in columns)
     for name, each in zip(names, cells, strict=True):
@@ -137,11 +137,11 @@ def _named_cells(columns: list[Column], bins: Place | None) -> tuple[Given, Read
 def _texts(
     columns: list[Column], by: Column | None, bins: Place | None, known: set[str]
 ) -> tuple[Given, Reading]:
-    """Return what follows where a row names cells that nobody listed, by the texts of its columns."""
+    """Return the parameters and reading where a row names unlisted cells by texts of its columns."""
     name, length = columns[0].name, columns[0].bytes
     if "text" not in known or by is not None or bins is not None:
         raise InputError(
-            f"{name} is text, whose values nobody listed",
+            f"{name} is text, with unlisted values",
             "stable-histogram counts them, without by or bins: else declare a category",
         )
     for column in columns:
@@ -170,9 +170,9 @@ def cells_of(column: Column, edges: tuple[Fraction, ...] | None) -> Cells:
         names[-1] = names[-1][:-1] + "]"
 
         def place(codes: Floats) -> Floats:
-            found = np.searchsorted(ends, codes, side="right") - 1
-            found = np.where(codes == ends[-1], last, found)
-            return np.where(found > last, -1, found).astype(np.float64)
+            index = np.searchsorted(ends, codes, side="right") - 1
+            index = np.where(codes == ends[-1], last, index)
+            return np.where(index > last, -1, index).astype(np.float64)
 
         return Cells(tuple(names), place)
     if column.labels:
@@ -204,7 +204,7 @@ def edges_of(place: Place) -> tuple[Fraction, ...]:
 
 
 def _numbers(columns: list[Column], by: Column | None, made_by: Any) -> tuple[Given, Reading]:
-    """Return what follows from columns of numbers, each row as it is; with `by`, in the block of its group.
+    """Return parameters and reading for columns of numbers; with `by`, in the block of a row's group.
 
     A row's vector is as long as the bounds allow, unless the claim clips it to less.
     """
@@ -227,7 +227,7 @@ def _numbers(columns: list[Column], by: Column | None, made_by: Any) -> tuple[Gi
     number, width = len(groups.labels), len(names)
 
     def place(codes: Floats) -> Floats:
-        """Stand a row's numbers in the block of its group: nowhere, where it has none."""
+        """Put a row's numbers into the block of its group, if it has one."""
         group, rows = groups.place(codes[:, 0]), np.zeros((len(codes), number, width))
         there = group >= 0
         rows[there, group[there].astype(np.int64)] = codes[there, 1:]
@@ -237,7 +237,7 @@ def _numbers(columns: list[Column], by: Column | None, made_by: Any) -> tuple[Gi
         return groups.place(codes[:, 0]), codes[:, 1:]
 
     labels = tuple(f"{group}, {name}" for group in groups.labels for name in names)
-    every = [Fraction(0), *(end for pair in ends for end in pair)]  # 0 where another group's row stands
+    every = [Fraction(0), *(end for pair in ends for end in pair)]  # 0 in other groups' blocks
     given |= {"low": min(every), "high": max(every)}
     given |= dict.fromkeys(SIZE, number * width)
     nothing = (0.0,) * (number * width)

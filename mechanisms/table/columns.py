@@ -3,7 +3,7 @@
 A cell is text (of a CSV file) or a value (of Parquet, Arrow or Python).  Whatever it is, it has a code,
 a finite number: for numbers the value within its bounds, for dates the number of the day (1 is 0001-01-01),
 for categories the place among the declared values, for booleans 0 or 1; text has several, which spell it.
-So a code says nothing about any other cell.
+So a code depends on no other cell.
 """
 
 import math
@@ -116,7 +116,7 @@ class Column:
         if self.missing is not None and self.missing not in known:
             raise InputError(f"missing is {self.missing!r}", f"known: {', '.join(known)}", self.name)
 
-    # ------------------------------------------------------------------ what a code stands for
+    # ------------------------------------------------------------------ the meaning of codes
 
     def written(self, end: Fraction) -> object:
         """Return a bound as it is declared: of a date its day."""
@@ -179,8 +179,8 @@ class Column:
         place = {value: float(index) for index, value in enumerate(self.labels)}
         unknown = float(len(self.values)) if self.other else self.default if self.missing is not None else low
         default = self.default
-        found = (default if _absent(cell) else place.get(text_of(cell), unknown) for cell in cells)
-        return np.fromiter(found, dtype=np.float64)
+        codes = (default if _absent(cell) else place.get(text_of(cell), unknown) for cell in cells)
+        return np.fromiter(codes, dtype=np.float64)
 
     def bounded(self, numbers: Floats) -> Floats:
         """Return numbers within the bounds; NaN, and broken ones of an integer, are the default."""
@@ -247,9 +247,9 @@ def _end(place: Place, kind: str) -> Fraction:
 
 def day_number(cell: object) -> float:
     """Return the number of a date, or of a text that begins with one; NaN for what is none."""
-    if isinstance(cell, str) and (found := DATE.match(cell.strip())) is not None:
+    if isinstance(cell, str) and (match := DATE.match(cell.strip())) is not None:
         try:
-            cell = date.fromisoformat(found[0])
+            cell = date.fromisoformat(match[0])
         except ValueError:
             return math.nan
     return float(cell.toordinal()) if isinstance(cell, date) else math.nan

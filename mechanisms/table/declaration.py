@@ -1,4 +1,4 @@
-"""What a claim says of its table: columns, how many rows or persons, whose rows they are."""
+"""A claim's declaration of its table: columns, how many rows or persons, whose rows they are."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from mechanisms.table.columns import Column, read_columns
 MAX_ROWS = 10**9
 MOST_OF_ONE = 1000  #: rows of one person that may count
 
-KEYS = ("rows", "id", "max_rows", "columns")  #: of ``[data]``, beside the file and the ledger
+KEYS = ("rows", "id", "max_rows", "columns")  #: of ``[data]``, with the file and the ledger
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Table:
         if not 1 <= self.rows <= MAX_ROWS:
             raise InputError(f"rows is {self.rows}", f"needed 1 to {MAX_ROWS}")
         if self.identity is None and self.max_rows != 1:
-            raise InputError("max_rows goes with id", "name the column that says whose a row is")
+            raise InputError("max_rows goes with id", "name the column of identities")
         if not 1 <= self.max_rows <= MOST_OF_ONE:
             raise InputError(f"max_rows is {self.max_rows}", f"needed 1 to {MOST_OF_ONE}")
 

@@ -43,11 +43,11 @@ class Remote:
 
     def __post_init__(self) -> None:
         """Refuse what names nothing far away, and credentials, which a certificate would show."""
-        found = URL.fullmatch(self.url)
-        if found is None:
+        match = URL.fullmatch(self.url)
+        if match is None:
             raise InputError(f"{self.url[:60]!r} is no plain URL", "give scheme://place, without credentials")
-        if found[1] not in SCHEMES:
-            raise InputError(f"URLs of {found[1]} are not read", f"known: {', '.join(SCHEMES)}")
+        if match[1] not in SCHEMES:
+            raise InputError(f"URLs of {match[1]} are not read", f"known: {', '.join(SCHEMES)}")
 
     def __str__(self) -> str:
         """Return the URL."""
@@ -55,7 +55,7 @@ class Remote:
 
     @contextmanager
     def system(self) -> Iterator[tuple[Any, str]]:
-        """Give the file system, without what it remembers, and the path; any failure is one line."""
+        """Yield the file system, without its caches, and the path; any failure is one line."""
         try:
             from fsspec.core import url_to_fs
         except ImportError:
@@ -66,7 +66,7 @@ class Remote:
             yield system, path
         except InputError:
             raise
-        except ImportError as error:  # it says which package reads such URLs
+        except ImportError as error:  # the message names the package that reads such URLs
             raise InputError(str(error), "install it", self.url) from None
         except Exception as error:  # each system has errors of its own
             raise _unreadable(self, error) from None
@@ -111,7 +111,7 @@ class DataFile:
             raise _unreadable(self.place, error) from None
 
     def digest(self) -> str:
-        """Return the digest of what it holds."""
+        """Return the digest of its content."""
         if isinstance(self.place, Path) and self.place.exists() and not self.place.is_file():
             raise InputError(
                 "no file", "give a readable data file", self.place
@@ -128,16 +128,16 @@ class DataFile:
             with self.place.system() as (system, path):
                 return [system.ukey(path), system.size(path)]
         try:
-            found = self.place.stat()
+            status = self.place.stat()
         except OSError as error:
             raise _unreadable(self.place, error) from None
-        return [found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
+        return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
 
 def is_folder(source: Source) -> bool:
     """Return whether a table is a folder of files."""
     if isinstance(source, Remote):
-        if source.url.startswith("http"):  # a file's content would say, by the links in it
+        if source.url.startswith("http"):  # a listing would have to be read from a page's links
             return False
         with source.system() as (system, path):
             return bool(system.isdir(path))
@@ -154,16 +154,16 @@ def files_of(source: Source) -> tuple[DataFile, ...]:
     if not is_folder(source):
         return (one_file(source),)
     inside = [each for each in _inside(source) if not any(part[0] in "._" for part in each.name.split("/"))]
-    found = tuple(sorted(inside, key=lambda each: each.name))
-    _check_one_name(found, source)
-    kinds = sorted({each.kind for each in found})
+    files = tuple(sorted(inside, key=lambda each: each.name))
+    _check_one_name(files, source)
+    kinds = sorted({each.kind for each in files})
     if len(kinds) != 1 or kinds[0] not in KNOWN:
-        told, known = ", ".join(kinds) or "no files", ", ".join(KNOWN)
-        raise InputError(f"the folder has {told}", f"fill it with files of one kind: {known}", str(source))
-    if len({tuple(each.columns) for each in found}) > 1:
+        have, known = ", ".join(kinds) or "no files", ", ".join(KNOWN)
+        raise InputError(f"the folder has {have}", f"fill it with files of one kind: {known}", str(source))
+    if len({tuple(each.columns) for each in files}) > 1:
         what = "some folders' names give other columns than others (key=value)"
         raise InputError(what, "give each file the same ones, in one order", str(source))
-    return found
+    return files
 
 
 def _check_one_name(files: Sequence[DataFile], source: Source) -> None:
@@ -171,7 +171,7 @@ def _check_one_name(files: Sequence[DataFile], source: Source) -> None:
     known: dict[tuple[object, ...], str] = {}
     for each in files:
         if isinstance(each.place, Path):
-            inode, *_ = each.stamp()  # it says so where the file cannot be read
+            inode, *_ = each.stamp()  # raises where the file cannot be read
             other = known.setdefault((each.place.stat().st_dev, inode), each.name)
             if other != each.name:
                 raise InputError(f"{other} and {each.name} are one file", "remove a link", str(source))
@@ -187,12 +187,12 @@ def _inside(source: Source) -> Sequence[DataFile]:
         paths = [each for each in source.rglob("*") if each.is_file()]
         return [DataFile(each, each.relative_to(source).as_posix()) for each in paths]
     with source.system() as (system, path):
-        names = [found.removeprefix(path).lstrip("/") for found in system.find(path)]
+        names = [name.removeprefix(path).lstrip("/") for name in system.find(path)]
     base = source.url.rstrip("/")
     return [DataFile(Remote(f"{base}/{name}"), name) for name in names if name]
 
 
 def _unreadable(source: Source, error: Exception) -> InputError:
-    said = error.strerror if isinstance(error, OSError) else None
-    what = str(said or f"unreadable ({type(error).__name__})")
+    reason = error.strerror if isinstance(error, OSError) else None
+    what = str(reason or f"unreadable ({type(error).__name__})")
     return InputError(what, "give a readable data file", str(source))

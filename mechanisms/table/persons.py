@@ -25,11 +25,9 @@ ROWS_AT_ONCE: Final = 8192  #: whose products stay in the processor's cache
 MAX_HASHED: Final = 60  #: bytes of a text that are hashed linearly; a longer one has a keyed digest
 DENSE: Final = 2**20  #: integers below it, or below a few times the persons declared, index counters directly
 TEXT: Final = np.uint64(1 << 63)  #: marks the second word of a text's key
-INTEGER: Final = np.uint64(
-    1 << 62
-)  #: and is that of an integer's: no key ends with 0, as a slot of nobody does
+INTEGER: Final = np.uint64(1 << 62)  #: and is that of an integer's: no key ends with 0, as an empty slot does
 NEGATIVE: Final = np.uint64((1 << 62) + 1)  #: of one below 0, whose first word a large one has, too
-MOST_AT_FIRST: Final = 2**24  #: slots of a new table; a page that nobody uses takes no memory
+MOST_AT_FIRST: Final = 2**24  #: slots of a new table; an untouched page takes no memory
 ROWS_MOVED: Final = 2**18  #: slots of a table that are moved to a larger one at once
 ROW_BITS: Final = 20  #: of a row's number in a batch, which is below it
 
@@ -49,9 +47,9 @@ def keys_of(cells: Sequence[object], secret: bytes) -> Keys:
             return _integer_keys(cells)
         cells = cells.tolist()
     if isinstance(cells, ArrowCells):
-        found = _plain_texts(cells.array)
-        if found is not None:
-            return _text_keys(found, secret)
+        texts = _plain_texts(cells.array)
+        if texts is not None:
+            return _text_keys(texts, secret)
         return _python_keys(cells.values, secret)[cells.places]
     return _python_keys(cells, secret)
 
@@ -154,10 +152,10 @@ def _coefficients(secret: bytes) -> NDArray[np.uint64]:
 
 def mixed(keys: Keys, salt: int) -> NDArray[np.uint64]:
     """Return 64 bits of every key that all look random, by a salt (the finaliser of splitmix64)."""
-    found: NDArray[np.uint64] = keys[:, 0] ^ (keys[:, 1] * np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(salt)
+    bits: NDArray[np.uint64] = keys[:, 0] ^ (keys[:, 1] * np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(salt)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        found = (found ^ found >> np.uint64(shift)) * np.uint64(factor)
-    return found ^ found >> np.uint64(31)
+        bits = (bits ^ bits >> np.uint64(shift)) * np.uint64(factor)
+    return bits ^ bits >> np.uint64(31)
 
 
 # ------------------------------------------------------------------ counters
@@ -175,7 +173,7 @@ def runs_of(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.i
 
 
 class PersonCounters:
-    """How many rows of each person were kept so far; `keep` says which of some more rows are.
+    """How many rows of each person were kept so far; `keep` decides on more rows.
 
     Small integers index their counters directly; other keys have a slot in a hash table with linear probing.
     """
@@ -187,7 +185,7 @@ class PersonCounters:
         self._counts = np.zeros(0, dtype=np.uint16)
         self._table = np.zeros((0, 2), dtype=np.uint64)  # keys; none while integers are small
         self._taken = 0
-        self._salt = int.from_bytes(token_bytes(8))  # nobody can choose identities that crowd one slot
+        self._salt = int.from_bytes(token_bytes(8))  # identities cannot be chosen to collide
 
     def keep(self, keys: Keys) -> Mask:
         """Return which of the rows with these keys count, of all rows given so far, in order."""
@@ -222,7 +220,7 @@ class PersonCounters:
                 self._reach(int(slots.max(initial=-1)) + 1)
                 return slots
             self._hash()
-        return self._found(keys)
+        return self._places(keys)
 
     def _reach(self, size: int) -> None:
         """Let there be counters for integers below `size`."""
@@ -236,22 +234,22 @@ class PersonCounters:
         known = self.keys()
         counts, self._counts = self._counts[self._counts > 0], np.zeros(0, dtype=np.uint16)
         self._grow(max(2**16, len(known), min(self._declared, MOST_AT_FIRST // 2)))
-        self._counts[self._found(known)] = counts
+        self._counts[self._places(known)] = counts
 
     def _is_full(self, more: int) -> bool:
         return 3 * (self._taken + more) > 2 * len(self._table)
 
     def _grow(self, persons: int) -> None:
-        """Make a table of which so many persons take two thirds at most, and fill it."""
+        """Make a table of which `persons` keys take two thirds at most, and fill it."""
         size, old, counts = 1 << (3 * persons // 2).bit_length(), self._table, self._counts
         self._table = np.zeros((size, 2), dtype=np.uint64)
         self._counts, self._taken = np.zeros(size, dtype=np.uint16), 0
         for start in range(0, len(old), ROWS_MOVED):
             some = slice(start, start + ROWS_MOVED)
             known = old[some, 1] != 0
-            self._counts[self._found(old[some][known])] = counts[some][known]
+            self._counts[self._places(old[some][known])] = counts[some][known]
 
-    def _found(self, keys: Keys) -> NDArray[np.int64]:
+    def _places(self, keys: Keys) -> NDArray[np.int64]:
         """Return every key's slot; a new key takes the first free one from where its hash points."""
         if self._is_full(len(keys)):
             self._taken = int(np.count_nonzero(self._table[:, 1]))

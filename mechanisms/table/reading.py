@@ -88,7 +88,7 @@ def _plain_columns(lines: list[str], width: int, places: dict[str, int]) -> Batc
     """Return the columns of lines as pyarrow reads them, or None where a line needs the rules of `_cells`.
 
     Plain lines have as many cells as the header, without quotes and bare carriage returns, in ASCII: both
-    readers find the same cells in them.
+    readers read the same cells from them.
     """
     text = "".join(lines)
     if not places or len(text) > MAX_PLAIN or '"' in text or "\r" in text or not text.isascii():
@@ -117,7 +117,7 @@ def _plain_columns(lines: list[str], width: int, places: dict[str, int]) -> Batc
 def _cells(line: str) -> list[str]:
     """Return a line's cells; a bare carriage return within them is a space.
 
-    The reader refuses such a return, and without its cells a row would be nobody's.
+    The reader refuses such a return, and a row without its cells would have no identity.
     """
     bare = line.removesuffix("\n").removesuffix("\r")
     for text in (bare, bare.replace("\r", " ")):
@@ -132,14 +132,14 @@ def _places(
     """Return the index of each of `names` in a row; the header is public."""
     path = str(file.place)
     if twofold := [name for name in file.columns if name in header]:
-        what = f"the column {twofold[0]} stands in the file and in the name of its folder"
+        what = f"the column {twofold[0]} is in the file and in the name of its folder"
         raise InputError(what, "leave it out of one of them", path)
     lacking = [name for name in dict.fromkeys((*names, *declared)) if name not in header]
     if lacking:
         raise InputError(f"no column {', '.join(lacking)}", f"the header has {', '.join(header)[:200]}", path)
     twice = [name for name in names if list(header).count(name) > 1]
     if twice:
-        raise InputError(f"the column {twice[0]} stands twice in the header", "rename one", path)
+        raise InputError(f"the column {twice[0]} appears twice in the header", "rename one", path)
     return {name: list(header).index(name) for name in names}
 
 
@@ -277,7 +277,7 @@ def _listed(cells: Any) -> list[object]:
 def _value(cell: Any) -> object:
     """Return what Python makes of a cell; nothing where it cannot hold it."""
     try:
-        found: object = cell.as_py()
+        value: object = cell.as_py()
     except Exception:  # pyarrow and its callbacks raise many kinds of exceptions
         return None
-    return found
+    return value

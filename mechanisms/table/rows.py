@@ -19,13 +19,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Reading:
-    """What a subject reads of a table.
+    """How a subject reads a table.
 
     `names` are the columns whose codes it takes, and `encode` makes its rows of them, (n, columns) to
     (n, what the subject's domain has), each row by itself; `default` is one such row where there is
-    none.  `labels` say, for a reader of the release, what the places of a released array stand for.
-    Where a row stands in the block of its group and is 0 in all others, `blocks` gives the group of each
-    row, −1 for none, and the numbers that stand there.
+    none.  `labels` say, for a reader of the release, the meaning of a released array's places.
+    Where a row is in the block of its group and 0 in all others, `blocks` gives the group of each
+    row, −1 for none, and the numbers of its block.
     """
 
     names: tuple[str, ...]
@@ -51,12 +51,12 @@ def read_rows(path: Source, table: Table, reading: Reading, relation: str) -> Fl
     return rows
 
 
-def check_number(path: Source, table: Table, found: int, relation: str) -> None:
+def check_number(path: Source, table: Table, count: int, relation: str) -> None:
     """Refuse another number of units than is declared; where it varies, more than there may be."""
     what = "rows" if table.identity is None else f"distinct values of {table.identity!r}"
-    if not kind_of(relation).rows_vary and found != table.rows:
-        raise InputError(f"found {found} {what}", f"the claim declares {table.rows}", str(path))
-    if found > table.rows:
+    if not kind_of(relation).rows_vary and count != table.rows:
+        raise InputError(f"found {count} {what}", f"the claim declares {table.rows}", str(path))
+    if count > table.rows:
         most = f"more {what} than the claim's limit of {table.rows}"
         raise InputError(most, "raise the limit", str(path))
 

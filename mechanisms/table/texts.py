@@ -1,4 +1,4 @@
-"""Texts as whole numbers: six bytes in each, so that a cell that nobody listed has a name made of numbers.
+"""Texts as whole numbers: six bytes in each, so that an unlisted cell has a name made of numbers.
 
 A text is cut to a public number of bytes, at a character.  Different texts of that length have different
 numbers; the empty text has zeros.  Each text by itself.
@@ -24,8 +24,8 @@ def numbers_of(texts: Iterable[str], length: int) -> NDArray[np.float64]:
     """Return a row of numbers for each text, of which at most `length` bytes in UTF-8 count."""
     wide = BYTES * width(length)
     padded = b"".join(_cut(text, length).ljust(wide, b"\0") for text in texts)
-    found = np.frombuffer(padded, dtype=np.uint8).reshape(-1, width(length), BYTES)
-    return (found @ _PLACES).astype(np.float64)
+    codes = np.frombuffer(padded, dtype=np.uint8).reshape(-1, width(length), BYTES)
+    return (codes @ _PLACES).astype(np.float64)
 
 
 def _cut(text: str, length: int) -> bytes:
@@ -36,5 +36,5 @@ def _cut(text: str, length: int) -> bytes:
 
 def texts_of(numbers: NDArray[np.int64]) -> list[str]:
     """Return the text of every row of numbers; bytes that are no text are shown escaped."""
-    found = (numbers[:, :, None] // _PLACES % 256).astype(np.uint8)
-    return [row.tobytes().rstrip(b"\0").decode("utf-8", "backslashreplace") for row in found]
+    codes = (numbers[:, :, None] // _PLACES % 256).astype(np.uint8)
+    return [row.tobytes().rstrip(b"\0").decode("utf-8", "backslashreplace") for row in codes]

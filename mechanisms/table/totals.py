@@ -5,7 +5,7 @@ are and in whatever order they are done.  A part has all rows of its persons, or
 each row is a unit.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,20 +17,21 @@ from dpaccount.noise.samplers import Integers
 from mechanisms.subject import Additive, Domain, Rows, View
 from mechanisms.table.declaration import Table
 from mechanisms.table.files import DataFile
-from mechanisms.table.persons import Keys, PersonCounters, keys_of, mixed, runs_of
+from mechanisms.table.persons import INTEGER, Keys, PersonCounters, keys_of, mixed, runs_of
 from mechanisms.table.reading import ArrowCells, Batch, batches
-from mechanisms.table.rows import Reading, codes_of
+from mechanisms.table.rows import Floats, Reading, codes_of
 
 BLOCK: Final = 1000  #: rows of a table without identities that belong to one part
-MOST_NUMBERS: Final = 2**23  #: of the rows that a mechanism is asked about at once
+MOST_NUMBERS: Final = 2**23  #: of the rows that a mechanism sums at once
 MOST_MARKS: Final = 2**24  #: about as many persons are compared between files; of more, a sample
+Codes = Callable[[NDArray[np.int64]], Floats]  #: row numbers of a batch ↦ their codes
 
 
 @dataclass(frozen=True)
 class TablePart:
     """Part `number`, from 0, of `of` parts; `secret` keys the hash of identities, the same for all.
 
-    `by_file`: the part is one of `of` files, which is said to have all rows of its persons.
+    `by_file`: the part is one of `of` files, which is declared to hold all rows of its persons.
     """
 
     number: int
@@ -43,8 +44,8 @@ class TablePart:
 class TableTotals:
     """The exact totals of some units' rows that count, and how many units these are.
 
-    `marks` are those of the persons of a part `by_file`: whoever is in two parts has one mark in
-    both.
+    `marks` are those of the persons of a part `by_file`: a person of two parts has the same
+    mark in both.
     """
 
     sums: Integers
@@ -54,7 +55,7 @@ class TableTotals:
 
 @dataclass(frozen=True)
 class Summed:
-    """What is summed: the totals of `mechanism`'s query over a declared table as it is read.
+    """The totals of `mechanism`'s query over a declared table.
 
     `marked`: the reading puts a 1 before each row, which the mechanism does not take.
     """
@@ -72,9 +73,12 @@ class Summed:
         """
         if part.by_file:
             files, part = files[part.number : part.number + 1], TablePart(0, 1, part.secret, by_file=True)
-        return self.of_batches(
-            (batch for file in files for batch in batches(file, self.names, self.table.names)), part
-        )
+        return self.of_batches(self.batches_of(files), part)
+
+    def batches_of(self, files: Iterable[DataFile]) -> Iterator[Batch]:
+        """Yield the columns that are read of some files, in their order."""
+        for file in files:
+            yield from batches(file, self.names, self.table.names)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -92,34 +96,68 @@ class Summed:
 
     def of_batches(self, every: Iterable[Batch], part: TablePart) -> TableTotals:
         """Return the totals of a part of some batches of rows, in this order."""
-        identity = self.table.identity
-        found = self._query(np.zeros((0, len(self.domain.low))))
+        return self.of_keyed(self.keyed(every, part.secret), part)
+
+    def keyed(self, every: Iterable[Batch], secret: bytes) -> Iterator[tuple[Keys, Codes]]:
+        """Yield the keys of the units of each batch's rows, and what gives the codes of some of them.
+
+        The unit is the person, or the row: its number, whatever batches it is read in.
+        """
+        rows = 0
+        for batch in every:
+            if self.table.identity is not None:
+                keys = keys_of(batch[self.table.identity], secret)
+            else:
+                keys = np.full((len(batch[self.names[0]]), 2), INTEGER)
+                keys[:, 0] = np.arange(rows, rows := rows + len(keys))
+            yield keys, lambda some, batch=batch: self._codes(batch, some)  # type: ignore[misc]
+
+    def parts_of(self, keys: Keys, part: TablePart) -> NDArray[np.int64]:
+        """Return the part of each unit, the same one in all parts and on all machines."""
+        if self.table.identity is None:
+            blocks: NDArray[np.int64] = keys[:, 0].astype(np.int64) // BLOCK % part.of
+            return blocks
+        bits = mixed(keys, int.from_bytes(part.secret[:8]))
+        return (bits >> np.uint64(1)).astype(np.int64) % part.of
+
+    def of_keyed(self, every: Iterable[tuple[Keys, Codes]], part: TablePart) -> TableTotals:
+        """Return the totals of a part of some batches of `keyed` rows, in this order."""
+        total = self._query(np.zeros((0, len(self.domain.low))))
         persons = PersonCounters(self.table.max_rows, -(-self.table.rows // part.of))
         at_once = max(1, MOST_NUMBERS // len(self.domain.low))
-        rows, units = 0, 0
-        for batch in every:
-            if identity is not None:
-                kept = _kept(batch[identity], persons, part)
-            else:  # by the number of a row, whatever batches it is read in
-                start, rows = rows, rows + len(batch[self.names[0]])
-                kept = np.arange(start, rows) // BLOCK % part.of == part.number
-                units += int(np.count_nonzero(kept))
+        units = 0
+        for keys, codes in every:
+            kept = self._kept(keys, persons, part)
+            units += int(np.count_nonzero(kept))
             for some in np.array_split(np.flatnonzero(kept), np.count_nonzero(kept) // at_once + 1):
-                found = found + self._sums({name: _some(batch[name], some) for name in self.names})
-        if identity is None:
-            return TableTotals(found, units)
+                total = total + self._sums(codes(some))
+        if self.table.identity is None:
+            return TableTotals(total, units)
         marks = self._marks(persons.keys(), part.secret) if part.by_file else b""
-        return TableTotals(found, persons.number, marks)
+        return TableTotals(total, persons.number, marks)
+
+    def _kept(self, keys: Keys, persons: PersonCounters, part: TablePart) -> NDArray[np.bool_]:
+        """Return which rows of a batch count, of those whose units are in the part."""
+        bounded = self.table.identity is not None
+        if part.of == 1:
+            return persons.keep(keys) if bounded else np.ones(len(keys), dtype=bool)
+        here: NDArray[np.bool_] = self.parts_of(keys, part) == part.number
+        if bounded:
+            here[here] = persons.keep(keys[here])
+        return here
 
     def _marks(self, keys: Keys, secret: bytes) -> bytes:
         """Return 64 random-looking bits of each key: of a sample where persons are many."""
-        found = mixed(keys, int.from_bytes(secret[8:16]))
+        marks = mixed(keys, int.from_bytes(secret[8:16]))
         if self.table.rows > MOST_MARKS:
-            found = found[found < np.uint64(2**64 * MOST_MARKS // self.table.rows)]
-        return found.astype("<u8").tobytes()
+            marks = marks[marks < np.uint64(2**64 * MOST_MARKS // self.table.rows)]
+        return marks.astype("<u8").tobytes()
 
-    def _sums(self, batch: Batch) -> Integers:
-        codes = codes_of(batch, self.table, self.reading.names)
+    def _codes(self, batch: Batch, rows: NDArray[np.int64]) -> Floats:
+        some = {name: _some(batch[name], rows) for name in self.names}
+        return codes_of(some, self.table, self.reading.names)
+
+    def _sums(self, codes: Floats) -> Integers:
         blocks = self.reading.blocks
         if blocks is None or not hasattr(self.mechanism, "contributions") or any(self.domain.integer):
             return self._query(self.reading.encode(codes)[:, int(self.marked) :])
@@ -127,31 +165,16 @@ class Summed:
         low, high = (np.reshape(ends, (-1, rows.shape[1])) for ends in (self.domain.low, self.domain.high))
         there = places >= 0
         group, rows = places[there].astype(np.int64), rows[there]
-        found = np.zeros(low.shape, dtype=np.int64)
+        sums = np.zeros(low.shape, dtype=np.int64)
         if len(group):
             order, first = runs_of(group)
             group = group[order]
             each = self.mechanism.contributions(np.clip(rows[order], low[group], high[group]))
-            found[group[first]] = np.add.reduceat(each, first, axis=0)
-        return found.ravel()
+            sums[group[first]] = np.add.reduceat(each, first, axis=0)
+        return sums.ravel()
 
     def _query(self, rows: Rows) -> Integers:
         return self.mechanism.query(self.domain.clamped(rows))
-
-
-def _kept(cells: Sequence[object], persons: PersonCounters, part: TablePart) -> NDArray[np.bool_]:
-    """Return which rows of a batch count, of those whose persons are in the part."""
-    keys = keys_of(cells, part.secret)
-    if part.of == 1:
-        return persons.keep(keys)
-    here: NDArray[np.bool_] = _part_of(keys, part) == part.number
-    here[here] = persons.keep(keys[here])
-    return here
-
-
-def _part_of(keys: Keys, part: TablePart) -> NDArray[np.int64]:
-    """Return the part of each person, the same one in all parts and on all machines."""
-    return (mixed(keys, int.from_bytes(part.secret[:8])) >> np.uint64(1)).astype(np.int64) % part.of
 
 
 def _some(cells: Sequence[object], rows: NDArray[np.int64]) -> Sequence[object]:

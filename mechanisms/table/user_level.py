@@ -53,7 +53,7 @@ class ByPerson:
     with nothing in it.
     """
 
-    source: ClassVar[str] = "group privacy, on at most so many rows of one person"
+    source: ClassVar[str] = "group privacy, on a bounded number of rows of one person"
     status: ClassVar[str] = "sound"
 
     mechanism: Any
@@ -67,7 +67,7 @@ class ByPerson:
         each = adjacency(self.relation).steps(adjacency(self.mechanism.relation))
         if each is None:
             of_rows = self.mechanism.relation
-            raise RuleError(f"persons: {of_rows} rows say nothing of {self.relation} persons")
+            raise RuleError(f"persons: {of_rows} rows do not cover {self.relation} persons")
         return self.max_rows * each
 
     def domain(self) -> Domain:
@@ -103,7 +103,7 @@ class ByPerson:
         return self.mechanism.play(self.table(data), noise, coins)
 
     def report(self, view: View) -> dict[str, object]:
-        """Return what the mechanism reports."""
+        """Return the mechanism's report."""
         return getattr(self.mechanism, "report", released)(view)
 
     def accuracy(self, view: View) -> dict[str, object]:
@@ -210,7 +210,7 @@ def _counted(reading: Reading) -> Reading:
 
 
 def _nothing_counts_nothing(mechanism: Any) -> bool:
-    """Return whether rows that are not there can be told to a sum by rows with nothing in them.
+    """Return whether a sum can represent absent rows by rows of zeros.
 
     Such a row must be one of the mechanism's domain: about others nothing is assumed, and nothing tested.
     """

@@ -158,7 +158,9 @@ def test_the_best_arm_is_among_those_that_may_be_it():
     sums = np.array([round(people * (means[arm] - 0.5) * ONE) for people, arm in blocks])
     played = np.repeat([arm for _, arm in blocks], [n for n, _ in blocks])
     view = View(public={"arms": played, "sums": sums, "uncounted": NOBODY})
-    assert subject.report(view) == {"may_be_best": [2]}
+    found = subject.report(view)
+    assert (found["best"], found["may_be_best"]) == (2, [2])
+    assert found["error"] < 0.05
     early = ArmPhases(rounds=6, arms=3)
     assert early.best(run(early, world(1, 3, 6)[1], 1)) == [0, 1, 2]  # nothing is known yet
 
@@ -270,6 +272,7 @@ def test_one_private_bit_a_person_serves_arms_too():
      {"epsilon": Fraction(1, 10**400)}, {"epsilon": Fraction(10**7)}, {"delta": None}, {"arms": 1},
      {"law": "gaussian", "delta": DELTA, "sigma": float("inf")}, {"arms": 20, "rounds": 39},
      {"rounds": 10**7 + 1}, {"law": "cauchy"}, {"index": "ucb"}, {"sigma": Fraction(1)},
+     {"level": 0.95}, {"level": Fraction(0)}, {"level": Fraction(2)},
      {**GAUSSIAN, "sigma": Fraction(0)}, {"law": "gaussian", "delta": Fraction(0)},
      {"epsilon": Fraction(0), "delta": Fraction(0)}],
 )  # fmt: skip

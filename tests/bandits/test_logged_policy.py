@@ -331,7 +331,7 @@ def test_parameters_that_make_no_sense_are_refused(parameters):
     [
         ('"positions"', '"lucky"', "known here: exchangeable, positions"),
         ('["free", "coins25", 0.458]', '["free", "gold", 0.458]', "known here: free"),
-        ('["free", "coins25", 0.458]', '["free", "free", 0.458]', "stands twice, or is one arm"),
+        ('["free", "coins25", 0.458]', '["free", "free", 0.458]', "appears twice, or is one arm"),
         ('["free", "coins25", 0.458]', '["free", "coins25"]', "found 2 members"),
         ('["free", "coins25", 0.458]', '["free", "coins25", 0.9]', "add up to"),
         ("[0.451, 0.270, 0.090, 0.189]", "[0.25, 0.25, 0.25, 0.25]", "contradict the logging of free"),

@@ -97,8 +97,8 @@ def test_units_and_the_order_of_lines_do_not_matter(tmp_path):
         ("name,x\na,1\nb,1e16\n", "point 2"), ("name,x\na,1\nb,1_000\n", "point 2"),
         ("name,x\na,1\nb,1.0\n", "a and b are the same point"),
         ("name,x\na,0\nb,-0.0\nc,1\n", "a and b are the same point"),
-        ("name,x\na,1\na,2\n", "'a' is empty, or stands twice"),
-        ("name,x\n,1\na,2\n", "'' is empty, or stands twice"),
+        ("name,x\na,1\na,2\n", "'a' is empty, or appears twice"),
+        ("name,x\n,1\na,2\n", "'' is empty, or appears twice"),
         ("name,x\na,1\n", "there is one point only"), ("name,x\n", "no points"), ("", "no points"),
         ("name\na\nb\n", "no column says where"), ("name,x,y\na,1\nb,2,3\n", "row 2 has 2 cells"),
         ("name,x,x\na,1,2\nb,2,3\n", "a column has no name, or that of another"),
@@ -263,7 +263,7 @@ def test_every_bandit_on_points_takes_a_file_plays_it_and_proves_the_same_as_wit
 
 def test_all_that_choose_among_points_take_a_space():
     without = {entry.name for entry in entries() if entry.layer == "bandits"} - set(BANDITS)
-    assert without == {"logged-policy"}
+    assert without == {"logged-policy", "policy-value"}
 
 
 def test_a_changed_file_is_another_claim(tmp_path):

@@ -184,7 +184,7 @@ class Count:
     missed: int
 
     def believable(self, level):
-        """Say whether so many misses would come about more often than `ALARM` at this level."""
+        """Return whether this many misses occur with a probability above `ALARM` at this level."""
         return stats.binom.sf(self.missed - 1, self.runs, float(1 - level)) >= ALARM
 
 
@@ -283,8 +283,8 @@ def test_a_higher_level_is_never_narrower(name):
     )
     widths = []
     for level in (F(1, 2), LEVEL, F(999, 1000)):
-        found = subject.accuracy(view, level).values()
-        widths.append(sum(np.sum(np.subtract(each["high"], each["low"])) for each in found))
+        intervals = subject.accuracy(view, level).values()
+        widths.append(sum(np.sum(np.subtract(each["high"], each["low"])) for each in intervals))
     assert widths == sorted(widths)
     assert widths[0] < widths[-1]
 

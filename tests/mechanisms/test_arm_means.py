@@ -22,11 +22,11 @@ from tests.mechanisms.shop_logs import CONVERSIONS, DELTA, EVEN, UNEVEN
 def test_reports_without_noise_are_the_means():
     subject, _, reading = shop_logs.on_table(ArmMeans, "shop_log/arm-means.toml")
     rows = reading.encode(np.array([[0, 1.0], [0, 0], [3, 1], [3, 1], [2, 0], [-1, 1], [1, 1], [1, 0]] * 50))
-    said = subject.report(subject.play(rows, NoNoise(), 0))
-    assert {arm: mean["mean"] for arm, mean in said["means"].items()} == {
+    report = subject.report(subject.play(rows, NoNoise(), 0))
+    assert {arm: mean["mean"] for arm, mean in report["means"].items()} == {
         "plain": 0.5, "photos": 0.5, "reviews": 0.0, "bundle": 1.0
     }  # fmt: skip
-    assert said["best_arm"] == "bundle"
+    assert report["best_arm"] == "bundle"
 
 
 def test_under_add_remove_the_same_noise_costs_less():
@@ -61,25 +61,25 @@ def analyses(shares, seeds):
 @pytest.mark.parametrize("shares", [EVEN, UNEVEN])
 def test_it_names_the_right_variant_of_every_log(shares):
     """20 logs; a hundred with the slow tests."""
-    said = list(analyses(shares, range(20)))
-    assert [each["best_arm"] for each in said] == ["bundle"] * 20
-    assert held(said) >= 0.85
+    reports = list(analyses(shares, range(20)))
+    assert [each["best_arm"] for each in reports] == ["bundle"] * 20
+    assert held(reports) >= 0.85
 
 
 @pytest.mark.slow
 @pytest.mark.statistical  # seeded; 400 intervals of 95 % hold fewer than 90 % less than once in a thousand
 @pytest.mark.parametrize("shares", [EVEN, UNEVEN])
 def test_a_hundred_logs(shares):
-    said = list(analyses(shares, range(100)))
-    assert sum(each["best_arm"] == "bundle" for each in said) == 100
-    assert held(said) >= 0.9
-    assert sum(each["share_warning"] is not None for each in said) <= 5
+    reports = list(analyses(shares, range(100)))
+    assert sum(each["best_arm"] == "bundle" for each in reports) == 100
+    assert held(reports) >= 0.9
+    assert sum(each["share_warning"] is not None for each in reports) <= 5
 
 
-def held(said):
+def held(reports):
     """Return the share of intervals that hold the true conversion."""
     return np.mean(
-        [m["low"] <= CONVERSIONS[arm] <= m["high"] for each in said for arm, m in each["means"].items()]
+        [m["low"] <= CONVERSIONS[arm] <= m["high"] for each in reports for arm, m in each["means"].items()]
     )
 
 
@@ -141,19 +141,19 @@ def test_coins_of_equal_rows_differ_and_are_uniform():
     ids=repr,
 )
 def test_strata_thinned_records_and_rewards_that_are_numbers_keep_the_hypotheses(subject):
-    found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=60, seed=2, files=[])
-    assert [each.counterexample for each in found] == [None] * len(found)
+    evidence, _ = gather(subject, Proved(subject.proof(DELTA)), examples=60, seed=2, files=[])
+    assert [each.counterexample for each in evidence] == [None] * len(evidence)
 
 
 def test_an_arm_that_the_noise_drowns_is_never_named():
     """Of c a noisy 6 people remain, all of whom seem to have converted; no mean of it is known."""
     subject = ArmMeans(arms=("a", "b", "c"), rows=4000)
     counts, c_alone = np.array([2000.0, 2000.0, 6.0]), np.array([0.0, -3.0, 6.0])
-    said = subject.report(View(public={"sums": np.array([-1960.0, -1900.0, 6.0]), "counts": counts}))
-    assert (said["best_arm"], said["margin"]["over"]) == ("b", "a")
-    assert said["best_probability"] < 0.9  # c may be better
-    said = subject.report(View(public={"sums": c_alone, "counts": c_alone}))
-    assert [said[name] for name in ("best_arm", "best_probability", "margin")] == [None] * 3
+    report = subject.report(View(public={"sums": np.array([-1960.0, -1900.0, 6.0]), "counts": counts}))
+    assert (report["best_arm"], report["margin"]["over"]) == ("b", "a")
+    assert report["best_probability"] < 0.9  # c may be better
+    report = subject.report(View(public={"sums": c_alone, "counts": c_alone}))
+    assert [report[name] for name in ("best_arm", "best_probability", "margin")] == [None] * 3
     one = subject.report(View(public={"sums": c_alone, "counts": np.array([900.0, -3.0, 6.0])}))
     assert (one["best_arm"], one["margin"]) == ("a", None)
 

@@ -62,10 +62,10 @@ def test_its_proof_is_inferred_again_by_the_checker(subject, entry):
 @pytest.mark.parametrize(("subject", "entry"), SEARCHED)
 def test_its_hypotheses_survive_a_search(subject, entry):
     theorem = subject.proof(DELTA)
-    found, _ = gather(subject, Proved(theorem), examples=100, seed=3, files=[])
-    assert [e.counterexample for e in found] == [None] * len(found)
-    assert {e.status for e in found} == {"tested"}
-    assert any(Fraction(e.worst) > 0 for e in found)
+    evidence, _ = gather(subject, Proved(theorem), examples=100, seed=3, files=[])
+    assert [e.counterexample for e in evidence] == [None] * len(evidence)
+    assert {e.status for e in evidence} == {"tested"}
+    assert any(Fraction(e.worst) > 0 for e in evidence)
 
 
 @pytest.mark.parametrize(("subject", "entry"), SUBJECTS)
@@ -99,7 +99,7 @@ def test_its_parameters_are_documented_with_defaults(subject, entry):
 
 @pytest.mark.parametrize("layer", ["mechanisms", "bandits"])
 def test_what_a_catalogue_shares_knows_nothing_of_it(root, layer):
-    """The folders below mechanisms and bandits import none of the files that stand beside them.
+    """The folders below mechanisms and bandits import none of the files next to them.
 
     But `selection`, which chooses among them, and which none of them imports.
     """

@@ -115,22 +115,22 @@ def excess(theorem, run, other):
 def counterexample(subject, examples):
     """Search neighbouring pairs for one whose private values move too far; return what moved, or None."""
     theorem = subject.proof(DELTA)
-    found = []
+    wrongs = []
 
     @hypothesis.seed(5)
     @settings(max_examples=examples, database=None)
     @given(pair=pairs(subject.domain(), subject.relation), coins=st.integers(0, 2**32 - 1))
     def search(pair, coins):
-        if not found:
+        if not wrongs:
             run = record(subject, pair.left, rehearse(theorem, Rehearsal(coins)), coins)
             try:
                 wrong = excess(theorem, run, replay(subject, pair.right, run, coins))
             except ReplayError as error:
                 wrong = str(error)
-            found.extend([wrong] if wrong else [])
+            wrongs.extend([wrong] if wrong else [])
 
     search()
-    return found[0] if found else None
+    return wrongs[0] if wrongs else None
 
 
 @pytest.mark.slow(one_in=4)
@@ -300,7 +300,7 @@ def test_a_refusal_of_data_is_a_function_of_public_facts_only(subject, facts):
             return str(refused)
         rows = domain.clamped(data)
         assert domain.contains(rows)
-        return rows[:-1].tolist()  # nobody else's row is another
+        return rows[:-1].tolist()  # all other rows stay
 
     assert said(left) == said(right)
 
@@ -310,20 +310,20 @@ def test_a_refusal_of_data_is_a_function_of_public_facts_only(subject, facts):
 
 def twins():
     """Return the classes of tests/planted/*twin*.py."""
-    found = []
+    twin_classes = []
     for file in sorted((Path(__file__).parent.parent / "planted").glob("*twin*.py")):
         spec = importlib.util.spec_from_file_location(file.stem, file)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        classes = (made for _, made in inspect.getmembers(module, inspect.isclass))
-        found += [made for made in classes if made.__module__ == file.stem]
-    return found
+        classes = (kind for _, kind in inspect.getmembers(module, inspect.isclass))
+        twin_classes += [kind for kind in classes if kind.__module__ == file.stem]
+    return twin_classes
 
 
 def refuted(subject):
     """Say whether the property tests of hypotheses, or exact movement, catch a subject."""
-    found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=300, seed=1, files=[])
-    return any(each.status == "refuted" for each in found) or counterexample(subject, 150) is not None
+    evidence, _ = gather(subject, Proved(subject.proof(DELTA)), examples=300, seed=1, files=[])
+    return any(each.status == "refuted" for each in evidence) or counterexample(subject, 150) is not None
 
 
 @pytest.mark.slow(one_in=6)

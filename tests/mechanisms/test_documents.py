@@ -65,7 +65,7 @@ def test_stated_errors_are_computed_elsewhere_and_the_same(figure, root):
         return f"{error * math.sqrt(squared):.3f}"
 
     weights = factors.sqrt_toeplitz(1024)
-    found = {
+    figures = {
         times(tree_sums.error(1024, 10, refined=False), 10),
         times(tree_sums.error(1024, 10, refined=True), 10),
         *(
@@ -76,9 +76,9 @@ def test_stated_errors_are_computed_elsewhere_and_the_same(figure, root):
     }
     for count in (3, 6):
         column = factors.decaying(factors.buffers(1024, count), 1024)
-        found.add(times(factors.toeplitz_error(column, 1024), (column**2).sum()))
+        figures.add(times(factors.toeplitz_error(column, 1024), (column**2).sum()))
     if figure == "2.524":
         best = factors.optimal(256)
-        found.add(times(factors.error(best), factors.longest_column_squared(best)))
-    assert figure in found
+        figures.add(times(factors.error(best), factors.longest_column_squared(best)))
+    assert figure in figures
     assert figure in (root / "docs" / "mechanisms.md").read_text()

@@ -40,7 +40,7 @@ from mechanisms.stable_histogram import StableHistogram
 from mechanisms.variance import Variance
 
 F = Fraction
-REACH = 9  #: Gaussian noise is enumerated up to so many deviations, Laplace noise up to twice as many scales
+REACH = 9  #: deviations of enumerated Gaussian noise; of Laplace noise twice as many scales
 BITS = 192
 
 
@@ -68,14 +68,14 @@ def choice(law, scores):
     chance = [((arb(int(s)) - arb(int(max(scores)))) / arb(law.scale)).exp() for s in scores]
     if law.kind == "exponential":
         return {i: c / sum(chance, arb(0)) for i, c in enumerate(chance)}
-    found = {}
+    chances = {}
     for i, own in enumerate(chance):
         others = arb_poly([1])
         for j, other in enumerate(chance):
             if j != i:
                 others *= arb_poly([1, -other])
-        found[i] = own * others.integral()(arb(1))
-    return found
+        chances[i] = own * others.integral()(arb(1))
+    return chances
 
 
 def above(law, numbers):
@@ -91,7 +91,7 @@ def above(law, numbers):
     def passing(level):
         return upper[min(max(level, order[0]), order[-1])] if level <= order[-1] else arb(0)
 
-    found = {}
+    chances = {}
     for threshold, mass in noise.items():
         for answers in itertools.product((0, 1), repeat=len(numbers)):
             shown, chance, positive = [], mass, 0
@@ -106,8 +106,8 @@ def above(law, numbers):
             stopped = [i for i, v in enumerate(shown) if v == -1]
             if all(answers[i] == 0 for i in stopped):
                 key = tuple(shown)
-                found[key] = found.get(key, arb(0)) + chance
-    return found, missing + (len(numbers) + 1) * lost
+                chances[key] = chances.get(key, arb(0)) + chance
+    return chances, missing + (len(numbers) + 1) * lost
 
 
 def shown(law, count):
@@ -115,11 +115,11 @@ def shown(law, count):
     if count == 0:
         return {0: arb(1)}, arb(0)
     noise, missing = line("laplace", law.scale)
-    found = {0: arb(0)}
+    chances = {0: arb(0)}
     for x, mass in noise.items():
         visible = count + x if count + x >= law.threshold else 0
-        found[visible] = found.get(visible, arb(0)) + mass
-    return found, missing
+        chances[visible] = chances.get(visible, arb(0)) + mass
+    return chances, missing
 
 
 def factors_of(law, here, there):

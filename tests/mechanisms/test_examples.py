@@ -54,9 +54,9 @@ def test_half_the_claimed_epsilon_is_not_certified(name, tmp_path):
     written = f"epsilon = {float(claim.guarantee.epsilon)}"
     assert written in file.read_text()
     subject = subject_of(claim)
-    key, said = noise_of(type(subject)), claim.parameters.value if claim.parameters else {}
+    key, parameters = noise_of(type(subject)), claim.parameters.value if claim.parameters else {}
     text = file.read_text().replace(written, f"epsilon = {float(claim.guarantee.epsilon) / 2}")
-    if key is not None and key not in said:  # else the noise would follow from the smaller claim
+    if key is not None and key not in parameters:  # else the noise would follow from the smaller claim
         head = "[subject.parameters]\n"
         assert head in text
         text = text.replace(head, f"{head}{key} = {float(getattr(subject, key))}\n")

@@ -1,4 +1,4 @@
-"""`import mechanisms` offers what whoever writes or uses a mechanism needs."""
+"""`import mechanisms` offers what authors and users of mechanisms need."""
 
 import doctest
 
@@ -15,5 +15,5 @@ def test_every_name_is_there_and_no_other():
 
 
 def test_its_example():
-    found = doctest.testmod(mechanisms)
-    assert (found.failed, found.attempted) == (0, 2)
+    results = doctest.testmod(mechanisms)
+    assert (results.failed, results.attempted) == (0, 2)

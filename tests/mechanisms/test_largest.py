@@ -45,8 +45,8 @@ def test_no_row_adds_more_than_the_largest_of_the_example(name):
     assert_largest(make(find(name).made_by, None, examples=True), np.random.default_rng(2))
 
 
-def statistic(what, said):
-    return f'[[subject.parameters.statistic]]\nname = "{what}"\nwhat = "{what}"\n{said}\n'
+def statistic(what, members):
+    return f'[[subject.parameters.statistic]]\nname = "{what}"\nwhat = "{what}"\n{members}\n'
 
 
 STUDIES = [
@@ -57,15 +57,15 @@ STUDIES = [
 STUDIES += [statistic("regression", 'column = "y"\non = ["x"]'), statistic("count", 'by = ["city", "seen"]')]
 
 
-@pytest.mark.parametrize("said", STUDIES)
+@pytest.mark.parametrize("members", STUDIES)
 @pytest.mark.parametrize("delta", [0, 1e-6])
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
-def test_no_row_adds_more_than_the_largest_of_a_statistic(tmp_path, said, delta, relation):
+def test_no_row_adds_more_than_the_largest_of_a_statistic(tmp_path, members, delta, relation):
     claim = read_claim(
-        claim_on(tmp_path, "noisy-statistics", said, relation=relation, delta=delta, epsilon=10)
+        claim_on(tmp_path, "noisy-statistics", members, relation=relation, delta=delta, epsilon=10)
     )
-    vectors = ("variance", "regression") + (("sum", "mean") if "by" in said else ())
-    if delta == 0 and any(f'what = "{what}"' in said for what in vectors):
+    vectors = ("variance", "regression") + (("sum", "mean") if "by" in members else ())
+    if delta == 0 and any(f'what = "{what}"' in members for what in vectors):
         with pytest.raises(InputError):  # of vectors no pure ε is proved
             subject_of(claim)
         return

@@ -163,7 +163,7 @@ def test_two_cells_of_one_name_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('reward = "converted"', "'arm' is missing"),
         ('arm = "shop"\nreward = "converted"', "no column 'shop'"),
@@ -183,8 +183,8 @@ def test_two_cells_of_one_name_are_refused():
         ('arm = "variant"\nreward = "position * revenue <= 3"', "give positions"),
     ],
 )  # fmt: skip
-def test_declarations_that_make_no_sense_are_refused_at_their_place(text, said):
-    with pytest.raises(InputError, match=said) as refused:
+def test_declarations_that_make_no_sense_are_refused_at_their_place(text, message):
+    with pytest.raises(InputError, match=message) as refused:
         trial_of(text)
     assert str(refused.value).startswith("claim.toml: ")
 
@@ -249,8 +249,8 @@ def test_a_record_replaced_moves_the_whole_by_at_most_two(counts):
 def test_counts_beside_sums_cost_nothing_but_a_new_shift():
     shifts = ArmCounts(4).leaf(Fraction(271, 32), "sums").premises[0].conclusion.shifts
     assert set(shifts) == {(), (2,), (1, 1), (1, 1, 1, 1)}
-    beside = ArmCounts(4, passed=True).leaf(Fraction(271, 32), "sums").premises[0].conclusion.shifts
-    assert set(beside) - set(shifts) == {(1,), (1, 1, 1)}
+    with_counts = ArmCounts(4, passed=True).leaf(Fraction(271, 32), "sums").premises[0].conclusion.shifts
+    assert set(with_counts) - set(shifts) == {(1,), (1, 1, 1)}
 
 
 @pytest.mark.parametrize(
@@ -316,13 +316,13 @@ def test_an_interval_lies_within_what_a_mean_can_be(total, count, sigma):
 @pytest.mark.statistical  # seeded; a true share is called wrong with probability at most .002 each
 def test_shares_are_called_wrong_where_they_are():
     rng, declared = np.random.default_rng(4), (Fraction(1, 2), Fraction(3, 10), Fraction(1, 5))
-    said = {0.0: 0, 0.1: 0}
-    for off, _ in product(said, range(300)):
+    warnings = {0.0: 0, 0.1: 0}
+    for off, _ in product(warnings, range(300)):
         true = np.array([0.5, 0.3, 0.2]) * [1 + off, 1, 1]
         logged = rng.multinomial(5000, true / true.sum()) + rng.normal(0, 30, 3)
-        said[off] += estimates.share_warning(logged, 900, declared, "abc") is not None
-    assert said[0.0] <= 4
-    assert said[0.1] >= 60
+        warnings[off] += estimates.share_warning(logged, 900, declared, "abc") is not None
+    assert warnings[0.0] <= 4
+    assert warnings[0.1] >= 60
 
 
 def test_the_best_arm_is_as_sure_as_normal_means_make_it():
@@ -333,7 +333,9 @@ def test_the_best_arm_is_as_sure_as_normal_means_make_it():
 
 def test_arm_means_says_by_stratum_what_a_table_declares():
     place, table = declared('arm = "variant"\nreward = "rating"\nstrata = "city"')
-    made, reading = ArmMeans.on_table(table, place, Promise("replace-one", Fraction(2), Fraction(1, 10**6)))
-    assert (made.strata, made.steps, made.reward) == (("north", "south"), 16, "rating")
+    mechanism, reading = ArmMeans.on_table(
+        table, place, Promise("replace-one", Fraction(2), Fraction(1, 10**6))
+    )
+    assert (mechanism.strata, mechanism.steps, mechanism.reward) == (("north", "south"), 16, "rating")
     assert reading.labels["sums"] == ("north, A", "north, B", "south, A", "south, B")
-    assert point(made.proof(Fraction(1, 10**6)))[0] <= 2
+    assert point(mechanism.proof(Fraction(1, 10**6)))[0] <= 2

@@ -260,7 +260,7 @@ def test_a_release_is_charged_to_as_many_units_as_it_may_read(ledger):
 
 
 def test_a_cover_does_not_tell_the_private_number_of_rows(tmp_path):
-    """Under add-remove the limit must be covered, and what is said is the same for any number of rows."""
+    """Under add-remove the limit must be covered, and the message is the same for any number of rows."""
     url = f"sqlite:///{tmp_path}/private.db"
     init(url, epsilon=10, delta=0, unit="row", relation="add-remove", measure="pure")
     mean = ClippedMean(low=Fraction(0), high=Fraction(1), rows=6, scale=Fraction(2), relation="add-remove")

@@ -52,11 +52,11 @@ def test_squares_cost_nothing_beside_the_sum():
 @both
 def test_quantiles_are_within_a_cell_of_the_data(relation):
     data, wanted = numbers(), [0.1, 0.5, 0.9]
-    made = Quantiles(low=0, high=4, rows=500, ranks="0.1, 1/2, 9/10", levels=5, relation=relation)
-    shown = made.play(data, NoNoise(), 0).public
+    quantiles = Quantiles(low=0, high=4, rows=500, ranks="0.1, 1/2, 9/10", levels=5, relation=relation)
+    shown = quantiles.play(data, NoNoise(), 0).public
     clipped = np.sort(data[:, 0].clip(0, 4))
     assert shown["quantiles"] == pytest.approx(clipped[[int(q * 500) - 1 for q in wanted]], abs=4 / 4**5)
-    below = [(clipped < end).sum() for end in made.ends[:-1]]
+    below = [(clipped < end).sum() for end in quantiles.ends[:-1]]
     assert np.abs(shown["ranks"][:-1] - below).max() <= 1  # of numbers on an end
     assert shown["ranks"][-1] == 500
 
@@ -65,8 +65,8 @@ def test_quantiles_are_within_a_cell_of_the_data(relation):
 def test_second_moments_are_those_of_clipped_numbers(relation):
     data = np.hstack([numbers(columns=2), 100 * numbers(seed=4)])
     bounds, ends = "0 4; -1 5; 0 400", np.array([[0, 4], [-1, 5], [0, 400]])
-    made = SecondMoments(low=0, high=4, bounds=bounds, rows=500, relation=relation, ridge=F(1, 10**9))
-    shown = made.play(data, NoNoise(), 0).public
+    moments = SecondMoments(low=0, high=4, bounds=bounds, rows=500, relation=relation, ridge=F(1, 10**9))
+    shown = moments.play(data, NoNoise(), 0).public
     clipped = data.clip(*ends.T)
     scale = np.outer(*[ends[:, 1] - ends[:, 0]] * 2)
     assert np.abs(shown["means"] - clipped.mean(axis=0)).max() < 0.02
@@ -84,8 +84,8 @@ def test_a_row_counts_once_in_every_cell_that_it_names():
 
 @pytest.mark.parametrize("keys", [1, 2, 5])
 def test_what_a_row_that_names_a_few_cells_costs(keys):
-    made = StableHistogram(rows=5, scale=F(4), threshold=120, keys=keys)
-    assert point(made.proof(DELTA)) == (F(keys, 4), DELTA)
+    histogram = StableHistogram(rows=5, scale=F(4), threshold=120, keys=keys)
+    assert point(histogram.proof(DELTA)) == (F(keys, 4), DELTA)
     replaced = StableHistogram(rows=5, scale=F(4), threshold=120, keys=keys, relation=REPLACE_ONE)
     assert point(replaced.proof(DELTA)) == (F(keys, 2), DELTA)
 
@@ -131,10 +131,10 @@ def test_intervals_that_doubles_do_not_tell_are_refused_before_there_are_rows(ma
 def test_intervals_of_covariances_hold_far_from_zero():
     """The mean of a column, from which they are computed, is rounded by more than noise moves it."""
     data = 1e15 + np.random.default_rng(0).integers(0, 2, (10**5, 2)) / 8
-    made = SecondMoments(low=F(10**15), high=F(10**15 + 1), columns=2, rows=10**5, sigma=F(1, 4))
-    found = made.accuracy(made.play(data, NoNoise(), 0))["covariances"]
-    sums = made.query(data) * float(STEP) / 10**5 * 2  # of z
+    moments = SecondMoments(low=F(10**15), high=F(10**15 + 1), columns=2, rows=10**5, sigma=F(1, 4))
+    intervals = moments.accuracy(moments.play(data, NoNoise(), 0))["covariances"]
+    sums = moments.query(data) * float(STEP) / 10**5 * 2  # of z
     true = sums[:3] - np.array([sums[3] ** 2, sums[3] * sums[4], sums[4] ** 2]) / 2
-    ends = [np.array(found[end])[np.triu_indices(2)] for end in ("low", "high")]
+    ends = [np.array(intervals[end])[np.triu_indices(2)] for end in ("low", "high")]
     assert (true / 4 >= ends[0]).all()
     assert (true / 4 <= ends[1]).all()

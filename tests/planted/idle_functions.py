@@ -104,6 +104,13 @@ def raises_on_half(data, rng=None):
     return 1.0
 
 
+def raises_on_data(data, rng=None):
+    """Raise on some runs, and on more where the data say so."""
+    if rng is not None and rng.random() < 0.2 + 0.7 * data[0]:
+        raise ValueError("unlucky")
+    return 1.0
+
+
 def nan_on_half(data, rng=None):
     """Return NaN on half of the runs, whatever the data are; a query on none."""
     return float("nan") if rng is not None and rng.random() < 0.5 else 1.0

@@ -1,4 +1,4 @@
-"""What the actions of other users tell about one record under Lemma 2 of Dubey 2021.
+"""How well the actions of other users distinguish one record under Lemma 2 of Dubey 2021.
 
 *Nothing beyond the repair's bound.*  Actions read Σ̃ and ũ, never the noisy y² corner that makes the
 released matrices fail for large B; so joint privacy holds with the smaller sensitivity
@@ -53,7 +53,7 @@ def lemma2_actions(p: Values) -> Cost:
     what the signs of ũ surely show.
     """
     numbers = lemma(p)
-    found = gaussian_finding(
+    cost = gaussian_finding(
         p,
         rank_one.without_corner(numbers.clip2),
         tree(int(p["T"]) - 1),
@@ -63,13 +63,13 @@ def lemma2_actions(p: Values) -> Cost:
         " or round 2 has the choice {1} only and reward -tau, and the others choose after 2, 4, ... rounds",
     )
     tests = best_tests(p)
-    top = found.epsilon.upper if found.epsilon else Fraction(0)
-    loss = found.loss_delta.upper if found.loss_delta else Fraction(1)
+    top = cost.epsilon.upper if cost.epsilon else Fraction(0)
+    loss = cost.loss_delta.upper if cost.loss_delta else Fraction(1)
     return replace(
-        found,
+        cost,
         epsilon=Enclosure(sure_epsilon(p), top),
         loss_delta=Enclosure(None, loss),
-        witness={**found.witness, "tau_over_C": str(tests.share), "event": tests.event().as_json()},
+        witness={**cost.witness, "tau_over_C": str(tests.share), "event": tests.event().as_json()},
         proof=lambda: _proof(p, numbers),
         refutation=lambda: _refutation(p, tests),
     )
@@ -87,8 +87,8 @@ def _proof(p: Values, numbers: Lemma) -> Theorem:
 
 def _refutation(p: Values, tests: "Tests") -> Theorem:
     """Return the theorem that these actions refute joint privacy."""
-    said = "all of these tests say +, one for each independent node"
-    return telling_event("actions", tests.event(), (p["alpha"], p["beta"]), said, JOINT)
+    because = "all of these tests say +, one for each independent node"
+    return telling_event("actions", tests.event(), (p["alpha"], p["beta"]), because, JOINT)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Tests:
     margin: Enclosure  #: m
 
     def probability(self, side: int) -> arb:
-        """Return the probability that all say +, in the world of reward C (side 1) or −C (side −1)."""
+        """Return the probability that all tests give +, in the world of reward C (side 1) or −C (side −1)."""
         at = of(self.margin) * ball(self.share - side)
         return ((at / arb(2).sqrt()).erfc() / 2) ** self.bits
 
@@ -177,12 +177,12 @@ def observe(p: Values, reward: float, level: float, runs: int, rng: np.random.Ge
 
 def _prefix(rounds: int) -> list[tuple[int, int]]:
     """Return the nodes (start, length) of a prefix of the rounds, one per binary digit."""
-    found, start = [], 0
+    nodes, start = [], 0
     for level in reversed(range(rounds.bit_length())):
         if rounds >> level & 1:
-            found.append((start, 1 << level))
+            nodes.append((start, 1 << level))
             start += 1 << level
-    return found
+    return nodes
 
 
 def scores(held: Bits, out: Bits, train: int) -> tuple[Floats, Floats]:

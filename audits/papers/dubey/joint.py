@@ -6,7 +6,7 @@ Gaussian noise (ν + νᵀ)/√2, ν iid N(0, σ²).  Its density falls as exp(�
 of them, conditional on the transcript the same A moves each, and squares of μ add.  All costs are exact
 (Balle & Wang 2018).  The server reads the prefixes of rounds 1 … T−1; Remark 1 releases that of T too.
 
-The observer is whoever reads the released statistics.  What other users' actions show is less: they never
+The observer reads the released statistics.  What other users' actions show is less: they never
 read the y² corner (`dubey-lemma2-actions`).
 """
 
@@ -122,7 +122,7 @@ def gaussian_finding(
     movement: FarthestPair,
     released: ReleasedNodes,
     variance: Enclosure | None,
-    **said: Any,
+    **remarks: Any,
 ) -> Cost:
     """Return the exact cost of the nodes that one record meets, all moved alike, against (α, β).
 
@@ -152,13 +152,13 @@ def gaussian_finding(
             "nodes_met": released.times,
             "movement_squared": float(movement.square.upper),
             "statistic": STATISTIC,
-            **said,
+            **remarks,
         },
     )
 
 
 def full_finding(
-    p: Values, released: ReleasedNodes, variance: Enclosure, clip2: Enclosure, **said: Any
+    p: Values, released: ReleasedNodes, variance: Enclosure, clip2: Enclosure, **remarks: Any
 ) -> Cost:
     """Return the cost of the full matrix, rewards within C (`clip2` is C²), with its derivations."""
     movement = rank_one.with_corner(clip2)
@@ -174,8 +174,8 @@ def full_finding(
         law = "gaussian", upper(variance)
         return noisy_pair("outer", pair, released.covers(), law, point, "both lie within the clipped domain")
 
-    found = gaussian_finding(p, movement, released, variance, **said)
-    return replace(found, proof=proof, refutation=refutation)
+    cost = gaussian_finding(p, movement, released, variance, **remarks)
+    return replace(cost, proof=proof, refutation=refutation)
 
 
 def _at_most(value: Enclosure, limit: Fraction) -> Enclosure:
@@ -226,9 +226,9 @@ def lemma2_unclipped(p: Values) -> Cost:
         both = full_statistics(QUERY, max(abs(p["y"]), p["B"]))
         return settled(released.release(lambda key: gaussian(both, lower(variance), key)), *point)
 
-    said = "at these two rewards only: the cost grows without bound in y, so no noise is enough for all"
-    found = gaussian_finding(p, movement, released, variance, scope=said)
-    return replace(found, proof=proof, refutation=refutation)
+    scope = "at these two rewards only: the cost grows without bound in y, so no noise is enough for all"
+    cost = gaussian_finding(p, movement, released, variance, scope=scope)
+    return replace(cost, proof=proof, refutation=refutation)
 
 
 def remark1(p: Values) -> Cost:
@@ -297,13 +297,13 @@ def repair(p: Values) -> Cost:
     """Release Σ and u only, with the least noise that is proved to meet (α, β)."""
     movement = rank_one.without_corner(exactly(p["B"] ** 2))
     published = float(root(lemma(p).variance).upper)
-    found = gaussian_finding(p, movement, tree(int(p["T"]) - 1), None, lemma2_publishes=published)
-    least = found.noise.needed.upper if found.noise and found.noise.needed else 0
+    cost = gaussian_finding(p, movement, tree(int(p["T"]) - 1), None, lemma2_publishes=published)
+    least = cost.noise.needed.upper if cost.noise and cost.noise.needed else 0
 
     def proof() -> Theorem:
         return to_approximate(releases(p, p["B"], short_above(Fraction(least) ** 2)), p["alpha"], p["beta"])
 
-    return replace(found, proof=proof)
+    return replace(cost, proof=proof)
 
 
 def releases(p: Values, reward: Fraction, variance: Fraction) -> Theorem:

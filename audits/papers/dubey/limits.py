@@ -26,10 +26,10 @@ def crossing(holds: Callable[[Fraction], bool | None], low: Fraction, high: Frac
     """Return [low, high] with `holds` surely true at one end and surely false at the other."""
     for _ in range(HALVINGS):
         middle = ((low + high) / 2).limit_denominator(10**15)
-        found = holds(middle)
-        if found is None or not low < middle < high:
+        held = holds(middle)
+        if held is None or not low < middle < high:
             break
-        low, high = (middle, high) if found else (low, middle)
+        low, high = (middle, high) if held else (low, middle)
     return Enclosure(low, high)
 
 
@@ -54,15 +54,15 @@ def largest_reward(p: Values) -> Cost:
             raise InputError(
                 "Lemma 2 holds up to rewards of 1e60 at least", "less extreme parameters belong here"
             )
-    found = crossing(holds, Fraction(0), high)
-    beyond = joint.lemma2(Values({**p, "B": 2 * Fraction(found.upper), "rho": Fraction(0)}))
+    bracket = crossing(holds, Fraction(0), high)
+    beyond = joint.lemma2(Values({**p, "B": 2 * Fraction(bracket.upper), "rho": Fraction(0)}))
     return Cost(
         claimed=(alpha, beta),
         epsilon=INFINITE,
         loss_delta=EXACTLY_ONE,
         refutation=beyond.refutation,
         witness={
-            "largest_B": [float(found.lower or 0), float(found.upper)],
+            "largest_B": [float(bracket.lower or 0), float(bracket.upper)],
             "neighbours": "those of dubey-lemma2 at twice that reward",
             "statistic": joint.STATISTIC,
         },
@@ -91,7 +91,7 @@ def largest_alpha(p: Values) -> Cost:
     low, high = Fraction(1, 10**6), Fraction(10**4)
     if holds(high) is not False:
         raise InputError("Lemma 5 is not refuted at alpha = 1e4", "a smaller beta belongs here")
-    found = crossing(holds, low, high) if holds(low) else Enclosure(Fraction(0), low)
+    bracket = crossing(holds, low, high) if holds(low) else Enclosure(Fraction(0), low)
     beyond = check(at(high))
     return Cost(
         claimed=beyond.claimed,
@@ -99,7 +99,7 @@ def largest_alpha(p: Values) -> Cost:
         loss_delta=beyond.loss_delta,
         refutation=beyond.refutation,
         witness={
-            "largest_alpha": [float(found.lower or 0), float(found.upper)],
+            "largest_alpha": [float(bracket.lower or 0), float(bracket.upper)],
             "scope": f"refuted here at alpha = {float(high):g}",
             "statistic": beyond.witness["statistic"],
         },

@@ -83,8 +83,8 @@ def lemma5(p: Values) -> Cost:
         both = gaussian(joint(_person(reward), lower(sent.x) / lower(sent.u)), lower(sent.x), "message")
         return _sent(both, p["alpha"], p["beta"])
 
-    found = _finding(p, enclose(square), None, (p["alpha"], p["beta"]), similarity=float(s.upper))
-    return replace(found, proof=proof, refutation=lambda: _joint_refutation(p, sent, float(s.upper)))
+    cost = _finding(p, enclose(square), None, (p["alpha"], p["beta"]), similarity=float(s.upper))
+    return replace(cost, proof=proof, refutation=lambda: _joint_refutation(p, sent, float(s.upper)))
 
 
 def same_features(p: Values) -> Cost:
@@ -95,7 +95,7 @@ def same_features(p: Values) -> Cost:
 def matrix_part(p: Values, share: Fraction = Fraction(2)) -> Cost:
     """φφᵀ + N alone against (α, β)/share: the sensitivity in this metric is √2, at e₁, e₂ (published: 1)."""
     sent, point = message(p), (p["alpha"] / share, p["beta"] / share)
-    found = _finding(p, enclose(lambda: 2 / of(sent.x)), (exactly(2), sent.x), point, similarity=0.0)
+    cost = _finding(p, enclose(lambda: 2 / of(sent.x)), (exactly(2), sent.x), point, similarity=0.0)
 
     def proof() -> Theorem:  # with a reward of 0 its part moves nothing, whatever its noise is
         return _sent(gaussian(joint(_person(Fraction(0)), lower(sent.x)), lower(sent.x), "message"), *point)
@@ -104,14 +104,14 @@ def matrix_part(p: Values, share: Fraction = Fraction(2)) -> Cost:
         pair = [Fraction(v) for v in (1, 0, 0)], [Fraction(v) for v in (0, 0, 1)]
         return _noisy(pair, upper(sent.x), point, "upper triangles of phi phi' at e1 and e2")
 
-    return replace(found, proof=proof, refutation=refutation)
+    return replace(cost, proof=proof, refutation=refutation)
 
 
 def reward_part(p: Values, share: Fraction = Fraction(2)) -> Cost:
     """yφ + n alone against (α, β)/share: the sensitivity is 2B, at φ = φ′, y = −y′ (published: B)."""
     sent, point, reward = message(p), (p["alpha"] / share, p["beta"] / share), p["B"]
     mu2 = enclose(lambda: 4 * ball(reward**2) / of(sent.u))
-    found = _finding(p, mu2, (exactly(4 * reward**2), sent.u), point, similarity=1.0)
+    cost = _finding(p, mu2, (exactly(4 * reward**2), sent.u), point, similarity=1.0)
 
     def proof() -> Theorem:
         inside = assume_ball(
@@ -122,7 +122,7 @@ def reward_part(p: Values, share: Fraction = Fraction(2)) -> Cost:
     def refutation() -> Theorem:
         return _noisy(([reward], [-reward]), upper(sent.u), point, "y phi at one unit feature, B and -B")
 
-    return replace(found, proof=proof, refutation=refutation)
+    return replace(cost, proof=proof, refutation=refutation)
 
 
 def _person(reward: Fraction) -> Theorem:
@@ -154,8 +154,8 @@ def _joint_refutation(p: Values, sent: Message, s: float) -> Theorem:
     x, u = (upper(root(part)) for part in (sent.x, sent.u))
     left = [c * c / x, c * d / x, d * d / x, p["B"] * c / u, p["B"] * d / u]
     right = [d * d / x, c * d / x, c * c / x, -p["B"] * d / u, -p["B"] * c / u]
-    said = "upper triangle of phi phi' and y phi in units of their noise, phi = (c, d) or (d, c), y = B or -B"
-    return _noisy((left, right), Fraction(1), (p["alpha"], p["beta"]), said)
+    text = "upper triangle of phi phi' and y phi in units of their noise, phi = (c, d) or (d, c), y = B or -B"
+    return _noisy((left, right), Fraction(1), (p["alpha"], p["beta"]), text)
 
 
 def _finding(

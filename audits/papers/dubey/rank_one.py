@@ -80,8 +80,8 @@ def at_pair(y: Fraction, other: Fraction) -> Enclosure:
 
 def _opposite(b2: Enclosure) -> Enclosure:
     """Return 8B², joined with 2(1+B²)² if B² may be on either side of 1."""
-    found = enclose(lambda: 8 * of(b2))
-    return found if b2.lower is not None and b2.lower >= 1 else _larger(found, ball_bound(b2))
+    square = enclose(lambda: 8 * of(b2))
+    return square if b2.lower is not None and b2.lower >= 1 else _larger(square, ball_bound(b2))
 
 
 def _inner(b2: Enclosure) -> tuple[Enclosure, Fraction] | None:

@@ -1,6 +1,6 @@
 """Dubey 2021: single steps of the proofs, each compared with the exact number or a counterexample.
 
-They say whether a step holds, not whether the claim built on it does.
+They check whether a step holds, not whether the claim built on it does.
 """
 
 import math
@@ -28,14 +28,14 @@ def sensitivity(p: Values) -> Cost:
     b2 = exactly(p["B"] ** 2)
     movement = rank_one.with_corner(b2)
     published, exact = root(rank_one.ball_bound(b2)), root(movement.square)
-    said = {**movement.pair(), "statistic": "Frobenius norm of vv' - ww'", "without_corner": _without(b2)}
-    said["whitened"] = {  # over √2, as the noise's metric has it
+    witness = {**movement.pair(), "statistic": "Frobenius norm of vv' - ww'", "without_corner": _without(b2)}
+    witness["whitened"] = {  # over √2, as the noise's metric has it
         "published_ball": float(enclose(lambda: 1 + of(b2)).upper),
         "exact": float(enclose(lambda: of(exact) / arb(2).sqrt()).upper),
         "without_corner": _without(b2) / math.sqrt(2),
     }
-    found = _step(Scales(published, exact), ratio(published, exact), said)
-    return replace(found, proof=lambda: full_statistics(QUERY, p["B"]))
+    cost = _step(Scales(published, exact), ratio(published, exact), witness)
+    return replace(cost, proof=lambda: full_statistics(QUERY, p["B"]))
 
 
 def _without(b2: Enclosure) -> float:
@@ -47,21 +47,21 @@ def touched(p: Values) -> Cost:
     rounds = int(p["T"])
     published, exact = 1 + (rounds - 1).bit_length(), met(rounds - 1)
     pair = root(exactly(published)), root(exactly(exact))
-    said = {"published": published, "server_reads": exact, "with_final_sum": met(rounds)}
-    found = _step(Scales(*pair), ratio(*pair), said)
-    return replace(found, proof=lambda: assume_tree(QUERY, rounds - 1, "fresh noise for every node"))
+    witness = {"published": published, "server_reads": exact, "with_final_sum": met(rounds)}
+    cost = _step(Scales(*pair), ratio(*pair), witness)
+    return replace(cost, proof=lambda: assume_tree(QUERY, rounds - 1, "fresh noise for every node"))
 
 
 def chain(p: Values) -> Cost:
     """Compose n nodes of δ = β/2 each, as the proof writes: nβ/2 leaves nothing of β for the slack term."""
     levels = 1 + (int(p["T"]) - 1).bit_length()
     spent = exactly(levels * p["beta"] / 2)
-    said = {
+    witness = {
         "nodes": levels,
         "statistic": "n beta/2 of the nodes alone, against beta; advanced composition adds more",
         "step": {"of": "chain", "nodes": levels, "delta_of_each": str(p["beta"] / 2), "beta": str(p["beta"])},
     }
-    return Cost((None, p["beta"]), said, loss_delta=spent, holds=False)
+    return Cost((None, p["beta"]), witness, loss_delta=spent, holds=False)
 
 
 def chernoff(p: Values) -> Cost:
@@ -79,19 +79,17 @@ def chernoff(p: Values) -> Cost:
     def deviation() -> arb:
         return 2 * ball(rho**2) * log(8 * rounds / p["beta"])
 
-    found = enclose(lambda: failure((ball(reward**2) + deviation()).sqrt()))
-    found = Enclosure(found.lower, min(found.upper, Fraction(1)))
+    risk = enclose(lambda: failure((ball(reward**2) + deviation()).sqrt()))
+    risk = Enclosure(risk.lower, min(risk.upper, Fraction(1)))
     right = enclose(lambda: failure(ball(reward) + deviation().sqrt()))
-    said = {
+    witness = {
         "statistic": "probability that some reward leaves the interval, rewards N(B, rho^2)",
         "with_cross_term": float(right.upper),
         "step": {"of": "chernoff", **{key: str(p[key]) for key in ("B", "rho", "T", "beta")}},
     }
     limit = p["beta"] / 4
-    holds = (
-        True if found.upper <= limit else False if found.lower is not None and found.lower > limit else None
-    )
-    return Cost((None, limit), said, loss_delta=found, holds=holds)
+    holds = True if risk.upper <= limit else False if risk.lower is not None and risk.lower > limit else None
+    return Cost((None, limit), witness, loss_delta=risk, holds=holds)
 
 
 def weights(p: Values) -> Cost:
@@ -108,7 +106,7 @@ def weights(p: Values) -> Cost:
     size = arb(fmpz(math.factorial(m))) * arb.pi().sqrt() / m**2
     printed = [arb(2) ** m / arb(2).sqrt() * size / _at(below, zero) for zero in roots]
     right = [arb(2) ** (m - 1) * size / _at(below, zero) ** 2 / arb.pi().sqrt() for zero in roots]
-    said: dict[str, Any] = {
+    witness: dict[str, Any] = {
         "least_printed_weight": min(float(w.mid()) for w in printed),
         "sum_of_printed_weights": round(float(sum(printed, arb(0)).mid()), 9),
         "sum_of_right_weights": float(sum(right, arb(0)).mid()),
@@ -116,9 +114,9 @@ def weights(p: Values) -> Cost:
     }
     near = floor_of(roots[printed.index(min(printed, key=lambda w: float(w.mid())))])
     ends = near - Fraction(1, 2**40), near + Fraction(1, 2**40)
-    said["step"] = {"of": "weights", "nodes": m, "node_between": [str(end) for end in map(_short, ends)]}
+    witness["step"] = {"of": "weights", "nodes": m, "node_between": [str(end) for end in map(_short, ends)]}
     negative = any(bool(w < 0) for w in printed)
-    return Cost((None, None), said, holds=not negative)
+    return Cost((None, None), witness, holds=not negative)
 
 
 def _short(value: Fraction) -> Fraction:
@@ -138,7 +136,7 @@ def marginals(_: Values) -> Cost:
     Each action is a fair coin whatever the private bit b is, and a₁ ⊕ a₂ = b.  The lemma itself holds if
     Definition 7 means that the user's one message is locally private: all else post-processes it.
     """
-    said = {
+    witness = {
         "neighbours": "a private bit b = 0 or 1",
         "statistic": "a1 xor a2, which is b; each action alone is a fair coin",
         "scope": "the sketch, not the lemma",
@@ -146,11 +144,11 @@ def marginals(_: Values) -> Cost:
     }
     point, because = (Fraction(0), Fraction(0)), "a1 xor a2 is the private bit"
     refutation = partial(telling_event, "actions", LikelyEvent("certain"), point, because)
-    return Cost(point, said, INFINITE, EXACTLY_ONE, refutation=refutation)
+    return Cost(point, witness, INFINITE, EXACTLY_ONE, refutation=refutation)
 
 
-def _step(noise: Scales, factor: Enclosure | None, said: dict[str, Any]) -> Cost:
-    return Cost((None, None), said, noise=noise, factor=factor, holds=True)
+def _step(noise: Scales, factor: Enclosure | None, witness: dict[str, Any]) -> Cost:
+    return Cost((None, None), witness, noise=noise, factor=factor, holds=True)
 
 
 CLAIMS = (

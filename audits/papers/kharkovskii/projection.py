@@ -29,7 +29,7 @@ def column_space(p: Values, seed: int) -> dict[str, Any]:
     if p["n"] < p["d"] + 2:
         return {"attack": "none: centred data of full rank share their column space", "refuted": False}
     rng = np.random.default_rng(seed)
-    rows = example_rows(min(int(p["n"]), 10_000), min(int(p["d"]), 50), rng)  # at most so many
+    rows = example_rows(min(int(p["n"]), 10_000), min(int(p["d"]), 50), rng)  # capped for time
     other = rows.copy()
     other[0, 0] += 1.0
     least = least_singular_value(rows)

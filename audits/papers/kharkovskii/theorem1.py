@@ -9,7 +9,7 @@ of it with probability 0.  X_c′ − X_c = (e_i − 1/n)vᵀ; the vectors e_i �
 data of full rank some i has e_i − 1/n outside col(X_c), and a small v gives another column space of the
 same dimension.  Then P(Z ∈ col(X_c)) is 1 on one side and 0 on the other: δ = 1 at every ε.
 
-*n = d + 1.*  Centred data of rank d share one column space, and only the branch tells them apart: with
+*n = d + 1.*  Centred data of rank d share one column space, and only the branch distinguishes them: with
 all singular values at ω on one side, just below on the other, each of the r·d samples doubles its
 variance in the limit.  Data of lower rank leave the lifted directions to the SVD's choice.
 
@@ -74,13 +74,13 @@ def theorem1(p: Values) -> Cost:
 
 def _separated(p: Values, omega: Enclosure, rows: int, features: int) -> Cost:
     point = p["epsilon"], p["delta"]
-    said = "the columns of Z lie in the column space of the first data"
+    because = "the columns of Z lie in the column space of the first data"
     return Cost(
         claimed=point,
         epsilon=INFINITE,
         loss_delta=EXACTLY_ONE,
         noise=Scales(omega, None),
-        refutation=lambda: telling_event(QUERY, LikelyEvent("certain"), point, said),
+        refutation=lambda: telling_event(QUERY, LikelyEvent("certain"), point, because),
         witness={
             "neighbours": "centred data of full rank; row i moved by v, e_i - 1/n outside their columns",
             "statistic": "whether the columns of Z lie in the column space of the first data",

@@ -98,7 +98,7 @@ def _binomial(odds: Fraction, eta: Fraction, count: int, at: Fraction) -> arb:
 
 
 def best_event(eta: Fraction, count: int, delta: Fraction) -> tuple[Fraction, int]:
-    """Return log-odds t, and from which number of +1 on the draws tell t from t − η best at (η, `delta`)."""
+    """Return log-odds t, and the threshold on the number of +1 that best separates t from t − η."""
     odds = _best_odds(float(eta), count, lambda losses, p: _float_delta(losses, p, float(eta)))
     ours, theirs = (1 / (1 + math.exp(-float(t))) for t in (odds, odds - eta))
     k, weight = np.arange(count), math.exp(min(float(eta), 700))

@@ -98,7 +98,7 @@ def _predictions_proof(epsilon: Fraction, uses: int, delta: Fraction) -> Theorem
 def _votes(epsilon: Fraction, uses: int, delta: Fraction) -> LikelyEvent:
     """Return how many of the predictions are +1, at the best log-odds t and threshold.
 
-    More than `bounded_range.COUNTED` predictions show at least as much as so many; at δ = 0 two of them do.
+    More than `bounded_range.COUNTED` predictions reveal at least as much as that many; at δ = 0 two do.
     """
     if delta == 0 or uses == 1:
         return _choice(epsilon, min(uses, 2))

@@ -76,18 +76,18 @@ def supremum(p: Values) -> Cost:
     variances = on_grid(p, grid, drawn)
     at = grid[int(variances.argmax())]
     certified = branch_and_bound(posterior, tuple(Fraction(float(x)) for x in at))
-    found, tries = certified.enclosure, certified.evaluations
+    bound, tries = certified.enclosure, certified.evaluations
     largest = float(variances.max())
     with precision(PRECISION):
         reach = float(posterior.step(arb(2).sqrt() / (2 * (SIDE - 1))).upper())
-    low = float(found.lower or 0)
+    low = float(bound.lower or 0)
     return Cost(
         claimed=(None, None),
-        noise=Scales(exactly(Fraction(found.upper)), exactly(Fraction(found.lower or 0))),
-        factor=enclose(lambda: ball(Fraction(found.upper)) / ball(Fraction(found.lower or 1))),
+        noise=Scales(exactly(Fraction(bound.upper)), exactly(Fraction(bound.lower or 0))),
+        factor=enclose(lambda: ball(Fraction(bound.upper)) / ball(Fraction(bound.lower or 1))),
         holds=True,
         witness={
-            "supremum": [low, float(found.upper)],
+            "supremum": [low, float(bound.upper)],
             "evaluations": tries,
             "grid_over_supremum": largest / low,
             "certified_grid_over_supremum": (math.sqrt(largest) + reach) ** 2 / low,

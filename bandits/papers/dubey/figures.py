@@ -23,7 +23,7 @@ from bandits.surface_gp_ucb import SurfaceGpUcb
 
 CANDIDATES = 25
 TENTH = Fraction(1, 10)
-STRICT = (Fraction(1, 10**5), Fraction(1, 10**6))  #: δ that protect, beside the paper's .1
+STRICT = (Fraction(1, 10**5), Fraction(1, 10**6))  #: δ that protect, unlike the paper's .1
 
 #: Table 1: cumulative regret at T = 10 000, by α (None: not private)
 TABLE1: dict[str, dict[Fraction | None, int]] = {
@@ -57,10 +57,10 @@ FIGURE_KINDS: dict[str, type[Any]] = {
 def _joint(rounds: int, alpha: Fraction, delta: Fraction) -> Cell:
     """Ours, as public rehearsals on the paper's law of worlds choose it."""
     choice = choose("joint", alpha, delta, rounds, candidates=CANDIDATES, laws=(WorldLaw(),))
-    made = FIGURE_KINDS[choice.subject](
+    built = FIGURE_KINDS[choice.subject](
         rounds=rounds, candidates=CANDIDATES, epsilon=alpha, delta=delta, **choice.parameters
     )
-    subject = frozen(made)
+    subject = frozen(built)
     row, play = _row(choice.subject, alpha, delta), partial(regret.contextual, subject)
     return Cell(row, play, subject=subject, details=partial(_chosen, choice.because))
 
@@ -126,7 +126,7 @@ def figure2(rounds: int) -> list[Cell]:
 
 
 def table1(functions: Sequence[str], rounds: int) -> list[Cell]:
-    """Return the cells of Table 1; beside them its calibration measured, smaller δ, what δ = .1 allows."""
+    """Return the cells of Table 1, its calibration as measured, smaller δ, and what δ = .1 allows."""
     cells = []
     for function in functions:
         cells += _beside(rounds, function)
@@ -168,8 +168,8 @@ def _posterior(rounds: int, function: str, alpha: Fraction, delta: Fraction) -> 
     subject = frozen(PhasedPosterior(surface=function, rounds=rounds, epsilon=alpha, delta=delta))
     printed = _printed(rounds, function, alpha) if delta == TENTH else None
     row = _row("phased-posterior", alpha, delta, function=function)
-    said = partial(_as_many, subject, delta) if alpha < 1 else None
-    return Cell(row, partial(regret.surface, subject), printed, subject, details=said)
+    details = partial(_as_many, subject, delta) if alpha < 1 else None
+    return Cell(row, partial(regret.surface, subject), printed, subject, details=details)
 
 
 def _estimated(rounds: int, function: str, delta: Fraction) -> Cell:
@@ -181,7 +181,7 @@ def _estimated(rounds: int, function: str, delta: Fraction) -> Cell:
 
 
 def _as_many(subject: PhasedPosterior, delta: Fraction, *_: Any) -> dict[str, Any]:
-    """Return how many people say as much at α = 1: a sum's signal grows with its people, its noise is σ."""
+    """Return how many people give the same accuracy at α = 1: signal grows with people, noise is σ."""
     least = replace(subject, epsilon=Fraction(1), delta=delta, sigma=None).noise_scale
     people = int(subject.rounds * least / subject.noise_scale)
     here, there = float(subject.noise_scale), float(least)

@@ -49,7 +49,7 @@ def contextual_at_random(rounds: int, candidates: int, seed: int) -> Floats:
     return people.regrets(np.array([pick(np.zeros(candidates), row) for row in coins]))
 
 
-# ------------------------------------------------------------------ what the paper says
+# ------------------------------------------------------------------ the paper's results
 
 
 def theorem3(subject: JdpGpUcb, _seed: int) -> Floats:
@@ -102,7 +102,7 @@ class _Shown(Learner):
     def _aim(self, points: Integers, people: Floats) -> None:
         self.shown = self._rng.random(len(self._point_of)) < self.chance
         shown = np.bincount(self._point_of[self.shown], minlength=len(points))
-        super()._aim(points, np.maximum(shown, 1e-12))  # of a batch, nobody's may be
+        super()._aim(points, np.maximum(shown, 1e-12))  # a batch may have no shown user
 
 
 def shown_rewards(case: Published, seed: int) -> Floats:

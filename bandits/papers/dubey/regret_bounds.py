@@ -1,4 +1,4 @@
-"""What Dubey 2021 says of regret, as functions to evaluate and to plot beside measurements.
+"""The regret bounds of Dubey 2021, as functions to evaluate and to plot with measurements.
 
 They are the printed formulas with the paper's own inconsistencies settled: Theorem 2 is on [0, 1]^d, so
 inputs of width w are rescaled, ν = ℓ/w.
@@ -61,14 +61,14 @@ def remarks(dimension: int, nodes_per_axis: int, lengthscale: float, width: floa
     nu = lengthscale / width
     size = quadrature_features(dimension, nodes_per_axis, lengthscale).size
     error = quadrature_error(dimension, nodes_per_axis, lengthscale, width)
-    found = []
+    unmet = []
     if nodes_per_axis <= nu**-2:
-        found.append(f"Remark 2: {nodes_per_axis} nodes an axis are not above ν⁻² = {nu**-2:.4g}")
+        unmet.append(f"Remark 2: {nodes_per_axis} nodes an axis are not above ν⁻² = {nu**-2:.4g}")
     if error.lower > rounds**-4.0:
-        found.append(f"Remark 4: the error {error.lower:.2g} is above T⁻⁴ = {rounds**-4.0:.2g}")
+        unmet.append(f"Remark 4: the error {error.lower:.2g} is above T⁻⁴ = {rounds**-4.0:.2g}")
     if size >= sqrt(rounds):
-        found.append(f"Remark 6: {size} features are not below √T = {sqrt(rounds):.4g}")
-    return found
+        unmet.append(f"Remark 6: {size} features are not below √T = {sqrt(rounds):.4g}")
+    return unmet
 
 
 # ------------------------------------------------------------------ Theorem 3

@@ -38,13 +38,13 @@ class Experiment:
     length: float | None = None
     stand_in: bool = False
 
-    def made(self, seed: int) -> Field:
+    def field(self, seed: int) -> Field:
         """Return the function of a trial, its points in an order of their own."""
         return FIELDS[self.name](seed) if self.length is None else gaussian_field(seed, self.length)
 
-    def kernel(self, made: Field, spread: float = 0.0) -> RowKernel:
+    def kernel(self, field: Field, spread: float = 0.0) -> RowKernel:
         """Return the prior that all learners share; `spread` is the variance of noise in a coordinate."""
-        return RowKernel(made.length, made.scale, spread)
+        return RowKernel(field.length, field.scale, spread)
 
 
 def epsilon_of(log_epsilon: float) -> Fraction:
@@ -53,7 +53,7 @@ def epsilon_of(log_epsilon: float) -> Fraction:
 
 
 def _played(
-    made: Field, points: Floats, kernel: RowKernel, rule: Acquisition, run: tuple[int, int]
+    field: Field, points: Floats, kernel: RowKernel, rule: Acquisition, run: tuple[int, int]
 ) -> Floats:
     """Return the simple regret after each query; `run` is (rounds, seed): first point and answers' noise.
 
@@ -63,25 +63,25 @@ def _played(
     rounds, seed = run
     rule = replace(rule, rounds=rounds) if rule.unseen else rule
     rng = np.random.default_rng([18, seed])
-    modeler = Modeler(points, kernel, int(rng.integers(len(points))), rule, made.noise)
-    errors = math.sqrt(made.answer_noise) * rng.normal(size=rounds)
+    modeler = Modeler(points, kernel, int(rng.integers(len(points))), rule, field.noise)
+    errors = math.sqrt(field.answer_noise) * rng.normal(size=rounds)
     for error in errors:
         index = modeler.ask()
-        modeler.tell(index, float(made.values[index] + error))
-    return made.regret(modeler.posterior.asked)
+        modeler.tell(index, float(field.values[index] + error))
+    return field.regret(modeler.posterior.asked)
 
 
 def plain(experiment: Experiment, rule: Acquisition, rounds: int, seed: int) -> Floats:
     """Play GP-UCB on the points themselves: not private."""
-    made = experiment.made(seed)
-    return _played(made, made.points, experiment.kernel(made), rule, (rounds, seed))
+    field = experiment.field(seed)
+    return _played(field, field.points, experiment.kernel(field), rule, (rounds, seed))
 
 
 def at_random(experiment: Experiment, rounds: int, seed: int) -> Floats:
     """Ask different points drawn uniformly."""
-    made = experiment.made(seed)
-    return made.regret(
-        np.random.default_rng([19, seed]).choice(len(made.points), rounds, replace=False).tolist()
+    field = experiment.field(seed)
+    return field.regret(
+        np.random.default_rng([19, seed]).choice(len(field.points), rounds, replace=False).tolist()
     )
 
 
@@ -89,22 +89,22 @@ def published(
     experiment: Experiment, rule: Acquisition, log_epsilon: float, columns: int, rounds: int, seed: int
 ) -> Floats:
     """Play Algorithm 2 on what Algorithm 1 releases, ω as it is read."""
-    made = experiment.made(seed)
+    field = experiment.field(seed)
     threshold = width(math.exp(log_epsilon), float(experiment.delta), columns)
-    rows = transform(made.points, threshold, columns, np.random.default_rng([20, seed])).rows
-    return _played(made, rows, experiment.kernel(made), rule, (rounds, seed))
+    rows = transform(field.points, threshold, columns, np.random.default_rng([20, seed])).rows
+    return _played(field, rows, experiment.kernel(field), rule, (rounds, seed))
 
 
 @lru_cache(maxsize=256)  # tables 1-9 have the same six times
 def ours(experiment: Experiment, subject: Any, rounds: int, seed: int) -> Floats:
     """Play the noise-aware modeler on rows released by `subject`, with simulated noise."""
-    made = experiment.made(seed)
-    rows = subject.simulated(made.points, np.random.default_rng([21, seed]))
-    kernel = experiment.kernel(made, subject.spread)
-    return _played(made, rows, kernel, NOISE_AWARE, (rounds, seed))
+    field = experiment.field(seed)
+    rows = subject.simulated(field.points, np.random.default_rng([21, seed]))
+    kernel = experiment.kernel(field, subject.spread)
+    return _played(field, rows, kernel, NOISE_AWARE, (rounds, seed))
 
 
-# ------------------------------------------------------------------ beside a cell
+# ------------------------------------------------------------------ details of a cell
 
 
 def excess(

@@ -1,7 +1,7 @@
 """Kharkovskii, Dai & Low 2020: Figure 2, Branin–Hoo and Tables 1–9, with ours and no privacy.
 
-The published transform is run as it stands, with the verdict on its theorem: it provides no
-privacy, so its rows say what a release that hides nothing is worth.  `excess` is what is left
+The published transform is run unchanged, with the verdict on its theorem: it provides no
+privacy, so its rows show the regret of a release without protection.  `excess` is what is left
 beyond the same rule without privacy, which is what the text gives for Figure 2.
 """
 
@@ -141,17 +141,17 @@ def tables(rounds: int) -> list[Cell]:
     return cells
 
 
-# ------------------------------------------------------------------ what is said beside them
+# ------------------------------------------------------------------ notes on the figures
 
 
 def _remarks(experiment: Experiment, log_epsilon: float) -> tuple[str, ...]:
-    """Return what Theorems 2 and 3 and Remark 2 say of an experiment at its largest ε of Figure 2."""
-    made = experiment.made(0)
+    """Return what Theorems 2 and 3 and Remark 2 imply for an experiment at its largest ε of Figure 2."""
+    field = experiment.field(0)
     point, least = (
         (float(epsilon_of(log_epsilon)), float(experiment.delta)),
-        least_singular_value(made.points),
+        least_singular_value(field.points),
     )
-    reach = 2 * float((made.points**2).sum(axis=1).max()) ** 0.5 / made.length
+    reach = 2 * float((field.points**2).sum(axis=1).max()) ** 0.5 / field.length
     return tuple(remarks(experiment.size, least, point, experiment.columns, reach))
 
 

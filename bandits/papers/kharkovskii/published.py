@@ -1,7 +1,7 @@
 """Algorithm 1 of PO-GP-UCB (Kharkovskii, Dai & Low 2020) as published.  It provides no privacy.
 
 With at least two rows more than columns, Z lies in the column space of the centred data, which a neighbour
-moves: whoever holds Z tells the two apart for certain (`dpaccount claims kharkovskii-theorem1`).
+moves: Z distinguishes the two with certainty (`dpaccount claims kharkovskii-theorem1`).
 """
 
 import math
@@ -53,7 +53,7 @@ def least_singular_value(rows: Floats) -> float:
 class Transformed:
     """What Algorithm 1 releases, and what it found on the way.
 
-    `rows` is Z, of shape [n, r]; `least` is σ_min of the centred data; `lifted` says which branch was taken.
+    `rows` is Z, of shape [n, r]; `least` is σ_min of the centred data; `lifted` is the branch taken.
     """
 
     rows: Floats
@@ -87,8 +87,8 @@ def lifted(rows: Floats, threshold: float) -> LiftedRows:
 
 def transform(rows: Floats, threshold: float, columns: int, rng: np.random.Generator) -> Transformed:
     """Return Algorithm 1's release of X [n, d] at r = `columns`."""
-    found = lifted(rows, threshold)
-    return Transformed(found.projected(columns, rng), found.least, found.lifted)
+    lift = lifted(rows, threshold)
+    return Transformed(lift.projected(columns, rng), lift.least, lift.lifted)
 
 
 def outside(released: Floats, rows: Floats) -> float:

@@ -1,7 +1,7 @@
 """Ours in the experiments: K-norm noise on every row, as `k-norm` proves it, and its law simulated.
 
 A run of an experiment draws noise for up to 10 000 rows, so it draws in floating point from the law without
-the lattice, rounded to it: for measuring regret only, never for data of anybody.
+the lattice, rounded to it: for measuring regret only, never for real data.
 """
 
 from dataclasses import dataclass

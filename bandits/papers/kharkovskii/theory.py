@@ -1,6 +1,6 @@
-"""What Kharkovskii, Dai & Low 2020 say of their own transform: Lemma 1, Theorems 2 and 3, and section 3.4.
+"""The results of Kharkovskii, Dai & Low 2020 on their transform: Lemma 1, Theorems 2 and 3, section 3.4.
 
-Everything here is about regret, in doubles; of privacy it says nothing.  Theorem 3 is given up to its
+Everything here is about regret, in doubles, not about privacy.  Theorem 3 is given up to its
 constants, which the text leaves to an appendix.
 """
 
@@ -40,7 +40,7 @@ def distance_ratio(nu: float, least: float, threshold: float) -> tuple[float, fl
 def guideline(least: float, epsilon: float, delta: float) -> int:
     """Return the largest r with ω ≤ σ_min = `least`, as section 3.4 advises; 0 where r = 1 is too many.
 
-    ω grows with r.  It reads σ_min off the data, without noise: a choice that tells of them.
+    ω grows with r.  It reads σ_min off the data, without noise: a choice that reveals them.
     """
     low, high = 0, MAX_SEARCHED_COLUMNS
     while low < high:
@@ -51,7 +51,7 @@ def guideline(least: float, epsilon: float, delta: float) -> int:
 
 @dataclass(frozen=True)
 class Aim:
-    """What Theorem 3 is asked for: regret ε_ucb beyond GP-UCB's but for δ_ucb, at |y| ≤ `bound`."""
+    """The target of Theorem 3: regret ε_ucb beyond GP-UCB's but for δ_ucb, at |y| ≤ `bound`."""
 
     extra: float = 0.1
     failure: float = 0.05
@@ -78,7 +78,7 @@ class Choices:
 
 
 def choices(least: float, epsilon: float, delta: float, columns: int) -> Choices:
-    """Return the three choices at σ_min = `least`; where σ_min ≥ ω, what is asked for meets them itself."""
+    """Return the three choices at σ_min = `least`; where σ_min ≥ ω, the target itself meets them."""
     threshold = width(epsilon, delta, columns)
     kept = distance_ratio(0.5, least, threshold)
     if least >= threshold:
@@ -92,28 +92,28 @@ def _delta(least: float, epsilon: float, delta: float, columns: int) -> float | 
     top = 1 - 1e-9
     if width(epsilon, top, columns) > least:
         return None
-    found = brentq(lambda x: width(epsilon, math.exp(x), columns) - least, math.log(delta), math.log(top))
-    return math.exp(float(found))
+    root = brentq(lambda x: width(epsilon, math.exp(x), columns) - least, math.log(delta), math.log(top))
+    return math.exp(float(root))
 
 
 def remarks(rows: int, least: float, point: tuple[float, float], columns: int, diameter: float) -> list[str]:
-    """Return what the theorems say of an experiment, a sentence each: which conditions it does not meet.
+    """Return which conditions of the theorems an experiment does not meet, one sentence each.
 
     `diameter` is that of the inputs in lengths, `point` (ε, δ); μ = .025 as in section 4.
     """
     loosest, own = needed_columns(rows, 0.025, 0.5), Aim().accuracy(diameter)
     threshold = width(*point, columns)
     low, high = distance_ratio(0.5, least, threshold)
-    said = [
+    sentences = [
         f"Lemma 1 and Theorem 2 need r >= {loosest} even at nu = 1/2; r is {columns}",
         f"Theorem 3 needs nu <= {own:.2g}, so r >= {needed_columns(rows, 0.025, own)}",
     ]
     if least < threshold:
         ways = choices(least, *point, columns)
         other = "no delta" if ways.delta is None else f"delta {ways.delta:.2g}"
-        said.append(
+        sentences.append(
             f"Remark 2: omega {threshold:.4g} is above sigma_min {least:.4g}; squared distances are kept"
             f" within [{low:g}, {high:.3g}]; section 3.4 would keep that, raise epsilon to"
             f" {ways.epsilon:.3g} or take {other}, or lower r to {ways.columns}"
         )
-    return said
+    return sentences

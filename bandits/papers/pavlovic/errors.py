@@ -1,6 +1,6 @@
 """Errors of predictors on synthetic worlds, by Eq. (1) of Pavlovic et al. 2025: nothing releasable.
 
-A run's rounds are contexts that are asked for, equally spaced, and each has the error of its prediction: the
+A run's rounds are requested contexts, equally spaced, and each has the error of its prediction: the
 loss against the best action of the grid.  Of a mechanism that chooses an action the expected error is taken
 over its coins, exactly, from the scores of a run; of a released function that of a run with rehearsal noise.
 """
@@ -136,7 +136,7 @@ def at_random(world: Draws, count: int, seed: int) -> Floats:
 def joint(subject: JdpGpUcb | MomentGpUcb, world: Draws, count: int, seed: int) -> Floats:
     """Return the losses of the last quarter of people whom a jointly private bandit serves.
 
-    The square of actions and contexts stands in the ball of radius 2 that it is made for, rewards in [0, 1].
+    The square of actions and contexts is in its domain, the ball of radius 2; rewards in [0, 1].
     """
     data, truth = _records(world, seed), world.drawn(seed)
     contexts, actions = data[:, 0], world.grid.point_of(np.arange(world.grid.actions))

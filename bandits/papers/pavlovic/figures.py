@@ -1,6 +1,6 @@
 """Pavlovic, Salgia & Zhao 2025 measured: USCA as published, and ours.  It has no experiments.
 
-All tables here are therefore ours, and so are their worlds: what a cell takes is said in `ASSUMED`.
+All tables here are therefore ours, and so are their worlds: `ASSUMED` lists assumptions.
 """
 
 from fractions import Fraction
@@ -134,18 +134,18 @@ def predictions(rounds: int) -> list[Cell]:
 
 
 def better_from(rows: list[dict[str, Any]]) -> list[Sentence]:
-    """Say from which number of predictions on a released function errs less than the best mechanism."""
-    found = []
+    """Judge from how many predictions on a released function errs less than the best mechanism."""
+    judged = []
     for kernel in FIGURE_KERNELS:
         mine = [row for row in rows if row["kernel"] == kernel]
         pairs = [(uses, _least(mine, uses, MECHANISMS), _least(mine, uses, RELEASES)) for uses in USES]
         wins = [uses for uses, mechanism, release in pairs if release < mechanism]
         first = next((uses for uses in wins if all(each in wins for each in USES if each >= uses)), None)
         numbers = ", ".join(f"J = {uses}: {m:.4f} and {r:.4f}" for uses, m, r in pairs)
-        said = f"{kernel}: the best release errs less than the best mechanism from J = 2 on, or before"
+        statement = f"{kernel}: the best release errs less than the best mechanism from J = 2 on, or before"
         whence = "never" if first is None else f"from J = {first} on"
-        found.append(Sentence(said, "ours", first is not None and first <= 2, f"{whence}; {numbers}"))
-    return found
+        judged.append(Sentence(statement, "ours", first is not None and first <= 2, f"{whence}; {numbers}"))
+    return judged
 
 
 def _least(rows: list[dict[str, Any]], uses: int, names: dict[str, Any]) -> float:

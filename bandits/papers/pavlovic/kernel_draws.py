@@ -52,7 +52,7 @@ class KernelWorld:
 
 
 def middles(count: int) -> Floats:
-    """Return the middles of so many equal parts of [0, 1]."""
+    """Return the middles of `count` equal parts of [0, 1]."""
     return (np.arange(count) + 0.5) / count
 
 

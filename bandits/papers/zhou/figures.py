@@ -64,18 +64,18 @@ def _published(panel: Panel, name: str, rounds: int, constants: str, **more: Any
 
 
 def _cell(panel: Panel, name: str, subject: LocalRewards) -> Cell:
-    told = panel.epsilon is not None
+    is_private = panel.epsilon is not None
     row = {
         **panel.row,
         "algorithm": name,
         "constants": getattr(subject, "constants", None),
-        "channel": subject.channel if told else None,
+        "channel": subject.channel if is_private else None,
     }
-    published = name.removeprefix("ldp-") in PUBLISHED and told
+    published = name.removeprefix("ldp-") in PUBLISHED and is_private
     return Cell(
         row,
         partial(played, panel, subject),
-        subject=subject if told else None,
+        subject=subject if is_private else None,
         claim=_claim(name, subject) if published else None,
         details=partial(_details, panel, subject.rounds // getattr(subject, "replays", 1)),
     )

@@ -1,4 +1,4 @@
-"""Functions that no local learner tells apart: Zhou & Tan 2020, appendices A.1 and A.2, on [0, 1].
+"""Functions that no local learner distinguishes: Zhou & Tan 2020, appendices A.1 and A.2, on [0, 1].
 
 One bump g of height 2Δ is moved to M places, so far apart that no point is within Δ of the best for two of
 them.  g(x) = 2Δ h(2xζ/w)/h(0), h the Fourier transform of exp(−1/(1 − z²)) on [−1, 1], and ζ such that

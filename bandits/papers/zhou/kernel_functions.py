@@ -19,8 +19,8 @@ MOMENT_OF_STUDENT = 3.0  #: E η² of Student's t with 3 degrees of freedom
 def kernel_function(kernel: Floats, rounds: int, seed: int, noise: str = "uniform") -> PotentialRewards:
     """Return f and `rounds` people's rewards on points whose kernel matrix is `kernel`.
 
-    B is max |f| over the points, as the paper sets it: at most the norm of f, and known to nobody who does
-    not know f, so here it stands for a public bound.  ``uniform``: noise on [−1, 1], R = 1.  ``student``: t
+    B is max |f| over the points, as the paper sets it: at most the norm of f, and unknown
+    without f, so here it replaces a public bound.  ``uniform``: noise on [−1, 1], R = 1.  ``student``: t
     with 3 degrees of freedom, E y² ≤ v = B² + 3 and E η² = c = 3; its noise has no bound, and R is NaN.
     """
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or rounds < 1:

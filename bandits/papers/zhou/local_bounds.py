@@ -1,4 +1,4 @@
-"""What Zhou & Tan 2020 say of regret under local privacy of rewards from below, as a rate to plot.
+"""The lower bounds of Zhou & Tan 2020 on regret under local privacy of rewards, as a rate to plot.
 
 Theorem 1 is an order: its absolute constant is not known, so a rate is no bound on any one run, and two rates
 compare how regret moves with T, ε and the moments only.  ζ = e^ε − 1 throughout.  Rewards of the lower bound
@@ -17,7 +17,7 @@ BOUNDED_KERNELS = ("squared-exponential", "matern")
 
 @dataclass(frozen=True)
 class Setting:
-    """What a rate is asked for: ‖f‖ ≤ `norm`, E|y|^{1+α} ≤ `moment`, ε-local privacy, `rounds` people."""
+    """The setting of a rate: ‖f‖ ≤ `norm`, E|y|^{1+α} ≤ `moment`, ε-local privacy, `rounds` people."""
 
     kernel: str
     rounds: int
@@ -83,20 +83,20 @@ def _argument(asked: Setting, zeta: float) -> float:
 
 def _outside(asked: Setting, zeta: float) -> list[str]:
     """Return which conditions of the proof do not hold, unknown constants taken for 1."""
-    found, places = [], functions(asked, zeta)
+    unmet, places = [], functions(asked, zeta)
     if _argument(asked, zeta) <= 1:
-        found.append(f"the logarithm's argument is {_argument(asked, zeta):.3g}, not above 1")
+        unmet.append(f"the logarithm's argument is {_argument(asked, zeta):.3g}, not above 1")
     elif asked.smoothness is None and log(_argument(asked, zeta)) < asked.dimension / 2:
-        found.append("the logarithm is below d/2, where the order rises with epsilon, as no lower bound does")
+        unmet.append("the logarithm is below d/2, where the order rises with epsilon, as no lower bound does")
     if places > 2 * zeta**2 * asked.rounds:
-        found.append(
+        unmet.append(
             f"M of order {places:.3g} is above 2 (e^epsilon - 1)^2 T = {2 * zeta**2 * asked.rounds:.3g}"
         )
-    return found
+    return unmet
 
 
 def functions(asked: Setting, zeta: float) -> float:
-    """Return the order of M, the number of functions that are told apart (appendix A.4)."""
+    """Return the order of M, the number of functions to distinguish (appendix A.4)."""
     a, d = asked.alpha, asked.dimension
     inside = _argument(asked, zeta)
     if asked.smoothness is None:

@@ -91,11 +91,11 @@ def _hardest(kernel: str, lengthscale: float, epsilon: float, rounds: int) -> Ha
 
 def cells(rounds: int) -> list[Cell]:
     """Return what is measured on the functions that Theorem 1's proof builds, by kernel and ε."""
-    found = []
+    listed = []
     for kernel, lengthscale in ((SE, Fraction(1, 20)), (MATERN, Fraction(1, 5))):
         for epsilon in (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4)):
             hard = Hard(kernel, lengthscale, epsilon, rounds)
-            found.append(hard.cell("ldp-ata-gp-ucb", LdpAtaGpUcb, channel="laplace", constants="practical"))
-            found.append(hard.cell("ldp-gp-ucb", LdpGpUcb, channel=channel_of(epsilon)))
-            found.append(hard.cell("local-posterior", LocalPosterior, channel=channel_of(epsilon)))
-    return found
+            listed.append(hard.cell("ldp-ata-gp-ucb", LdpAtaGpUcb, channel="laplace", constants="practical"))
+            listed.append(hard.cell("ldp-gp-ucb", LdpGpUcb, channel=channel_of(epsilon)))
+            listed.append(hard.cell("local-posterior", LocalPosterior, channel=channel_of(epsilon)))
+    return listed

@@ -108,13 +108,13 @@ def details(panel: Panel, seeds: Sequence[int], runs: Floats) -> dict[str, Any]:
     at_random = np.array([chance(panel, runs.shape[1], seed) for seed in seeds])
     shares = runs.sum(axis=1) / at_random
     error = shares.std(ddof=1) / sqrt(len(shares))
-    found = {
+    numbers = {
         "random": round(float(at_random.mean()), 2),
         "share": round(float(shares.mean()), 4),
         "share_median": round(float(np.median(shares)), 4),
         "learns": bool(shares.mean() + 2 * error < 1),
     }
-    return found if panel.epsilon is None else {**found, **_clipped(panel, seeds)}
+    return numbers if panel.epsilon is None else {**numbers, **_clipped(panel, seeds)}
 
 
 def _clipped(panel: Panel, seeds: Sequence[int]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""What Zhou & Tan 2020 say of their figures, judged by the rows of ours."""
+"""The sentences of Zhou & Tan 2020 on their figures, judged by our rows."""
 
 from collections.abc import Iterator
 from math import hypot
@@ -15,7 +15,7 @@ Found = dict[str, dict[str, Any]]  #: a row of each of the three
 
 def judged(rows: Rows) -> list[Sentence]:
     """Return both sentences, each by setting and constants."""
-    found = []
+    sentences = []
     for constants in ("theory", "practical"):
         for setting, private in (("private", True), ("not private", False)):
             panels = [
@@ -25,8 +25,8 @@ def judged(rows: Rows) -> list[Sentence]:
             ]
             if panels:
                 where = f"{setting}, {constants} constants"
-                found += [_outperforms(panels, where), _is_cheaper(panels, where)]
-    return found
+                sentences += [_outperforms(panels, where), _is_cheaper(panels, where)]
+    return sentences
 
 
 def _panels(rows: Rows, constants: str) -> Iterator[Found]:
@@ -48,9 +48,9 @@ def _outperforms(panels: list[Found], where: str) -> Sentence:
     won = sum(all(_less(three, NAMES[2], name) for name in NAMES[:2]) for three in panels)
     lost = sum(any(_less(three, name, NAMES[2]) for name in NAMES[:2]) for three in panels)
     numbers = "; ".join(_regrets(three) for three in panels)
-    said = f"MoMA less by two standard errors in {won} of {len(panels)} panels, another in {lost}; "
+    text = f"MoMA less by two standard errors in {won} of {len(panels)} panels, another in {lost}; "
     confirmed = True if 2 * won > len(panels) else False if 2 * lost > len(panels) else None
-    return Sentence(BEST, where, confirmed, f"{said}regret of ATA, TGP, MoMA: {numbers}")
+    return Sentence(BEST, where, confirmed, f"{text}regret of ATA, TGP, MoMA: {numbers}")
 
 
 def _less(three: Found, name: str, than: str) -> bool:
@@ -68,7 +68,7 @@ def _regrets(three: Found) -> str:
 
 def _is_cheaper(panels: list[Found], where: str) -> Sentence:
     """Judge the work: confirmed where MoMA updates its approximation less often than ATA (section 4.4)."""
-    made = {name: sum(three[name]["updates"] for three in panels) // len(panels) for name in NAMES}
-    cheaper = made["moma-gp-ucb"] < made["ata-gp-ucb"]
-    said = f"than ATA; updates in a trial of ATA, TGP, MoMA: {', '.join(str(made[name]) for name in NAMES)}"
-    return Sentence(CHEAP, where, cheaper, said)
+    work = {name: sum(three[name]["updates"] for three in panels) // len(panels) for name in NAMES}
+    cheaper = work["moma-gp-ucb"] < work["ata-gp-ucb"]
+    text = f"than ATA; updates in a trial of ATA, TGP, MoMA: {', '.join(str(work[name]) for name in NAMES)}"
+    return Sentence(CHEAP, where, cheaper, text)

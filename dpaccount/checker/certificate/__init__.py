@@ -58,8 +58,8 @@ def check_content(document: dict[str, Any], at: date | None) -> None:
     if until is not None:
         last = day(until, "valid_until")
         ensure(at is None or at <= last, f"it was valid until {brief(until)}")
-        made = day(document["created"], "created")
-        ensure(made <= last, f"it was made after the last day of its claim, {brief(until)}")
+        created = day(document["created"], "created")
+        ensure(created <= last, f"it was made after the last day of its claim, {brief(until)}")
     signature = document["signature"]
     signed = signature is None or document["created"] <= signature["signed"]
     ensure(signed, "it was signed before it was made")
@@ -96,13 +96,13 @@ def check_subject(document: dict[str, Any]) -> None:
 
 
 def check_target(document: dict[str, Any], final: Fact | None) -> None:
-    """Verify that the ε which a claim says in place of its noise is proved."""
+    """Verify that the ε that a claim states in place of its noise is proved."""
     asked = document["claim"]["subject"]
-    said, own = asked.get("parameters", {}), ":" in asked["use"] or asked["use"] in OWN_EPSILON
-    if "epsilon" in said and not own and isinstance(final, Private) and isinstance(final.curve, Approximate):
-        wanted = numeric(said["epsilon"])
+    given, own = asked.get("parameters", {}), ":" in asked["use"] or asked["use"] in OWN_EPSILON
+    if "epsilon" in given and not own and isinstance(final, Private) and isinstance(final.curve, Approximate):
+        wanted = numeric(given["epsilon"])
         met = wanted is None or final.curve.epsilon <= wanted
-        ensure(met, f"the parameter epsilon is {brief(said['epsilon'])}, and more is proved")
+        ensure(met, f"the parameter epsilon is {brief(given['epsilon'])}, and more is proved")
 
 
 def numeric(value: object) -> Fraction | None:
@@ -111,7 +111,7 @@ def numeric(value: object) -> Fraction | None:
 
 
 def written_alike(held: object, value: object) -> bool:
-    """Say whether two values are the same text, or texts of the same number."""
+    """Return whether two values are the same text, or texts of the same number."""
     if str(held) == str(value) or not isinstance(value, str):
         return str(held) == str(value)
     try:
@@ -144,7 +144,7 @@ def judged(raw: bytes, at: date | None = None, *, derivation: bool = False) -> t
 
 
 def opened(raw: bytes, *, derivation: bool) -> dict[str, Any]:
-    """Return a document of the schema that is asked for; its work begins to count."""
+    """Read a document of the requested schema, and start its work budget."""
     Work.begin()
     document = parse(raw)
     schema = document.get("schema") if isinstance(document, dict) else None
@@ -158,7 +158,7 @@ def opened(raw: bytes, *, derivation: bool) -> dict[str, Any]:
 
 
 def signature_of(raw: bytes) -> str:
-    """Return what can be said of a valid document's signature without a key."""
+    """Return the status of a valid document's signature when no key is given."""
     return "unsigned" if json.loads(raw).get("signature") is None else "signed, not checked"
 
 

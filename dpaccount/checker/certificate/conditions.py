@@ -20,13 +20,13 @@ EQUAL = (ast.Eq, ast.NotEq)
 COMPARED = (*EQUAL, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
-def parsed(said: object) -> ast.expr:
+def parsed(source: object) -> ast.expr:
     """Return the syntax tree of a formula or a condition."""
     try:
-        ensure(len(text(said)) <= LONGEST, "a formula is too long")
-        body = ast.parse(text(said).strip(), mode="eval").body
+        ensure(len(text(source)) <= LONGEST, "a formula is too long")
+        body = ast.parse(text(source).strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise Rejected(f"{brief(said)} is no formula") from None
+        raise Rejected(f"{brief(source)} is no formula") from None
     many = sum(1 for _ in ast.walk(body))
     ensure(many < MOST_TERMS, "a formula has too many parts")
     spend(1000 * many)
@@ -34,16 +34,16 @@ def parsed(said: object) -> ast.expr:
 
 
 def named_in(body: ast.expr, columns: Table) -> list[str]:
-    """Return the names of columns that stand in a syntax tree, each once."""
+    """Return the names of columns in a syntax tree, without repeats."""
     names = (node.id for node in ast.walk(body) if isinstance(node, ast.Name))
     return list(dict.fromkeys(name for name in names if name in columns))
 
 
-def where_reads(said: object, columns: Table) -> list[str]:
-    """Return the columns that a statistic's `where` reads; rejects what is no condition on them."""
-    if not text(said).strip():
+def where_reads(condition: object, columns: Table) -> list[str]:
+    """Return the columns that a statistic's `where` reads; reject what is no condition."""
+    if not text(condition).strip():
         return []
-    body = parsed(said)
+    body = parsed(condition)
     check_condition(body, columns)
     return named_in(body, columns)
 
@@ -106,7 +106,7 @@ def is_constant(node: ast.expr, columns: Table) -> bool:
 
 
 def constant_of(node: ast.expr, columns: Table) -> bool | str | float:
-    """Return what a condition compares a column with; rejects what is not written there."""
+    """Return the constant that a condition compares a column with, or reject."""
     if isinstance(node, ast.Name) and node.id in TRUTH and node.id not in columns:
         return TRUTH[node.id]
     sign = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
@@ -158,7 +158,7 @@ def ends_of(node: ast.expr, columns: Table) -> Term:
 
 
 def combined(op: ast.operator, left: Term, right: Term) -> Term:
-    """Return what the sum, difference, product or quotient of two numbers is."""
+    """Return the range of the sum, difference, product or quotient of two numbers."""
     ((a, b), first), ((c, d), second) = left, right
     if isinstance(op, ast.Add):
         ends = [a + c, b + d]
@@ -175,16 +175,16 @@ def combined(op: ast.operator, left: Term, right: Term) -> Term:
 
 
 def called(name: str | None, args: list[ast.expr], columns: Table) -> Term:
-    """Return what a function of a formula is of its arguments."""
+    """Return the range of a function call in a formula, and whether it is an integer."""
     if name in ("year", *PARTS):
         column = columns.get(name_of(args[0]) or "", {}) if len(args) == 1 else {}
         ensure(column.get("type") == "date", f"{name} is of a date")
         ends = [date.fromordinal(column[end]).year for end in ("low", "high")]
         low, high = PARTS.get(name, ends)
         return (Fraction(low), Fraction(high)), True
-    found = [ends_of(each, columns) for each in args]
-    whole = all(each for _, each in found)
-    lows, highs = [ends[0] for ends, _ in found], [ends[1] for ends, _ in found]
+    terms = [ends_of(each, columns) for each in args]
+    whole = all(each for _, each in terms)
+    lows, highs = [ends[0] for ends, _ in terms], [ends[1] for ends, _ in terms]
     if name == "abs" and len(args) == 1:
         nearest = max(lows[0], -highs[0], Fraction(0))
         return (nearest, max(abs(lows[0]), abs(highs[0]))), whole

@@ -15,7 +15,7 @@ from .evidence import MAX_RUNS
 from .shapes import exact_of
 
 MAX_POINTS = 64  # of one audit
-#: rules whose conclusion says its premises over again
+#: rules whose conclusion repeats a premise
 TRANSPARENT = ("post_process", "billboard", "local_view", "parallel", "mixture")
 Point = dict[str, Any]
 
@@ -49,7 +49,7 @@ def check_points(document: dict[str, Any], final: Fact | None) -> None:
 
 
 def check_power(document: dict[str, Any]) -> None:
-    """Verify that it is said where the runs were too few to show any ε above the claim, whatever leaked."""
+    """Verify that a hazard is listed where no outcome of the runs could exceed the claim."""
     point = next(point for point in document["audit"]["points"] if point["of"] == "claim")
     half, delta = (
         float(exact_of(point["risk"], "risk") or 1) / 2,
@@ -58,18 +58,18 @@ def check_power(document: dict[str, Any]) -> None:
     most = half ** (1 / point["runs"]) - delta
     could = math.log(most / -math.expm1(math.log(half) / point["other_runs"])) if most > 0 else -math.inf
     words = f"which is not above the claim's {point['limit']}: it tested nothing of the claim itself."
-    said = any(each.endswith(words) for each in document["hazards"])
+    stated = any(each.endswith(words) for each in document["hazards"])
     idle = could < float(min(exact_of(point["limit"], "limit") or 0, 10**300)) * (1 - 1e-6)
-    ensure(said or not idle or not document["proved"]["derivation"], f"the hazards lack: {words}")
+    ensure(stated or not idle or not document["proved"]["derivation"], f"the hazards lack: {words}")
 
 
 def attacked(audit: dict[str, Any]) -> bool:
-    """Say whether any run of an audit showed an event that it counts."""
+    """Return whether any run of an audit showed an event that it counts."""
     return any(point["hits"] or point["alarms"] for point in audit["points"])
 
 
 def beats(document: dict[str, Any], point: Point, final: Fact | None) -> bool:
-    """Say whether the counts of a point exceed its limit; verify that they support what they say."""
+    """Return whether the counts of a point exceed its limit; verify the bounds stated from them."""
     chance = exact_of(point["risk"], "risk")
     ensure(chance is not None and 0 < chance < 1, "a risk lies strictly between 0 and 1")
     lower, bound = exact_of(point["epsilon_lower"], "epsilon_lower"), exact_of(point["limit"], "limit")
@@ -83,7 +83,7 @@ def beats(document: dict[str, Any], point: Point, final: Fact | None) -> bool:
         return False
     if lower is not None and lower > bound:
         return True
-    ensure(stands(point, bound), "the audit's counts refute a limit that it says they leave standing")
+    ensure(consistent(point, bound), "the audit's counts refute a limit that it says they leave standing")
     return False
 
 
@@ -131,7 +131,7 @@ def check_runs(document: dict[str, Any]) -> None:
 
 
 def asserts(document: dict[str, Any], point: Point) -> bool:
-    """Say whether a curve that the derivation turns into its last point gives this one too."""
+    """Return whether the curve behind the derivation's last point implies this point too."""
     steps = document["proved"]["derivation"]
     limit, delta = exact_of(point["limit"], "limit"), exact_of(point["delta"], "delta")
     if limit is None or delta is None:
@@ -152,7 +152,7 @@ def asserted(steps: list[Step], unit: object) -> Iterator[Pure | Gdp | Lattice]:
 
 
 def alike(steps: list[Step]) -> Iterator[Step]:
-    """Yield the last step and those that it says over again: of a view, or of one of several parts."""
+    """Yield the last step and the steps that it repeats: of a view, or of one of several parts."""
     wanted = {len(steps) - 1}
     for index in range(len(steps) - 1, -1, -1):
         if index in wanted:
@@ -188,11 +188,11 @@ def confirm_counts(point: Point, lower: Fraction) -> None:
         ensure(i.exp(i.of(lower))[1] <= i.of((p - delta) / q)[0], "the audit's lower bound does not follow")
 
 
-def stands(point: Point, limit: Fraction) -> bool:
-    """Say whether the counts leave e^limit ≥ (p₁ − δ)/p₂ standing, p₁ and p₂ as in `confirm_counts`.
+def consistent(point: Point, limit: Fraction) -> bool:
+    """Return whether the counts are consistent with e^limit ≥ (p₁ − δ)/p₂, as in `confirm_counts`.
 
-    They do where some rate x is at most the largest p₂ and δ + e^limit x at least the smallest p₁.  At the
-    rates that were seen themselves no tail is below 1/2; else x is sought with floats and then verified.
+    They are if some rate x is at most the largest p₂ and δ + e^limit x at least the smallest p₁.
+    At the observed rates no tail is below 1/2; otherwise x is computed in floats, then verified.
     """
     hits, runs, alarms, others = (int(point[name]) for name in ("hits", "runs", "alarms", "other_runs"))
     half = (exact_of(point["risk"], "risk") or Fraction(1)) / 2

@@ -14,39 +14,39 @@ Table = dict[str, Any]
 
 def every_column(data: Table) -> Table:
     """Return the declarations of a study's columns by name: the file's, and those that follow."""
-    found = {name: in_days(column) for name, column in data.get("columns", {}).items()}
+    known = {name: in_days(column) for name, column in data.get("columns", {}).items()}
     for name, join in sorted(data.get("join", {}).items()):
         key = data["columns"].get(join["key"], {})
         ensure(key.get("type") == "category", f"the key of {brief(name)} is no declared category")
         keyed = {"formula": f"{name}[{join['key']}]", "of": [join["key"]], "joined": True}
         given = {each: {**in_days(column), **keyed} for each, column in join["columns"].items()}
-        ensure(not given.keys() & found.keys(), f"a column of {brief(name)} has the name of another")
-        found |= given
-    made = {name: derived(formula, found) for name, formula in data.get("derived", {}).items()}
-    ensure(not made.keys() & found.keys(), "a derived column has the name of a declared one")
-    return found | made
+        ensure(not given.keys() & known.keys(), f"a column of {brief(name)} has the name of another")
+        known |= given
+    new = {name: derived(formula, known) for name, formula in data.get("derived", {}).items()}
+    ensure(not new.keys() & known.keys(), "a derived column has the name of a declared one")
+    return known | new
 
 
-def check_joined(found: Table, columns: Table) -> None:
+def check_joined(joined: Table, columns: Table) -> None:
     """Verify that a joined column, and no other, has a code for each key, and one more."""
-    said, codes = columns[found["name"]], found.get("found")
-    ensure((codes is None) is not said.get("joined", False), "codes are of joined columns")
+    column, codes = columns[joined["name"]], joined.get("found")
+    ensure((codes is None) is not column.get("joined", False), "codes are of joined columns")
     if codes is None:
         return
-    key = columns[said["of"][0]]
+    key = columns[column["of"][0]]
     labels = len(key["values"]) + key.get("other", False)
     ensure(type(codes) is list and len(codes) == labels + 1, "a joined column has no code for some key")
     low, high = Fraction(0), Fraction(1)
-    if said["type"] in ORDERED:
-        low, high = (Fraction(float(exact_of(said[end], end) or 0)) for end in ("low", "high"))
-    elif said["type"] == "category":
-        low, high = Fraction(-1), Fraction(len(said["values"]) + said.get("other", False) - 1)
+    if column["type"] in ORDERED:
+        low, high = (Fraction(float(exact_of(column[end], end) or 0)) for end in ("low", "high"))
+    elif column["type"] == "category":
+        low, high = Fraction(-1), Fraction(len(column["values"]) + column.get("other", False) - 1)
     for code in codes:
         value = exact_of(code, "a code")
         if value is None:
             raise Rejected("a code is finite")
-        whole = said["type"] == "number" or value.denominator == 1
-        ensure(low <= value <= high and whole, f"a code of {brief(found['name'])} is none of its column's")
+        whole = column["type"] == "number" or value.denominator == 1
+        ensure(low <= value <= high and whole, f"a code of {brief(joined['name'])} is none of its column's")
 
 
 def in_days(column: Table) -> Table:
@@ -62,10 +62,10 @@ def derived(formula: object, columns: Table) -> Table:
     body = parsed(formula)
     read = named_in(body, columns)
     ensure(read != [], f"the formula {brief(formula)} reads no column")
-    said: Table = {"formula": formula, "of": read}
+    shape: Table = {"formula": formula, "of": read}
     if isinstance(body, ast.BoolOp | ast.Compare) or is_not(body):
         check_condition(body, columns)
-        return {**said, "type": "boolean"}
+        return {**shape, "type": "boolean"}
     if isinstance(body, ast.Call) and name_of(body.func) == "bins" and not body.keywords:
         ensure(len(body.args) >= 3, "bins have two edges at least")
         ends_of(body.args[0], columns)
@@ -73,9 +73,9 @@ def derived(formula: object, columns: Table) -> Table:
         ensure(all(low < high for low, high in pairwise(edges)), "the edges of bins do not rise")
         names = [repr(edge).removesuffix(".0") for edge in edges]
         labels = [f"[{low}, {high})" for low, high in pairwise(names)]
-        return {**said, "type": "category", "values": [*labels[:-1], f"{labels[-1][:-1]}]"]}
+        return {**shape, "type": "category", "values": [*labels[:-1], f"{labels[-1][:-1]}]"]}
     (low, high), whole = ends_of(body, columns)
-    return {**said, "type": "integer" if whole else "number", "low": str(low), "high": str(high)}
+    return {**shape, "type": "integer" if whole else "number", "low": str(low), "high": str(high)}
 
 
 def is_not(node: ast.expr) -> bool:

@@ -29,7 +29,7 @@ RULES |= {"persons", "replace_one", "to_approximate"}
 
 @dataclass(frozen=True)
 class LeastMove:
-    """How far a row moves the sums of a key at least: squares of l2 norms as it comes, and is replaced.
+    """Least movement of a key's sums by a row: squared l2 norms if it is added, and if replaced.
 
     It is in `cells` of the `size` sums, or one number in `interval`.
     """
@@ -43,20 +43,20 @@ class LeastMove:
 
 
 def counted(name: str, size: int, cells: int = 1) -> LeastMove:
-    """Return how far a row moves counts, of which it is in so many."""
+    """Return how far a row moves the counts of `size` cells if it is counted in `cells` of them."""
     ensure(size > 0, f"{brief(name)} has no cells")
     return LeastMove(f"{name}/count", size, Fraction(cells), Fraction(2 * cells), cells)
 
 
 def unlisted(held: Table) -> bool:
-    """Say whether a statistic counts rows by values that nobody listed; reject texts anywhere else."""
+    """Return whether a statistic counts rows by unlisted values; reject texts anywhere else."""
     by, column = held.get("by", []), held.get("column")
     top = held["what"] == "top" and not by and column is not None
     keys: list[Any] = by if held["what"] == "count" else [column] if top else []
-    found = len(keys) == 1 and keys[0]["kind"] == "text"
+    free = len(keys) == 1 and keys[0]["kind"] == "text"
     texts = [each for each in (*by, *held.get("on", []), column) if each and each["kind"] == "text"]
-    ensure(len(texts) == found, f"{brief(held['name'])} reads a text where others are listed")
-    return found
+    ensure(len(texts) == free, f"{brief(held['name'])} reads a text where others are listed")
+    return free
 
 
 def names_of(held: Table) -> list[str]:
@@ -147,11 +147,11 @@ def check_draw(move: LeastMove, step: Table, steps: list[Table], held: Table) ->
     relation, gaussian = held["relation"], held["law"] == "gaussian"
     right: tuple[str, ...] = OF_ONE_NUMBER if move.interval is not None else OF_COUNTS
     right = UNLISTED if move.size == 0 else GAUSSIAN[relation] if gaussian else right
-    found, bottom = [step["rule"]], step
+    rules, bottom = [step["rule"]], step
     while not bottom["rule"].startswith("assume_"):
         bottom = steps[bottom["from"][0]]
-        found.append(bottom["rule"])
-    ensure(tuple(found) == right, f"{brief(move.key)} is drawn by another rule than its kind of sums")
+        rules.append(bottom["rule"])
+    ensure(tuple(rules) == right, f"{brief(move.key)} is drawn by another rule than its kind of sums")
     given, of = bottom["with"], REPLACED if "reach" in bottom["with"] else bottom["with"]["relation"]
     same = given["query"] == move.key and of == (ADDED if move.size == 0 else relation)
     ensure(same, f"the noise of {brief(move.key)} rests on another query, or on other neighbours")
@@ -161,7 +161,7 @@ def check_draw(move: LeastMove, step: Table, steps: list[Table], held: Table) ->
 
 
 def enough(move: LeastMove, given: Table) -> bool:
-    """Say whether what is assumed of a row allows for what it does."""
+    """Return whether the assumed movement of a row covers its actual movement."""
     if "reach" in given:
         return number(given["reach"]) >= 0 and number(given["reach"]) ** 2 >= move.replaced
     if "radius" in given:

@@ -21,7 +21,7 @@ TESTED = {
 
 
 def promised(steps: list[Step], name: str) -> tuple[str, bool]:
-    """Return what a hypothesis bounds, in words, and whether a test of it is known; `name`: its digest."""
+    """Describe what a hypothesis bounds, and return whether it has a test; `name`: its digest."""
     step = next(s for s in steps if s["digest"] == name)
     rule, query, drawn = step["rule"], step["with"]["query"], queries(steps, step["with"]["query"])
     if rule not in TESTED:
@@ -50,7 +50,7 @@ def promised(steps: list[Step], name: str) -> tuple[str, bool]:
 
 
 def one_at_most(rounds: Any) -> bool:
-    """Say whether a unit enters one round at most: that of its number or batch, or any, if none is so far."""
+    """Return whether a unit enters at most one round: that of its number or batch, or any one."""
     return rounds.times == 1 or rounds.apart >= rounds.rounds
 
 
@@ -67,16 +67,16 @@ def _counted(step: Step) -> str:
 
 
 def _plain(steps: list[Step], query: str) -> bool:
-    """Say whether all noise on a query is on it as it follows its rows, not transformed."""
+    """Return whether all noise on a query is drawn before any transformation of it."""
     noisy = [steps[step["from"][0]] for step in reachable(steps) if step["rule"] in NOISE]
     return all(step["rule"] == "moved" for step in noisy if fact_of(step["gives"]).query == query)
 
 
 def queries(steps: list[Step], query: str) -> list[Fact]:
-    """Return what is known of the movement of a query, once for every noise that is drawn on it."""
+    """Return the facts on the movement of a query, one for each draw of noise on it."""
     noisy = [step for step in reachable(steps) if step["rule"] in NOISE]
-    found = [fact_of(steps[step["from"][0]]["gives"]) for step in reversed(noisy)]
-    return [fact for fact in found if fact.query == query]
+    facts = [fact_of(steps[step["from"][0]]["gives"]) for step in reversed(noisy)]
+    return [fact for fact in facts if fact.query == query]
 
 
 def _unbounded(fact: Fact) -> bool:
@@ -93,7 +93,7 @@ def _bound_of(fact: Fact) -> str:
 
 
 def furthest(fact: Fact) -> Fraction | None:
-    """Return what no squared ℓ2 movement that keeps to a bound exceeds, where there is such a number."""
+    """Return the largest squared ℓ2 movement that a bound allows, or None if there is none."""
     match fact:
         case Shifts():
             return Fraction(max(lengths(fact.shifts)))
@@ -114,9 +114,9 @@ def evidence(document: dict[str, Any]) -> dict[str, Entry]:
     entries = {entry["step"]: entry for entry in document["sensitivity"]}
     ensure(len(entries) == len(document["sensitivity"]), "a hypothesis has evidence twice")
     ensure(entries.keys() <= assumed.keys(), "evidence on a hypothesis that the derivation does not use")
-    found = entries.values()
-    ensure(len({entry["source"] for entry in found}) <= 1, "the evidence is of several pieces of code")
-    together = {entry["examples"] for entry in found if entry["rule"] != "assume_persons"}
+    every = entries.values()
+    ensure(len({entry["source"] for entry in every}) <= 1, "the evidence is of several pieces of code")
+    together = {entry["examples"] for entry in every if entry["rule"] != "assume_persons"}
     ensure(len(together) <= 1, "hypotheses are tested together, on as many examples")
     for name, entry in entries.items():
         check_entry(document["proved"]["derivation"], assumed[name], entry)
@@ -125,7 +125,7 @@ def evidence(document: dict[str, Any]) -> dict[str, Entry]:
 
 
 def check_entry(steps: list[Step], step: Step, entry: Entry) -> None:
-    """Verify that an entry of evidence says what its step says, and no more than a test can have found."""
+    """Verify that an entry of evidence agrees with its step and that a test could observe it."""
     given = step["with"]
     for member, right in (("rule", step["rule"]), ("query", given["query"]), ("test", given["because"])):
         ensure(entry[member] == right, f"the evidence's {member} is not that of its step")
@@ -148,11 +148,11 @@ def check_entry(steps: list[Step], step: Step, entry: Entry) -> None:
 
 
 def may_move(steps: list[Step], step: Step) -> bool:
-    """Say whether the proof allows what a hypothesis is about to move, so that a test should see it move."""
+    """Return whether the proof lets the tested quantity move: then a test should see it move."""
     if step["rule"] in ("assume_view", "assume_choice"):
         return False  # what is tested is that nothing changes
-    found = queries(steps, step["with"]["query"])
-    return step["rule"] == "assume_persons" or any(map(_room, found))
+    facts = queries(steps, step["with"]["query"])
+    return step["rule"] == "assume_persons" or any(map(_room, facts))
 
 
 def _room(fact: Fact) -> bool:
@@ -167,17 +167,17 @@ def _room(fact: Fact) -> bool:
 
 
 def limit_of(steps: list[Step], step: Step) -> Fraction | None:
-    """Return what the worst that a passing test found cannot exceed, where a number says it."""
+    """Return an upper bound on the worst movement in a passing test, or None if there is none."""
     match step["rule"]:
         case "assume_view" | "assume_choice":
             return Fraction(0)
         case "assume_numbers" | "assume_persons":
             return Fraction(step["with"]["most"])
         case "assume_covers" | "assume_tree" | "assume_rounds":
-            return None  # how far it may move is another hypothesis, which may be refuted beside this one
+            return None  # how far it may move is another hypothesis, which may be refuted as well
     own = [s["with"] for s in reachable(steps) if s["rule"] == "assume_lipschitz"]
     for given in own:
         if given["query"] == step["with"]["query"]:  # tests replace its rows too
             return number(given["reach"]) ** 2
-    found = [furthest(fact) for fact in queries(steps, step["with"]["query"])]
-    return max((most for most in found if most is not None), default=None) if None not in found else None
+    known = [furthest(fact) for fact in queries(steps, step["with"]["query"])]
+    return max((most for most in known if most is not None), default=None) if None not in known else None

@@ -1,4 +1,4 @@
-"""What every certificate says first of its limits, and how its numbers are written."""
+"""The limits that every certificate states first, and how its numbers are written."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from .conditions import ORDERED
 from .replaced import unit_of_rows
 from .shapes import exact_of
 
-#: What stands on every certificate with a proof, whatever else it says.
+#: Hazards of every certificate with a proof.
 HAZARDS = (
     "Proved under the listed hypotheses; their tests search for counterexamples and do not prove them.",
     "Not covered: a malicious author in the same process, timing, power loss beyond fsync's promise,"
@@ -24,7 +24,7 @@ HAZARDS = (
     "That the digests are of the code and data that are meant, what one unit is, and who made this"
     " document, are for its reader to check.",
 )
-#: What stands on every other one.
+#: Hazards of every other one.
 UNPROVED_HAZARDS = (
     "An attack that fails proves nothing.",
     "Not covered: a malicious author, timing, and data that leaves by another way than the result:"
@@ -49,45 +49,45 @@ NONE_LATE = "A session counts late answers; in tests and attack everybody answer
 
 
 def hazards_of(document: dict[str, Any]) -> list[str]:
-    """Return what a certificate must say first of its limits: what it takes on trust, what is not covered."""
-    claim, found = document["claim"], []
+    """Return the hazards that a certificate must list: what it trusts, what it does not cover."""
+    claim, notes = document["claim"], []
     for entry in document["sensitivity"]:
         if entry["status"] == "accepted":
             name = f"{entry['rule']} {entry['query']}"
             reason = claim.get("assume", {}).get(name, "")
             ensure(reason.strip() != "", f"the claim does not accept {brief(name)}, or gives no reason")
-            found.append(f"Accepted without a test: {name}, because: {reason}")
-    found += [*HAZARDS, *scope(document)] if document["proved"]["derivation"] else UNPROVED_HAZARDS
+            notes.append(f"Accepted without a test: {name}, because: {reason}")
+    notes += [*HAZARDS, *scope(document)] if document["proved"]["derivation"] else UNPROVED_HAZARDS
     if (document["audit"] or {}).get("attack", "").startswith(ELSEWHERE):
-        found.append(UNSEEN)
+        notes.append(UNSEEN)
     if "examples" in claim["subject"]:
-        found.append(
+        notes.append(
             "Neighbours of example tables were tried too; that these are public or made up is the claim's"
             " word."
         )
     if "follows" in claim:
-        found.append(
+        notes.append(
             f"By the claim's word, edition {claim['edition']} follows the release {claim['follows']}: what is"
             " promised is of the statistics that it adds, and the ledger has the total of all editions."
         )
-    found += unit_of_rows(document)
+    notes += unit_of_rows(document)
     data = claim.get("data", {})
     if data:
-        found.append("The reader of the data file is trusted to take every row by itself.")
-    found += table_hazards(claim, data)
+        notes.append("The reader of the data file is trusted to take every row by itself.")
+    notes += table_hazards(claim, data)
     if data.get("public", False):
-        found.append(
+        notes.append(
             "The claim says that its data are public; figures in `evaluation` read them without noise."
         )
     delta = exact_of(document["guarantee"]["delta"], "delta") or Fraction(0)
     if delta > Fraction(1, 100_000):
-        found.append(
+        notes.append(
             f"delta = {float(delta):.6g} is large: publishing each record in the clear with that"
             " probability would satisfy it; values up to 1e-5 are usual."
         )
     if document["subject"]["status"] != "sound":
-        found.append(f"The subject's status is {document['subject']['status']!r}.")
-    return found
+        notes.append(f"The subject's status is {document['subject']['status']!r}.")
+    return notes
 
 
 def scope(document: dict[str, Any]) -> Iterator[str]:
@@ -102,14 +102,14 @@ def scope(document: dict[str, Any]) -> Iterator[str]:
         yield FEWER_UNITS.format(seen["rows"], size, SAME_PROOF if family else SUM)
     steps = document["proved"]["derivation"]
     late = any(s["rule"] == "assume_rounds" and "participations" in s["with"] for s in steps)
-    if late and family:  # a record that says when its person answers has a number more
+    if late and family:  # a record that holds the time of its person's answer has one more number
         candidates, dimension = (exact_of(held[name], name) for name in ("candidates", "dimension"))
         if candidates is None or dimension is None or len(seen["left"]) <= candidates * (dimension + 1):
             yield NONE_LATE
 
 
 def table_hazards(claim: dict[str, Any], data: dict[str, Any]) -> list[str]:
-    """Return what a claim on a table must say of what is public in it."""
+    """Return the hazards of a claim on a table: what is public in it."""
     if "columns" not in data:
         return []
     units = f"distinct values of {data['id']}" if "id" in data else "rows"
@@ -125,15 +125,15 @@ def table_hazards(claim: dict[str, Any], data: dict[str, Any]) -> list[str]:
 
 
 def _counted(columns: dict[str, dict[str, Any]]) -> list[str]:
-    """Return what cells without a number count as: a low that nobody measured looks like one that was.
+    """Return the defaults of cells without a number: they look like measured values.
 
     In the order of the names: a sealed document does not keep the order of its tables.
     """
     numbers = {name: each for name, each in columns.items() if each["type"] in ORDERED}
-    said = [f"{name} as {each.get('missing', each['low'])}" for name, each in sorted(numbers.items())]
+    cells = [f"{name} as {each.get('missing', each['low'])}" for name, each in sorted(numbers.items())]
     return (
-        [f"Cells that are missing or no numbers count, and are not refused: {', '.join(said)}."]
-        if said
+        [f"Cells that are missing or no numbers count, and are not refused: {', '.join(cells)}."]
+        if cells
         else []
     )
 

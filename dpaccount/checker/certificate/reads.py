@@ -1,4 +1,4 @@
-"""What is read of a table: the columns that parameters name, or that the statistics of a study do."""
+"""Columns read from a table: those named by parameters, or by the statistics of a study."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from .draws import STUDY, check_draws
 from .shapes import exact_of
 
 Table = dict[str, Any]
-NAMING = ("column", "columns", "by", "bins")  # parameters that say what is read of a table
+NAMING = ("column", "columns", "by", "bins")  # parameters that select what is read of a table
 
 
 def check_read(asked: Table, held: Table, columns: Table, steps: list[Table]) -> None:
@@ -18,6 +18,7 @@ def check_read(asked: Table, held: Table, columns: Table, steps: list[Table]) ->
         if columns or asked.get("parameters"):  # else it reads nothing: the study of its defaults
             check_study(asked, steps, columns)
             check_described(asked["parameters"]["statistic"], held, columns)
+            ensure(asked["parameters"].get("law", held["law"]) == held["law"], "the noise is of another law")
         check_draws(held, steps)
     else:
         check_named(asked, held, columns)
@@ -25,14 +26,14 @@ def check_read(asked: Table, held: Table, columns: Table, steps: list[Table]) ->
 
 def check_named(asked: Table, held: Table, columns: Table) -> None:
     """Verify that the columns that parameters name are declared, and the same for claim and subject."""
-    said, own = asked.get("parameters", {}), ":" in asked["use"]
-    ensure(not {"column", "columns"} <= said.keys(), "column and columns are not both given")
-    named = [said[key] for key in ("column", "by", "arm") if type(said.get(key)) is str]
+    parameters, own = asked.get("parameters", {}), ":" in asked["use"]
+    ensure(not {"column", "columns"} <= parameters.keys(), "column and columns are not both given")
+    named = [parameters[key] for key in ("column", "by", "arm") if type(parameters.get(key)) is str]
     named = [] if own and not columns else named  # a class of one's own may read files by itself
-    named += said["columns"] if type(said.get("columns")) is list else []
+    named += parameters["columns"] if type(parameters.get("columns")) is list else []
     ensure(all(name in columns for name in named), f"a column among {brief(named)} is not declared")
     ensure(own or not columns or named != [], "no column of the table is read")
-    alone = [key for key in NAMING if type(held.get(key)) in (str, list) and key not in said]
+    alone = [key for key in NAMING if type(held.get(key)) in (str, list) and key not in parameters]
     ensure(own or alone == [], f"the parameter {brief(alone)} is the claim's to say")
 
 
@@ -59,27 +60,27 @@ def check_described(listed: list[Table], held: Table, columns: Table) -> None:
     """Verify that the statistics of the subject are those of the claim, of columns as they are declared."""
     described = held.get("statistics")
     ensure(type(described) is list and len(described) == len(listed), "other statistics are described")
-    for said, found in zip(listed, described if type(described) is list else [], strict=True):
-        about = f"the statistic {brief(said['name'])}"
-        ensure(type(found) is dict, f"{about} is described by a table")
+    for claim, own in zip(listed, described if type(described) is list else [], strict=True):
+        about = f"the statistic {brief(claim['name'])}"
+        ensure(type(own) is dict, f"{about} is described by a table")
         for key in ("name", "what", "where", "k"):
-            same = found.get(key) == said.get(key, "" if key == "where" else None)
+            same = own.get(key) == claim.get(key, "" if key == "where" else None)
             ensure(same, f"{about} has another {key} than the claim lists")
-        read = [found[key] for key in ("column",) if found.get(key) is not None]
-        named = [said["column"]] if "column" in said else []
+        read = [own[key] for key in ("column",) if own.get(key) is not None]
+        named = [claim["column"]] if "column" in claim else []
         same = [each.get("name") for each in tables_of(read)] == named
         ensure(same, f"{about} has another column than the claim lists")
         for key in ("by", "on"):
-            several = tables_of(found.get(key))
-            same = [each.get("name") for each in several] == said.get(key, [])
+            several = tables_of(own.get(key))
+            same = [each.get("name") for each in several] == claim.get(key, [])
             ensure(same, f"{about} has another {key} than the claim lists")
             read += several
-        for each in tables_of([*read, *tables_of(found.get("declared"))]):
+        for each in tables_of([*read, *tables_of(own.get("declared"))]):
             ensure(is_declared(each, columns), f"{about} describes a column otherwise than it is declared")
-        read = [each.get("name") for each in tables_of(found.get("declared"))]
-        ensure(read == where_reads(said.get("where", ""), columns), f"{about} has a where of other columns")
-        edges = [[exact_of(edge, "bins") for edge in given.get("bins", [])] for given in (said, found)]
-        rank = [None if given.get("q") is None else exact_of(given["q"], "q") for given in (said, found)]
+        read = [each.get("name") for each in tables_of(own.get("declared"))]
+        ensure(read == where_reads(claim.get("where", ""), columns), f"{about} has a where of other columns")
+        edges = [[exact_of(edge, "bins") for edge in given.get("bins", [])] for given in (claim, own)]
+        rank = [None if given.get("q") is None else exact_of(given["q"], "q") for given in (claim, own)]
         ensure(edges[0] == edges[1] and rank[0] == rank[1], f"{about} has other bins, or another q")
 
 
@@ -90,18 +91,18 @@ def tables_of(value: Any) -> list[Table]:
     return value
 
 
-def is_declared(found: Table, columns: Table) -> bool:
+def is_declared(own: Table, columns: Table) -> bool:
     """Return whether a described column is one that the claim declares, or derives."""
-    said, of = columns.get(text(found.get("name")), {}), tables_of(found.get("of", []))
-    ends = [[exact_of(given.get(end) or 0, end) for end in ("low", "high")] for given in (said, found)]
-    kind = found.get("kind") == said.get("type") and ends[0] == ends[1]
-    made = found.get("formula") == said.get("formula") and [one.get("name") for one in of] == said.get(
+    claim, of = columns.get(text(own.get("name")), {}), tables_of(own.get("of", []))
+    ends = [[exact_of(given.get(end) or 0, end) for end in ("low", "high")] for given in (claim, own)]
+    kind = own.get("kind") == claim.get("type") and ends[0] == ends[1]
+    same_source = own.get("formula") == claim.get("formula") and [one.get("name") for one in of] == claim.get(
         "of", []
     )
-    same = kind and made and all(is_declared(one, columns) for one in of)
+    same = kind and same_source and all(is_declared(one, columns) for one in of)
     if same:
-        check_joined(found, columns)
-    return same and (found.get("values"), found.get("other")) == (
-        said.get("values", []),
-        said.get("other", False),
+        check_joined(own, columns)
+    return same and (own.get("values"), own.get("other")) == (
+        claim.get("values", []),
+        claim.get("other", False),
     )

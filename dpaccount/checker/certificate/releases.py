@@ -11,7 +11,7 @@ from .replaced import neighbours_of
 from .shapes import exact_of
 
 SUM_ROUNDING = Fraction(1, 2**40)  # more than rounding to doubles adds to a sum
-ENDS = {"low", "high", "level", "of"}  # of an interval beside what is reported
+ENDS = {"low", "high", "level", "of"}  # of the interval of a reported number
 READ = ("before", "after", "rest")
 NOTICED = 1000  # a charge that is a larger share of what was spent before shows in every measure
 
@@ -38,10 +38,10 @@ def check_reported(report: dict[str, Any], described: list[dict[str, Any]]) -> N
     """Verify that a study reports the statistics that it lists, their intervals, and nothing else."""
     names = {each["name"] for each in described}
     numbers = {name for each in described for name in names_of(each)}
-    beside = report.get("accuracy", {})
+    ends = report.get("accuracy", {})
     ensure(report.keys() - {"accuracy"} == numbers, "a release reports other statistics than are listed")
-    ensure(type(beside) is dict and beside.keys() <= names, "intervals are of statistics that are not listed")
-    for name, interval in beside.items():
+    ensure(type(ends) is dict and ends.keys() <= names, "intervals are of statistics that are not listed")
+    for name, interval in ends.items():
         ensure(type(interval) is dict and interval.keys() == ENDS, f"{brief(name)} has no such interval")
 
 

@@ -13,13 +13,13 @@ from .shapes import exact_of
 
 
 def neighbours_of(promise: dict[str, Any]) -> str:
-    """Return the relation of a guarantee as a derivation says it: with its radius, if it has one."""
+    """Return the relation of a guarantee as derivations write it, with its radius if any."""
     radius = exact_of(promise["radius"], "radius") if "radius" in promise else None
     return str(promise["relation"]) if radius is None else moving(radius)
 
 
 def check_point(proved: dict[str, Any], final: Private) -> None:
-    """Verify that the numbers that are said to be proved are those of the last step, rounded outward."""
+    """Verify that the numbers stated as proved are those of the last step, rounded outward."""
     point = final.curve
     if not isinstance(point, Approximate):
         raise Rejected(f"the last step should give (epsilon, delta), it gives {final.law[0]}")
@@ -54,7 +54,7 @@ MARGIN = Fraction(1, 10**30)  # by which a comparison that is not decided may er
 
 
 def attained(steps: list[Step], index: int) -> bool:
-    """Say whether a step's curve is that of some neighbours and queries, and not just a bound on it."""
+    """Return whether some neighbours and queries attain a step's curve."""
 
     def exact(step: Step) -> bool:
         symmetric = getattr(fact_of(step["gives"]), "norm", "") == "frobenius-squared"  # an upper bound
@@ -62,14 +62,14 @@ def attained(steps: list[Step], index: int) -> bool:
         return step["rule"] in ATTAINED and not symmetric and not any(parts)
 
     # two different hypotheses about one query may leave less than either alone
-    reached, said = list(reachable(steps[: index + 1])), dict[str, list[Any]]()
+    reached, hypotheses = list(reachable(steps[: index + 1])), dict[str, list[Any]]()
     met = [step["gives"] for step in reached if step["rule"].startswith("assume_")]
-    alone = all(said.setdefault(str(gives[:2]), gives) == gives for gives in met)
+    alone = all(hypotheses.setdefault(str(gives[:2]), gives) == gives for gives in met)
     return alone and all(step["rule"].startswith("assume_") or exact(step) for step in reached)
 
 
 def check_replaced(document: dict[str, Any]) -> None:
-    """Verify what a certificate says of a replaced row, beside one that moves by a radius.
+    """Verify the second proof, on a replaced row, of a certificate on rows that move by a radius.
 
     It rests on the same hypotheses, which are tested on replaced rows too, so on the same releases.
     """
@@ -78,27 +78,25 @@ def check_replaced(document: dict[str, Any]) -> None:
     ensure(
         ("replace_one" in proved) == bounded, "what holds of a replaced row goes with the proof of a radius"
     )
-    beside = proved.get("replace_one")
-    if beside is None:
+    other = proved.get("replace_one")
+    if other is None:
         return
-    done, steps = inferred(beside["derivation"]), list(reachable(beside["derivation"]))
+    done, steps = inferred(other["derivation"]), list(reachable(other["derivation"]))
     final = done.facts[-1]
-    ensure(
-        len(steps) == len(beside["derivation"]), "the derivation beside holds a step that it does not need"
-    )
-    ensure(isinstance(final, Private), "what is proved beside is no statement about privacy")
+    ensure(len(steps) == len(other["derivation"]), "the second derivation holds a step that it does not need")
+    ensure(isinstance(final, Private), "the second proof is no statement about privacy")
     name = document["subject"]["name"]
     same = (final.subject, final.relation, final.observer) == (name, REPLACED, promise["model"])
-    ensure(same, "what is proved beside is not about the subject's replaced rows, as they are seen")
+    ensure(same, "the second proof is not about the subject's replaced rows, as they are seen")
     ensure(
-        ["View", name] in [step["gives"][:2] for step in steps], "what it shows is not among the steps beside"
+        ["View", name] in [step["gives"][:2] for step in steps], "what it shows is not among the second steps"
     )
     same = assumed(steps) == assumed(proved["derivation"])  # less: a departure that the proof pays for
-    ensure(same, "what is proved beside assumes more of the code, or less")
+    ensure(same, "the second proof assumes more of the code, or less")
     # one cover, or one transformation, that is left out would make the same noise cheaper
     alike = done.drawn[-1] == inferred(proved["derivation"]).drawn[-1]
-    ensure(alike, "what is proved beside draws its noise on other queries, or over other covers")
-    check_point(beside, final)
+    ensure(alike, "the second proof draws its noise on other queries, or over other covers")
+    check_point(other, final)
 
 
 def assumed(steps: list[Step]) -> set[str]:
@@ -107,11 +105,11 @@ def assumed(steps: list[Step]) -> set[str]:
 
 
 def unit_of_rows(document: dict[str, Any]) -> list[str]:
-    """Return what a certificate must say first of rows that move by a radius; nothing of other relations."""
+    """Return the hazards of rows that move by a radius; none for other relations."""
     promise, proved = document["guarantee"], document["proved"]
     if not has_radius(promise["relation"]) or proved["derivation"] == []:
         return []
-    found = [
+    notes = [
         f"Neighbours differ in one row, which moves by at most {promise['radius']} in the l2 norm, in the"
         " data's own coordinates; everything else is equal. What tells rows further apart is protected less."
     ]
@@ -119,14 +117,14 @@ def unit_of_rows(document: dict[str, Any]) -> list[str]:
     ways = {number(f.reach) / number(f.factor) for f in facts if number(f.factor) > 0}
     if len(ways) == 1 and (way := ways.pop()) > 0:
         share = (exact_of(promise["radius"], "radius") or 0) / way
-        found.append(
+        notes.append(
             f"Rows are told apart up to a distance of {rough(way)}: the radius is {rough(share)} of it."
         )
-    beside = proved.get("replace_one")
-    if beside is None:
-        return [*found, "Nothing is proved of a row that is replaced by any other."]
-    at = f"epsilon <= {beside['epsilon']['upper']} at delta = {beside['delta']}"
-    return [*found, f"A row that is replaced by any other is protected to {at}, under the same hypotheses."]
+    other = proved.get("replace_one")
+    if other is None:
+        return [*notes, "Nothing is proved of a row that is replaced by any other."]
+    at = f"epsilon <= {other['epsilon']['upper']} at delta = {other['delta']}"
+    return [*notes, f"A row that is replaced by any other is protected to {at}, under the same hypotheses."]
 
 
 def rough(value: Fraction) -> str:

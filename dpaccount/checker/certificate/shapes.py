@@ -1,4 +1,4 @@
-"""The shape of a certificate: which members it has, and what stands in each."""
+"""The shape of a certificate: its members, and the shape of each."""
 
 import re
 from collections.abc import Callable
@@ -87,15 +87,15 @@ def amount(least: int | None = 0, *, endless: bool = False) -> Shape:
     """Return the shape of a number, as JSON number or as text, of at least `least`."""
 
     def shape(value: Any, where: str) -> None:
-        found = exact_of(value, where)
-        ensure(endless or found is not None, f"{where} should be finite")
-        ensure(found is None or least is None or found >= least, f"{where} should be at least {least}")
+        exact = exact_of(value, where)
+        ensure(endless or exact is not None, f"{where} should be finite")
+        ensure(exact is None or least is None or exact >= least, f"{where} should be at least {least}")
 
     return shape
 
 
 def either(*shapes: Shape) -> Shape:
-    """Return the shape of null or of what has one of these shapes, told by its type."""
+    """Return the shape of null or of one of these shapes, selected by the value's type."""
 
     def shape(value: Any, where: str) -> None:
         for one in shapes if value is not None else ():
@@ -119,7 +119,7 @@ def anything(value: Any, where: str) -> None:
 
 
 def moment(value: Any, where: str) -> None:
-    """Take a second that a calendar has, of a year in which certificates were made."""
+    """Accept a valid date and time, to the second, of a year in which certificates exist."""
     written(MOMENT)(value, where)
     ensure(day(value, where).year >= 2020, f"{where} is {brief(value)}, before there were certificates")
 

@@ -1,4 +1,4 @@
-"""A table that a claim declares, against all that says it again: parameters, persons, witness, labels."""
+"""A claim's declared table against its copies: parameters, persons, witness, labels."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -18,7 +18,7 @@ COLUMN_KINDS = (*ORDERED, "category", "text", "boolean")
 MEMBERS = {"category": {"values", "other"}, "text": {"length"}} | {k: {"low", "high"} for k in ORDERED}
 MOST_ROWS, MOST_OF_ONE, MOST_CELLS = 10**9, 1000, 10_000
 FARTHEST = 10**15  # of a bound
-CLIPS = ("low", "high", "radius", "reward")  # follow from a table; a claim may say them narrower
+CLIPS = ("low", "high", "radius", "reward")  # follow from a table; a claim may narrow them
 WITNESS = closed(
     {
         **dict.fromkeys(("unit", "rows", "coins"), COUNT),
@@ -76,8 +76,8 @@ def check_declared(table: Table) -> None:
 
 def counted(table: Table) -> tuple[int, int]:
     """Return how many rows or persons a table has, and how many rows of a person count."""
-    found = [exact_of(table.get(name, 1), name) for name in ("rows", "max_rows")]
-    rows, most = (integer(int(n)) if n is not None and n.denominator == 1 else integer(n) for n in found)
+    sizes = [exact_of(table.get(name, 1), name) for name in ("rows", "max_rows")]
+    rows, most = (integer(int(n)) if n is not None and n.denominator == 1 else integer(n) for n in sizes)
     return rows, most
 
 
@@ -86,30 +86,30 @@ def check_column(name: str, column: Table) -> None:
     column = in_days(column)
     kind, missing = column["type"], column.get("missing")
     members = {"type", "missing", "missing_cells"} | MEMBERS.get(kind, set())
-    said = f"the column {brief(name)}"
-    ensure(kind in COLUMN_KINDS and column.keys() <= members, f"{said} is no column of a known type")
+    about = f"the column {brief(name)}"
+    ensure(kind in COLUMN_KINDS and column.keys() <= members, f"{about} is no column of a known type")
     if kind in ORDERED:
         low, high = (exact_of(column[end], end) for end in ("low", "high"))
         ends = [low, high, low if missing is None else exact_of(missing, "missing")]
         a, b, default = (Fraction(FARTHEST + 1) if end is None else end for end in ends)
-        ensure(-FARTHEST <= a <= default <= b <= FARTHEST, f"{said} has bounds in a wrong order")
+        ensure(-FARTHEST <= a <= default <= b <= FARTHEST, f"{about} has bounds in a wrong order")
         whole = kind == "number" or {a.denominator, b.denominator, default.denominator} == {1}
-        ensure(whole, f"{said} is of integers, and a bound is none")
+        ensure(whole, f"{about} is of integers, and a bound is none")
     elif kind == "category":
         values = column.get("values", [])
         once = values != [] and len(set(values)) == len(values)
-        ensure(once and all(v and v.strip() == v for v in values), f"{said} lists each value once, bare")
+        ensure(once and all(v and v.strip() == v for v in values), f"{about} lists each value once, bare")
         labels = labels_of(column, None) or []
-        ensure(len(set(labels)) == len(labels), f"{said} has a value named other, and others")
-        ensure(missing is None or missing in labels, f"{said} has no such value as its default")
+        ensure(len(set(labels)) == len(labels), f"{about} has a value named other, and others")
+        ensure(missing is None or missing in labels, f"{about} has no such value as its default")
     else:
-        ensure(1 <= column.get("length", 48) <= 240, f"{said} counts 1 to 240 bytes")
+        ensure(1 <= column.get("length", 48) <= 240, f"{about} counts 1 to 240 bytes")
         fits = missing is None or type(missing) is (bool if kind == "boolean" else str)
-        ensure(fits, f"{said} has a default of another type")
+        ensure(fits, f"{about} has a default of another type")
 
 
 def check_bounds(held: Table, steps: list[Table], *, centred: bool) -> None:
-    """Verify that rows are clipped as the proof says: bounds, on a grid, or their width; and the radius."""
+    """Verify that rows are clipped as proved: bounds, on a grid, or their width; and the radius."""
     assumed = [s["with"] for s in steps if s["rule"] in ("assume_clipped", "assume_ball")]
     clips = [(number(given["low"]), number(given["high"])) for given in assumed if "low" in given]
     balls = [number(given["radius"]) for given in assumed if "radius" in given]
@@ -133,7 +133,7 @@ def check_bounds(held: Table, steps: list[Table], *, centred: bool) -> None:
 def check_following(document: dict[str, Any], data: Table) -> None:
     """Verify the parameters that a table fixes, and sizes of its witness and its release."""
     asked, held = document["claim"]["subject"], document["subject"]["parameters"]
-    said, steps = asked.get("parameters", {}), document["proved"]["derivation"]
+    parameters, steps = asked.get("parameters", {}), document["proved"]["derivation"]
     persons = next((s["with"] for s in steps if s["rule"] == "assume_persons"), None)
     (rows, most), relation = counted(data), document["guarantee"]["relation"]
     both = {"persons", "max_rows"} & held.keys()
@@ -143,27 +143,27 @@ def check_following(document: dict[str, Any], data: Table) -> None:
     if persons is not None:
         fixed |= {"persons": rows, "max_rows": most, "relation": persons["rows"]}
     labels: dict[str, list[str]] | None = None
-    if ("column" in said or "columns" in said) and ":" not in asked["use"]:
-        more, labels = read_off(said, held, data["columns"])
+    if ("column" in parameters or "columns" in parameters) and ":" not in asked["use"]:
+        more, labels = read_off(parameters, held, data["columns"])
         fixed |= more
     elif ":" not in asked["use"]:
         fixed["slots"] = rows
-        if "arm" in said:
-            column = {**data["columns"][said["arm"]], "other": False}
+        if "arm" in parameters:
+            column = {**data["columns"][parameters["arm"]], "other": False}
             fixed["arms"] = labels_of(column, None)
     else:
         fixed = {}
     sizes = ":" in asked["use"] or {"rows", "rounds", "slots"} & held.keys()
     ensure(bool(sizes), "no parameter says how many rows there are")
     for name in fixed.keys() & held.keys() - set(NAMING):
-        if name not in CLIPS or name not in said:
+        if name not in CLIPS or name not in parameters:
             same = alike(held[name], fixed[name])
             ensure(same, f"the parameter {brief(name)} is not the table's")
     seen = document["audit"]["witness"] if document["audit"] is not None else {"rows": 1}
     ensure(seen["rows"] <= rows, "the pair under attack has more rows than the table")
     if document["release"] is not None and labels is not None:
-        found = document["release"]["report"].get("labels", {})
-        ensure(found == labels, "the labels of what was released are not the table's")
+        reported = document["release"]["report"].get("labels", {})
+        ensure(reported == labels, "the labels of what was released are not the table's")
 
 
 def check_witness(document: dict[str, Any]) -> None:
@@ -180,27 +180,27 @@ def check_witness(document: dict[str, Any]) -> None:
 
 
 def alike(held: object, fixed: object) -> bool:
-    """Say whether a parameter is the same text, list or number."""
+    """Return whether two parameters are the same text, list or number."""
     if isinstance(fixed, int | Fraction):
         return exact_of(held, "a parameter") == fixed
     return held == fixed
 
 
-def read_off(said: Table, held: Table, columns: Table) -> tuple[Table, dict[str, list[str]] | None]:
+def read_off(args: Table, held: Table, columns: Table) -> tuple[Table, dict[str, list[str]] | None]:
     """Return the parameters that columns fix, and the labels of what is released of them."""
-    names = [said["column"]] if "column" in said else said["columns"]
+    names = [args["column"]] if "column" in args else args["columns"]
     read = [columns[name] for name in names]
-    groups = labels_of(columns[said["by"]], None) if "by" in said else [""]
+    groups = labels_of(columns[args["by"]], None) if "by" in args else [""]
     if "cells" in held or any(column["type"] in ("category", "text") for column in read):
-        labels = labels_of(read[0], said.get("bins"))
-        if read[0]["type"] == "text" and "by" not in said:
+        labels = labels_of(read[0], args.get("bins"))
+        if read[0]["type"] == "text" and "by" not in args:
             lengths = {column.get("length", 48) for column in read}
             one = len(lengths) == 1 and {column["type"] for column in read} == {"text"}
             ensure(one and "text" in held, "a text is read where others are listed")
             return {"text": lengths.pop(), "keys": len(read)}, None
         if labels is None or groups is None:
             raise Rejected(f"the column {brief(names[0])}, or its groups, has no cells")
-        every = [f"{group}, {label}" for group in groups for label in labels] if "by" in said else labels
+        every = [f"{group}, {label}" for group in groups for label in labels] if "by" in args else labels
         keys = {"keys": len(names)} if len(names) > 1 else {}
         return {"cells": len(every), **keys}, {"cells": every}
     ends = [bounds_of(column) for column in read]
@@ -209,7 +209,7 @@ def read_off(said: Table, held: Table, columns: Table) -> tuple[Table, dict[str,
     if target is not None:
         fixed["reward"] = max(map(abs, target))
     square = sum((max(abs(low), abs(high)) ** 2 for low, high in ends), Fraction(0))
-    if "radius" in held and "radius" not in said:
+    if "radius" in held and "radius" not in args:
         units = (exact_of(held["radius"], "radius") or Fraction(0)) * 10**6
         near = (
             units >= 0 and units**2 >= square * 10**12 and (units == 0 or (units - 1) ** 2 < square * 10**12)
@@ -217,7 +217,7 @@ def read_off(said: Table, held: Table, columns: Table) -> tuple[Table, dict[str,
         ensure(near, "the parameter radius is not the longest that the bounds allow")
     if len(names) > 1:
         fixed |= dict.fromkeys(("candidates", "questions"), len(ends) * len(groups or [""]))
-    if "by" not in said:
+    if "by" not in args:
         fixed["bounds"] = "; ".join(f"{low} {high}" for low, high in ends)
         return fixed, {"columns": names}
     return fixed, {"columns": [f"{group}, {name}" for group in groups or [] for name in names]}

@@ -59,21 +59,21 @@ def shortfall(document: dict[str, Any], entries: dict[str, Entry], final: Privat
 
 
 def relations(steps: list[Step], relation: str) -> dict[str, str]:
-    """Return, by digest, between which neighbours each step speaks: of rows, below a statement on persons."""
+    """Return the relation of each step, by digest: on rows, below a statement on persons."""
     about = {len(steps) - 1: relation}
     for index in sorted(range(len(steps)), reverse=True):
         for premise in steps[index]["from"] if index in about else ():
             of_rows = steps[index]["rule"] == "persons" and premise == steps[index]["from"][0]
-            said = steps[steps[index]["from"][1]]["with"]["rows"] if of_rows else about[index]
-            ensure(about.setdefault(premise, said) == said, "one step is about rows and about persons")
-    return {steps[index]["digest"]: said for index, said in about.items()}
+            speaks = steps[steps[index]["from"][1]]["with"]["rows"] if of_rows else about[index]
+            ensure(about.setdefault(premise, speaks) == speaks, "one step is about rows and about persons")
+    return {steps[index]["digest"]: speaks for index, speaks in about.items()}
 
 
 def uncounted(steps: list[Step], data: dict[str, Any]) -> str | None:
-    """Return how the derivation counts a person's rows otherwise than the claim's table does, or None.
+    """Return how the derivation and the claim's table differ on a person's rows, or None.
 
-    Where several rows of a person count, all that is drawn stands below a statement on persons of so many
-    rows, twice as many where they come and go as persons are replaced.
+    Where several rows of a person count, all draws are below a statement on persons with as many
+    rows, or twice as many where persons are replaced but rows are added or removed.
     """
     most, above = exact_of(data.get("max_rows", 1), "max_rows") or Fraction(1), {len(steps) - 1}
     for index in sorted(range(len(steps)), reverse=True):
@@ -93,7 +93,7 @@ def uncounted(steps: list[Step], data: dict[str, Any]) -> str | None:
 
 
 def unmeasured(claim: dict[str, Any]) -> str | None:
-    """Return how what moves by a radius in the claim's file moves further in a row, or None.
+    """Return how a row can move further than the radius of the claim's file, or None.
 
     A column that is read twice counts twice in a distance; identities and codes of texts do not move by one.
     """
@@ -116,7 +116,7 @@ def untested(name: str, entry: Entry, relation: str) -> str | None:
 
 
 def refutation(document: dict[str, Any], final: Fact | None) -> bool:
-    """Say whether the certificate holds a refutation, re-checking the counts of its audits."""
+    """Return whether the certificate holds a refutation, re-checking the counts of its audits."""
     false = any(entry["status"] == "refuted" for entry in document["sensitivity"])
     beaten = audited(document, final) if document["audit"] is not None else set()
     apart = separated(document)
@@ -128,10 +128,10 @@ def refutation(document: dict[str, Any], final: Fact | None) -> bool:
 
 
 def separated(document: dict[str, Any]) -> bool:
-    """Say whether a refutation is held; verify that it is of this claim, and that every run showed its event.
+    """Return whether there is a refutation, of this claim and with its event in each run.
 
-    The event is certain for one neighbour and impossible for the other: an assumption, which a single run
-    that was seen otherwise would contradict.
+    The event is assumed certain for one neighbour and impossible for the other: a single other
+    outcome would contradict this.
     """
     steps = document["proved"].get("refutation")
     if steps is None:

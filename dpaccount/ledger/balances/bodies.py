@@ -42,7 +42,7 @@ class ChargeBody(Spending, frozen=True, kw_only=True):
 
 
 class ForfeitBody(Spending, frozen=True, kw_only=True):
-    """A charge of what may have been lost, which may reach beyond what was ever charged here."""
+    """A charge for entries that may have been lost; it may exceed all charges in this ledger."""
 
     steps: Written
     reason: str

@@ -54,21 +54,21 @@ class Budget:
 def budget(epsilon: Exact, delta: Exact, unit: str, relation: str, name: str) -> Budget:
     """Return a budget in the measure `name`; raises `InputError` for values out of range."""
     limits = exact_argument("epsilon", epsilon), exact_argument("delta", delta)
-    made = Budget(*limits, one_line("unit", unit), relation, measure(name))
-    if not 0 <= made.epsilon <= MAX_EPSILON:
+    proposed = Budget(*limits, one_line("unit", unit), relation, measure(name))
+    if not 0 <= proposed.epsilon <= MAX_EPSILON:
         raise InputError("epsilon is out of range", "give a budget in [0, 1e300]")
-    if not 0 <= made.delta < 1:
+    if not 0 <= proposed.delta < 1:
         raise InputError("delta is out of range", "give a budget in [0, 1)")
     if relation not in RELATIONS and radius_of(relation) is None:
         known = ", ".join((*RELATIONS, bounded_row(Fraction(1, 2))))
         raise InputError(f"unknown relation {relation!r}", f"known: {known}, or of another radius")
-    if name == "either" and made.epsilon > LARGE:
+    if name == "either" and proposed.epsilon > LARGE:
         raise InputError(f"an either ledger takes ε up to {LARGE}", "give less, or the measure pure")
-    if made.delta == 0 and name in ("gdp", "zcdp", "either"):
+    if proposed.delta == 0 and name in ("gdp", "zcdp", "either"):
         raise InputError(f"no {name} charge is within delta 0", "give delta above 0, or the measure pure")
-    for value in (made.epsilon, made.delta):
+    for value in (proposed.epsilon, proposed.delta):
         write_limit(value)
-    return made
+    return proposed
 
 
 def measure(name: str) -> Measure:

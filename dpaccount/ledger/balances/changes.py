@@ -103,7 +103,7 @@ def total_of(parts: list[Part]) -> int:
 
 
 def cost_of(parts: list[Part], which: Ranges) -> Iterator[list[Step]]:
-    """Yield what the parts in these ranges cost; parts are counted from 1."""
+    """Yield the costs of the parts in these ranges; parts are counted from 1."""
     before = 0
     for count, steps in parts:
         times = sum(max(0, min(last, before + count) - max(first, before + 1) + 1) for first, last in which)
@@ -202,9 +202,9 @@ def over(state: State, budget: Budget, scope: str | None, sought: int | None = N
         record = state.scope(name) or {}
         limited.append((name, cap(budget, record), state.scope_tree(record)))
     for which, limits, spent in limited:
-        found = spent.beyond(limits.fits, sought)
-        if found is not None:
-            return which, limits, *found
+        excess = spent.beyond(limits.fits, sought)
+        if excess is not None:
+            return which, limits, *excess
     return None
 
 

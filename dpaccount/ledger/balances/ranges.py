@@ -38,15 +38,15 @@ def joined(given: Ranges) -> Ranges:
     """Sort ranges and merge adjacent ones; raises `InputError` if two overlap."""
     if not isinstance(given, list | tuple):
         raise InputError("no ranges", "give pairs of a first and a last number")
-    found: Ranges = []
+    merged: Ranges = []
     for first, last in sorted(map(_pair, given)):
-        if found and first <= found[-1][1]:
+        if merged and first <= merged[-1][1]:
             raise InputError(f"{first} is in two ranges", "give each number once")
-        if found and first == found[-1][1] + 1:
-            found[-1] = found[-1][0], last
+        if merged and first == merged[-1][1] + 1:
+            merged[-1] = merged[-1][0], last
         else:
-            found.append((first, last))
-    return read(found)
+            merged.append((first, last))
+    return read(merged)
 
 
 def without(ranges: Ranges, taken: Ranges) -> Ranges | None:
@@ -81,12 +81,12 @@ def text(ranges: Ranges) -> str:
 
 def first_of(ranges: Ranges, number: int) -> Ranges:
     """Return the first `number` numbers of ranges; raises `BudgetError` if there are fewer."""
-    found: Ranges = []
+    taken: Ranges = []
     for first, last in ranges:
         if number <= 0:
             break
-        found.append((first, min(last, first + number - 1)))
+        taken.append((first, min(last, first + number - 1)))
         number -= last - first + 1
     if number > 0:
         raise BudgetError(f"only {count(ranges)} are open; ask for as many, or charge anew")
-    return found
+    return taken

@@ -86,11 +86,11 @@ class Register:
         """Return the value of a name, or None; raises `LedgerError` for a node that was changed."""
         node, digest, way = 1, self.digest, _way(name)
         while True:
-            found = self._opened(node, digest)
-            if isinstance(found, list):
-                return dict(found).get(name)
+            content = self._opened(node, digest)
+            if isinstance(content, list):
+                return dict(content).get(name)
             side = _side(way, node)
-            node, digest = 2 * node + side, found[side]
+            node, digest = 2 * node + side, content[side]
 
     def put(self, name: str, value: Any) -> None:
         """Set the value of a name; None deletes the record."""
@@ -101,19 +101,19 @@ class Register:
         left = [(1, self.digest)]
         while left:
             node, digest = left.pop()
-            found = self._opened(node, digest)
-            if isinstance(found, list):
-                yield from found
+            content = self._opened(node, digest)
+            if isinstance(content, list):
+                yield from content
             else:
-                left += [(2 * node + 1, found[1]), (2 * node, found[0])]
+                left += [(2 * node + 1, content[1]), (2 * node, content[0])]
 
     def _put(self, node: int, digest: str, name: str, value: Any) -> str:
-        found = self._opened(node, digest)
-        if isinstance(found, list):
-            kept = {**dict(found), name: value}
+        content = self._opened(node, digest)
+        if isinstance(content, list):
+            kept = {**dict(content), name: value}
             return self._spread(node, sorted(record for record in kept.items() if record[1] is not None))
         side = _side(_way(name), node)
-        halves = list(found)
+        halves = list(content)
         halves[side] = self._put(2 * node + side, halves[side], name, value)
         return self._joined(node, (halves[0], halves[1]))
 

@@ -90,11 +90,11 @@ class Root:
     @cached_property
     def text(self) -> str:
         """Return the line."""
-        made = f"{self.height}|{self.everyone.text}|{self.edge.text}"
-        if len(_MADE) >= CACHED_ROOTS:
-            _MADE.clear()
-        _MADE[made, len(self.everyone.amounts)] = self
-        return made
+        line = f"{self.height}|{self.everyone.text}|{self.edge.text}"
+        if len(_ROOTS) >= CACHED_ROOTS:
+            _ROOTS.clear()
+        _ROOTS[line, len(self.everyone.amounts)] = self
+        return line
 
     @property
     def peak(self) -> Amounts:
@@ -116,19 +116,19 @@ def read(text: object, width: int) -> Root:
     """Parse `Root.text`; raises `ValueError` or `TypeError` for anything else."""
     if not isinstance(text, str):
         raise TypeError("not a root")
-    made = _MADE.get((text, width))
-    if made is not None:
-        return made
+    cached = _ROOTS.get((text, width))
+    if cached is not None:
+        return cached
     height, everyone, *parts = text.split("|")
     root = Root(int(height), _read_sum(everyone, width), _edge(parts, width))
     spelled = all(written(one.amounts) == one.text for one in (root.everyone, root.edge.mark, root.edge.peak))
-    if not spelled or not 0 <= root.height <= HEIGHT or root.text != text:  # what has a text is remembered
+    if not spelled or not 0 <= root.height <= HEIGHT or root.text != text:  # `text` is cached
         raise ValueError("not a root")
     return root
 
 
 def marks_of(steps: list[Step], width: int) -> tuple[Amounts, list[Mark]]:
-    """Return what a charge costs every unit, and what it costs ranges of units on top of that.
+    """Return a charge's cost for every unit, and its further costs for ranges of units.
 
     Raises `ValueError` for steps that no charge has: a unit that pays less than all later units do.
     """
@@ -300,7 +300,7 @@ class SpentTree:
             else:
                 within.append(one)
         if not within:
-            return _made(mark, edge.peak, edge.digest)
+            return _edge_of(mark, edge.peak, edge.digest)
         left, right = self._halves(node, edge.digest)
         middle = low + (1 << height - 1)
         ours, theirs = [m for m in within if m[0] < middle], [m for m in within if m[1] >= middle]
@@ -336,11 +336,11 @@ class SpentTree:
         nothing = self._level.text
         if left.text == nothing and right.text == nothing:
             self.changed[node] = None
-            return _made(mark, self._level.mark, "")
+            return _edge_of(mark, self._level.mark, "")
         self.changed[node] = text = f"{left.text}|{right.text}"
         digest = _digest(text)
         self._opened[node] = digest, left, right
-        return _made(mark, _most(left.top, right.top), digest)
+        return _edge_of(mark, _most(left.top, right.top), digest)
 
 
 def remember(areas: dict[int, Opened], height: int) -> None:
@@ -349,11 +349,11 @@ def remember(areas: dict[int, Opened], height: int) -> None:
     if sum(map(len, _MEANT.values())) >= REMEMBERED:
         _MEANT.clear()
     for area, opened in areas.items():
-        said = {node: halves for node, halves in opened.items() if node < near}
-        _MEANT.setdefault(area, {}).update(said)
+        nodes = {node: halves for node, halves in opened.items() if node < near}
+        _MEANT.setdefault(area, {}).update(nodes)
 
 
-_MADE: Final[dict[tuple[str, int], Root]] = {}  #: cache of roots, by their text
+_ROOTS: Final[dict[tuple[str, int], Root]] = {}  #: cache of roots, by their text
 _MEANT: Final[dict[int, Opened]] = {}  #: cache of nodes, by area
 
 
@@ -366,14 +366,14 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _made(mark: Paid, peak: Paid, digest: str) -> Edge:
+def _edge_of(mark: Paid, peak: Paid, digest: str) -> Edge:
     """Return an edge."""
     return Edge(mark, peak, digest, f"{mark.text}|{peak.text}|{digest}", _plus(mark, peak))
 
 
 def _edge(parts: list[str], width: int) -> Edge:
     mark, peak, digest = parts
-    return _made(_read_sum(mark, width), _read_sum(peak, width), digest)
+    return _edge_of(_read_sum(mark, width), _read_sum(peak, width), digest)
 
 
 @lru_cache(maxsize=8)
@@ -384,7 +384,7 @@ def _nil(width: int) -> Paid:
 @lru_cache(maxsize=8)
 def _empty(width: int) -> Edge:
     """Return the edge to units that spent nothing."""
-    return _made(_nil(width), _nil(width), "")
+    return _edge_of(_nil(width), _nil(width), "")
 
 
 def _plus(one: Paid, other: Paid) -> Paid:

@@ -49,13 +49,13 @@ def total(functions: Iterable[list[Step]], width: int) -> list[Step]:
             known = changes.get(first)
             changes[first] = change if known is None else plus(known, change)
             before = amounts
-    found: list[Step] = []
+    summed: list[Step] = []
     level = nothing
     for first in sorted(changes):
         if any(changes[first]):
             level = plus(level, changes[first])
-            found.append((first, level))
-    return found
+            summed.append((first, level))
+    return summed
 
 
 def most(steps: Iterable[Step], width: int) -> Amounts:

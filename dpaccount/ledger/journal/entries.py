@@ -40,7 +40,7 @@ class RunState:
     lost: bool = False
 
 
-def said_of(request: Request, stamp: Mapping[str, str]) -> dict[str, Any]:
+def facts_to_charge(request: Request, stamp: Mapping[str, str]) -> dict[str, Any]:
     """Return the facts of a request's entry, except amounts; `stamp` is what the server knows of the client.
 
     The salt keeps the head from revealing the key, which may depend on private data.
@@ -88,10 +88,10 @@ def same_charge(rows: Rows, known: Entry, request: Request) -> Entry:
 
 def charge_number(rows: Rows, charge: int | str) -> int:
     """Return the number of a charge, given its number or key."""
-    found = rows.entry(charge) if isinstance(charge, int) else rows.keyed(charge)
-    if found is None or found.kind != CHARGE:
+    entry = rows.entry(charge) if isinstance(charge, int) else rows.keyed(charge)
+    if entry is None or entry.kind != CHARGE:
         raise LedgerError(f"{charge!r} is not a charge of this ledger; give a charge's entry or key")
-    return found.number
+    return entry.number
 
 
 def check_undrawn(rows: Rows, entry: int, seen: int | None = None) -> int:
@@ -100,14 +100,14 @@ def check_undrawn(rows: Rows, entry: int, seen: int | None = None) -> int:
     All entries after the charge (after `seen`, if the earlier ones were read before) are read,
     since a damaged index could hide a mark.
     """
-    last, said = check_linked(rows, entry if seen is None else seen, entry)
-    if FORFEIT in said:
+    last, kinds = check_linked(rows, entry if seen is None else seen, entry)
+    if FORFEIT in kinds:
         raise forfeited(entry)
-    if RELEASE in said or rows.about(entry, RELEASE) is not None:
+    if RELEASE in kinds or rows.about(entry, RELEASE) is not None:
         raise ReceiptError(
             f"entry {entry} was drawn and its release is kept; print that, or make a new charge"
         )
-    if DRAWING in said or rows.about(entry, DRAWING) is not None:
+    if DRAWING in kinds or rows.about(entry, DRAWING) is not None:
         raise ReceiptError(
             f"drawing for entry {entry} began and its release was never kept, so drawing again would be a"
             " second release; make a new charge under another key"
@@ -141,8 +141,8 @@ def mark_of(first: int, last: int, stamp: Mapping[str, str]) -> dict[str, Any]:
 
     The salt makes it unique: after an interrupted commit the entry is looked up by its digest.
     """
-    told = {**stamp, "time": now(), "process": process.name(), "salt": token_hex(16)}
-    return {**told, "draws": [first, last]}
+    writer = {**stamp, "time": now(), "process": process.name(), "salt": token_hex(16)}
+    return {**writer, "draws": [first, last]}
 
 
 def kept(rows: Rows, root: str, charge: int | str, text: str) -> Entry:
@@ -174,7 +174,7 @@ def check_linked(rows: Rows, number: int, about: int | None = None) -> tuple[int
     Returns the number of the last entry, and the kinds of later entries that are about `about` or
     are forfeits.
     """
-    at, said = rows.entry(number), set()
+    at, kinds = rows.entry(number), set()
     entries = (
         rows.entries(number + 1) if number else islice(rows.entries(), 1, None)
     )  # none may come before 0
@@ -183,14 +183,14 @@ def check_linked(rows: Rows, number: int, about: int | None = None) -> tuple[int
             break
         at = entry
         if entry.kind == FORFEIT or (entry.about is not None and entry.about == about):
-            said.add(entry.kind)
+            kinds.add(entry.kind)
     if at is None or rows.head() != (at.number, at.digest):
         where = number if at is None else at.number + 1
         raise damaged(f"entry {where} was changed or removed")
-    return at.number, said
+    return at.number, kinds
 
 
-def said(rows: Rows, number: int) -> str:
+def body_of(rows: Rows, number: int) -> str:
     """Return the body of an entry; raises `LedgerError` if it is missing."""
     entry = rows.entry(number)
     if entry is None:
@@ -201,12 +201,12 @@ def said(rows: Rows, number: int) -> str:
 def facts_of(entry: Entry) -> dict[str, Any]:
     """Parse the body of an entry; raises `LedgerError` if it is damaged."""
     try:
-        found = json.loads(entry.body)
+        facts = json.loads(entry.body)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        facts = None
+    if not isinstance(facts, dict):
         raise damaged(f"entry {entry.number} is damaged")
-    return found
+    return facts
 
 
 def release_with(rows: Rows, digest: str) -> dict[str, Any] | None:

@@ -34,7 +34,7 @@ def lines(url: str) -> Iterator[bytes]:
             yield canonical(vars(entry)) + b"\n"
 
 
-def made(file: Path, url: str) -> dict[str, Any]:
+def imported(file: Path, url: str) -> dict[str, Any]:
     """Make a new ledger of exported lines, with the same head; return ``{"file", "entries", "head"}``.
 
     Every digest and balance is recomputed first.  Raises `LedgerError` for lines that are not a
@@ -45,8 +45,8 @@ def made(file: Path, url: str) -> dict[str, Any]:
     with scratch() as totals:
         try:
             chain = replayed(source, totals)
-        except Fault as found:
-            raise LedgerError(f"{file} is no valid ledger (first bad: {found}); export it again") from None
+        except Fault as fault:
+            raise LedgerError(f"{file} is no valid ledger (first bad: {fault}); export it again") from None
         create(new, lambda connection, _: begin(connection, source.entries(), totals.nodes()))
     return {"file": str(new.path), "entries": chain.at.number, "head": chain.at.digest}
 

@@ -57,7 +57,7 @@ class LogFilter:
     scope: str | None = None
 
     def has(self, line: Line) -> bool:
-        """Return whether a line is one of these; one without a time or a name is not, where that is asked."""
+        """Return whether a line passes the filter; a line without a filtered member does not."""
         inside = self.scope is None or f"{line.get('scope') or ''}/".startswith(f"{self.scope}/")
         return (
             self.has_day(str(line.get("time") or "")[:10])
@@ -71,7 +71,7 @@ class LogFilter:
         return late and (self.until is None or (day != "" and day <= self.until.isoformat()))
 
     def as_json(self) -> Line:
-        """Return what is chosen by, days as YYYY-MM-DD."""
+        """Return the filter as JSON, days as YYYY-MM-DD."""
         days = {"since": self.since, "until": self.until}
         return {
             **{key: day and day.isoformat() for key, day in days.items()},
@@ -128,7 +128,7 @@ def _rounded_up(amount: float | str) -> str:
 
 def _line(entry: Entry, budget: Budget) -> Line:
     facts = facts_of(entry)
-    found = {name: facts.get(name) for name in ("time", "purpose", "by", "role", "reason")}
+    members = {name: facts.get(name) for name in ("time", "purpose", "by", "role", "reason")}
     first = last = spends = None
     spending = entry.kind in (CHARGE, FORFEIT, RESERVATION)
     try:
@@ -145,7 +145,7 @@ def _line(entry: Entry, budget: Budget) -> Line:
     return {
         "entry": entry.number,
         "kind": entry.kind,
-        **found,
+        **members,
         "key": key,
         "about": facts.get("reservation", entry.about),
         "scope": facts.get("scope"),
@@ -174,10 +174,10 @@ def in_decimal(value: Any) -> Any:
         return {name: in_decimal(member) for name, member in value.items()}
     if isinstance(value, list):
         return [in_decimal(member) for member in value]
-    found = _WRITTEN.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
+    match = _WRITTEN.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
         return value
-    top, bottom = int(found[1], 16), int(found[2], 16)
+    top, bottom = int(match[1], 16), int(match[2], 16)
     long = max(top.bit_length(), bottom.bit_length()) > LONG
     return f"{top:#x}/{bottom:#x}" if long or not bottom else shown(Fraction(top, bottom))
 

@@ -1,4 +1,4 @@
-"""Rebuilding what follows from a ledger's entries: the balances, and the note of where the chain ends.
+"""Rebuilding a ledger's balances and head from its entries.
 
 Entries themselves are never changed: where one was, nothing is repaired.
 """
@@ -49,8 +49,8 @@ def _end(rows: Rows, ours: Rows) -> Entry:
     """Return the last entry, with the balances added up in `ours`; raises `LedgerError` for a bad entry."""
     try:
         end, bad = chain_of(rows.entries(), ours).at, unlawful(rows)
-    except Fault as found:
-        raise _beyond_repair(found.where) from None
+    except Fault as fault:
+        raise _beyond_repair(fault.where) from None
     if bad is not None:
         raise _beyond_repair(bad)
     if not rows.sound():

@@ -30,7 +30,7 @@ BAD_ENTRY: Final = (DpaccountError, ValueError)  #: what reading or applying an 
 
 
 class Added(NamedTuple):
-    """What a charge adds to the balances, and to which of them."""
+    """The addition of a charge to the balances, and its place in them."""
 
     steps: list[Step]
     where: ChargeBody
@@ -51,8 +51,8 @@ def first_bad(rows: Rows) -> Bad | None:
             replayed(rows, ours)
             if differ(ours, rows):
                 raise Fault("totals")
-    except Fault as found:
-        return found.where
+    except Fault as fault:
+        return fault.where
     bad = unlawful(rows)
     return bad if bad is not None or rows.sound() else "file"
 
@@ -160,7 +160,7 @@ class Chain:
         if not self._adds(kept):
             self.state = State(before, self.budget.width, self._scratch.node)
             run: list[tuple[Entry, Added]] = []
-            for one in kept:  # find the one that is wrong
+            for one in kept:  # find the wrong one
                 run.append(one)
                 if one[0].root is not None:
                     if not self._adds(run):
@@ -178,7 +178,7 @@ class Chain:
         if self.state.register.digest and first.where.year != charge.where.year:
             self.add_up()
         if len(self._kept) > TOGETHER + MAX_CHARGES:
-            raise ValueError  # no commit has so many charges, of which the last has a root
+            raise ValueError  # no commit has more charges; the last has a root
         self._kept.append((entry, charge))
         self._taken += 1
 

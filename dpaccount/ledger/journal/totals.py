@@ -23,7 +23,7 @@ class Totals:
     at: Entry
     width: int
     signed: Entry | None = (
-        None  #: the last entry, other than a release, if known: it says on which server it was written
+        None  #: the last entry, other than a release, if known: it names the server that it was written on
     )
     forfeited: int = 0  #: the number of the last forfeit among the verified entries
 
@@ -38,12 +38,12 @@ class Totals:
 
     def followed(self, rows: Rows) -> "Totals":
         """Verify later entries and return the totals after the last; raises `LedgerError` for a bad chain."""
-        found = rows.entries(self.at.number)
-        at = next(found, None)
+        entries = rows.entries(self.at.number)
+        at = next(entries, None)
         if at != self.at:
             raise _broken()
         after = self
-        for entry in found:
+        for entry in entries:
             after = after.next(_next(after.at, entry))
             if entry.kind in ARRANGING:
                 _check_lawful(rows)

@@ -120,7 +120,7 @@ def _sound_since(rows: Rows, noted: Entry, known: str | None) -> bool:
     before = State(noted.root, budget.width, nodes.node, opened)  # shares the cache of nodes
     chain = Chain(noted, budget, before, nodes, ALONE if len(later) <= ALONE else 0)
     for entry in later:
-        if (entry.kind in CHANGING and entry.kind != CHARGE) or not _found(rows, entry):
+        if (entry.kind in CHANGING and entry.kind != CHARGE) or not _indexed(rows, entry):
             return False
         chain.take(entry)
     chain.add_up()
@@ -129,8 +129,8 @@ def _sound_since(rows: Rows, noted: Entry, known: str | None) -> bool:
     return origin.digest == known or rows.sound()
 
 
-def _found(rows: Rows, entry: Entry) -> bool:
-    """Return whether the database finds an entry by its key and its mark, which have indices of their own."""
+def _indexed(rows: Rows, entry: Entry) -> bool:
+    """Return whether the database's indices return an entry by its key and its mark."""
     by_key = entry.key is None or rows.keyed(entry.key) == entry
     return by_key and (entry.about is None or rows.about(entry.about, entry.kind) == entry)
 

@@ -74,7 +74,7 @@ def address(url: str) -> Address | ServerAddress:
     invalid = any(allowed.get(one) != value for one, value in pairs)
     if invalid or len(options) < len(pairs) or (query and not pairs):
         raise InputError(
-            "the ledger's URL asks for what no ledger has", "it may end in ?shared=trusted or ?witness=FILE"
+            "the ledger's URL has a wrong option", "it may end in ?shared=trusted or ?witness=FILE"
         )
     if witness is not None and (not witness or "\0" in witness):
         raise InputError("the ledger's URL names no witness", "write ?witness=FILE")
@@ -134,7 +134,7 @@ def _check_name(path: Path) -> None:
     """Raise `InputError` for a name that could be another ledger's log, index or lock file."""
     if path.name.endswith(BESIDE):
         raise InputError(
-            f"{path.name} is named as what stands beside a ledger ({', '.join(BESIDE)})",
+            f"{path.name} has the name of a ledger's companion file ({', '.join(BESIDE)})",
             "give it another name",
         )
 
@@ -197,5 +197,5 @@ def _kind(mount: str) -> str:
         lines = (PROC / "mountinfo").read_text(errors="replace").splitlines()
     except OSError:
         return ""
-    found = (line for line in lines if mount and line.split(" ", 1)[0] == mount)
-    return next((line.partition(" - ")[2].split(" ")[0] for line in found), "")
+    mounts = (line for line in lines if mount and line.split(" ", 1)[0] == mount)
+    return next((line.partition(" - ")[2].split(" ")[0] for line in mounts), "")

@@ -54,7 +54,7 @@ class Group(Generic[J]):
         self._leader: J | None = None
 
     def ask(self, job: J) -> J:
-        """Queue a job until it is done, leading if nobody leads; raise its error or return it."""
+        """Queue a job until done, leading if no thread leads; raise its error or return it."""
         process.outside_tasks()  # another thread may lead
         if self._held():  # queueing could deadlock: a leader may wait for this thread's lock
             self._commit_jobs([job])

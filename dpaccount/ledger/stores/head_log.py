@@ -35,7 +35,7 @@ class Witness:
         """
         if every:
             return list(self._notes(None))
-        return [max(found)] if (found := list(self._notes(_TAIL))) else []
+        return [max(noted)] if (noted := list(self._notes(_TAIL))) else []
 
     def note(self, head: Note) -> None:
         """Append a head durably; raises `LedgerError` if that fails: the charge stays committed."""

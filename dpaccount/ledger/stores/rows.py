@@ -33,23 +33,23 @@ _THESE: Final = "SELECT node, body FROM json_each(?) CROSS JOIN nodes ON node = 
 _KEEP: Final = "INSERT INTO nodes VALUES (?, ?) ON CONFLICT (node) DO UPDATE SET body = excluded.body"
 
 
-#: what a command shows of long readings
+#: reports the progress of a long reading
 WATCH: ContextVar[Callable[[str], None] | None] = ContextVar("watch", default=None)
 
 
 def watched(entries: Iterable[Entry], rows: "Rows", what: str) -> Iterable[Entry]:
-    """Return entries; whoever watches is told of every page of them how far they are read."""
-    told = WATCH.get()
-    return entries if told is None else _telling(entries, rows, what, told)
+    """Return entries; a watcher gets progress after every page of them."""
+    report = WATCH.get()
+    return entries if report is None else _reporting(entries, rows, what, report)
 
 
-def _telling(
-    entries: Iterable[Entry], rows: "Rows", what: str, told: Callable[[str], None]
+def _reporting(
+    entries: Iterable[Entry], rows: "Rows", what: str, report: Callable[[str], None]
 ) -> Iterator[Entry]:
     for entry in entries:
         if entry.number % PAGE == 0:
-            with suppress(LedgerError):  # a damaged head is for whoever reads the entries to find
-                told(f"{what} {entry.number} of {rows.head()[0]}")
+            with suppress(LedgerError):  # the reader of the entries finds a damaged head
+                report(f"{what} {entry.number} of {rows.head()[0]}")
         yield entry
 
 
@@ -113,8 +113,8 @@ class Rows:
     def head(self) -> tuple[int, str]:
         """Return the stored head: the number and digest that the last entry should have."""
         if self._head is None:
-            found = self._connection.execute("SELECT format, last, head FROM ledger LIMIT 2").fetchall()
-            return self._take_head(found)
+            fetched = self._connection.execute("SELECT format, last, head FROM ledger LIMIT 2").fetchall()
+            return self._take_head(fetched)
         return self._head
 
     def _take_head(self, rows: list[Any]) -> tuple[int, str]:
@@ -138,8 +138,8 @@ class Rows:
 
     def entries(self, first: int = LOWEST) -> Iterator[Entry]:
         """Yield entries from number `first` on (by default all) in order, as stored."""
-        found = self._connection.execute(f"{ENTRY} WHERE number >= ? ORDER BY number", (first,))
-        while rows := found.fetchmany(PAGE):
+        cursor = self._connection.execute(f"{ENTRY} WHERE number >= ? ORDER BY number", (first,))
+        while rows := cursor.fetchmany(PAGE):
             for row in rows:
                 yield Entry(*row)
 
@@ -208,13 +208,13 @@ class Rows:
 
     def bring(self, nodes: Collection[int]) -> None:
         """Prefetch nodes into the cache with one statement."""
-        found = self._connection.execute(_THESE, (json.dumps(list(nodes)),)).fetchall()
-        self._nodes = {**dict.fromkeys(nodes), **dict(found)}
+        fetched = self._connection.execute(_THESE, (json.dumps(list(nodes)),)).fetchall()
+        self._nodes = {**dict.fromkeys(nodes), **dict(fetched)}
 
     def nodes(self) -> Iterator[tuple[int, Any]]:
         """Yield the number and text of all nodes, in order."""
-        found = self._connection.execute("SELECT node, body FROM nodes ORDER BY node")
-        while rows := found.fetchmany(PAGE):
+        cursor = self._connection.execute("SELECT node, body FROM nodes ORDER BY node")
+        while rows := cursor.fetchmany(PAGE):
             yield from rows
 
     def put(self, nodes: dict[int, str | None]) -> None:

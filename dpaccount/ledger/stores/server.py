@@ -121,7 +121,7 @@ class ServerConnection(Connection[Any]):
 
     until = math.inf
     stamp: Mapping[str, str] = {}  #: role and server, which entries record
-    opening = ""  #: what a transaction selects together with the head, and from where
+    opening = ""  #: further columns and tables that a transaction selects with the head
     start: str | None = None  #: the expected result of `opening`, while the server is the same
 
     def wait(self, gen: Any, *args: Any, **named: Any) -> Any:

@@ -59,8 +59,8 @@ def _options(query: str) -> dict[str, str]:
     unreadable = len(options) < len(pairs) or (query and not pairs)  # repeated, or not name=value
     if unreadable or not set(options) <= allowed or "" in options.values():
         raise InputError(
-            "the ledger's URL asks for what no ledger has",
-            f"it may say ledger, witness, and of its connection {', '.join(_SECURITY)}, each once",
+            "the ledger's URL has a wrong option",
+            f"it may have ledger, witness, and of its connection {', '.join(_SECURITY)}, each once",
         )
     return options
 

@@ -131,14 +131,14 @@ class ServerRows(Rows):
         self.head()
         if self._session.execute("SELECT to_regclass('arrangements')").fetchone()[0] is None:
             raise LedgerError(
-                f"{self._name} does not tell who may arrange from who may charge; export it with the version"
+                f"{self._name} has one right to arrange and to charge; export it with the version"
                 " that made it, and import it under another name"
             )
 
     def entry(self, number: int) -> Entry | None:
         """Return the entry with this number, or None."""
-        found = self._entries.get(number)
-        return super().entry(number) if found is None else found
+        entry = self._entries.get(number)
+        return super().entry(number) if entry is None else entry
 
     def keyed(self, key: str) -> Entry | None:
         """Return the charge or reservation with this key, or None."""
@@ -206,7 +206,7 @@ class ServerRows(Rows):
         return self._session.query(query, values).fetchone()
 
     def sound(self) -> bool:
-        """Return whether the indices find every entry; pages are left to the server's own tools."""
+        """Return whether the indices hold every entry; pages are left to the server's own tools."""
         [[lost]] = self._session.execute(
             "SELECT count(*) FROM entries e WHERE NOT EXISTS (SELECT FROM entries o WHERE o.kind = e.kind AND"
             " o.about = e.about) AND e.about IS NOT NULL OR e.key IS NOT NULL AND NOT EXISTS"

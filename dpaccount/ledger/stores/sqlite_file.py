@@ -76,7 +76,7 @@ class FileConnection:
         """
         now = (identity(self.path), *_log_and_index(self.path))
         mine = (self.file, self.log, self.index)
-        if any(found not in (None, known) for found, known in zip(now, mine, strict=True)):
+        if any(present not in (None, known) for present, known in zip(now, mine, strict=True)):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
         else:
             self.connection.close()
@@ -142,8 +142,8 @@ class Database:
 
     def _check_same(self, link: FileConnection) -> None:
         """Raise if file or log were replaced or removed, or the file was linked, since opening."""
-        found, names = identity_and_names(self._named)
-        if found != self._file:
+        file, names = identity_and_names(self._named)
+        if file != self._file:
             raise LedgerError(f"{self.name} was replaced or removed while it was open; nothing was changed")
         check_names(self.path, names)
         if link.log is not None and (link.log, link.index) != _log_and_index(self.path):

@@ -204,9 +204,9 @@ def _create_file(where: Address, fill: Fill) -> None:
             f"{path} cannot be made ({error.strerror}); give a file in a writable folder"
         ) from None
     finally:
-        for made in (draft, *companions(draft)):
+        for leftover in (draft, *companions(draft)):
             with suppress(OSError):  # the name may be too long
-                made.unlink(missing_ok=True)
+                leftover.unlink(missing_ok=True)
 
 
 def _fill(draft: Path, fill: Fill) -> None:

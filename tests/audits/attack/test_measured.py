@@ -309,6 +309,29 @@ def test_nothing_slow_is_passed_unless_it_could_have_been_refuted(in_process, ro
 
 
 @pytest.mark.parametrize("early", [False, True])
+def test_a_slow_clock_changes_what_an_attack_shows_only_where_that_is_said(in_process, root, early):
+    """From runs that take no time to runs that take 30 ms: the same result, or it is cut by time."""
+    terms = {"trials": 1800, "early": early}
+    whole = few_runs(in_process, root, "raises_on_data", 0.0, 1, GIVEN, **terms)
+    assert whole.cut is None
+    found = [few_runs(in_process, root, "raises_on_data", 10**-k, 1, GIVEN, **terms) for k in (3, 2, 1.5)]
+    assert [each.cut or replace(each, candidate=whole.candidate) for each in found][:2] == [whole, whole]
+    assert found[2].cut.startswith("cut by time")
+
+
+@pytest.mark.slow
+def test_a_search_that_time_cuts_says_so(in_process, root, monkeypatch):
+    """Runs are slow only after the first ones, by which the search is planned."""
+
+    def left(crew):
+        return crew.seconds - max(crew.used - 400 * crew.cost, 0.0)
+
+    monkeypatch.setattr(in_process, "_left", left)
+    found = few_runs(in_process, root, "leaks", 0.01, 1, candidates(SHAPE, 1)[:6], trials=600)
+    assert found.cut == "cut by time: the search for a pair (a run takes 0.01 s)"
+
+
+@pytest.mark.parametrize("early", [False, True])
 @pytest.mark.parametrize("counts_only", [False, True])
 @pytest.mark.parametrize("made", [0, 1, 50, 100, 1999])
 @pytest.mark.slow

@@ -193,6 +193,12 @@ BANDITS = {
     ),
     "ldp-tgp-ucb": _local(*PUBLISHED, unproved=(HEAVY, TAIL)),
     "local-posterior": _local({"explore": 0.3, "keep": 2}, {"kernel": "learned"}),
+    "policy-value": _central(
+        {"rows": 6, "cap": 4, "delta": 0.001},
+        {"rows": 5, "cap": 2, "epsilon": 2, "delta": 0.01},
+        {"model": True},
+        {"sigma": 90},
+    ),
     "range-predictor": _central(BOX, *PREDICTED, *RULES),
     "usca": _central(
         BOX,

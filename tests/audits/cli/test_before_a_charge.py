@@ -5,6 +5,7 @@ import re
 import pytest
 
 from audits import study as python
+from audits.api import dispatch
 from audits.certificate import figures, files, make
 from audits.claim import read_claim
 from audits.subjects.catalogue import subject_of
@@ -132,3 +133,29 @@ def refused(dpaccount, kept, *words, out=".", why="is a file of the claim"):
     code, said, err = dpaccount(*words, "--out", out)
     assert (code, said, entries(), kept.read_text()) == (2, "", 0, DATA)
     assert why in err
+
+
+class Editor(Terminal):
+    """Somebody who edits a file before the answer is typed."""
+
+    def readline(self):
+        path = python.Path("study.toml")
+        path.write_text(path.read_text().replace("epsilon = 1", "epsilon = 2"))
+        return super().readline()
+
+
+def test_a_claim_that_is_edited_before_the_answer_is_certified_as_announced(dpaccount, monkeypatch):
+    certified = []
+
+    def certify(question, progress, claim=None):
+        certified.append(claim or read_claim(question.claim))
+        raise InputError("enough is seen")
+
+    init(dpaccount)
+    monkeypatch.setattr(dispatch, "certify", certify)
+    monkeypatch.setattr("sys.stdin", Editor("y\n"))
+    path = study()
+    code, _, err = dpaccount("release", path)
+    assert (code, "enough is seen" in err) == (2, True)
+    assert [claim.guarantee.epsilon for claim in certified] == [1]
+    assert read_claim(path).guarantee.epsilon == 2

@@ -91,6 +91,7 @@ RUNS = {
         [
             {"law": "laplace", "epsilon": 2, "delta": 0, "block": 5, "index": "imed"},
             {"index": "thompson"},
+            {"index": "top-two", "level": 0.9},
             {"space": OWN, "arms": 6},
             {"law": "gaussian", "sigma": 3, "arms": 4, "rounds": 70, "delta": 1e-6},
         ],

@@ -13,13 +13,13 @@ def test_every_claim_has_a_row_on_the_page_that_begins_with_its_verdict(root):
     """Of every name in a row's first cell: the verdict at the defaults begins the last cell."""
     text = re.sub(r"```.*?```", "", (root / "docs" / "claims.md").read_text(), flags=re.DOTALL)
     rows = re.findall(r"^\| (`[^|]*`) \|.*\| ([^|]*) \|$", text, re.MULTILINE)
-    said = {name: verdict for names, verdict in rows for name in re.findall(r"`([a-z0-9-]+)`", names)}
-    verdicts = {found["name"]: found["verdict"] for found in papers.claims()}
-    assert verdicts.keys() == said.keys()
+    printed = {name: verdict for names, verdict in rows for name in re.findall(r"`([a-z0-9-]+)`", names)}
+    verdicts = {claim["name"]: claim["verdict"] for claim in papers.claims()}
+    assert verdicts.keys() == printed.keys()
     wrong = {
-        name: (verdict, said[name])
+        name: (verdict, printed[name])
         for name, verdict in verdicts.items()
-        if not said[name].startswith(verdict)
+        if not printed[name].startswith(verdict)
     }
     assert not wrong
 
@@ -46,13 +46,13 @@ def test_adding_a_claim_takes_the_three_files_that_are_described(root, copy_of):
     assert done.returncode == 0, done.stdout[-3000:]
     for b, verdict, refuted in ((1, "SOUND", False), (3, "REFUTED", True), ("1/2", "LOOSE", False)):
         asked = f"papers.certify_claim('dwork-sum', {{'b': Fraction('{b}')}})"
-        found = copy.run(
+        finished = copy.run(
             [
                 "-c",
                 f"import json\nfrom fractions import Fraction\nfrom audits import papers\nprint(json.dumps({asked}))",
             ]
         )
-        answer = json.loads(found.stdout)
+        answer = json.loads(finished.stdout)
         assert answer["verdict"] == verdict
         assert answer["derivation"]
         assert answer["certified"]["refuted"] is refuted

@@ -31,17 +31,17 @@ WITHOUT = {"kharkovskii-sketch", "zhou-unbounded-distributional", "pavlovic-supr
 
 @pytest.mark.slow
 def test_every_verdict_at_its_defaults_is_derived_or_replayed():
-    for found in json.loads(json.dumps(papers.claims())):
-        settled(found)
+    for answer in json.loads(json.dumps(papers.claims())):
+        settled(answer)
 
 
-def settled(found):
-    name, steps = found["name"], found["derivation"]
-    if found["verdict"] == "REFUTED":
-        assert replay(found)["refutes"] is True, name
-    if found["verdict"] in ("SOUND", "LOOSE") and name not in WITHOUT:
+def settled(answer):
+    name, steps = answer["name"], answer["derivation"]
+    if answer["verdict"] == "REFUTED":
+        assert replay(answer)["refutes"] is True, name
+    if answer["verdict"] in ("SOUND", "LOOSE") and name not in WITHOUT:
         last = checker.check_derivation(steps)[-1]
-        claimed = found["claimed"]
+        claimed = answer["claimed"]
         if claimed["epsilon"] is None:  # a sensitivity, a count of nodes
             assert last[0] in ("Stable", "Covered")
             return
@@ -104,9 +104,9 @@ CASES = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "settings"), CASES)
 def test_other_parameters_are_derived_or_replayed(name, settings):
-    found = check(name, **settings)
-    assert found["verdict"] != "UNPROVEN"
-    settled(found)
+    answer = check(name, **settings)
+    assert answer["verdict"] != "UNPROVEN"
+    settled(answer)
 
 
 def test_what_is_refuted_is_the_claim_itself():
@@ -157,9 +157,9 @@ def test_restarts_by_brute_force():
 # ------------------------------------------------------------------ replays refuse what was changed
 
 
-def forged(found, **numbers):
+def forged(answer, **numbers):
     """The first step with other numbers, digests made anew."""
-    steps = copy.deepcopy(found["derivation"])
+    steps = copy.deepcopy(answer["derivation"])
     steps[0]["with"].update(numbers)
     for step in steps:
         step["gives"] = derivation.infer(
@@ -167,23 +167,23 @@ def forged(found, **numbers):
         )
         body = {key: step[key] for key in ("rule", "with", "gives")}
         step["digest"] = checker.digest({**body, "from": [steps[k]["digest"] for k in step["from"]]})
-    return {**found, "derivation": steps}
+    return {**answer, "derivation": steps}
 
 
 def test_a_more_telling_event_than_the_true_one_is_not_replayed():
-    found = check("kharkovskii-branch")
-    assert replay(found)["refutes"]
-    assert not replay(forged(found, likely="1"))["refutes"]
-    assert not replay(forged(found, rarely="0"))["refutes"]
+    answer = check("kharkovskii-branch")
+    assert replay(answer)["refutes"]
+    assert not replay(forged(answer, likely="1"))["refutes"]
+    assert not replay(forged(answer, rarely="0"))["refutes"]
     moma = check("zhou-moma", users="same", T=100)
     assert not replay(forged(moma, rarely="0"))["refutes"]
 
 
 def test_a_refutation_of_another_claim_is_not_replayed():
-    found = check("dubey-lemma2", alpha=10, B=20)
-    assert not replay({**found, "claimed": {"epsilon": 40, "delta": 0.1}})["refutes"]
+    answer = check("dubey-lemma2", alpha=10, B=20)
+    assert not replay({**answer, "claimed": {"epsilon": 40, "delta": 0.1}})["refutes"]
     with pytest.raises(checker.Rejected):
-        replay({**found, "derivation": found["derivation"][:2] + found["derivation"][3:]})
+        replay({**answer, "derivation": answer["derivation"][:2] + answer["derivation"][3:]})
 
 
 def test_steps_replay_their_own_numbers():

@@ -89,7 +89,7 @@ def test_sensitivity_witness_reaches_the_supremum(reward):
 )
 @pytest.mark.slow
 def test_lemma2(alpha, beta, rounds, reward, rho):
-    found = check("dubey-lemma2", alpha=alpha, beta=beta, T=rounds, B=reward, rho=rho)
+    answer = check("dubey-lemma2", alpha=alpha, beta=beta, T=rounds, B=reward, rho=rho)
     a, b = mp.mpf(alpha), mp.mpf(beta)
     clip2 = mp.mpf(reward) ** 2 + 2 * mp.mpf(rho) ** 2 * mp.log(8 * rounds / b)
     levels = 1 + math.ceil(math.log2(rounds))
@@ -98,14 +98,14 @@ def test_lemma2(alpha, beta, rounds, reward, rho):
     grid = [c * k / 20000 for k in range(20001)]
     square = max((1 + clip2) ** 2 + (1 + x * x) ** 2 - 2 * max(0, c * x - 1) ** 2 for x in grid)
     mu = mp.sqrt((math.floor(math.log2(rounds - 1)) + 1) * square / 2) / sigma
-    assert found["mu"] == pytest.approx(float(mu), rel=1e-7)
-    assert found["noise"]["published"] == pytest.approx(float(sigma), rel=1e-12)
+    assert answer["mu"] == pytest.approx(float(mu), rel=1e-7)
+    assert answer["noise"]["published"] == pytest.approx(float(sigma), rel=1e-12)
     exact = crossing(lambda e: gaussian_delta(e, mu), b, mp.mpf(0), mp.mpf(2000))
-    inside(found["proved"]["epsilon"], float(exact), 1e-5)
-    inside(found["delta_at_claimed_epsilon"], gaussian_delta(a, mu), 1e-3)
+    inside(answer["proved"]["epsilon"], float(exact), 1e-5)
+    inside(answer["delta_at_claimed_epsilon"], gaussian_delta(a, mu), 1e-3)
     allowed = crossing(lambda s: gaussian_delta(a, 1 / s), b, mp.mpf("1e-4"), mp.mpf(10) ** 6)
-    assert found["noise"]["needed"] == pytest.approx(float(mu * sigma * allowed), rel=1e-7)
-    assert found["verdict"] == ("REFUTED" if exact > a else "LOOSE")
+    assert answer["noise"]["needed"] == pytest.approx(float(mu * sigma * allowed), rel=1e-7)
+    assert answer["verdict"] == ("REFUTED" if exact > a else "LOOSE")
 
 
 @pytest.mark.parametrize(
@@ -124,11 +124,11 @@ def test_lemma5_by_search_over_angles(alpha, beta, reward):
     ]
     reward_part = y**2 * (2 + 2 * np.abs(np.cos(left - right)))
     square = float(np.max(sum(part**2 for part in shift) / x2 + reward_part / u2))
-    found = check("dubey-lemma5", alpha=alpha, beta=beta, B=reward)
-    assert found["mu"] ** 2 == pytest.approx(square, rel=1e-4)
-    assert found["mu"] ** 2 >= square * (1 - 1e-12)
-    exact = crossing(lambda e: gaussian_delta(e, mp.mpf(found["mu"])), mp.mpf(beta), mp.mpf(0), mp.mpf(300))
-    inside(found["proved"]["epsilon"], float(exact), 1e-9)
+    answer = check("dubey-lemma5", alpha=alpha, beta=beta, B=reward)
+    assert answer["mu"] ** 2 == pytest.approx(square, rel=1e-4)
+    assert answer["mu"] ** 2 >= square * (1 - 1e-12)
+    exact = crossing(lambda e: gaussian_delta(e, mp.mpf(answer["mu"])), mp.mpf(beta), mp.mpf(0), mp.mpf(300))
+    inside(answer["proved"]["epsilon"], float(exact), 1e-9)
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "regret"), [("0.4", "1e-3", "0.5"), ("2", "0.01", "1")])
@@ -158,8 +158,8 @@ def test_two_laplace_messages_by_quadrature(epsilon, delta, regret):
 )
 @pytest.mark.slow
 def test_sketch_by_quadrature_over_the_square(columns, epsilon, delta):
-    found = check("kharkovskii-sketch", r=columns, epsilon=epsilon, delta=delta)
-    omega, k = mp.mpf(found["noise"]["needed"]), mp.mpf(columns)
+    answer = check("kharkovskii-sketch", r=columns, epsilon=epsilon, delta=delta)
+    omega, k = mp.mpf(answer["noise"]["needed"]), mp.mpf(columns)
 
     def integrand(q):
         density = q ** (k / 2 - 1) * mp.exp(-q / 2) / (2 ** (k / 2) * mp.gamma(k / 2))
@@ -171,7 +171,7 @@ def test_sketch_by_quadrature_over_the_square(columns, epsilon, delta):
 
 @pytest.mark.parametrize(("columns", "epsilon"), [(4, "1.5"), (12, "0.2"), (30, "8")])
 def test_branch_by_integrating_densities(columns, epsilon):
-    found = check("kharkovskii-branch", r=columns, epsilon=epsilon, delta="1e-5")
+    answer = check("kharkovskii-branch", r=columns, epsilon=epsilon, delta="1e-5")
     k, e = mp.mpf(columns), mp.mpf(epsilon)
 
     def density(s, scale):
@@ -190,7 +190,7 @@ def test_branch_by_integrating_densities(columns, epsilon):
         if other > 0
         else mp.mpf(0)
     )
-    inside(found["delta_at_claimed_epsilon"], float(max(wider, narrower)), 1e-9)
+    inside(answer["delta_at_claimed_epsilon"], float(max(wider, narrower)), 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -198,8 +198,8 @@ def test_branch_by_integrating_densities(columns, epsilon):
 )
 def test_multi_lower_end_by_enumeration(uses, epsilon, delta):
     """At the lower end some two-outcome mechanism still exceeds δ; zCDP holds at the upper end."""
-    found = check("pavlovic-multi", epsilon=epsilon, J=uses, delta=delta)["proved"]["epsilon"]
-    eta, low = float(epsilon), found["lower"] - 1e-8
+    ends = check("pavlovic-multi", epsilon=epsilon, J=uses, delta=delta)["proved"]["epsilon"]
+    eta, low = float(epsilon), ends["lower"] - 1e-8
 
     def delta_at(t):
         p, q = 1 / (1 + math.exp(-t)), 1 / (1 + math.exp(eta - t))
@@ -216,13 +216,13 @@ def test_multi_lower_end_by_enumeration(uses, epsilon, delta):
     best = min(
         a * rho + math.log1p(-1 / a) - (math.log(float(delta)) + math.log(a)) / (a - 1) for a in orders
     )
-    assert found["upper"] == pytest.approx(min(best, uses * eta), rel=1e-5)
-    assert found["upper"] <= min(best, uses * eta) * (1 + 1e-12)
+    assert ends["upper"] == pytest.approx(min(best, uses * eta), rel=1e-5)
+    assert ends["upper"] <= min(best, uses * eta) * (1 + 1e-12)
 
 
 def test_single_prediction_by_scanning_two_outcomes():
-    found = check("pavlovic-multi", epsilon=2, J=1, delta="0.05")["proved"]["epsilon"]
-    at = found["upper"]
+    ends = check("pavlovic-multi", epsilon=2, J=1, delta="0.05")["proved"]["epsilon"]
+    at = ends["upper"]
 
     def gap(t):
         return 1 / (1 + math.exp(-t)) - math.exp(at) / (1 + math.exp(2 - t))
@@ -231,7 +231,7 @@ def test_single_prediction_by_scanning_two_outcomes():
 
 
 def test_actions_lower_end_by_mpmath():
-    found = check("dubey-lemma2-actions", alpha=800, beta="0.1", T=1024, B=20)
+    answer = check("dubey-lemma2-actions", alpha=800, beta="0.1", T=1024, B=20)
     sigma = mp.sqrt(16 * 11 * 401) * mp.log(100) / 800
     p, q = (mp.erfc(-s * 20 / sigma / mp.sqrt(2)) / 2 for s in (1, -1))
     signs = max(mp.log((p**k - mp.mpf("0.1")) / q**k) for k in range(1, 11))
@@ -241,8 +241,8 @@ def test_actions_lower_end_by_mpmath():
         return mp.log((p**k - mp.mpf("0.1")) / q**k) if p**k > 0.1 else mp.mpf(0)
 
     best = max(tests(mp.mpf(20) * share / 200, k) for share in range(201) for k in range(1, 10))
-    assert found["proved"]["epsilon"]["lower"] == pytest.approx(float(max(best, signs)), rel=1e-9)
-    assert found["verdict"] == "REFUTED"
+    assert answer["proved"]["epsilon"]["lower"] == pytest.approx(float(max(best, signs)), rel=1e-9)
+    assert answer["verdict"] == "REFUTED"
 
 
 # ------------------------------------------------------------------ every contract name at far parameters
@@ -276,20 +276,20 @@ def full_square(c):
     return max(8 * c * c, (1 + c * c) ** 2 + (1 + b * b) ** 2 - 2 * (c * b - 1) ** 2)
 
 
-def agrees(found, alpha, beta, mu, sigma=None):
+def agrees(answer, alpha, beta, mu, sigma=None):
     """Compare cost, δ, μ, noise, factor and verdict with those of μ."""
     cost, loss, most = least_epsilon(mu, beta), gaussian_delta(alpha, mu), largest_mu(alpha, beta)
-    inside(found["proved"]["epsilon"], cost, 1e-9)
-    ends = found["delta_at_claimed_epsilon"]
+    inside(answer["proved"]["epsilon"], cost, 1e-9)
+    ends = answer["delta_at_claimed_epsilon"]
     assert mp.mpf(ends["lower"]) <= loss * (1 + mp.mpf(10) ** -9) + mp.mpf(10) ** -28
     assert mp.mpf(ends["upper"]) >= loss * (1 - mp.mpf(10) ** -9)
-    assert found["mu"] == pytest.approx(float(mu), rel=1e-9)
+    assert answer["mu"] == pytest.approx(float(mu), rel=1e-9)
     if sigma is not None:
-        assert found["noise"]["published"] == pytest.approx(float(sigma), rel=1e-9)
-        assert found["noise"]["needed"] == pytest.approx(float(mu * sigma / most), rel=1e-9)
-        assert found["factor"] == pytest.approx(float(most / mu), rel=1e-9)
+        assert answer["noise"]["published"] == pytest.approx(float(sigma), rel=1e-9)
+        assert answer["noise"]["needed"] == pytest.approx(float(mu * sigma / most), rel=1e-9)
+        assert answer["factor"] == pytest.approx(float(most / mu), rel=1e-9)
     verdict = "REFUTED" if cost > alpha else "SOUND" if most / mu < 1.05 else "LOOSE"
-    assert found["verdict"] == verdict
+    assert answer["verdict"] == verdict
 
 
 FAR = [  # α, β, T, B
@@ -333,8 +333,8 @@ def test_unclipped_far(y, reward):
     v, w = mp.mpf(y), -mp.mpf(reward)
     sigma = mp.sqrt(16 * 11 * (1 + w * w)) * mp.log(10 / b) / a
     square = (1 + v * v) ** 2 + (1 + w * w) ** 2 - 2 * (1 + v * w) ** 2
-    found = check("dubey-lemma2-unclipped", alpha=2, beta="0.01", T=1024, B=reward, y=y)
-    agrees(found, a, b, mp.sqrt(10 * square / 2) / sigma, sigma)
+    answer = check("dubey-lemma2-unclipped", alpha=2, beta="0.01", T=1024, B=reward, y=y)
+    agrees(answer, a, b, mp.sqrt(10 * square / 2) / sigma, sigma)
 
 
 @pytest.mark.parametrize(("alpha", "beta", "rounds", "reward"), FAR)
@@ -343,11 +343,11 @@ def test_repair_far(alpha, beta, rounds, reward):
     square = 2 * (1 + c * c) ** 2 if c <= 1 else 8 * c * c
     levels = len(bin(rounds - 1)) - 2
     needed = mp.sqrt(levels * square / 2) / largest_mu(mp.mpf(alpha), mp.mpf(beta))
-    found = check("dubey-repair", alpha=alpha, beta=beta, T=rounds, B=reward)
-    assert found["noise"] == {"published": None, "needed": pytest.approx(float(needed), rel=1e-9)}
-    assert (found["verdict"], found["factor"]) == ("SOUND", None)
-    assert found["proved"]["epsilon"]["upper"] <= float(alpha)
-    assert found["proved"]["epsilon"]["upper"] == pytest.approx(float(alpha), rel=1e-6, abs=1e-9)
+    answer = check("dubey-repair", alpha=alpha, beta=beta, T=rounds, B=reward)
+    assert answer["noise"] == {"published": None, "needed": pytest.approx(float(needed), rel=1e-9)}
+    assert (answer["verdict"], answer["factor"]) == ("SOUND", None)
+    assert answer["proved"]["epsilon"]["upper"] <= float(alpha)
+    assert answer["proved"]["epsilon"]["upper"] == pytest.approx(float(alpha), rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -358,23 +358,23 @@ def test_lemma5_far(alpha, beta, reward):
     x, u = mp.log(5 / (2 * b)), mp.log(5 / b)
     s = x / (2 * u)
     mu = mp.sqrt(a**2 / 8 * (2 * (1 - s**2) / x + 2 * (1 + s) / u))
-    found = check("dubey-lemma5", alpha=alpha, beta=beta, B=reward)
-    agrees(found, a, b, mu)
-    assert found["noise"] is None
-    assert found["factor"] == pytest.approx(float(largest_mu(a, b) / mu), rel=1e-9)
+    answer = check("dubey-lemma5", alpha=alpha, beta=beta, B=reward)
+    agrees(answer, a, b, mu)
+    assert answer["noise"] is None
+    assert answer["factor"] == pytest.approx(float(largest_mu(a, b) / mu), rel=1e-9)
 
 
 @pytest.mark.parametrize(("epsilon", "distance", "reach"), [("0.01", "3", "1"), ("5", "1", "2"), ("1", "1e6", "0.5"),
                                                             ("2", "2", "1"), ("700", "9", "4")])  # fmt: skip
 def test_far_rewards(epsilon, distance, reach):
     e, d, b = mp.mpf(epsilon), mp.mpf(distance), 2 * mp.mpf(reach) / mp.mpf(epsilon)
-    found = check("zhou-unbounded", epsilon=epsilon, B=reach, R=0, distance=distance)
-    inside(found["proved"]["epsilon"], d / b, 1e-12)
+    answer = check("zhou-unbounded", epsilon=epsilon, B=reach, R=0, distance=distance)
+    inside(answer["proved"]["epsilon"], d / b, 1e-12)
     loss = 1 - mp.exp((e - d / b) / 2) if d / b > e else mp.mpf(0)
-    inside(found["delta_at_claimed_epsilon"], loss, 1e-9)
-    assert found["noise"]["published"] == pytest.approx(float(b))
-    assert found["factor"] == pytest.approx(float(2 * mp.mpf(reach) / d))
-    assert found["verdict"] == (
+    inside(answer["delta_at_claimed_epsilon"], loss, 1e-9)
+    assert answer["noise"]["published"] == pytest.approx(float(b))
+    assert answer["factor"] == pytest.approx(float(2 * mp.mpf(reach) / d))
+    assert answer["verdict"] == (
         "REFUTED" if d / b > e else "SOUND" if 2 * mp.mpf(reach) / d < 1.05 else "LOOSE"
     )
     clipped = check("zhou-ctl", epsilon=epsilon, B=reach, R=reach)
@@ -399,10 +399,10 @@ def test_noise_on_the_data_far(epsilon, delta, n):
 )
 def test_always_lifted_data(n, d, r, epsilon, delta):
     """The bound at the published ω by quadrature over χ."""
-    found = check("kharkovskii-theorem1", n=n, d=d, r=r, epsilon=epsilon, delta=delta)
+    answer = check("kharkovskii-theorem1", n=n, d=d, r=r, epsilon=epsilon, delta=delta)
     e, b = mp.mpf(epsilon), mp.mpf(delta)
     omega = 16 * mp.sqrt(r * mp.log(2 / b)) * mp.log(16 * r / b) / e
-    assert found["noise"]["published"] == pytest.approx(float(omega), rel=1e-9)
+    assert answer["noise"]["published"] == pytest.approx(float(omega), rel=1e-9)
 
     def loss(at, noise):
         def integrand(x):
@@ -411,23 +411,23 @@ def test_always_lifted_data(n, d, r, epsilon, delta):
 
         return mp.quad(integrand, [mp.mpf("1e-9"), 1, 2, 4, 7, 12])
 
-    if found["proved"]["epsilon"]["upper"] > 0:
-        assert float(loss(mp.mpf(found["proved"]["epsilon"]["upper"]), omega)) == pytest.approx(
+    if answer["proved"]["epsilon"]["upper"] > 0:
+        assert float(loss(mp.mpf(answer["proved"]["epsilon"]["upper"]), omega)) == pytest.approx(
             float(b), rel=1e-6
         )
     else:
         assert loss(mp.mpf(0), omega) <= b
-    assert float(loss(e, mp.mpf(found["noise"]["needed"]))) == pytest.approx(float(b), rel=1e-6)
-    assert found["verdict"] == "LOOSE"
+    assert float(loss(e, mp.mpf(answer["noise"]["needed"]))) == pytest.approx(float(b), rel=1e-6)
+    assert answer["verdict"] == "LOOSE"
 
 
 @pytest.mark.parametrize(("n", "d"), [(4, 2), (3, 1), (10**9, 5), (102, 100)])
 @pytest.mark.parametrize("delta", ["1e-9", "0.99"])
 def test_projected_data_are_told_apart_at_every_epsilon(n, d, delta):
-    found = check("kharkovskii-theorem1", n=n, d=d, r=1, epsilon=1000, delta=delta)
-    assert found["proved"]["epsilon"] == {"lower": "inf", "upper": "inf"}
-    assert found["delta_at_claimed_epsilon"] == {"lower": 1.0, "upper": 1.0}
-    assert found["verdict"] == "REFUTED"
+    answer = check("kharkovskii-theorem1", n=n, d=d, r=1, epsilon=1000, delta=delta)
+    assert answer["proved"]["epsilon"] == {"lower": "inf", "upper": "inf"}
+    assert answer["delta_at_claimed_epsilon"] == {"lower": 1.0, "upper": 1.0}
+    assert answer["verdict"] == "REFUTED"
 
 
 @pytest.mark.parametrize(("epsilon", "reward", "spread", "rounds", "delta"), [
@@ -435,13 +435,13 @@ def test_projected_data_are_told_apart_at_every_epsilon(n, d, delta):
 def test_clipping_far(epsilon, reward, spread, rounds, delta):
     e, b = mp.mpf(epsilon), mp.mpf(reward)
     c = b + mp.mpf(spread) * mp.log(rounds / mp.mpf(delta))
-    found = check("pavlovic-clip", epsilon=epsilon, B=reward, R=spread, T=rounds, delta=delta)
-    inside(found["proved"]["epsilon"], e * c / b, 1e-9)
+    answer = check("pavlovic-clip", epsilon=epsilon, B=reward, R=spread, T=rounds, delta=delta)
+    inside(answer["proved"]["epsilon"], e * c / b, 1e-9)
     eta = e * c / b
-    inside(found["delta_at_claimed_epsilon"], (mp.exp(eta / 2) - mp.exp(e / 2)) ** 2 / mp.expm1(eta), 1e-9)
-    assert found["noise"] == {"published": pytest.approx(float(b)), "needed": pytest.approx(float(c))}
-    assert found["factor"] == pytest.approx(float(b / c))
-    assert found["verdict"] == "REFUTED"
+    inside(answer["delta_at_claimed_epsilon"], (mp.exp(eta / 2) - mp.exp(e / 2)) ** 2 / mp.expm1(eta), 1e-9)
+    assert answer["noise"] == {"published": pytest.approx(float(b)), "needed": pytest.approx(float(c))}
+    assert answer["factor"] == pytest.approx(float(b / c))
+    assert answer["verdict"] == "REFUTED"
     same = check("pavlovic-theorem73", epsilon=epsilon)
     assert same["verdict"] == "SOUND"
     inside(same["proved"]["epsilon"], e, 1e-12)

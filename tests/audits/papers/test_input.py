@@ -54,24 +54,25 @@ def test_names_and_parameters():
 
 def test_every_claim_at_its_defaults():
     listed = papers.claims()
-    assert [found["name"] for found in listed] == list(papers.names())
-    for found in listed:
-        assert found.keys() == KEYS
-        assert set(papers.about(found["name"])) == {"source", "says"}
-        assert found["schema"] == "dpaccount/claim-check/1"
-        assert set(found["proved"]) == {"epsilon", "delta"}
-        assert found["witness"]
+    assert [answer["name"] for answer in listed] == list(papers.names())
+    for answer in listed:
+        assert answer.keys() == KEYS
+        assert set(papers.about(answer["name"])) == {"source", "says"}
+        assert answer["schema"] == "dpaccount/claim-check/1"
+        assert set(answer["proved"]) == {"epsilon", "delta"}
+        assert answer["witness"]
         assert (
-            papers.exit_code(found) == {"SOUND": 0, "LOOSE": 0, "REFUTED": 1, "UNPROVEN": 3}[found["verdict"]]
+            papers.exit_code(answer)
+            == {"SOUND": 0, "LOOSE": 0, "REFUTED": 1, "UNPROVEN": 3}[answer["verdict"]]
         )
-        json.dumps(found, allow_nan=False)
+        json.dumps(answer, allow_nan=False)
 
 
 @pytest.mark.slow
 def test_derivations_pass_the_stand_alone_checker():
     from dpaccount import checker
 
-    written = {found["name"]: found["derivation"] for found in papers.claims() if found["derivation"]}
+    written = {answer["name"]: answer["derivation"] for answer in papers.claims() if answer["derivation"]}
     assert {"dubey-repair", "dubey-lemma2-actions", "zhou-ctl", "zhou-moma", "pavlovic-theorem73"} <= set(
         written
     )
@@ -183,10 +184,10 @@ EXTREME = [
 
 @pytest.mark.parametrize(("name", "settings"), EXTREME)
 def test_extreme_parameters_are_answered(name, settings):
-    found = papers.claim(name, settings)
-    json.dumps(found, allow_nan=False)
-    assert found["verdict"] in ("SOUND", "LOOSE", "REFUTED", "UNPROVEN")
-    ends = found["proved"]["epsilon"]
+    answer = papers.claim(name, settings)
+    json.dumps(answer, allow_nan=False)
+    assert answer["verdict"] in ("SOUND", "LOOSE", "REFUTED", "UNPROVEN")
+    ends = answer["proved"]["epsilon"]
     if ends["lower"] not in (None, "inf"):
         assert float(ends["lower"]) <= float(ends["upper"])
 

@@ -36,22 +36,22 @@ def cells(rounds, summary=CUMULATIVE_REGRET):
     def count(seeds, runs):
         return {"seeds": list(seeds), "shape": list(runs.shape)}
 
-    made = [
+    listed = [
         Cell({"algorithm": "one", "epsilon": None}, partial(steps, 1.0), summary=summary),
         Cell(
             {"algorithm": "two", "epsilon": 0.5}, partial(steps, 2.0), 100.0, summary=summary, details=count
         ),
     ]
     assert rounds == 40
-    return made
+    return listed
 
 
 @pytest.mark.parametrize(
     ("summary", "value"), [(CUMULATIVE_REGRET, 40.0), (LAST_ROUND, 1.0), (MEAN_SO_FAR, 1.0)]
 )
 def test_a_row_has_mean_median_and_standard_error(monkeypatch, summary, value, tmp_path):
-    made = Reproduction("made-up", "nobody", 3, 40, ("nothing",), partial(cells, summary=summary))
-    monkeypatch.setattr(reproduce, "reproductions", lambda: [made])
+    study = Reproduction("made-up", "nobody", 3, 40, ("nothing",), partial(cells, summary=summary))
+    monkeypatch.setattr(reproduce, "reproductions", lambda: [study])
     answer, curves = reproduce.reproduce("made-up", seed=1)
     first, second = answer["rows"]
     assert answer["measure"] == summary.name

@@ -37,10 +37,10 @@ def test_the_claims_with_a_run():
 def test_every_run_agrees_with_the_verdict():
     """A run refutes nothing that is proved; where it refutes, so does the arithmetic."""
     for name in WITH_A_RUN:
-        found = certify(name)
-        assert found["certified"] is not None
-        if found["certified"]["refuted"]:
-            assert found["verdict"] == "REFUTED", name
+        answer = certify(name)
+        assert answer["certified"] is not None
+        if answer["certified"]["refuted"]:
+            assert answer["verdict"] == "REFUTED", name
 
 
 def test_claims_without_a_run():
@@ -133,9 +133,9 @@ def test_grid_supremum():
 
 
 def test_observed_contexts_in_kernel_form():
-    found = certify("pavlovic-observed", records=200)
-    assert found["certified"]["log_ratio"] == pytest.approx(found["proved"]["epsilon"]["upper"], rel=1e-6)
-    assert found["certified"]["refuted"]
+    answer = certify("pavlovic-observed", records=200)
+    assert answer["certified"]["log_ratio"] == pytest.approx(answer["proved"]["epsilon"]["upper"], rel=1e-6)
+    assert answer["certified"]["refuted"]
 
 
 def test_too_extreme_to_run():

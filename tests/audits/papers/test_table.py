@@ -27,21 +27,21 @@ def epsilon(answer):
     return ends["upper"]
 
 
-def same(found, expected):
-    assert found == pytest.approx(expected, rel=1e-6), (found, expected)
+def same(value, expected):
+    assert value == pytest.approx(expected, rel=1e-6), (value, expected)
 
 
 def test_the_contract_example():
-    found = check("dubey-lemma2", alpha=10, beta="0.1", T=1024, B=20)
-    same(found["mu"], 7.3291992314815)
-    same(found["noise"]["published"], 122.34161369626)
-    same(found["noise"]["needed"], 252.691320678374)
-    same(found["factor"], 0.4841544)
-    same(found["witness"]["mu_if_variance_had_one_L2"], 10 * 401**0.5 / (4 * math.log(100)))
-    same(epsilon(found), 35.333639)
-    same(found["delta_at_claimed_epsilon"]["lower"], 0.98385152)
-    assert found["verdict"] == "REFUTED"
-    assert found["claimed"] == {"epsilon": 10, "delta": 0.1}
+    answer = check("dubey-lemma2", alpha=10, beta="0.1", T=1024, B=20)
+    same(answer["mu"], 7.3291992314815)
+    same(answer["noise"]["published"], 122.34161369626)
+    same(answer["noise"]["needed"], 252.691320678374)
+    same(answer["factor"], 0.4841544)
+    same(answer["witness"]["mu_if_variance_had_one_L2"], 10 * 401**0.5 / (4 * math.log(100)))
+    same(epsilon(answer), 35.333639)
+    same(answer["delta_at_claimed_epsilon"]["lower"], 0.98385152)
+    assert answer["verdict"] == "REFUTED"
+    assert answer["claimed"] == {"epsilon": 10, "delta": 0.1}
 
 
 LEMMA2 = [
@@ -58,9 +58,9 @@ LEMMA2 = [
 
 @pytest.mark.parametrize(("alpha", "beta", "reward", "expected"), LEMMA2)
 def test_lemma2(alpha, beta, reward, expected):
-    found = check("dubey-lemma2", alpha=alpha, beta=beta, T=1024, B=reward)
-    same(epsilon(found), expected)
-    assert found["verdict"] == ("REFUTED" if expected > alpha else "LOOSE")
+    answer = check("dubey-lemma2", alpha=alpha, beta=beta, T=1024, B=reward)
+    same(epsilon(answer), expected)
+    assert answer["verdict"] == ("REFUTED" if expected > alpha else "LOOSE")
 
 
 def test_lemma2_sets_of_the_experiments_are_sound():
@@ -70,19 +70,19 @@ def test_lemma2_sets_of_the_experiments_are_sound():
             for rounds in (1024, 10_000):
                 for reward in (1, 5):
                     settings = {"alpha": alpha, "beta": beta, "T": rounds, "B": reward}
-                    found = check("dubey-lemma2", **settings)
-                    assert found["verdict"] == "LOOSE"
+                    answer = check("dubey-lemma2", **settings)
+                    assert answer["verdict"] == "LOOSE"
                     if alpha == "0.1":
-                        assert epsilon(found) == 0
-                    factors.append(found["factor"])
+                        assert epsilon(answer) == 0
+                    factors.append(answer["factor"])
     assert (round(min(factors), 3), round(max(factors), 2)) == (1.875, 47.99)
 
 
 @pytest.mark.parametrize(("alpha", "expected"), [("0.1", 41459.885), (10, 41.883642)])
 def test_lemma2_literal(alpha, expected):
-    found = check("dubey-lemma2-literal", alpha=alpha, beta="0.1", T=1024, B=1)
-    same(found["factor"], expected)
-    assert found["verdict"] == "LOOSE"
+    answer = check("dubey-lemma2-literal", alpha=alpha, beta="0.1", T=1024, B=1)
+    same(answer["factor"], expected)
+    assert answer["verdict"] == "LOOSE"
 
 
 # the largest rewards for which Lemma 2 holds, as the table gives them
@@ -136,18 +136,18 @@ def test_largest_alpha_is_printed(part, beta, limit):
 
 
 def test_exact_curve_of_the_ten_node_tree():
-    found = check("dubey-lemma2", alpha=10, beta="0.1", T=1024, B=10)
-    same(found["delta_at_claimed_epsilon"]["upper"], 0.1326771)
+    answer = check("dubey-lemma2", alpha=10, beta="0.1", T=1024, B=10)
+    same(answer["delta_at_claimed_epsilon"]["upper"], 0.1326771)
 
 
 def test_sensitivity():
-    found = check("dubey-sensitivity", B=5)
-    same(found["noise"]["needed"], 26.0208613)
-    same(found["noise"]["published"], 36.7695526)
-    same(found["factor"], 1.413080)
-    same(found["witness"]["y_prime"], -0.2087122)
-    same(found["witness"]["without_corner"], 10 * 2**0.5)
-    whitened = found["witness"]["whitened"]
+    answer = check("dubey-sensitivity", B=5)
+    same(answer["noise"]["needed"], 26.0208613)
+    same(answer["noise"]["published"], 36.7695526)
+    same(answer["factor"], 1.413080)
+    same(answer["witness"]["y_prime"], -0.2087122)
+    same(answer["witness"]["without_corner"], 10 * 2**0.5)
+    whitened = answer["witness"]["whitened"]
     assert [round(whitened[key], 4) for key in ("without_corner", "exact", "published_ball")] == [
         10,
         18.3995,
@@ -195,10 +195,10 @@ def test_remark5():
 
 
 def test_unclipped_and_chernoff():
-    found = check("dubey-lemma2-unclipped", alpha=1, beta="0.1", T=1024, B=1, y=100)
-    assert round(found["mu"], 1) == 258.8
-    assert round(epsilon(found)) == 33820
-    assert found["verdict"] == "REFUTED"
+    answer = check("dubey-lemma2-unclipped", alpha=1, beta="0.1", T=1024, B=1, y=100)
+    assert round(answer["mu"], 1) == 258.8
+    assert round(epsilon(answer)) == 33820
+    assert answer["verdict"] == "REFUTED"
     tail = check("dubey-chernoff", B=1, rho="0.5", T=1024, beta="0.1")
     same(tail["delta_at_claimed_epsilon"]["upper"], 0.5541271)
     same(tail["witness"]["with_cross_term"], 0.001006603)
@@ -217,11 +217,11 @@ def test_steps():
 
 @pytest.mark.parametrize(("beta", "expected"), [("0.1", 11.9204), ("0.01", 11.1336), ("1e-5", 10.5550)])
 def test_lemma5(beta, expected):
-    found = check("dubey-lemma5", alpha=10, beta=beta, B=3)
-    assert round(epsilon(found), 4) == expected
-    assert found["verdict"] == "REFUTED"
-    assert found["noise"] is None
-    assert found["factor"] < 1
+    answer = check("dubey-lemma5", alpha=10, beta=beta, B=3)
+    assert round(epsilon(answer), 4) == expected
+    assert answer["verdict"] == "REFUTED"
+    assert answer["noise"] is None
+    assert answer["factor"] < 1
 
 
 # claim, β, the α beyond which it is false, as rounded in the table
@@ -247,24 +247,24 @@ def test_lemma5_thresholds(name, beta, limit):
 
 def test_lemma5_other_parts():
     assert check("dubey-lemma5-reward", alpha="0.05", beta="1e-5")["verdict"] == "REFUTED"
-    found = check("dubey-lemma5-same", alpha=10, beta="0.1")
-    same(epsilon(found), 10.127876)
-    assert found["verdict"] == "REFUTED"
+    answer = check("dubey-lemma5-same", alpha=10, beta="0.1")
+    same(epsilon(answer), 10.127876)
+    assert answer["verdict"] == "REFUTED"
 
 
 def test_repair():
-    found = check("dubey-repair", alpha=1, beta="0.1", T=1024, B=5)
-    same(found["noise"]["needed"], 34.33847)
+    answer = check("dubey-repair", alpha=1, beta="0.1", T=1024, B=5)
+    same(answer["noise"]["needed"], 34.33847)
     same(check("dubey-lemma2", alpha=1, beta="0.1", T=1024, B=5)["noise"]["needed"], 63.18116)
-    assert round(found["witness"]["lemma2_publishes"], 2) == 311.52
-    assert found["verdict"] == "SOUND"
-    assert found["derivation"][-1]["gives"][2] == ["approximate", "1", "1/10"]
+    assert round(answer["witness"]["lemma2_publishes"], 2) == 311.52
+    assert answer["verdict"] == "SOUND"
+    assert answer["derivation"][-1]["gives"][2] == ["approximate", "1", "1/10"]
 
 
 def test_zhou():
-    found = check("zhou-ctl", epsilon="0.5", B=2, R=1)
-    assert (found["verdict"], found["proved"]["epsilon"]) == ("SOUND", {"lower": 0.5, "upper": 0.5})
-    assert found["noise"]["published"] == 12
+    answer = check("zhou-ctl", epsilon="0.5", B=2, R=1)
+    assert (answer["verdict"], answer["proved"]["epsilon"]) == ("SOUND", {"lower": 0.5, "upper": 0.5})
+    assert answer["noise"]["published"] == 12
     far = check("zhou-unbounded", epsilon=1, B=1, R=1, distance=12)
     same(far["delta_at_claimed_epsilon"]["lower"], 0.6321206)
     assert far["verdict"] == "REFUTED"
@@ -288,10 +288,10 @@ def test_moma():
 
 def test_kharkovskii_theorem1():
     for epsilon_, delta in ((E11, "1e-5"), ("1e6", "0.9")):
-        found = check("kharkovskii-theorem1", n=10_000, d=2, r=10, epsilon=epsilon_, delta=delta)
-        assert found["verdict"] == "REFUTED"
-        assert found["proved"]["epsilon"] == {"lower": "inf", "upper": "inf"}
-        assert found["delta_at_claimed_epsilon"] == {"lower": 1.0, "upper": 1.0}
+        answer = check("kharkovskii-theorem1", n=10_000, d=2, r=10, epsilon=epsilon_, delta=delta)
+        assert answer["verdict"] == "REFUTED"
+        assert answer["proved"]["epsilon"] == {"lower": "inf", "upper": "inf"}
+        assert answer["delta_at_claimed_epsilon"] == {"lower": 1.0, "upper": 1.0}
     few = check("kharkovskii-theorem1", n=2, d=3, r=10, epsilon=1, delta="1e-5")
     same(few["proved"]["epsilon"]["upper"], 0.0022901096)
     assert (few["verdict"], round(few["factor"])) == ("LOOSE", 202)
@@ -309,10 +309,10 @@ def test_omega_reading(power, columns):
 
 @pytest.mark.parametrize(("power", "columns"), [("3.0041660", 10), ("3.6692967", 15), ("4.4816891", 20)])
 def test_only_the_reading_meets_the_thresholds(power, columns):
-    found = check("kharkovskii-omega", r=columns, epsilon=power)
-    same(found["witness"]["least_singular_value"], 1030.931073)
-    assert found["witness"]["below_least_singular_value"] == {"read": True, "printed": False}
-    assert found["verdict"] == "REFUTED"
+    answer = check("kharkovskii-omega", r=columns, epsilon=power)
+    same(answer["witness"]["least_singular_value"], 1030.931073)
+    assert answer["witness"]["below_least_singular_value"] == {"read": True, "printed": False}
+    assert answer["verdict"] == "REFUTED"
 
 
 def test_kharkovskii_branch():
@@ -354,8 +354,8 @@ def test_kharkovskii_repairs(columns, eps, delta, sigma, omega, published, times
 
 
 def test_pavlovic():
-    found = check("pavlovic-theorem73", epsilon=2)
-    assert (found["verdict"], found["proved"]["epsilon"]) == ("SOUND", {"lower": 2.0, "upper": 2.0})
+    answer = check("pavlovic-theorem73", epsilon=2)
+    assert (answer["verdict"], answer["proved"]["epsilon"]) == ("SOUND", {"lower": 2.0, "upper": 2.0})
     clip = check("pavlovic-clip", epsilon=1, B=1, R="0.5", T=1000, delta="0.01")
     same(epsilon(clip), 6.756463)
     same(clip["noise"]["needed"], 6.756463)
@@ -370,10 +370,10 @@ def test_pavlovic():
 
 @pytest.mark.parametrize(("uses", "expected"), [(100, 37.421800), (10, 8.845889)])
 def test_pavlovic_multi(uses, expected):
-    found = check("pavlovic-multi", epsilon=1, J=uses, delta="1e-6")
-    same(found["proved"]["epsilon"]["upper"], expected)
-    assert 1 < found["proved"]["epsilon"]["lower"] < expected
-    assert found["verdict"] == "REFUTED"
+    answer = check("pavlovic-multi", epsilon=1, J=uses, delta="1e-6")
+    same(answer["proved"]["epsilon"]["upper"], expected)
+    assert 1 < answer["proved"]["epsilon"]["lower"] < expected
+    assert answer["verdict"] == "REFUTED"
     pure = check("pavlovic-multi", epsilon=1, J=uses, delta=0)["proved"]["epsilon"]
     assert pure == {"lower": uses, "upper": uses}
 
@@ -382,17 +382,17 @@ def test_pavlovic_multi(uses, expected):
     ("alpha", "verdict"), [("10", "LOOSE"), ("163.4", "SOUND"), ("163.5", "UNPROVEN"), ("234.3", "REFUTED")]
 )
 def test_actions_of_others(alpha, verdict):
-    found = check("dubey-lemma2-actions", alpha=alpha, beta="0.1", T=1024, B=20)
-    assert found["verdict"] == verdict
-    assert found["proved"]["epsilon"]["lower"] <= found["proved"]["epsilon"]["upper"]
+    answer = check("dubey-lemma2-actions", alpha=alpha, beta="0.1", T=1024, B=20)
+    assert answer["verdict"] == verdict
+    assert answer["proved"]["epsilon"]["lower"] <= answer["proved"]["epsilon"]["upper"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["se", "matern", "exponential"])
 def test_certified_supremum(kernel):
     """On smooth kernels branch and bound comes close; a grid's own maximum is no bound, 1/τ always is."""
-    found = check("pavlovic-supremum", kernel=kernel)
-    seen = found["witness"]
+    answer = check("pavlovic-supremum", kernel=kernel)
+    seen = answer["witness"]
     low, high = seen["supremum"]
     assert 0 < low <= high <= 1
     assert 0.97 < seen["grid_over_supremum"] <= 1 + 1e-9

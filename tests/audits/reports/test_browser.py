@@ -119,13 +119,13 @@ class Shown:
         return self.browser.execute_script(script, *words)
 
     def colour(self, name):
-        said = self.ask(f"return getComputedStyle(document.body).{name}")
-        return [int(part) for part in re.findall(r"\d+", said)[:3]]
+        colour = self.ask(f"return getComputedStyle(document.body).{name}")
+        return [int(part) for part in re.findall(r"\d+", colour)[:3]]
 
     def printed(self, paper):
         wide, high = PAPER[paper]
-        made = self.tell("Page.printToPDF", paperWidth=wide, paperHeight=high, printBackground=True)
-        return PdfReader(BytesIO(base64.b64decode(made["data"])))
+        sheet = self.tell("Page.printToPDF", paperWidth=wide, paperHeight=high, printBackground=True)
+        return PdfReader(BytesIO(base64.b64decode(sheet["data"])))
 
 
 def test_a_report_shows_its_verdict_and_the_console_is_silent(browser, certificate, tmp_path):
@@ -244,9 +244,9 @@ def test_nothing_is_cut_on_paper(browser, certificate, tmp_path, paper):
     assert re.fullmatch(r"\d*", left), left
 
 
-def place(said, outer, inner, *_):
+def place(text, outer, inner, *_):
     """Return where a text of a PDF begins, in inches, as pypdf's visitor is told."""
-    if not said.strip():
+    if not text.strip():
         return None
     (a, b, c, d, e, f), (x, y) = outer, inner[4:]
     return (a * x + c * y + e) / 72, (b * x + d * y + f) / 72

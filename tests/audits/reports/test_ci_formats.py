@@ -70,13 +70,13 @@ SARIF = strict(
 
 @pytest.fixture(params=["CERTIFIED", "REFUTED", "UNPROVEN"])
 def certificate(request):
-    found = json.loads(RECEIVED.read_text())
-    found["verdict"] = request.param
-    found["claim"]["name"] = HOSTILE
-    found["sensitivity"][0]["counterexample"] = (
+    document = json.loads(RECEIVED.read_text())
+    document["verdict"] = request.param
+    document["claim"]["name"] = HOSTILE
+    document["sensitivity"][0]["counterexample"] = (
         {"wrong": f"{HOSTILE}\n\x00\ud800"} if request.param == "REFUTED" else None
     )
-    return found
+    return document
 
 
 @pytest.mark.parametrize("claim", ["claims/mean.toml", "my claims/ä b#1?.toml", "a:b.toml", "/abs/100%.toml"])

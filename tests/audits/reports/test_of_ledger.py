@@ -46,19 +46,19 @@ def url(tmp_path) -> str:
 
 
 def test_committed_and_reserved_are_of_the_worst_unit(url):
-    found = review.report(url)
-    whole, team = found["scopes"]
+    shown_report = review.report(url)
+    whole, team = shown_report["scopes"]
     assert (whole["scope"], whole["worst_unit"], team["scope"], team["worst_unit"]) == (None, 9, "team", 9)
-    said = [
+    amounts = [
         [one[name]["epsilon"]["upper"] for name in ("committed", "reserved", "spent")]
         for one in (whole, team)
     ]
-    assert said == [[0.625, 0.125, 0.75], [0.375, 0.125, 0.5]]
+    assert amounts == [[0.625, 0.125, 0.75], [0.375, 0.125, 0.5]]
     assert [one["remaining"]["epsilon"]["lower"] for one in (whole, team)] == [0.25, 0.0]
     assert [one["cap"]["epsilon"] for one in (whole, team)] == ["1", "0.5"]
-    assert found["replay"] == {"valid": True, "first_bad": None, "digests": True, "totals": True}
-    assert found["refused"]["all"] == 1
-    [day] = found["spending"]["rows"]
+    assert shown_report["replay"] == {"valid": True, "first_bad": None, "digests": True, "totals": True}
+    assert shown_report["refused"]["all"] == 1
+    [day] = shown_report["spending"]["rows"]
     assert {name: day[name] for name in ("charges", "refused", "drawn", "returned")} == {
         "charges": 3,
         "refused": 1,
@@ -66,7 +66,7 @@ def test_committed_and_reserved_are_of_the_worst_unit(url):
         "returned": 0,
     }
     assert day["spent"] == {"epsilon": 0.75}
-    [line] = found["reservations"]["rows"]
+    [line] = shown_report["reservations"]["rows"]
     assert (line["parts"], line["drawn"], line["returned"], line["open"]) == (2, 1, 0, "2")
 
 
@@ -87,10 +87,10 @@ def test_of_many_units_those_that_spent_most_are_shown(tmp_path, monkeypatch):
     init(url, epsilon=1, delta=0, unit="day", relation="replace-one", measure="pure")
     with Ledger.open(url) as ledger:
         ledger.charge_many([(plan(Fraction(n * 7 % 40, 100), (n, n)), "x", None) for n in range(1, 40)])
-    found = review.report(url)
-    assert found["units"]["more"]
+    shown_report = review.report(url)
+    assert shown_report["units"]["more"]
     largest = sorted((n * 7 % 40 for n in range(1, 40)), reverse=True)[:5]
-    assert sorted(row["epsilon"] for row in found["units"]["rows"]) == pytest.approx(
+    assert sorted(row["epsilon"] for row in shown_report["units"]["rows"]) == pytest.approx(
         sorted(one / 100 for one in largest)
     )
 
@@ -104,18 +104,18 @@ def test_a_page_shows_all_and_obeys_nothing(url, tmp_path, capsys):
     assert "<script" not in text
     assert "<b>person" not in text
     assert not re.search(r"(src|href)=\"(?!#)", text)
-    for said in ("team.db", "committed", "not stated", "beyond the budget", "guaranteed", "Nodes", "head"):
-        assert said in text
+    for words in ("team.db", "committed", "not stated", "beyond the budget", "guaranteed", "Nodes", "head"):
+        assert words in text
     assert str(tmp_path) not in text
     capsys.readouterr()
 
 
 def test_json_and_csv(url, capsys):
     assert run(["ledger", "report", url, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["schema"] == "dpaccount/ledger-report/1"
-    assert {one["point"] for one in found["nist"]} == set(standards.POINTS)
-    assert any(one["answer"] == "not stated" for one in found["nist"])
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "dpaccount/ledger-report/1"
+    assert {one["point"] for one in document["nist"]} == set(standards.POINTS)
+    assert any(one["answer"] == "not stated" for one in document["nist"])
     assert run(["ledger", "report", url, "--format", "csv"]) == 0
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
     assert rows[0] == ["table", "row", "name", "value"]
@@ -181,8 +181,8 @@ def test_damage_is_said_first(url, change, capsys):
         database.execute(change)
     database.close()
     code = run(["ledger", "report", url])
-    said = capsys.readouterr()
-    assert (code == 2 and "error: " in said.err) or (code == 1 and "DAMAGED" in said.out)
+    output = capsys.readouterr()
+    assert (code == 2 and "error: " in output.err) or (code == 1 and "DAMAGED" in output.out)
 
 
 def test_nodes_of_a_stream_are_listed(tmp_path):
@@ -195,8 +195,8 @@ def test_nodes_of_a_stream_are_listed(tmp_path):
         drawn = ledger.charge_in_parts(sums, "stream", None, "stream")
         for part in (2, 0):
             drawn.noisy("sums", part, np.zeros(2, dtype=np.int64))
-    found = review.report(url)["nodes"]
-    assert [(row["charge"], row["key"], row["part"]) for row in found["rows"]] == [
+    section = review.report(url)["nodes"]
+    assert [(row["charge"], row["key"], row["part"]) for row in section["rows"]] == [
         (1, "sums", "2"),
         (1, "sums", "0"),
     ]
@@ -242,14 +242,16 @@ def test_a_series_of_many_days_is_by_months():
 
 
 def test_accepted_charges_are_listed_and_added_up_by_team_and_purpose(url, capsys):
-    found = review.report(url)
-    assert [row["purpose"] for row in found["charged"]["rows"]] == ["=cmd()", "stream", "more"]
-    assert found["charged"]["all"] == sum(row["charges"] for row in found["teams"]["rows"]) == 3
-    by_purpose = {row["purpose"]: row for row in found["teams"]["rows"]}
+    shown_report = review.report(url)
+    assert [row["purpose"] for row in shown_report["charged"]["rows"]] == ["=cmd()", "stream", "more"]
+    assert shown_report["charged"]["all"] == sum(row["charges"] for row in shown_report["teams"]["rows"]) == 3
+    by_purpose = {row["purpose"]: row for row in shown_report["teams"]["rows"]}
     assert (by_purpose["=cmd()"]["scope"], by_purpose["=cmd()"]["by"]) == ("team", "ada")
     spent = {purpose: row["spent"]["epsilon"] for purpose, row in by_purpose.items()}
     assert spent == {"=cmd()": 0.25, "stream": 0.25, "more": 0.25}
-    [day] = found["spending"]["rows"]  # nothing was returned: all teams together spent what the unit did
+    [day] = shown_report["spending"][
+        "rows"
+    ]  # nothing was returned: all teams together spent what the unit did
     assert sum(spent.values()) == day["spent"]["epsilon"]
     assert run(["ledger", "report", url]) == 0
     assert "Accepted charges by month" in capsys.readouterr().out

@@ -33,10 +33,10 @@ def test_what_a_reproduction_writes_is_read_again(tmp_path):
     runs = {f"algorithm {name}, alpha 1": dice.random((5, 40)).cumsum(axis=1) for name in ("a, b", 'say "c"')}
     curves = read_curves(written(tmp_path, runs))
     assert [curve.name for curve in curves] == list(runs)
-    for curve, made in zip(curves, runs.values(), strict=True):
+    for curve, run in zip(curves, runs.values(), strict=True):
         assert curve.rounds == tuple(range(1, 41))
-        assert np.allclose(curve.means, made.mean(axis=0), atol=1e-4)
-        assert np.allclose(curve.errors, made.std(axis=0, ddof=1) / 5**0.5, atol=1e-4)
+        assert np.allclose(curve.means, run.mean(axis=0), atol=1e-4)
+        assert np.allclose(curve.errors, run.std(axis=0, ddof=1) / 5**0.5, atol=1e-4)
 
 
 numbers = st.floats(-1e6, 1e6)

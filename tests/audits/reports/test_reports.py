@@ -20,7 +20,7 @@ from audits.reports import attacks, ci, page, pictures, standards
 from audits.reports.compare import differences
 from audits.reports.sections import sections
 from audits.reports.tables import released_tables
-from audits.reports.words import odds, promise, rule_says, what_it_means
+from audits.reports.words import odds, promise, rule_summary, what_it_means
 
 RECEIVED = Path(__file__).with_name("received.json")
 TITLES = (
@@ -63,16 +63,16 @@ class Page(HTMLParser):
 
 
 def test_a_received_certificate_alone_is_reported_whole(certificate):
-    found = Page(page.html(certificate))
+    shown = Page(page.html(certificate))
     for title in TITLES:
-        assert title in found.text
-    for said in (certificate["digest"], certificate["guarantee"]["unit"], *certificate["hazards"]):
-        assert said in found.text
+        assert title in shown.text
+    for words in (certificate["digest"], certificate["guarantee"]["unit"], *certificate["hazards"]):
+        assert words in shown.text
     for step in certificate["proved"]["derivation"]:
-        assert rule_says(step["rule"]).replace("`", "") in found.text
+        assert rule_summary(step["rule"]).replace("`", "") in shown.text
     for key, about in standards.GOVERNANCE.items():
-        assert f"{key.replace('_', ' ')} ({about})" in found.text
-    assert found.tags.count("svg") == 2
+        assert f"{key.replace('_', ' ')} ({about})" in shown.text
+    assert shown.tags.count("svg") == 2
 
 
 NOTED = {
@@ -95,12 +95,12 @@ def released(certificate):
 def test_budget_before_after_and_rest_come_from_the_certificate_alone(certificate):
     """Rounded to the safe side: what is spent up, what remains down."""
     text = Page(page.html(released(certificate))).text
-    for said in (
+    for words in (
         "ε = 3 at δ = 1e-06 for each unit, person (replace-one, added up as gdp)",
         *("Spent before this release", "ε ≤ 0.40002", "Spent after it", "ε ≤ 2"),
         *("Rest after it", "room for a charge of ε = 0.98765", "sha256:" + "1" * 64, "sqlite:///team.db"),
     ):
-        assert said in text, said
+        assert words in text, words
     assert "not at hand" not in text
     del certificate["release"]["budget"]  # of an earlier version
     assert "not at hand; name the ledger with --ledger URL" in Page(page.html(certificate)).text
@@ -141,28 +141,28 @@ ASKED = {  # by a reviewer, of a report
 @pytest.mark.parametrize("asked", ASKED)
 def test_what_a_reviewer_asked_for_is_on_the_page(certificate, asked):
     text = Page(page.html(released(certificate))).text
-    for said in ASKED[asked]:
-        assert said in text, said
+    for words in ASKED[asked]:
+        assert words in text, words
     for step in certificate["proved"]["derivation"]:  # sentences, and JSON only where it is opened
         assert f"{step['rule']}: " in text
 
 
 def test_a_page_is_self_contained_and_can_be_walked(certificate):
     text = page.html(certificate)
-    found = Page(text)
-    assert "script" not in found.tags
-    assert not {"link", "img", "iframe", "object", "form"} & set(found.tags)
+    shown = Page(text)
+    assert "script" not in shown.tags
+    assert not {"link", "img", "iframe", "object", "form"} & set(shown.tags)
     assert "default-src 'none'" in text
     assert all(
         not value.startswith(("http", "//", "data:"))
-        for key, value in found.attributes
+        for key, value in shown.attributes
         if key in ("src", "href")
     )
-    anchors = {value for key, value in found.attributes if key == "id"}
-    links = {value.removeprefix("#") for key, value in found.attributes if key == "href"}
+    anchors = {value for key, value in shown.attributes if key == "id"}
+    links = {value.removeprefix("#") for key, value in shown.attributes if key == "href"}
     assert links
     assert links <= anchors
-    named = {value for key, value in found.attributes if key == "aria-labelledby"}
+    named = {value for key, value in shown.attributes if key == "aria-labelledby"}
     assert named <= anchors
     assert "@media print" in text
     assert "prefers-color-scheme: dark" in text
@@ -176,10 +176,10 @@ def test_markup_in_a_claim_is_inert(certificate):
     certificate["claim"]["governance"] = {"purpose": HOSTILE, "owner": HOSTILE, HOSTILE: HOSTILE}
     certificate["guarantee"]["unit"] = HOSTILE
     certificate["claim"]["name"] = HOSTILE
-    found = Page(page.html(certificate))
-    assert not {"script", "img"} & set(found.tags)
-    assert not any(key.startswith("on") for key, _ in found.attributes)
-    assert HOSTILE in found.text
+    shown = Page(page.html(certificate))
+    assert not {"script", "img"} & set(shown.tags)
+    assert not any(key.startswith("on") for key, _ in shown.attributes)
+    assert HOSTILE in shown.text
     text = page.markdown(certificate)
     assert "<script" not in text.replace("\\<script", "")
     assert re.search(r"(?<!\\)\[a\]", text) is None
@@ -195,18 +195,18 @@ def test_what_an_attacker_can_do_is_never_understated(epsilon, delta):
     numbers = [
         Fraction(text) for text in re.findall(r"at most (\d[\d.e+-]*)", " ".join(odds(epsilon, delta)))
     ]
-    right, betting, found = numbers
+    right, betting, power = numbers
     growth = exp(epsilon)
     assert float(right) / 100 >= min(1, (growth + float(delta)) / (1 + growth)) * (1 - 1e-12)
     assert float(betting) >= (growth + float(delta)) / (1 - float(delta)) * (1 - 1e-12)
-    assert float(found) / 100 >= min(1, growth * 0.001 + float(delta)) * (1 - 1e-12)
+    assert float(power) / 100 >= min(1, growth * 0.001 + float(delta)) * (1 - 1e-12)
     assert float(right) / 100 <= (growth + float(delta)) / (1 + growth) * 1.001 + 1e-3
 
 
 def test_the_known_odds():
     """ε = ln 3: three in four, as everybody is taught (δ = 0)."""
-    said = " ".join(odds(Fraction(1098612288668109692, 10**18), Fraction(0)))
-    assert "at most 75.01 %" in said or "at most 75 %" in said
+    words = " ".join(odds(Fraction(1098612288668109692, 10**18), Fraction(0)))
+    assert "at most 75.01 %" in words or "at most 75 %" in words
 
 
 def test_an_unproved_claim_is_called_so(certificate):
@@ -286,11 +286,11 @@ def test_what_was_published_is_a_chart_and_a_table_with_ends_rounded_outwards(ce
 @given(st.floats(-1e9, 1e9), st.floats(0, 1e9))
 def test_ticks_are_few_round_numbers_within(low, wide):
     high = low + wide
-    found = pictures._ticks(low, high)
-    assert 1 <= len(found) <= 12
-    assert found == sorted(found)
+    ticks = pictures._ticks(low, high)
+    assert 1 <= len(ticks) <= 12
+    assert ticks == sorted(ticks)
     slack = (high - low) * 1e-6 + 1e-6 * abs(low) + 1e-299
-    assert all(low - slack <= tick <= high + slack for tick in found)
+    assert all(low - slack <= tick <= high + slack for tick in ticks)
 
 
 @given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(0, 1e6)), min_size=1, max_size=30))
@@ -306,9 +306,9 @@ def test_bars_stay_within_their_frame(ends):
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove", "bounded-row"])
 def test_every_promise_is_worded(certificate, model, relation):
     certificate["guarantee"] |= {"model": model, "relation": relation, "radius": 0.5}
-    said = promise(certificate)
-    assert len(said) == 4
-    assert "{" not in " ".join(said)
+    sentences = promise(certificate)
+    assert len(sentences) == 4
+    assert "{" not in " ".join(sentences)
 
 
 def test_half_the_noise_would_have_been_seen_with_enough_runs(certificate):
@@ -317,7 +317,7 @@ def test_half_the_noise_would_have_been_seen_with_enough_runs(certificate):
     point = twin["audit"]["points"][0]
     point |= {"runs": 10**6, "other_runs": 10**6, "limit": "0.2"}
     few, many = attacks.explained(certificate)[-1], attacks.explained(twin)[-1]
-    shown = [float(re.search(r"about ε = ([\d.]+)", said)[1]) for said in (few, many)]
+    shown = [float(re.search(r"about ε = ([\d.]+)", sentence)[1]) for sentence in (few, many)]
     assert shown[0] < shown[1]
     assert "would have refuted the claim" in many
     del twin["audit"]["distance"]
@@ -390,8 +390,8 @@ def test_pictures_stay_within_their_frame(certificate, epsilon, delta, shown):
         assert "nan" not in picture
         assert "inf" not in picture
         for key, most in (("x", 640), ("cx", 640), ("y", 300), ("cy", 300)):
-            found = [float(value) for value in re.findall(rf' {key}="([^"]+)"', picture)]
-            assert all(0 <= value <= most for value in found), (key, found)
+            positions = [float(value) for value in re.findall(rf' {key}="([^"]+)"', picture)]
+            assert all(0 <= value <= most for value in positions), (key, positions)
         for x, y in re.findall(r"[ML]([\d.-]+) ([\d.-]+)", picture):
             assert 0 <= float(x) <= 640
             assert 0 <= float(y) <= 300
@@ -416,10 +416,10 @@ def test_continuous_integration_is_told(certificate):
     (result,) = log["runs"][0]["results"]
     assert (log["version"], result["level"]) == ("2.1.0", "error")
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "claims/a.toml"
-    said = ci.annotation(certificate, "claims/a,b.toml")
-    assert said.startswith("::error file=claims/a%2Cb.toml::REFUTED a: ")
-    assert "\n" not in said
-    assert "50 %25%0A" in said
+    line = ci.annotation(certificate, "claims/a,b.toml")
+    assert line.startswith("::error file=claims/a%2Cb.toml::REFUTED a: ")
+    assert "\n" not in line
+    assert "50 %25%0A" in line
 
 
 # ------------------------------------------------------------------ two certificates, and a folder
@@ -433,10 +433,10 @@ def test_what_differs_is_said_and_nothing_else(certificate):
     other["claim"]["governance"] = {"owner": "A"}
     other["hazards"] = other["hazards"][1:]
     other["sensitivity"][0]["status"] = "accepted"
-    said = differences(certificate, other)
-    assert len(said) == 5
-    assert "The claimed epsilon went from 2.5 to 1.5: the promise is stronger in it." in said
-    assert "Parameter sigma was '4' and is '8'." in said
+    sentences = differences(certificate, other)
+    assert len(sentences) == 5
+    assert "The claimed epsilon went from 2.5 to 1.5: the promise is stronger in it." in sentences
+    assert "Parameter sigma was '4' and is '8'." in sentences
     assert differences(other, certificate)[0].endswith("weaker in it.")
 
 
@@ -546,7 +546,7 @@ def test_no_text_of_a_certificate_moves_a_cursor_or_begins_a_line(
     file = tmp_path / "certificate.json"
     file.write_text(json.dumps(seal(certificate) if sealed else certificate))
     assert cli.run(["report", str(file), kind]) == 0
-    said = capsys.readouterr().out
-    text = file.with_name("report.html").read_text() if kind == "--html" else said
+    output = capsys.readouterr().out
+    text = file.with_name("report.html").read_text() if kind == "--html" else output
     assert all(c.isprintable() or c == "\n" for c in text)
     assert sum(line.startswith("Proof: ") for line in text.splitlines()) == (kind == "--nist")

@@ -159,7 +159,7 @@ def test_no_cell_of_a_frame_is_refused_or_quoted(tmp_path, name, cells):
 
 def test_a_frame_with_two_columns_of_one_name_is_refused(tmp_path):
     _, summer, frame = begun(tmp_path)
-    with pytest.raises(InputError, match="stands twice"):
+    with pytest.raises(InputError, match="appears twice"):
         sums(summer, [pd.concat([frame, frame[["x"]]], axis=1)])
 
 

@@ -110,9 +110,9 @@ def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
     path.write_bytes(b"".join(lines[:3]) + lines[3][:20])  # killed while the third part was written
     done = []
 
-    def counted(claim_, made_by, parts, work):
+    def counted(claim_, made_by, parts, *more):
         done.extend(part.number for part in parts)
-        yield from in_forks(claim_, made_by, parts, work)
+        yield from in_forks(claim_, made_by, parts, *more)
 
     in_forks = table_parts._in_forks
     monkeypatch.setattr(table_parts, "_in_forks", counted)
@@ -180,12 +180,15 @@ def test_two_commands_on_one_folder_are_refused(tmp_path):
         asked(claimed(tmp_path), work)
 
 
-def test_parts_of_a_table_that_changed_meanwhile_are_not_kept(tmp_path):
+@pytest.mark.parametrize("same", [0, 1, 2])
+def test_parts_of_a_table_that_changed_meanwhile_are_not_kept(tmp_path, same):
+    """It is looked at after the rows were divided, and after each part."""
     table(tmp_path)
-    looks = iter([False, True])
+    looks = iter([False] * same + [True])
     with pytest.raises(InputError, match="changed while it was read"):
         asked(claimed(tmp_path), TableWork(1, 4, tmp_path / "w"), lambda: next(looks))
-    assert len((tmp_path / "w" / "manifest.jsonl").read_text().splitlines()) == 2
+    assert len((tmp_path / "w" / "manifest.jsonl").read_text().splitlines()) == max(same, 1)
+    assert [path.name for path in (tmp_path / "w").iterdir()] == ["manifest.jsonl"]
 
 
 def test_a_killed_part_is_one_line(tmp_path, monkeypatch):
@@ -200,6 +203,114 @@ def test_a_fault_of_the_program_is_no_lack_of_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(table_parts, "part_of", lambda *_: {}["x"])
     with pytest.raises(InputError, match=r"a part of the table failed \(KeyError\); report this fault"):
         asked(claimed(tmp_path), TableWork())
+
+
+def killed_after(claim, work, parts):
+    """Sum a table in a process that is killed when so many parts are done."""
+    child = os.fork()
+    if not child:
+
+        def progress(said):
+            if f" {parts} of " in said:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        totals_of(claim, find(claim.use).made_by, DIGESTS, work, lambda: False, progress)
+        os._exit(0)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+
+
+def rows_kept(folder):
+    """Return the files of divided rows that a folder keeps; None without a folder of them."""
+    rows = folder / "w" / "rows-of-parts"
+    return sorted(path.name for path in rows.iterdir()) if rows.exists() else None
+
+
+@pytest.mark.parametrize("parts", [1, 4])
+def test_after_a_kill_rows_are_not_read_again_and_are_removed(tmp_path, monkeypatch, parts):
+    table(tmp_path)
+    claim, work = claimed(tmp_path), TableWork(1, 4, tmp_path / "w")
+    whole = asked(claim, TableWork())
+    killed_after(claim, work, parts)
+    rows = tmp_path / "w" / "rows-of-parts"
+    assert rows_kept(tmp_path) == [*map(str, range(parts, 4)), "digests.json"]
+    assert [rows.stat().st_mode & 0o777, (rows / "digests.json").stat().st_mode & 0o777] == [0o700, 0o600]
+    read = lambda *_: pytest.fail("the table is read again")  # noqa: E731
+    monkeypatch.setattr(table_parts, "divide", read)
+    monkeypatch.setattr(table_parts.Summed, "of", read)
+    found = asked(claim, work)
+    assert (found.sums.tolist(), found.units, rows_kept(tmp_path)) == (whole.sums.tolist(), whole.units, None)
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda rows: (rows / "digests.json").unlink(),
+    lambda rows: (rows / "digests.json").write_text("{}"),
+    lambda rows: (rows / "digests.json").write_text((rows / "digests.json").read_text().replace('": ["', '": ["0')),
+    lambda rows: rows.chmod(0o755),
+])  # fmt: skip
+def test_rows_that_are_not_whole_or_of_other_work_are_written_again(tmp_path, spoil):
+    table(tmp_path)
+    claim, work = claimed(tmp_path), TableWork(1, 4, tmp_path / "w")
+    whole = asked(claim, TableWork())
+    killed_after(claim, work, 1)
+    rows = tmp_path / "w" / "rows-of-parts"
+    for file in rows.glob("[0-9]"):
+        file.write_bytes(b"")
+    spoil(rows)
+    found = asked(claim, work)
+    assert (found.sums.tolist(), found.units, rows_kept(tmp_path)) == (whole.sums.tolist(), whole.units, None)
+
+
+def test_rows_that_were_changed_are_refused_once(tmp_path):
+    table(tmp_path)
+    claim, work = claimed(tmp_path), TableWork(1, 4, tmp_path / "w")
+    killed_after(claim, work, 1)
+    file = tmp_path / "w" / "rows-of-parts" / "2"
+    file.write_bytes(file.read_bytes()[:-40])
+    with pytest.raises(InputError, match="the rows of a part are not as they were written; start again"):
+        asked(claim, work)
+    assert rows_kept(tmp_path) is None
+    assert asked(claim, work).sums.tolist() == asked(claim, TableWork()).sums.tolist()
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_folder_of_somebody_elses_files_is_left_alone(tmp_path, link):
+    table(tmp_path)
+    rows = tmp_path / "w" / "rows-of-parts"
+    rows.parent.mkdir()
+    if link:
+        (tmp_path / "0").write_text("mine")
+        rows.symlink_to(tmp_path)
+    else:
+        rows.mkdir()
+        (rows / "thesis.tex").write_text("mine")
+    before = sorted(path.name for path in rows.iterdir())
+    with pytest.raises(InputError, match="this is no folder of a table's rows in parts; name another --work"):
+        asked(claimed(tmp_path), TableWork(1, 4, tmp_path / "w"))
+    assert [name for name in before if not (rows / name).exists()] == []
+
+
+def test_a_disk_that_is_full_of_rows_is_one_line_and_leaves_none(tmp_path):
+    table(tmp_path, rows=20_000)
+    claim, work = claimed(tmp_path), TableWork(1, 4, tmp_path / "w")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
+    try:
+        with pytest.raises(InputError, match=r"File too large; make room, or name another --work$"):
+            asked(claim, work)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert rows_kept(tmp_path) is None
+    assert asked(claim, work).sums.tolist() == asked(claim, TableWork()).sums.tolist()
+
+
+def test_who_divides_rows_for_a_killed_command_writes_no_more(tmp_path, monkeypatch):
+    """Its successor has a folder of the same name."""
+    table(tmp_path)
+    claim = claimed(tmp_path)
+    monkeypatch.setattr(table_parts.os, "getppid", lambda: 1)
+    with pytest.raises(InputError, match="the command that asked for it was killed"):
+        asked(claim, TableWork(1, 4, tmp_path / "w"))
+    assert rows_kept(tmp_path) is None
 
 
 def divided(folder, files=3, strayed=False):

@@ -1,10 +1,10 @@
 """Proofs of sensitivities by branch and bound: true bounds, bounds just too small, and what balls cannot tell."""
 
-import functools
 import itertools
 import json
 import math
 import sys
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -12,12 +12,9 @@ import pytest
 from flint import arb
 
 from audits.datasets.shape import Shape
-from audits.sensitivity import branch_and_bound
 from audits.sensitivity.ball_arrays import array, taught
 from audits.sensitivity.balls import Ball, Undecided
-from audits.sensitivity.branch_and_bound import entries
-
-prove = functools.partial(branch_and_bound.prove, seconds=math.inf)  # boxes limit the effort, not load
+from audits.sensitivity.branch_and_bound import BOXES, boxes_for, entries, prove
 
 
 def shape(rows, columns=None, low=0.0, high=1.0, *, integer=False, relation="replace-one", radius=None):
@@ -250,6 +247,29 @@ def prove_clinic(dpaccount, tmp_path):
         return code, out
 
     return run
+
+
+def test_a_slow_clock_changes_no_digit_of_a_proof(monkeypatch):
+    """The limit in seconds becomes a number of boxes before the search; the search reads no clock."""
+
+    def search():
+        return prove(spread, shape(3), "l1", Fraction(4715, 10000), boxes=boxes_for(shape(3), 0.2))
+
+    quick = search()
+    assert (quick.status, quick.boxes) == ("undecided", 50)
+    ticks = itertools.count(step=3600)
+    for clock in ("monotonic", "perf_counter", "process_time", "time"):
+        monkeypatch.setattr(time, clock, lambda: float(next(ticks)))
+    assert search() == quick
+
+
+def test_more_seconds_and_smaller_pairs_allow_more_boxes():
+    allowed = [[boxes_for(shape(rows), seconds) for seconds in (1e-9, 1, 60, 1e9)] for rows in (1, 7, 63)]
+    for row in allowed:
+        assert row == sorted(row)
+        assert (row[0], row[-1]) == (1, BOXES)
+    for column in zip(*allowed, strict=True):
+        assert list(column) == sorted(column, reverse=True)
 
 
 @pytest.mark.slow

@@ -251,7 +251,7 @@ def test_what_declares_nothing_is_refused(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="no column 'x'; the columns are y"), as_file({"y": [1]}, ["x"]):
         pass
     twice = pd.DataFrame([[1, 2]], columns=["x", "x"])
-    with pytest.raises(InputError, match="'x' stands twice"), as_file(twice, ["x"]):
+    with pytest.raises(InputError, match="'x' appears twice"), as_file(twice, ["x"]):
         pass
     odd = pd.DataFrame({"x": [1], "collect": [2], "column_names": [3]})
     with as_file(odd, ["x", "collect"]) as path:

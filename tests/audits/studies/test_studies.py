@@ -53,7 +53,7 @@ EVERY = {
     "sum": 'column = "x"\nby = ["ward"]\naccuracy = 20000',
     "mean": 'column = "x"',
     "variance": 'column = "x"',
-    "median": 'column = "age"',
+    "median": 'column = "age"\nepsilon = 0.2',
     "quantile": 'column = "x"\nq = 0.9',
     "regression": 'column = "x"\non = ["age"]',
 }
@@ -64,6 +64,10 @@ WORDS = [{"law": "laplace", "relation": "add-remove"}, {"law": "gaussian", "rela
 
 def statistics(*tables):
     return "".join(f"[[statistic]]\n{each}\n" for each in tables)
+
+
+def stat(what, said="", name="n"):
+    return f'name = "{name}"\nwhat = "{what}"\n{said}'
 
 
 def every():
@@ -109,7 +113,7 @@ def test_every_key_of_a_statistic_is_planned(dpaccount, study):
     assert found["total"] == {"epsilon": 1.0, "delta": 1e-6}
     assert [each["name"] for each in found["statistics"]] == [f"the {what}" for what in EVERY]
     said = set(" ".join(EVERY.values()).replace("\n", " ").split())
-    assert {"by", "where", "bins", "share", "k", "accuracy", "q", "on", "column"} <= said
+    assert {"by", "where", "bins", "share", "k", "accuracy", "epsilon", "q", "on", "column"} <= said
     by_name = {each["name"].removeprefix("the "): each for each in found["statistics"]}
     assert all(0 < each["epsilon"] < 1 for each in by_name.values())
     assert by_name["sum"]["half_width"] <= 20000
@@ -172,6 +176,64 @@ def test_a_wanted_accuracy_is_that_of_what_is_released(study, relation, delta):
         assert half >= planned.half_width * 0.9 - 1
 
 
+KEYED = 'name = "k"\nwhat = "count"\nby = ["note"]'
+REST = 'name = "rest"\nwhat = "histogram"\ncolumn = "ward"'
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+@pytest.mark.parametrize(
+    ("law", "asked"),
+    [
+        ("laplace", (COUNT, stat("sum", 'column = "x"', "t"), stat("median", 'column = "x"', "m"))),
+        ("gaussian", (COUNT, GROUPED, stat("variance", 'column = "x"', "v"))),
+        (None, (COUNT, GROUPED, KEYED)),
+    ],
+)
+@pytest.mark.parametrize(
+    "units", ["rows = 600", 'unit_column = "who"\nmax_units = 300\nmax_contributions = 2']
+)
+def test_a_statistic_costs_alone_what_it_asks_for(study, relation, law, asked, units):
+    """At most, and hardly less, by the theorem of it alone; what names none gets the rest."""
+    wanted = [Fraction(k, 20) for k in range(3, 3 + len(asked))]
+    said = [f"{each}\nepsilon = {float(epsilon)}" for each, epsilon in zip(asked, wanted, strict=True)]
+    head = HEAD.replace('"replace-one"', f'"{relation}"').replace("rows = 600", units)
+    head = head if law is None else head.replace("[guarantee]", f'law = "{law}"\n[guarantee]')
+    claim = read_claim(study(statistics(*said, REST), head))
+    found = results.plan(claim).statistics
+    slack = 0.5 if law is None else 0.95  # beside values that nobody listed a row's δ is a part of the total
+    for each, epsilon in zip(found, wanted, strict=False):
+        assert slack * epsilon < each.epsilon <= float(epsilon)
+    assert found[-1].epsilon > 0
+    assert Fraction(9, 10) < point(subject_of(claim).proof(claim.guarantee.delta))[0] <= 1
+
+
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+def test_the_law_is_the_one_that_a_study_names(study, law):
+    """The automatic choice is the other one here, for 1 and for 12 statistics."""
+    many = 12 if law == "laplace" else 1
+    said = statistics(*(COUNT.replace('"n"', f'"n{k}"') for k in range(many)))
+    for head in (HEAD, HEAD.replace("[guarantee]", f'law = "{law}"\n[guarantee]')):
+        claim = read_claim(study(said, head.replace('"replace-one"', '"add-remove"')))
+        assert (subject_of(claim).law == law) is ("law" in head.split("[guarantee]")[0])
+        assert {each.noise.law for each in results.plan(claim).statistics} == {subject_of(claim).law}
+
+
+@pytest.mark.parametrize("by", ["", '\nby = ["seen"]'])
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_a_variance_and_values_that_nobody_listed_take_an_accuracy(study, relation, by):
+    """A hundredth less noise is not needed for it; narrower intervals need more of the total."""
+    head = HEAD.replace('"replace-one"', f'"{relation}"').replace("rows = 600", "rows = 60000")
+    costs = []
+    for times in (1, 2):
+        variance = stat("variance", f'column = "x"{by}\naccuracy = {30 * times}', "v")
+        claim = read_claim(study(statistics(variance, f"{KEYED}\naccuracy = {100 * times}", REST), head))
+        found = results.plan(claim).statistics
+        assert 0.98 * 30 * times < found[0].half_width <= 30 * times
+        assert 0.95 * 100 * times < found[1].half_width <= 100 * times
+        costs.append([each.epsilon for each in found])
+    assert costs[0][0] > costs[1][0] and costs[0][1] > costs[1][1] and costs[0][2] < costs[1][2]
+
+
 def test_what_is_said_to_be_reachable_is(dpaccount, study):
     """Accuracies beyond the total: the sentence has some with which the plan is made."""
     other = 'name = "m"\nwhat = "mean"\ncolumn = "x"\naccuracy = 0.1'
@@ -187,6 +249,10 @@ def test_what_is_said_to_be_reachable_is(dpaccount, study):
             *rest,
         )
         assert rest or dpaccount("plan", study(near))[0] == 2
+    keyed = f"{KEYED}\naccuracy = 1"
+    err = dpaccount("plan", study(statistics(keyed, REST)))[2]
+    easier = keyed.replace("accuracy = 1", f"accuracy = {err.strip().rpartition('k ± ')[2]}")
+    assert dpaccount("plan", study(statistics(easier, REST)))[0] == 0
 
 
 def test_more_noise_for_less_share(study):
@@ -369,10 +435,6 @@ def test_a_plain_count_is_released(dpaccount, released, tmp_path, kind, units, d
 # ------------------------------------------------------------------ refusals
 
 
-def stat(what, said=""):
-    return f'name = "n"\nwhat = "{what}"\n{said}'
-
-
 REFUSED = [
     (COUNT + "accuracy = 0.001", "the accuracies need more than the total; raise"),
     (stat("sum", 'column = "x"\naccuracy = 1e-15'), "or ask for n ± "),
@@ -393,12 +455,17 @@ REFUSED = [
     (COUNT + f'where = "{"(" * 300}seen{")" * 300}"', "is no condition"),
     (COUNT + 'where = "age < 1e999"', "beyond 1e300"),
     (COUNT + 'by = ["note", "ward"]', "n is grouped, but note has no cells; group by a category"),
-    (COUNT + 'by = ["note"]\naccuracy = 50', "n counts values that nobody listed; give a share instead"),
+    (COUNT + 'by = ["note"]\naccuracy = 3', "or ask for n ± "),
+    (COUNT + 'by = ["note"]\nepsilon = 2', "need more than the total; lower the epsilons"),
+    (COUNT + "epsilon = 2", "need more than the total; lower the epsilons, or raise the guarantee's"),
+    (COUNT + "epsilon = 0.9\n[[statistic]]\n" + stat("sum", 'column = "x"\nepsilon = 0.9', "t"), "need more than the total"),
+    (COUNT + "epsilon = 0", "n has 0 or less as its epsilon"),
+    (COUNT + "epsilon = 0.5\naccuracy = 300", "both accuracy and epsilon are given; give one of them"),
     (stat("top", 'column = "note"'), "give k, from 1 to its 10000 cells"),
     (stat("top", 'column = "note"\nk = 2\nby = ["ward"]'), "note has no cells"),
     (stat("mean", 'column = "x"\nby = ["note"]'), "n is grouped, but note has no cells"),
     (COUNT + 'by = ["note"]\nbins = [0, 1]', "bins are for a histogram or top"),
-    (stat("top", 'column = "note"\nk = 2\nbins = [0, 1]'), "nobody listed; leave bins out"),
+    (stat("top", 'column = "note"\nk = 2\nbins = [0, 1]'), "unlisted values; leave bins out"),
     (COUNT + 'by = ["big"]', "n is grouped, but big has more than 10000 values"),
     (COUNT + 'by = ["ward", "ward"]', "at most 3, each once"),
     (COUNT + 'by = ["ward", "age", "seen", "low"]', "at most 3, each once"),
@@ -421,7 +488,8 @@ REFUSED = [
     (stat("top", 'column = "ward"\nk = 3'), "give k, from 1 to its 2 cells"),
     (stat("quantile", 'column = "x"'), "give q between 0 and 1"),
     (stat("median", 'column = "x"\nq = 0.3'), "q is for a quantile"),
-    (stat("median", 'column = "x"\naccuracy = 1'), "whose interval depends on the data"),
+    (stat("median", 'column = "x"\naccuracy = 1'), "whose interval depends on the data; give an epsilon or a share"),
+    (stat("regression", 'column = "x"\non = ["age"]\naccuracy = 1'), "whose interval depends on the data; give"),
     (stat("regression", 'column = "x"\non = ["x"]'), "other columns, without by"),
     ('name = "../n"\nwhat = "count"', "a statistic is named '../n'"),
     ('name = "accuracy"\nwhat = "count"', "a statistic is called 'accuracy'"),
@@ -442,7 +510,9 @@ HEADS = [
     ("rows = 600", "rows = 600\nmax_contributions = 2", "max_rows goes with id"),
     ("rows = 600", 'max_units = 1000000000\nunit_column = "who"\nmax_contributions = 1000', "n/count has noise of"),
     ("[guarantee]", '[guarantee]\nmodel = "local"', "a study's is central"),
-    ("delta = 1e-6", "delta = 0", "n counts values that nobody listed; give the guarantee a delta > 0"),
+    ("[guarantee]", 'law = "laplace"\n[guarantee]', "unlisted values need Gaussian noise; leave law out"),
+    ("[guarantee]", 'law = "normal"\n[guarantee]', "unknown value 'normal'"),
+    ("delta = 1e-6", "delta = 0", "n counts unlisted values; give the guarantee a delta > 0"),
     ('name = "s"', 'name = "s"\nfoo = 1', "unknown key 'foo'"),
 ]  # fmt: skip
 
@@ -459,7 +529,7 @@ def test_a_wrong_statistic_is_one_sentence(dpaccount, study, said, why):
 @pytest.mark.parametrize(("old", "new", "why"), HEADS)
 def test_a_wrong_head_is_one_sentence(study, old, new, why):
     assert old in HEAD
-    by = '\nby = ["note"]' if "nobody listed" in why else ""
+    by = '\nby = ["note"]' if "unlisted values" in why else ""
     more = [GROUPED] if "Gaussian" in why or "noise of" in why else []
     with pytest.raises(InputError) as error:
         results.plan(read_claim(study(statistics(COUNT + by, *more), HEAD.replace(old, new, 1))))

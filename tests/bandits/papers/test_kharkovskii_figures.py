@@ -38,9 +38,9 @@ def test_an_epsilon_is_never_above_what_it_stands_for():
 
 
 def test_ours_is_certified_at_no_more_than_its_epsilon_by_both_programs():
-    found = certificate(KNormRows(E11, 10_000, 2))
-    assert 0.999 * float(E11) < found["epsilon"] <= float(E11)
-    assert found["delta"] == 0
+    point = certificate(KNormRows(E11, 10_000, 2))
+    assert 0.999 * float(E11) < point["epsilon"] <= float(E11)
+    assert point["delta"] == 0
 
 
 @pytest.mark.statistical
@@ -92,9 +92,9 @@ def test_a_reproduction_prints_what_is_printed_and_forms_no_ratio_to_other_data(
 
 @pytest.mark.parametrize("name", ["figure2a", "figure2b", "figure2c", "branin", "tables"])
 def test_reproductions_have_names_and_say_what_is_assumed(name):
-    made = find(f"kharkovskii2020-{name}")
-    assert any("first query" in text for text in made.assumed)
-    assert len({str(cell.row) for cell in made.cells(made.rounds)}) == len(made.cells(made.rounds))
+    study = find(f"kharkovskii2020-{name}")
+    assert any("first query" in text for text in study.assumed)
+    assert len({str(cell.row) for cell in study.cells(study.rounds)}) == len(study.cells(study.rounds))
 
 
 @pytest.mark.slow

@@ -18,9 +18,9 @@ def test_the_chances_of_permute_and_flip_are_those_of_its_sampler():
 
 
 def test_contexts_that_are_asked_for_are_equally_spaced_and_average_to_the_whole():
-    found = np.random.default_rng(1).random(errors.CONTEXTS)
-    assert errors.asked(found, 4 * errors.CONTEXTS).mean() == pytest.approx(found.mean())
-    assert (errors.asked(found, errors.CONTEXTS) == found).all()
+    values = np.random.default_rng(1).random(errors.CONTEXTS)
+    assert errors.asked(values, 4 * errors.CONTEXTS).mean() == pytest.approx(values.mean())
+    assert (errors.asked(values, errors.CONTEXTS) == values).all()
 
 
 @pytest.mark.slow
@@ -51,9 +51,9 @@ def test_ours_err_less_than_the_published_algorithm():
     world = figures.worlds("squared-exponential", "rkhs", 1024)
     cells = [cell for cell in figures.predictions(1024) if cell.row["predictions"] == 1]
     mine = {c.row["algorithm"]: c for c in cells if c.row["kernel"] == "squared-exponential"}
-    found = {name: np.mean([cell.play(seed).mean() for seed in range(4)]) for name, cell in mine.items()}
-    published = found.pop("usca")
-    chance = found.pop("at random")
+    losses = {name: np.mean([cell.play(seed).mean() for seed in range(4)]) for name, cell in mine.items()}
+    published = losses.pop("usca")
+    chance = losses.pop("at random")
     assert chance == pytest.approx(world.chance(range(4)), rel=0.01)
     assert published < chance
-    assert max(found.values()) < published / 3
+    assert max(losses.values()) < published / 3

@@ -82,13 +82,13 @@ def test_a_trial_is_one_world_and_random_play_regrets_what_the_row_says():
     world = panel.world(50, 3)
     gaps = world.means.max() - world.means
     uniform = np.full((2, 50), gaps.mean())
-    said = panels.details(panel, [3, 4], uniform)
-    assert said["share"] == said["share_median"] == 1.0
-    assert said["random"] == pytest.approx(50 * gaps.mean(), abs=0.01)
-    assert said["learns"] is False
+    details = panels.details(panel, [3, 4], uniform)
+    assert details["share"] == details["share_median"] == 1.0
+    assert details["random"] == pytest.approx(50 * gaps.mean(), abs=0.01)
+    assert details["learns"] is False
     assert panels.details(panel, [3, 4], uniform * 0.9)["learns"] is True
-    assert 0 < said["touched"] < 0.02
-    assert said["clip"] == pytest.approx(subject.reach, abs=1e-3)
+    assert 0 < details["touched"] < 0.02
+    assert details["clip"] == pytest.approx(subject.reach, abs=1e-3)
     open_one = panels.details(Panel("delays-by-hour", "empirical", None), [3, 4], uniform)
     assert "clip" not in open_one
 
@@ -112,15 +112,15 @@ def test_sentences_are_judged_by_the_numbers(moma, confirmed, epsilon):
     other = {**rows[0], "algorithm": "local-posterior", "constants": None}
     for row, updates in zip(rows, [2, 1, 1 if confirmed else 3] * 6, strict=True):
         row["updates"] = updates
-    found = judged([*rows, other])
-    assert [one.said for one in found] == [BEST, CHEAP] * 2
-    assert {one.confirmed for one in found} == {confirmed}
-    assert {one.where.split(",")[0] for one in found} == {"not private" if epsilon is None else "private"}
+    sentences = judged([*rows, other])
+    assert [one.said for one in sentences] == [BEST, CHEAP] * 2
+    assert {one.confirmed for one in sentences} == {confirmed}
+    assert {one.where.split(",")[0] for one in sentences} == {"not private" if epsilon is None else "private"}
     undecided = judged([row | {"standard_error": 4.0} for row in rows])[0].confirmed
     assert undecided is None  # 5 less or more is no two standard errors of 5.7
     won, lost = (3, 0) if confirmed else (0, 3)
-    assert f"MoMA less by two standard errors in {won} of 3 panels, another in {lost}" in found[0].numbers
-    assert found[1].numbers.endswith("2, 1, 1" if confirmed else "2, 1, 3")
+    assert f"MoMA less by two standard errors in {won} of 3 panels, another in {lost}" in sentences[0].numbers
+    assert sentences[1].numbers.endswith("2, 1, 1" if confirmed else "2, 1, 3")
 
 
 def test_rows_on_hard_functions_say_the_orders():

@@ -74,7 +74,7 @@ def refused(result, *words):
         (plan(GAUSS, relation="bounded-row"), ["/relation", "replace-one, add-remove"]),
         (plan(GAUSS).replace('"events":', '"event":'), ["unknown key 'event'"]),
         (plan(GAUSS)[:-1] + ',"note":1}', ["unknown key 'note'"]),
-        (plan('{"event":"gaussian","sigma":1,"sigma":2}'), ["'sigma' stands twice"]),
+        (plan('{"event":"gaussian","sigma":1,"sigma":2}'), ["'sigma' appears twice"]),
         (plan('{"event":"gaussian","sigma":NaN}'), ["NaN"]),
         (plan('{"event":"gaussian","sigma":Infinity}'), ["Infinity"]),
         (plan('{"event":"gaussian","sigma":-Infinity}'), ["Infinity"]),

@@ -40,9 +40,9 @@ def test_folder_and_zip_file_say_the_same_with_the_same_exit_code(carried):
     }
     for name, (document, code) in files.items():
         (carried / name).write_text(json.dumps(document))
-        found = [run(carried, program, name, "--rules") for program in ("folder", "dpaccount-checker.zip")]
-        assert found[0] == found[1]
-        assert found[0][0] == code
+        results = [run(carried, program, name, "--rules") for program in ("folder", "dpaccount-checker.zip")]
+        assert results[0] == results[1]
+        assert results[0][0] == code
     for program in ("folder", "dpaccount-checker.zip"):
         assert run(carried, program)[0] == 2
     for program in ("./folder/", "folder/__main__.py", str(carried / "folder"), "./dpaccount-checker.zip"):

@@ -17,7 +17,7 @@ from audits.subjects import catalogue
 from dpaccount import checker
 from dpaccount.checker import Rejected, distributions, documents
 from dpaccount.checker.certificate import OWN_EPSILON, check_target, shapes
-from dpaccount.checker.certificate.counts import stands as may_stand
+from dpaccount.checker.certificate.counts import consistent
 from dpaccount.checker.derivation import conclusions, reachable
 from dpaccount.checker.intervals import Interval
 from tests.dpaccount.checker.made import (
@@ -227,8 +227,8 @@ def test_accepted_assumptions_are_claimed_and_listed():
     assert not accepted(edited(taken, *assumed, (("claim", "assume"), "assume_ball sum")))
     buried = [*HONEST["hazards"], assumed[1][1][0]]
     assert not accepted(edited(taken, assumed[0], (("hazards",), buried)))
-    for said in ("Thoroughly tested, nothing is assumed: assume_ball sum", {"assume_ball sum": "why"}):
-        assert not accepted(edited(taken, assumed[0], (("hazards",), [said, *HONEST["hazards"]])))
+    for listing in ("Thoroughly tested, nothing is assumed: assume_ball sum", {"assume_ball sum": "why"}):
+        assert not accepted(edited(taken, assumed[0], (("hazards",), [listing, *HONEST["hazards"]])))
 
 
 def test_evidence_is_on_each_hypothesis_once():
@@ -356,9 +356,9 @@ def test_no_risk_pays_for_another(risk):
 
 
 def test_a_hypothesis_is_refuted_by_its_counterexample():
-    found = {"unit": 1, "left": [0.0], "right": None, "rows": 4, "other_rows": {"base": "zeros", "seed": 1}}
-    found |= {"coins": 3, "wrong": "it moves by 9"}
-    failed = [(("sensitivity", 0, "status"), "refuted"), (("sensitivity", 0, "counterexample"), found)]
+    shown = {"unit": 1, "left": [0.0], "right": None, "rows": 4, "other_rows": {"base": "zeros", "seed": 1}}
+    shown |= {"coins": 3, "wrong": "it moves by 9"}
+    failed = [(("sensitivity", 0, "status"), "refuted"), (("sensitivity", 0, "counterexample"), shown)]
     verdict = [(("verdict",), "REFUTED"), (("refutes",), "hypothesis"), (("releasable",), False)]
     assert accepted(edited(HONEST, *failed, *verdict))
     assert not accepted(edited(HONEST, *failed))
@@ -530,8 +530,8 @@ def test_a_name_that_fits_the_derivation_but_not_the_module():
 def test_an_epsilon_without_a_derivation_is_no_proof():
     assert accepted(NOTHING_PROVED)
     for name in ("epsilon", "delta", "derivation"):
-        said = (("proved", name), HONEST["proved"][name])
-        assert not accepted(edited(NOTHING_PROVED, said))
+        edit = (("proved", name), HONEST["proved"][name])
+        assert not accepted(edited(NOTHING_PROVED, edit))
     assert not accepted(edited(UNPROVEN, (("proved", "epsilon"), None)))
     evidence = (("sensitivity",), HONEST["sensitivity"])
     assert not accepted(edited(NOTHING_PROVED, evidence))  # on hypotheses that nothing rests on
@@ -604,17 +604,20 @@ def test_what_has_no_test_is_not_tested():
     step(steps, "assume_view", [], query="clinic", audience="everyone", releases=["clinic"], because="replay")
     step(steps, "post_process", [0, 1])
     step(steps, "to_approximate", [2], epsilon="2", delta="1/10")
-    made = certificate(steps, [point()])
-    idle = edited(made, (("sensitivity", 0, "status"), "untested"), (("sensitivity", 0, "worst"), "0"))
+    document = certificate(steps, [point()])
+    idle = edited(document, (("sensitivity", 0, "status"), "untested"), (("sensitivity", 0, "worst"), "0"))
     doubtful = [(("verdict",), "UNPROVEN"), (("releasable",), False)]
-    assert not accepted(made)
-    assert not accepted(edited(made, *doubtful))
+    assert not accepted(document)
+    assert not accepted(edited(document, *doubtful))
     assert not accepted(idle)
     assert accepted(edited(idle, *doubtful))
     reason = {"assume_filter clinic": "reviewed elsewhere"}
-    said = ["Accepted without a test: assume_filter clinic, because: reviewed elsewhere", *made["hazards"]]
-    taken = [(("claim", "assume"), reason), (("hazards",), said), (("sensitivity", 0, "status"), "accepted")]
-    assert accepted(edited(made, *taken))
+    lines = [
+        "Accepted without a test: assume_filter clinic, because: reviewed elsewhere",
+        *document["hazards"],
+    ]
+    taken = [(("claim", "assume"), reason), (("hazards",), lines), (("sensitivity", 0, "status"), "accepted")]
+    assert accepted(edited(document, *taken))
 
 
 def test_the_worst_that_was_found_is_held_against_the_largest_bound_of_its_query():
@@ -629,9 +632,9 @@ def test_the_worst_that_was_found_is_held_against_the_largest_bound_of_its_query
         steps, "assume_view", [], query="clinic", audience="everyone", releases=["more", "noise"], because="r"
     )
     step(steps, "post_process", [7, 8])
-    made = certificate(steps, [point()])
-    assert accepted(edited(made, (("sensitivity", 0, "worst"), "4")))
-    assert not accepted(edited(made, (("sensitivity", 0, "worst"), "401/100")))
+    document = certificate(steps, [point()])
+    assert accepted(edited(document, (("sensitivity", 0, "worst"), "4")))
+    assert not accepted(edited(document, (("sensitivity", 0, "worst"), "401/100")))
 
 
 def test_a_release_is_of_the_claims_data_by_the_subjects_code():
@@ -644,9 +647,9 @@ def test_a_release_is_of_the_claims_data_by_the_subjects_code():
     ):
         assert not accepted(edited(released, (("release", member), wrong)))
     public = "The claim says that its data are public; figures in `evaluation` read them without noise."
-    said = [*released["hazards"][:7], public, *released["hazards"][7:]]
+    hazards = [*released["hazards"][:7], public, *released["hazards"][7:]]
     shown = [(("claim", "data", "public"), True), (("release", "evaluation"), {"mean": 3.5})]
-    assert accepted(edited(released, *shown, (("hazards",), said)))
+    assert accepted(edited(released, *shown, (("hazards",), hazards)))
     assert not accepted(edited(released, *shown))
 
 
@@ -678,15 +681,15 @@ def test_counts_stand_where_their_bound_is_within_the_limit():
         runs, others = (int(n) for n in rng.integers(1, 400, 2))
         hits, alarms = int(rng.integers(0, runs + 1)), int(rng.integers(0, others + 1))
         risk, delta = float(rng.choice([0.3, 0.05, 1e-6])), float(rng.choice([0.0, 0.1]))
-        found = reached(hits, runs, alarms, others, risk, delta)
+        bound = reached(hits, runs, alarms, others, risk, delta)
         counts = {"hits": hits, "runs": runs, "alarms": alarms, "other_runs": others}
         for gap in (1e-5, 0.3):
-            for limit, stands in ((found + gap, True), (found - gap, False)):
+            for limit, fits in ((bound + gap, True), (bound - gap, False)):
                 if limit <= 0:
                     continue
-                said = may_stand({**counts, "risk": risk, "delta": delta}, Fraction(limit))
-                assert said is stands, (counts, risk, delta, found, limit)
-                seen.add(stands)
+                answer = consistent({**counts, "risk": risk, "delta": delta}, Fraction(limit))
+                assert answer is fits, (counts, risk, delta, bound, limit)
+                seen.add(fits)
                 documents.Work.spent = 0
     assert seen == {True, False}
 
@@ -709,12 +712,12 @@ def test_an_attack_on_a_proof_makes_thirty_runs_a_side():
 
 @pytest.mark.parametrize("text", ["002", "2.", "2.0", "2e0", "0.2e1", "+2", "2"])
 def test_a_promise_is_written_in_one_way(text):
-    said = [(("claim", "guarantee", "epsilon"), text), (("guarantee", "epsilon"), text)]
-    assert not accepted(edited(HONEST, *said, (("audit", "points", 0, "limit"), text)))
+    edits = [(("claim", "guarantee", "epsilon"), text), (("guarantee", "epsilon"), text)]
+    assert not accepted(edited(HONEST, *edits, (("audit", "points", 0, "limit"), text)))
     long = "2.00000000000000000000001"
-    said = [(("claim", "guarantee", "epsilon"), long), (("guarantee", "epsilon"), long)]
-    said += [(("audit", "points", 2, "limit"), str(Fraction(long) / 2))]
-    assert accepted(edited(HONEST, *said, (("audit", "points", 0, "limit"), long)))
+    edits = [(("claim", "guarantee", "epsilon"), long), (("guarantee", "epsilon"), long)]
+    edits += [(("audit", "points", 2, "limit"), str(Fraction(long) / 2))]
+    assert accepted(edited(HONEST, *edits, (("audit", "points", 0, "limit"), long)))
 
 
 @pytest.mark.parametrize("moment", ["2026-02-31T00:00:00Z", "0001-01-01T00:00:00Z", "2026-13-01T00:00:00Z"])
@@ -831,21 +834,21 @@ def test_a_risk_that_no_double_holds_is_a_rejection():
 def test_a_rate_that_counts_do_not_allow_lets_no_limit_stand(rate):
     """Of 1,000 runs 10 alarmed: a search that found a larger rate than they allow is not believed."""
     counts = {"hits": 990, "alarms": 10, "runs": 1000, "other_runs": 1000, "risk": 0.01, "delta": 0.1}
-    assert not may_stand(counts, Fraction(2))
+    assert not consistent(counts, Fraction(2))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dpaccount.checker.certificate.counts.largest_rate", lambda *_: rate)
         with pytest.raises(Rejected, match="a rate could not be verified"):
-            may_stand(counts, Fraction(2))
+            consistent(counts, Fraction(2))
 
 
 @pytest.mark.parametrize(
-    ("said", "fine"), [(2, True), (3, True), ("2", True), (1.99, False), ("1/2", False), (0, False)]
+    ("epsilon", "fine"), [(2, True), (3, True), ("2", True), (1.99, False), ("1/2", False), (0, False)]
 )
-def test_what_is_proved_is_at_most_the_epsilon_that_stands_for_the_noise(said, fine):
+def test_what_is_proved_is_at_most_the_epsilon_that_stands_for_the_noise(epsilon, fine):
     """Of a catalogued subject whose epsilon is its own parameter, and of one's own class, nothing is said."""
     here = [
-        (("claim", "subject", "parameters", "epsilon"), said),
-        (("subject", "parameters", "epsilon"), said),
+        (("claim", "subject", "parameters", "epsilon"), epsilon),
+        (("subject", "parameters", "epsilon"), epsilon),
     ]
     assert accepted(edited(HONEST, *here)) == fine
     final = conclusions(HONEST["proved"]["derivation"])[-1]

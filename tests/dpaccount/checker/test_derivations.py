@@ -238,7 +238,7 @@ def test_an_edit_without_new_digests_is_caught():
 
 
 @pytest.mark.parametrize(
-    ("index", "edit", "said"),
+    ("index", "edit", "message"),
     [
         (2, lambda s: s["with"].update(variance="100"), "claims"),
         (2, lambda s: s["with"].update(variance="-400"), "above 0"),
@@ -261,12 +261,12 @@ def test_an_edit_without_new_digests_is_caught():
         (7, lambda s: s["gives"].__setitem__(4, "central"), "claims"),
     ],
 )
-def test_a_consistent_forgery_names_the_step(index, edit, said):
+def test_a_consistent_forgery_names_the_step(index, edit, message):
     steps = derivation()
     edit(steps[index])
-    if "from" not in said and "not an earlier" not in said:
+    if "from" not in message and "not an earlier" not in message:
         steps = recomputed(steps)
-    with pytest.raises(Rejected, match=f"step {index} .*{said}"):
+    with pytest.raises(Rejected, match=f"step {index} .*{message}"):
         check_derivation(steps)
 
 

@@ -23,15 +23,15 @@ def with_examples():
 
 def beyond(use, held):
     """Return a certificate of a catalogued subject, whose attacked pair has 4 units of one number."""
-    found = edited(
+    document = edited(
         certificate(derivation(name=use)),
         *[((*place, "use"), use) for place in (("claim", "subject"), ("subject",))],
         *[((*place, "parameters"), held) for place in (("claim", "subject"), ("subject",))],
         (("subject", "name"), use.partition(":")[0]),
     )
     with contextlib.suppress(KeyError):
-        return edited(found, (("hazards",), hazards.hazards_of(found)))
-    return found
+        return edited(document, (("hazards",), hazards.hazards_of(document)))
+    return document
 
 
 ROWS = {"rows": 10**7}
@@ -50,11 +50,11 @@ PEOPLE = {"rounds": 10**6, "candidates": 1, "dimension": 0}
     ids=["bare", "released", "examples", "few rows", "family"],
 )
 def test_no_hazard_may_be_left_out(document):
-    said = document["hazards"]
+    listed = document["hazards"]
     assert accepted(document)
-    assert accepted(edited(document, (("hazards",), [*said, "More of its author's."])))
-    for at in range(len(said)):
-        assert not accepted(edited(document, (("hazards",), said[:at] + said[at + 1 :]))), said[at]
+    assert accepted(edited(document, (("hazards",), [*listed, "More of its author's."])))
+    for at in range(len(listed)):
+        assert not accepted(edited(document, (("hazards",), listed[:at] + listed[at + 1 :]))), listed[at]
 
 
 def scope(use, held, units=4, late=False):
@@ -74,8 +74,8 @@ def test_what_ran_on_fewer_units_than_the_claims_says_so():
     ):
         assert bool(scope("gaussian-sum", held)) == few
         assert not scope("own:Sum", held)  # a class of one's own is tested at its own size
-    (said,) = scope("phased-gp-ucb", PEOPLE)
-    assert "4 units, not on 1000000: the proof is the same" in said
+    (hazard,) = scope("phased-gp-ucb", PEOPLE)
+    assert "4 units, not on 1000000: the proof is the same" in hazard
     with pytest.raises(KeyError):
         scope("phased-gp-ucb", {})
 
@@ -107,9 +107,9 @@ def test_a_delta_above_1e_5_is_a_hazard():
     """Beyond 1/100000 by however little, and not at it; 0 is none."""
     least = "1.0000000000000000000000000000001e-5"
     for delta, large in ((0, False), ("1/100000", False), (1e-5, False), (least, True), (0.1, True)):
-        said = [line for line in hazards.hazards_of(promised(delta)) if line.startswith("delta = ")]
-        assert len(said) == large, delta
-        assert all(line.startswith(f"delta = {float(Fraction(delta)):.6g} is large") for line in said)
+        lines = [line for line in hazards.hazards_of(promised(delta)) if line.startswith("delta = ")]
+        assert len(lines) == large, delta
+        assert all(line.startswith(f"delta = {float(Fraction(delta)):.6g} is large") for line in lines)
 
 
 def in_one_way(value):

@@ -151,13 +151,13 @@ def test_a_key_is_drawn_on_a_query_that_was_transformed_in_one_way_throughout():
     """Two weights of one statistic, centred alike: the last transformation alone does not tell them apart."""
     person = {"query": "q", "reward": "1", "kind": "rank-one", "relation": "replace-one", "because": "t"}
     first = [("assume_rank_one", [], person), rounds(4)]
-    for weights, said in ((("1", "1"), None), (("1", "2"), "two draws")):
+    for weights, message in ((("1", "1"), None), (("1", "2"), "two draws")):
         joint = [("joint", [0], {"weight": weight}) for weight in weights]
         centred = [("centred", [2 + k, 1], {}) for k in (0, 1)]
         noise = [("gaussian", [4 + k], {"variance": "4", "key": "k"}) for k in (0, 1)]
         steps = document(*first, *joint, *centred, *noise, ("compose", [6, 7], {}))
-        if said is None:
+        if message is None:
             check_derivation(steps)
         else:
-            with pytest.raises(Rejected, match=said):
+            with pytest.raises(Rejected, match=message):
                 check_derivation(steps)

@@ -48,14 +48,14 @@ def persons(rows=A, most=4):
 
 def on_table(steps, max_rows=2):
     """Return a certificate with the evidence that `certify` would write, were each hypothesis true."""
-    found = certificate(steps, [point()])
+    document = certificate(steps, [point()])
     data = {**TABLE, "max_rows": max_rows}
     end = steps[-1]["gives"][2]
     about = relations(steps, R)
     small = {"assume_ball": {"worst": "1/4"}}
     entries = [
         {**entry, **small.get(entry["rule"], {}), "relation": about[entry["step"]]}
-        for entry in found["sensitivity"]
+        for entry in document["sensitivity"]
     ]
     edits = [(("claim", "data"), data), (("sensitivity",), entries)]
     held = {"column": "x", "rows": 40 * max_rows}
@@ -63,8 +63,8 @@ def on_table(steps, max_rows=2):
         held |= {"persons": 40, "max_rows": max_rows}
     edits += [(("claim", "subject", "parameters"), {"column": "x"}), (("subject", "parameters"), held)]
     edits += [(("proved", "epsilon"), {"lower": None, "upper": end[1]}), (("proved", "delta"), end[2])]
-    found = edited(found, *edits)
-    return edited(found, (("hazards",), checker.hazards_of(found)))
+    document = edited(document, *edits)
+    return edited(document, (("hazards",), checker.hazards_of(document)))
 
 
 @pytest.mark.parametrize(("rows", "most"), [(A, 4), (R, 2)])

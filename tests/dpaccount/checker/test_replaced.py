@@ -1,4 +1,4 @@
-"""What a certificate of rows that move by a radius says beside: it follows, or the document is rejected."""
+"""What a certificate of rows that move by a radius proves of replaced rows: it follows, or the document is rejected."""
 
 import copy
 import json
@@ -20,7 +20,7 @@ from tests.dpaccount.checker.made import (
     step,
 )
 
-BOUNDED, BESIDE = "bounded-row, radius 1/2", ("proved", "replace_one")
+BOUNDED, SECOND = "bounded-row, radius 1/2", ("proved", "replace_one")
 VALUE = "1 as far as its row and 1/8 more, 1 in all"
 
 
@@ -44,7 +44,7 @@ def rows(radius="1/2", variance="1", reach="1", name="clinic", epsilon="2", quer
     return steps
 
 
-def beside(steps=None, upper=2.0, **how):
+def second_proof(steps=None, upper=2.0, **how):
     return {
         "epsilon": {"lower": None, "upper": upper},
         "delta": "1/10",
@@ -52,7 +52,7 @@ def beside(steps=None, upper=2.0, **how):
     }
 
 
-def moved(*edits, steps=None, said=None):
+def moved(*edits, steps=None, second=None):
     """An honest certificate of a radius, with edits, its hazards and digest made to fit them."""
     steps = rows() if steps is None else steps
     document = certificate(steps, [point(), point("proof", 0, "2/5")])
@@ -61,11 +61,11 @@ def moved(*edits, steps=None, said=None):
     document = edited(
         document,
         *((("guarantee",), promise), (("claim", "guarantee"), promise), (("sensitivity",), entries)),
-        (BESIDE, beside() if said is None else said),
+        (SECOND, second_proof() if second is None else second),
         *edits,
     )
-    said = [*checker.hazards_of(document), *few(document["audit"]["points"])]
-    return sealed({**document, "hazards": said})
+    hazards = [*checker.hazards_of(document), *few(document["audit"]["points"])]
+    return sealed({**document, "hazards": hazards})
 
 
 def why(document):
@@ -76,42 +76,42 @@ def why(document):
 
 def test_it_is_certified_with_what_holds_of_a_replaced_row_or_with_the_word_that_nothing_does():
     assert accepted(moved())
-    assert accepted(moved((BESIDE, None)))
+    assert accepted(moved((SECOND, None)))
     assert "epsilon <= 2.0 at delta = 1/10" in "\n".join(moved()["hazards"])
-    assert "Nothing is proved of a row that is replaced" in "\n".join(moved((BESIDE, None))["hazards"])
+    assert "Nothing is proved of a row that is replaced" in "\n".join(moved((SECOND, None))["hazards"])
     assert "up to a distance of 1: the radius is 0.5 of it" in "\n".join(moved()["hazards"])
-    assert "goes with the proof of a radius" in why(moved((BESIDE, DROP)))
+    assert "goes with the proof of a radius" in why(moved((SECOND, DROP)))
 
 
 def test_no_other_relation_has_it():
     plain = certificate()
     assert accepted(plain)
-    assert "goes with the proof of a radius" in why(edited(plain, (BESIDE, None)))
+    assert "goes with the proof of a radius" in why(edited(plain, (SECOND, None)))
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("second", "reason"),
     [
-        (beside(upper=1.5), "below what"),
-        (beside(rows()), "replaced rows"),
-        (beside(name="other"), "replaced rows"),
-        (beside(reach="1/2"), "assumes more"),
-        (beside(query="another"), "assumes more"),
-        (beside(variance="2"), "draws its noise on other queries"),
-        (beside(rows(None)[:3]), "replaced rows"),
-        (beside([*rows(None)[:4]]), "replaced rows"),
-        (beside([]), "list of 1 to 300 steps"),
+        (second_proof(upper=1.5), "below what"),
+        (second_proof(rows()), "replaced rows"),
+        (second_proof(name="other"), "replaced rows"),
+        (second_proof(reach="1/2"), "assumes more"),
+        (second_proof(query="another"), "assumes more"),
+        (second_proof(variance="2"), "draws its noise on other queries"),
+        (second_proof(rows(None)[:3]), "replaced rows"),
+        (second_proof([*rows(None)[:4]]), "replaced rows"),
+        (second_proof([]), "list of 1 to 300 steps"),
     ],
 )
-def test_what_does_not_follow_is_rejected(said, reason):
-    assert reason in why(moved((BESIDE, said)))
+def test_what_does_not_follow_is_rejected(second, reason):
+    assert reason in why(moved((SECOND, second)))
 
 
 def test_an_assumption_that_the_claim_does_not_make_is_rejected_beside():
     steps = rows(None)
     step(steps, "assume_rare", [], query="clinic", kind="event", probability="1/100", because="b")
     step(steps, "despite", [5, 6], delta="1/5")
-    assert "assumes more" in why(moved((BESIDE, {**beside(steps), "delta": "1/5"})))
+    assert "assumes more" in why(moved((SECOND, {**second_proof(steps), "delta": "1/5"})))
 
 
 def tree(radius, covered, epsilon="6"):
@@ -126,21 +126,21 @@ def tree(radius, covered, epsilon="6"):
     return steps
 
 
-def of_trees(said):
+def of_trees(second):
     edits = [((*place, "epsilon"), 6) for place in (("guarantee",), ("claim", "guarantee"))]
     return moved(
         *edits,
         (("proved", "epsilon"), {"lower": None, "upper": 6.0}),
         (("audit", "points"), attacked([{**point(), "limit": 6}], tree("1/2", covered=True), 6)),
         steps=tree("1/2", covered=True),
-        said=said,
+        second=second,
     )
 
 
 def test_releases_that_a_row_enters_are_not_left_out_beside():
-    assert accepted(of_trees(beside(tree(None, covered=True), upper=6.0)))
+    assert accepted(of_trees(second_proof(tree(None, covered=True), upper=6.0)))
     assert "assumes more of the code, or less" in why(
-        of_trees(beside(tree(None, covered=False, epsilon="2")))
+        of_trees(second_proof(tree(None, covered=False, epsilon="2")))
     )
 
 
@@ -158,13 +158,15 @@ def matrices(radius, scale):
 
 def test_a_transformation_is_the_same_beside():
     steps, other = matrices("1/2", 2), matrices(None, 1)
-    assert "on other queries, or over other covers" in why(moved(steps=steps, said=beside(other, upper=6.0)))
+    assert "on other queries, or over other covers" in why(
+        moved(steps=steps, second=second_proof(other, upper=6.0))
+    )
 
 
 def test_what_is_beside_is_of_what_is_shown():
-    main, said = rows(query="clinic"), beside(rows(None, query="clinic")[:4])
-    assert "not among the steps beside" in why(moved(steps=main, said=said))
-    assert accepted(moved(steps=main, said=beside(query="clinic")))
+    main, second = rows(query="clinic"), second_proof(rows(None, query="clinic")[:4])
+    assert "not among the second steps" in why(moved(steps=main, second=second))
+    assert accepted(moved(steps=main, second=second_proof(query="clinic")))
 
 
 @pytest.mark.parametrize(
@@ -178,13 +180,13 @@ def test_what_is_beside_is_of_what_is_shown():
 )
 def test_a_share_is_of_the_greatest_distance(how, words):
     assert words in "\n".join(
-        moved(steps=rows(**how), said=beside(**how) if how["reach"] == "1" else None)["hazards"]
+        moved(steps=rows(**how), second=second_proof(**how) if how["reach"] == "1" else None)["hazards"]
     )
 
 
 def test_what_never_moves_has_no_greatest_distance():
     for how in ({"factor": "0"}, {"reach": "0"}):
-        hazards = moved(steps=rows(**how), said=beside(**how))["hazards"]
+        hazards = moved(steps=rows(**how), second=second_proof(**how))["hazards"]
         assert not any("told apart up to" in line for line in hazards)
 
 
@@ -194,15 +196,15 @@ def test_a_step_that_nothing_needs_is_rejected_beside_too():
     step(more, "moved", [0], radius="1/4")
     step(more, "assume_view", [], query="clinic", audience="everyone", releases=["noise"], because="replay")
     step(more, "post_process", [3, 5])
-    assert "does not need" in why(moved((BESIDE, beside(more))))
+    assert "does not need" in why(moved((SECOND, second_proof(more))))
 
 
 def test_the_ends_beside_are_those_of_the_derivation():
     """A row that follows is only bounded, so that no lower end is known."""
     for lower, upper, fits in ((None, 2.0, True), (0, 2.0, False), (None, 3.0, False), (None, 1.9, False)):
-        said = {**beside(), "epsilon": {"lower": lower, "upper": upper}}
-        assert accepted(moved((BESIDE, said))) is fits
-    assert not accepted(moved((BESIDE, {**beside(), "delta": "1/11"})))
+        second = {**second_proof(), "epsilon": {"lower": lower, "upper": upper}}
+        assert accepted(moved((SECOND, second))) is fits
+    assert not accepted(moved((SECOND, {**second_proof(), "delta": "1/11"})))
 
 
 def test_the_radius_of_the_claim_is_that_of_the_proof():
@@ -245,7 +247,7 @@ def test_columns_move_by_a_radius_once_and_only_where_they_are_numbers(read, kin
     document = moved((("claim", "data"), data), *edits)
     assert accepted(document) == right
     if not right:
-        said = why(document)
-        assert "moves further in a row than in the file" in said or (
-            "has no cells" in said and "text" in kinds
+        reason = why(document)
+        assert "moves further in a row than in the file" in reason or (
+            "has no cells" in reason and "text" in kinds
         )

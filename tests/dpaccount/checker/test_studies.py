@@ -62,13 +62,13 @@ def honest(request, tmp_path_factory):
     if "persons" in request.param:
         head = head.replace("rows = 600", 'rows = 600\nid = "who"\nmax_rows = 2')
     if "derived" in request.param:
-        said = head.replace("[audit]", FORMULAS) + DERIVED
+        text = head.replace("[audit]", FORMULAS) + DERIVED
     else:
-        said = (head.replace("1e-6", "0") if pure else head) + (PURE if pure else every())
+        text = (head.replace("1e-6", "0") if pure else head) + (PURE if pure else every())
     path = tmp_path_factory.mktemp("study") / "study.toml"
-    path.write_text(said)
+    path.write_text(text)
     path.with_name("wards.csv").write_text("ward,beds\nA,9\nB,40\n")
-    claim, document = read_claim(path), tomllib.loads(said)
+    claim, document = read_claim(path), tomllib.loads(text)
     subject = subject_of(claim)
     held = to_builtins(describe_subject(claim, subject))["parameters"]
     asked = {"use": "noisy-statistics", "parameters": {"statistic": document["statistic"]}}
@@ -109,10 +109,10 @@ def change(what, which, key, value):
     """Return a forgery of one key of a statistic of a kind, as listed (0) or as described (1)."""
 
     def forge(document):
-        found = statistic(document, what)
-        if found is None:
+        held = statistic(document, what)
+        if held is None:
             return False
-        found[which][key] = value(found[which].get(key)) if callable(value) else value
+        held[which][key] = value(held[which].get(key)) if callable(value) else value
         return True
 
     return forge
@@ -175,10 +175,10 @@ def of_group(key, value):
     """Return a forgery of how the groups of a mean are described."""
 
     def forge(document):
-        found = statistic(document, "mean")
-        if found is None or not found[1]["by"]:
+        held = statistic(document, "mean")
+        if held is None or not held[1]["by"]:
             return False
-        found[1]["by"][0][key] = value(found[1]["by"][0][key]) if callable(value) else value
+        held[1]["by"][0][key] = value(held[1]["by"][0][key]) if callable(value) else value
         return True
 
     return forge
@@ -248,14 +248,14 @@ FORGED = [
 
 def test_nothing_that_is_forged_is_accepted(honest):
     """Each in whichever of the studies it can be made, and each in one."""
-    made = 0
+    forgeries = 0
     for forge in FORGED:
         document = deepcopy(honest)
         if forge(document):
-            made += 1
+            forgeries += 1
             with pytest.raises((Rejected, KeyError)):
                 check(document)
-    assert made >= 10
+    assert forgeries >= 10
 
 
 def test_a_median_counts_in_five_cells(honest):
@@ -300,9 +300,9 @@ def test_an_edition_of_a_study_is_the_second_at_least():
 def test_a_where_names_what_is_described(honest):
     """A column that it reads, or does not, is described."""
     document = deepcopy(honest)
-    found = statistic(document, "count")
-    if not found[1]["where"]:
+    held = statistic(document, "count")
+    if not held[1]["where"]:
         return
-    found[1]["declared"].append({**found[1]["declared"][0]})
+    held[1]["declared"].append({**held[1]["declared"][0]})
     with pytest.raises(Rejected, match="where of other columns"):
         check(document)

@@ -97,8 +97,8 @@ def shrunk(**changes):
     honest_draws = product_draws
 
     def made(what, *, known):
-        found = honest_draws(what, known=known)
-        return changes[what.what](found) if what.what in changes else found
+        honest = honest_draws(what, known=known)
+        return changes[what.what](honest) if what.what in changes else honest
 
     return made
 
@@ -221,27 +221,27 @@ def columns_of_the_product():
     )
 
 
-@pytest.mark.parametrize("said", CONDITIONS)
-def test_conditions_are_those_of_the_product(said):
-    read = where_reads(said, DECLARED)
-    assert said.strip() == "" or tuple(read) == condition(said, columns_of_the_product())[0]
+@pytest.mark.parametrize("formula", CONDITIONS)
+def test_conditions_are_those_of_the_product(formula):
+    read = where_reads(formula, DECLARED)
+    assert formula.strip() == "" or tuple(read) == condition(formula, columns_of_the_product())[0]
 
 
-@pytest.mark.parametrize("said", NO_CONDITIONS, ids=range(len(NO_CONDITIONS)))
-def test_what_is_no_condition_is_refused_by_both(said):
+@pytest.mark.parametrize("formula", NO_CONDITIONS, ids=range(len(NO_CONDITIONS)))
+def test_what_is_no_condition_is_refused_by_both(formula):
     with pytest.raises(Rejected):
-        where_reads(said, DECLARED)
-    if isinstance(said, str):
+        where_reads(formula, DECLARED)
+    if isinstance(formula, str):
         with pytest.raises(InputError):
-            condition(said, columns_of_the_product())
+            condition(formula, columns_of_the_product())
 
 
 @pytest.mark.parametrize(
-    "said", ["age > median(age)", "seen and age", "not median(age)", "age == open('x') and seen"]
+    "formula", ["age > median(age)", "seen and age", "not median(age)", "age == open('x') and seen"]
 )
-def test_a_derived_condition_is_of_one_row(said):
+def test_a_derived_condition_is_of_one_row(formula):
     with pytest.raises(Rejected):
-        every_column({"columns": DECLARED, "derived": {"zz": said}})
+        every_column({"columns": DECLARED, "derived": {"zz": formula}})
 
 
 # ------------------------------------------------------------------ what is reported

@@ -48,8 +48,8 @@ def sealed(
 ) -> None:
     """Change the body of an entry or its root, if wanted, and seal it and all after it, as who holds the file can."""
     with sqlite3.connect(file) as database:
-        found = database.execute("SELECT digest FROM entries WHERE number = ?", (number - 1,)).fetchone()
-        before = ORIGIN if number == 0 else found[0]
+        previous = database.execute("SELECT digest FROM entries WHERE number = ?", (number - 1,)).fetchone()
+        before = ORIGIN if number == 0 else previous[0]
         for row in database.execute("SELECT * FROM entries WHERE number >= ?", (number,)).fetchall():
             place, kind, key, about, body, told, _ = row
             if place == number and change is not None:
@@ -103,9 +103,9 @@ def steps_of(text: str, nodes: dict[int, str]) -> list[tuple[int, tuple[Fraction
             yield from walk(2 * node + half, height - 1, low + (half << (height - 1)), total, below)
 
     level = " ".join(map(str, add(everyone, mark)))
-    found = [*walk(1 << (63 - int(height)), int(height), 0, level, digest), (1 << int(height), everyone)]
+    sums = [*walk(1 << (63 - int(height)), int(height), 0, level, digest), (1 << int(height), everyone)]
     steps: list[tuple[int, tuple[Fraction, ...]]] = []
-    for low, spent in found:
+    for low, spent in sums:
         amounts = add(spent)
         if amounts != (steps[-1][1] if steps else (Fraction(0),) * len(amounts)):
             steps.append((max(low, 1), amounts))

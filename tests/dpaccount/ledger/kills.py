@@ -58,12 +58,12 @@ def states(act: Callable[[], object], folder: Path, into: Path) -> Iterator[Path
 
 def _digest(folder: Path) -> str:
     """Return a digest of names, links and contents."""
-    told = hashlib.sha256()
+    hashed = hashlib.sha256()
     for file in sorted(folder.iterdir()):
         if not file.name.endswith("-shm"):
             text = file.read_bytes()
-            told.update(f"{file.name} {file.stat().st_ino} {len(text)} ".encode() + text)
-    return told.hexdigest()
+            hashed.update(f"{file.name} {file.stat().st_ino} {len(text)} ".encode() + text)
+    return hashed.hexdigest()
 
 
 def copied(folder: Path, to: Path) -> Path:

@@ -135,9 +135,9 @@ class PostgresServer:
         return done.stdout
 
     def _copied(self) -> Path:
-        found = importlib.util.find_spec(WHEEL)
-        assert found is not None
-        package = Path(found.origin).parent
+        spec = importlib.util.find_spec(WHEEL)
+        assert spec is not None
+        package = Path(spec.origin).parent
         if not self._as:
             return package
         for part in (package, package.with_name(f"{WHEEL}.libs")):

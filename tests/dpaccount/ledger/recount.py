@@ -34,20 +34,20 @@ def entries(database):
     rows = database.execute(
         "SELECT number, kind, key, about, body, root, digest FROM entries ORDER BY number"
     )
-    for place, (*said, digest) in enumerate(rows):
-        check(said[0] == place, f"entry {place} is missing")
-        check(digest == "sha256:" + sha(canonical([before, *said])), f"digest of entry {place}")
+    for place, (*members, digest) in enumerate(rows):
+        check(members[0] == place, f"entry {place} is missing")
+        check(digest == "sha256:" + sha(canonical([before, *members])), f"digest of entry {place}")
         before = digest
-        yield (*said, digest)
+        yield (*members, digest)
 
 
 def levels(changes, width):
     """Return what units have spent, as (first unit, amounts) in order."""
-    level, found = [Fraction(0)] * width, []
+    level, steps = [Fraction(0)] * width, []
     for unit in sorted(changes):
         level = [a + b for a, b in zip(level, changes[unit], strict=True)]
-        found.append((unit, level))
-    return found
+        steps.append((unit, level))
+    return steps
 
 
 def spent_in(area, height, index):
@@ -62,12 +62,12 @@ def tree_levels(area, root, nodes, width, seen):
     height, everyone, mark, peak, digest = root.split("|")
     numbers = lambda text: [Fraction(word) for word in text.split()]  # noqa: E731
     plus = lambda *all_: [sum(column) for column in zip(*all_, strict=True)]  # noqa: E731
-    found = []
+    steps = []
 
     def walk(index, height, low, level, digest, peak):
         if not digest:
             check(not any(peak), f"peak over level units at {low}")
-            found.append((low, level))
+            steps.append((low, level))
             return
         node = spent_in(area, height, index)
         seen.add(node)
@@ -81,13 +81,13 @@ def tree_levels(area, root, nodes, width, seen):
 
     base = plus(numbers(everyone), numbers(mark))
     walk(0, int(height), 0, base, digest, numbers(peak))
-    found.append((2 ** int(height), numbers(everyone)))
-    return found
+    steps.append((2 ** int(height), numbers(everyone)))
+    return steps
 
 
 def records(digest, nodes, seen):
     """Return the register that a digest stands for, checking every digest on the way, and every place."""
-    found = {}
+    by_name = {}
 
     def walk(node, digest):
         if not digest:
@@ -99,13 +99,13 @@ def records(digest, nodes, seen):
             for name, value in json.loads(text):
                 bits = f"1{int(sha(name.encode())[:16], 16):064b}"
                 check(bits.startswith(f"{node:b}"), f"{name} is in another place")
-                found[name] = value
+                by_name[name] = value
             return
         for side, below in enumerate(text.split(" ")):
             walk(2 * node + side, below)
 
     walk(1, digest)
-    return found
+    return by_name
 
 
 def at(steps, unit, width):
@@ -165,9 +165,9 @@ def add(changes, steps, times, width):
 
 
 def numbers_in(ranges):
-    found = [number for first, last in ranges for number in range(first, last + 1)]
-    check(len(found) == len(set(found)) > 0, "no ranges")
-    return found
+    numbers_listed = [number for first, last in ranges for number in range(first, last + 1)]
+    check(len(numbers_listed) == len(set(numbers_listed)) > 0, "no ranges")
+    return numbers_listed
 
 
 class Books:
@@ -294,32 +294,33 @@ class Books:
         """Check that the stored trees and the register say all of this, and nothing more."""
         self.fits()
         seen, parts = set(), root.split("|")
-        found = records(parts[5] if len(parts) == 6 else "", nodes, seen)
+        stored = records(parts[5] if len(parts) == 6 else "", nodes, seen)
         top = self._same(None, "|".join(parts[:5]), nodes, self.life, seen)
         if self.resets:
-            period, year = found.pop("period"), found.pop("year")
+            period, year = stored.pop("period"), stored.pop("year")
             check((period["number"], period["entry"]) == (self.resets, self.reset_entry), "period")
             self._same(1, period["root"], nodes, self.period, seen)
             check(year["year"] == self.label and (year["root"] is None) == self.whole_life, "year")
             if year["root"] is not None:
                 self._same(2, year["root"], nodes, self.year, seen)
-        check(found.pop("scopes", 0) == len(self.scopes), "number of scopes")
+        check(stored.pop("scopes", 0) == len(self.scopes), "number of scopes")
         for name, scope in self.scopes.items():
-            said = found.pop(f"scope {name}")
-            check(all(said[key] == scope[key] for key in ("area", "epsilon", "delta")), name)
-            stale = said["period"] != self.resets
+            record = stored.pop(f"scope {name}")
+            check(all(record[key] == scope[key] for key in ("area", "epsilon", "delta")), name)
+            stale = record["period"] != self.resets
             check(not stale or not any(map(any, scope["spent"].values())), f"{name} of an earlier period")
             if not stale:
-                self._same(said["area"], said["root"], nodes, scope["spent"], seen)
+                self._same(record["area"], record["root"], nodes, scope["spent"], seen)
         for name, cohort in self.cohorts.items():
-            check(found.pop(f"cohort {name}") == cohort, name)
+            check(stored.pop(f"cohort {name}") == cohort, name)
         for number, reserved in self.reserved.items():
-            said = found.pop(f"reservation {number}", {"open": []})
+            record = stored.pop(f"reservation {number}", {"open": []})
             check(
-                {*(numbers_in(said["open"]) if said["open"] else ())} == reserved["open"], f"open of {number}"
+                {*(numbers_in(record["open"]) if record["open"] else ())} == reserved["open"],
+                f"open of {number}",
             )
-            check(said.get("body", reserved["body"]) == reserved["body"], f"body of {number}")
-        check(not found, f"records that nobody made: {sorted(found)}")
+            check(record.get("body", reserved["body"]) == reserved["body"], f"body of {number}")
+        check(not stored, f"records that nobody made: {sorted(stored)}")
         check(seen == set(nodes), "nodes that belong to no tree")
         return top
 

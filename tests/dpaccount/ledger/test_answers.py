@@ -31,9 +31,9 @@ TIGHT = {"event": "gaussian", "sigma": 4.22467889}
 
 
 def test_a_charge_answers_as_the_contract_prints_it(url):
-    made = answers.init(url, **BUDGET)
+    created = answers.init(url, **BUDGET)
     explained = answers.show(url).pop("explained")
-    assert {**made, "explained": explained} == answers.show(url)
+    assert {**created, "explained": explained} == answers.show(url)
     answer = answers.charge(url, place(TIGHT))
     assert set(answer) == {"accepted", "entry", "head", "epsilon", "already_charged", "reason"}
     assert (answer["accepted"], answer["entry"], answers.exit_code(answer)) == (True, 1, 0)
@@ -52,12 +52,12 @@ def test_a_charge_answers_as_the_contract_prints_it(url):
 
 def test_a_refused_charge_is_an_answer(url):
     answers.init(url, **BUDGET)
-    said: list[str] = []
-    answer = answers.charge(url, place({**GAUSSIAN, "sigma": 1}), say=said.append)
+    messages: list[str] = []
+    answer = answers.charge(url, place({**GAUSSIAN, "sigma": 1}), say=messages.append)
     assert (answer["accepted"], answer["entry"], answers.exit_code(answer)) == (False, 1, 1)
-    assert len(said) == 1
-    assert said[0].endswith("nothing was charged and no noise was drawn")
-    assert said[0].startswith(answer["reason"])
+    assert len(messages) == 1
+    assert messages[0].endswith("nothing was charged and no noise was drawn")
+    assert messages[0].startswith(answer["reason"])
     shown = answers.show(url)
     assert (shown["entries"], shown["refused"], shown["head"]) == (0, 1, answer["head"])
 
@@ -67,20 +67,20 @@ def test_a_given_pair_of_laws_is_said_to_be_assumed(url):
     pair = place({"event": "dominating_pair", "p": ["0.51", "0.49"], "q": ["0.49", "0.51"]})
     answer = answers.charge(url, pair)
     assert answer["accepted"]
-    assert [said.endswith("nothing here checks it") for said in answer["assumptions"]] == [True]
+    assert [assumption.endswith("nothing here checks it") for assumption in answer["assumptions"]] == [True]
 
 
 def test_a_charge_without_a_bound_is_refused(url):
     answers.init(url, **BUDGET)
-    said: list[str] = []
-    answer = answers.charge(url, place(GAUSSIAN, {"event": "zcdp", "rho": 0.1}), say=said.append)
+    messages: list[str] = []
+    answer = answers.charge(url, place(GAUSSIAN, {"event": "zcdp", "rho": 0.1}), say=messages.append)
     assert answer["accepted"] is False
     assert answer["epsilon"] == {"lower": None, "upper": "inf"}
-    assert "a ledger in zcdp or either takes it" in said[0]
+    assert "a ledger in zcdp or either takes it" in messages[0]
     answer = answers.charge(
-        url, place({"event": "approximate", "epsilon": 0.1, "delta": 1e-9}, GAUSSIAN), say=said.append
+        url, place({"event": "approximate", "epsilon": 0.1, "delta": 1e-9}, GAUSSIAN), say=messages.append
     )
-    assert "prove it at one (ε, δ)" in said[1]
+    assert "prove it at one (ε, δ)" in messages[1]
 
 
 def test_the_remaining_epsilon_can_be_spent(url):
@@ -129,12 +129,12 @@ def test_what_is_spent_and_what_remains_are_explained(url):
     answers.init(url, **BUDGET)
     answers.charge(url, place(GAUSSIAN))
     shown = answers.show(url)
-    said = re.fullmatch(
+    match = re.fullmatch(
         "what was charged comes to ε (.*) of 1, and one more charge of ε (.*) fits: μ² adds up, and the two ε do not",
         shown["explained"],
     )
-    assert said
-    spent, rest = map(float, said.groups())
+    assert match
+    spent, rest = map(float, match.groups())
     assert 0 <= spent - shown["spent"]["epsilon"]["upper"] < 1e-3
     assert 0 <= shown["remaining"]["epsilon"]["lower"] - rest < 1e-3
 
@@ -159,8 +159,8 @@ def test_what_is_said_to_fit_fits(url, measure, first, said, fits, not_):
     with Ledger.open(url) as ledger:
         ledger.charge_plan(Plan("replace-one", first), "first")
         assert re.search(f"one more charge of {said} fits", answers.show(url)["explained"])
-        found = report(url)
-        page = of_ledger.html({**found, "nist": of_ledger.nist(found)}, "team")
+        whole = report(url)
+        page = of_ledger.html({**whole, "nist": of_ledger.nist(whole)}, "team")
         assert f"Now a charge of {answers.room(ledger.show()['remaining'])} still fits all" in page
         with pytest.raises(RefusedError):
             ledger.charge_plan(Plan("replace-one", not_), "of less ε")
@@ -169,11 +169,11 @@ def test_what_is_said_to_fit_fits(url, measure, first, said, fits, not_):
 
 def test_a_repeated_key_is_said(url):
     answers.init(url, **BUDGET)
-    said: list[str] = []
+    messages: list[str] = []
     for _ in range(2):
-        answer = answers.charge(url, place(GAUSSIAN), key="a", say=said.append)
+        answer = answers.charge(url, place(GAUSSIAN), key="a", say=messages.append)
     assert answer["already_charged"]
-    assert said == ["entry 1 charged this under the same key before; nothing more was charged"]
+    assert messages == ["entry 1 charged this under the same key before; nothing more was charged"]
 
 
 IN_FULL = {"sensitivity": "1", "count": "1", "cover": ["3", "9"]}

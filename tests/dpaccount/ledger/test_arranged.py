@@ -21,7 +21,7 @@ from dpaccount.ledger.charging import RefusedError
 from dpaccount.ledger.entry import COHORT, RESET, RETURN, ROUNDS, SCOPE
 from dpaccount.ledger.journal import export
 from dpaccount.ledger.journal import verify as heads
-from dpaccount.ledger.journal.entries import as_written, now, said
+from dpaccount.ledger.journal.entries import as_written, body_of, now
 from dpaccount.ledger.journal.log import log, table
 from dpaccount.ledger.journal.repair import repair
 from dpaccount.ledger.journal.verify import verify
@@ -387,15 +387,15 @@ def test_draws_and_returns_race_in_several_processes(make, url):
     for one in ones:
         one.start()
     start.set()
-    found, ended = [], 0
+    taken, ended = [], 0
     while ended < len(ones):
         answer = answers.get(timeout=120)
         ended += answer is None
-        found += [answer] if answer else []
+        taken += [answer] if answer else []
     for one in ones:
         one.join()
-    assert sorted(part for _, part in found) == list(range(1, 31))  # each part once, to one of them
-    drawn = sum(is_drawn for is_drawn, _ in found)
+    assert sorted(part for _, part in taken) == list(range(1, 31))  # each part once, to one of them
+    drawn = sum(is_drawn for is_drawn, _ in taken)
     with Ledger.open(url) as ledger:
         assert ledger.open_parts("k")[1] == []
         assert Fraction(ledger.show()["spent"]["epsilon"]["upper"]).limit_denominator(30) == Fraction(
@@ -524,16 +524,16 @@ def test_the_year_turns_with_the_clock_of_charges(make, url, monkeypatch):
         monkeypatch.setattr(f"dpaccount.ledger.{module}.now", lambda: f"{year + 1}-01-01T00:00:00+00:00")
     ledger.charge_plan(plan("2/10"), "c")
     shown = ledger.show()
-    found = [shown[sum_]["epsilon"]["upper"] for sum_ in ("period", "year", "life")]
-    assert found == [pytest.approx(x) for x in (0.5, 0.5, 0.6)]
+    epsilons = [shown[sum_]["epsilon"]["upper"] for sum_ in ("period", "year", "life")]
+    assert epsilons == [pytest.approx(x) for x in (0.5, 0.5, 0.6)]
     ledger.reset("second")
     ledger.return_parts("k", [(1, 1)])
     for module in ("journal.entries", "team"):
         monkeypatch.setattr(f"dpaccount.ledger.{module}.now", lambda: f"{year}-01-01T00:00:00+00:00")
     ledger.charge_plan(plan("1/100"), "a clock that was set back")
     shown = ledger.show()
-    found = [shown[sum_]["epsilon"]["upper"] for sum_ in ("period", "year", "life")]
-    assert found == [pytest.approx(x) for x in (0.21, 0.51, 0.51)]  # of a year that is over none is known
+    epsilons = [shown[sum_]["epsilon"]["upper"] for sum_ in ("period", "year", "life")]
+    assert epsilons == [pytest.approx(x) for x in (0.21, 0.51, 0.51)]  # of a year that is over none is known
     assert sound(ledger, url)
 
 
@@ -561,8 +561,8 @@ def test_no_clock_that_is_ahead_lowers_the_sum_of_a_year(make, url, monkeypatch,
             spent[year] = spent.get(year, 0) + size
         at(year)
         shown = ledger.show()
-        said, life = (shown[name]["epsilon"]["upper"] for name in ("year", "life"))
-        assert spent.get(year, 0) <= said <= life
+        shown_year, life = (shown[name]["epsilon"]["upper"] for name in ("year", "life"))
+        assert spent.get(year, 0) <= shown_year <= life
         if turn == 20:
             assert review.report(url)["year"] == shown["year"]
     assert sound(ledger, url)
@@ -678,11 +678,11 @@ def test_every_edit_is_found(full, tmp_path, step):
             if other == body:
                 continue
             try:
-                found = verify(f"sqlite:///{file}")["first_bad"]
+                bad = verify(f"sqlite:///{file}")["first_bad"]
             except LedgerError:
-                found = "refused"
-            assert found == ("totals" if table_ == "nodes" else found)
-            assert found is not None
+                bad = "refused"
+            assert bad == ("totals" if table_ == "nodes" else bad)
+            assert bad is not None
             tried += 1
     assert tried > 40 / step
 
@@ -856,7 +856,7 @@ def test_a_reservation_whose_entry_was_changed_is_not_drawn(full):
 
 def test_a_new_reader_finds_what_was_said(full):
     with Ledger.open(full) as ledger, ledger._store.reading() as rows:
-        assert json.loads(said(rows, 2))["by"] == "ada"
+        assert json.loads(body_of(rows, 2))["by"] == "ada"
     init_again = full.replace("budget", "other")
     init(init_again, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
     assert recounted(init_again)
@@ -908,6 +908,6 @@ def test_a_sealed_member_of_nonsense_is_a_bad_entry_and_no_crash(full, tmp_path,
 
 def bodies(file: Path) -> list[tuple[int, dict]]:
     with sqlite3.connect(file) as database:
-        found = database.execute("SELECT number, body FROM entries ORDER BY number").fetchall()
+        rows = database.execute("SELECT number, body FROM entries ORDER BY number").fetchall()
     database.close()
-    return [(number, json.loads(body)) for number, body in found]
+    return [(number, json.loads(body)) for number, body in rows]

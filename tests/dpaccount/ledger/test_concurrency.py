@@ -172,18 +172,18 @@ def test_threads_share_a_ledger(url):
 
 def test_a_key_charged_by_many_threads_is_charged_once(url):
     new(url)
-    found = []
+    receipts = []
     with Ledger.open(url) as ledger:
         threads = [
-            threading.Thread(target=lambda: found.append(ledger.charge(pure("3/4"), "try", key="a")))
+            threading.Thread(target=lambda: receipts.append(ledger.charge(pure("3/4"), "try", key="a")))
             for _ in range(4)
         ]
         for one in threads:
             one.start()
         for one in threads:
             one.join()
-        assert {receipt.entry for receipt in found} == {1}
-        assert len({id(receipt) for receipt in found}) == 1
+        assert {receipt.entry for receipt in receipts} == {1}
+        assert len({id(receipt) for receipt in receipts}) == 1
         assert ledger.show()["spent"]["epsilon"]["upper"] == 0.75
 
 
@@ -309,19 +309,19 @@ def test_who_has_had_a_turn_comes_after_whoever_is_next(url, tmp_path, monkeypat
 @pytest.fixture
 def began(monkeypatch) -> list[float]:
     """Return since when each writer waits."""
-    found, writing = [], sqlite_file.Database.writing
+    times, writing = [], sqlite_file.Database.writing
     monkeypatch.setattr(
-        sqlite_file.Database, "writing", lambda self, at: (found.append(at), writing(self, at))[1]
+        sqlite_file.Database, "writing", lambda self, at: (times.append(at), writing(self, at))[1]
     )
-    return found
+    return times
 
 
 @pytest.mark.parametrize("what", ["charge", "charge_plan"])
 def test_a_thread_waits_since_it_asked(url, monkeypatch, began, what):
     """And not once more from when others of its process have waited in vain."""
     asked = threading.Event()
-    made = requests.Request.within
-    monkeypatch.setattr(requests.Request, "within", lambda *given: (made(*given), asked.set())[0])
+    original = requests.Request.within
+    monkeypatch.setattr(requests.Request, "within", lambda *given: (original(*given), asked.set())[0])
     new(url)
     paid = pure("1/100") if what == "charge" else Plan(Relation.REPLACE_ONE, (Pure(epsilon="1/100"),))
     with Ledger.open(url) as ledger:
@@ -338,9 +338,9 @@ def test_a_thread_waits_since_it_asked(url, monkeypatch, began, what):
 def test_charges_that_were_long_priced_wait_from_then_on(url, monkeypatch, began):
     """The price of many may take longer than anybody waits for a turn."""
     priced = []
-    made = requests.Request.within
+    original = requests.Request.within
     monkeypatch.setattr(
-        requests.Request, "within", lambda *given: (priced.append(time.monotonic()), made(*given))[1]
+        requests.Request, "within", lambda *given: (priced.append(time.monotonic()), original(*given))[1]
     )
     new(url)
     plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon="1/100"),))
@@ -354,17 +354,17 @@ def test_charges_that_were_long_priced_wait_from_then_on(url, monkeypatch, began
 def test_a_database_is_never_taken_for_a_lock(url, tmp_path, ends):
     """To close a descriptor of it would take away the locks that this process has on it."""
     new(url)
-    beside = tmp_path / f"budget.db{ends}"
-    with sqlite3.connect(beside, isolation_level=None) as other, Ledger.open(url) as ledger:
+    companion = tmp_path / f"budget.db{ends}"
+    with sqlite3.connect(companion, isolation_level=None) as other, Ledger.open(url) as ledger:
         other.execute("CREATE TABLE its (own)")
         other.execute("BEGIN IMMEDIATE")
         ledger.charge(pure("1/1000000"), "part")
-        assert is_held(beside)
+        assert is_held(companion)
     other.close()
-    beside.unlink()
+    companion.unlink()
     (tmp_path / "empty").touch()
-    beside.hardlink_to(tmp_path / "empty")
-    assert not line._is_lock(beside)
+    companion.hardlink_to(tmp_path / "empty")
+    assert not line._is_lock(companion)
 
 
 def is_held(file: Path) -> bool:

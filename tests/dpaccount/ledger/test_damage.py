@@ -38,8 +38,8 @@ def test_advice_is_in_one_place_and_no_message_says_to_put_a_backup_back():
         for package in ("dpaccount", "mechanisms", "bandits", "audits")
         for file in (root / package).rglob("*.py")
     }
-    found = [str(name) for name, text in texts.items() if re.search(r"back-?up", text, re.IGNORECASE)]
-    assert found == ["dpaccount/errors.py"]
+    files = [str(name) for name, text in texts.items() if re.search(r"back-?up", text, re.IGNORECASE)]
+    assert files == ["dpaccount/errors.py"]
     assert not [name for name, text in texts.items() if "ledger" in str(name) and "restore" in text]
     assert "may be whole" in MAY_BE_WHOLE
     assert "a backup spends again" in MAY_BE_WHOLE
@@ -72,9 +72,9 @@ def test_a_file_that_reads_as_damaged_and_is_whole_again_has_all_charges(make, u
                 with Ledger.open(url) if closed else nullcontext(one) as ledger:
                     act(ledger)
             except LedgerError as error:
-                said = str(error)
-                assert MAY_BE_WHOLE in said or page == 0, said
-                met += MAY_BE_WHOLE in said
+                message = str(error)
+                assert MAY_BE_WHOLE in message or page == 0, message
+                met += MAY_BE_WHOLE in message
         one.close()
         for part in ("-wal", "-shm"):
             (tmp_path / f"budget.db{part}").unlink(missing_ok=True)

@@ -44,8 +44,8 @@ def test_units_may_end_under_different_measures(make, url):
     assert ledger.verify() == VALID
     assert verify(url, since=head) == VALID
     file = Path(url.removeprefix("sqlite:///"))
-    found = recount(file)
-    assert (found["counts"]["charge"], found["counts"]["refusal"]) == (4, 2)
+    counted = recount(file)
+    assert (counted["counts"]["charge"], counted["counts"]["refusal"]) == (4, 2)
     lines = file.with_suffix(".jsonl")
     lines.write_bytes(b"".join(answers.export(url)))
     answers.import_(lines, f"sqlite:///{file.with_suffix('.copy.db')}")

@@ -1,4 +1,4 @@
-"""A ledger written as lines and made again is the same ledger; lines that were changed make none."""
+"""A ledger written as lines and imported again is the same ledger; lines that were changed make none."""
 
 import json
 import sqlite3
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpaccount.errors import BudgetError, LedgerError
-from dpaccount.ledger.journal.export import lines, made
+from dpaccount.ledger.journal.export import imported, lines
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 
@@ -38,7 +38,7 @@ def shown(url: str) -> dict:
 def test_a_ledger_made_of_its_lines_is_the_same(old, tmp_path):
     file, new = tmp_path / "lines", f"sqlite:///{tmp_path}/new.db"
     file.write_bytes(b"".join(lines(old)))
-    answer = made(file, new)
+    answer = imported(file, new)
     assert answer == {"file": f"{tmp_path}/new.db", "entries": 5, "head": shown(old)["head"]}
     assert shown(new) == shown(old)
     assert verify(new) == VALID
@@ -49,7 +49,7 @@ def test_a_ledger_made_of_its_lines_is_the_same(old, tmp_path):
         ledger.charge(pure("1/9"), "next", cover=(1, 4))
     assert verify(new) == VALID
     with pytest.raises(LedgerError, match="exists already"):
-        made(file, new)
+        imported(file, new)
 
 
 def test_every_changed_line_is_refused_and_nothing_is_made(old, tmp_path):
@@ -63,11 +63,11 @@ def test_every_changed_line_is_refused_and_nothing_is_made(old, tmp_path):
                 wrong = [*whole[:place], {**line, name: other}, *whole[place + 1 :]]
                 file.write_text("".join(json.dumps(one) + "\n" for one in wrong))
                 with pytest.raises(LedgerError, match="; "):
-                    made(file, f"sqlite:///{tmp_path}/new.db")
+                    imported(file, f"sqlite:///{tmp_path}/new.db")
                 tried += 1
         file.write_text("".join(json.dumps(one) + "\n" for one in whole if one is not line))
         with pytest.raises(LedgerError, match="; "):
-            made(file, f"sqlite:///{tmp_path}/new.db")
+            imported(file, f"sqlite:///{tmp_path}/new.db")
     assert tried > 90
     assert not (tmp_path / "new.db").exists()
 
@@ -77,7 +77,7 @@ def test_other_files_are_refused_in_a_sentence(tmp_path, text):
     (tmp_path / "lines").write_text(text)
     for file in (tmp_path / "lines", tmp_path / "missing", tmp_path):
         with pytest.raises(LedgerError, match="; "):
-            made(file, f"sqlite:///{tmp_path}/new.db")
+            imported(file, f"sqlite:///{tmp_path}/new.db")
 
 
 def test_a_broken_chain_is_not_exported(old, tmp_path):

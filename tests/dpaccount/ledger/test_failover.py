@@ -90,8 +90,8 @@ def goes_on(url: str, lost: Plan | None) -> None:
 @pytest.fixture
 def ledger(team):
     init(team, **BUDGET)
-    with Ledger.open(team) as made:
-        yield made
+    with Ledger.open(team) as opened:
+        yield opened
 
 
 @pytest.mark.parametrize("entries", [0, 1])
@@ -209,17 +209,17 @@ def followed(monkeypatch, seconds=3.0):
 
     def follows(how: str) -> None:
         with standby.connect() as admin:
-            told = admin.execute(
+            names = admin.execute(
                 "SELECT setting FROM pg_settings WHERE name = 'primary_conninfo'"
             ).fetchone()[0]
-        keeps.setdefault("told", told)
+        keeps.setdefault("told", names)
         set_(standby, "primary_conninfo", keeps["told"] if how == "follows" else "")
         until(lambda: bool(streams()) is (how == "follows"))
 
     def streams() -> list:
         with primary.connect() as admin:
-            found = "SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'"
-            return admin.execute(found).fetchall()
+            query = "SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'"
+            return admin.execute(query).fetchall()
 
     def waits(for_it: bool) -> None:
         set_(primary, "synchronous_standby_names", "*" if for_it else "")
@@ -249,17 +249,17 @@ def stuck(server: PostgresServer, act: str) -> bool:
 
 
 def in_thread(act) -> tuple[threading.Thread, list]:
-    said: list = []
+    results: list = []
 
     def run() -> None:
         try:
-            said.append(act())
+            results.append(act())
         except LedgerError as error:
-            said.append(error)
+            results.append(error)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    return thread, said
+    return thread, results
 
 
 @pytest.mark.slow
@@ -300,14 +300,14 @@ def test_what_is_acknowledged_is_on_the_synchronous_standby(monkeypatch, act, ke
         with Ledger.open(primary.url()) as ledger:
             ledger.charge_plan(plan(), "one")
             follows("no more")
-            thread, said = in_thread(lambda: ledger.charge_plan(plan(), "two", key))
+            thread, results = in_thread(lambda: ledger.charge_plan(plan(), "two", key))
             until(lambda: stuck(primary, act))
             time.sleep(1)
-            assert thread.is_alive(), said  # it is not acknowledged
+            assert thread.is_alive(), results  # it is not acknowledged
             until(lambda: stuck(primary, "pg_typeof"))  # it waits again
             follows("follows")
             thread.join(60)
-            assert said[0].entry == 2
+            assert results[0].entry == 2
             with Ledger.open(standby.url()) as copy:
                 assert copy.show()["entries"] == 2
             assert ledger.show()["entries"] == 2
@@ -321,11 +321,13 @@ def test_a_standby_that_stays_away_is_not_waited_for_without_end(monkeypatch):
         with Ledger.open(primary.url()) as ledger, Ledger.open(primary.url()) as second:
             ledger.charge_plan(plan(), "one")
             follows("no more")
-            thread, said = in_thread(lambda: ledger.charge_plan(plan(), "two"))
+            thread, results = in_thread(lambda: ledger.charge_plan(plan(), "two"))
             thread.join(30)
             assert not thread.is_alive()
-            assert "it is not known whether entry 2 was charged; ask again with the same key" in str(said[0])
-            head = str(said[0]).split("--head ")[1].split("`")[0]
+            assert "it is not known whether entry 2 was charged; ask again with the same key" in str(
+                results[0]
+            )
+            head = str(results[0]).split("--head ")[1].split("`")[0]
             thread, more = in_thread(lambda: second.charge_plan(plan(), "three", "key"))
             thread.join(30)
             assert "nothing was changed; try again" in str(more[0])
@@ -340,9 +342,9 @@ def test_making_a_ledger_does_not_wait_without_end_either(monkeypatch):
     with followed(monkeypatch, seconds=2) as (primary, _, waits, follows):
         waits(True)
         follows("no more")
-        thread, said = in_thread(lambda: init(primary.url(), **BUDGET))
+        thread, results = in_thread(lambda: init(primary.url(), **BUDGET))
         thread.join(30)
-        assert "it is not known whether this was done; ask again" in str(said[0])
+        assert "it is not known whether this was done; ask again" in str(results[0])
         follows("follows")
         until(lambda: not stuck(primary, "pg_typeof"))
         with pytest.raises(LedgerError, match="exists already"):

@@ -33,25 +33,25 @@ HEADS = {
 @pytest.fixture
 def still(monkeypatch):
     """Let every entry be made at one moment, with a salt that is its number among those made."""
-    made = count()
+    numbers = count()
     monkeypatch.setattr(process, "name", lambda: "a process")
     for place in (entries, team):
-        monkeypatch.setattr(place, "token_hex", lambda size: f"{next(made):0{2 * size}x}")
+        monkeypatch.setattr(place, "token_hex", lambda size: f"{next(numbers):0{2 * size}x}")
         monkeypatch.setattr(place, "now", lambda: "2026-02-03T04:05:06+00:00")
 
 
 def plans(measure: str) -> list[Plan]:
     """Return plans, whose amounts are exact, over everybody, single units, and ranges near and far."""
     pure, gaussian = measure in ("pure", "approximate", "zcdp"), measure not in ("pure", "approximate")
-    found = []
+    listed = []
     for turn in range(60):
         first = turn * 7919 % 1000 + 1
         cover = [None, (first, first), (first, first + turn * 37), (1, 8), (first * 10**6, 2**40)][turn % 5]
         events = [Pure(epsilon=Fraction(turn % 7 + 1, 300), cover=cover)] if pure else []
         if gaussian and (turn % 3 or not pure):
             events.append(Gaussian(sigma=20 + turn % 9, cover=(first, first + 3) if pure else cover))
-        found.append(Plan(Relation.REPLACE_ONE, tuple(events)))
-    return found
+        listed.append(Plan(Relation.REPLACE_ONE, tuple(events)))
+    return listed
 
 
 @pytest.mark.parametrize("measure", DELTA)

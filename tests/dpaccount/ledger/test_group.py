@@ -21,8 +21,8 @@ OTHERS = 12
 @pytest.fixture
 def ledger(url):
     init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
-    with Ledger.open(url) as made:
-        yield made
+    with Ledger.open(url) as opened:
+        yield opened
 
 
 def plan(size="1/100") -> Plan:
@@ -71,7 +71,7 @@ class Crowd:
             assert not thread.is_alive()
 
     def entries(self) -> list[int]:
-        return sorted(made.entry for _, made in self.told if not isinstance(made, BaseException))
+        return sorted(answer.entry for _, answer in self.told if not isinstance(answer, BaseException))
 
 
 def test_what_waits_for_a_commit_shares_the_next(ledger, url, monkeypatch):
@@ -95,8 +95,8 @@ def test_a_group_never_goes_beyond_the_budget(ledger, url, monkeypatch):
 def test_one_key_in_a_group_is_charged_once(ledger, url, monkeypatch):
     crowd = Crowd(ledger, monkeypatch)
     crowd.run(lambda number: ledger.charge_plan(plan(f"1/{100 + number % 2}"), "one", "key"))
-    charged = {made.entry for _, made in crowd.told if not isinstance(made, LedgerError)}
-    other = [made for _, made in crowd.told if isinstance(made, LedgerError)]
+    charged = {answer.entry for _, answer in crowd.told if not isinstance(answer, LedgerError)}
+    other = [answer for _, answer in crowd.told if isinstance(answer, LedgerError)]
     assert charged == {1}
     assert len(other) == OTHERS // 2
     assert len({id(error) for error in other}) == len(other)
@@ -117,7 +117,7 @@ def interrupt(when):
 def test_ctrl_c_after_the_commit_charges_nobody_twice(ledger, url, monkeypatch, asks_the_chain):
     """Those who wait find what was committed for them; a group that does not ask the chain is caught."""
     if not asks_the_chain:
-        monkeypatch.setattr(ToCharge, "_stands", lambda _self, _rows: False)
+        monkeypatch.setattr(ToCharge, "_committed", lambda _self, _rows: False)
     crowd = Crowd(ledger, monkeypatch, after=interrupt(2))
     crowd.run(lambda _: ledger.charge_plan(plan(), "one"))
     cut = [error for _, error in crowd.told if isinstance(error, KeyboardInterrupt)]
@@ -173,7 +173,7 @@ def test_one_charge_that_cannot_be_decided_fails_alone(ledger, url, monkeypatch)
     monkeypatch.setattr(ToCharge, "decide", decide)
     crowd = Crowd(ledger, monkeypatch)
     crowd.run(lambda number: ledger.charge_plan(plan(), "one", f"key {number}"))
-    assert [number for number, made in crowd.told if isinstance(made, ZeroDivisionError)] == [5]
+    assert [number for number, answer in crowd.told if isinstance(answer, ZeroDivisionError)] == [5]
     assert crowd.entries() == list(range(1, OTHERS + 1))
     assert verify(url) == VALID
 
@@ -185,8 +185,8 @@ def test_a_ledger_that_cannot_be_written_says_so_to_everyone(ledger, monkeypatch
 
     crowd = Crowd(ledger, monkeypatch, before=before)
     crowd.run(lambda _: ledger.charge_plan(plan(), "one"))
-    told = [error for _, error in crowd.told if isinstance(error, LedgerError)]
-    assert (len(crowd.entries()), len(told), len({id(one) for one in told})) == (1, OTHERS, OTHERS)
+    errors = [error for _, error in crowd.told if isinstance(error, LedgerError)]
+    assert (len(crowd.entries()), len(errors), len({id(one) for one in errors})) == (1, OTHERS, OTHERS)
 
 
 def test_who_holds_off_forks_charges_by_itself(ledger, url, monkeypatch):

@@ -126,8 +126,8 @@ def test_a_log_that_was_lost_cut_or_flipped_is_told_by_a_witness(logged):
     unseen = 0
     for log in [b"", *changed]:
         for url in (f"sqlite:///{file}?witness={witness}", f"sqlite:///{file}"):
-            for beside in file.parent.glob("budget.db-*"):
-                beside.unlink()
+            for companion in file.parent.glob("budget.db-*"):
+                companion.unlink()
             file.write_bytes(main)
             Path(f"{file}-wal").write_bytes(log)
             if "witness" in url:
@@ -141,8 +141,8 @@ def test_an_older_copy_is_told_by_a_witness(logged, tmp_path):
     file, witness = logged
     older = tmp_path / "older.db"
     init(f"sqlite:///{older}", **BUDGET)
-    for beside in file.parent.glob("budget.db-*"):
-        beside.unlink()
+    for companion in file.parent.glob("budget.db-*"):
+        companion.unlink()
     shutil.copy(older, file)
     assert charges(f"sqlite:///{file}?witness={witness}") == 0
     assert charges(f"sqlite:///{file}") == 10  # nobody else can know
@@ -168,11 +168,11 @@ def test_a_head_noted_while_a_ledger_is_opened_is_no_older_copy(url, tmp_path, m
         real, charged = Rows.head, []
 
         def head(rows):
-            found = real(rows)
+            value = real(rows)
             if not charged:  # the moment is fixed: another process charges and notes
                 charged.append(1)
                 other.charge_plan(TENTH, "two")
-            return found
+            return value
 
         monkeypatch.setattr(Rows, "head", head)
         if broken:

@@ -68,13 +68,13 @@ REFUSED: dict[str, Act] = {
 
 def taken(url: str) -> list[str]:
     """Return what is accepted of all that is refused; the ledger may be refused."""
-    found = []
+    names = []
     with suppress(LedgerError), Ledger.open(url) as ledger:
         for name, act in REFUSED.items():
             with suppress(DpaccountError):
                 act(ledger)
-                found.append(name)
-    return found
+                names.append(name)
+    return names
 
 
 @pytest.fixture(scope="module")
@@ -154,8 +154,8 @@ def damaged(logged: tuple[Path, Path], few: int) -> None:
     unseen = 0
     for log in [None, b"", *changed]:
         for url in (f"sqlite:///{file}?witness={witness}", f"sqlite:///{file}"):
-            for beside in file.parent.glob("team.db-*"):
-                beside.unlink()
+            for companion in file.parent.glob("team.db-*"):
+                companion.unlink()
             file.write_bytes(main)
             if log is not None:
                 Path(f"{file}-wal").write_bytes(log)

@@ -32,16 +32,16 @@ def plan(size, cover=None) -> Plan:
 
 
 def one_by_one(ledger: Ledger, requests: list) -> list:
-    found = []
+    answers = []
     for wanted, purpose, key in requests:
         try:
             charge = ledger.charge_plan(wanted, purpose, key)
-            found.append((charge.entry, charge.known, None))
+            answers.append((charge.entry, charge.known, None))
         except BudgetError as refused:
-            found.append((refused.charge.entry, False, refused.charge.reason))
+            answers.append((refused.charge.entry, False, refused.charge.reason))
         except LedgerError as error:
-            found.append((None, False, str(error)))
-    return found
+            answers.append((None, False, str(error)))
+    return answers
 
 
 @settings(max_examples=15)
@@ -189,8 +189,8 @@ def test_more_than_a_commit_takes_does_not_go_without_a_root(url, monkeypatch):
 
 def rows(url: str) -> list[Entry]:
     store = Store.open(url)
-    with store.reading() as found:
-        entries = list(found.entries())
+    with store.reading() as reading:
+        entries = list(reading.entries())
     store.close()
     return entries
 

@@ -110,12 +110,12 @@ def played(url: str, measure: str, history: list, steps: Callable[[], list]) -> 
             expected = model.charge(request, key, dry_run)
             try:
                 ledger.charge_plan(plan, "random", key, dry_run=dry_run)
-                found = "accepted"
+                answer = "accepted"
             except BudgetError:
-                found = "refused"
+                answer = "refused"
             except LedgerError:
-                found = "another"
-            assert found == expected
+                answer = "another"
+            assert answer == expected
             agrees(ledger, model, steps())
     assert verify(url) == {"valid": True, "first_bad": None}
 

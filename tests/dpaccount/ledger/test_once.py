@@ -79,9 +79,9 @@ def child(function):
             os._exit(0)
     os.close(there)  # so that a child that says nothing is no wait
     os.waitpid(number, 0)
-    found = os.read(back, 100_000)
+    output = os.read(back, 100_000)
     os.close(back)
-    return json.loads(found)
+    return json.loads(output)
 
 
 # ------------------------------------------------------------------ forks
@@ -94,8 +94,8 @@ def test_a_forked_process_draws_nothing(ledger, key, parts, before):
     receipt = ledger.charge(stream(), "try", key=key)
     for part in parts[:before]:
         draw(receipt, part)
-    found = child(lambda: [said(receipt, part) for part in parts])
-    assert all("belongs to the process that charged it; " in one for one in found)
+    answers = child(lambda: [said(receipt, part) for part in parts])
+    assert all("belongs to the process that charged it; " in one for one in answers)
     assert [said(receipt, part) for part in parts[before:]] == ["drawn"] * (4 - before)
     assert all("was already drawn" in said(receipt, part) for part in parts)
     assert ledger.verify() == VALID
@@ -125,8 +125,8 @@ def test_a_forked_process_knows_nothing_of_its_parents_receipts(ledger, drawn):
         except ReceiptError as error:
             return str(error)
 
-    found = child(again)
-    assert ("would be a second release" in found) if drawn else (found == "drawn")
+    answer = child(again)
+    assert ("would be a second release" in answer) if drawn else (answer == "drawn")
     assert (said(receipt, 1) == "drawn") is drawn
     assert ledger.verify() == VALID
 
@@ -220,11 +220,11 @@ def test_no_pool_of_processes_draws(ledger):
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_process_that_inherits_a_receipt_draws_nothing(ledger):
-    receipt, told = ledger.charge(stream(), "try"), multiprocessing.get_context("fork").SimpleQueue()
-    worker = multiprocessing.get_context("fork").Process(target=lambda: told.put(said(receipt, 0)))
+    receipt, queue = ledger.charge(stream(), "try"), multiprocessing.get_context("fork").SimpleQueue()
+    worker = multiprocessing.get_context("fork").Process(target=lambda: queue.put(said(receipt, 0)))
     worker.start()
     worker.join()
-    assert "belongs to the process" in told.get()
+    assert "belongs to the process" in queue.get()
 
 
 # ------------------------------------------------------------------ threads
@@ -233,9 +233,9 @@ def test_a_process_that_inherits_a_receipt_draws_nothing(ledger):
 @KEYED
 @KINDS
 def test_threads_draw_each_part_once_between_them(ledger, key, parts):
-    receipt, found = ledger.charge(stream(), "try", key=key), []
+    receipt, answers = ledger.charge(stream(), "try", key=key), []
     threads = [
-        threading.Thread(target=lambda part=part: found.append((part, said(receipt, part))))
+        threading.Thread(target=lambda part=part: answers.append((part, said(receipt, part))))
         for part in parts
         for _ in range(5)
     ]
@@ -243,16 +243,16 @@ def test_threads_draw_each_part_once_between_them(ledger, key, parts):
         one.start()
     for one in threads:
         one.join()
-    assert sorted(part for part, what in found if what == "drawn") == sorted(parts)
+    assert sorted(part for part, what in answers if what == "drawn") == sorted(parts)
     assert ledger.verify() == VALID
 
 
 def test_two_open_ledgers_draw_once_between_them(ledger, url):
     with Ledger.open(url) as other:
         receipts = [one.charge(stream(), "try", key="a") for one in (ledger, other)]
-        found = [said(receipt, part) for part in range(4) for receipt in receipts]
-    assert found.count("drawn") == 4
-    assert found[0::2] == ["drawn"] * 4
+        answers = [said(receipt, part) for part in range(4) for receipt in receipts]
+    assert answers.count("drawn") == 4
+    assert answers[0::2] == ["drawn"] * 4
 
 
 # ------------------------------------------------------------------ parts
@@ -308,11 +308,11 @@ def test_many_draws_are_marked_ahead(ledger, url):
     for part in range(1000):
         receipt._mark(part + 1, 1000)
         assert marks(url)[-1][1] >= part + 1 if part % 100 == 0 else True
-    found = marks(url)
-    assert found[:8] == [[i, i] for i in range(1, 8)] + [[8, 9]]
-    assert [first for first, _ in found] == [1] + [last + 1 for _, last in found[:-1]]
-    assert found[-1][1] == 1000
-    assert len(found) < 60
+    ranges = marks(url)
+    assert ranges[:8] == [[i, i] for i in range(1, 8)] + [[8, 9]]
+    assert [first for first, _ in ranges] == [1] + [last + 1 for _, last in ranges[:-1]]
+    assert ranges[-1][1] == 1000
+    assert len(ranges) < 60
 
 
 def test_a_draw_that_cannot_be_marked_is_not_made(ledger, monkeypatch):
@@ -415,17 +415,17 @@ def end(process: subprocess.Popen) -> None:
 def test_a_storm_of_killed_processes_draws_nothing_twice(url, tmp_path, seed):
     """Six processes draw for twelve keys and are killed at random moments, again and again."""
     init(url, epsilon=10, delta=0, unit="round", relation="replace-one", measure="pure")
-    dice, told = random.Random(seed), tmp_path / "told"
+    dice, log = random.Random(seed), tmp_path / "told"
     running = []
     for turn in range(40):
-        drawer = [sys.executable, "-c", DRAWERS, url, str(told), str(100 * seed + turn)]
+        drawer = [sys.executable, "-c", DRAWERS, url, str(log), str(100 * seed + turn)]
         running.append(subprocess.Popen(drawer))
         time.sleep(dice.uniform(0.2, 1.2))
         if len(running) == 6:
             end(running.pop(dice.randrange(6)))
     for one in running:
         end(one)
-    drawn = told.read_text().split("\n")[:-1]
+    drawn = log.read_text().split("\n")[:-1]
     assert len(drawn) == len(set(drawn)) > 12
     assert verify(url) == VALID
     with Ledger.open(url) as ledger:

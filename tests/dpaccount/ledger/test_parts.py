@@ -133,10 +133,10 @@ def test_who_stops_within_a_draw_leaves_nothing(kind, when, url, monkeypatch):
     def append(self, what, *arguments, **named):
         if what == kind and when == "before":
             raise PowerCutError
-        made = real(self, what, *arguments, **named)
+        noise = real(self, what, *arguments, **named)
         if what == kind:
             raise PowerCutError
-        return made
+        return noise
 
     with Ledger.open(url) as ledger:
         drawn = opened(ledger)

@@ -71,7 +71,7 @@ def test_a_hard_link_made_under_two_open_ledgers_is_refused_until_it_is_gone(fil
 
         assert both() == ["charged", "charged"]
         os.link(file, other)
-        assert all("2 names (hard links)" in said for said in both())
+        assert all("2 names (hard links)" in message for message in both())
         assert ledger.show()["entries"] == 2
         with pytest.raises(LedgerError, match="2 names"):
             Ledger.open(f"sqlite:///{other}")
@@ -79,7 +79,7 @@ def test_a_hard_link_made_under_two_open_ledgers_is_refused_until_it_is_gone(fil
         assert both() == ["charged", "charged"]
         os.link(file, other)
         file.unlink()  # the other name is the only one now
-        assert all("was replaced or removed" in said for said in both())
+        assert all("was replaced or removed" in message for message in both())
         process.stdin.close()
 
 
@@ -292,9 +292,9 @@ def test_nobody_else_reads_a_ledger(file, tmp_path):
     """A kept release stands in it before anyone is shown it."""
     with Ledger.open(f"sqlite:///{file}") as ledger:
         ledger.charge_plan(PART, "part")
-        made = [one for one in tmp_path.iterdir() if one.name.startswith("budget.db")]
-        assert {one.name.removeprefix("budget.db") for one in made} == {"", "-wal", "-shm", "-line", "-next"}
-        assert {stat.S_IMODE(one.stat().st_mode) for one in made} == {0o600}
+        files = [one for one in tmp_path.iterdir() if one.name.startswith("budget.db")]
+        assert {one.name.removeprefix("budget.db") for one in files} == {"", "-wal", "-shm", "-line", "-next"}
+        assert {stat.S_IMODE(one.stat().st_mode) for one in files} == {0o600}
 
 
 # ------------------------------------------------------------------ who may only read

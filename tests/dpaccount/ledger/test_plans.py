@@ -40,9 +40,9 @@ def test_every_unit_pays_for_its_own_events(make, url):
     bare = [(one.bare(), 1), (two.bare(), 1), (shared, 1), (apart.bare(), 1)]
     paid = {1: [2], 3: [0, 2], 6: [0, 1, 2, 3], 10: [1, 2], 21: [2]}
     wanted = [(unit, mu_squared([bare[n] for n in which])) for unit, which in paid.items()]
-    found = steps_in(Path(url.removeprefix("sqlite:///")))
-    assert [unit for unit, _ in found] == list(paid)
-    for (_, (spent,)), (_, exact) in zip(found, wanted, strict=True):
+    steps = steps_in(Path(url.removeprefix("sqlite:///")))
+    assert [unit for unit, _ in steps] == list(paid)
+    for (_, (spent,)), (_, exact) in zip(steps, wanted, strict=True):
         assert exact <= spent <= exact * (1 + Fraction(1, 2**100))
     assert recount(url.removeprefix("sqlite:///"))["counts"]["charge"] == 1
 
@@ -51,8 +51,8 @@ def test_the_same_plan_is_the_same_charge(make):
     ledger = make(1, MILLIONTH, "gdp")
     asked = plan(Laplace(scale=100, count=50), Pure(epsilon="1/100", count=50))
     tried = ledger.charge_plan(asked, "one", "key", dry_run=True)
-    made = ledger.charge_plan(asked, "one", "key")
-    assert tried.spends == made.spends
+    charged = ledger.charge_plan(asked, "one", "key")
+    assert tried.spends == charged.spends
     assert ledger.charge_plan(asked, "one", "key").known
 
 

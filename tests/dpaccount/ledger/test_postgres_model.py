@@ -113,14 +113,14 @@ def test_plans_cost_on_a_server_what_they_do_in_a_file(server, measure, asked):
     """At one μ for a plan; what is exported there is the same ledger in a file."""
     with TemporaryDirectory() as folder:
         urls = (server.url(f"model_{next(NUMBERS)}"), f"sqlite:///{folder}/budget.db")
-        told = []
+        results = []
         for url in urls:
             init(url, epsilon=1, delta="1e-6", unit="unit", relation="replace-one", measure=measure)
             with Ledger.open(url) as ledger:
-                made = ledger.charge_many([(one, "plan", None) for one in asked])
-                answers = [(one.entry, one.reason, one.spends) for one in made]
-                told.append((answers, {**ledger.show(), "head": ""}, ledger.verify()))
-        assert told[0] == told[1]
+                charged = ledger.charge_many([(one, "plan", None) for one in asked])
+                answers = [(one.entry, one.reason, one.spends) for one in charged]
+                results.append((answers, {**ledger.show(), "head": ""}, ledger.verify()))
+        assert results[0] == results[1]
         lines = Path(folder) / "lines"
         lines.write_bytes(b"".join(export.lines(urls[0])))
         export.made(lines, f"sqlite:///{folder}/copy.db")

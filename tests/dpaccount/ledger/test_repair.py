@@ -51,12 +51,12 @@ def edited(file: Path, *statements: str) -> None:
 
 def content(file: Path) -> dict[str, list]:
     with sqlite3.connect(file) as database:
-        found = {
+        tables = {
             table: database.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall()  # noqa: S608
             for table in ("ledger", "entries", "nodes")
         }
     database.close()
-    return found
+    return tables
 
 
 DAMAGE = {

@@ -69,9 +69,9 @@ def storm(
 
 @pytest.mark.slow
 def test_a_breeze_on_a_server(postgres, tmp_path):
-    found = storm(postgres, tmp_path, "breeze", 3, clients=2, restarts=False)
-    assert found["valid"] == {"valid": True, "first_bad": None}
-    assert found["acknowledged"] > 0
+    counts = storm(postgres, tmp_path, "breeze", 3, clients=2, restarts=False)
+    assert counts["valid"] == {"valid": True, "first_bad": None}
+    assert counts["acknowledged"] > 0
 
 
 @pytest.mark.nightly
@@ -79,12 +79,12 @@ def test_a_breeze_on_a_server(postgres, tmp_path):
 def test_a_storm_on_a_server(tmp_path, restarts):
     server = PostgresServer()
     try:
-        found = storm(server, tmp_path, "storm", 60, clients=8, restarts=restarts)
+        counts = storm(server, tmp_path, "storm", 60, clients=8, restarts=restarts)
     finally:
         server.remove()
-    print(found)
-    assert found["valid"] == {"valid": True, "first_bad": None}
-    assert found["acknowledged"] > 100
-    assert found["kills"] > 30
-    assert found["cut"] == 0 or restarts
-    assert (found["restarts"] > 3) is restarts
+    print(counts)
+    assert counts["valid"] == {"valid": True, "first_bad": None}
+    assert counts["acknowledged"] > 100
+    assert counts["kills"] > 30
+    assert counts["cut"] == 0 or restarts
+    assert (counts["restarts"] > 3) is restarts

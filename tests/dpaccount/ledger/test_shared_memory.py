@@ -77,8 +77,8 @@ def test_a_file_that_was_swapped_keeps_its_log_when_the_old_one_is_closed(ledger
     """The log is found by its name, which is the new file's now."""
     ledger.charge_plan(TENTH, "part")
     (tmp_path / "budget.db").rename(tmp_path / "old.db")
-    for beside in ("-wal", "-shm"):
-        (tmp_path / f"budget.db{beside}").rename(tmp_path / f"old.db{beside}")
+    for ending in ("-wal", "-shm"):
+        (tmp_path / f"budget.db{ending}").rename(tmp_path / f"old.db{ending}")
     init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
     other()
     ledger.close()
@@ -104,14 +104,14 @@ def test_a_name_that_changes_during_a_charge_undoes_it(ledger, tmp_path):
 # ------------------------------------------------------------------ forks
 
 
-def charge_until(ledger, url, fresh, ready, gone, told):
+def charge_until(ledger, url, fresh, ready, gone, queue):
     """Charge in a child: the parent closes the ledger meanwhile."""
     mine = Ledger.open(url) if fresh else ledger
     entries = [mine.charge_plan(TINY, "child").entry]
     ready.set()
     gone.wait()
     entries += [mine.charge_plan(TINY, "child").entry for _ in range(20)]
-    told.put(entries)
+    queue.put(entries)
 
 
 TINY = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 1000)),))
@@ -121,16 +121,16 @@ TINY = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 1000)),))
 def test_a_parent_that_closes_does_not_take_its_childs_log_away(ledger, url, fresh):
     """A child that inherits SQLite's memory of the file holds no lock of its own on it, and does not know."""
     context = multiprocessing.get_context("fork")
-    ready, gone, told = context.Event(), context.Event(), context.Queue()
+    ready, gone, queue = context.Event(), context.Event(), context.Queue()
     ledger.charge_plan(TENTH, "parent")
     with Ledger.open(url) as second:
         second.show()
-        child = context.Process(target=charge_until, args=(ledger, url, fresh, ready, gone, told))
+        child = context.Process(target=charge_until, args=(ledger, url, fresh, ready, gone, queue))
         child.start()
         assert ready.wait(60)
     ledger.close()
     gone.set()
-    entries = told.get(timeout=60)
+    entries = queue.get(timeout=60)
     child.join()
     with Ledger.open(url) as again:
         assert again.show()["entries"] == 1 + len(entries) == 22
@@ -143,13 +143,13 @@ def test_a_child_of_a_fork_amid_a_transaction_is_refused_in_a_line(ledger, url, 
         rows.head()
         child = os.fork()
         if not child:
-            said = []
+            messages = []
             for use in (lambda: ledger.charge_plan(TENTH, "child"), lambda: Ledger.open(url)):
                 try:
                     use()
                 except LedgerError as error:
-                    said.append(str(error))
-            (tmp_path / "said").write_text("\n".join(said))
+                    messages.append(str(error))
+            (tmp_path / "said").write_text("\n".join(messages))
             os._exit(0)
         os.waitpid(child, 0)
     lines = (tmp_path / "said").read_text().splitlines()

@@ -93,9 +93,9 @@ def end_of(url: str) -> int:
 
 def judged_alike(url: str, noted: list[str]) -> bool:
     """Say whether all is valid, by verifying everything and from each of the heads."""
-    told = verify(url)["valid"]
-    assert {heads.verify(url, since=head)["valid"] for head in noted} == {told}
-    return told
+    valid = verify(url)["valid"]
+    assert {heads.verify(url, since=head)["valid"] for head in noted} == {valid}
+    return valid
 
 
 @settings(max_examples=15)
@@ -205,8 +205,8 @@ def forged(ledger: Ledger, change, facts: dict) -> None:
         state = ledger._totals(rows).state(rows.node)
         change(state)
         state.keep(rows)
-        said = {"time": entries.now(), "digest": "", "salt": "", "purpose": "x", **facts}
-        rows.append(CHARGE, as_written(said), state.text)
+        facts_written = {"time": entries.now(), "digest": "", "salt": "", "purpose": "x", **facts}
+        rows.append(CHARGE, as_written(facts_written), state.text)
 
 
 FIVE = [(3, (Fraction(1, 100),)), (6, (Fraction(0),))]

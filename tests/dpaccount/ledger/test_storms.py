@@ -205,7 +205,7 @@ def settled(folder: Path, logs: list[Path], heads: list[str]) -> dict:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    found = json.loads(done.stdout)
+    state = json.loads(done.stdout)
     with sqlite3.connect(folder / "budget.db") as database:
         digests = {digest for (digest,) in database.execute("SELECT digest FROM entries")}
         kept = {
@@ -217,7 +217,7 @@ def settled(folder: Path, logs: list[Path], heads: list[str]) -> dict:
     database.close()
     assert set(heads) <= digests  # the head never went back
     away = {"cut": 0, "unknown": 0}
-    acknowledged, asked, values, told = 0, set(), {}, Counter()
+    acknowledged, asked, values, marked = 0, set(), {}, Counter()
     for log in logs:
         for line in log.read_text().splitlines():
             word, _, rest = line.partition(" ")
@@ -227,32 +227,32 @@ def settled(folder: Path, logs: list[Path], heads: list[str]) -> dict:
             if word in ("drawn", "returned"):
                 key, _, parts = rest.partition(" [")
                 ranges = json.loads(f"[{parts}")
-                told.update((word, key, part) for first, last in ranges for part in range(first, last + 1))
+                marked.update((word, key, part) for first, last in ranges for part in range(first, last + 1))
             if word == "asks":
                 asked.add(rest)
             if word == "charged":
                 key, _, entry = rest.rpartition(" ")
-                assert found["keys"].get(key) == int(entry), line  # nothing lost, nothing double
+                assert state["keys"].get(key) == int(entry), line  # nothing lost, nothing double
                 acknowledged += 1
             if word == "value":
                 key, _, value = rest.rpartition(" ")
                 values.setdefault(key, set()).add(int(value))
-    assert set(found["keys"]) <= asked
+    assert set(state["keys"]) <= asked
     taken = parts_taken(folder / "budget.db")
-    assert set(told) <= taken  # no mark that was told is lost
-    assert not told or max(told.values()) == 1  # and no part was given to two
+    assert set(marked) <= taken  # no mark that was told is lost
+    assert not marked or max(marked.values()) == 1  # and no part was given to two
     assert not {one[1:] for one in taken if one[0] == "drawn"} & {
         one[1:] for one in taken if one[0] == "returned"
     }
     assert all(values[key] == {kept[key]} for key in values)
-    parts = dict(Counter(word for word, _, _ in told))
+    parts = dict(Counter(word for word, _, _ in marked))
     return {
         **away,
         "acknowledged": acknowledged,
         "parts": parts,
         "releases": len(kept),
-        **found["counts"],
-        "peak": found["peak"],
+        **state["counts"],
+        "peak": state["peak"],
     }
 
 
@@ -264,30 +264,30 @@ def parts_taken(file: Path) -> set:
         ).fetchall()
         keys = dict(database.execute("SELECT number, key FROM entries WHERE kind = 'reservation'"))
     database.close()
-    found = set()
+    parts = set()
     for kind, body in rows:
         facts, word = json.loads(body), "drawn" if kind == "rounds" else "returned"
         for first, last in facts["parts"]:
-            found |= {(word, keys[facts["reservation"]], part) for part in range(first, last + 1)}
-    return found
+            parts |= {(word, keys[facts["reservation"]], part) for part in range(first, last + 1)}
+    return parts
 
 
 def test_a_breeze(tmp_path):
     """A few seconds of it, so that the storm itself is known to run."""
-    found = storm(tmp_path, "pure", 2, clients=2)
-    assert found["valid"] == {"valid": True, "first_bad": None}
-    assert found["acknowledged"] > 10
-    assert found["kills"] > 3
+    counts = storm(tmp_path, "pure", 2, clients=2)
+    assert counts["valid"] == {"valid": True, "first_bad": None}
+    assert counts["acknowledged"] > 10
+    assert counts["kills"] > 3
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("measure", ["pure", "approximate", "gdp", "zcdp", "either"])
 def test_a_storm(tmp_path, measure):
-    found = storm(tmp_path, measure, 60)
-    print(measure, found)
-    assert found["valid"] == {"valid": True, "first_bad": None}
-    assert found["acknowledged"] > 200
-    assert found["kills"] > 60
+    counts = storm(tmp_path, measure, 60)
+    print(measure, counts)
+    assert counts["valid"] == {"valid": True, "first_bad": None}
+    assert counts["acknowledged"] > 200
+    assert counts["kills"] > 60
 
 
 @pytest.mark.parametrize(

@@ -158,11 +158,11 @@ def test_a_copy_with_a_journal_forgets_nothing_either(original):
     database.execute("VACUUM INTO ?", (str(copy),))
     database.close()
     with Ledger.open(f"sqlite:///{copy}") as ledger, ledger._store.reading() as rows:
-        found = [
+        settings = [
             rows._connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("journal_mode", "synchronous")
         ]
-        assert found == ["delete", 3]
+        assert settings == ["delete", 3]
 
 
 def test_the_last_number_is_a_whole_one(original):

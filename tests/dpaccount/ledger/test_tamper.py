@@ -104,9 +104,9 @@ def test_every_column_of_every_row(original):
             for column, value in zip(columns, values, strict=True):
                 for other in variants(value):
                     change = f"UPDATE {table} SET {column} = ? WHERE rowid = ? AND {column} IS NOT ?"  # noqa: S608
-                    found = edited(original, (change, (other, rowid, other)))
-                    assert found is not False, (table, rowid, column, value, other)
-                    tried += found is True
+                    outcome = edited(original, (change, (other, rowid, other)))
+                    assert outcome is not False, (table, rowid, column, value, other)
+                    tried += outcome is True
     assert tried > 200
 
 
@@ -283,9 +283,9 @@ def test_charges_that_are_added_up_together_name_the_entry_that_lies(
             lies = place == number
             body = old.replace('"1/20"', '"1/40"') if lies and what == "steps" else old
             parts = root.split("|")
-            told = "|".join([*parts[:3], "0", parts[4]]) if lies and what == "root" else root
-            before = seal(before, place, kind, key, about, body, told)
-            values = (body, told, before, place)
+            sealed_root = "|".join([*parts[:3], "0", parts[4]]) if lies and what == "root" else root
+            before = seal(before, place, kind, key, about, body, sealed_root)
+            values = (body, sealed_root, before, place)
             database.execute("UPDATE entries SET body = ?, root = ?, digest = ? WHERE number = ?", values)
         database.execute("UPDATE ledger SET head = ?", (before,))
     database.close()

@@ -1,4 +1,4 @@
-"""Random allocation beside brute force: quadrature, exact rationals, and what it may never fall below."""
+"""Random allocation against brute force: quadrature, exact rationals, and lower bounds."""
 
 import itertools
 import json
@@ -52,9 +52,9 @@ def by_quadrature(steps, mu, epsilon):
 def test_one_epoch_beside_quadrature(steps, mu2, at):
     truth = max(by_quadrature(steps, math.sqrt(mu2), float(at)))
     noise = Gaussian(sigma=Fraction(1) if mu2 == 1 else 2)
-    found = Accountant(Plan("add-remove", RandomAllocation(steps=steps, of=noise))).delta(at, "1e-5")
-    assert float(found.lower) - 1e-9 <= truth <= float(found.upper) + 1e-9
-    assert float(found.upper) < truth * (1 + 1e-4)
+    ends_of_delta = Accountant(Plan("add-remove", RandomAllocation(steps=steps, of=noise))).delta(at, "1e-5")
+    assert float(ends_of_delta.lower) - 1e-9 <= truth <= float(ends_of_delta.upper) + 1e-9
+    assert float(ends_of_delta.upper) < truth * (1 + 1e-4)
 
 
 def powers(law, low, high, turn):
@@ -64,10 +64,10 @@ def powers(law, low, high, turn):
 @pytest.mark.parametrize("turn", [0.0, 6.0, 60.0])
 def test_the_powers_of_one_log_normal_are_known(turn):
     """E Y^a = e^{a(a−1)μ²/2}, at real powers, complex ones, and along a ray near the imaginary axis."""
-    made = powers(LogNormals(1, Fraction(1, 2)), -3.5, 4.0, turn)
+    moments = powers(LogNormals(1, Fraction(1, 2)), -3.5, 4.0, turn)
     with precision(120):
         for at in (-3.5, -0.25, 0, 1, 2.5, 4):
-            for n, value in enumerate(made.line(arb(at), arb(turn) / 8, 9)):
+            for n, value in enumerate(moments.line(arb(at), arb(turn) / 8, 9)):
                 a = acb(at, turn * n / 8)
                 assert value.overlaps((a * (a - 1) / 4).exp())
                 assert float(abs(value - (a * (a - 1) / 4).exp()).upper()) < 1e-18 * math.exp(
@@ -78,13 +78,13 @@ def test_the_powers_of_one_log_normal_are_known(turn):
 def test_whole_powers_of_a_mean():
     """E S, E S² and E S³ by the moments of the terms, which add up."""
     for steps, mu2 in ((2, Fraction(1)), (234, Fraction(100, 121)), (10**6, Fraction(4))):
-        made, e = powers(LogNormals(steps, mu2), 1.0, 3.0, 0.0), math.exp(mu2)
+        moments, e = powers(LogNormals(steps, mu2), 1.0, 3.0, 0.0), math.exp(mu2)
         square = 1 + (e - 1) / steps
         cube = (e**3 + 3 * (steps - 1) * e + (steps - 1) * (steps - 2)) / steps**2
         for at, truth in ((1, 1.0), (2, square), (3, cube)):
-            found = made.line(arb(at), arb(0), 1)[0].real
-            assert found.rel_accuracy_bits() > 80
-            assert math.isclose(float(found), truth, rel_tol=1e-12)
+            moment = moments.line(arb(at), arb(0), 1)[0].real
+            assert moment.rel_accuracy_bits() > 80
+            assert math.isclose(float(moment), truth, rel_tol=1e-12)
 
 
 @pytest.mark.parametrize("part", ["_tails", "aliases", "_InnerErrors"])
@@ -105,8 +105,8 @@ def test_each_error_term_is_needed(part, monkeypatch):
 
     def value():
         with precision(120):
-            made = MeanPowers(LogNormals(1, Fraction(1, 2)), 2.5, 2.5, 0.0, 100)
-            return made.line(arb("2.5"), arb(0), 1)[0].real
+            moments = MeanPowers(LogNormals(1, Fraction(1, 2)), 2.5, 2.5, 0.0, 100)
+            return moments.line(arb("2.5"), arb(0), 1)[0].real
 
     with precision(120):
         exact = (arb("2.5") * arb("1.5") / 4).exp()
@@ -123,12 +123,12 @@ def test_each_error_term_is_needed(part, monkeypatch):
 
 @pytest.mark.slow
 def test_sixty_epochs_of_a_usual_run():
-    """Both directions beside a discrete convolution in doubles; the answer is narrow."""
-    found = Accountant(EXAMPLE).epsilon("1e-5")
-    assert 2.3405207 < float(found.lower) <= float(found.upper) < 2.3405208
-    assert found.upper - found.lower < Fraction(1, 10**9)
+    """Both directions against a discrete convolution in doubles; the answer is narrow."""
+    epsilon = Accountant(EXAMPLE).epsilon("1e-5")
+    assert 2.3405207 < float(epsilon.lower) <= float(epsilon.upper) < 2.3405208
+    assert epsilon.upper - epsilon.lower < Fraction(1, 10**9)
     poisson = PoissonSubsampled(rate="1/234", of=Gaussian(sigma="1.1"), count=60 * 234)
-    assert found.upper < Accountant(Plan("add-remove", poisson)).epsilon("1e-5").lower
+    assert epsilon.upper < Accountant(Plan("add-remove", poisson)).epsilon("1e-5").lower
 
 
 def enumerated(steps, epsilon, count, at):
@@ -158,9 +158,9 @@ def test_pure_beside_exact_rationals(steps, count):
     given = Fraction(round(float(loss) * 2**60), 2**60)
     at = Fraction(round(math.log(1.75) * 2**60), 2**60)
     plan = Plan("add-remove", RandomAllocation(steps=steps, of=Pure(epsilon=given), count=count))
-    found = Accountant(plan).delta(at)
-    assert math.isclose(float(found.upper), float(max(truth)), rel_tol=1e-12)
-    assert math.isclose(float(found.lower), float(max(truth)), rel_tol=1e-12)
+    delta = Accountant(plan).delta(at)
+    assert math.isclose(float(delta.upper), float(max(truth)), rel_tol=1e-12)
+    assert math.isclose(float(delta.lower), float(max(truth)), rel_tol=1e-12)
     pair = AllocatedResponse(steps, given)
     for way, exact in zip((pair, pair.reversed()), truth, strict=True):
         if count == 1:
@@ -169,7 +169,7 @@ def test_pure_beside_exact_rationals(steps, count):
 
 
 def subset_deltas(steps, times, epsilon, at):
-    """δ(ε) where each of the subsets of so many steps is drawn, in exact rationals."""
+    """δ(ε) where each subset of `times` steps is drawn, in exact rationals."""
     p, subsets = Fraction(1) / (1 + epsilon), list(itertools.combinations(range(steps), times))
     removed = added = Fraction(0)
     for outcome in itertools.product((0, 1), repeat=steps):
@@ -182,14 +182,14 @@ def subset_deltas(steps, times, epsilon, at):
 
 
 def test_several_times_are_dominated_by_epochs_of_fewer_steps():
-    """Blocks of ⌊t/k⌋ steps, one of each: an upper bound, beside the enumeration of all subsets."""
+    """Blocks of ⌊t/k⌋ steps, one of each: an upper bound, against the enumeration of all subsets."""
     for steps, times, at in ((4, 2, "5/4"), (5, 2, "2"), (5, 3, "3"), (6, 2, "3/2"), (3, 3, "3/2")):
         truth = subset_deltas(steps, times, Fraction(3), Fraction(at))
         plan = RandomAllocation(steps=steps, times=times, of=Pure(epsilon=Fraction(math.log(3))))
-        found = Accountant(Plan("add-remove", plan)).delta(Fraction(math.log(Fraction(at))))
-        assert float(truth) <= float(found.upper) * (1 + 1e-9)
-        assert (found.lower is None) == (times != steps)
-        assert float(found.upper) < 1.6 * float(truth)
+        delta = Accountant(Plan("add-remove", plan)).delta(Fraction(math.log(Fraction(at))))
+        assert float(truth) <= float(delta.upper) * (1 + 1e-9)
+        assert (delta.lower is None) == (times != steps)
+        assert float(delta.upper) < 1.6 * float(truth)
 
 
 def test_the_ends_of_the_family_are_plain_noise():
@@ -263,15 +263,15 @@ def test_an_epoch_lies_between_a_poisson_sample_of_one_step_and_a_sure_one():
     """Little noise and a tiny δ, where no method knows the epochs themselves."""
     cases = [("0.05", 1000, 1, "1e-6"), ("0.02", 40, 1, "1e-9")]
     for case in cases:
-        found, plain, sampled = ends(*case)
-        assert 0 < sampled.lower <= found.lower <= found.upper <= plain.upper, case
+        epoch, plain, sampled = ends(*case)
+        assert 0 < sampled.lower <= epoch.lower <= epoch.upper <= plain.upper, case
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [("0.5", 3, 1, "1e-9"), ("2", 10, 5, "1e-4"), ("1.1", 234, 60, "1e-5")])
 def test_known_epochs_lie_there_too(case):
-    found, plain, sampled = ends(*case)
-    assert sampled.upper < found.lower <= found.upper < plain.lower
+    epoch, plain, sampled = ends(*case)
+    assert sampled.upper < epoch.lower <= epoch.upper < plain.lower
 
 
 @pytest.mark.parametrize("added", [False, True])

@@ -221,17 +221,17 @@ def moments_hold(pair, curve):
     if not isinstance(pair, ExactPair):  # two upper bounds, of which either may be the closer one
         assert pair.infinite_mass() == 0 or pair.renyi(Fraction(4)) is None
         return
-    found = Moments.none()
-    if pair.add_moments(found, 1):
-        found.settled()
+    total = Moments.none()
+    if pair.add_moments(total, 1):
+        total.settled()
         for target in (Fraction(1, 5), Fraction(1, 1000)):
-            assert low(curve(ceil_of(found.epsilon_above(target)))) <= target
-            for bound in found.epsilon_below(target):
+            assert low(curve(ceil_of(total.epsilon_above(target)))) <= target
+            for bound in total.epsilon_below(target):
                 at = floor_of(bound) if bound.is_finite() else Fraction(-1)
                 assert at < 0 or high(curve(at)) >= target
         for t in (t for t in TIMES if t >= 0):
-            assert all(high(bound) >= low(curve(t)) for bound in found.delta_above(t))
-            assert all(low(bound) <= high(curve(t)) for bound in found.delta_below(t))
+            assert all(high(bound) >= low(curve(t)) for bound in total.delta_above(t))
+            assert all(low(bound) <= high(curve(t)) for bound in total.delta_below(t))
     bound = pair.renyi(1 + Fraction(S))
     if pair.infinite_mass():
         assert bound is None
@@ -415,8 +415,8 @@ class TooSmallALoss(LaplacePair):
 
 @dataclasses.dataclass(frozen=True)
 class TooSmallAMean(LaplacePair):
-    def add_moments(self, found, count):
-        found.both(ball(0), ball(Fraction(1, 10**6)))
+    def add_moments(self, total, count):
+        total.both(ball(0), ball(Fraction(1, 10**6)))
         return True
 
 

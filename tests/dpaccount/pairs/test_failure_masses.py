@@ -1,4 +1,4 @@
-"""ε at a δ that equals the mass at an infinite loss, in each direction, beside all outcomes of small plans.
+"""ε at a δ that equals the mass at an infinite loss, in each direction, against all outcomes of small plans.
 
 At such a δ everything hangs on which losses are finite: what fails inside a Poisson sample does not fail where
 the unit is added, since the sample may have left it out.  The masses are exact fractions.
@@ -48,8 +48,8 @@ BOUNDED = [  #: of which there are upper bounds only; on samples each answer tak
 
 def inner(rng, finite):
     """Return what is inside a sample: releases that fail, releases that do not, samples of them."""
-    found = [failing(rng), *(rng.choice(finite) for _ in range(rng.choice([0, 0, 1])))]
-    of = found[0] if len(found) == 1 else ev.Sequence(of=tuple(found))
+    parts = [failing(rng), *(rng.choice(finite) for _ in range(rng.choice([0, 0, 1])))]
+    of = parts[0] if len(parts) == 1 else ev.Sequence(of=tuple(parts))
     if rng.random() < 0.2:
         of = ev.PoissonSubsampled(rate="1/4", of=of)
     return of if rng.random() < 0.8 else rng.choice(finite)
@@ -70,8 +70,8 @@ def plan_of(rng, finite):
             events.append(ev.PoissonSubsampled(rate=rng.choice(["0.1", "1/2", "0.8"]), of=of, count=count))
         elif all(part.name != "poisson_subsampled" for part in ev.walk(of)):
             events.append(ev.SampledWithoutReplacement(size=rng.choice([1, 4]), population=5, of=of))
-    beside = [given, given, failing, lambda rng: rng.choice(finite)]
-    events += [rng.choice(beside)(rng) for _ in range(rng.choice([1, 1, 2]))]
+    others = [given, given, failing, lambda rng: rng.choice(finite)]
+    events += [rng.choice(others)(rng) for _ in range(rng.choice([1, 1, 2]))]
     rng.shuffle(events)
     allowed = all(ev.allowed(part.name, relation) for event in events for part in ev.walk(event))
     small = sum(event.count * sum(1 for _ in ev.walk(event)) for event in events) <= 7
@@ -105,9 +105,9 @@ def together(masses):
 
 
 def pairs_of(events):
-    for made in combinations(*(stand_ins(event) for event in events)):
-        whole = made[0]
-        for more in made[1:]:
+    for choice in combinations(*(stand_ins(event) for event in events)):
+        whole = choice[0]
+        for more in choice[1:]:
             whole = product(whole, more)
         yield whole
 
@@ -120,18 +120,18 @@ def judged(plan):
     whole, pairs = Accountant(plan), list(pairs_of(plan.events))
     answers = []
     for delta in sorted({near for mass in masses for near in (mass / ONE, mass, mass * ONE)}):
-        found = whole.epsilon(delta, GAP)
-        answers.append(found)
-        if found.upper < 500:
-            truth = max(max(enumerated(pair, float(found.upper))) for pair in pairs)
-            assert truth <= float(delta) * (1 + 1e-9) + ROUNDING, (plan, delta, found)
-        if known and found.lower not in (None, 0) and found.lower < 500:
-            below = float(found.lower) * (1 - 1e-9) - 1e-9
+        epsilon = whole.epsilon(delta, GAP)
+        answers.append(epsilon)
+        if epsilon.upper < 500:
+            truth = max(max(enumerated(pair, float(epsilon.upper))) for pair in pairs)
+            assert truth <= float(delta) * (1 + 1e-9) + ROUNDING, (plan, delta, epsilon)
+        if known and epsilon.lower not in (None, 0) and epsilon.lower < 500:
+            below = float(epsilon.lower) * (1 - 1e-9) - 1e-9
             truth = max(max(enumerated(pair, below)) for pair in pairs)
-            assert truth >= float(delta) * (1 - 1e-9) - ROUNDING, (plan, delta, found)
-        if math.isfinite(found.upper):
-            back = whole.delta(found.upper, GAP)
-            assert back.lower is None or back.lower <= delta, (plan, delta, found, back)
+            assert truth >= float(delta) * (1 - 1e-9) - ROUNDING, (plan, delta, epsilon)
+        if math.isfinite(epsilon.upper):
+            back = whole.delta(epsilon.upper, GAP)
+            assert back.lower is None or back.lower <= delta, (plan, delta, epsilon, back)
     for less, more in zip(answers[1:], answers, strict=False):  # a larger δ costs no more
         assert less.lower is None or less.lower <= more.upper, (plan, less, more)
     return len(answers)

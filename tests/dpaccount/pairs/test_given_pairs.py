@@ -1,4 +1,4 @@
-"""A pair of laws that is given costs what enumeration finds, in both directions, and is said to be assumed."""
+"""The cost of a given pair of laws is that of enumeration, in both directions, and listed as assumed."""
 
 import itertools
 import json
@@ -63,22 +63,22 @@ def _above(p, q, x):
 def test_compositions_cost_what_is_enumerated(first, second, count, at):
     events = [first * count, second]
     low, high = enumerated(events, at)
-    found = cost(events).delta(Fraction(at), "1e-2")
-    assert found.lower <= high
-    assert low <= found.upper
-    assert found.upper - found.lower <= Fraction(1, 10**6)
+    delta = cost(events).delta(Fraction(at), "1e-2")
+    assert delta.lower <= high
+    assert low <= delta.upper
+    assert delta.upper - delta.lower <= Fraction(1, 10**6)
 
 
 @settings(max_examples=40, deadline=None)
 @given(pairs(), st.sampled_from(["1e-6", "1/100", "1/5"]))
 def test_epsilon_and_delta_agree(pair, delta):
-    found = cost(pair).epsilon(delta)
-    if found.upper == math.inf:
+    epsilon = cost(pair).epsilon(delta)
+    if epsilon.upper == math.inf:
         assert max(TablePair(pair.p, pair.q).failing(), TablePair(pair.q, pair.p).failing()) > Fraction(delta)
         return
-    assert cost(pair).delta(found.upper).lower <= Fraction(delta)
-    if found.lower > Fraction(1, 1000):
-        assert cost(pair).delta(found.lower * (1 - Fraction(1, 10**9))).upper > Fraction(delta) * (
+    assert cost(pair).delta(epsilon.upper).lower <= Fraction(delta)
+    if epsilon.lower > Fraction(1, 1000):
+        assert cost(pair).delta(epsilon.lower * (1 - Fraction(1, 10**9))).upper > Fraction(delta) * (
             1 - Fraction(1, 10**6)
         )
 
@@ -118,17 +118,17 @@ def test_many_outcomes_are_summed():
     ]
     weights = [[1 + int(max(x, 0.0) * 2**60) for x in law.tolist()] for law in masses]
     laws = [[Fraction(x, sum(law)) for x in law] for law in weights]
-    found = cost(DominatingPair(p=laws[0], q=laws[1], count=5)).epsilon("1e-3", "1e-3")
+    epsilon = cost(DominatingPair(p=laws[0], q=laws[1], count=5)).epsilon("1e-3", "1e-3")
     whole = cost(Gaussian(sigma=1, count=5)).epsilon("1e-3")
-    assert 0 < found.upper - found.lower < Fraction(1, 100)
-    assert found.lower <= whole.upper
-    assert float(found.upper) == pytest.approx(float(whole.upper), rel=1e-2)
+    assert 0 < epsilon.upper - epsilon.lower < Fraction(1, 100)
+    assert epsilon.lower <= whole.upper
+    assert float(epsilon.upper) == pytest.approx(float(whole.upper), rel=1e-2)
 
 
 @pytest.mark.parametrize(("p_alone", "q_alone"), [(0, 0), (2, 0), (0, 1), (1, 3)])
 @pytest.mark.slow
 def test_many_outcomes_that_fail_in_one_direction(p_alone, q_alone):
-    """300 losses, summed on a contour, beside all 90,000 outcomes of two releases; each direction by itself."""
+    """300 losses, summed on a contour, against all 90,000 outcomes of two releases, in each direction."""
     rng = np.random.default_rng(3)
     first = rng.integers(1, 1000, 300)
     second = np.maximum(1, (first * rng.uniform(0.5, 1.6, 300)).astype(int))
@@ -146,10 +146,10 @@ def test_many_outcomes_that_fail_in_one_direction(p_alone, q_alone):
     for way, (a, b) in zip(composition_of([(event, 1)]).directions, ((p, q), (q, p)), strict=False):
         for at in ("0.1", "0.4"):
             truth = np.maximum(a - math.exp(float(at)) * b, 0).sum()
-            found = fourier.delta(way.transform(summed=True), Fraction(at), GAP, 8.0)
-            assert found is not None
-            assert float(found[0]) * (1 - 1e-11) <= truth <= float(found[1]) * (1 + 1e-11)
-            assert found[1] - found[0] < found[1] / 10**3
+            ends = fourier.delta(way.transform(summed=True), Fraction(at), GAP, 8.0)
+            assert ends is not None
+            assert float(ends[0]) * (1 - 1e-11) <= truth <= float(ends[1]) * (1 + 1e-11)
+            assert ends[1] - ends[0] < ends[1] / 10**3
 
 
 def test_a_sample_that_fails_when_a_unit_is_added():
@@ -165,10 +165,10 @@ def test_a_sample_that_fails_when_a_unit_is_added():
         a, b = (np.multiply.outer(np.multiply.outer(law, law), law).ravel() for law in (p, q))
         for at in ("0.1", "0.7"):
             truth = np.maximum(a - math.exp(float(at)) * b, 0).sum()
-            found = fourier.delta(product, Fraction(at), GAP, 8.0)
-            assert found is not None
-            assert float(found[0]) <= truth * (1 + 1e-11)
-            assert truth * (1 - 1e-11) <= float(found[1])
+            ends = fourier.delta(product, Fraction(at), GAP, 8.0)
+            assert ends is not None
+            assert float(ends[0]) <= truth * (1 + 1e-11)
+            assert truth * (1 - 1e-11) <= float(ends[1])
 
 
 def test_the_numbers_beside_the_curve():
@@ -182,7 +182,7 @@ def test_the_numbers_beside_the_curve():
 
 
 @pytest.mark.parametrize(
-    ("p", "q", "said"),
+    ("p", "q", "message"),
     [
         (["0.5", "0.4"], ["0.5", "0.5"], "p sums to 0.9, not to 1"),
         (["1/3", "1/3", "1/3"], ["0.333", "0.333", "0.333"], "q sums to 0.999"),
@@ -192,8 +192,8 @@ def test_the_numbers_beside_the_curve():
         ([1] + [0] * 5000, [1] + [0] * 5000, "too many"),
     ],
 )
-def test_what_is_no_pair_of_laws_is_refused(p, q, said):
-    with pytest.raises(InputError, match=said):
+def test_what_is_no_pair_of_laws_is_refused(p, q, message):
+    with pytest.raises(InputError, match=message):
         DominatingPair(p=p, q=q)
 
 

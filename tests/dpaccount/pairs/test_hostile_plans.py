@@ -22,7 +22,7 @@ ADDED, REPLACED = Relation.ADD_REMOVE, Relation.REPLACE_ONE
 
 
 def table(outcomes, seed=1, lost=0):
-    """Return a pair of laws on so many outcomes, some lost in either direction."""
+    """Return a pair of laws on a number of outcomes, some lost in either direction."""
     rng = random.Random(seed)
     laws = [[rng.randint(1, 1000) for _ in range(outcomes)] for _ in range(2)]
     for k in range(lost):
@@ -82,9 +82,9 @@ GIVEN_UP = {
 @pytest.mark.parametrize("name", GIVEN_UP)
 def test_where_one_method_gives_up_another_one_answers(name):
     plan, delta, width = GIVEN_UP[name]
-    found = Accountant(plan).epsilon(delta)
-    assert found.lower is not None
-    assert found.upper - found.lower <= Fraction(width) * max(1, found.upper)
+    epsilon = Accountant(plan).epsilon(delta)
+    assert epsilon.lower is not None
+    assert epsilon.upper - epsilon.lower <= Fraction(width) * max(1, epsilon.upper)
 
 
 FAILING = ev.Sequence(of=(ev.Approximate(epsilon=1, delta="3e-6"), ev.Laplace(scale=1)))
@@ -95,19 +95,19 @@ FAILING = ev.Sequence(of=(ev.Approximate(epsilon=1, delta="3e-6"), ev.Laplace(sc
 def test_a_chain_ends_at_an_answer_that_is_plainly_infinite(delta, infinite):
     """Three units fail three times as often, on samples of a tenth: at 9e-7."""
     plan = Plan(ADDED, (poisson(FAILING, "0.1"), ev.Laplace(scale=2)))
-    found = Accountant(plan, 3).worst_epsilon(delta)
-    assert found.method.startswith("group chain")
-    assert (found.bounds.upper == float("inf")) is infinite
+    worst = Accountant(plan, 3).worst_epsilon(delta)
+    assert worst.method.startswith("group chain")
+    assert (worst.bounds.upper == float("inf")) is infinite
 
 
 @pytest.mark.slow
 def test_a_chain_of_samples_is_bounded_in_time():
     for k in (2, 50):
-        found = Accountant(Plan(ADDED, poisson(ev.Laplace(scale=1), "0.1", 10)), k).epsilon("1e-6")
-        assert found.upper < 3 * k
+        epsilon = Accountant(Plan(ADDED, poisson(ev.Laplace(scale=1), "0.1", 10)), k).epsilon("1e-6")
+        assert epsilon.upper < 3 * k
 
 
-# ------------------------------------------------------------------ closed forms beside lists of losses
+# ------------------------------------------------------------------ closed forms against lists of losses
 
 
 @pytest.mark.parametrize(("scale", "moved"), [(1, 1), (3, 7), (50, 20), ("1/2", 6)])
@@ -138,9 +138,9 @@ def test_discrete_gaussian_noise_by_its_tails():
         curve = exact_grids.compose(((pair.on_grid(), 1),), -150.0).curve
         for t in (Fraction(j, 3) for j in range(-9, 10)):
             with precision(200):
-                found = pair.delta(t)
-            assert found.overlaps(curve(t)), (sigma, t)
-            assert float(found.rad()) < 1e-40
+                delta = pair.delta(t)
+            assert delta.overlaps(curve(t)), (sigma, t)
+            assert float(delta.rad()) < 1e-40
 
 
 # ------------------------------------------------------------------ random ones
@@ -200,10 +200,10 @@ def test_two_hundred_hostile_plans():
     for seed in range(200):
         plan, delta = hostile(seed)
         begun = time.process_time()
-        found = Accountant(plan).epsilon(delta)
+        epsilon = Accountant(plan).epsilon(delta)
         slow.append((time.process_time() - begun, seed))
-        if found.lower is not None and found.upper != float("inf"):
-            widths.append((found.upper - found.lower) / max(1, found.upper))
+        if epsilon.lower is not None and epsilon.upper != float("inf"):
+            widths.append((epsilon.upper - epsilon.lower) / max(1, epsilon.upper))
     assert len(widths) > 100
     assert sum(width <= NEAR for width in widths) >= 0.95 * len(widths)
     assert max(slow)[0] <= 10, sorted(slow)[-5:]

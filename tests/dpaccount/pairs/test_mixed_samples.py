@@ -1,4 +1,4 @@
-"""Samples of Gaussian noise beside bounded noise: by quadrature, by lattices, in both directions."""
+"""Samples of Gaussian and bounded noise together: by quadrature, by lattices, in both directions."""
 
 import itertools
 from fractions import Fraction
@@ -48,22 +48,22 @@ def by_quadrature(factor, power):
         ends = [-30, -4, 0, 4, 40]
         return sum((acb.integral(integrand, acb(a), acb(b)) for a, b in itertools.pairwise(ends)), acb(0))
 
-    found = acb(0)
+    integral = acb(0)
     for at, mass in factor.bounded().items():
         if not factor.loss:
-            found += mass * given(ball(at))
+            integral += mass * given(ball(at))
             continue
         middle = ball(at)
-        found += mass * (given(middle - loss) + (-loss).exp() * given(middle + loss)) / 2
+        integral += mass * (given(middle - loss) + (-loss).exp() * given(middle + loss)) / 2
         nodes = [arb.legendre_p_root(12, k, weight=True) for k in range(12)]
-        found += sum(
+        integral += sum(
             (
                 w * loss * (-(loss + x * loss) / 2).exp() / 4 * mass * given(middle + x * loss)
                 for x, w in nodes
             ),
             acb(0),
         )
-    return found
+    return integral
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -147,9 +147,9 @@ def mixed(count, rate="0.1", sigma=2, scale=4):
 @pytest.mark.slow
 def test_mixed_samples_are_narrow_and_cost_more_with_more():
     def cost(*events):
-        found = Accountant(Plan("add-remove", events)).epsilon("1e-6")
-        assert found.upper - found.lower <= NARROW * max(1, found.upper)
-        return found
+        epsilon = Accountant(Plan("add-remove", events)).epsilon("1e-6")
+        assert epsilon.upper - epsilon.lower <= NARROW * max(1, epsilon.upper)
+        return epsilon
 
     thousand = cost(mixed(1000))
     assert cost(mixed(900)).upper < thousand.lower

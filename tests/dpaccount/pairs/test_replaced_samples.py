@@ -78,10 +78,10 @@ def test_no_two_rows_on_the_line_cost_more(moves):
         for rate, epsilon in itertools.product((0.1, 0.6), (0, "0.2", 1)):
             p, q = (mixed(rate, law(X - v), law(X)) * step for v in moves)
             most = cost(PoissonReplaced(rate=str(rate), of=NOISES[name]), epsilon).upper
-            found = hockey_stick(p, q, float(epsilon))
-            assert found <= float(most) + 1e-5
+            delta = hockey_stick(p, q, float(epsilon))
+            assert delta <= float(most) + 1e-5
             if moves == (1.0, -1.0):
-                assert found >= float(most) - 1e-5, "the worst rows attain it"
+                assert delta >= float(most) - 1e-5, "the worst rows attain it"
 
 
 @settings(max_examples=60, deadline=None)
@@ -118,9 +118,9 @@ THEIRS = [("1/10", 1, 1, 1.789154561, 1e-7), ("256/60000", "1.1", 14063, 4.22153
 
 @pytest.mark.parametrize(("rate", "sigma", "count", "theirs", "slack"), THEIRS)
 def test_beside_dp_accounting(rate, sigma, count, theirs, slack):
-    found = cost(PoissonReplaced(rate=rate, of=ev.Gaussian(sigma=sigma), count=count), delta="1e-5")
-    assert found.upper - found.lower < Fraction(1, 10**12)
-    assert found.upper <= theirs <= float(found.upper) + slack, "theirs rounds up"
+    ours = cost(PoissonReplaced(rate=rate, of=ev.Gaussian(sigma=sigma), count=count), delta="1e-5")
+    assert ours.upper - ours.lower < Fraction(1, 10**12)
+    assert ours.upper <= theirs <= float(ours.upper) + slack, "theirs rounds up"
 
 
 @pytest.mark.parametrize("name", NOISES)
@@ -129,10 +129,10 @@ def test_methods_intersect(name, count):
     """One curve, counted losses or an inversion, and the lattice, which knows nothing but the curve."""
     event = PoissonReplaced(rate="0.3", of=NOISES[name], count=count)
     delta = Fraction(1, 1000)
-    found = cost(event, delta=delta)
+    ends = cost(event, delta=delta)
     low, high = composing.epsilon(composition_of([(event, 1)]), delta, Fraction(1, 100))
-    assert low <= found.upper
-    assert found.lower <= high
+    assert low <= ends.upper
+    assert ends.lower <= high
 
 
 @pytest.mark.slow
@@ -191,13 +191,13 @@ def test_the_transform_falls_as_proved(rate, mu2, c):
 
 def convolved(mass, loss, count, at, step=2e-4, size=1 << 20):
     """Return δ of `count` releases from losses rounded down and up to a grid, by floats alone."""
-    found = []
+    deltas = []
     for toward in (np.floor, np.ceil):
         row = np.bincount(toward(loss / step).astype(int) % size, weights=mass, minlength=size)
         whole = np.fft.ifft(np.fft.fft(row) ** count).real
         places = (np.fft.fftfreq(size) * size).round() * step
-        found.append(float((whole * -np.expm1(np.minimum(at - places, 0))).sum()))
-    return found
+        deltas.append(float((whole * -np.expm1(np.minimum(at - places, 0))).sum()))
+    return deltas
 
 
 def laws():
@@ -220,9 +220,9 @@ def test_many_releases_beside_a_convolution(name):
     mass, loss = next((mass, loss) for kind, mass, loss in laws() if kind == name)
     for count, at in ((10, "0.5"), (50, "2")):
         low, high = convolved(mass, loss, count, float(at))
-        found = cost(PoissonReplaced(rate="0.1", of=NOISES[name], count=count), at, gap="1e-3")
-        assert low - 1e-6 <= found.upper
-        assert found.lower <= high + 1e-6
+        ends = cost(PoissonReplaced(rate="0.1", of=NOISES[name], count=count), at, gap="1e-3")
+        assert low - 1e-6 <= ends.upper
+        assert ends.lower <= high + 1e-6
         assert high - low < 0.1 * high + 1e-6
 
 
@@ -296,7 +296,7 @@ def test_an_attack_on_a_run_shows_no_more_and_would_catch_a_row_counted_once():
 
 
 @pytest.mark.parametrize(
-    ("of", "said"),
+    ("of", "message"),
     [
         (ev.RandomizedResponse(epsilon=1), "no bound is known for randomized_response"),
         (ev.DiscreteGaussian(sigma=1), "no bound is known for discrete_gaussian"),
@@ -306,8 +306,8 @@ def test_an_attack_on_a_run_shows_no_more_and_would_catch_a_row_counted_once():
         (ev.Sequence(of=(ev.Gaussian(sigma=1), ev.Pure(epsilon=1))), "several releases"),
     ],
 )
-def test_what_is_not_known_is_refused(of, said):
-    with pytest.raises(InputError, match=said):
+def test_what_is_not_known_is_refused(of, message):
+    with pytest.raises(InputError, match=message):
         PoissonReplaced(rate="0.1", of=of)
 
 
@@ -332,9 +332,9 @@ def test_a_run_under_replace_one():
     run = Training(60000, 256, "1.1", 14063, relation="replace-one")
     assert run.epsilon("1e-5") == cost(run.plan().events, delta="1e-5")
     assert "with respect to replacing one training example" in run.statement("1e-5")
-    found = least_sigma(run, 2, "1e-5")
-    less = Training(60000, 256, found.value * (1 - Fraction(1, 10**9)), 14063, relation="replace-one")
-    assert found.bounds.upper <= 2 < less.epsilon("1e-5").lower
+    noise = least_sigma(run, 2, "1e-5")
+    less = Training(60000, 256, noise.value * (1 - Fraction(1, 10**9)), 14063, relation="replace-one")
+    assert noise.bounds.upper <= 2 < less.epsilon("1e-5").lower
     points = run.curve("1e-5", points=3)
     assert [steps for steps, _ in points] == [4687, 9375, 14063]
     assert all(b.upper - b.lower < Fraction(1, 10**12) for _, b in points)

@@ -1,4 +1,4 @@
-"""k units at once on Poisson samples of Gaussian noise: no group costs more than the mixtures, whoever goes or comes."""
+"""k units at once on Poisson samples of Gaussian noise: no group costs more than the mixtures."""
 
 import itertools
 import math
@@ -28,10 +28,10 @@ def density(at):
 
 def mixed(units, rate, step):
     """Return the density of noise on `units` shifts of `step`, each there with probability `rate`."""
-    found = np.zeros_like(X)
+    density_sum = np.zeros_like(X)
     for i in range(units + 1):
-        found += math.comb(units, i) * rate**i * (1 - rate) ** (units - i) * density(i * step)
-    return found
+        density_sum += math.comb(units, i) * rate**i * (1 - rate) ** (units - i) * density(i * step)
+    return density_sum
 
 
 def hockey_stick(p, q, t):
@@ -46,13 +46,13 @@ def test_the_curve_by_quadrature(rate, mu, there, gone, t):
     truth = hockey_stick(
         mixed(there, float(Fraction(rate)), mu), mixed(gone, float(Fraction(rate)), -mu), float(at)
     )
-    found = factor.curve(60)(at)
-    assert float(found.lower()) - ROUNDING <= truth <= float(found.upper()) + ROUNDING
+    delta = factor.curve(60)(at)
+    assert float(delta.lower()) - ROUNDING <= truth <= float(delta.upper()) + ROUNDING
     with precision(128):
         mirrored = (
             1 - math.exp(float(at)) + math.exp(float(at)) * float(factor.reversed().curve(128)(-at).mid())
         )
-    assert float(found.mid()) == pytest.approx(mirrored, abs=1e-9)
+    assert float(delta.mid()) == pytest.approx(mirrored, abs=1e-9)
 
 
 @settings(max_examples=25, deadline=None)
@@ -67,15 +67,15 @@ def test_no_vectors_of_a_group_cost_more(rate, rows, t):
     line = lambda at: np.exp(-((grid - at) ** 2) / 2) / math.sqrt(2 * math.pi)  # noqa: E731
     laws = []
     for side in (True, False):
-        found = np.zeros((241, 241))
+        law = np.zeros((241, 241))
         own = [
             (length * math.cos(turn), length * math.sin(turn)) for length, turn, here in rows if here is side
         ]
         for chosen in itertools.product((0, 1), repeat=len(own)):
             chance = math.prod(q if bit else 1 - q for bit in chosen)
             x, y = (sum(bit * row[k] for bit, row in zip(chosen, own, strict=True)) for k in (0, 1))
-            found += chance * np.multiply.outer(line(x), line(y))
-        laws.append(found * (grid[1] - grid[0]) ** 2)
+            law += chance * np.multiply.outer(line(x), line(y))
+        laws.append(law * (grid[1] - grid[0]) ** 2)
     most = 0.0
     for there in range(len(rows) + 1):
         factor = SampledGroup(Fraction(rate), Fraction(1), there, len(rows) - there)
@@ -103,9 +103,9 @@ def precise(value):
     return arb(value)
 
 
-def cost(k, count=1, rate="1/100", sigma=1, beside=()):
+def cost(k, count=1, rate="1/100", sigma=1, others=()):
     sample = ev.PoissonSubsampled(rate=rate, of=ev.Gaussian(sigma=sigma), count=count)
-    return Accountant(Plan(Relation.ADD_REMOVE, (sample, *beside)), k)
+    return Accountant(Plan(Relation.ADD_REMOVE, (sample, *others)), k)
 
 
 def test_the_ends_are_known_pairs():
@@ -130,11 +130,11 @@ def test_a_group_costs_more_than_its_part_and_less_than_the_chain():
 
 
 def test_a_twin_that_counts_one_direction_alone_is_too_cheap():
-    """Whoever is added costs another amount than whoever goes; the accountant takes the worse one."""
+    """Adding a unit costs another amount than removing one; the accountant takes the worse one."""
     factor = SampledGroup(Fraction(1, 2), Fraction(1), 2, 0)
-    found = cost(2, rate="1/2").delta("0.5")
+    delta = cost(2, rate="1/2").delta("0.5")
     ways = [f.curve(60)(Fraction(1, 2)) for f in (factor, factor.reversed())]
-    assert float(found.upper) == pytest.approx(max(float(way.mid()) for way in ways), rel=1e-9)
+    assert float(delta.upper) == pytest.approx(max(float(way.mid()) for way in ways), rel=1e-9)
     assert abs(float(ways[0].mid()) - float(ways[1].mid())) > 1e-3
 
 
@@ -156,6 +156,6 @@ def test_several_samples_by_quadrature(k, count):
                 whole = np.multiply.outer(whole, once)
             laws.append(whole)
         most = max(most, float(np.maximum(laws[0] - math.exp(t) * laws[1], 0).sum()))
-    found = cost(k, count, "1/5").delta("0.5", "1e-2")
-    assert float(found.lower) <= most * (1 + 1e-2)
-    assert most <= float(found.upper) * (1 + 1e-3)
+    delta = cost(k, count, "1/5").delta("0.5", "1e-2")
+    assert float(delta.lower) <= most * (1 + 1e-2)
+    assert most <= float(delta.upper) * (1 + 1e-3)

@@ -68,10 +68,10 @@ def test_a_sample_of_more_than_one_noise_is_not_made_simpler():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("made", [different, laplaces])
-def test_the_few_are_around_the_many(monkeypatch, made):
+@pytest.mark.parametrize("events_of", [different, laplaces])
+def test_the_few_are_around_the_many(monkeypatch, events_of):
     monkeypatch.setattr(composition, "FEW", 2)
-    events = [*made(random.Random(3), 5), Laplace(scale=30, count=3)]
+    events = [*events_of(random.Random(3), 5), Laplace(scale=30, count=3)]
     total = composition_of([(each, 1) for each in events])
     less, more = total.between()
     assert len(less.pairs) == len(more.pairs) == 3
@@ -105,8 +105,8 @@ def test_more_samples_than_can_be_computed_are_not_tried(monkeypatch):
 def test_a_hundred_different_samples_have_two_ends_that_are_near():
     """They take more work than there is; [0.006, 2892] without the few."""
     events = [PoissonSubsampled(rate="0.01", of=Gaussian(sigma=1 + F(i, 100)), count=100) for i in range(100)]
-    found = Accountant(Plan("add-remove", events)).epsilon("1e-6")
-    assert 3.9 < found.lower <= found.upper < 4.3
+    epsilon = Accountant(Plan("add-remove", events)).epsilon("1e-6")
+    assert 3.9 < epsilon.lower <= epsilon.upper < 4.3
 
 
 @pytest.mark.slow
@@ -117,6 +117,6 @@ def test_a_thousand_different_samples_of_laplace_noise_have_two_ends_that_are_ne
         for k in range(1000)
     ]
     begun = steps_done()
-    found = Accountant(Plan("add-remove", events)).epsilon("1e-6")
-    assert 1.2 < found.lower <= found.upper < 1.35
+    epsilon = Accountant(Plan("add-remove", events)).epsilon("1e-6")
+    assert 1.2 < epsilon.lower <= epsilon.upper < 1.35
     assert steps_done() - begun < ANSWER

@@ -1,4 +1,4 @@
-"""Every event, and every pair of events, beside mechanisms small enough to enumerate, in both directions.
+"""Every event, and every pair of events, against mechanisms small enough to enumerate, both directions.
 
 A stand-in is a finite pair of laws that the event allows: the unit there, the unit gone. What two of them
 cost together is summed over all outcomes, once with the unit removed and once with it added; no upper end may
@@ -94,10 +94,10 @@ def stand_ins(event, times=1):
     """Return finite pairs of laws (unit there, unit gone) that an event allows."""
     name = event.name
     if name == "sequence":
-        made = [stand_ins(part) for part in event.of]
+        parts = [stand_ins(part) for part in event.of]
         once = [
-            tuple(np.array([1.0]) for _ in range(2)) if not found else _all(found)
-            for found in itertools.product(*made)
+            tuple(np.array([1.0]) for _ in range(2)) if not choice else _all(choice)
+            for choice in itertools.product(*parts)
         ]
     elif name == "poisson_subsampled":
         q = float(event.rate)
@@ -119,15 +119,15 @@ def stand_ins(event, times=1):
 
 
 def allocated(pair, steps, times):
-    """Each set of so many steps holds the unit with one probability."""
+    """Each set of `times` steps holds the unit with equal probability."""
     sets = [set(each) for each in itertools.combinations(range(steps), times)]
     there = sum(_all([(pair[i not in held],) * 2 for i in range(steps)])[0] for held in sets) / len(sets)
     return there, _all([pair] * steps)[1]
 
 
-def _all(found):
+def _all(pairs):
     whole = (np.array([1.0]), np.array([1.0]))
-    for pair in found:
+    for pair in pairs:
         whole = product(whole, pair)
     return whole
 
@@ -277,7 +277,7 @@ def _sample(rng, name, of):
 
 
 def exact(event):
-    """Say whether the only stand-in of an event is the pair that is accounted for."""
+    """Return whether the only stand-in of an event is its accounted pair."""
     inside = list(ev.walk(event))
     bounded = any(part.name == "sampled_without_replacement" for part in inside)
     tiny = any(part.name == "pure" and part.epsilon < 1e-3 for part in inside)  # no triple was made
@@ -286,7 +286,7 @@ def exact(event):
 
 def worst_point(pairs):
     """Return (ε, δ) where the directions differ most in favour of adding, at a δ that matters."""
-    found = []
+    points = []
     for pair in pairs:
         with np.errstate(divide="ignore", invalid="ignore"):
             losses = np.log(pair[0] / pair[1])
@@ -294,20 +294,20 @@ def worst_point(pairs):
         for share in (0.1, 0.3, 0.5, 0.7):
             removed, added = enumerated(pair, share * top)
             if max(removed, added) > 1e-6:
-                found.append((added / (removed + 1e-12), share * top))
-    return max(found)[1] if found else 0.1
+                points.append((added / (removed + 1e-12), share * top))
+    return max(points)[1] if points else 0.1
 
 
 def check(relation, *events):
     """Compare δ(ε) of a plan with all its stand-ins."""
-    pairs = [_all(made) for made in itertools.product(*map(stand_ins, events))]
+    pairs = [_all(choice) for choice in itertools.product(*map(stand_ins, events))]
     at = Fraction(round(worst_point(pairs), 6))
-    found = Accountant(Plan(relation, events)).delta(at, GAP)
+    delta = Accountant(Plan(relation, events)).delta(at, GAP)
     truth = max(max(enumerated(pair, float(at))) for pair in pairs)
-    assert truth <= float(found.upper) * (1 + 1e-9) + ROUNDING, (events, float(at), truth)
+    assert truth <= float(delta.upper) * (1 + 1e-9) + ROUNDING, (events, float(at), truth)
     if all(map(exact, events)):
-        assert float(found.lower) <= truth * (1 + 1e-9) + ROUNDING, (events, float(at), truth)
-    return found
+        assert float(delta.lower) <= truth * (1 + 1e-9) + ROUNDING, (events, float(at), truth)
+    return delta
 
 
 def relation_of(*names):
@@ -372,14 +372,14 @@ def test_every_pair_of_events():
 
 
 def test_a_sample_of_bounded_range_when_a_unit_is_added():
-    """Two losses η apart on a sample, beside randomised response: adding the unit costs up to 1.58 times more."""
+    """Two losses η apart on a sample, against randomised response: adding the unit costs up to 1.58 times more."""
     for rate, eta, epsilon, at in (("0.1", 4, 2, "1.9"), ("0.5", 4, 4, "3.5"), ("0.5", 1, 1, "0.8")):
         sample = ev.PoissonSubsampled(rate=rate, of=ev.BoundedRange(eta=eta))
         there = [product(response(epsilon), pair) for pair in stand_ins(sample)]
         truth = max(max(enumerated(pair, float(at))) for pair in there)
-        found = Accountant(Plan(Relation.ADD_REMOVE, (sample, ev.Pure(epsilon=epsilon)))).delta(at)
-        assert truth <= found.upper
-        assert found.upper < 1.1 * truth
+        delta = Accountant(Plan(Relation.ADD_REMOVE, (sample, ev.Pure(epsilon=epsilon)))).delta(at)
+        assert truth <= delta.upper
+        assert delta.upper < 1.1 * truth
 
 
 # ------------------------------------------------------------------ permute-and-flip, by its own masses
@@ -388,14 +388,14 @@ def test_a_sample_of_bounded_range_when_a_unit_is_added():
 def flipped(scores, rate):
     """Return the masses of permute-and-flip: a_i ∫₀¹ Π_{j≠i}(1 − a_j x) dx with a = e^{rate·(s − max s)}."""
     a = np.exp(rate * (np.array(scores) - max(scores)))
-    found = []
+    masses = []
     for i in range(len(a)):
         polynomial = np.poly1d([1.0])
         for j in range(len(a)):
             polynomial = polynomial if j == i else polynomial * np.poly1d([-a[j], 1.0])
         whole = polynomial.integ()
-        found.append(a[i] * (whole(1) - whole(0)))
-    return np.array(found)
+        masses.append(a[i] * (whole(1) - whole(0)))
+    return np.array(masses)
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.5])
@@ -404,7 +404,7 @@ def test_permute_and_flip_beside_its_own_masses(epsilon):
     rng = np.random.default_rng(3)
     curve = Accountant(Plan(Relation.REPLACE_ONE, (ev.PermuteAndFlip(epsilon=str(epsilon)),)))
     for at in (0.0, 0.3 * epsilon, 0.8 * epsilon):
-        found, best = curve.delta(Fraction(str(round(at, 6)))), 0.0
+        delta, best = curve.delta(Fraction(str(round(at, 6)))), 0.0
         for n in (2, 3, 5):
             for _ in range(15):
                 scores = rng.normal(0, 2, n)
@@ -414,8 +414,8 @@ def test_permute_and_flip_beside_its_own_masses(epsilon):
         for behind in np.linspace(0, 1, 21):
             pair = flipped([0, behind], epsilon), flipped([1, behind], epsilon)
             best = max(best, *enumerated(pair, at))
-        assert best <= found.upper + ROUNDING
-        assert found.lower <= best * 1.01 + 1e-4
+        assert best <= delta.upper + ROUNDING
+        assert delta.lower <= best * 1.01 + 1e-4
     assert (
         Accountant(Plan(Relation.REPLACE_ONE, (ev.PermuteAndFlip(epsilon=1, count=2),))).delta(1).lower
         is None
@@ -426,7 +426,7 @@ def test_permute_and_flip_beside_its_own_masses(epsilon):
 
 
 def most(value, rounds, k):
-    """Return the largest value over all groups of k of so many rounds."""
+    """Return the largest value over all groups of k rounds."""
     return max(value(set(group)) for group in itertools.combinations(range(rounds), min(k, rounds)))
 
 
@@ -450,11 +450,11 @@ def test_groups_of_rounds_share_only_common_nodes_and_rows(rounds):
         best = most(columns, rounds, k)
         assert low <= best <= high < low + Fraction(1, 10**30)
         for event, times in ((ev.Tree, moves), (ev.MatrixFactorisation, best)):
-            found = Accountant(Plan(Relation.REPLACE_ONE, (event(rounds=rounds, sigma=5),)), k).delta("0.1")
+            delta = Accountant(Plan(Relation.REPLACE_ONE, (event(rounds=rounds, sigma=5),)), k).delta("0.1")
             root = math.sqrt(times) / 5
             truth = _gaussian_delta(root, 0.1)
-            assert float(found.lower) <= truth * (1 + 1e-9)
-            assert truth <= float(found.upper) * (1 + 1e-9)
+            assert float(delta.lower) <= truth * (1 + 1e-9)
+            assert truth <= float(delta.upper) * (1 + 1e-9)
     assert (
         composition_of([(ev.Tree(rounds=rounds, sigma=5), 1)])
         == group_compositions((ev.Tree(rounds=rounds, sigma=5),), 1)[0]
@@ -499,7 +499,7 @@ def test_a_group_of_pure_releases_is_a_chain(epsilon, k):
     for _ in range(2 * k):
         kinks.append(kinks[-1] * shrink)
     truth = max(power(alpha) - math.exp(at) * alpha for alpha in kinks)
-    found = Accountant(Plan(Relation.REPLACE_ONE, (ev.Pure(epsilon=str(epsilon)),)), k).delta(str(at))
-    assert float(found.lower) <= truth * (1 + 1e-12) + ROUNDING
-    assert truth <= float(found.upper) * (1 + 1e-12) + ROUNDING
-    assert found.upper - found.lower < Fraction(1, 10**12)
+    delta = Accountant(Plan(Relation.REPLACE_ONE, (ev.Pure(epsilon=str(epsilon)),)), k).delta(str(at))
+    assert float(delta.lower) <= truth * (1 + 1e-12) + ROUNDING
+    assert truth <= float(delta.upper) * (1 + 1e-12) + ROUNDING
+    assert delta.upper - delta.lower < Fraction(1, 10**12)

@@ -63,7 +63,7 @@ GAUSS = {"event": "gaussian", "sigma": 1}
         ({"event": "approximate", "epsilon": 1, "delta": 1.5}, "/events/0/delta"),
         ({"event": "poisson_subsampled", "rate": 0.5, "of": GAUSS}, "poisson_subsampled has no meaning"),
         ({"event": "sequence", "of": [{**GAUSS, "cover": [1, 2]}]}, "/events/0/of/0"),
-        ({"event": "sequence", "of": [{"event": "tree", "rounds": 4, "sigma": 1}]}, "tree stands inside"),
+        ({"event": "sequence", "of": [{"event": "tree", "rounds": 4, "sigma": 1}]}, "tree is inside"),
         ({"event": "tree", "rounds": 4, "sigma": 1, "cover": [1, 2]}, "unknown key"),
         ({"event": "sampled_without_replacement", "size": 3, "population": 2, "of": GAUSS}, "/events/0/size"),
         (3, "/events/0"),
@@ -206,6 +206,6 @@ def test_a_plan_prints_as_a_table():
 def test_rows_that_move_by_a_radius_are_no_relation_of_a_plan(relation):
     with pytest.raises(InputError, match=r"^unknown relation .*; known here: replace-one, add-remove$"):
         Plan(relation, (Pure(epsilon=1),))
-    with pytest.raises(InputError, match="relation: ") as said:
+    with pytest.raises(InputError, match="relation: ") as refusal:
         plan({"event": "pure", "epsilon": 1}, relation=relation)
-    assert "\n" not in str(said.value)
+    assert "\n" not in str(refusal.value)

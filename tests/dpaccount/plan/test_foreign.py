@@ -165,7 +165,7 @@ def test_a_tree_says_its_relation():
 
 @pytest.mark.parametrize("number", ["1/3", "2/3", "0.1", "1e-400", "0." + "9" * 30, "1" + "0" * 17 + "1"])
 def test_what_is_written_costs_no_less(number):
-    """Doubles below, above and beside the number: noise never grows, rates and rho never shrink."""
+    """Doubles below, above and next to the number: noise never grows, rates and rho never shrink."""
 
     def back(event):
         document = json.dumps(to_dp_event(Plan("add-remove", event)))
@@ -337,7 +337,7 @@ def test_a_file_that_is_changed_anywhere_is_read_or_refused_in_a_line(integers):
         (opacus_history, {"history": [[1.1, 0.01, 5]]}),
         (dp_event_tree, to_dp_event(OUT)),
     ]
-    dice, said = random.Random(7), []
+    dice, messages = random.Random(7), []
     for reader, document in files:
         every = [at for at in places(document) if at]
         for at in every if len(every) < 60 else dice.sample(every, 60):
@@ -351,9 +351,9 @@ def test_a_file_that_is_changed_anywhere_is_read_or_refused_in_a_line(integers):
             try:
                 reader(parse_json(json.dumps(changed), "file.json"))
             except InputError as error:
-                said.append(str(error))
-    assert said
-    assert all("; " in line and "\n" not in line for line in said)
+                messages.append(str(error))
+    assert messages
+    assert all("; " in line and "\n" not in line for line in messages)
 
 
 # ------------------------------------------------------------------ the command

@@ -41,10 +41,10 @@ def of(*events, group=1, relation=Relation.REPLACE_ONE):
     ],
 )
 def test_three_units_pay_for_three_times_the_movement(event, scaled):
-    found = of(event, group=3).epsilon(DELTA)
+    cost = of(event, group=3).epsilon(DELTA)
     whole = of(scaled).epsilon(DELTA)
-    assert found.upper == whole.upper
-    assert (found.lower is None) == (whole.lower is None)
+    assert cost.upper == whole.upper
+    assert (cost.lower is None) == (whole.lower is None)
     assert of(event, group=1).epsilon(DELTA) == of(event).epsilon(DELTA)
 
 
@@ -53,13 +53,13 @@ def test_a_chain_where_nothing_better_is_known():
     event = ev.PoissonSubsampled(rate="0.1", of=ev.Laplace(scale=2))
     single = of(event, relation=Relation.ADD_REMOVE)
     both = of(event, group=3, relation=Relation.ADD_REMOVE)
-    found = both.worst_epsilon(DELTA)
-    assert found.method.startswith("group chain")
-    assert found.bounds.lower == single.epsilon(DELTA).lower
-    third = found.bounds.upper / 3
+    chain = both.worst_epsilon(DELTA)
+    assert chain.method.startswith("group chain")
+    assert chain.bounds.lower == single.epsilon(DELTA).lower
+    third = chain.bounds.upper / 3
     chained = single.delta(third).upper * sum(Fraction(math.exp(j * float(third))) for j in range(3))
     assert float(chained) <= 1e-6 * (1 + 1e-9)
-    assert found.bounds.upper < 3 * single.epsilon(Fraction(1, 10**9)).upper
+    assert chain.bounds.upper < 3 * single.epsilon(Fraction(1, 10**9)).upper
     assert both.epsilon(1).upper == 0
     assert both.delta(1).upper <= 1
 
@@ -75,10 +75,10 @@ def test_the_chain_holds_for_a_gaussian_group():
 
 def test_approximate_pairs_chain():
     """The scaled δ of (ε, δ) by the formula, and at most 1."""
-    found = ev.Approximate(epsilon="0.5", delta="1e-6").for_group(3)
-    assert found.epsilon == Fraction(3, 2)
-    assert math.isclose(float(found.delta), 1e-6 * math.expm1(1.5) / math.expm1(0.5), rel_tol=1e-12)
-    assert float(found.delta) >= 1e-6 * math.expm1(1.5) / math.expm1(0.5) * (1 - 1e-15)
+    pair = ev.Approximate(epsilon="0.5", delta="1e-6").for_group(3)
+    assert pair.epsilon == Fraction(3, 2)
+    assert math.isclose(float(pair.delta), 1e-6 * math.expm1(1.5) / math.expm1(0.5), rel_tol=1e-12)
+    assert float(pair.delta) >= 1e-6 * math.expm1(1.5) / math.expm1(0.5) * (1 - 1e-15)
     assert ev.Approximate(epsilon=9, delta="0.1").for_group(3).delta == 1
     assert abs(ev.Approximate(epsilon=0, delta="0.1").for_group(3).delta - Fraction(3, 10)) < Fraction(
         1, 10**50
@@ -122,17 +122,17 @@ def test_streams(event):
 )
 def test_known_groups(event, group, delta, value):
     """Values from another program."""
-    found = of(event, group=group).epsilon(delta)
-    assert abs(float(found.lower) - value) < 1e-11
-    assert abs(float(found.upper) - value) < 1e-11
+    cost = of(event, group=group).epsilon(delta)
+    assert abs(float(cost.lower) - value) < 1e-11
+    assert abs(float(cost.upper) - value) < 1e-11
 
 
 def test_streams_beside_others():
     """Rounds of one tree and releases to all are worst for the same units; of two trees in turn they need not be."""
     laplace, tree = ev.Laplace(scale=5), ev.Tree(rounds=4, sigma=2)
-    found = of(tree, laplace, group=2).epsilon(DELTA)
+    cost = of(tree, laplace, group=2).epsilon(DELTA)
     one = of(ev.Gaussian(sigma=2, count=10), replace(laplace, sensitivity=2)).epsilon(DELTA)
-    assert found == one
+    assert cost == one
     two = of(tree, replace(tree, start=5), group=2).epsilon(DELTA)
     assert two.lower <= of(tree, group=2).epsilon(DELTA).upper <= two.upper
     apart = of(replace(laplace, cover=(1, 4)), replace(laplace, cover=(5, 8)), group=2).epsilon(DELTA)
@@ -163,12 +163,12 @@ def test_a_cover_beyond_the_worst_rounds_of_a_stream():
 
 
 def test_later_rounds_of_a_factorisation_are_charged_more_than_they_are_known_to_cost():
-    """The first round has the column (1, 1/2), the second (1): beside a Gaussian on it alone that is μ² = 2."""
+    """The first round has the column (1, 1/2), the second (1): with a Gaussian on it alone that is μ² = 2."""
     factored = ev.MatrixFactorisation(rounds=2, sigma=1)
-    found = of(factored, ev.Gaussian(sigma=1, cover=(2, 2))).worst_epsilon(DELTA)
+    worst = of(factored, ev.Gaussian(sigma=1, cover=(2, 2))).worst_epsilon(DELTA)
     known, charged = (of(ev.Gaussian(sigma=2, sensitivity=1, count=n)).epsilon(DELTA) for n in (8, 9))
-    assert (found.bounds.lower, found.bounds.upper) == (known.lower, charged.upper)
-    assert found.unit == 2
+    assert (worst.bounds.lower, worst.bounds.upper) == (known.lower, charged.upper)
+    assert worst.unit == 2
     alone = of(factored, ev.Gaussian(sigma=10, cover=(2, 2))).epsilon(DELTA)  # here it is the first round
     assert alone.lower == of(ev.Gaussian(sigma=2, count=5)).epsilon(DELTA).lower
 
@@ -206,15 +206,15 @@ def moved(event, group):
 
 def costs(events, k, at):
     """Return enclosures of δ(at) of all groups of k units of which no other moves everything as far."""
-    found = set()
+    points = set()
     for group in itertools.combinations(range(1, UNITS + 1), k):
         apart = [moved(event, group) for event in events]
         smooth = [isinstance(event, ev.Laplace | ev.Pure) for event in events]
         mu2 = sum((m for m, own in zip(apart, smooth, strict=True) if not own), Fraction(0))
-        found.add((mu2, *(m for m, own in zip(apart, smooth, strict=True) if own)))
+        points.add((mu2, *(m for m, own in zip(apart, smooth, strict=True) if own)))
     kinds = [event.bare() for event in events if isinstance(event, ev.Laplace | ev.Pure)]
-    for one in found:
-        if any(one != other and all(a <= b for a, b in zip(one, other, strict=True)) for other in found):
+    for one in points:
+        if any(one != other and all(a <= b for a, b in zip(one, other, strict=True)) for other in points):
             continue
         scaled = [kind.for_group(times) for kind, times in zip(kinds, one[1:], strict=True) if times]
         total = replace(composition_of((event, 1) for event in scaled), mu2=(one[0], one[0]))
@@ -235,7 +235,7 @@ def placed(rng, kinds):
 
 
 def beside_every_group(seed, kinds):
-    """Compare what a random plan is said to cost with what every group of its units costs."""
+    """Compare the cost of a random plan with the cost of every group of its units."""
     rng = random.Random(seed)
     k, at = rng.choice([1, 1, 2, 3]), Fraction(1)
     events = tuple(placed(rng, kinds) for _ in range(rng.choice([1, 2, 3])))

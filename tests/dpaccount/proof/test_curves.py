@@ -51,8 +51,8 @@ def test_gdp_delta_encloses(mu, epsilon):
         m, e = (mpmath.mpf(v.numerator) / v.denominator for v in (mu, epsilon))
         exact = mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
         with ctx.workprec(200):
-            found = gdp_delta(mu**2, epsilon)
-        assert contains(found, exact)
+            enclosed = gdp_delta(mu**2, epsilon)
+        assert contains(enclosed, exact)
 
 
 def test_known_epsilon_of_one_gaussian():
@@ -63,8 +63,8 @@ def test_known_epsilon_of_one_gaussian():
 
 def test_pure_delta_is_randomised_response():
     with ctx.workprec(100):
-        found = pure_delta(Fraction(1), Fraction(1, 2))
-    assert abs(float(found.mid()) - (math.e - math.exp(0.5)) / (1 + math.e)) < 1e-15
+        enclosed = pure_delta(Fraction(1), Fraction(1, 2))
+    assert abs(float(enclosed.mid()) - (math.e - math.exp(0.5)) / (1 + math.e)) < 1e-15
     assert pure_delta(Fraction(1), Fraction(1)) == 0
 
 
@@ -112,16 +112,16 @@ def test_lattice_delta_encloses_brute_force(variance, shift, count, epsilon):
     with mpmath.workdps(50):
         exact = brute_force(variance, shift, count, mpmath.mpf(epsilon))
         with ctx.workprec(100):
-            found = lattice_delta(Fraction(variance), shift, count, Fraction(epsilon), 100)
-        assert abs(float(found.mid()) - float(exact)) < 1e-12 * float(exact) + 1e-25
-        assert float(found.rad()) < 1e-15
+            enclosed = lattice_delta(Fraction(variance), shift, count, Fraction(epsilon), 100)
+        assert abs(float(enclosed.mid()) - float(exact)) < 1e-12 * float(exact) + 1e-25
+        assert float(enclosed.rad()) < 1e-15
 
 
 @pytest.mark.parametrize("epsilon", [500, 10**6])
 def test_lattice_delta_is_small_where_the_exponential_is_longer_than_the_precision(epsilon):
-    found = lattice_delta(Fraction(9), (1, 1), 2, Fraction(epsilon), 64)
-    assert found.contains(0)
-    assert found < 1e-12
+    enclosed = lattice_delta(Fraction(9), (1, 1), 2, Fraction(epsilon), 64)
+    assert enclosed.contains(0)
+    assert enclosed < 1e-12
 
 
 def test_lattice_precision_covers_what_is_cut_off():
@@ -179,8 +179,8 @@ def test_the_least_epsilon_of_a_near_curve_lies_between_its_fall_and_its_rise(di
     """δ(ε) falls with the Gaussian part and rises with e^ε·distance; no power of two need lie between."""
     for square in (F(4), F(9), F(625, 64)):
         far = least_epsilon(Gdp(square), delta)[1]
-        found = least_epsilon(NearGdp(square, distance), delta)[1]
-        assert far <= found <= far + F(1, 5)
+        least = least_epsilon(NearGdp(square, distance), delta)[1]
+        assert far <= least <= far + F(1, 5)
         assert least_epsilon(NearGdp(square, F(0)), delta)[1] == far
     with pytest.raises(RuleError, match="no ε up to"):
         least_epsilon(NearGdp(F(100), F(1, 10**6)), F(1, 10**5))

@@ -117,7 +117,7 @@ def bounded_above():
     yield to_approximate(compose(*laplaces(1)), F(853, 1000), F(1, 10))  # .7893 is exact
     yield approximate(compose(*laplaces(100)), F(1, 10**6))  # 100 instead of some 50
     yield approximate(to_gdp(laplaces(1)[0], F(4)), F(1, 10))
-    yield approximate(compose(spread_over((1, 4)), spread_over((5, 9))), F(1, 10))  # nobody pays twice
+    yield approximate(compose(spread_over((1, 4)), spread_over((5, 9))), F(1, 10))  # no unit pays twice
     apart = [
         approximate(spread_over(units), delta) for units, delta in (((1, 4), F(1, 10**9)), ((5, 9), F(1, 10)))
     ]
@@ -135,11 +135,11 @@ def bounded_above():
 
 def test_an_upper_bound_has_no_lower_end():
     for theorem in bounded_above():
-        for said in (theorem, shown(theorem)):
-            assert lower_end(said) is None
-            assert not confirmed(said, F(0))
-            assert not confirmed(said, F(1, 2))
-            assert not confirmed(said, F(1))
+        for statement in (theorem, shown(theorem)):
+            assert lower_end(statement) is None
+            assert not confirmed(statement, F(0))
+            assert not confirmed(statement, F(1, 2))
+            assert not confirmed(statement, F(1))
 
 
 @pytest.mark.slow

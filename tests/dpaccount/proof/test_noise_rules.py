@@ -148,9 +148,9 @@ def test_the_curve_of_bounded_range_is_the_worst_two_point_pair(eta, part):
     losses = np.linspace(0, eta, 200_001)
     chance = (math.exp(eta) - np.exp(losses)) / math.expm1(eta)
     gains = chance * np.maximum(0, 1 - np.exp(epsilon - losses))
-    found = float(range_delta(F(eta), F(epsilon)))
-    assert gains.max() <= found * (1 + 1e-12)
-    assert found == pytest.approx(gains.max(), rel=1e-6)
+    delta = float(range_delta(F(eta), F(epsilon)))
+    assert gains.max() <= delta * (1 + 1e-12)
+    assert delta == pytest.approx(gains.max(), rel=1e-6)
 
 
 def test_bounded_range_is_converted_exactly():
@@ -516,8 +516,8 @@ def cell(query, relation, epsilon=ONE, low=NOTHING):
 
 def test_a_record_pays_for_the_cell_it_enters():
     split = assume_split("table", ["a", "b"], "t")
-    found = confirmed(partition(split, cell("a", ADD_REMOVE), cell("b", ADD_REMOVE, HALF)))
-    assert (found.subject, found.curve, found.relation) == ("table", Pure(ONE), ADD_REMOVE)
+    fact = confirmed(partition(split, cell("a", ADD_REMOVE), cell("b", ADD_REMOVE, HALF)))
+    assert (fact.subject, fact.curve, fact.relation) == ("table", Pure(ONE), ADD_REMOVE)
 
 
 def test_a_replaced_record_may_leave_one_cell_and_enter_another():
@@ -526,8 +526,8 @@ def test_a_replaced_record_may_leave_one_cell_and_enter_another():
     sizes = (ONE, F(3, 4), HALF)
     entering = [cell(n, ADD_REMOVE, e) for n, e in zip(names, sizes, strict=True)]
     inside = [cell(n, REPLACE_ONE, e) for n, e in zip(names, sizes, strict=True)]
-    found = confirmed(partition(split, *inside, *entering))
-    assert (found.curve, found.relation) == (Pure(F(7, 4)), REPLACE_ONE)
+    fact = confirmed(partition(split, *inside, *entering))
+    assert (fact.curve, fact.relation) == (Pure(F(7, 4)), REPLACE_ONE)
     signed = {
         relation: [cell(n, relation, e, -ONE) for n, e in zip(names, sizes, strict=True)]
         for relation in (REPLACE_ONE, ADD_REMOVE)

@@ -60,9 +60,9 @@ def test_a_pair_of_statistics_is_as_far_apart_as_its_matrices(kind):
     a, b = (np.outer(np.array(x, dtype=float), np.array(x, dtype=float)) for x in (v, w))
     if kind == "rank-one":
         a[-1, -1] = b[-1, -1] = 0
-    found = confirmed(ends("m", v, w, kind))
-    assert float(found.numbers[0]) == pytest.approx(float(((a - b) ** 2).sum()))
-    assert found.law == "symmetric"
+    fact = confirmed(ends("m", v, w, kind))
+    assert float(fact.numbers[0]) == pytest.approx(float(((a - b) ** 2).sum()))
+    assert fact.law == "symmetric"
 
 
 def test_the_published_tree_of_outer_products_is_refuted_at_large_rewards():
@@ -72,17 +72,17 @@ def test_the_published_tree_of_outer_products_is_refuted_at_large_rewards():
     log = F(int(math.log(100) ** 2 * 10**12) + 1, 10**12)
     variance = 16 * levels * (1 + reward**2) * log / 100  # rounded up: more noise refutes less
     pair = ends("m", [ONE, reward], [ONE, -smaller], "outer")
-    told = apart(pair, assume_tree("m", rounds, "t"), "gaussian", variance)
-    found = confirmed(refute(told, F(10), F(983, 1000)))
-    assert found == Refuted("m", F(10), F(983, 1000), REPLACE_ONE, CENTRAL)
-    refuses(refute, told, F(10), F(984, 1000), match="not shown")
+    noisy = apart(pair, assume_tree("m", rounds, "t"), "gaussian", variance)
+    fact = confirmed(refute(noisy, F(10), F(983, 1000)))
+    assert fact == Refuted("m", F(10), F(983, 1000), REPLACE_ONE, CENTRAL)
+    refuses(refute, noisy, F(10), F(984, 1000), match="not shown")
 
 
 def test_what_is_proved_is_not_refuted_and_what_is_refuted_is_not_proved():
     query = linear(assume_ball("q", HALF, REPLACE_ONE, "t"))
     tree = assume_tree("q", 7, "t")
     proof = nodes(gaussian(query, F(4), "k"), tree)
-    told = apart(ends(), tree, "gaussian", F(4))
+    noisy = apart(ends(), tree, "gaussian", F(4))
     for epsilon in (F(0), F(1, 3), ONE, F(3)):
         low, high = F(0), ONE
         for _ in range(40):
@@ -92,32 +92,32 @@ def test_what_is_proved_is_not_refuted_and_what_is_refuted_is_not_proved():
                 high = middle
             except RuleError:
                 low = middle
-        confirmed(refute(told, epsilon, low - F(1, 10**9) if low > F(1, 10**9) else F(0)))
-        refuses(refute, told, epsilon, high + F(1, 10**9))
+        confirmed(refute(noisy, epsilon, low - F(1, 10**9) if low > F(1, 10**9) else F(0)))
+        refuses(refute, noisy, epsilon, high + F(1, 10**9))
 
 
 @pytest.mark.parametrize("epsilon", ["0", "0.5", "1.9"])
 def test_laplace_noise_on_a_number(epsilon):
     pair = ends(left=(ONE,), right=(F(0),), relation=ADD_REMOVE)
-    told = apart(pair, once(), "laplace", HALF)
-    assert confirmed(told).numbers == (F(2),)
+    noisy = apart(pair, once(), "laplace", HALF)
+    assert confirmed(noisy).numbers == (F(2),)
     exact = -math.expm1((float(F(epsilon)) - 2) / 2)
-    confirmed(refute(told, F(epsilon), F(exact) - F(1, 10**12)))
-    refuses(refute, told, F(epsilon), F(exact) + F(1, 10**12), match="not shown")
-    refuses(refute, told, F(2), F(0), match="not shown")  # the bound itself holds
+    confirmed(refute(noisy, F(epsilon), F(exact) - F(1, 10**12)))
+    refuses(refute, noisy, F(epsilon), F(exact) + F(1, 10**12), match="not shown")
+    refuses(refute, noisy, F(2), F(0), match="not shown")  # the bound itself holds
     proof = laplace(linear(assume_clipped("q", F(0), ONE, ADD_REMOVE, "t")), HALF, None, "k")
     to_approximate(proof, F(2), F(0))
 
 
 def test_separated_supports_refute_every_epsilon():
-    told = assume_event("q", ONE, F(0), REPLACE_ONE, "t", LOCAL)
-    assert confirmed(told) == Apart("q", "event", (ONE, F(0)), REPLACE_ONE, LOCAL)
-    found = confirmed(refute(told, F(10**6), F(999_999, 10**6)))
-    assert found.observer == LOCAL
-    refuses(refute, told, F(0), ONE, match="not shown")
-    told = assume_event("q", HALF, F(1, 10), REPLACE_ONE, "t")
-    confirmed(refute(told, ONE, F(228, 1000)))  # .5 − .1e = .22817
-    refuses(refute, told, ONE, F(229, 1000), match="not shown")
+    event = assume_event("q", ONE, F(0), REPLACE_ONE, "t", LOCAL)
+    assert confirmed(event) == Apart("q", "event", (ONE, F(0)), REPLACE_ONE, LOCAL)
+    fact = confirmed(refute(event, F(10**6), F(999_999, 10**6)))
+    assert fact.observer == LOCAL
+    refuses(refute, event, F(0), ONE, match="not shown")
+    event = assume_event("q", HALF, F(1, 10), REPLACE_ONE, "t")
+    confirmed(refute(event, ONE, F(228, 1000)))  # .5 − .1e = .22817
+    refuses(refute, event, ONE, F(229, 1000), match="not shown")
 
 
 def test_refutations_refuse():
@@ -141,11 +141,11 @@ def test_refutations_refuse():
     refuses(apart, ends(left=(ONE, ONE), right=(ONE, F(0))), once(), "laplace", ONE, match="one release")
     twice = assume_covers("q", [(1, 1), (1, 2)], "t")
     refuses(apart, ends(), twice, "laplace", ONE, match="one release")
-    told = apart(ends(), once(), "gaussian", ONE)
-    refuses(apart, told, once(), "gaussian", ONE, match="not known")  # noise is counted once
+    noisy = apart(ends(), once(), "gaussian", ONE)
+    refuses(apart, noisy, once(), "gaussian", ONE, match="not known")  # noise is counted once
     refuses(refute, ends(), ONE, F(0), match="not a pair of laws")
     refuses(refute, once(), ONE, F(0), match="told apart")
     for epsilon, delta in ((-ONE, F(0)), (ONE, F(2)), (ONE, -ONE)):
-        refuses(refute, told, epsilon, delta, match="delta in")
+        refuses(refute, noisy, epsilon, delta, match="delta in")
     same = apart(ends(left=(ONE,), right=(ONE,)), once(), "gaussian", ONE)
     refuses(refute, same, F(0), F(0), match="not shown")

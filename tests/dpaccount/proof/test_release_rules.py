@@ -159,8 +159,8 @@ def test_units_lie_below_the_end_of_anyone():
 def test_no_part_is_disjoint_from_a_departure():
     point = to_approximate(pure(), ONE, F(0))
     rare = despite(point, assume_rare("q", "event", F(1, 10), "t"), F(1, 10))
-    beside = to_approximate(over(pure("b"), (LAST, LAST)), ONE, F(0))
-    refuses(parallel, rare, beside, match="disjoint")
+    other = to_approximate(over(pure("b"), (LAST, LAST)), ONE, F(0))
+    refuses(parallel, rare, other, match="disjoint")
 
 
 # ------------------------------------------------------------------ a view names what it reads
@@ -235,11 +235,11 @@ def test_rounds_are_a_hypothesis_of_their_own():
 def test_a_round_may_be_a_batch_of_units():
     """The bound is that of as many rounds, and the units are those of the batches."""
     batches = assume_rounds("q", 3, "t", ends=[2, 3, 9])
-    for made in (
+    for rule in (
         lambda entered: factorised(ball(), entered, [[2, 1]], 1),
         lambda entered: buffered(ball(), entered, 1, [(1, 1)], 1, F(1, 16), F(9)),
     ):
-        by_batch, by_unit = confirmed(made(batches)), confirmed(made(3))
+        by_batch, by_unit = confirmed(rule(batches)), confirmed(rule(3))
         assert (by_batch.bound, by_batch.units, by_unit.units) == (by_unit.bound, (1, 9), (1, 3))
     refuses(centred, ball(), batches, match="a unit is a row")
     for ends in ([2, 3], [2, 2, 9], [3, 2, 9], [2, 3, 9, 10]):
@@ -249,7 +249,7 @@ def test_a_round_may_be_a_batch_of_units():
 
 
 def test_several_rounds_read_anyone():
-    """Which unit enters which of several rounds is not said, so no other part is disjoint from them."""
+    """Which unit enters which of several rounds is open, so no other part is disjoint from them."""
     stream = gaussian(factorised(ball(), 10, [[1, 1]], 0, 2, 3), ONE, "k")
     assert confirmed(stream).units == ANYONE
     refuses(nodes, stream, assume_covers("q", [(1, 1)], "t"), match="already")
@@ -286,11 +286,11 @@ def test_a_neighbour_may_take_part_at_other_rounds(relation, points, times, apar
     matrix = sum(np.diag([float(c)] * (rounds - lag), -lag) for lag, c in enumerate(coefficients))
     query = linear(assume_points("q", [(p,) for p in points], relation, "t"))
     stream = confirmed(factorised(query, rounds, [coefficients], 0, times, apart))
-    found = farthest(points, matrix, times, apart, relation)
-    assert found <= float(stream.bound) * (1 + 1e-12)
+    movement = farthest(points, matrix, times, apart, relation)
+    assert movement <= float(stream.bound) * (1 + 1e-12)
     if relation == REPLACE_ONE and points == (5, 6):
         assert (
-            found > float(query.conclusion.bound) * times**2 * 6
+            movement > float(query.conclusion.bound) * times**2 * 6
         )  # what the difference in place would allow
 
 
@@ -323,8 +323,8 @@ def test_of_a_mixture_one_part_is_assumed_to_be_drawn():
     parts = [pure("a", key="k"), compose(pure("b", key="l"), pure("c", key="m"))]
     coin = mixture(*parts)
     assert confirmed(coin).curve == Pure(F(2))
-    said = [h for h in hypotheses(coin) if h.rule == "assume_choice"]
-    assert [h.statement["parts"] for h in said] == [[["k"], ["l", "m"]]]
+    choices = [h for h in hypotheses(coin) if h.rule == "assume_choice"]
+    assert [h.statement["parts"] for h in choices] == [[["k"], ["l", "m"]]]
     assert Choice("a or b + c", (("k",), ("l", "m"))) in [p.conclusion for p in coin.premises]
     right = assume_choice("a or b + c", [["k"], ["l", "m"]], "t")
     confirmed(mixture(*parts, choice=right))
@@ -454,7 +454,7 @@ def twice_entered(radius, rounds=4):
 
 
 def test_one_draw_may_be_stated_with_two_bounds_of_its_stream():
-    """What a draw is on is its query, transformed over its rounds; how far that moves may be said twice."""
+    """What a draw is on is its query, transformed over its rounds; how far that moves may be stated twice."""
     both = compose(twice_entered(1), twice_entered(2))
     assert checker.check_derivation(write(both))[-1][2] == ["zcdp", str(both.conclusion.curve.rho)]
     with pytest.raises(RuleError, match="names two draws"):

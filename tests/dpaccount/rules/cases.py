@@ -325,15 +325,15 @@ HONEST = [
 
 
 def changed(case, **members):
-    rule, found, given, _ = next(c for c in HONEST if c[0] == case)
-    return rule, found, {**given, **members}
+    rule, premises, given, _ = next(c for c in HONEST if c[0] == case)
+    return rule, premises, {**given, **members}
 
 
 FALSE = [
     *[changed("assume_points", points=bad) for bad in (
         [], [[]], [[1], [1, 2]], [[1], [0]], [[0], [0]], [[0.5]], [[True]], [["1"]], [[2**64]], "points", [1],
         [[i] for i in range(257)], [[0] * 65])],
-    *[(rule, found, {**given, "relation": bad}) for rule, found, given, _ in HONEST if "relation" in given
+    *[(rule, premises, {**given, "relation": bad}) for rule, premises, given, _ in HONEST if "relation" in given
       for bad in ("swap", None, "bounded-row", *([] if rule == "assume_event" else [B]))],
     *[changed(rule, source=bad) for rule in
       ("assume_points", "assume_clipped", "assume_ball", "assume_rank_one") for bad in ("public", "data", None)],
@@ -384,10 +384,10 @@ FALSE = [
      {"variance": "100", "grid": "1", "coordinates": 2, "distance": "1/2000", "key": "k"}),
     ("fine_gaussian", [stable("l2-squared"), ["Numbers", "r", 2]],
      {"variance": "100", "grid": "1", "coordinates": 2, "distance": "1/2000", "key": "k"}),
-    *[(rule, [found[0], ["Rounds", "r", *found[1][2:]], *found[2:]], given) for rule, found, given, _ in HONEST
+    *[(rule, [premises[0], ["Rounds", "r", *premises[1][2:]], *premises[2:]], given) for rule, premises, given, _ in HONEST
       if rule in ("centred", "factorised", "buffered")],
-    *[(rule, [found[0], rounds(found[1][2], 2)], given) for rule, found, given, _ in HONEST
-      if rule in ("centred", "buffered") and found[1][2] > 1],
+    *[(rule, [premises[0], rounds(premises[1][2], 2)], given) for rule, premises, given, _ in HONEST
+      if rule in ("centred", "buffered") and premises[1][2] > 1],
     ("factorised", [UNIT, rounds(5, 2, 2), added("ball", "0", "1/5")], MANY),
     ("factorised", [UNIT, rounds(5, 2, 2), added("ball", "0", "1/3")], MANY),
     ("factorised", [stable("l2-squared", "4"), rounds(5, 2, 2), added("interval", "0", "2")], MANY),
@@ -441,10 +441,10 @@ FALSE = [
         {"matrix": [[2], [1, True], [1, 1, 1]]}, {"matrix": [1, 2]})],
     *[("factorised", [STREAM[0], rounds(k)], {"matrix": [[2], [1, 2], [3, -5, 1]], "bits": 1}) for k in (2, 4)],
     ("factorised", [stable("l1"), rounds(1)], {"matrix": [[1]], "bits": 0}),
-    *[(rule, found, {**given, name: bad}) for rule, found, given, _ in HONEST if rule in NOISE
+    *[(rule, premises, {**given, name: bad}) for rule, premises, given, _ in HONEST if rule in NOISE
       for name in ("scale", "variance", "rate", "matrix", "vector", "grid", "threshold", "limit", "coordinates")
       if name in given for bad in ("0", "-1", 0, None)],
-    *[(rule, [stable("other"), *found[1:]], given) for rule, found, given, _ in HONEST if found and found[0][0] == "Stable"],
+    *[(rule, [stable("other"), *premises[1:]], given) for rule, premises, given, _ in HONEST if premises and premises[0][0] == "Stable"],
     ("fine_gaussian", [stable("l2-squared"), ["Numbers", "q", 1]],
      {"variance": "100", "grid": "1", "coordinates": True, "distance": "1/2000", "key": "k"}),
     *[changed("factorised", bits=bad) for bad in (True, "1", 1.0)],
@@ -646,7 +646,7 @@ TRUE = [
 ]  # fmt: skip
 
 
-def of_the_file(rule, found, given):  # noqa: C901, PLR0911
+def of_the_file(rule, premises, given):  # noqa: C901, PLR0911
     """Say whether a case is about the written form or the checker's reach, not about the statement."""
     match rule:
         case "assume_points":
@@ -664,31 +664,31 @@ def of_the_file(rule, found, given):  # noqa: C901, PLR0911
         case "assume_choice":
             return given["parts"] == [[1]]
         case "factorised":
-            return given["bits"] == 4097 or (len(found) == 3 and found[1][3] == 1)
+            return given["bits"] == 4097 or (len(premises) == 3 and premises[1][3] == 1)
         case "buffered":
             return given["bits"] == 65 or len(given["pairs"]) == 65
         case "partition":
-            return len(found) > 1 and found[-1][3] == R
+            return len(premises) > 1 and premises[-1][3] == R
         case "linear" | "differences":
-            return "bound_squared" in given and (found[0][2], found[0][4]) != ("outer", "3")
+            return "bound_squared" in given and (premises[0][2], premises[0][4]) != ("outer", "3")
         case "group":
-            return ("delta" in given) != (found[0][2][0] == "approximate")
+            return ("delta" in given) != (premises[0][2][0] == "approximate")
         case "to_approximate":
-            return "order" in given and found[0][2] in (["pure", "1"], ["zcdp", "0"])
+            return "order" in given and premises[0][2] in (["pure", "1"], ["zcdp", "0"])
     return given.get("source") == "public"
 
 
 def family(rule):
-    """The file in which the checker's rule stands; unknown rules are refused by what looks them up."""
+    """The file of the checker's rule; unknown rules are refused by the lookup."""
     return RULES[rule].source.__module__.rpartition(".")[2] if rule in RULES else "composition"
 
 
 def named(case):
     """The rule, and the side condition: what differs from the honest case on these premises."""
-    rule, found, given = case[:3]
-    same = [honest for honest in HONEST if honest[0] == rule and honest[1] == found]
+    rule, premises, given = case[:3]
+    same = [honest for honest in HONEST if honest[0] == rule and honest[1] == premises]
     changed = {k: v for k, v in given.items() if same and same[0][2].get(k, "") != v}
-    return f"{rule}: {json.dumps(changed or found)[:70]}"
+    return f"{rule}: {json.dumps(changed or premises)[:70]}"
 
 
 def of(name, table):

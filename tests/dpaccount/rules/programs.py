@@ -40,15 +40,15 @@ BROKEN = (ArithmeticError, ValueError, TypeError, KeyError, IndexError)
 REFUSALS = {"checker": (Rejected, *BROKEN), "kernel": (RuleError, *BROKEN, AttributeError, StopIteration)}
 
 
-def by_checker(rule, found, given):
+def by_checker(rule, premises, given):
     """What the checker infers, whose work is counted from here."""
     Work.spent = 0
-    return infer(rule, found, given)
+    return infer(rule, premises, given)
 
 
-def by_kernel(rule, found, given):
+def by_kernel(rule, facts, given):
     """What the kernel's rule gives, as written; premises are made up by the rules' own door, `proved`."""
-    premises = [proved("given", judgement(fact)) for fact in found]
+    premises = [proved("given", judgement(fact)) for fact in facts]
     return as_json(applied(rule, premises, given).conclusion)
 
 
@@ -60,8 +60,8 @@ def applied(rule, premises, given):
     apply = getattr(proof, rule)
     read = WITNESSES.get(rule, lambda _: [])(given)
     arguments, named = read if isinstance(read, tuple) else (read, {})
-    before, beside = arranged(rule, premises)
-    return apply(*before, *arguments, **named, **beside)
+    before, options = arranged(rule, premises)
+    return apply(*before, *arguments, **named, **options)
 
 
 def proved_again(steps):

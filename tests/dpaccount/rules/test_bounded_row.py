@@ -1,4 +1,4 @@
-"""Rows that move by a radius: no pair of rows is told apart better than proved, by enumeration."""
+"""Rows that move by a radius: no pair of rows is distinguished better than proved, by enumeration."""
 
 import math
 import random
@@ -68,7 +68,7 @@ def test_no_two_rows_on_a_grid_are_told_apart_better_than_proved(radius):
 
 @pytest.mark.parametrize("radius", [F(1, 2), F(7, 5), F(2), F(5)])
 def test_a_longer_way_is_paid_step_by_step(radius):
-    """A mechanism of one unit costs ⌈r⌉ units at distance r; its own proof at r is never dearer."""
+    """A mechanism of one unit costs ⌈r⌉ units at distance r; its own proof at r never costs more."""
     unit = at(F(1)).conclusion.curve.epsilon
     steps = math.ceil(radius)
     far = within(group(at(F(1)), steps) if steps > 1 else at(F(1)), radius)

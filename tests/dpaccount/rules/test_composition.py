@@ -9,16 +9,16 @@ from tests.dpaccount.rules.programs import PROGRAMS, REFUSALS
 @pytest.mark.parametrize(**of("composition", HONEST))
 def test_nothing_together_costs_less_than_one_of_its_parts(program, case):
     """Whatever a rule puts together or shows, no number of its curve is below that of a part."""
-    rule, found, given, _ = case
-    whole = PROGRAMS[program](rule, found, given)
-    for part in (fact for fact in found if fact[0] == "Private" and fact[2][0] != "lattice"):
+    rule, premises, given, _ = case
+    whole = PROGRAMS[program](rule, premises, given)
+    for part in (fact for fact in premises if fact[0] == "Private" and fact[2][0] != "lattice"):
         assert all(a >= b for a, b in zip(amounts(whole), amounts(part), strict=True))
 
 
 @pytest.mark.parametrize(**of("composition", HONEST))
 def test_what_a_rule_gives(program, case):
-    rule, found, given, gives = case
-    assert PROGRAMS[program](rule, found, given) == gives
+    rule, premises, given, gives = case
+    assert PROGRAMS[program](rule, premises, given) == gives
 
 
 @pytest.mark.parametrize(**of("composition", TRUE))

@@ -17,20 +17,20 @@ POINTS = [case for case in HONEST if case[0] == "to_approximate" and case[2]["de
 @pytest.mark.parametrize("case", POINTS, ids=lambda case: case[1][0][2][0])
 def test_a_point_is_refused_somewhere_below_every_one_that_holds(program, case):
     """Larger ε and δ follow too; with ε and δ a thousandth of them nothing does, whatever the order."""
-    rule, found, given, _ = case
+    rule, premises, given, _ = case
     for factor in (1, 2, 5):
         more = {"epsilon": str(F(given["epsilon"]) * factor), "delta": given["delta"]}
-        assert PROGRAMS[program](rule, found, {**given, **more})
+        assert PROGRAMS[program](rule, premises, {**given, **more})
     for name in ("epsilon", "delta"):
         less = {"epsilon": "1/1000", "delta": "1/1000000", name: "0"}
         with pytest.raises(REFUSALS[program]):
-            PROGRAMS[program](rule, found, {**given, **less})
+            PROGRAMS[program](rule, premises, {**given, **less})
 
 
 @pytest.mark.parametrize(**of("conversions", HONEST))
 def test_what_a_rule_gives(program, case):
-    rule, found, given, gives = case
-    assert PROGRAMS[program](rule, found, given) == gives
+    rule, premises, given, gives = case
+    assert PROGRAMS[program](rule, premises, given) == gives
 
 
 @pytest.mark.parametrize(**of("conversions", TRUE))

@@ -9,16 +9,16 @@ from tests.dpaccount.rules.programs import PROGRAMS, REFUSALS
 @pytest.mark.parametrize(**of("hypotheses", HONEST))
 def test_a_hypothesis_is_about_its_query_and_rests_on_nothing(program, case):
     """What is assumed of one query says so; of another it is another hypothesis, and no premise makes it."""
-    rule, found, given, gives = case
-    assert found == []
-    other = PROGRAMS[program](rule, found, {**given, "query": "other", "because": "another reason"})
+    rule, premises, given, gives = case
+    assert premises == []
+    other = PROGRAMS[program](rule, premises, {**given, "query": "other", "because": "another reason"})
     assert other == [gives[0], "other", *gives[2:]]
 
 
 @pytest.mark.parametrize(**of("hypotheses", HONEST))
 def test_what_a_rule_gives(program, case):
-    rule, found, given, gives = case
-    assert PROGRAMS[program](rule, found, given) == gives
+    rule, premises, given, gives = case
+    assert PROGRAMS[program](rule, premises, given) == gives
 
 
 @pytest.mark.parametrize(**of("hypotheses", TRUE))

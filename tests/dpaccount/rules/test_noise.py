@@ -16,11 +16,11 @@ SCALES = {"scale": F(9, 10), "variance": F(9, 10), "threshold": F(9, 10), "rate"
 @pytest.mark.parametrize(**of("noise", HONEST))
 def test_no_noise_of_a_smaller_scale_is_as_private(program, case):
     """A tenth less noise is refused, or its curve is larger in some number and smaller in none."""
-    rule, found, given, gives = case
+    rule, premises, given, gives = case
     for name in [n for n in SCALES if isinstance(given.get(n), str) and rule != "lattice_gaussian"]:
         less = {**given, name: str(F(given[name]) * SCALES[name])}
         try:
-            curve = amounts(PROGRAMS[program](rule, found, less))
+            curve = amounts(PROGRAMS[program](rule, premises, less))
         except REFUSALS[program]:
             continue
         assert all(a >= b for a, b in zip(curve, amounts(gives), strict=True))
@@ -29,8 +29,8 @@ def test_no_noise_of_a_smaller_scale_is_as_private(program, case):
 
 @pytest.mark.parametrize(**of("noise", HONEST))
 def test_what_a_rule_gives(program, case):
-    rule, found, given, gives = case
-    assert PROGRAMS[program](rule, found, given) == gives
+    rule, premises, given, gives = case
+    assert PROGRAMS[program](rule, premises, given) == gives
 
 
 @pytest.mark.parametrize(**of("noise", TRUE))

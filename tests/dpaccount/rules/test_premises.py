@@ -40,11 +40,11 @@ SEVERAL = sorted({case[0] for case in HONEST if len(case[1]) > 1})
 def test_premises_about_another_query_are_refused(program, rule):
     """One premise after the other is about another query, everything else is as it was."""
     tried = 0
-    for _, found, given, *_ in (case for case in HONEST if case[0] == rule and len(case[1]) > 1):
-        for at in range(len(found)):
-            if found[at][0] == "Split":  # is about the whole, and names its cells
+    for _, premises, given, *_ in (case for case in HONEST if case[0] == rule and len(case[1]) > 1):
+        for at in range(len(premises)):
+            if premises[at][0] == "Split":  # is about the whole, and names its cells
                 continue
-            other = copy.deepcopy(found)
+            other = copy.deepcopy(premises)
             other[at][1] = "another"
             with pytest.raises(REFUSALS[program]):
                 PROGRAMS[program](rule, other, given)
@@ -66,19 +66,19 @@ def below(steps, index):
 
 def grafted(steps, index, at, change):
     """Return the derivation of a step whose premise `at` rests on changed noise; None where nothing changed."""
-    made, moved, known = [], {}, {}
+    kept, moved, known = [], {}, {}
 
     def add(k, changed):
         step = copy.deepcopy(steps[k])
         step["from"] = [moved[j, changed] for j in step["from"]]
         if changed and "key" in step["with"]:
             change(step["with"])
-        step["gives"] = infer(step["rule"], [made[j]["gives"] for j in step["from"]], step["with"])
+        step["gives"] = infer(step["rule"], [kept[j]["gives"] for j in step["from"]], step["with"])
         body = {name: step[name] for name in ("rule", "with", "gives")}
-        step["digest"] = checker.digest({**body, "from": [made[j]["digest"] for j in step["from"]]})
+        step["digest"] = checker.digest({**body, "from": [kept[j]["digest"] for j in step["from"]]})
         if step["digest"] not in known:
-            known[step["digest"]] = len(made)
-            made.append(step)
+            known[step["digest"]] = len(kept)
+            kept.append(step)
         moved[k, changed] = known[step["digest"]]
 
     premises = steps[index]["from"]
@@ -89,10 +89,10 @@ def grafted(steps, index, at, change):
             add(k, place == at)
     last = copy.deepcopy(steps[index])
     last["from"] = [moved[premise, place == at] for place, premise in enumerate(premises)]
-    last["gives"] = infer(last["rule"], [made[j]["gives"] for j in last["from"]], last["with"])
+    last["gives"] = infer(last["rule"], [kept[j]["gives"] for j in last["from"]], last["with"])
     body = {name: last[name] for name in ("rule", "with", "gives")}
-    last["digest"] = checker.digest({**body, "from": [made[j]["digest"] for j in last["from"]]})
-    return [*made, last]
+    last["digest"] = checker.digest({**body, "from": [kept[j]["digest"] for j in last["from"]]})
+    return [*kept, last]
 
 
 def renamed(given):
@@ -135,7 +135,7 @@ SPLIT = ("table", ["a", "b"], "t")
 
 
 def both(**of_steps):
-    """Both relations' statements about two cells: the second list with noise as it is said here."""
+    """Both relations' statements about two cells: the second list with the noise given here."""
     swaps = [cell(name, REPLACE_ONE, units=of_steps.pop("swapped", None)) for name in "ab"]
     return [*swaps, *(cell(name, ADD_REMOVE, **of_steps) for name in "ab")]
 
@@ -187,7 +187,7 @@ def refused_by_checker(cells):
 
 @pytest.mark.parametrize("rule", ["compose", "parallel", "mixture"])
 def test_one_key_has_one_law(rule):
-    """A key with two scales, or two rules, is two draws, whichever statements it stands in."""
+    """A key with two scales, or two rules, is two draws, whichever statements use it."""
     from dpaccount import proof
 
     one = cell("a", REPLACE_ONE, units=[(1, 4)])

@@ -1,4 +1,4 @@
-"""A point is refuted where two neighbours are told apart better than it allows."""
+"""A point is refuted where two neighbours are distinguished better than it allows."""
 
 from fractions import Fraction
 
@@ -16,18 +16,18 @@ REFUTED = [case for case in HONEST if case[0] == "refute"]
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("case", REFUTED, ids=lambda case: case[1][0][2])
 def test_a_point_that_holds_is_not_refuted(program, case):
-    """What is told apart at a point is told apart at smaller ones, and δ = 1 always holds."""
-    rule, found, given, gives = case
+    """A pair that refutes a point refutes smaller ones, and δ = 1 always holds."""
+    rule, premises, given, gives = case
     less = {"epsilon": given["epsilon"], "delta": str(F(given["delta"]) / 2)}
-    assert PROGRAMS[program](rule, found, less) == [*gives[:3], less["delta"], *gives[4:]]
+    assert PROGRAMS[program](rule, premises, less) == [*gives[:3], less["delta"], *gives[4:]]
     with pytest.raises(REFUSALS[program]):
-        PROGRAMS[program](rule, found, {**given, "delta": "1"})
+        PROGRAMS[program](rule, premises, {**given, "delta": "1"})
 
 
 @pytest.mark.parametrize(**of("refutations", HONEST))
 def test_what_a_rule_gives(program, case):
-    rule, found, given, gives = case
-    assert PROGRAMS[program](rule, found, given) == gives
+    rule, premises, given, gives = case
+    assert PROGRAMS[program](rule, premises, given) == gives
 
 
 @pytest.mark.parametrize(**of("refutations", TRUE))

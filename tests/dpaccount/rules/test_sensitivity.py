@@ -36,7 +36,7 @@ def test_no_bound_is_below_a_movement_that_two_records_make(program):
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("relation", [R, A])
 def test_no_bound_is_below_a_movement_that_cells_make(program, relation):
-    """By brute force over records that add 1 to at most so many of five cells."""
+    """By brute force over records that add 1 to a bounded number of five cells."""
     for most in (1, 2):
         records = [cells for cells in product((0, 1), repeat=5) if sum(cells) <= most]
         others = records if relation == R else [(0,) * 5]
@@ -56,8 +56,8 @@ def test_the_checker_lists_no_endless_differences():
 
 @pytest.mark.parametrize(**of("sensitivity", HONEST))
 def test_what_a_rule_gives(program, case):
-    rule, found, given, gives = case
-    assert PROGRAMS[program](rule, found, given) == gives
+    rule, premises, given, gives = case
+    assert PROGRAMS[program](rule, premises, given) == gives
 
 
 @pytest.mark.parametrize(**of("sensitivity", TRUE))
@@ -107,16 +107,16 @@ def test_several_rounds_of_one_unit():
     c, length = [4, 3, 1, 2], 6
     column = lambda s: [c[t - s] if 0 <= t - s < len(c) else 0 for t in range(length)]  # noqa: E731
     for times, separation in ((1, 1), (2, 1), (2, 2), (3, 2), (2, 4)):
-        found = sensitivity.toeplitz(c, times, separation)
+        bound = sensitivity.toeplitz(c, times, separation)
         best = 0
         for first in range(length):
             chosen = [first + k * separation for k in range(times)]
             if chosen[-1] < length:
                 total = [sum(v) for v in zip(*(column(s) for s in chosen), strict=True)]
                 best = max(best, sum(v * v for v in total))
-        assert best <= found
+        assert best <= bound
         if times == 1:
-            assert found == 30
+            assert bound == 30
     assert sensitivity.toeplitz(c, 2, 1) == 2 * 30 + 2 * (12 + 3 + 2)
     assert sensitivity.toeplitz(c, 2, 3) == 2 * 30 + 2 * 8
     assert sensitivity.toeplitz(c, 3, 2) == 3 * 30 + 2 * 2 * 10

@@ -29,9 +29,9 @@ def test_every_rule_is_among_them():
 
 
 @pytest.mark.parametrize(
-    ("rule", "found", "given"), [case[:3] for case in HONEST], ids=[case[0] for case in HONEST]
+    ("rule", "premises", "given"), [case[:3] for case in HONEST], ids=[case[0] for case in HONEST]
 )
-def test_witnesses_hold_what_they_should_and_premises_are_of_their_kind(rule, found, given):
+def test_witnesses_hold_what_they_should_and_premises_are_of_their_kind(rule, premises, given):
     optional = (
         {"grid", "bound_squared", "order", "most", "ends"}
         if rule not in ("discrete_gaussian", "fine_gaussian")
@@ -39,35 +39,35 @@ def test_witnesses_hold_what_they_should_and_premises_are_of_their_kind(rule, fo
     )
     optional |= {"group": {"delta"}, "moved": {"radius"}}.get(rule, set())
     for name in given.keys() - optional:
-        refused(rule, found, {k: v for k, v in given.items() if k != name})
-    refused(rule, found, {**given, "more": "1"})
-    refused(rule, [*found, ["Split", "q", ["a"]]], given)
-    for at in range(len(found)):
+        refused(rule, premises, {k: v for k, v in given.items() if k != name})
+    refused(rule, premises, {**given, "more": "1"})
+    refused(rule, [*premises, ["Split", "q", ["a"]]], given)
+    for at in range(len(premises)):
         if rule not in ("compose", "parallel"):  # one premise is enough there
-            refused(rule, found[:at] + found[at + 1 :], given)
-        other = copy.deepcopy(found)
+            refused(rule, premises[:at] + premises[at + 1 :], given)
+        other = copy.deepcopy(premises)
         other[at][0] = "Nothing"
         refused(rule, other, given)
     if "key" in given:
-        refused(rule, found, {**given, "key": 1})
+        refused(rule, premises, {**given, "key": 1})
     if rule.startswith("assume_"):
-        refused(rule, found, {**given, "query": 1})
+        refused(rule, premises, {**given, "query": 1})
 
 
 @pytest.mark.parametrize(
-    ("rule", "found", "given"), [case[:3] for case in HONEST], ids=[case[0] for case in HONEST]
+    ("rule", "premises", "given"), [case[:3] for case in HONEST], ids=[case[0] for case in HONEST]
 )
-def test_a_list_is_never_read_from_the_characters_of_a_text(rule, found, given):
+def test_a_list_is_never_read_from_the_characters_of_a_text(rule, premises, given):
     for name in [name for name, value in given.items() if isinstance(value, list)]:
         for other in ("2", "ab", dict.fromkeys("ab"), {}):
-            refused(rule, found, {**given, name: other})
+            refused(rule, premises, {**given, name: other})
             if given[name] and isinstance(given[name][0], list):
-                refused(rule, found, {**given, name: [other] * len(given[name])})
+                refused(rule, premises, {**given, name: [other] * len(given[name])})
 
 
-def refused(rule, found, given):
+def refused(rule, premises, given):
     with pytest.raises(REFUSALS["checker"]):
-        by_checker(rule, found, given)
+        by_checker(rule, premises, given)
 
 
 @pytest.mark.parametrize("steps", DERIVATIONS, ids=lambda steps: steps[-1]["rule"])

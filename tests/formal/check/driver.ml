@@ -183,7 +183,7 @@ let parse text =
           let rec more l =
             blank ();
             let k = string () in
-            if Hashtbl.mem seen k then fail "a key stands twice";
+            if Hashtbl.mem seen k then fail "a key appears twice";
             Hashtbl.add seen k ();
             blank (); expect ':';
             let v = value (depth + 1) in

@@ -91,14 +91,14 @@ def plain(rows, columns):
 
 def groups(what, holds, rows):
     """Return the rows of each group that count, in the order of `keys`."""
-    found = {tuple(key.values()): [] for key in what.keys}
+    rows_by_key = {tuple(key.values()): [] for key in what.keys}
     for row in rows:
         codes = [int(row[each.name]) for each in what.by]
         if holds(row) and all(code >= int(each.bounds[0]) for code, each in zip(codes, what.by, strict=True)):
             labels = [label_of(each, code) for code, each in zip(codes, what.by, strict=True)]
             if None not in labels:
-                found[tuple(labels)].append(row)
-    return list(found.values())
+                rows_by_key[tuple(labels)].append(row)
+    return list(rows_by_key.values())
 
 
 def label_of(column, code):

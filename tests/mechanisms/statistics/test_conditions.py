@@ -35,20 +35,20 @@ def decimals(codes, place):
 @given(FORMULAS, st.sampled_from(list(COMPARED)), FORMULAS, st.integers(0, 2**32))
 def test_a_comparison_of_formulas_is_decided_by_exact_numbers(left, sign, right, seed):
     """By Python's own evaluation; the checker reads the same columns, or refuses what we do."""
-    said, declared = f"{left} {sign} {right}", every_column(DECLARED)
+    formula, declared = f"{left} {sign} {right}", every_column(DECLARED)
     try:
-        names, holds = condition(said, COLUMNS)
+        names, holds = condition(formula, COLUMNS)
     except InputError:
         with pytest.raises(Rejected):
-            where_reads(said, declared)
+            where_reads(formula, declared)
         return
-    assert where_reads(said, declared) == list(names)
+    assert where_reads(formula, declared) == list(names)
     codes = rows_of(seed)
-    found = holds(codes)
-    for place in range(len(found)):
+    flags = holds(codes)
+    for place in range(len(flags)):
         row = decimals(codes, place)
-        assert found[place] == COMPARED[sign](exact(left, row), exact(right, row))
-        assert holds({name: each[place : place + 1] for name, each in codes.items()})[0] == found[place]
+        assert flags[place] == COMPARED[sign](exact(left, row), exact(right, row))
+        assert holds({name: each[place : place + 1] for name, each in codes.items()})[0] == flags[place]
 
 
 FORMS = ["p + {} {} q", "p * {} {} q", "p - q {} {}", "p / {} {} q", "p {} q", "min(p, {}) {} abs(q - 1)"]
@@ -58,14 +58,14 @@ FORMS = ["p + {} {} q", "p * {} {} q", "p - q {} {}", "p / {} {} q", "p {} q", "
 def test_ties_of_decimals_are_ties(form, sign, tenth, seed):
     """Of tenths, whose doubles are no tenths: in a third of these forms doubles alone decide otherwise."""
     terms = [repr(tenth / 10), sign] if form.count("{}") == 2 else [sign]
-    said = form.format(*(reversed(terms) if form.startswith("p - q") else terms))
+    formula = form.format(*(reversed(terms) if form.startswith("p - q") else terms))
     rng = np.random.default_rng(seed)
     codes = {name: rng.integers(0, 40, 16) / 10 for name in "pq"}
-    left, right = said.split(f" {sign} ")
-    found = condition(said, TENTHS)[1](codes)
-    for place in range(len(found)):
+    left, right = formula.split(f" {sign} ")
+    flags = condition(formula, TENTHS)[1](codes)
+    for place in range(len(flags)):
         row = decimals(codes, place)
-        assert found[place] == COMPARED[sign](exact(left, row), exact(right, row))
+        assert flags[place] == COMPARED[sign](exact(left, row), exact(right, row))
 
 
 def test_doubles_alone_would_decide_otherwise():
@@ -108,11 +108,11 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("said", "why"), REFUSED)
-def test_what_is_undefined_for_some_row_is_refused_by_both(said, why):
+@pytest.mark.parametrize(("formula", "why"), REFUSED)
+def test_what_is_undefined_for_some_row_is_refused_by_both(formula, why):
     with pytest.raises(InputError) as error:
-        condition(said, COLUMNS)
+        condition(formula, COLUMNS)
     assert why in str(error.value)
     assert "\n" not in str(error.value)
     with pytest.raises(Rejected):
-        where_reads(said, every_column(DECLARED))
+        where_reads(formula, every_column(DECLARED))

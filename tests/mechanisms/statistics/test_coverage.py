@@ -66,7 +66,7 @@ def truths(what, codes):
         "median": np.median,
         "quantile": lambda numbers: np.quantile(numbers, 0.9),
     }
-    found = []
+    exact = []
     for key in what.keys:
         here = holds.copy()
         for column in what.by:
@@ -76,13 +76,13 @@ def truths(what, codes):
             )
         if what.what in ("histogram", "top"):
             low = int(what.column.bounds[0]) if what.column is AGE else 0
-            found += [int((codes[what.column.name][here] == low + k).sum()) for k in range(what.cells)]
+            exact += [int((codes[what.column.name][here] == low + k).sum()) for k in range(what.cells)]
         else:
             numbers = codes["x"][here]
-            found.append(
+            exact.append(
                 float(of[what.what](numbers)) if len(numbers) or what.what in ("count", "sum") else None
             )
-    return found
+    return exact
 
 
 @pytest.mark.slow
@@ -120,7 +120,7 @@ def test_intervals_hold_together(relation, delta, max_rows):
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("max_rows", [1, 3])
 def test_intervals_of_values_that_nobody_listed_hold_together(relation, max_rows):
-    """Of those that are shown, beside a mean."""
+    """Of the shown values, together with a mean."""
     statistics = (Statistic("codes", "count", by=(CODE,)), Statistic("mean", "mean", X))
     promise = Promise(relation, Fraction(1), Fraction(1, 10**6))
     whole = planned(statistics, ROWS // max_rows, max_rows, promise)[0]

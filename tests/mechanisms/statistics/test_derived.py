@@ -50,13 +50,13 @@ FORMULAS = st.recursive(
 
 def rows_of(seed, many=12):
     """Return codes of some rows, often at the ends of bounds."""
-    rng, found = np.random.default_rng(seed), {}
+    rng, columns = np.random.default_rng(seed), {}
     for column in COLUMNS:
         low, high = column.bounds
         inside = rng.uniform(low, high, many)
         inside = inside if column.kind == "number" else np.floor(inside)
-        found[column.name] = np.where(rng.integers(0, 2, many), rng.choice([low, high], many), inside)
-    return found
+        columns[column.name] = np.where(rng.integers(0, 2, many), rng.choice([low, high], many), inside)
+    return columns
 
 
 def exact(formula, row):
@@ -85,39 +85,41 @@ def test_a_formula_is_exact_and_within_its_bounds_and_of_one_row(formula, seed):
         with pytest.raises(Rejected):
             every_column(declared)
         return
-    said = every_column(declared)["d"]
-    assert (said["type"], Fraction(said["low"]), Fraction(said["high"])) == (
+    declaration = every_column(declared)["d"]
+    assert (declaration["type"], Fraction(declaration["low"]), Fraction(declaration["high"])) == (
         column.kind,
         column.low,
         column.high,
     )
-    assert said["of"] == [each.name for each in column.of] == [each.name for each in sources_of(column)]
+    assert (
+        declaration["of"] == [each.name for each in column.of] == [each.name for each in sources_of(column)]
+    )
     codes = rows_of(seed)
-    found = code_of(column, codes)
+    values = code_of(column, codes)
     low, high = column.bounds
-    assert np.isfinite(found).all()
-    assert (found >= low).all()
-    assert (found <= high).all()
+    assert np.isfinite(values).all()
+    assert (values >= low).all()
+    assert (values <= high).all()
     size = max(map(abs, (low, high)))
-    for place in range(len(found)):
+    for place in range(len(values)):
         row = {name: Fraction(each[place]) for name, each in codes.items()}
         alone = code_of(column, {name: each[place : place + 1] for name, each in codes.items()})
-        assert alone[0] == found[place]
+        assert alone[0] == values[place]
         value = exact(formula, row)
         if column.kind == "integer":
-            assert value == found[place]
+            assert value == values[place]
         elif "/" not in formula and "*" not in formula:
-            assert abs(value - Fraction(found[place])) <= 1e-5 * (1 + size)  # single terms are up to 1e9
+            assert abs(value - Fraction(values[place])) <= 1e-5 * (1 + size)  # single terms are up to 1e9
 
 
 @given(st.integers(0, 2**32))
 def test_quotients_and_products_are_rounded_a_little(seed):
     codes = rows_of(seed)
     for formula in ("x / big", "a * x", "(a - x) / max(big, 2)", "x * x / (a + 4)"):
-        found = code_of(derived("d", formula, COLUMNS), codes)
-        for place in range(len(found)):
+        values = code_of(derived("d", formula, COLUMNS), codes)
+        for place in range(len(values)):
             value = float(exact(formula, {name: Fraction(each[place]) for name, each in codes.items()}))
-            assert found[place] == pytest.approx(value, rel=1e-12, abs=1e-15)
+            assert values[place] == pytest.approx(value, rel=1e-12, abs=1e-15)
 
 
 @given(st.dates(date(1, 1, 1), date(9999, 12, 31)))
@@ -125,10 +127,10 @@ def test_parts_of_dates_are_those_of_the_calendar(day):
     column = Column("day", "date", Fraction(1), Fraction(date(9999, 12, 31).toordinal()))
     codes = {"day": column.codes([str(day), day, datetime(day.year, day.month, day.day, 7), f" {day}T07:00"])}
     for name, right in (("year", day.year), ("month", day.month), ("weekday", day.isoweekday())):
-        found = derived("d", f"{name}(day)", (column,))
-        assert found.kind == "integer"
-        assert found.low <= right <= found.high
-        assert code_of(found, codes).tolist() == [right] * 4
+        part = derived("d", f"{name}(day)", (column,))
+        assert part.kind == "integer"
+        assert part.low <= right <= part.high
+        assert code_of(part, codes).tolist() == [right] * 4
 
 
 def test_what_is_no_date_is_the_default_and_dates_are_clipped():
@@ -155,7 +157,7 @@ def test_conditions_and_bins():
 def test_a_statistic_of_a_derived_column_is_that_of_a_plain_one_with_its_codes(seed):
     """All kinds: so the movements of the proof hold for derived columns as for any other."""
     codes = rows_of(seed)
-    made = derived("d", "max(0, min(a * 2 - x, 9))", COLUMNS)
+    column = derived("d", "max(0, min(a * 2 - x, 9))", COLUMNS)
     group = derived("g", "bins(x, 0, 1, 2.5)", COLUMNS)
     plain = Column("d", "number", Fraction(0), Fraction(9)), Column("g", "category", values=group.labels)
     terms = [("count", {}), ("sum", {}), ("mean", {}), ("variance", {}), ("median", {})]
@@ -168,11 +170,11 @@ def test_a_statistic_of_a_derived_column_is_that_of_a_plain_one_with_its_codes(s
         )
         return NoisyStatistics(every, (Fraction(8),) * 7, rows=12)
 
-    derived_one, plain_one = study(made, group), study(*plain)
+    derived_one, plain_one = study(column, group), study(*plain)
     assert [each.name for each in derived_one.columns] == ["a", "x"]
     ones = np.ones(12)
     rows = np.column_stack([ones, codes["a"], codes["x"]])
-    same = np.column_stack([ones, code_of(made, codes), code_of(group, codes)])
+    same = np.column_stack([ones, code_of(column, codes), code_of(group, codes)])
     assert derived_one.query(rows).tolist() == plain_one.query(same).tolist()
 
 
@@ -194,7 +196,7 @@ REFUSED = [
     ("a if seen else 2", "is no arithmetic that is read"),
     ("a.real", "is no arithmetic that is read"),
     ("ward + 1", "ward is a category"),
-    ("year(a)", "a is no date, and its year is asked for"),
+    ("year(a)", "a is no date, so it has no year"),
     ("year(day + 1)", "is no arithmetic that is read"),
     ("bins(a, 1)", "bins has 1 edges"),
     ("bins(a, 2, 1)", "bins do not rise"),

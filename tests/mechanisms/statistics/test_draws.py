@@ -74,12 +74,12 @@ def test_sums_are_those_of_exact_numbers(data):
     )
     rows = data.draw(coded(subject.columns))
     here = groups(what, holds, plain(rows, subject.columns))
-    for draw, found in zip(subject.draws, parts(subject, rows), strict=True):
+    for draw, sums in zip(subject.draws, parts(subject, rows), strict=True):
         wanted = [number for numbers in oracle(what, draw, here) for number in numbers]
-        assert len(wanted) == len(found) == draw.size
+        assert len(wanted) == len(sums) == draw.size
         near = 0 if draw.cells else Fraction(1001, 1000 * 2**BITS) * max(len(rows), 1)
         grid = 2 ** subject._bits(draw)
-        assert all(abs(Fraction(int(a), grid) - b) <= near for a, b in zip(found, wanted, strict=True))
+        assert all(abs(Fraction(int(a), grid) - b) <= near for a, b in zip(sums, wanted, strict=True))
 
 
 def oracle(what, draw, here):
@@ -114,12 +114,12 @@ def scaled(column, row):
 
 def levels(what, rows):
     low, high = map(Fraction, what.column.bounds)
-    found = []
+    counts = []
     for level in range(1, LEVELS + 1):
         many = BRANCHES**level
         places = [min(float((row["x"] - low) / (high - low)) * many // 1, many - 1) for row in rows]
-        found += [places.count(k) for k in range(many)]
-    return found
+        counts += [places.count(k) for k in range(many)]
+    return counts
 
 
 def cells(what, rows):
@@ -133,7 +133,7 @@ def cells(what, rows):
 @settings(max_examples=50)
 @given(st.data())
 def test_rows_that_do_not_count_add_nothing(data):
-    """Rows of nothing, and of a value of `by` that nobody declared."""
+    """Rows of nothing, and of a value of `by` that is not declared."""
     what, _ = data.draw(statistics())
     subject = study(what)
     rows = data.draw(coded(subject.columns))

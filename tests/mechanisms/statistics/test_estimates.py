@@ -44,9 +44,9 @@ def test_intervals_hold_for_all_noise_within_reach(data):
     known = exact and what.is_whole
     reach = [data.draw(st.sampled_from([0.0, 2.0**-20, 0.3, 2.0, 40.0])) for _ in subject.draws]
     noisy = noised(data, subject, rows, reach)
-    found, low, high = estimate(what, noisy, reach, len(rows) or 1, known=known)
+    middle, low, high = estimate(what, noisy, reach, len(rows) or 1, known=known)
     assert (low <= high).all()
-    assert ((low <= found) & (found <= high)).all()
+    assert ((low <= middle) & (middle <= high)).all()
     for first, last, rows_here in zip(
         low, high, truths(what, groups(what, holds, plain(rows, subject.columns))), strict=True
     ):
@@ -89,8 +89,8 @@ def test_every_definition_of_a_quantile_lies_within(data):
     each = data.draw(st.sampled_from([0.0, 0.02, 0.4]))
     (noisy,) = noised(data, subject, rows, [each])
     ends = estimate(what, [noisy], [each * many for many in range(16)], 100, known=False)
-    for found, low, high, here in zip(*ends, groups(what, holds, plain(rows, subject.columns)), strict=True):
-        assert low <= found <= high
+    for middle, low, high, here in zip(*ends, groups(what, holds, plain(rows, subject.columns)), strict=True):
+        assert low <= middle <= high
         if numbers := [float(row["x"]) for row in here]:
             for method in data.draw(st.permutations(METHODS))[:3]:
                 exact = np.quantile(numbers, float(what.q or Fraction(1, 2)), method=method)
@@ -124,7 +124,7 @@ def test_regressions_contain_exact_least_squares(data):
     rows = np.column_stack([np.ones(size), *(codes[column.name] for column in subject.columns)])
     reach = data.draw(st.sampled_from([0.0, 1e-5, 0.01, 1.0]))
     noisy = noised(data, subject, rows, [reach])
-    found, low, high = estimate(what, noisy, [reach], size, known=False)
+    middle, low, high = estimate(what, noisy, [reach], size, known=False)
     features = np.column_stack([*(codes[each.name] for each in on), np.ones(size)])
     assume(np.linalg.matrix_rank(features) == features.shape[1])
     exact = np.linalg.lstsq(features, codes["x"], rcond=None)[0]
@@ -133,7 +133,7 @@ def test_regressions_contain_exact_least_squares(data):
     slack = 1e-9 * (1 + abs(exact))
     assert (low[known] <= (exact + slack)[known]).all()
     assert (high[known] >= (exact - slack)[known]).all()
-    assert (np.isnan(low) | ((low <= found) & (found <= high))).all()
+    assert (np.isnan(low) | ((low <= middle) & (middle <= high))).all()
     if size == 1000 and reach <= 0.01:
         assert known.all()
         assert (high - low < 0.2).all()
@@ -144,16 +144,16 @@ def test_noise_beyond_its_reach_shows_no_empty_interval(noisy):
     """One of twenty statistics has such noise: its interval misses the truth, but is one."""
     for what in (Statistic("s", "count"), Statistic("s", "mean", value(Fraction(0), Fraction(10)))):
         many = len(study(what).draws)
-        found, low, high = estimate(what, [np.array([noisy])] * many, [0.05] * many, 5, known=False)
-        assert low <= found <= high
+        middle, low, high = estimate(what, [np.array([noisy])] * many, [0.05] * many, 5, known=False)
+        assert low <= middle <= high
 
 
 @given(st.integers(0, 2**32), st.floats(0, 100), st.floats(0, 1))
 def test_wild_noise_of_a_quantile_shows_no_empty_interval(seed, wide, far):
     what = Statistic("s", "median", value(Fraction(0), Fraction(10)))
     noisy = np.random.default_rng(seed).normal(0, wide, 1364)
-    found, low, high = estimate(what, [noisy], [far * many for many in range(16)], 100, known=False)
-    assert 0 <= low <= found <= high <= 10
+    middle, low, high = estimate(what, [noisy], [far * many for many in range(16)], 100, known=False)
+    assert 0 <= low <= middle <= high <= 10
 
 
 def test_a_high_quantile_by_another_definition():
@@ -197,6 +197,6 @@ def test_fitted_counts_have_less_noise():
     cells = sum(BRANCHES**level for level in range(1, LEVELS + 1))
     noise = np.random.default_rng(7).normal(size=(60, cells))
     plain_, fitted_ = (
-        np.abs([found(one) for one in noise]).mean() for found in (estimates._below, estimates.fitted)
+        np.abs([estimator(one) for one in noise]).mean() for estimator in (estimates._below, estimates.fitted)
     )
     assert fitted_ < 0.65 * plain_

@@ -1,4 +1,4 @@
-"""Counts of values that nobody listed, in studies: proved with the other statistics, drawn once a value."""
+"""Counts of unlisted values, in studies: proved with the other statistics, drawn once a value."""
 
 import math
 from collections import Counter
@@ -57,9 +57,9 @@ class Seen:
 @BOTH
 @pytest.mark.parametrize("every", [(COUNT,), (COUNT, TOP), (MEAN, COUNT), (TOP, MEAN, COUNT)])
 def test_the_total_is_met_and_hardly_missed(relation, every):
-    found = study(relation, *every)
-    assert Fraction(97, 100) < point(found.proof(DELTA))[0] <= 1
-    rules = [step["rule"] for step in write(found.proof(DELTA))]
+    planned_study = study(relation, *every)
+    assert Fraction(97, 100) < point(planned_study.proof(DELTA))[0] <= 1
+    rules = [step["rule"] for step in write(planned_study.proof(DELTA))]
     assert rules.count("stable_histogram") == sum(each.unlisted is not None for each in every)
 
 
@@ -67,16 +67,16 @@ def test_the_total_is_met_and_hardly_missed(relation, every):
 def test_a_threshold_that_is_too_low_is_not_proved(relation):
     """Less noise costs more."""
     for every in ((COUNT,), (MEAN, COUNT)):
-        found = study(relation, *every)
-        low = tuple(each - 3 for each in found.thresholds)
+        planned_study = study(relation, *every)
+        low = tuple(each - 3 for each in planned_study.thresholds)
         with pytest.raises(RuleError, match="does not cover the threshold"):
-            replace(found, thresholds=low).proof(DELTA)
-        less = (*found.scales[:-1], found.scales[-1] * Fraction(7, 8))
+            replace(planned_study, thresholds=low).proof(DELTA)
+        less = (*planned_study.scales[:-1], planned_study.scales[-1] * Fraction(7, 8))
         try:
-            cost = point(replace(found, scales=less).proof(DELTA))[0]
+            cost = point(replace(planned_study, scales=less).proof(DELTA))[0]
         except RuleError:
             continue  # with less noise, δ may not cover the same threshold
-        assert cost > point(found.proof(DELTA))[0]
+        assert cost > point(planned_study.proof(DELTA))[0]
 
 
 @given(st.integers(1, 200), st.integers(2, 12))
@@ -100,11 +100,11 @@ def test_the_least_threshold_is_that_of_the_formula(scale32, digits):
 )
 def test_what_is_counted_is_a_counter_of_the_rows_that_count(some, order):
     """Of those that meet the condition, cut to the declared bytes; the empty text and absent rows nowhere."""
-    found, noise = study(ADD_REMOVE, *order), Seen()
+    planned_study, noise = study(ADD_REMOVE, *order), Seen()
     words, ages = [word for word, _ in some], [age for _, age in some]
     rows = rows_of(words, ages) if some else np.zeros((0, 4))
     rows = np.vstack([rows, [[0, 9, *CODE.codes(["gone"])[0]]]])  # a row of nothing
-    view = found.play(rows, noise, 0)
+    view = planned_study.play(rows, noise, 0)
     cut = [word.encode()[:8].decode() for word in words]
     right = {
         "n": Counter(word for word, age in zip(cut, ages, strict=True) if word and age > 4),
@@ -113,20 +113,20 @@ def test_what_is_counted_is_a_counter_of_the_rows_that_count(some, order):
     for name, counts in right.items():
         assert dict(zip(view.public[f"{name}/texts"], view.public[f"{name}/keys"], strict=True)) == counts
         assert view.public[name].tolist() == view.public[f"{name}/keys"].tolist()
-    assert not found.adds_up
-    assert set(found.report(view)) == {"n", "t", "m", "n/texts", "t/texts"}
+    assert not planned_study.adds_up
+    assert set(planned_study.report(view)) == {"n", "t", "m", "n/texts", "t/texts"}
 
 
 @BOTH
 @settings(max_examples=5)
 @given(st.integers(0, 10**6))
 def test_only_counts_from_the_threshold_on_are_shown_within_their_intervals(relation, seed):
-    found = study(relation, COUNT, MEAN, epsilon=Fraction(5))
+    planned_study = study(relation, COUNT, MEAN, epsilon=Fraction(5))
     rows = rows_of(["I10"] * 50 + [f"c{k}" for k in range(10)], np.full(60, 9))
-    view = found.play(rows, rehearse(Proved(found.proof(DELTA)), Rehearsal(seed)), 0)
+    view = planned_study.play(rows, rehearse(Proved(planned_study.proof(DELTA)), Rehearsal(seed)), 0)
     assert set(view.public["n/texts"]) <= {"I10"}
-    assert (view.public["n/keys"] >= found.threshold(COUNT)).all()
-    ends = found.accuracy(view, Fraction(999999, 10**6))["n"]
+    assert (view.public["n/keys"] >= planned_study.threshold(COUNT)).all()
+    ends = planned_study.accuracy(view, Fraction(999999, 10**6))["n"]
     assert all(low <= 50 <= high for low, high in zip(ends["low"], ends["high"], strict=True))
 
 
@@ -141,15 +141,15 @@ def test_pure_privacy_is_refused():
 @pytest.mark.parametrize("most", [2, 5])
 def test_several_rows_of_a_unit_are_a_group(relation, every, most):
     """By the kernel; and by hand: k times the ε of a row, and δ of it with the factor of groups."""
-    found = planned(every, 60, most, Promise(relation, Fraction(1), DELTA))[0]
-    theorem = found.proof(DELTA)
+    by_person = planned(every, 60, most, Promise(relation, Fraction(1), DELTA))[0]
+    theorem = by_person.proof(DELTA)
     assert Fraction(95, 100) < point(theorem)[0] <= 1
     assert point(theorem)[1] <= DELTA
-    assert not found.mechanism.exact_rows
+    assert not by_person.mechanism.exact_rows
     of_row = of_rows(theorem)
     epsilon, delta = map(float, point(of_row))
     assert most * epsilon == pytest.approx(float(point(theorem)[0]))
     assert delta * sum(math.exp(k * epsilon) for k in range(most)) <= float(DELTA)
-    low = replace(found.mechanism, thresholds=tuple(each - 9 for each in found.mechanism.thresholds))
+    low = replace(by_person.mechanism, thresholds=tuple(each - 9 for each in by_person.mechanism.thresholds))
     with pytest.raises(RuleError, match=r"no δ of one row proves|does not cover the threshold"):
-        replace(found, mechanism=low).proof(DELTA)
+        replace(by_person, mechanism=low).proof(DELTA)

@@ -80,8 +80,8 @@ def test_cells_of_values_bins_and_groups():
     assert rows_of(reading, visits=[2, 9, "?"]).ravel().tolist() == [0, 3, 0]
     _, reading = bound(Histogram, column="seen", by="kind")
     assert reading.labels["cells"] == ("x, false", "x, true", "y, false", "y, true")
-    found = rows_of(reading, seen=["yes", "no", "yes"], kind=["x", "y", "z"])
-    assert found.ravel().tolist() == [1, 2, -1]
+    rows = rows_of(reading, seen=["yes", "no", "yes"], kind=["x", "y", "z"])
+    assert rows.ravel().tolist() == [1, 2, -1]
 
 
 def test_a_row_may_name_cells_in_several_columns():
@@ -112,15 +112,15 @@ def test_cells_that_nobody_listed_are_texts():
 
 def test_every_column_has_its_own_interval():
     given = bound(SecondMoments, columns=["age", "loss"])[0]
-    made = SecondMoments(**given)
-    assert made.ends == [(0, 110), (-3, F(1, 2))]
+    moments = SecondMoments(**given)
+    assert moments.ends == [(0, 110), (-3, F(1, 2))]
     assert "per_row" not in given
 
 
 def test_groups_of_sums_stand_in_blocks():
     _, reading = bound(GaussianSum, columns=["age", "seen"], by="city")
-    found = rows_of(reading, age=[30, 50], seen=["yes", "no"], city=["south", "west"])
-    assert found.tolist() == [[0, 0, 30, 1, 0, 0], [0, 0, 0, 0, 50, 0]]
+    rows = rows_of(reading, age=[30, 50], seen=["yes", "no"], city=["south", "west"])
+    assert rows.tolist() == [[0, 0, 30, 1, 0, 0], [0, 0, 0, 0, 50, 0]]
     assert reading.labels["columns"][:3] == ("north, age", "north, seen", "south, age")
 
 

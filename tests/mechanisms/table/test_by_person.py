@@ -1,4 +1,4 @@
-"""What protects a group of so many rows protects a person of whom so many count."""
+"""Protection of a group of k rows protects a person of whom k rows count."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -69,12 +69,12 @@ def test_pure_privacy_of_persons_is_so_many_times_that_of_rows():
 
 
 def test_what_is_proved_grows_with_the_rows_of_a_person():
-    found = [
+    epsilons = [
         Proved(of(GaussianSum, columns=["age"], max_rows=k, sigma=F(40)).proof(DELTA)).point[0]
         for k in (2, 3, 5)
     ]
-    assert found == sorted(found)
-    assert found[0] < found[-1]
+    assert epsilons == sorted(epsilons)
+    assert epsilons[0] < epsilons[-1]
 
 
 def test_the_mechanism_gets_the_rows_that_count():

@@ -1,4 +1,4 @@
-"""A cell's code is within the declared bounds and says nothing about any other cell, whatever stands in it."""
+"""A cell's code is within the declared bounds and depends on no other cell, whatever its content."""
 
 import math
 from fractions import Fraction

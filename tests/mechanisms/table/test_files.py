@@ -56,8 +56,8 @@ def test_a_column_of_folders_names_is_read_as_one_of_the_file(tmp_path_factory, 
     for ward in {ward for ward, _ in rows}:
         named = NULL_FOLDER if ward is None else quote(ward, safe="")
         stored(folder / f"ward={named}" / f"part{kind}", [age for w, age in rows if w == ward], kind)
-    found = [row for file in files_of(folder) for row in cells(file, ("ward", "age"))]
-    assert sorted((ward or "", float(age)) for ward, age in found) == sorted((w or "", a) for w, a in rows)
+    read = [row for file in files_of(folder) for row in cells(file, ("ward", "age"))]
+    assert sorted((ward or "", float(age)) for ward, age in read) == sorted((w or "", a) for w, a in rows)
     for file in files_of(folder):  # of the folder's name alone, too
         assert len(cells(file, ("ward",))) == len(cells(file, ("age",)))
 
@@ -75,7 +75,7 @@ def test_a_file_with_two_names_is_refused_and_a_link_that_is_no_data_is_not(tmp_
 
 def test_contradictory_folders_are_refused(tmp_path):
     stored(tmp_path / "age=1" / "a.csv", [1.0], ".csv")
-    with pytest.raises(InputError, match="the column age stands in the file and in the name of its folder"):
+    with pytest.raises(InputError, match="the column age is in the file and in the name of its folder"):
         cells(files_of(tmp_path)[0], ("age",))
     stored(tmp_path / "two" / "ward=A" / "ward=B" / "a.csv", [1.0], ".csv")
     with pytest.raises(InputError, match="two folders in a path give the same column"):
@@ -109,7 +109,7 @@ def test_a_url_is_read_as_the_folder_that_it_copies(tmp_path, kind):
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "message"),
     [
         ("file:///etc/passwd", "URLs of file are not read; known: s3, "),
         ("s3://key:secret@bucket/t.csv", "no plain URL; give scheme://place, without credentials"),
@@ -119,10 +119,10 @@ def test_a_url_is_read_as_the_folder_that_it_copies(tmp_path, kind):
         ("s3://bucket/t.csv", r"s3://bucket/t\.csv: Install s3fs to access S3; install it"),
     ],
 )
-def test_urls_that_are_not_read_are_one_line(url, said):
-    with pytest.raises(InputError, match=said) as found:
+def test_urls_that_are_not_read_are_one_line(url, message):
+    with pytest.raises(InputError, match=message) as refusal:
         list(batches(files_of(Remote(url))[0], ("age",)))
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(refusal.value)
 
 
 # ------------------------------------------------------------------ one part for each file
@@ -159,14 +159,14 @@ def test_files_of_whole_persons_sum_to_the_table_and_one_who_strays_is_seen(
         ages = pa.array([float(age) for _, age in own], pa.float64())
         table = pa.table({"who": ids, "age": ages, "ward": pa.array(["A"] * len(own), pa.string())})
         parquet.write_table(table, folder / f"{number}.parquet")
-    found = by_file(folder, PEOPLE)
-    marks = np.concatenate([np.frombuffer(each.marks, "<u8") for each in found])
+    parts = by_file(folder, PEOPLE)
+    marks = np.concatenate([np.frombuffer(each.marks, "<u8") for each in parts])
     homes = {who: {at for (w, _), at in zip(rows, where, strict=True) if w == who} for who, _ in rows}
     assert (len(np.unique(marks)) < len(marks)) == any(len(each) > 1 for each in homes.values())
     if not strayed:
         whole = summed("laplace-sum", PEOPLE).of(files_of(folder), TablePart(0, 1, os.urandom(SECRET_BYTES)))
-        assert sum(each.sums for each in found).tolist() == whole.sums.tolist()
-        assert sum(each.units for each in found) == whole.units
+        assert sum(each.sums for each in parts).tolist() == whole.sums.tolist()
+        assert sum(each.units for each in parts) == whole.units
 
 
 def test_of_very_many_persons_a_sample_is_compared(tmp_path, monkeypatch):
@@ -196,9 +196,9 @@ def test_a_row_group_of_other_bytes_is_one_line(tmp_path):
     whole = bytearray(path.read_bytes())
     whole[start : start + 40] = b"\xff" * 40
     path.write_bytes(whole)
-    with pytest.raises(InputError, match=r"write it again|give a readable data file") as found:
+    with pytest.raises(InputError, match=r"write it again|give a readable data file") as refusal:
         cells(DataFile(path, "t.parquet"), ("age",))
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(refusal.value)
 
 
 def test_a_null_where_no_missing_value_is_declared_counts_as_the_bound_and_is_no_error(tmp_path):

@@ -53,10 +53,10 @@ def test_long_cells_strange_bytes_and_line_ends_are_cells(tmp_path):
     path.write_bytes(
         b"\xef\xbb\xbfwho,age,city\r\np1,1,north\r\np2," + b"9" * 200_000 + b",\xff\xfe\r\np3\r\n"
     )
-    found = rows(path)
-    assert found[0] == ("p1", "1", "north")
-    assert (len(found[1][1]), found[1][2]) == (200_000, "��")
-    assert found[2] == ("p3", None, None)
+    cells_read = rows(path)
+    assert cells_read[0] == ("p1", "1", "north")
+    assert (len(cells_read[1][1]), cells_read[1][2]) == (200_000, "��")
+    assert cells_read[2] == ("p3", None, None)
 
 
 def test_an_empty_table_has_no_rows(tmp_path):
@@ -86,17 +86,17 @@ def columnar(folder, kind):
 @pytest.mark.parametrize("kind", [".parquet", ".arrow", ".feather"])
 def test_columnar_files_give_the_same_cells(tmp_path, kind, monkeypatch):
     monkeypatch.setattr(reading, "BATCH", 2)
-    found = rows(columnar(tmp_path, kind), ("age", "n", "city", "who"))
-    assert [row[0] for row in found] == [1.5, None, 3.0]
-    assert [int(row[1]) for row in found] == [1, 2, 3]
-    assert [row[2] for row in found] == ["a", None, "b"]
-    assert [row[3] for row in found] == ["p1", "p2", None]
+    cells_read = rows(columnar(tmp_path, kind), ("age", "n", "city", "who"))
+    assert [row[0] for row in cells_read] == [1.5, None, 3.0]
+    assert [int(row[1]) for row in cells_read] == [1, 2, 3]
+    assert [row[2] for row in cells_read] == ["a", None, "b"]
+    assert [row[3] for row in cells_read] == ["p1", "p2", None]
 
 
 def test_what_is_public_is_refused_in_one_sentence(tmp_path):
     cases = {
         "no column town": (written(tmp_path, LINES), ("town",)),
-        "stands twice": (written(tmp_path, LINES, "who,age,age"), ("age",)),
+        "appears twice": (written(tmp_path, LINES, "who,age,age"), ("age",)),
     }
     for match, (path, names) in cases.items():
         with pytest.raises(InputError, match=match):
@@ -150,15 +150,15 @@ DECLARED = (
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(cells=st.lists(CELL, max_size=9), ragged=st.integers(0, 20), width=st.integers(1, 3))
 def test_plain_lines_have_the_codes_that_any_lines_have(tmp_path, cells, ragged, width):
-    """Which reader a batch gets depends on all its lines: no cell may be told from another way of reading it."""
+    """Which reader a batch gets depends on all its lines: no cell may depend on the reader."""
     header = ["x", "y", "z"][:width]
     lines = [",".join([cell] * (width + (row == ragged))) for row, cell in enumerate(cells)]
     (tmp_path / "t.csv").write_text("\n".join([",".join(header), *lines, ""]), newline="\n")
-    found = list(batches(tmp_path / "t.csv", header))
+    read = list(batches(tmp_path / "t.csv", header))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "_plain_columns", lambda *_: None)
         expected = list(batches(tmp_path / "t.csv", header))
-    for one, other in zip(found, expected, strict=True):
+    for one, other in zip(read, expected, strict=True):
         for name in header:
             assert len(one[name]) == len(other[name])
             for column in DECLARED:

@@ -82,15 +82,15 @@ def test_what_one_cell_holds_changes_no_other_row(tmp_path, monkeypatch, name, s
 
 @pytest.mark.parametrize("name", ["float", "double", "half", "text", "date", "int8"])
 def test_who_somebody_is_does_not_depend_on_anybody_else(tmp_path, name):
-    """A row without an identity stands beside all that have one, or does not."""
+    """Rows without an identity, with and without rows that have one."""
     path, pool = tmp_path / "t.arrow", STORED[name][1]
     here = [place for place, cell in enumerate(pool) if cell is not None]
-    found = []
+    owners_by_table = []
     for places in (here, [*here, pool.index(None)]):
         written(path, pa.array([1.0] * len(places)), stored(name, places))
         owned = _owned(path, Table(COLUMNS, 100, "who", 2), READING)
-        found.append([owner for owners, _ in owned for owner in owners])
-    assert found[0] == found[1][:-1]
+        owners_by_table.append([owner for owners, _ in owned for owner in owners])
+    assert owners_by_table[0] == owners_by_table[1][:-1]
 
 
 def test_a_bare_carriage_return_takes_nobodys_identity(tmp_path):

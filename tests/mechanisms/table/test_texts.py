@@ -1,4 +1,4 @@
-"""Texts that nobody listed: each has numbers of its own, and they are counted as a public list would be."""
+"""Unlisted texts: each has numbers of its own, and they are counted as a public list would be."""
 
 from collections import Counter
 from fractions import Fraction
@@ -22,7 +22,7 @@ LENGTHS = st.integers(1, 40)
 
 
 def cut(text, length):
-    """Return the longest beginning of a text that has so many bytes, found a character at a time."""
+    """Return the longest beginning of a text within a number of bytes, a character at a time."""
     kept = ""
     for character in text.replace("\0", ""):
         if len((kept + character).encode()) > length:
@@ -33,11 +33,11 @@ def cut(text, length):
 
 @given(st.lists(WORDS, max_size=6), LENGTHS)
 def test_numbers_spell_what_a_text_begins_with(words, length):
-    found = texts.numbers_of(words, length)
-    assert found.shape == (len(words), texts.width(length))
-    assert (found >= 0).all()
-    assert (found <= texts.HIGHEST).all()
-    assert texts.texts_of(found.astype(np.int64)) == [cut(word, length) for word in words]
+    codes = texts.numbers_of(words, length)
+    assert codes.shape == (len(words), texts.width(length))
+    assert (codes >= 0).all()
+    assert (codes <= texts.HIGHEST).all()
+    assert texts.texts_of(codes.astype(np.int64)) == [cut(word, length) for word in words]
 
 
 @given(st.lists(st.integers(0, 2**48 - 1), min_size=2, max_size=2))
@@ -76,10 +76,10 @@ ROWS = st.lists(
 @settings(max_examples=60, deadline=None)
 @given(ROWS, LENGTHS)
 def test_every_row_counts_once_in_each_text_that_it_names(rows, length):
-    made = StableHistogram(text=length, keys=2, rows=30, threshold=2)
+    histogram = StableHistogram(text=length, keys=2, rows=30, threshold=2)
     column = Column("note", "text", length=length)
     data = np.column_stack([column.codes([row[k] for row in rows]) for k in range(2)])
-    view = played(made, made.domain().clamped(data), NoNoise(), 0)
+    view = played(histogram, histogram.domain().clamped(data), NoNoise(), 0)
     shown = dict(zip(view.public["cells"].tolist(), view.public["counts"].tolist(), strict=True))
     assert shown == counted(rows, length)
 
@@ -95,9 +95,9 @@ def test_texts_are_released_as_numbered_cells_are(cells, seed):
     data = np.array(cells, dtype=float)[:, None]
     data[data == 0] = -1  # the empty text names nothing
     seen = []
-    for made, rows in ((listed, data), (unlisted, codes)):
-        proved = Proved(made.proof(Fraction(1, 100)))
-        seen.append(played(made, rows, rehearse(proved, Rehearsal(seed)), 0).public)
+    for histogram, rows in ((listed, data), (unlisted, codes)):
+        proved = Proved(histogram.proof(Fraction(1, 100)))
+        seen.append(played(histogram, rows, rehearse(proved, Rehearsal(seed)), 0).public)
     assert [names[cell] for cell in seen[0]["cells"]] == seen[1]["cells"].tolist()
     assert seen[0]["counts"].tolist() == seen[1]["counts"].tolist()
 
@@ -117,7 +117,7 @@ def test_cells_that_are_listed_twice_or_out_of_order_are_refused():
 def test_counts_are_compared_name_by_name(tables):
     rows = [np.array(sorted(table.items()), dtype=np.int64).reshape(-1, 2) for table in tables]
     names = sorted(set().union(*tables))
-    assert [found.tolist() for found in side_by_side(*rows)] == [
+    assert [row.tolist() for row in side_by_side(*rows)] == [
         [table.get(name, 0) for name in names] for table in tables
     ]
 

@@ -5,6 +5,8 @@ bound within parts, share rows out without regard to persons or forget that a pe
 """
 
 from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +26,9 @@ from mechanisms.laplace_vector import LaplaceVector
 from mechanisms.linear_queries import LinearQueries
 from mechanisms.quantiles import Quantiles
 from mechanisms.second_moments import SecondMoments
-from mechanisms.table import Column, Table, persons, reading, totals
+from mechanisms.table import Column, Table, divided, persons, reading
 from mechanisms.table.bind_columns import bind
+from mechanisms.table.divided import divide, totals_of_rows
 from mechanisms.table.files import files_of
 from mechanisms.table.persons import SECRET_BYTES, PersonCounters, keys_of
 from mechanisms.table.reading import ArrowCells, check_same_columns
@@ -60,8 +63,8 @@ ROWS = st.lists(ROW, max_size=14)
 def summed(name, table):
     made_by, parameters = MAKERS[name]
     given_, read = bind(made_by, Place(parameters, "x"), table, table.rows * table.max_rows, "add-remove")
-    made = made_by(**given_)
-    return Summed(made, made.domain(), table, read)
+    mechanism = made_by(**given_)
+    return Summed(mechanism, mechanism.domain(), table, read)
 
 
 def written(path, rows):
@@ -111,6 +114,34 @@ def test_any_parts_in_any_order_have_the_totals_of_all_rows(
         assert sum(one.sums for one in each).tolist() == expected.tolist()
         assert sum(one.units for one in each) == (len(seen) if own else len(rows))
         assert {one.sums.dtype for one in each} == {np.dtype(np.int64)}
+        with TemporaryDirectory() as made:
+            rows_of, one = Path(made), TablePart(0, parts, SECRET)
+            digests = divide(what, files_of(path), one, rows_of)
+            for k, whole in zip(reversed(range(parts)), each, strict=True):
+                found = totals_of_rows(what, TablePart(k, parts, SECRET), rows_of, digests[k])
+                assert (found.sums.tolist(), found.units) == (whole.sums.tolist(), whole.units)
+
+
+@pytest.mark.parametrize("held", [1, 10**6])
+@pytest.mark.parametrize("spoil", [
+    lambda raw: raw[:-1], lambda raw: raw[:-8], lambda raw: raw + raw[-40:], lambda raw: b"",
+    lambda raw: raw[40:] + raw[:40], lambda raw: raw[:7] + bytes([raw[7] ^ 1]) + raw[8:],
+])  # fmt: skip
+def test_rows_of_a_part_that_are_not_as_they_were_written_are_refused(tmp_path, monkeypatch, spoil, held):
+    """Cut, doubled, left out, in another order (which would change the rows that count), or another person's."""
+    monkeypatch.setattr(divided, "HELD", held)
+    monkeypatch.setattr(reading, "BATCH", 2)
+    rows = [(name, float(k), 1.0, "a") for k, name in enumerate("aabbccab")]
+    what, path = summed("gaussian-sum", Table(COLUMNS, 20, "who", 1)), written(tmp_path / "t.csv", rows)
+    part = TablePart(0, 1, SECRET)
+    (digest,) = divide(what, files_of(path), part, tmp_path)
+    assert totals_of_rows(what, part, tmp_path, digest).sums.tolist() == what.of([path], part).sums.tolist()
+    assert (tmp_path / "0").stat().st_mode & 0o777 == 0o600
+    raw = (tmp_path / "0").read_bytes()
+    assert len(raw) == 8 * 5 * len(rows)  # a key of two words, and three columns
+    (tmp_path / "0").write_bytes(spoil(raw))
+    with pytest.raises(InputError, match="the rows of a part are not as they were written"):
+        totals_of_rows(what, part, tmp_path, digest)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -129,13 +160,13 @@ def moved(folder, left, right, parts):
     """How far the totals of two tables are apart, in the units of the data."""
     table = Table((COLUMNS[1],), 20, "who", 2)
     given_, read = bind(LaplaceSum, Place({"column": "far"}, "x"), table, 40, "add-remove")
-    made = LaplaceSum(**given_)
-    what = Summed(made, made.domain(), table, read)
+    mechanism = LaplaceSum(**given_)
+    what = Summed(mechanism, mechanism.domain(), table, read)
     sums = []
     for side in (left, right):
         path = written(folder / "t.parquet", side)
         sums.append(sum(what.of([path], TablePart(k, parts, SECRET)).sums for k in range(parts)))
-    return abs(int((sums[0] - sums[1])[0])) / 2**made.bits
+    return abs(int((sums[0] - sums[1])[0])) / 2**mechanism.bits
 
 
 def test_twins_are_caught(tmp_path, monkeypatch):
@@ -144,7 +175,7 @@ def test_twins_are_caught(tmp_path, monkeypatch):
     person = [("a", 0.0, 9.0, "a")] * 8
     assert moved(tmp_path, [], person, 3) == 18
     with monkeypatch.context() as broken:
-        broken.setattr(totals, "_part_of", lambda keys, part: np.arange(len(keys)) % part.of)
+        broken.setattr(Summed, "parts_of", lambda _, keys, part: np.arange(len(keys)) % part.of)
         assert moved(tmp_path, [], person, 3) > 18
     with monkeypatch.context() as broken:
         broken.setattr(PersonCounters, "keep", lambda _, keys: np.ones(len(keys), dtype=bool))
@@ -187,7 +218,7 @@ def test_a_table_of_slots_grows(monkeypatch):
 
 
 def test_persons_with_one_hash_are_told_apart():
-    """Whoever has the same first slot and even the same first word is another person."""
+    """A key with the same first slot, and even the same first word, is another person."""
     keys = np.array([[5, 1], [5, 2], [5, 1], [5, 3], [5, 2]], dtype=np.uint64)
     assert PersonCounters(1, 0).keep(keys).tolist() == [True, True, False, True, False]
 

@@ -1,0 +1,139 @@
+"""Holds which rows the sums of a run have against Poisson samples of a plan.
+
+A run is recorded and replayed with each row in turn replaced: where the value under a noise call
+moves, the row is in that sum.  Under a plan, given the rows before it and all steps before, a row is
+in with probability at most the rate q.  So for any rate r > q and any choice of cells by what came
+before, the product of (r/q) over cells with the row and (1−r)/(1−q) over cells without it has mean
+at most 1 (a nonnegative supermartingale).  So has a mean of such products: at least 1/α has
+probability at most α (Markov's inequality).
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.datasets.bases import dataset
+from audits.datasets.shape import Data, Shape
+
+MAX_ROWS, MAX_SEEDS = 64, 500
+UNLIKELY = 1e-6  #: probability that samples as planned are a finding
+RATES = 8  #: rates r that are tried, evenly from q to 1, the last of them 1
+EXPECTED = 60.0  #: inclusions of each row under the plan, so that half as many are no accident
+
+Cells = NDArray[np.bool_]  #: whether a row is in a sum, by row and step
+
+
+def probes(shape: Shape, seed: int) -> list[list[Data]]:
+    """Return a dataset and, for each row, datasets with that row replaced: [[base], row 1, row 2, …]."""
+    base = dataset(shape.domain(), "uniform", seed)
+    others = [dataset(shape.domain(1), each, seed)[0] for each in ("low", "high", "alternating columns")]
+    found = [[shape.data(base)]]
+    for row in range(shape.rows):
+        found.append([])
+        for record in others:
+            changed = base.copy()
+            changed[row] = record
+            found[-1].append(shape.data(changed))
+    return found
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Cells that are chosen by what came before them: how many, and in how many the row is."""
+
+    said: str
+    cells: int
+    inside: int
+
+
+def conditions(runs: list[Cells], *, ordered: bool) -> list[Condition]:
+    """Return counts by step and cell; if steps are samples of their own, also by what came before."""
+    steps = max(run.shape[1] for run in runs)
+    padded = [np.pad(run.astype(np.int64), ((0, 0), (0, steps - run.shape[1]))) for run in runs]
+    stack = np.array(padded)
+    real = np.array([[np.arange(steps) < run.shape[1]] * len(run) for run in runs])
+    row, step = np.indices(stack.shape[1:])
+    keys = [("row {}", row + 1)] if ordered else []
+    keys += [("step {}", step + 1), ("row {1} in step {0}", (row + 1) * 10**6 + step + 1)]
+    if ordered:
+        before = np.cumsum(stack, axis=1) - stack
+        behind = np.cumsum(stack[:, ::-1], axis=1)[:, ::-1] - stack
+        times = np.cumsum(stack, axis=2) - stack
+        last = np.where(stack > 0, step + 1, 0)
+        last = np.maximum.accumulate(np.pad(last, ((0, 0), (0, 0), (1, 0)))[:, :, :-1], axis=2)
+        keys += [
+            ("a row after {} earlier ones in the same step", before),
+            ("a row before {} later ones in the same step", behind),
+            ("a row that was in {} steps before", times),
+            ("a row {} steps after it was in", step + 1 - last),
+        ]
+    shape = stack.shape
+    found = [
+        each
+        for said, key in keys
+        for each in _counted(said, np.broadcast_to(key, shape)[real], stack[real])
+    ]
+    both = np.einsum("ajs,aks->jk", stack, stack).tolist()
+    found += [
+        Condition(f"row {other + 1}, where row {one + 1} is,", both[one][one], both[one][other])
+        for one in range(shape[1])
+        for other in range(one + 1, shape[1])
+        if ordered and both[one][one]
+    ]
+    return found
+
+
+def _counted(said: str, keys: NDArray[np.int64], inside: NDArray[np.int64]) -> Iterator[Condition]:
+    values, places = np.unique(keys, return_inverse=True)
+    cells, hits = np.bincount(places), np.bincount(places, inside)
+    for value, count, hit in zip(values.tolist(), cells.tolist(), hits.tolist(), strict=True):
+        yield Condition(said.format(value % 10**6, value // 10**6), count, int(hit))
+
+
+def evidence(each: Condition, rate: float) -> float:
+    """Return the logarithm of the mean product over the tried rates."""
+    logs = []
+    for k in range(1, RATES + 1):
+        tried = rate + (1 - rate) * k / RATES
+        outside = each.cells - each.inside
+        if tried < 1 or not outside:
+            without = outside * math.log((1 - tried) / (1 - rate)) if outside else 0.0
+            logs.append(each.inside * math.log(tried / rate) + without)
+    return float(np.logaddexp.reduce(logs)) - math.log(RATES)
+
+
+def seeds_needed(rows: int, steps: int, rate: float) -> int:
+    """Return after how many runs a cell that is always in would be a finding, and rows are seen enough."""
+    parts = (rows + 1) * (steps + 1) + rows * (rows + 3) // 2 + 2 * steps
+    cells = (math.log(parts * RATES) - math.log(UNLIKELY)) / -math.log(rate)
+    return math.ceil(max(cells, EXPECTED / (rate * steps)))
+
+
+def judged(runs: list[Cells], rate: float, *, ordered: bool) -> tuple[str | None, list[str]]:
+    """Return what contradicts Poisson samples of this rate, if anything does, and what is not judged."""
+    every = conditions(runs, ordered=ordered)
+    logs = [evidence(each, rate) for each in every]
+    finding = None
+    if np.logaddexp.reduce(logs) - math.log(len(logs)) >= -math.log(UNLIKELY):
+        alone = np.flatnonzero(np.array(logs) - math.log(len(logs)) >= -math.log(UNLIKELY))
+        worst = every[int(alone[0]) if len(alone) else int(np.argmax(logs))]  # the plainest first
+        where = f"{worst.said} is in {worst.inside} of {worst.cells} sums"
+        finding = f"{where}, and the plan says a rate of {rate:g} by itself"
+    notes = []
+    rows, steps = runs[0].shape
+    if len(runs) < seeds_needed(rows, steps, rate):
+        notes.append(
+            f"{len(runs)} sampled runs cannot show whether rows are drawn one by one at a rate of {rate:g}:"
+            f" {seeds_needed(rows, steps, rate)} can, so give more seconds or fewer rows"
+        )
+    else:
+        cells = sum(run.shape[1] for run in runs)
+        inside = sum(run.sum(axis=1) for run in runs)
+        unseen = [str(k + 1) for k in np.flatnonzero(inside < rate * cells / 2)]
+        if unseen:
+            notes.append(f"row {', '.join(unseen)}: seen in less than half as many sums as the plan samples")
+    return finding, notes
