@@ -46,10 +46,11 @@ LIBRARIES = ("numpy", "scipy", "python-flint", "opendp", "pyarrow", "psycopg")
 INTRODUCTION = """\
 # Benchmarks
 
-`make bench PEERS=FOLDER` measures all rows, writes them to `docs/benchmarks.json`, and sums them up here. FOLDER is an
-environment (`python -m venv`) with the peers: dp-accounting, prv-accountant, scikit-learn, diffprivlib, opendp, and
-checkouts of DP-Auditorium and StatDP on its path. Each row compares ours with a peer, or with the least that such work
-takes, in the same process or in turn. **The ratio**, ours over theirs, depends less on the load than the figures do.
+`make bench PEERS=FOLDER` measures all rows, writes them to `docs/benchmarks.json`, and sums them up
+here. FOLDER is an environment (`python -m venv`) with the peers: dp-accounting, prv-accountant,
+scikit-learn, diffprivlib, opendp, and checkouts of DP-Auditorium and StatDP on its path. Each row
+compares ours with a peer, or with the least that such work takes, in the same process or in turn.
+**The ratio**, ours over theirs, depends less on the load than the figures do.
 """
 
 

@@ -263,10 +263,15 @@ def measured(name: str) -> dict[str, Any]:
 INTRODUCTION = """\
 # What size costs
 
-`make scale` measures this page, and writes it from `docs/scale.json`: processor seconds of one core and peak memory,
-each size in a process of its own, from the least to the largest, without its start and the making of its data. The
-exponent is that of the last decade (1: ten times the size takes ten times the time); one more costs the constant.
+`make scale` measures this page, and writes it from `docs/scale.json`: processor seconds of one core
+and peak memory, each size in a process of its own, from the least to the largest, without its start
+and the making of its data. The exponent is that of the last decade (1: ten times the size takes ten
+times the time); one more costs the constant.
 """
+
+HEAD = """\
+| what grows | seconds | MB | exponent | constant | bottleneck | beyond it |
+|---|---|---|---|---|---|---|"""
 
 
 def page(book: dict[str, Any]) -> str:
@@ -274,7 +279,7 @@ def page(book: dict[str, Any]) -> str:
     said = ", ".join(f"{name} {version}" for name, version in book["machine"].items())
     loads = sorted(each["load"] for each in book["dimensions"].values())
     told = [INTRODUCTION, f"This run: {said}; load {loads[0]} to {loads[-1]}.\n"]
-    told += ["| what grows | seconds | MB | exponent | constant | bottleneck | beyond it |", "|---|---|---|---|---|---|---|"]
+    told.append(HEAD)
     for name, each in book["dimensions"].items():
         points, what = each["points"], DIMENSIONS[name]
         cells = [

@@ -56,13 +56,14 @@ def rule_row(name: str, line: str) -> str:
     A hypothesis has no premises and no curve: its line has what it assumes in their place.
     """
     text = " ".join((inspect.getdoc(getattr(proof, name)) or "").split())
-    sources = "; ".join(SOURCE.findall(text) + ["[proof](proofs.md)"] * ("docs/proofs.md" in text)) or "–"
+    sources = SOURCE.findall(text) + ["[proof](proofs.md)"] * ("docs/proofs.md" in text)
+    source = "; ".join(sources) or "–"
     tags, shape, sides = ", ".join(TAG.findall(text)), *line.partition("; ")[::2]
     if name.startswith("assume_"):
         assumed = re.sub(r"^Assume (that )?", "", first_sentence(name))
-        return row(tags, f"`{name}`", assumed, sides or "–", sources)
+        return row(tags, f"`{name}`", assumed, sides or "–", source)
     attained = "yes" if name in ATTAINED else "–" if name in KEPT else "no"
-    return row(tags, f"`{name}`", shape, sides or "–", attained, sources)
+    return row(tags, f"`{name}`", shape, sides or "–", attained, source)
 
 
 def by_machine() -> str:
@@ -74,7 +75,9 @@ def by_machine() -> str:
     parts = [f"{len(names['proved'])} rules are proved in Coq ([formal.md](formal.md))"]
     parts += [f"on assumptions: {', '.join(names['assumed'])}"] * bool(names["assumed"])
     parts += [f"on paper only: {', '.join(names['inferred'])}"] * bool(names["inferred"])
-    return f"{'; '.join(parts)}. The {len(names['defined'])} hypotheses are defined there, and tested on code."
+    return (
+        f"{'; '.join(parts)}. The {len(names['defined'])} hypotheses are defined there, and tested on code."
+    )
 
 
 def table(lines: list[tuple[str, str, str]], family: str) -> list[str]:
@@ -98,9 +101,14 @@ def page() -> str:
     lines = list(signature())
     title = "## Judgements and curves\n"
     text = PAGE.read_text().partition(title)[0]
-    words = [name for family, name, _ in lines if family == "judgements" and inspect.isclass(getattr(proof, name))]
-    parts = [re.sub(r"^\d+ rules are proved in Coq.*$", by_machine(), text, flags=re.M) + title]
-    parts += [f"[The reference](reference.md#judgements) defines each: {', '.join(f'`{name}`' for name in words)}."]
+    words = [
+        name for family, name, _ in lines if family == "judgements" and inspect.isclass(getattr(proof, name))
+    ]
+    text, replaced = re.subn(r"^\d+ rules are proved in Coq.*$", by_machine(), text, flags=re.M)
+    if replaced != 1:
+        raise SystemExit(f"error: {PAGE.name} has {replaced} lines `N rules are proved in Coq`; needed 1")
+    named = ", ".join(f"`{name}`" for name in words)
+    parts = [text + title, f"[The reference](reference.md#judgements) defines each: {named}."]
     for family, heading in FAMILIES.items():
         parts += [f"\n## {heading}\n", f"`dpaccount/proof/{family}.py`", *table(lines, family)]
     return "\n".join(parts) + "\n"

@@ -69,6 +69,16 @@ def test_the_page_shows_the_rows():
     assert formal.with_table(page, ROWS) == page
 
 
+def test_the_page_counts_what_is_proved_and_names_the_rest():
+    rows = [
+        {"name": "a", "status": "proved", "theorem": "a_sound", "file": "f.v", "reason": ""},
+        {"name": "b", "status": "assumed", "theorem": "b_sound", "file": "f.v", "reason": "rests on moons"},
+        {"name": "c", "status": "inferred", "theorem": "", "file": "", "reason": "no proof yet"},
+    ]
+    table = formal.as_markdown(rows).splitlines()[2:]
+    assert table == ["| proved | 1 of 3 | – |", "| assumed | `b` | moons |", "| inferred | `c` | – |"]
+
+
 def test_nothing_is_left_open():
     assert formal.left_open(SOURCES) == []
 
