@@ -96,11 +96,11 @@ def shrunk(**changes):
     """Return a study whose draws are forged: of each kind of statistic what its function makes of them."""
     honest_draws = product_draws
 
-    def made(what, *, known):
+    def forged(what, *, known):
         honest = honest_draws(what, known=known)
         return changes[what.what](honest) if what.what in changes else honest
 
-    return made
+    return forged
 
 
 def renamed(draw, part, **more):
