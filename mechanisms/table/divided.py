@@ -78,8 +78,7 @@ def _rows(path: Path, width: int, digest: str) -> Iterator[tuple[Keys, Codes]]:
             read.update(block)
             if len(block) % (8 * width):
                 break  # it was cut: so its digest differs, too
-            words = np.frombuffer(block, dtype="<u8").reshape(-1, width).astype(np.uint64)
-            codes = np.ascontiguousarray(words[:, KEY_WORDS:]).view(np.float64)
-            yield np.ascontiguousarray(words[:, :KEY_WORDS]), codes.__getitem__
+            words = np.frombuffer(block, dtype="<u8").reshape(-1, width)
+            yield words[:, :KEY_WORDS], words[:, KEY_WORDS:].view(np.float64).__getitem__
     if read.hexdigest() != digest:
         raise InputError("the rows of a part are not as they were written", "start again", path)
