@@ -52,8 +52,8 @@ class CertifyOptions:
         Number of parts in which the table is summed, by person, --jobs at a time: less memory for
         each (default 1).
     work
-        A folder that keeps the exact totals of finished parts, as private as the table: the same
-        command resumes there after it was killed.
+        A folder that keeps the exact totals of finished parts, and until the end the rows of each of
+        --partitions, as private as the table: the same command resumes there after it was killed.
     by_file
         Sum file by file: each file of the folder must have all rows of its persons. The certificate
         names what is trusted; a person in two files is refused.
