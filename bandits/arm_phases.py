@@ -8,6 +8,7 @@ So Laplace noise of scale 1/ε is pure ε for the whole run, all arms and sums i
 composition).
 """
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -70,6 +71,8 @@ class ArmPhases(Calibrated):
     to tell from it, whichever balances N*² = ΣN² (You, Qin, Wang & Yang 2023).  Once it is named with an
     error of 1 − `level` or less, everybody is shown it; with a `level` of 1, all `rounds` are spent on the
     search (fixed budget).
+    With a `memory`, what is older than so many people is forgotten, block by block: for arms whose means
+    change.  No index but "thompson" reads `rounds`, and no cost of privacy follows from it: it may be any limit.
     """
 
     source: ClassVar[str] = "ours; Thompson 1933 on disjoint blocks, Dwork et al. 2006 (noise)"
@@ -86,6 +89,7 @@ class ArmPhases(Calibrated):
     sigma: Fraction | None = None
     space: Space | None = None
     level: Fraction = Fraction(19, 20)
+    memory: int | None = None
 
     def __post_init__(self) -> None:
         if self.space is not None:
@@ -99,6 +103,10 @@ class ArmPhases(Calibrated):
             )
         if not 1 <= self.block <= self.rounds:
             raise InputError(f"block is {self.block}", f"it lies in 1 ... {self.rounds}")
+        if self.memory is not None and not (type(self.memory) is int and 1 <= self.memory <= 10**7):
+            raise InputError(f"memory is {str(self.memory)[:40]}", "it lies in 1 ... 10000000 people")
+        if self.memory is not None and self.index == "top-two":
+            raise InputError("top-two looks for one best arm", "with a memory, use thompson or imed")
         one_of("law", self.law, LAWS)
         one_of("index", self.index, INDICES)
         for name in ("epsilon", "delta", "sigma"):
@@ -134,7 +142,13 @@ class ArmPhases(Calibrated):
         search = self.index == "top-two"
         worth, growth = (BEST_WORTH, BEST_GROWTH) if search else (WORTH, BLOCK_GROWTH)
         first = min(worth * self.noise_deviation, self.rounds / (2 * self.arms))
-        return together(self.rounds, max(ceil(first), self.block), growth)
+        size = max(ceil(first), self.block)
+        if self.memory is None:
+            return together(self.rounds, size, growth)
+        begun = together(min(self.memory, self.rounds), size, growth)
+        size, before = max(last - first + 1 for first, last in begun), begun[-1][1]
+        later = together(self.rounds - before, size)
+        return begun + [(first + before, last + before) for first, last in later]
 
     def domain(self) -> Domain:
         """Return one row per person: what each arm would pay, in [0, 1]; NaN counts as ½."""
@@ -209,15 +223,17 @@ class ArmPhases(Calibrated):
     def best(self, view: View, level: Fraction = Fraction(19, 20)) -> list[int]:
         """Return arms, from 0: the best one is among them with probability `level`, at any time.
 
-        What `accuracy` assumes of rewards is assumed here too.
+        What `accuracy` assumes of rewards is assumed here too; raises `InputError` with a `memory`.
         """
         return self._evidence(view).may_be_best(confidence.missed(level))
 
     def report(self, view: View) -> dict[str, object]:
         """Return what is asked of an experiment: an arm with its error, and all that may be the best.
 
-        The chance that a wrong arm is named with an error of α or less, at any time, is at most α.
+        With a `memory` nothing is, as arms have no one mean.  The chance that a wrong arm is named with an error of α or less, at any time, is at most α.
         """
+        if self.memory is not None:
+            return {}
         evidence = self._evidence(view)
         arm, error = evidence.best()
         may_be = evidence.may_be_best(Fraction(1, 20))
@@ -235,6 +251,8 @@ class ArmPhases(Calibrated):
 
     def _blocks_of(self, view: View) -> Iterator[tuple[int, int, float]]:
         """Yield of every released block its arm, the people in its sum, and the noisy sum of y − ½."""
+        if self.memory is not None:
+            raise InputError("with a memory, arms have no one mean", "leave memory out for intervals")
         for name in ("arms", "sums", "uncounted"):
             if name not in view.public:
                 raise InputError(f"a view has no {name}", "give what `play`, or a session, shows to all")
@@ -271,6 +289,7 @@ class ArmCourse(Course):
         self._coins = np.random.default_rng(coins)  # apart from the noise
         self._precision = np.full(subject.arms, 1 / PRIOR_VARIANCE)
         self._moment = np.zeros(subject.arms)
+        self._learned: deque[tuple[int, int, float, float]] = deque()  #: last person, arm, and what they add
         self._shown: list[int] = []
         self._sums: list[Integers] = []
         self._arm = 0
@@ -304,6 +323,8 @@ class ArmCourse(Course):
         mean = self._moment / self._precision
         if self._subject.index == "thompson":
             fading = EXPLORE * (1 - len(self._shown) / self._subject.rounds)
+            if self._subject.memory is not None:
+                fading = EXPLORE / 2
             return mean + fading / np.sqrt(self._precision) * self._coins.normal(size=len(mean))
         if self._subject.index == "imed":
             return -(self._precision * (mean.max() - mean) ** 2 / 2 + np.log(self._precision))
@@ -324,11 +345,23 @@ class ArmCourse(Course):
         self._sums.append(released)
         people = int(counted.sum())
         error = people * REWARD_VARIANCE + self._subject.noise_deviation**2
-        self._precision[self._arm] += people**2 / error
         total = float(released[0]) / 2.0**CONTRIBUTION_BITS
-        self._moment[self._arm] += people * total / error
+        self._learn(self._arm, people**2 / error, people * total / error, last)
         if self._evidence is not None:
             self._evidence.add(self._arm, people, total + people / 2)
+
+    def _learn(self, arm: int, precision: float, moment: float, last: int) -> None:
+        """Add a block's part of the posterior; take off what is older than the memory."""
+        self._precision[arm] += precision
+        self._moment[arm] += moment
+        memory = self._subject.memory
+        if memory is None:
+            return
+        self._learned.append((last, arm, precision, moment))
+        while self._learned[0][0] <= last - memory:
+            _, arm, precision, moment = self._learned.popleft()
+            self._precision[arm] -= precision
+            self._moment[arm] -= moment
 
     def view(self) -> View:
         """Return everybody's arm, the sum of every block in grid units, and the slots that are not in it.
