@@ -72,7 +72,7 @@ class ArmPhases(Calibrated):
     error of 1 − `level` or less, everybody is shown it; with a `level` of 1, all `rounds` are spent on the
     search (fixed budget).
     With a `memory`, what is older than so many people is forgotten, block by block: for arms whose means
-    change.  No index but "thompson" reads `rounds`, and no cost of privacy follows from it: it may be any limit.
+    change.  Privacy costs the same for any `rounds`, which only "thompson" reads: it may be a far limit.
     """
 
     source: ClassVar[str] = "ours; Thompson 1933 on disjoint blocks, Dwork et al. 2006 (noise)"
@@ -230,7 +230,8 @@ class ArmPhases(Calibrated):
     def report(self, view: View) -> dict[str, object]:
         """Return what is asked of an experiment: an arm with its error, and all that may be the best.
 
-        With a `memory` nothing is, as arms have no one mean.  The chance that a wrong arm is named with an error of α or less, at any time, is at most α.
+        With a `memory` nothing is, as arms have no one mean.
+        The chance that a wrong arm is named with an error of α or less, at any time, is at most α.
         """
         if self.memory is not None:
             return {}

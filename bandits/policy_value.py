@@ -158,8 +158,9 @@ class PolicyValue(Calibrated):
         low, high = (np.array(within[end]) for end in ("low", "high"))  # type: ignore[index]
         apart = 2 * self.rows * 2.0**-BITS  # truncated to the grid
         low, high, cap = low - apart, high + apart, float(self.cap)
-        first, weight = np.asarray(view.public["sums"]) + (0.0, cap * self.rows)
-        lightest, heaviest = low[1] + cap * self.rows, high[1] + cap * self.rows
+        first, weight = (float(each) for each in view.public["sums"])
+        weight += cap * self.rows
+        lightest = low[1] + cap * self.rows
         least = self._below(lightest, missed / 8)
         found: dict[str, object] = {"mean_weight": weight / self.rows, "level": float(LEVEL)}
         if least > 1:

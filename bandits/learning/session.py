@@ -422,10 +422,9 @@ def _row(given: ArrayLike | None) -> Floats:
     """
     try:
         whole: Any = [] if given is None else given
-        # masked values exist only where somebody imported them, which takes long
-        masked = "numpy.ma" in sys.modules
-        filled = np.ma.array(whole, dtype=object).filled(math.nan) if masked else np.array(whole, dtype=object)
-        found = [_double(value) for value in filled.ravel()]
+        if "numpy.ma" in sys.modules:  # else nothing is masked, and its import takes long
+            whole = np.ma.array(whole, dtype=object).filled(math.nan)
+        found = [_double(value) for value in np.array(whole, dtype=object).ravel()]
         return np.array([found], dtype=np.float64).reshape(1, -1)
     except (TypeError, ValueError):
         return np.zeros((1, 0))

@@ -139,7 +139,11 @@ def test_a_wrong_arm_is_seldom_named(means):
     wrong = 0
     for seed in range(100):
         rng = np.random.default_rng([7000, seed])
-        known, sums, people = Evidence(len(means), PURE._tilts(), 0.0), np.zeros(len(means)), np.zeros(len(means))
+        known, sums, people = (
+            Evidence(len(means), PURE._tilts(), 0.0),
+            np.zeros(len(means)),
+            np.zeros(len(means)),
+        )
         for block in range(50):
             arm = block % len(means) if block % 3 == 0 else int(np.argmax(sums / np.maximum(people, 1)))
             size = 20 + block

@@ -54,7 +54,9 @@ def test_a_record_is_in_the_ball_and_some_are_at_its_edge(model, cap):
 
 
 def test_a_record_without_a_chance_weighs_nothing():
-    rows = np.array([[1.0, np.nan, 0.5], [1.0, 0.0, 0.5], [1.0, 0.5, np.nan], [1.0, 0.5, 0.0], [1.0, 0.2, 0.1]])
+    rows = np.array(
+        [[1.0, np.nan, 0.5], [1.0, 0.0, 0.5], [1.0, 0.5, np.nan], [1.0, 0.5, 0.0], [1.0, 0.2, 0.1]]
+    )
     assert PolicyValue(rows=5).weights(np.nan_to_num(rows)).tolist() == [0, 0, 0, 0, 0.5]
 
 
