@@ -46,7 +46,7 @@ from mechanisms.subject import Domain, Rows, View, shown
 LAWS: Final = ("laplace", "gaussian")
 FOR_REGRET: Final = ("thompson", "imed")
 INDICES: Final = (*FOR_REGRET, "top-two")
-#: of a block over the people before it, if the first block has fewer; to find the best arm, and else
+#: of a block over the people before it, if the first block has fewer; the second for the best arm
 BLOCK_GROWTH, BEST_GROWTH = Fraction(1, 32), Fraction(1, 24)
 WORTH, BEST_WORTH = 6.0, 30.0  #: deviations of the noise that the first block has people for
 SMALLEST, LARGEST = Fraction(1, 2**20), 10**6  #: of ε and σ
@@ -67,12 +67,12 @@ class ArmPhases(Calibrated):
     `index` says how a block's arm is chosen: by a draw from the posterior (Thompson 1933), or as the
     least of N(m* − m)²/2v + ln N, m the arm's posterior mean, m* the largest and N = v/(posterior
     variance) the rewards that it is worth, v a reward's variance (IMED, Honda & Takemura 2015).
-    "top-two" looks for the best arm (fixed confidence): the arm of mean m*, or the one that is hardest
-    to tell from it, whichever balances N*² = ΣN² (You, Qin, Wang & Yang 2023).  Once it is named with an
-    error of 1 − `level` or less, everybody is shown it; with a `level` of 1, all `rounds` are spent on the
-    search (fixed budget).
-    With a `memory`, what is older than so many people is forgotten, block by block: for arms whose means
-    change.  Privacy costs the same for any `rounds`, which only "thompson" reads: it may be a far limit.
+    "top-two" looks for the best arm (fixed confidence): the arm of mean m*, or the one that is
+    hardest to tell from it, whichever balances N*² = ΣN² (You, Qin, Wang & Yang 2023).  Once it is
+    named with an error of 1 − `level` or less, everybody is shown it; with a `level` of 1, all
+    `rounds` are spent on the search (fixed budget).
+    With a `memory`, what is older than so many people is forgotten, block by block: for arms whose
+    means change.  Privacy costs the same for any `rounds`, which only "thompson" reads.
     """
 
     source: ClassVar[str] = "ours; Thompson 1933 on disjoint blocks, Dwork et al. 2006 (noise)"
@@ -104,9 +104,9 @@ class ArmPhases(Calibrated):
         if not 1 <= self.block <= self.rounds:
             raise InputError(f"block is {self.block}", f"it lies in 1 ... {self.rounds}")
         if self.memory is not None and not (type(self.memory) is int and 1 <= self.memory <= 10**7):
-            raise InputError(f"memory is {str(self.memory)[:40]}", "it lies in 1 ... 10000000 people")
+            raise InputError(f"memory is {str(self.memory)[:40]}", "it lies in 1 ... 10000000")
         if self.memory is not None and self.index == "top-two":
-            raise InputError("top-two looks for one best arm", "with a memory, use thompson or imed")
+            raise InputError("top-two looks for one best arm", "leave memory out")
         one_of("law", self.law, LAWS)
         one_of("index", self.index, INDICES)
         for name in ("epsilon", "delta", "sigma"):
@@ -116,7 +116,7 @@ class ArmPhases(Calibrated):
                 right = f"it is a fraction in {float(smallest):.2g} ... {LARGEST}"
                 raise InputError(f"{name} is {str(number)[:40]}", right)
         if not isinstance(self.level, Fraction) or not 0 < self.level <= 1:
-            raise InputError(f"level is {str(self.level)[:40]}", "it is a fraction above 0, at most 1")
+            raise InputError(f"level is {str(self.level)[:40]}", "it is above 0, at most 1")
         if self.sigma is not None and self.law == "laplace":
             raise InputError("sigma is of Gaussian noise", "Laplace noise follows epsilon")
         if self.law == "gaussian" or self.delta:  # with Laplace noise, δ may be 0
@@ -203,7 +203,7 @@ class ArmPhases(Calibrated):
         has a smaller one, since (cosh √x − 1)/x rises with x).
         """
         people, blocks, total = (np.zeros(self.arms) for _ in range(3))
-        for arm, counted, released in self._blocks_of(view):
+        for arm, counted, released in self.released(view):
             people[arm] += counted
             blocks[arm] += 1
             total[arm] += released
@@ -228,10 +228,10 @@ class ArmPhases(Calibrated):
         return self._evidence(view).may_be_best(confidence.missed(level))
 
     def report(self, view: View) -> dict[str, object]:
-        """Return what is asked of an experiment: an arm with its error, and all that may be the best.
+        """Return what an experiment asks: an arm with its error, and all that may be the best.
 
-        With a `memory` nothing is, as arms have no one mean.
-        The chance that a wrong arm is named with an error of α or less, at any time, is at most α.
+        With a `memory` nothing is known, as arms have no one mean.  The chance that a wrong arm is
+        named with an error of α or less, at any time, is at most α.
         """
         if self.memory is not None:
             return {}
@@ -246,14 +246,14 @@ class ArmPhases(Calibrated):
 
     def _evidence(self, view: View) -> Evidence:
         known = self.evidence()
-        for arm, people, total in self._blocks_of(view):
+        for arm, people, total in self.released(view):
             known.add(arm, people, total + people / 2)
         return known
 
-    def _blocks_of(self, view: View) -> Iterator[tuple[int, int, float]]:
-        """Yield of every released block its arm, the people in its sum, and the noisy sum of y − ½."""
+    def released(self, view: View) -> Iterator[tuple[int, int, float]]:
+        """Yield of every released block its arm, the people counted, and the noisy sum of y − ½."""
         if self.memory is not None:
-            raise InputError("with a memory, arms have no one mean", "leave memory out for intervals")
+            raise InputError("with a memory, arms have no one mean", "leave memory out")
         for name in ("arms", "sums", "uncounted"):
             if name not in view.public:
                 raise InputError(f"a view has no {name}", "give what `play`, or a session, shows to all")
@@ -262,7 +262,8 @@ class ArmPhases(Calibrated):
         ended = self._ended(played)[: len(sums)]  # the block under way has no sum yet
         for (first, last), released in zip(ended, sums.tolist(), strict=True):
             others = int(np.diff(np.searchsorted(uncounted, (first, last + 1)))[0])
-            yield int(played[first - 1]), last - first + 1 - others, released / 2.0**CONTRIBUTION_BITS
+            people = last - first + 1 - others
+            yield int(played[first - 1]), people, released / 2.0**CONTRIBUTION_BITS
 
     def _tilts(self) -> Iterator[tuple[float, float]]:
         """Yield λ and a bound of the logarithm of the noise's moment generating function at λ."""
@@ -290,7 +291,8 @@ class ArmCourse(Course):
         self._coins = np.random.default_rng(coins)  # apart from the noise
         self._precision = np.full(subject.arms, 1 / PRIOR_VARIANCE)
         self._moment = np.zeros(subject.arms)
-        self._learned: deque[tuple[int, int, float, float]] = deque()  #: last person, arm, and what they add
+        #: last person, arm, and what they add
+        self._learned: deque[tuple[int, int, float, float]] = deque()
         self._shown: list[int] = []
         self._sums: list[Integers] = []
         self._arm = 0
@@ -339,8 +341,8 @@ class ArmCourse(Course):
     def close(self, rewards: Floats, answered: Answered) -> None:
         """Release the sum of the block under way, and learn from it."""
         first, last = self.batches[len(self._sums)]
-        served = len(self._shown)  # a slot that nobody took is not one of a person who did not answer
-        counted = np.array([slot <= served and slot not in self.uncounted for slot in range(first, last + 1)])
+        slots = np.arange(first, last + 1)  # who did not answer counts, a slot that nobody took does not
+        counted = (slots <= len(self._shown)) & ~np.isin(slots, list(self.uncounted))
         exact = self._subject.added(rewards, answered & counted)
         released = self._noise.noisy("block", len(self._sums), exact)
         self._sums.append(released)
@@ -365,7 +367,7 @@ class ArmCourse(Course):
             self._moment[arm] -= moment
 
     def view(self) -> View:
-        """Return everybody's arm, the sum of every block in grid units, and the slots that are not in it.
+        """Return everybody's arm, every block's sum in grid units, and the slots that are not in it.
 
         A search for the best arm also shows it, with its error.
         """
