@@ -454,7 +454,7 @@ REFUSED = [
     (COUNT + f'where = "{"-" * 900}1 < age"', "has too many parts"),
     (COUNT + f'where = "{"(" * 300}seen{")" * 300}"', "is no condition"),
     (COUNT + 'where = "age < 1e999"', "beyond 1e300"),
-    (COUNT + 'by = ["note", "ward"]', "n is grouped, but note has no cells; group by a category"),
+    (COUNT + 'by = ["note", "big"]', "big has more than 10000 values"),
     (COUNT + 'by = ["note"]\naccuracy = 3', "or ask for n ± "),
     (COUNT + 'by = ["note"]\nepsilon = 2', "need more than the total; lower the epsilons"),
     (COUNT + "epsilon = 2", "need more than the total; lower the epsilons, or raise the guarantee's"),
