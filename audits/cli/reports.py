@@ -186,7 +186,8 @@ def ledger_report(  # noqa: PLR0913 - options
     if kind not in OF_LEDGERS:
         raise InputError(f"--format is {kind[:40]!r}", f"known: {', '.join(OF_LEDGERS)}")
     if kind == "html" and output is None and sys.stdout.isatty():
-        raise InputError("a page is not for a terminal", "give --output report.html, or see ledger show")
+        right = "give --output report.html, or see ledger show"
+        raise InputError("a page is not for a terminal", right)
     with watching():
         found = reported(url, replay=True if replay else None, only=only)
     found["nist"] = of_ledger.nist(found)

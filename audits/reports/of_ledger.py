@@ -17,6 +17,7 @@ from dpaccount.checker import plain
 from dpaccount.exact import to_digits
 from dpaccount.ledger.answers import room
 from dpaccount.ledger.balances.step_functions import LAST_UNIT
+from dpaccount.ledger.requests import CERTIFIED
 
 Report = dict[str, Any]
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  #: how a cell begins that a spreadsheet would compute
@@ -24,7 +25,7 @@ MAX_BARS = 30  #: of a chart
 LONGEST_KEY = 20  #: characters of a key that a terminal is shown
 NAMES = {"epsilon": "ε", "delta": "δ", **SYMBOLS}  #: of a ledger's amounts
 #: what an entry of the log says beside its amounts and its key
-NOTED = ("purpose", "by", "role", "scope", "cohort", "parts", "about", "reason", "certificate", "confirmed")
+NOTED = ("purpose", "by", "role", "scope", "cohort", "parts", "about", "reason", *CERTIFIED)
 BAR = 10  #: characters that stand for a whole cap
 CSV_COLUMNS = ("table", "row", "name", "value")
 
@@ -51,7 +52,7 @@ def shown(found: Report) -> str:
 
 
 def logged(lines: list[Report]) -> str:
-    """Return the lines of a ledger's log for a terminal: a row for each entry, amounts rounded up."""
+    """Return a ledger's log for a terminal: a row for each entry, amounts rounded up."""
     head = ["entry", "time (UTC)", "kind", "charged", "units", "about"]
     return grid(head, [_log_row(line) for line in lines])
 
@@ -61,13 +62,13 @@ def _log_row(line: Report) -> list[str]:
     words = [f"{name} {line[name]}" for name in NOTED if line[name] is not None]
     key = line["key"] and str(line["key"])
     words += [f"key {key if len(key) <= LONGEST_KEY else key[:LONGEST_KEY] + '…'}"] if key else []
-    every = "" if not spends else "all" if line["first"] is None else f"{line['first']} to {line['last']}"
+    covered = "all" if line["first"] is None else f"{line['first']} to {line['last']}"
     return [
         str(line["entry"]),
         (line["time"] or "")[:16].replace("T", " "),
         line["kind"],
         ", ".join(f"{NAMES.get(name, name)} {_up(amount)}" for name, amount in spends),
-        every,
+        covered if spends else "",
         ", ".join(words),
     ]
 

@@ -47,8 +47,8 @@ class Statistic:
     cells a `top` lists, `on` are the features of a regression of `column`.  Of a study's total this statistic
     gets a `share` relative to the others', or what it needs for 95 % intervals of half-width `accuracy`, or
     what costs `epsilon` alone, at the total's δ.
-    A count by columns with a text among them, or a top of one, is of values that nobody listed.  Raises
-    `InputError` for what does not go together.
+    A count by columns with a text among them, or a top of one, is of values that nobody listed.
+    Raises `InputError` for what does not go together.
     """
 
     name: str
@@ -155,9 +155,10 @@ class Statistic:
 
     @property
     def unlisted(self) -> tuple[Column, ...]:
-        """Return the columns, one or more of texts, by whose values that nobody listed it counts rows."""
-        top = (self.column,) if self.what == "top" and self.column is not None and not self.by else ()
-        columns = self.by if self.what == "count" else top
+        """Return the columns by whose values it counts rows, if those of one or more are unlisted."""
+        columns = self.by if self.what == "count" else ()
+        if self.what == "top" and self.column is not None and not self.by:
+            columns = (self.column,)
         return columns if any(column.kind == "text" for column in columns) else ()
 
     @property
@@ -221,7 +222,7 @@ class Statistic:
         return np.where(there, found, -1)
 
     def spelled(self, codes: Mapping[str, Floats]) -> Floats:
-        """Return the value of each row that nobody listed as numbers: all 0 of a row that does not count.
+        """Return the value of each row that nobody listed as numbers: 0 of one that does not count.
 
         Of a column whose values are listed the number is the value's place from 1.
         """
@@ -235,7 +236,7 @@ class Statistic:
         return np.where(there[:, None], np.concatenate(parts, axis=1), 0)
 
     def texts(self, numbers: Integers) -> list[Any]:
-        """Return the values that `spelled` rows of numbers stand for: a text, or one of each column."""
+        """Return what `spelled` rows of numbers stand for: a text each, or one of each column."""
         found, at = [], 0
         for column in self.unlisted:
             wide = width(column.bytes) if column.kind == "text" else 1

@@ -97,16 +97,14 @@ def test_draws_of_every_kind_are_those_of_the_product(relation, law):
 @pytest.mark.parametrize("law", ["gaussian", "laplace"])
 def test_a_law_that_a_claim_names_is_the_noises(law):
     held, steps = drawn(KINDS[:1], law=law)
-    statistic = [{"name": "n", "what": "count"}]
-    for named in (law, None):
-        more = {} if named is None else {"law": named}
-        check_read(
-            {"use": "noisy-statistics", "parameters": {"statistic": statistic, **more}}, held, {}, steps
-        )
-    other = {"gaussian": "laplace", "laplace": "gaussian"}[law]
-    with pytest.raises(Rejected, match="the noise is of another law"):
-        asked = {"use": "noisy-statistics", "parameters": {"statistic": statistic, "law": other}}
-        check_read(asked, held, {}, steps)
+    for named in (law, None, {"gaussian": "laplace", "laplace": "gaussian"}[law]):
+        parameters = {"statistic": [{"name": "n", "what": "count"}]} | ({"law": named} if named else {})
+        asked = {"use": "noisy-statistics", "parameters": parameters}
+        if named in (law, None):
+            check_read(asked, held, {}, steps)
+        else:
+            with pytest.raises(Rejected, match="the noise is of another law"):
+                check_read(asked, held, {}, steps)
 
 
 def shrunk(**changes):
