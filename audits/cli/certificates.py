@@ -20,6 +20,7 @@ from audits.cli.options import (
     Url,
     Whole,
     day,
+    next_step,
     one_of,
     reporting,
     say,
@@ -132,6 +133,8 @@ def certify(
         check_outputs(asked, output_folder(asked.name, out))
         done, path = _certified(question, asked, out)
     show(done.certificate, json_, lambda found: summary(found, path))
+    if "file" in done.certificate["claim"].get("data", {}) and not dry_run:
+        next_step(f"dpaccount release {claim}")
     return 1 if done.broken else VERDICTS[done.certificate["verdict"]]
 
 
@@ -231,6 +234,7 @@ def release(
         found = answer(done.certificate, path)
         write_release(found, path.parent)
         show(found, json_, lambda _: summary(done.certificate, path.parent / "release.json"))
+    next_step(f"open {path.parent / 'report.html'}, or dpaccount check {path}")
     return 1 if done.broken else VERDICTS[done.certificate["verdict"]]
 
 
@@ -254,6 +258,7 @@ def plan(study: File, *, json_: Json = False) -> int:
 
     found = results.plan(read_claim(study))
     show(to_builtins(found), json_, lambda _: planned(found))
+    next_step(f"dpaccount release {study}")
     return 0
 
 
