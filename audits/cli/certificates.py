@@ -317,7 +317,7 @@ def check(
     """Re-verify a certificate with the independent checker: every step, digest and the verdict.
 
     Exit code: 0 valid and CERTIFIED, 1 not valid or REFUTED, 3 UNPROVEN, 2 no certificate at all.
-    For a certificate of account: 0 if it confirms the upper bound, else 1.
+    For a certificate of account: 0 if it confirms the upper bound, else 1; of audit --one-run: 1 or 3.
 
     Example: `dpaccount check certificate.json --rules`
 
@@ -339,6 +339,7 @@ def check(
     """
     from audits.reports.verified import followed, is_derivation
     from dpaccount import checker
+    from dpaccount.checker.one_run import SCHEMA
 
     today = day(valid_on, "--valid-on")
     if derivation and key is not None:
@@ -363,8 +364,9 @@ def check(
         "signature": signature,
         **(checker.to_read(raw) if rules and verdict is not None else {}),
     }
-    if verified and verdict == "CONFIRMED":
-        raise InputError("the verified checker follows no certificates of accounts", "leave --verified out")
+    if verified and (verdict == "CONFIRMED" or SCHEMA.encode() in raw):
+        right = "leave --verified out"
+        raise InputError("the verified checker follows no certificates of accounts or of one run", right)
     if verified:
         third = followed(raw if verdict is not None else None)
         answer |= asdict(third)
