@@ -8,6 +8,7 @@ So Laplace noise of scale 1/ε is pure ε for the whole run, all arms and sums i
 composition).
 """
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -45,7 +46,7 @@ from mechanisms.subject import Domain, Rows, View, shown
 LAWS: Final = ("laplace", "gaussian")
 FOR_REGRET: Final = ("thompson", "imed")
 INDICES: Final = (*FOR_REGRET, "top-two")
-#: of a block over the people before it, if the first block has fewer; to find the best arm, and else
+#: of a block over the people before it, if the first block has fewer; the second for the best arm
 BLOCK_GROWTH, BEST_GROWTH = Fraction(1, 32), Fraction(1, 24)
 WORTH, BEST_WORTH = 6.0, 30.0  #: deviations of the noise that the first block has people for
 SMALLEST, LARGEST = Fraction(1, 2**20), 10**6  #: of ε and σ
@@ -66,10 +67,12 @@ class ArmPhases(Calibrated):
     `index` says how a block's arm is chosen: by a draw from the posterior (Thompson 1933), or as the
     least of N(m* − m)²/2v + ln N, m the arm's posterior mean, m* the largest and N = v/(posterior
     variance) the rewards that it is worth, v a reward's variance (IMED, Honda & Takemura 2015).
-    "top-two" looks for the best arm (fixed confidence): the arm of mean m*, or the one that is hardest
-    to tell from it, whichever balances N*² = ΣN² (You, Qin, Wang & Yang 2023).  Once it is named with an
-    error of 1 − `level` or less, everybody is shown it; with a `level` of 1, all `rounds` are spent on the
-    search (fixed budget).
+    "top-two" looks for the best arm (fixed confidence): the arm of mean m*, or the one that is
+    hardest to tell from it, whichever balances N*² = ΣN² (You, Qin, Wang & Yang 2023).  Once it is
+    named with an error of 1 − `level` or less, everybody is shown it; with a `level` of 1, all
+    `rounds` are spent on the search (fixed budget).
+    With a `memory`, what is older than so many people is forgotten, block by block: for arms whose
+    means change.  Privacy costs the same for any `rounds`, which only "thompson" reads.
     """
 
     source: ClassVar[str] = "ours; Thompson 1933 on disjoint blocks, Dwork et al. 2006 (noise)"
@@ -86,6 +89,7 @@ class ArmPhases(Calibrated):
     sigma: Fraction | None = None
     space: Space | None = None
     level: Fraction = Fraction(19, 20)
+    memory: int | None = None
 
     def __post_init__(self) -> None:
         if self.space is not None:
@@ -99,6 +103,10 @@ class ArmPhases(Calibrated):
             )
         if not 1 <= self.block <= self.rounds:
             raise InputError(f"block is {self.block}", f"it lies in 1 ... {self.rounds}")
+        if self.memory is not None and not (type(self.memory) is int and 1 <= self.memory <= 10**7):
+            raise InputError(f"memory is {str(self.memory)[:40]}", "it lies in 1 ... 10000000")
+        if self.memory is not None and self.index == "top-two":
+            raise InputError("top-two looks for one best arm", "leave memory out")
         one_of("law", self.law, LAWS)
         one_of("index", self.index, INDICES)
         for name in ("epsilon", "delta", "sigma"):
@@ -108,7 +116,7 @@ class ArmPhases(Calibrated):
                 right = f"it is a fraction in {float(smallest):.2g} ... {LARGEST}"
                 raise InputError(f"{name} is {str(number)[:40]}", right)
         if not isinstance(self.level, Fraction) or not 0 < self.level <= 1:
-            raise InputError(f"level is {str(self.level)[:40]}", "it is a fraction above 0, at most 1")
+            raise InputError(f"level is {str(self.level)[:40]}", "it is above 0, at most 1")
         if self.sigma is not None and self.law == "laplace":
             raise InputError("sigma is of Gaussian noise", "Laplace noise follows epsilon")
         if self.law == "gaussian" or self.delta:  # with Laplace noise, δ may be 0
@@ -134,7 +142,13 @@ class ArmPhases(Calibrated):
         search = self.index == "top-two"
         worth, growth = (BEST_WORTH, BEST_GROWTH) if search else (WORTH, BLOCK_GROWTH)
         first = min(worth * self.noise_deviation, self.rounds / (2 * self.arms))
-        return together(self.rounds, max(ceil(first), self.block), growth)
+        size = max(ceil(first), self.block)
+        if self.memory is None:
+            return together(self.rounds, size, growth)
+        begun = together(min(self.memory, self.rounds), size, growth)
+        size, before = max(last - first + 1 for first, last in begun), begun[-1][1]
+        later = together(self.rounds - before, size)
+        return begun + [(first + before, last + before) for first, last in later]
 
     def domain(self) -> Domain:
         """Return one row per person: what each arm would pay, in [0, 1]; NaN counts as ½."""
@@ -189,7 +203,7 @@ class ArmPhases(Calibrated):
         has a smaller one, since (cosh √x − 1)/x rises with x).
         """
         people, blocks, total = (np.zeros(self.arms) for _ in range(3))
-        for arm, counted, released in self._blocks_of(view):
+        for arm, counted, released in self.released(view):
             people[arm] += counted
             blocks[arm] += 1
             total[arm] += released
@@ -209,15 +223,18 @@ class ArmPhases(Calibrated):
     def best(self, view: View, level: Fraction = Fraction(19, 20)) -> list[int]:
         """Return arms, from 0: the best one is among them with probability `level`, at any time.
 
-        What `accuracy` assumes of rewards is assumed here too.
+        What `accuracy` assumes of rewards is assumed here too; raises `InputError` with a `memory`.
         """
         return self._evidence(view).may_be_best(confidence.missed(level))
 
     def report(self, view: View) -> dict[str, object]:
-        """Return what is asked of an experiment: an arm with its error, and all that may be the best.
+        """Return what an experiment asks: an arm with its error, and all that may be the best.
 
-        The chance that a wrong arm is named with an error of α or less, at any time, is at most α.
+        With a `memory` nothing is known, as arms have no one mean.  The chance that a wrong arm is
+        named with an error of α or less, at any time, is at most α.
         """
+        if self.memory is not None:
+            return {}
         evidence = self._evidence(view)
         arm, error = evidence.best()
         may_be = evidence.may_be_best(Fraction(1, 20))
@@ -229,12 +246,14 @@ class ArmPhases(Calibrated):
 
     def _evidence(self, view: View) -> Evidence:
         known = self.evidence()
-        for arm, people, total in self._blocks_of(view):
+        for arm, people, total in self.released(view):
             known.add(arm, people, total + people / 2)
         return known
 
-    def _blocks_of(self, view: View) -> Iterator[tuple[int, int, float]]:
-        """Yield of every released block its arm, the people in its sum, and the noisy sum of y − ½."""
+    def released(self, view: View) -> Iterator[tuple[int, int, float]]:
+        """Yield of every released block its arm, the people counted, and the noisy sum of y − ½."""
+        if self.memory is not None:
+            raise InputError("with a memory, arms have no one mean", "leave memory out")
         for name in ("arms", "sums", "uncounted"):
             if name not in view.public:
                 raise InputError(f"a view has no {name}", "give what `play`, or a session, shows to all")
@@ -243,7 +262,8 @@ class ArmPhases(Calibrated):
         ended = self._ended(played)[: len(sums)]  # the block under way has no sum yet
         for (first, last), released in zip(ended, sums.tolist(), strict=True):
             others = int(np.diff(np.searchsorted(uncounted, (first, last + 1)))[0])
-            yield int(played[first - 1]), last - first + 1 - others, released / 2.0**CONTRIBUTION_BITS
+            people = last - first + 1 - others
+            yield int(played[first - 1]), people, released / 2.0**CONTRIBUTION_BITS
 
     def _tilts(self) -> Iterator[tuple[float, float]]:
         """Yield λ and a bound of the logarithm of the noise's moment generating function at λ."""
@@ -271,6 +291,8 @@ class ArmCourse(Course):
         self._coins = np.random.default_rng(coins)  # apart from the noise
         self._precision = np.full(subject.arms, 1 / PRIOR_VARIANCE)
         self._moment = np.zeros(subject.arms)
+        #: last person, arm, and what they add
+        self._learned: deque[tuple[int, int, float, float]] = deque()
         self._shown: list[int] = []
         self._sums: list[Integers] = []
         self._arm = 0
@@ -304,6 +326,8 @@ class ArmCourse(Course):
         mean = self._moment / self._precision
         if self._subject.index == "thompson":
             fading = EXPLORE * (1 - len(self._shown) / self._subject.rounds)
+            if self._subject.memory is not None:
+                fading = EXPLORE / 2
             return mean + fading / np.sqrt(self._precision) * self._coins.normal(size=len(mean))
         if self._subject.index == "imed":
             return -(self._precision * (mean.max() - mean) ** 2 / 2 + np.log(self._precision))
@@ -317,21 +341,33 @@ class ArmCourse(Course):
     def close(self, rewards: Floats, answered: Answered) -> None:
         """Release the sum of the block under way, and learn from it."""
         first, last = self.batches[len(self._sums)]
-        served = len(self._shown)  # a slot that nobody took is not one of a person who did not answer
-        counted = np.array([slot <= served and slot not in self.uncounted for slot in range(first, last + 1)])
+        slots = np.arange(first, last + 1)  # who did not answer counts, a slot that nobody took does not
+        counted = (slots <= len(self._shown)) & ~np.isin(slots, list(self.uncounted))
         exact = self._subject.added(rewards, answered & counted)
         released = self._noise.noisy("block", len(self._sums), exact)
         self._sums.append(released)
         people = int(counted.sum())
         error = people * REWARD_VARIANCE + self._subject.noise_deviation**2
-        self._precision[self._arm] += people**2 / error
         total = float(released[0]) / 2.0**CONTRIBUTION_BITS
-        self._moment[self._arm] += people * total / error
+        self._learn(self._arm, people**2 / error, people * total / error, last)
         if self._evidence is not None:
             self._evidence.add(self._arm, people, total + people / 2)
 
+    def _learn(self, arm: int, precision: float, moment: float, last: int) -> None:
+        """Add a block's part of the posterior; take off what is older than the memory."""
+        self._precision[arm] += precision
+        self._moment[arm] += moment
+        memory = self._subject.memory
+        if memory is None:
+            return
+        self._learned.append((last, arm, precision, moment))
+        while self._learned[0][0] <= last - memory:
+            _, arm, precision, moment = self._learned.popleft()
+            self._precision[arm] -= precision
+            self._moment[arm] -= moment
+
     def view(self) -> View:
-        """Return everybody's arm, the sum of every block in grid units, and the slots that are not in it.
+        """Return everybody's arm, every block's sum in grid units, and the slots that are not in it.
 
         A search for the best arm also shows it, with its error.
         """

@@ -1,16 +1,16 @@
-"""Value of another policy from a log, by weights that are clipped: importance sampling, or doubly robust.
+"""Value of another policy from a log, by clipped weights: importance sampling, or doubly robust.
 
-A record says its reward y in [0, 1], the chance p that the logging policy had of the logged action, the
-chance q that the other policy gives it, and, of a public model, the predicted reward r of that action
-and m, the mean of its predictions over the other policy.  Its weight is w = min(q/p, c).  It adds
-(w(2y − 1), w − c) or, with a model, (m − ½ + w(y − r), w − c).  The first number is at most w, or w + ½, in
-size, so both together lie in a ball of radius c, or c + ½: the sum of weights costs no noise of its own.
+A record says its reward y in [0, 1], the chance p that the logging policy had of the logged action,
+the chance q that the other policy gives it, and, of a public model, the predicted reward r of that
+action and m, the mean of its predictions over the other policy.  Its weight is w = min(q/p, c).  It
+adds (w(2y − 1), w − c) or, with a model, (m − ½ + w(y − r), w − c).  The first number is at most w, or
+w + ½, in size, so both lie in a ball of radius c, or c + ½: the sum of weights costs no more noise.
 
-With right chances E[w] ≤ 1 and E[wy] ≤ V ≤ 1 − E[w(1 − y)], whatever was clipped and also where the log
-lacks actions; a model's estimate is off by 1 − E[w] at most.  Intervals are built from these.
+With right chances E[w] ≤ 1 and E[wy] ≤ V ≤ 1 − E[w(1 − y)], whatever was clipped and also where the
+log lacks actions; a model's estimate is off by 1 − E[w] at most.  Intervals are built from these.
 
-Horvitz & Thompson 1952 (weights), Swaminathan & Joachims 2015 (self-normalised), Dudík, Langford & Li 2011
-(doubly robust), Ionides 2008 (clipped weights).
+Horvitz & Thompson 1952 (weights), Swaminathan & Joachims 2015 (self-normalised), Dudík, Langford &
+Li 2011 (doubly robust), Ionides 2008 (clipped weights).
 """
 
 from dataclasses import dataclass
@@ -23,6 +23,7 @@ import numpy as np
 from bandits.learning.contextual import Calibrated
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.calibration import target
+from bandits.statistics.first_moments import CONTRIBUTION_BITS
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
@@ -35,23 +36,23 @@ from mechanisms.table.columns import NUMERIC_KINDS
 from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
 
-BITS: Final = 20  #: contributions lie on multiples of 2^−20
 RECORD: Final = ("the reward", "its chance", "that of the other policy")  #: columns of a row
 MODEL: Final = ("the predicted reward", "the expected one")  #: and with a model
-NOTHING: Final = (0.5, 0.0, 0.0, 0.5, 0.5)  #: in place of NaN: a record without a chance weighs nothing
+MISSING: Final = (0.5, 0.0, 0.0, 0.5, 0.5)  #: in place of NaN: without a chance, a weight of 0
 LARGEST_CAP: Final = 1000
-LEVEL: Final = Fraction(19, 20)  #: of a report
+REPORTED: Final = Fraction(19, 20)  #: level of a report's interval
 
 
 @dataclass(frozen=True)
 class PolicyValue(Calibrated):
     """Estimate what a policy would earn a person, from a log of `rows` records of another policy.
 
-    A row is (reward, chance, target), with a `model` also (predicted, expected); weights are clipped to
-    `cap`.  `sigma` is the noise of a sum; left out, the least that is proved to meet (`epsilon`, `delta`).
+    A row is (reward, chance, target), with a `model` also (predicted, expected); weights are clipped
+    to `cap`.  `sigma` is the noise of a sum; left out, the least that is proved to meet (`epsilon`,
+    `delta`).
     """
 
-    source: ClassVar[str] = "Horvitz & Thompson 1952; Dudík, Langford & Li 2011; joint sensitivity is ours"
+    source: ClassVar[str] = "Horvitz & Thompson 1952; Dudík, Langford & Li 2011; sensitivity is ours"
     status: ClassVar[str] = "sound"
     relation: ClassVar[str] = REPLACE_ONE
 
@@ -66,10 +67,10 @@ class PolicyValue(Calibrated):
         if type(self.rows) is not int or not 1 <= self.rows <= 10**8:
             raise InputError(f"rows is {self.rows}", "it is a whole number in 1 ... 100000000")
         if not isinstance(self.cap, Fraction) or not Fraction(1, 100) <= self.cap <= LARGEST_CAP:
-            raise InputError(f"cap is {str(self.cap)[:40]}", f"it is a fraction in 0.01 ... {LARGEST_CAP}")
+            raise InputError(f"cap is {str(self.cap)[:40]}", f"it lies in 0.01 ... {LARGEST_CAP}")
         self.check_sigma()
         target(self.epsilon, self.delta)
-        grid.room(self.rows * self.radius + 16 * self.noise_scale, BITS)
+        grid.room(self.rows * self.radius + 16 * self.noise_scale, CONTRIBUTION_BITS)
 
     @classmethod
     def on_table(cls, table: Table, parameters: Place, promise: Promise) -> tuple[Self, Reading]:
@@ -77,7 +78,7 @@ class PolicyValue(Calibrated):
         if promise.relation != REPLACE_ONE:
             raise parameters.wrong("a record is replaced", 'the relation must be "replace-one"')
         if table.max_rows > 1:
-            raise parameters.wrong("it takes one row a person", "leave max_rows out, or set it to 1")
+            raise parameters.wrong("it takes one row a person", "leave max_rows out")
         given = parameters.table(("columns",), ("cap",))
         named = list(given["columns"].items())
         if len(named) not in (len(RECORD), len(RECORD + MODEL)):
@@ -105,8 +106,8 @@ class PolicyValue(Calibrated):
 
     def domain(self) -> Domain:
         """Return rows beyond what is clipped; NaN counts as ½, or as no chance."""
-        many = len(NOTHING) if self.model else len(RECORD)
-        return Domain(self.rows, (-1.0,) * many, (2.0,) * many, (False,) * many, NOTHING[:many])
+        many = len(MISSING) if self.model else len(RECORD)
+        return Domain(self.rows, (-1.0,) * many, (2.0,) * many, (False,) * many, MISSING[:many])
 
     def proof(self, delta: Fraction) -> Theorem:
         """Two sums of contributions in a ball, with Gaussian noise."""
@@ -115,7 +116,8 @@ class PolicyValue(Calibrated):
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         inside = linear(assume_ball("sums", self.radius, REPLACE_ONE, "movement"))
         once = assume_covers("sums", [(1, self.rows)], "movement")
-        return gaussian(inside, sigma, grid.step(BITS), 2, "sums", delta, lambda one: nodes(one, once))
+        step = grid.step(CONTRIBUTION_BITS)
+        return gaussian(inside, sigma, step, 2, "sums", delta, lambda one: nodes(one, once))
 
     def weights(self, data: Rows) -> Floats:
         """Return every record's min(q/p, `cap`); 0 where it has no chance p above 0."""
@@ -132,36 +134,41 @@ class PolicyValue(Calibrated):
         if self.model:
             predicted, expected = np.clip(kept[:, 3:5], 0.0, 1.0).T
             first = expected - 0.5 + weight * (reward - predicted)
-        return grid.in_ball(np.column_stack([first, weight - float(self.cap)]), self.radius, BITS)
+        return grid.in_ball(
+            np.column_stack([first, weight - float(self.cap)]), self.radius, CONTRIBUTION_BITS
+        )
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release both noisy sums."""
         released = noise.noisy("sums", 0, self.contributions(data).sum(axis=0))
-        return View(public={"sums": released * np.float64(grid.step(BITS))})
+        return View(public={"sums": released * np.float64(grid.step(CONTRIBUTION_BITS))})
 
-    def accuracy(self, view: View, level: Fraction = LEVEL) -> dict[str, object]:
+    def accuracy(self, view: View, level: Fraction = REPORTED) -> dict[str, object]:
         """Return intervals of the two sums, for the noise alone."""
         of = "the sums of the records' contributions"
-        return {"sums": accuracy.gaussian(view.public["sums"], self.noise_scale, BITS, level, of)}
+        return {
+            "sums": accuracy.gaussian(view.public["sums"], self.noise_scale, CONTRIBUTION_BITS, level, of)
+        }
 
     # -------------------------------------------------------------- what the sums say
 
     def report(self, view: View) -> dict[str, object]:
         """Return estimates, and an interval of the value for noise, sampling and clipping together.
 
-        Records are independent draws from one law, with the chances that they say.  `mean_weight` is 1 but
-        for clipping and for actions that the log lacks; chances that are shown to be wrong get a `warning`
-        and no value.
+        Records are independent draws from one law, with the chances that they say.  `mean_weight` is
+        1 but for clipping and for actions that the log lacks; chances that are shown to be wrong get
+        a `warning` and no value.
         """
-        missed = confidence.missed(LEVEL)
+        missed = confidence.missed(REPORTED)
         within = self.accuracy(view, 1 - missed / 2)["sums"]
         low, high = (np.array(within[end]) for end in ("low", "high"))  # type: ignore[index]
-        apart = 2 * self.rows * 2.0**-BITS  # truncated to the grid
+        apart = 2 * self.rows * 2.0**-CONTRIBUTION_BITS  # truncated to the grid
         low, high, cap = low - apart, high + apart, float(self.cap)
-        first, weight = np.asarray(view.public["sums"]) + (0.0, cap * self.rows)
-        lightest, heaviest = low[1] + cap * self.rows, high[1] + cap * self.rows
+        first, weight = (float(each) for each in view.public["sums"])
+        weight += cap * self.rows
+        lightest = low[1] + cap * self.rows
         least = self._below(lightest, missed / 8)
-        found: dict[str, object] = {"mean_weight": weight / self.rows, "level": float(LEVEL)}
+        found: dict[str, object] = {"mean_weight": weight / self.rows, "level": float(REPORTED)}
         if least > 1:
             why = "weights are above 1 on average: the declared chances are wrong"
             return {**found, "warning": why, "value": None}

@@ -19,6 +19,8 @@ from functools import partial
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from scipy.optimize import linprog
+from scipy.special import rel_entr
 
 from bandits.arm_phases import ArmPhases
 from bandits.jdp_gp_ucb import JdpGpUcb
@@ -71,6 +73,8 @@ def rows(setting: BenchmarkSetting) -> Rows:
         yield from whole_runs(10**6)
         yield from late_answers()
         yield from arms()
+        yield from best_arm()
+        yield from changing_arms()
         yield from wrong_kernels()
 
 
@@ -103,6 +107,97 @@ def arms(seeds: range = range(7000, 7024)) -> Rows:
     shares = np.array(found).T.tolist()
     for what, each in zip(("1024 people", "4096 people", "4096 people, local"), shares, strict=True):
         yield regret_row(f"10 arms, {what}", each, "4096 people, central", shares[1])
+
+
+BEST_OF = (
+    (0.6, 0.4),
+    (0.5, 0.4, 0.4, 0.3),
+    (0.75, 0.7, 0.7, 0.7, 0.7),
+    (0.8, 0.6, 0.5, 0.5, 0.4, 0.3, 0.2, 0.2, 0.2, 0.2),
+)
+
+
+def best_arm(epsilon: Fraction = Fraction(1), seeds: range = range(7000, 7024)) -> Rows:
+    """Yield how many people it takes to name the best arm, beside a lower bound, and a fixed budget.
+
+    No algorithm that names a wrong arm with a chance of e at most needs fewer than T·ln(1/(2.4e)) on
+    average (Garivier & Kaufmann 2016; with ε-DP Jourdan & Azize 2025, arXiv 2510.17348).
+    """
+    for means in BEST_OF:
+        least, what = 0.0, f"{len(means)} arms, the best is {means[0]}"
+        common = {"arms": len(means), "epsilon": epsilon, "index": "top-two"}
+        for error in (Fraction(1, 20), Fraction(1, 1000), Fraction(1, 10**6)):
+            least = time_of(means, float(epsilon)) * math.log(1 / (2.4 * float(error)))
+            search = ArmPhases(rounds=int(40 * least), level=1 - error, **common)
+            runs = [named(search, means, seed, float(error)) for seed in seeds]
+            people, wrong = zip(*runs, strict=True)
+            mean, spread = float(np.mean(people)), np.std(people, ddof=1) / math.sqrt(len(people))
+            note = f"± {spread:.0f}, {mean / least:.2f} times; {sum(wrong)} wrong of {len(wrong)}"
+            row = f"people until an arm is named at an error of {float(error):g}, {what}"
+            yield BenchmarkRow(row, mean, "people", "the lower bound", least, note)
+            if error == Fraction(1, 1000):
+                budget = ArmPhases(rounds=int(least), level=Fraction(1), **common)
+                missed = sum(named(budget, means, seed, 0.0)[1] for seed in seeds)
+                row, chance = f"wrong arms after {budget.rounds} people, {what}", 1 - 1 / len(means)
+                many = len(seeds)
+                yield BenchmarkRow(row, missed, f"of {many}", "at random", many * chance)
+
+
+def named(bandit: ArmPhases, means: tuple[float, ...], seed: int, error: float) -> tuple[int, bool]:
+    """Return after how many people an arm is named with this error, or all, and if it is wrong."""
+    course = bandit.course(rehearse(bandit.proof(bandit.delta), Rehearsal(seed)), seed)
+    rng = np.random.default_rng(seed)
+    for first, last in course.batches:
+        arm = max(int(course.ask()) for _ in range(first, last + 1))  # all are shown the same
+        paid = (rng.random(last - first + 1) < means[arm]).astype(float)
+        course.close(paid, np.ones(len(paid), dtype=bool))
+        public = course.view().public
+        if public["error"][0] <= error or last == bandit.rounds:
+            return last, means[public["best"][0]] < max(means)
+    raise ValueError("a run has no people")
+
+
+def time_of(means: tuple[float, ...], epsilon: float) -> float:
+    """Return T of the lower bound, or less.
+
+    1/T is the largest, over shares w of arms, of the least of w*·d(m*, u) + w_a·d(m_a, u) over other
+    arms a and u, with d(p, u) the least of ε|p − z| + kl(z, u) over z.  A linear program over w: u is
+    on a grid, so that the least is not below the truth, and T not above.
+    """
+    best, rows = int(np.argmax(means)), []
+    for arm in range(len(means)):
+        for u in np.linspace(means[arm], means[best], 101)[1:-1] if arm != best else ():
+            row = np.zeros(len(means) + 1)
+            for each in (best, arm):
+                row[each] = -privately_apart(means[each], u, epsilon)
+            row[-1] = 1
+            rows.append(row)
+    aim, shares = np.eye(len(means) + 1)[-1], [[1.0] * len(means) + [0.0]]
+    found = linprog(-aim, A_ub=np.array(rows), b_ub=np.zeros(len(rows)), A_eq=shares, b_eq=[1.0])
+    return 1 / -found.fun
+
+
+def privately_apart(p: float, u: float, epsilon: float) -> float:
+    ends = [1 / (1 + (1 - u) / u * math.exp(way * epsilon)) for way in (1, -1)]
+    z = min(max(p, ends[0]), ends[1])
+    return epsilon * abs(p - z) + float(rel_entr(z, u) + rel_entr(1 - z, 1 - u))
+
+
+def changing_arms(seeds: range = range(7000, 7024)) -> Rows:
+    """Yield regret at five arms after their means changed, with a memory of 500 people or all."""
+    shares: dict[int | None, list[float]] = {500: [], None: []}
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        first, then = rng.uniform(0.2, 0.8, (2, 5))
+        means = np.where(np.arange(8192)[:, None] < 4096, first, then)
+        data = (rng.random(means.shape) < means).astype(float)
+        for memory, found in shares.items():
+            bandit = ArmPhases(rounds=8192, arms=5, memory=memory)
+            noise = rehearse(bandit.proof(bandit.delta), Rehearsal(seed))
+            late = bandit.play(data, noise, seed).public["arms"][4096:]
+            found.append(float((then.max() - then[late]).mean() / (then.max() - then.mean())))
+    what = "5 arms after a change, memory 500"
+    yield regret_row(what, shares[500], "all remembered", shares[None])
 
 
 def wrong_kernels(people: int = 5000, seeds: range = range(7000, 7024)) -> Rows:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dpaccount.accounting.calibrate_plan import calibrate
     from dpaccount.accounting.filters import Filter, Odometer
     from dpaccount.accounting.measures import Measure
+    from dpaccount.accounting.training import sgd
     from dpaccount.errors import DpaccountError
     from dpaccount.exact import Enclosure
     from dpaccount.ledger.ledger import Ledger
@@ -104,6 +105,7 @@ __all__ = [
     "read_events",
     "release",
     "release_file",
+    "sgd",
 ]
 
 _HOMES = {
@@ -117,6 +119,7 @@ _HOMES = {
     "Relation": "dpaccount.relation",
     "calibrate": "dpaccount.accounting.calibrate_plan",
     "read_events": "dpaccount.plan.plan_file",
+    "sgd": "dpaccount.accounting.training",
     # these stand above all else, which imports nothing of them: they are found by name when asked for
     **dict.fromkeys(("audit", "certify", "check", "release_file"), "audits.api.functions"),
     **dict.fromkeys(("Study", "Table"), "audits.study"),

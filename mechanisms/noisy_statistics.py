@@ -42,7 +42,7 @@ from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
 from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
-from mechanisms.table.texts import texts_of, width
+from mechanisms.table.texts import width
 from mechanisms.table.user_level import ByPerson, named
 
 DELTA_WORTH: Final = Fraction(100, 99)  #: how many times as large pure ε must be for δ to be spent
@@ -144,7 +144,7 @@ class NoisyStatistics(Additive):
 
     @property
     def _unlisted(self) -> tuple[Statistic, ...]:
-        return tuple(what for what in self.statistics if what.unlisted is not None)
+        return tuple(what for what in self.statistics if what.unlisted)
 
     def threshold(self, what: Statistic) -> int:
         """Return the least noisy count at which an unlisted value is shown."""
@@ -247,9 +247,7 @@ class NoisyStatistics(Additive):
         unlisted_keys: dict[str, Integers] = {}
         codes = self._codes(data) if self._unlisted else {}
         for what in self._unlisted:
-            column: Any = what.unlisted
-            texts = np.where((what.group_of(codes) >= 0)[:, None], codes[column.name], 0)
-            unlisted_keys[f"{what.name}/keys"] = unlisted.counted(texts, column.bytes)
+            unlisted_keys[f"{what.name}/keys"] = unlisted.counted(what.spelled(codes))
         return self._published(self.query(data), noise, unlisted_keys)
 
     def publish(self, totals: Integers, noise: Noise) -> View:
@@ -263,10 +261,11 @@ class NoisyStatistics(Additive):
             if draw.size
         }
         texts = {}
-        for key, exact in cells.items():
+        for what in self._unlisted:
+            key, exact = f"{what.name}/keys", cells[f"{what.name}/keys"]
             some = noise.noisy_cells(key, 0, exact)
             noisy[key] = some[:, -1]
-            texts[f"{key.removesuffix('/keys')}/texts"] = np.array(texts_of(some[:, :-1]), dtype=str)
+            texts[f"{what.name}/texts"] = np.array(what.texts(some[:, :-1]), dtype=str)
         ends = self._ends(noisy, Fraction(19, 20))
         return View(public={**noisy, **texts, **{name: each[0] for name, each in ends.items()}})
 
@@ -289,7 +288,7 @@ class NoisyStatistics(Additive):
         alpha = confidence.missed(level)
         if what.what in ("median", "quantile"):
             return calibration.reach_of_sums(self.law, scales[0], self._bits(part[0]), what.groups, alpha)
-        law = self.law if what.unlisted is None else "laplace"
+        law = "laplace" if what.unlisted else self.law
         many = sum(draw.size for draw in part) or self.rows  # of cells in use: one for each row at most
         return [
             calibration.reach_of_one(law, scale, calibration.bits_of(law, draw), alpha / many)
@@ -337,7 +336,7 @@ def planned(
     """
     if law == "gaussian" and promise.delta == 0:
         raise InputError("Gaussian noise is never pure", "give the guarantee a delta > 0, or law = laplace")
-    if any(what.unlisted is not None for what in statistics):
+    if any(what.unlisted for what in statistics):
         if law == "laplace":
             raise InputError("unlisted values need Gaussian noise", "leave law out")
         return _planned_unlisted(statistics, rows, max_rows, promise)
@@ -404,7 +403,7 @@ def _planned_unlisted(
     These get their shares of ε, of which the others get the rest, with half of δ.  Where several rows of a
     unit count, all is planned for one row, at the (ε, δ) that groups of them need.
     """
-    keyed = [what for what in statistics if what.unlisted is not None]
+    keyed = [what for what in statistics if what.unlisted]
     if promise.delta == 0:
         raise InputError(f"{keyed[0].name} counts unlisted values", "give the guarantee a delta > 0")
     if max_rows > 1:
@@ -431,7 +430,7 @@ def _planned_unlisted_rows(
     statistics: tuple[Statistic, ...], rows: int, promise: Promise, *, one_of_unit: bool
 ) -> tuple[Any, Planned]:
     """Return the study of rows, and what each statistic gets of a promise to one row."""
-    keyed = [what for what in statistics if what.unlisted is not None]
+    keyed = [what for what in statistics if what.unlisted]
     check_names([what.name for what in statistics])
     calibration.total_amount(promise.epsilon, promise.delta)
     rest = [what for what in statistics if what not in keyed]

@@ -67,7 +67,7 @@ class StableHistogram:
     def query(self, data: Rows) -> Integers:
         """Return in how many rows each cell is named; of texts in use, each name and its count."""
         if self.text:
-            return unlisted.counted(data, self.text, self.keys)
+            return unlisted.counted(data, self.keys)
         named = np.sort(np.floor(np.nan_to_num(data, nan=-1.0)), axis=1)
         again = np.zeros(named.shape, dtype=bool)
         again[:, 1:] = named[:, 1:] == named[:, :-1]

@@ -168,7 +168,7 @@ class AuditArguments:
         if curve is None and self.epsilon is None:
             raise InputError(f"{self.named('epsilon')} is missing", "say what is claimed")
         claim = PointClaim(self.epsilon or Fraction(0), self.delta or Fraction(0)) if curve is None else curve
-        return OneRunAudit(file, claim, self._effort(), self.plan)
+        return OneRunAudit(file, claim, self._effort(), self.plan, self.certificate)
 
     def _only_claim(self, option: str) -> None:
         """Refuse arguments that have no meaning where nothing is run; check the claim's ranges."""
@@ -183,7 +183,7 @@ class AuditArguments:
             "python": self.python,
             "command": self.command,
             "keep": self.keep,
-            "certificate": self.certificate,
+            "certificate": None if option == "one-run" else self.certificate,
             **self.terms,
         }
         for name in (name for name, value in given.items() if value is not None):

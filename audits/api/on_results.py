@@ -13,6 +13,7 @@ from audits.certificate.document import audited, refused_by_checker, seal, unsea
 from audits.certificate.verdict import certificate_of
 from audits.claim import AuditPlan, Claim
 from audits.one_run.audit import audit_canaries
+from audits.one_run.certificate import write_certificate
 from audits.one_run.canaries import COINS, REPLACED, REVERSED, read_canaries
 from audits.one_run.guessing import RunClaim
 from audits.one_run.healthy import healthy
@@ -51,6 +52,7 @@ class OneRunAudit:
     claim: RunClaim
     plan: AuditPlan
     events: Plan | None = None
+    certificate: Path | None = None
 
 
 def audit_one_run(question: OneRunAudit, progress: Progress) -> dict[str, Any]:
@@ -58,6 +60,8 @@ def audit_one_run(question: OneRunAudit, progress: Progress) -> dict[str, Any]:
     plan, claim = question.plan, question.claim
     canaries = read_canaries(question.file)
     found = audit_canaries(canaries.included, canaries.scores, claim, plan.confidence, plan.seed)
+    if question.certificate is not None:
+        write_certificate(question.certificate, found, canaries, plan.confidence, plan.seed)
     progress(f"simulating runs as claimed with {len(canaries.scores)} canaries")
     risk = float(1 - plan.confidence)
     beside = healthy(canaries.included, canaries.scores, found, question.events, risk, plan.seed)

@@ -25,7 +25,7 @@ from audits.trace.against_plan import (
     planned_noise,
 )
 from audits.trace.findings import Seen, Traced, begin, hold, note_unjudged, ratio_of
-from audits.trace.inclusion import MAX_ROWS, MAX_SEEDS, probes, seeds_needed
+from audits.trace.inclusion import ROWS_REPLACED, RUNS_REPLAYED, probes, seeds_needed
 from audits.trace.lead import UNEXPLAINED
 from audits.tradeoff import ROUNDED
 from dpaccount.accounting.accountant import Accountant
@@ -167,14 +167,14 @@ def _samples(
 ) -> list[dict[str, Any]]:
     """Return which rows are in the sums of runs with seeds of their own: none if that cannot be seen."""
     shape = question.data.shape
-    if not isinstance(shape, Shape) or shape.rows > MAX_ROWS or not crew.first.alive:
+    if not isinstance(shape, Shape) or shape.rows > ROWS_REPLACED or not crew.first.alive:
         return []
     base, *rows = probes(shape, question.plan.seed)
     crew.keep([*base, *(data for row in rows for data in row)])
     found: list[dict[str, Any]] = []
     steps = sum(noise.count for noise in planned)
     needed = seeds_needed(shape.rows, steps, max(noise.rate for noise in planned))
-    while len(found) < min(2 * needed, MAX_SEEDS) and crew.left() > 0:
+    while len(found) < min(2 * needed, RUNS_REPLAYED) and crew.left() > 0:
         crew.first.send(["trace_rows", [question.plan.seed, MAX_PAIRS + len(found)], shape.rows])
         try:
             found.append(crew.first.receive(max(crew.left(), 0.1)))

@@ -59,7 +59,8 @@ def _noise(certificate: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the noise that followed from the claim, where the claim does not say it."""
     held, said = certificate["subject"]["parameters"], certificate["claim"]["subject"].get("parameters", {})
     own = ":" in certificate["claim"]["subject"]["use"]  # that of a user's own class is what the class says
-    found = [(key, held[key]) for key in ("scale", "sigma") if held.get(key) is not None and key not in said]
+    noises = ("scale", "sigma", "rate", "epsilon")
+    found = [(key, held[key]) for key in noises if held.get(key) is not None and key not in said]
     return [] if own else [("noise", f"{key} = {value}") for key, value in found]
 
 

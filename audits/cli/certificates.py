@@ -20,6 +20,7 @@ from audits.cli.options import (
     Url,
     Whole,
     day,
+    next_step,
     one_of,
     reporting,
     say,
@@ -52,8 +53,8 @@ class CertifyOptions:
         Number of parts in which the table is summed, by person, --jobs at a time: less memory for
         each (default 1).
     work
-        A folder that keeps the exact totals of finished parts, as private as the table: the same
-        command resumes there after it was killed.
+        A folder that keeps the exact totals of finished parts, and until the end the rows of each of
+        --partitions, as private as the table: the same command resumes there after it was killed.
     by_file
         Sum file by file: each file of the folder must have all rows of its persons. The certificate
         names what is trusted; a person in two files is refused.
@@ -132,6 +133,8 @@ def certify(
         check_outputs(asked, output_folder(asked.name, out))
         done, path = _certified(question, asked, out)
     show(done.certificate, json_, lambda found: summary(found, path))
+    if "file" in done.certificate["claim"].get("data", {}) and not dry_run:
+        next_step(f"dpaccount release {claim}")
     return 1 if done.broken else VERDICTS[done.certificate["verdict"]]
 
 
@@ -231,6 +234,7 @@ def release(
         found = answer(done.certificate, path)
         write_release(found, path.parent)
         show(found, json_, lambda _: summary(done.certificate, path.parent / "release.json"))
+    next_step(f"open {path.parent / 'report.html'}, or dpaccount check {path}")
     return 1 if done.broken else VERDICTS[done.certificate["verdict"]]
 
 
@@ -254,6 +258,7 @@ def plan(study: File, *, json_: Json = False) -> int:
 
     found = results.plan(read_claim(study))
     show(to_builtins(found), json_, lambda _: planned(found))
+    next_step(f"dpaccount release {study}")
     return 0
 
 
@@ -312,7 +317,7 @@ def check(
     """Re-verify a certificate with the independent checker: every step, digest and the verdict.
 
     Exit code: 0 valid and CERTIFIED, 1 not valid or REFUTED, 3 UNPROVEN, 2 no certificate at all.
-    For a certificate of account: 0 if it confirms the upper bound, else 1.
+    For a certificate of account: 0 if it confirms the upper bound, else 1; of audit --one-run: 1 or 3.
 
     Example: `dpaccount check certificate.json --rules`
 
@@ -334,6 +339,7 @@ def check(
     """
     from audits.reports.verified import followed, is_derivation
     from dpaccount import checker
+    from dpaccount.checker.one_run import SCHEMA
 
     today = day(valid_on, "--valid-on")
     if derivation and key is not None:
@@ -358,8 +364,9 @@ def check(
         "signature": signature,
         **(checker.to_read(raw) if rules and verdict is not None else {}),
     }
-    if verified and verdict == "CONFIRMED":
-        raise InputError("the verified checker follows no certificates of accounts", "leave --verified out")
+    if verified and (verdict == "CONFIRMED" or SCHEMA.encode() in raw):
+        right = "leave --verified out"
+        raise InputError("the verified checker follows no certificates of accounts or of one run", right)
     if verified:
         third = followed(raw if verdict is not None else None)
         answer |= asdict(third)

@@ -20,6 +20,7 @@ from audits.cli.options import (
     Url,
     answered,
     lines,
+    next_step,
     number,
     one_of,
     ranges_of,
@@ -66,10 +67,13 @@ def init(
     measure
         Privacy measure used for composition.
     """
+    from audits.reports.of_ledger import shown
     from dpaccount.ledger import answers
 
     budget = {"epsilon": required(epsilon, "--epsilon"), "delta": required(delta, "--delta")}
-    show(answers.init(url, **budget, unit=unit, relation=relation, measure=measure), json_, lines)
+    made = answers.init(url, **budget, unit=unit, relation=relation, measure=measure)
+    show(made, json_, lambda _: shown(answers.show(url)))
+    next_step("dpaccount release CLAIM.toml, or dpaccount ledger charge")
     return 0
 
 

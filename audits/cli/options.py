@@ -106,6 +106,12 @@ def say(message: str) -> None:
     sys.stderr.write(message + "\n")
 
 
+def next_step(words: str) -> None:
+    """Say on a terminal what is usually done next; a script is not told."""
+    if sys.stderr.isatty():
+        say(f"next: {words}")
+
+
 def source(name: str) -> bytes:
     """Return the bytes of a file, or of standard input for a hyphen."""
     if name != "-":

@@ -74,8 +74,8 @@ class AuditOptions(WorkOptions):
         A file in which the runs of a function or program are kept as they are made: after an
         interruption the same command resumes.
     certificate
-        A file for the certificate of --samples about the claim in a file: it says that nobody here saw the
-        code.
+        A file for the certificate of --one-run, or of --samples about the claim in a file: it says that
+        nobody here saw the code.
     trials
         Runs on the pair under attack (default 20000).
     confidence

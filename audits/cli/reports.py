@@ -131,13 +131,14 @@ def ledger_log(
     csv
         Print CSV.
     """
+    from audits.reports.of_ledger import logged
     from dpaccount.ledger import answers
 
     entries = answers.log(url, answers.LogFilter(day(since, "--since"), day(until, "--until"), by, scope))
     if csv and not json_:
         sys.stdout.write(answers.table(entries))
     else:
-        show(entries, json_, answers.worded)
+        show(entries, json_, logged)
     return 0
 
 
@@ -184,6 +185,9 @@ def ledger_report(  # noqa: PLR0913 - options
     kind = "json" if json_ else format_
     if kind not in OF_LEDGERS:
         raise InputError(f"--format is {kind[:40]!r}", f"known: {', '.join(OF_LEDGERS)}")
+    if kind == "html" and output is None and sys.stdout.isatty():
+        right = "give --output report.html, or see ledger show"
+        raise InputError("a page is not for a terminal", right)
     with watching():
         found = reported(url, replay=True if replay else None, only=only)
     found["nist"] = of_ledger.nist(found)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from audits.certificate.summary import SYMBOLS
 from audits.reports import page
 from audits.reports.pictures import Bar, strips
 from audits.reports.sections import Block, Section
@@ -16,10 +17,15 @@ from dpaccount.checker import plain
 from dpaccount.exact import to_digits
 from dpaccount.ledger.answers import room
 from dpaccount.ledger.balances.step_functions import LAST_UNIT
+from dpaccount.ledger.requests import CERTIFIED
 
 Report = dict[str, Any]
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  #: how a cell begins that a spreadsheet would compute
 MAX_BARS = 30  #: of a chart
+LONGEST_KEY = 20  #: characters of a key that a terminal is shown
+NAMES = {"epsilon": "ε", "delta": "δ", **SYMBOLS}  #: of a ledger's amounts
+#: fields of a log entry that are shown after its amounts, before its key
+NOTED = ("purpose", "by", "role", "scope", "cohort", "parts", "about", "reason", *CERTIFIED)
 BAR = 10  #: characters of a bar for a whole cap
 CSV_COLUMNS = ("table", "row", "name", "value")
 
@@ -43,6 +49,32 @@ def shown(report: Report) -> str:
     about = f"{budget['unit']}, under {budget['relation']}, added up in {budget['measure']}"
     counted = f"{report['entries']} charges, {report['refused']} refused, {report['resets']} resets"
     return f"{plain(about)}\n{grid(head, rows)}\n{report['explained']}\n{counted}; head {report['head']}"
+
+
+def logged(lines: list[Report]) -> str:
+    """Return a ledger's log for a terminal: a row for each entry, amounts rounded up."""
+    head = ["entry", "time (UTC)", "kind", "charged", "units", "about"]
+    return grid(head, [_log_row(line) for line in lines])
+
+
+def _log_row(line: Report) -> list[str]:
+    spends = (line["spends"] or {}).items()
+    words = [f"{name} {line[name]}" for name in NOTED if line[name] is not None]
+    key = line["key"] and str(line["key"])
+    words += [f"key {key if len(key) <= LONGEST_KEY else key[:LONGEST_KEY] + '…'}"] if key else []
+    covered = "all" if line["first"] is None else f"{line['first']} to {line['last']}"
+    return [
+        str(line["entry"]),
+        (line["time"] or "")[:16].replace("T", " "),
+        line["kind"],
+        ", ".join(f"{NAMES.get(name, name)} {_up(amount)}" for name, amount in spends),
+        covered if spends else "",
+        ", ".join(words),
+    ]
+
+
+def _up(amount: float | str) -> str:
+    return amount if isinstance(amount, str) else to_digits(amount, up=True, digits=6)
 
 
 def _scope_row(each: Report) -> list[str]:

@@ -1,7 +1,7 @@
-"""The folder of rows that are divided into parts: private data of a release, there while it is summed.
+"""The folder of rows that are divided into parts: private data, kept while a release sums them.
 
-It lies in the folder of the manifest, with mode 700.  A command that ends removes it, whatever it ended
-with; one that was killed leaves it, and the same command goes on with it.
+It is in the folder of the manifest, with mode 700.  A command removes it when it ends, also with an
+error; one that is killed leaves it, and the same command goes on with it.
 """
 
 import hmac
@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from dpaccount.documents import OWN, canonical
+from dpaccount.documents import canonical
 from dpaccount.errors import InputError
 
-ROWS: Final = "rows-of-parts"
-WHOLE: Final = "digests.json"  #: is written last
-RIGHT: Final = "name another --work, or leave it out"
+FOLDER: Final = "rows-of-parts"
+DIGESTS: Final = "digests.json"  #: is written last
 
 
 @dataclass(frozen=True)
@@ -29,70 +28,52 @@ class DividedRows:
     folder: Path
     digests: list[str]
 
-    def drop(self, number: int) -> None:
-        """Remove the rows of a part that is done."""
-        (self.folder / str(number)).unlink(missing_ok=True)
-
 
 @contextmanager
 def divided_rows(
     work: Path, header: Mapping[str, object], secret: bytes, divide: Callable[[Path], list[str]]
 ) -> Iterator[DividedRows]:
-    """Give the rows of a table in parts, from the same command that was killed, or as `divide` writes them.
+    """Give the rows of a table in parts: those of the same command that was killed, or new ones.
 
-    `divide` is given an empty folder, and returns a digest for each part.  `secret` keys the HMAC that
-    ties the digests to the `header` of the work.  Raises `InputError` for a folder that holds anything
-    else, belongs to somebody else, or cannot be written.
+    `divide` is given an empty folder, and returns a digest for each part.  An HMAC under `secret` ties
+    the digests to the `header` of the work.  Raises `InputError` for a folder with other files, and
+    `OSError` where it cannot be written.
     """
+    folder = work / FOLDER
     try:
-        yield DividedRows(work / ROWS, _whole(work, header, secret, divide))
+        digests = _known(folder, header, secret)
+        if digests is None:
+            remove_rows(work)
+            folder.mkdir(mode=0o700)
+            digests = divide(folder)
+            document = {"digests": digests, "hmac": _hmac(header, digests, secret)}
+            (folder / DIGESTS).write_text(json.dumps(document))
+        yield DividedRows(folder, digests)
     finally:
         remove_rows(work)
 
 
-def _whole(
-    work: Path, header: Mapping[str, object], secret: bytes, divide: Callable[[Path], list[str]]
-) -> list[str]:
-    folder = work / ROWS
-    if (known := _digests(folder, header, secret)) is not None:
-        return known
-    remove_rows(work)
-    try:
-        folder.mkdir(mode=0o700)
-        digests = divide(folder)
-        document = {"digests": digests, "hmac": _hmac(header, digests, secret)}
-        with os.fdopen(os.open(folder / WHOLE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWN), "w") as file:
-            json.dump(document, file)
-    except OSError as error:
-        raise InputError(str(error.strerror or "unwritable"), RIGHT, folder) from None
-    return digests
-
-
 def remove_rows(work: Path) -> None:
-    """Remove the rows that a folder of parts keeps, if it does; raises `InputError` for other files."""
-    folder = work / ROWS
+    """Remove the rows that a folder of parts keeps, if any; raises `InputError` for other files."""
+    folder = work / FOLDER
     if not folder.is_symlink() and not folder.exists():
         return
-    try:
-        names = [each.name for each in folder.iterdir()]
-        if folder.is_symlink() or any(name != WHOLE and not name.isdecimal() for name in names):
-            raise InputError("this is no folder of a table's rows in parts", RIGHT, folder)
-        for name in sorted(names, key=lambda name: name != WHOLE):  # what is not whole is divided again
-            (folder / name).unlink()
-        folder.rmdir()
-    except OSError as error:
-        raise InputError(str(error.strerror or "unwritable"), RIGHT, folder) from None
+    names = [each.name for each in folder.iterdir()]
+    if folder.is_symlink() or any(name != DIGESTS and not name.isdecimal() for name in names):
+        right = "name another --work, or leave it out"
+        raise InputError("this is no folder of a table's rows in parts", right, folder)
+    for name in sorted(names, key=lambda name: name != DIGESTS):  # what is not whole is of no use
+        (folder / name).unlink()
+    folder.rmdir()
 
 
-def _digests(folder: Path, header: Mapping[str, object], secret: bytes) -> list[str] | None:
-    """Return the digests of rows that are there as a whole, of this work; None otherwise."""
+def _known(folder: Path, header: Mapping[str, object], secret: bytes) -> list[str] | None:
+    """Return the digests of rows of this work that are all there, in a folder of our own; else None."""
     with suppress(OSError, ValueError, KeyError, TypeError):
-        own = folder.lstat()
+        own, held = folder.lstat(), json.loads((folder / DIGESTS).read_bytes())
         private = stat.S_ISDIR(own.st_mode) and own.st_uid == os.geteuid() and not own.st_mode & 0o077
-        held = json.loads((folder / WHOLE).read_bytes())
-        digests = held["digests"]
-        if private and hmac.compare_digest(_hmac(header, digests, secret), held["hmac"]):
-            return list(digests)
+        if private and hmac.compare_digest(_hmac(header, held["digests"], secret), held["hmac"]):
+            return list(held["digests"])
     return None
 
 

@@ -81,12 +81,6 @@ class TableWork:
         return {"partitions": self.partitions, "by_file": self.by_file, "engine": engine}
 
     @property
-    def divides_rows(self) -> bool:
-        """Return whether each part reads a file of its own rows, where there is a folder for these."""
-        apart = self.by_file or self.other or self.scheduler is not None
-        return self.partitions > 1 and not apart
-
-    @property
     def divided(self) -> bool:
         """Return whether it says anything that only sums over rows can do."""
         return self != TableWork(self.jobs)
@@ -183,8 +177,7 @@ def totals_of(
                 raise InputError("changed while it was read", right, str(claim.data_file))
 
         header = {**digests, **work.header()}
-        dividing = _dividing(claim, made_by, every[0], check_same)
-        with _rows_in_parts(work, header, secret, dividing, done=not missing) as divided:
+        with _rows_in_parts(claim, made_by, header, work, missing, check_same) as divided:
             if work.scheduler is None:
                 ended = _in_forks(claim, made_by, missing, work, divided)
             else:
@@ -193,8 +186,6 @@ def totals_of(
                 check_same()
                 keep(number, part)
                 found[number] = part
-                if divided is not None:
-                    divided.drop(number)
                 progress(SO_FAR.format(len(found), work.partitions))
     parts = [found[number] for number in range(work.partitions)]
     _check_whole(parts, claim, made_by, work)
@@ -205,23 +196,6 @@ def totals_of(
         raise InputError("the totals are beyond 2^62", "see who wrote the manifest", work.folder)
     check_number(claim.data_file, claim.table, units, claim.guarantee.relation)
     return TableTotals(np.array(sums, dtype=np.int64), units)
-
-
-def _rows_in_parts(
-    work: TableWork,
-    header: dict[str, object],
-    secret: bytes,
-    dividing: Callable[[Path], list[str]],
-    *,
-    done: bool,
-) -> AbstractContextManager[DividedRows | None]:
-    """Return the rows that parts read, where they have files of their own."""
-    if work.folder is None or not work.divides_rows:
-        return nullcontext()
-    if done:
-        remove_rows(work.folder)  # of a command that was killed at its end
-        return nullcontext()
-    return divided_rows(work.folder, header, secret, dividing)
 
 
 def _check_whole(parts: list[Found], claim: Claim, made_by: type, work: TableWork) -> None:
@@ -276,30 +250,46 @@ def _summed_in_parts(claim: Claim, made_by: type) -> tuple[Summed, Source]:
     return what, claim.data_file
 
 
-def _dividing(
-    claim: Claim, made_by: type, part: TablePart, check_same: Callable[[], None]
-) -> Callable[[Path], list[str]]:
-    """Return what divides the table, in a fork, into parts of which `part` is one."""
+def _rows_in_parts(
+    claim: Claim,
+    made_by: type,
+    header: dict[str, object],
+    work: TableWork,
+    parts: list[TablePart],
+    check_same: Callable[[], None],
+) -> AbstractContextManager[DividedRows | None]:
+    """Return the rows that `parts` read, where the folder has a file for each of them.
+
+    The table is divided in a fork, which writes no more when this process was killed: its successor
+    has a folder of the same name.
+    """
+    apart = work.by_file or work.other or work.scheduler is not None
+    if work.folder is None or work.partitions == 1 or apart:
+        return nullcontext()
+    if not parts:
+        remove_rows(work.folder)  # of a command that was killed at its end
+        return nullcontext()
     parent = os.getpid()
 
     def check_awaited() -> None:
-        if os.getppid() != parent:  # it was killed, and its successor writes to the same folder
+        if os.getppid() != parent:
             raise InputError("the command that asked for it was killed")
 
-    def work(folder: Path) -> list[str]:
+    def work_of(folder: Path) -> list[str]:
         what, file = _summed_in_parts(claim, made_by)
         try:
-            return process.as_task(divide, what, files_of(file), part, folder, check_awaited)
+            return process.as_task(divide, what, files_of(file), parts[0], folder, check_awaited)
         except OSError as error:
-            raise InputError(str(error.strerror), "make room, or name another --work", folder) from None
+            right = "make room, or name another --work"
+            raise InputError(str(error.strerror), right, folder) from None
 
     def divided(folder: Path) -> list[str]:
-        with Fork(_in_one_line("dividing the table", lambda: work(folder))) as fork:
+        with Fork(_in_one_line("dividing the table", partial(work_of, folder))) as fork:
             digests: list[str] = _asked(fork)
         check_same()
         return digests
 
-    return divided
+    return divided_rows(work.folder, header, parts[0].secret, divided)
 
 
 def _in_forks(
@@ -313,11 +303,9 @@ def _in_forks(
     for start in range(0, len(parts), work.jobs):
         wave = parts[start : start + work.jobs]
         with ExitStack() as stack:
-            doing = [
-                _in_one_line("summing a part of the table", partial(part_of, claim, made_by, k, rows))
-                for k in wave
-            ]
-            forks = [stack.enter_context(Fork(each)) for each in doing]
+            each = [partial(part_of, claim, made_by, part, rows) for part in wave]
+            what = "summing a part of the table"
+            forks = [stack.enter_context(Fork(_in_one_line(what, work_of))) for work_of in each]
             with ThreadPoolExecutor(len(forks)) as pool:
                 for part, found in zip(wave, pool.map(_asked, forks), strict=True):
                     sums, units, marks = found

@@ -40,7 +40,7 @@ def plan(claim: Claim) -> StudyPlan:
     for each, amount in asked:
         scales = study.scales[at : at + len(each.draws)]
         at += len(each.draws)
-        shown = (study.threshold(each.what),) if each.what.unlisted is not None else ()
+        shown = (study.threshold(each.what),) if each.what.unlisted else ()
         alone = replace(study, statistics=(each.what,), scales=scales, thresholds=shown)
         subject: Any = replace(whole, mechanism=alone) if isinstance(whole, ByPerson) else alone
         width = each.half_width(amount)

@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from audits.datasets.bases import Pair
 from audits.trace.findings import Seen, Traced, begin, hold, note_unjudged, ratio_of
-from audits.trace.inclusion import MAX_ROWS, judged
+from audits.trace.inclusion import ROWS_REPLACED, judged
 from audits.trace.lead import UNEXPLAINED
 from audits.trace.patches import PICKS
 from audits.tradeoff import ROUNDED
@@ -26,7 +26,7 @@ from dpaccount.plan.events import (
 )
 
 OF_VECTOR = "which is too much unless calls draw parts of one vector"
-WHERE_SEEN = f": that needs arrays of at most {MAX_ROWS} rows, on which the function does not fail"
+WHERE_SEEN = f": that needs arrays of at most {ROWS_REPLACED} rows, on which the function does not fail"
 #: draws that may decide on each row by itself
 BY_ROW = {"random", "uniform", "binomial", "rand", "random_sample", "integers", "randint"}
 UNLIKELY = 1e-6  #: of the claimed rate: one more often than this is a finding

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from audits.datasets.bases import dataset
 from audits.datasets.shape import Data, Shape
 
-MAX_ROWS, MAX_SEEDS = 64, 500
+ROWS_REPLACED, RUNS_REPLAYED = 64, 500
 UNLIKELY = 1e-6  #: probability that samples as planned are a finding
 RATES = 8  #: rates r that are tried, evenly from q to 1, the last of them 1
 EXPECTED = 60.0  #: inclusions of each row under the plan, so that half as many are no accident

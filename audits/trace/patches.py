@@ -5,10 +5,9 @@ import random
 import secrets
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from copy import copy
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
@@ -29,6 +28,7 @@ DRAWS = (
 )
 #: methods that may pick from an array: positions are drawn, as its rows may be of the other dataset
 PICKS = ("choice", "permutation", "shuffle", "sample", "choices")
+MISSING = object()
 NAMES = {"loc": 0, "mu": 0, "scale": 1, "sigma": 1}
 
 
@@ -123,11 +123,13 @@ def _methods(held: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
 @contextmanager
 def through(tape: Tape) -> Iterator[None]:
     """Let the noise calls inside the block go through the tape."""
-    with ExitStack() as stack:
+    before: list[tuple[Any, str, object]] = []
 
-        def replace(owner: Any, name: str, new: object) -> None:
-            stack.enter_context(patch.object(owner, name, new))
+    def replace(owner: Any, name: str, new: object) -> None:
+        before.append((owner, name, vars(owner).get(name, MISSING)))
+        setattr(owner, name, new)
 
+    try:
         original = np.random.default_rng
         replace(np.random, "default_rng", lambda seed=None: generator(tape, original(seed).bit_generator))
         for library, owner in (("numpy.random", np.random), ("random", random)):
@@ -137,6 +139,12 @@ def through(tape: Tape) -> Iterator[None]:
             replace(secrets, name, taped(tape, "secrets", name, getattr(secrets, name)))
         _patch_libraries(tape, replace)
         yield
+    finally:
+        for owner, name, held in reversed(before):
+            if held is MISSING:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, held)
 
 
 def _patch_libraries(tape: Tape, replace: Callable[[Any, str, object], None]) -> None:

@@ -28,6 +28,7 @@ Names follow Optuna (`ask`, `tell`, `number`, pending trials) where they fit.
 """
 
 import math
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -420,8 +421,10 @@ def _row(given: ArrayLike | None) -> Floats:
     What are no numbers are none.
     """
     try:
-        whole: Any = np.ma.array([] if given is None else given, dtype=object)
-        found = [_double(value) for value in whole.filled(math.nan).ravel()]
+        whole: Any = [] if given is None else given
+        if "numpy.ma" in sys.modules:  # else nothing is masked, and its import takes long
+            whole = np.ma.array(whole, dtype=object).filled(math.nan)
+        found = [_double(value) for value in np.array(whole, dtype=object).ravel()]
         return np.array([found], dtype=np.float64).reshape(1, -1)
     except (TypeError, ValueError):
         return np.zeros((1, 0))
@@ -429,7 +432,8 @@ def _row(given: ArrayLike | None) -> Floats:
 
 def _double(value: Any) -> float:
     try:
-        return math.nan if value is None or value is np.ma.masked else float(value)
+        masked = "numpy.ma" in sys.modules and value is np.ma.masked
+        return math.nan if value is None or masked else float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
 

@@ -206,7 +206,8 @@ def _on_points(
         for stream in ("separate", "correlated")
     ]
     made += [("surface-gp-ucb", SurfaceGpUcb, {})]
-    made += [("arm-phases", ArmPhases, {"index": index}) for index in FOR_REGRET if rounds >= 2 * len(space)]
+    if rounds >= 2 * len(space):
+        made += [("arm-phases", ArmPhases, {"index": index}) for index in FOR_REGRET]
     found = []
     for name, kind, parameters in made:
         own = {} if kind is ArmPhases else {"delta": delta}

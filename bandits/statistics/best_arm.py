@@ -5,11 +5,12 @@ For λ > 0, u an arm's mean, S the sum of its n rewards in [0, 1] and J noises o
     exp(±λS − n ln(1 − u + u·e^(±λ)) − J·ψ(λ))
 
 is a supermartingale that begins at 1, whatever arms earlier sums led to: e^(λy) is convex in y, and
-ψ bounds the logarithm of the noise's moment generating function.  So is E₊(u), the mean of these with
-+ over a public law of λ, and E₋(u), that with −.  E₊ falls in u and E₋ rises.  That arm a has no
-larger mean than b has a product of at least min_u E₊ᵃ(u)·E₋ᵇ(u): one supermartingale, as a block adds to
-one arm.  By Ville's inequality a product above (K − 1)/α is ever seen with chance α/(K − 1) at
-most.  To name an arm wrongly is to have such a product against the best of K arms: α for all.
+ψ bounds the logarithm of the noise's moment generating function.  So is E₊(u), the mean of these
+with + over a public law of λ, and E₋(u), that with −, and so is a product of E₊ of one arm and E₋ of
+another, as a block adds to one arm.  E₊ falls in u and E₋ rises.  So if arm a has no larger mean than
+b, the product at their means is min_u E₊ᵃ(u)·E₋ᵇ(u) at least, which is above (K − 1)/α at any time
+with chance α/(K − 1) at most (Ville's inequality).  To name a wrong arm is to have such a product
+for it against the best of K arms: at most K − 1 cases, α for all.
 """
 
 from collections.abc import Iterable
@@ -21,7 +22,7 @@ import numpy as np
 from bandits.statistics.arrays import Floats, Integers
 
 ROUNDS, PLACES = 10, 9  #: of the search for the least over u, each to a quarter of the last
-SLACK = 1e-12  #: of rounding in floating point, as a share of what is added up
+ROUNDING = 1e-12  #: of rounding in floating point, as a share of what is added up
 
 
 class Evidence:
@@ -76,7 +77,7 @@ class Evidence:
         )
         drift = people * np.log1p(means[:, None, :] * np.expm1(tilts))
         powers = tilts * totals - drift - blocks * self._growth
-        slack = SLACK * (1 + np.abs(tilts * totals) + np.abs(drift) + blocks * self._growth)
+        slack = ROUNDING * (1 + np.abs(tilts * totals) + np.abs(drift) + blocks * self._growth)
         powers += self._shares - slack
         most: Floats = powers.max(axis=1)
         return most + np.log(np.exp(powers - most[:, None, :]).sum(axis=1))
@@ -84,7 +85,7 @@ class Evidence:
     def best(self) -> tuple[int, float]:
         """Return an arm and its error, at most 1.
 
-        The chance that ever an arm is named that is not the best, with an error of α or less, is at most α.
+        The chance that a wrong arm is ever named with an error of α or less is at most α.
         """
         sure = self._beats + np.diag(np.full(len(self._beats), np.inf))
         sure = sure.min(axis=1)
@@ -93,6 +94,6 @@ class Evidence:
         return arm, min(error, 1.0)
 
     def may_be_best(self, missed: Fraction) -> list[int]:
-        """Return arms; the best one is missed, now or at any time, with at most this probability."""
+        """Return arms; the best one is missed, at any time, with at most this probability."""
         beyond = log(len(self._beats) - 1) + log(missed.denominator) - log(missed.numerator)
         return np.flatnonzero(self._beats.max(axis=0) <= beyond + 1e-9).tolist()

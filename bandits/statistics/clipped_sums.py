@@ -10,7 +10,6 @@ from math import erf, exp, pi, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, solve_triangular
 
 from bandits.statistics.arrays import Floats, Integers
 from mechanisms.shared import grid
@@ -91,6 +90,8 @@ class RewardNoise:
 
         `gram` is Σggᵀ, `bound` the clip C and `unsure` the variance of what was predicted.
         """
+        from scipy.linalg import cholesky, solve_triangular
+
         for place, option in enumerate(OPTIONS):
             own = clip_at(bound, sqrt(option**2 + unsure)).rest(unsure)
             factor = cholesky(rest + own / bound**2 * gram, lower=True)

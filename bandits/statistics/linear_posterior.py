@@ -1,7 +1,6 @@
 """The Gaussian posterior of a linear model's weights θ, by observations r = Hθ + N(0, R)."""
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
 
 from bandits.statistics.arrays import Floats
 
@@ -17,6 +16,8 @@ class LinearPosterior:
 
     def learn(self, shape: Floats, noise: Floats, observed: Floats) -> None:
         """Take in r = `observed` [k] with H = `shape` [k, size] and R = `noise` [k, k]."""
+        from scipy.linalg import cholesky, solve_triangular
+
         factor = cholesky(noise, lower=True)
         whitened = solve_triangular(factor, np.column_stack([shape, observed]), lower=True)
         self.information += whitened[:, :-1].T @ whitened[:, :-1]
@@ -38,6 +39,8 @@ def evidence(inner: Floats, moment: Floats) -> float:
 
     `inner` is I + LᵀJL, which is overwritten, and `moment` Lᵀh.
     """
+    from scipy.linalg import cholesky, solve_triangular
+
     factor = cholesky(inner, lower=True, overwrite_a=True)
     fitted = solve_triangular(factor, moment, lower=True)
     return float(fitted @ fitted / 2 - np.log(np.diag(factor)).sum())

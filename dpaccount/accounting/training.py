@@ -276,6 +276,41 @@ def least_sigma(run: "Training | FtrlTraining", epsilon: Exact, delta: Exact) ->
     return settle(unknown, exact_argument("epsilon", epsilon), exact_argument("delta", delta))
 
 
+def sgd(  # noqa: PLR0913 - what a run is
+    examples: int,
+    batch: int,
+    *,
+    epochs: Exact | None = None,
+    steps: int | None = None,
+    sigma: Exact | None = None,
+    target_epsilon: Exact | None = None,
+    delta: Exact | None = None,
+    sampling: str = POISSON,
+    relation: str = USUAL,
+) -> Training:
+    """Return a run of DP-SGD with the noise that is given, or that a target needs.
+
+    Give `epochs` (steps are rounded up) or `steps`, and `sigma`, the noise multiplier, or
+    `target_epsilon` with its `delta`.  `sampling` and `relation` are those of `Training`.  Raises
+    `InputError`.
+
+    >>> run = sgd(60000, 256, epochs=60, sigma=1.1)
+    >>> run.epsilon(1e-5)
+    2.381689727 (±9e-10)
+    """
+    if (epochs is None) == (steps is None):
+        raise InputError("epochs and steps are both given, or neither", "give one of them")
+    if (sigma is None) == (target_epsilon is None) or (target_epsilon is None) != (delta is None):
+        raise InputError("the noise is not given once", "give sigma, or target_epsilon and delta")
+    if steps is None and epochs is not None:
+        steps = steps_of(epochs, examples, batch, sampling)
+    spread: Any = 1 if sigma is None else sigma
+    run = Training(examples, batch, spread, steps or 0, sampling, relation)
+    if target_epsilon is None or delta is None:
+        return run
+    return replace(run, sigma=least_sigma(run, target_epsilon, delta).value)
+
+
 def curve_csv(run: Training, points: Sequence[tuple[int, Enclosure]]) -> str:
     """Return a curve over steps as a table: steps, epochs (rounded), and both ends of ε."""
     out = io.StringIO()

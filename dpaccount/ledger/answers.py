@@ -38,7 +38,7 @@ def silent(_: str) -> None:
 #: create a ledger and return `Ledger.show`; recompute one: ``{"valid", "first_bad"}``
 init, verify = durable.init, heads.verify
 standing = heads.standing  #: number, head and root of the last entry, and the digest of the first
-table, worded = history.table, history.worded  #: a log as CSV, and as text
+table = history.table  #: a log as CSV
 LogFilter = history.LogFilter  #: which entries of a log
 log = history.log  #: a line for every entry: who charged what, why, and why it was refused
 repair = mended.repair  #: rebuild balances and head from the entries

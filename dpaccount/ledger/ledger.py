@@ -17,7 +17,7 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from secrets import token_hex
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 from weakref import WeakValueDictionary
 
 from dpaccount.documents import collector_paused
@@ -52,15 +52,16 @@ from dpaccount.ledger.stores.file_checks import address
 from dpaccount.ledger.stores.group_commit import MAX_CHARGES, Group, again
 from dpaccount.ledger.stores.rows import Prefetch, Rows, begin
 from dpaccount.ledger.stores.store import Store, create
-from dpaccount.ledger.streamed_receipt import After, ResumableReceipt, nowhere
 from dpaccount.ledger.summary import shown_at
 from dpaccount.ledger.team import Arrangements, for_units
 from dpaccount.noise import process
-from dpaccount.noise.proved import Proved
-from dpaccount.noise.receipt import Receipt, issue, rehearse
-from dpaccount.noise.samplers import Rehearsal, Secure
 from dpaccount.plan.events import Plan
 from dpaccount.proof import Theorem
+
+if TYPE_CHECKING:  # a charge of a plan draws no noise, and imports nothing of it
+    from dpaccount.ledger.streamed_receipt import After, ResumableReceipt
+    from dpaccount.noise.proved import Proved
+    from dpaccount.noise.receipt import Receipt
 
 AHEAD: Final = 8  #: after n draws, n/8 more are marked ahead; a crash spends at most these
 _UNNAMED: Final = "unnamed "  #: prefix of the random key of a charge without a key
@@ -153,7 +154,7 @@ class Ledger(Arrangements):
         *,
         reads: int | None = None,
         scope: str | None = None,
-    ) -> Receipt:
+    ) -> "Receipt":
         """Charge what `theorem` proves, durably; return the receipt for its noise.
 
         `cover` is the range (first, last) of units that pay, from 1; by default those that the
@@ -178,14 +179,16 @@ class Ledger(Arrangements):
         purpose: str,
         cover: Cover | None,
         key: str,
-        after: After = nowhere,
+        after: "After" = str,
         *,
         scope: str | None = None,
-    ) -> ResumableReceipt:
+    ) -> "ResumableReceipt":
         """Charge as `charge` does; later processes with the same key can go on drawing its noise.
 
         Each part is kept when it is drawn, with what `after` returns then (see `ResumableReceipt`).
         """
+        with process.unforked():  # a fork must not inherit half an import
+            from dpaccount.ledger.streamed_receipt import ResumableReceipt
         paid = self._paid(theorem, purpose, cover, key, None, scope)
         return ResumableReceipt(self._store, self._totals, *paid, after)
 
@@ -197,12 +200,13 @@ class Ledger(Arrangements):
         key: str,
         reads: int | None,
         scope: str | None = None,
-    ) -> tuple[Proved, int]:
+    ) -> tuple["Proved", int]:
         """Charge a theorem; return it prepared for drawing, and the entry's number."""
         request = requests.of_theorem(self.budget, theorem, purpose, cover, reads).within(scope)
-        proved = Proved(theorem)
-        with process.unforked():  # this may import modules: a fork must not inherit half an import
-            rehearse(proved, Rehearsal(0))  # raises before the charge if noise cannot be drawn
+        with process.unforked():  # this imports modules: a fork must not inherit half an import
+            from dpaccount.noise.receipt import prepared
+
+            proved = prepared(theorem)  # raises before the charge if noise cannot be drawn
         return proved, self._decide(request, key, dry_run=False).entry or 0
 
     def charge_plan(
@@ -285,8 +289,10 @@ class Ledger(Arrangements):
         nodes = frozenset().union(*(job.nodes(before) for job in jobs))
         return Prefetch(before.at.number, tuple(keys), nodes)
 
-    def _receipt(self, proved: Proved, entry: int, *, fresh: bool) -> Receipt:
+    def _receipt(self, proved: "Proved", entry: int, *, fresh: bool) -> "Receipt":
         """Return a charge's receipt, one per entry; a `fresh` key cannot have been drawn."""
+        from dpaccount.noise.receipt import issue  # which `_paid` has imported
+
         known = self._own()
         with known.gate:
             receipt = known.receipts.get(entry)
@@ -294,7 +300,7 @@ class Ledger(Arrangements):
                 if not fresh:
                     with self._store.reading() as rows:
                         known.seen[entry] = check_undrawn(rows, entry)
-                receipt = issue(proved, Secure(), entry, lambda draws, most: self._mark(entry, draws, most))
+                receipt = issue(proved, entry, lambda draws, most: self._mark(entry, draws, most))
                 known.receipts[entry] = receipt
             return receipt
 

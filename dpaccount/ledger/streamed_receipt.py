@@ -27,15 +27,10 @@ from dpaccount.ledger.stores.store import Store
 from dpaccount.noise import process
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import NoiseSource, issue
-from dpaccount.noise.samplers import Integers, Secure
+from dpaccount.noise.samplers import Integers
 
 Name = list[Any]  #: how, key and part, as JSON values
 After = Callable[[], str]  #: returns the caller's position in its state file, at a draw
-
-
-def nowhere() -> str:
-    """Return the position of a caller without a state file."""
-    return ""
 
 
 class ResumableReceipt(NoiseSource):
@@ -55,13 +50,13 @@ class ResumableReceipt(NoiseSource):
         totals: Callable[[Rows], Totals],
         proved: Proved,
         entry: int,
-        after: After = nowhere,
+        after: After = str,
     ) -> None:
         self.entry = entry
         self.after: list[str] = []
         self._now = after
         self._store, self._totals = store, totals
-        self._receipt = issue(proved, Secure(), entry, lambda _drawn, _most: None)  # marked here instead
+        self._receipt = issue(proved, entry, lambda _drawn, _most: None)  # marked here instead
         self._process, self._gate = process.this(), threading.Lock()
         self._kept: dict[str, Integers] = {}
         self._last = entry

@@ -16,7 +16,7 @@ from dpaccount.noise import process
 from dpaccount.noise.laws import Law, draw, draw_cells
 from dpaccount.noise.leaves import Leaf
 from dpaccount.noise.proved import Proved
-from dpaccount.noise.samplers import Integers, Sampler, in_range
+from dpaccount.noise.samplers import Integers, Rehearsal, Sampler, Secure, in_range
 from dpaccount.proof import Theorem
 
 _SEAL = object()
@@ -192,12 +192,19 @@ def rehearse(theorem: Theorem | Proved, sampler: Sampler) -> Receipt:
     return Receipt(_SEAL, theorem if isinstance(theorem, Proved) else Proved(theorem), sampler, 0)
 
 
-def issue(proved: Proved, sampler: Sampler, entry: int, mark: Mark) -> Receipt:
-    """Return the receipt of a committed charge: for `Ledger.charge` only.
+def prepared(theorem: Theorem) -> Proved:
+    """Return a theorem prepared for drawing; raise `ReceiptError` if its noise cannot be drawn."""
+    proved = Proved(theorem)
+    rehearse(proved, Rehearsal(0))
+    return proved
+
+
+def issue(proved: Proved, entry: int, mark: Mark) -> Receipt:
+    """Return the receipt of a committed charge, of secure noise: for `Ledger.charge` only.
 
     `mark` is called before every draw, so that the ledger can mark it durably.
     """
-    return Receipt(_SEAL, proved, sampler, entry, mark)
+    return Receipt(_SEAL, proved, Secure(), entry, mark)
 
 
 def _itself(part: Hashable) -> bool:

@@ -49,6 +49,10 @@ class Enclosure(Closed, frozen=True):
 Amounts = dict[str, Bound | Enclosure]
 
 
+class Table(Struct, frozen=True):
+    """A table with members of any names."""
+
+
 class Confirmed(Closed, frozen=True):
     """What the independent checker confirms: an upper end, or `why` there is none."""
 
@@ -111,8 +115,8 @@ class CostStep(Closed, frozen=True):
     """A step of the confirmation of a cost, and the point that it gives."""
 
     rule: Literal["gaussian-curve", "largest-losses", "renyi-bound", "lattice", "worst-unit", "group-chain"]
-    of: dict[str, Any]
-    parameters: dict[str, Any] = field(name="with")
+    of: Table
+    parameters: Table = field(name="with")
     gives: CostPoint
 
 
@@ -239,9 +243,9 @@ class Release(Closed, frozen=True, tag_field="schema", tag="dpaccount/release/1"
 
     verdict: Verdict
     certificate: str
-    release: dict[str, Any] | None
-    accuracy: dict[str, Any]
-    labels: dict[str, Any]
+    release: Table | None
+    accuracy: Table
+    labels: Table
     releasable: bool
 
 
@@ -353,7 +357,7 @@ class Trace(Closed, frozen=True, tag_field="schema", tag="dpaccount/trace/1"):
     noise: list[TracedNoise]
     findings: list[str]
     notes: list[str]
-    witness: dict[str, Any]
+    witness: Table
 
 
 class SensitivityProof(Closed, frozen=True):
@@ -379,7 +383,7 @@ class Sensitivity(Closed, frozen=True, kw_only=True, tag_field="schema", tag="dp
     other_rows: Any = UNSET
     rows: Annotated[list[list[Count]], Meta(min_length=2, max_length=2)] | Absent = UNSET
     unit: Any = UNSET
-    hypotheses: list[dict[str, Any]] | Absent = UNSET
+    hypotheses: list[Table] | Absent = UNSET
     proof: SensitivityProof | Absent = UNSET
     seconds: Size | Absent = UNSET
 
@@ -412,7 +416,7 @@ class ClaimCheck(Closed, frozen=True, tag_field="schema", tag="dpaccount/claim-c
     """A published claim, and what is proved of it."""
 
     name: str
-    parameters: dict[str, Any]
+    parameters: Table
     claimed: ClaimedPoint
     proved: ProvedOfPaper
     delta_at_claimed_epsilon: Enclosure | None
@@ -434,9 +438,9 @@ class Reproduction(Closed, frozen=True, tag_field="schema", tag="dpaccount/repro
     seed: int
     assumed: list[str]
     measure: str
-    rows: list[dict[str, Any]]
+    rows: list[Table]
     exponents: Any
-    sentences: list[dict[str, Any]]
+    sentences: list[Table]
     releasable: Literal[False]
     seconds: Size
 
@@ -449,7 +453,7 @@ class RunRow(Struct, frozen=True):
     value: Any
     standard_error: Any
     median: Any
-    proved: dict[str, Any] | None
+    proved: Table | None
 
 
 class RunPair(Closed, frozen=True):
@@ -596,15 +600,15 @@ class Heads(Closed, frozen=True):
 class LedgerReport(Struct, frozen=True, tag_field="schema", tag="dpaccount/ledger-report/1"):
     """A report of a ledger."""
 
-    budget: dict[str, Any]
+    budget: Table
     period: Amounts
     year: Amounts
     life: Amounts
     guaranteed: Amounts
     replay: Replay
-    scopes: list[dict[str, Any]]
-    units: dict[str, Any]
-    reservations: dict[str, Any]
+    scopes: list[Table]
+    units: Table
+    reservations: Table
     heads: Heads
 
 

@@ -12,7 +12,6 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Integers, dyadic_up
@@ -104,6 +103,8 @@ def toeplitz_error(weights: Integers | Floats, rounds: int) -> float:
 
 def error(factor: Integers) -> float:
     """Return the root mean square of the error A·C⁻¹·z over all rounds, for unit noise."""
+    from scipy.linalg import solve_triangular
+
     real = factor / 2.0**WEIGHT_BITS
     prefix = np.tril(np.ones(real.shape))
     real_error = solve_triangular(real.T, prefix.T, lower=False).T

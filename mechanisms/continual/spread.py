@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from dpaccount.noise.samplers import Integers
 from mechanisms.continual.factor_sums import History
@@ -101,6 +100,8 @@ def toeplitz(
 
 def explicit(factor: Integers, scale: float, columns: int) -> Spread:
     """Return the spread of A·C⁻¹ for an explicit factor."""
+    from scipy.linalg import solve_triangular
+
     real = factor / 2.0**WEIGHT_BITS
     inverse = solve_triangular(real.T, np.tril(np.ones(real.shape)).T, lower=False).T
     squares, weights = (inverse**2).sum(axis=1), np.abs(inverse).sum(axis=1)

@@ -57,7 +57,7 @@ class StatisticRequest:
         An amount is μ² of Gaussian noise, μ = movement/deviation, or ε = movement/scale of Laplace noise.
         """
         each = amount / len(self.draws)
-        if self.what.unlisted is not None:
+        if self.what.unlisted:
             return (Fraction(math.ceil(self.moves[0] / Fraction(each) * FINEST), FINEST),)
         rate = math.sqrt(each) if self.law == "gaussian" else each
         return tuple(rounded_up(float(move) / rate) for move in self.moves)
@@ -190,9 +190,9 @@ def least_scales(
 ) -> tuple[Scales, list[float]]:
     """Return all draws' scales with which `proved` holds, and every statistic's amount.
 
-    Those with a wanted accuracy or ε get what they need, the others their shares of what is left of `total`, an
-    amount that is nearly enough: all their noise is then raised until `proved` holds.  Raises `InputError`
-    where the accuracies need more than there is, with what can be reached.
+    Those with a wanted accuracy or ε get what they need, the others their shares of what is left of
+    `total`, an amount that is nearly enough: all their noise is then raised until `proved` holds.
+    Raises `InputError` where the accuracies need more than there is, with what can be reached.
     """
     fitted = _fitted(asked, total, proved)
     if fitted is not None:

@@ -69,7 +69,7 @@ def draws(what: Statistic, *, known: bool) -> tuple[Draw, ...]:
     these are at most √2 apart, since their inner product (φ·ψ)² is not negative.
     """
     name, groups = what.name, what.groups
-    if what.unlisted is not None:
+    if what.unlisted:
         return (Draw(f"{name}/keys", 0, Fraction(1), Fraction(2), 1),)
     number = () if known else (counts(name, groups),)
     match what.what:

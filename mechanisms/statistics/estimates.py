@@ -214,15 +214,17 @@ def _bounds(what: Statistic) -> tuple[float, float]:
 
 
 def table(
-    what: Statistic, ends: Sequence[Sequence[float | None]], texts: Sequence[str] = ()
+    what: Statistic, ends: Sequence[Sequence[float | None]], texts: Sequence[Any] = ()
 ) -> list[dict[str, Any]]:
     """Return a statistic's rows: the values of `by`, of a cell or the name of a coefficient, and numbers.
 
     `texts` are the shown values of a column of unlisted values, those of the largest counts first.
     """
     named: list[dict[str, Any]]
-    if what.unlisted is not None:
-        named = [{what.unlisted.name: text} for text in texts]
+    if what.unlisted:
+        several = ([text] if isinstance(text, str) else text for text in texts)
+        names = [column.name for column in what.unlisted]
+        named = [dict(zip(names, each, strict=True)) for each in several]
     elif what.what == "regression":
         named = [{"term": name} for name in (*(each.name for each in what.on), "intercept")]
     elif what.cells > 1 or what.cell_labels != ("",):
@@ -234,7 +236,7 @@ def table(
         {**key, "estimate": value, "low": low, "high": high}
         for key, value, low, high in zip(named, *ends, strict=True)
     ]
-    if what.unlisted is not None:
+    if what.unlisted:
         return sorted(rows, key=lambda row: -(row["estimate"] or 0))[: what.k]
     if what.what != "top" or what.k is None:
         return rows

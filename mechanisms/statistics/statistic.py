@@ -20,6 +20,7 @@ from mechanisms.statistics.conditions import condition
 from mechanisms.table.bind_columns import Cells, cells_of, edges_of
 from mechanisms.table.columns import NUMERIC_KINDS, Column
 from mechanisms.table.declaration import Table
+from mechanisms.table.texts import texts_of, width
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -46,8 +47,8 @@ class Statistic:
     cells a `top` lists, `on` are the features of a regression of `column`.  Of a study's total this statistic
     gets a `share` relative to the others', or what it needs for 95 % intervals of half-width `accuracy`, or
     what costs `epsilon` alone, at the total's δ.
-    A count by a column of texts, or a top of one, is of unlisted values.  Raises `InputError` for
-    what does not go together.
+    A count by columns with a text among them, or a top of one, is of unlisted values.
+    Raises `InputError` for what does not go together.
     """
 
     name: str
@@ -132,7 +133,7 @@ class Statistic:
                 raise InputError(f"{self.name} has 0 or less as its {word}", "give a positive one")
             if number is not None and not SMALLEST <= number <= LARGEST:
                 raise InputError(f"{self.name} has a bad {word}", "give one in [1e-15, 1e15]")
-        if self.unlisted is not None and self.bins:
+        if self.unlisted and self.bins:
             raise InputError(f"{self.name} counts unlisted values", "leave bins out")
         if self.accuracy is not None and self.what in ("median", "quantile", "regression"):
             raise InputError(
@@ -153,15 +154,16 @@ class Statistic:
         return condition(self.where, self.declared) if self.where.strip() else ((), None)
 
     @property
-    def unlisted(self) -> Column | None:
-        """Return the column of unlisted texts that it counts rows by."""
-        one = {"count": self.by[0] if len(self.by) == 1 else None, "top": None if self.by else self.column}
-        column = one.get(self.what)
-        return column if column is not None and column.kind == "text" else None
+    def unlisted(self) -> tuple[Column, ...]:
+        """Return the columns by whose values it counts rows, if those of one or more are unlisted."""
+        columns = self.by if self.what == "count" else ()
+        if self.what == "top" and self.column is not None and not self.by:
+            columns = (self.column,)
+        return columns if any(column.kind == "text" for column in columns) else ()
 
     @property
     def _listed(self) -> tuple[Column, ...]:
-        return () if self.unlisted is not None else self.by
+        return () if self.unlisted else self.by
 
     @property
     def group_cells(self) -> tuple[Cells, ...]:
@@ -175,7 +177,7 @@ class Statistic:
     @cached_property
     def cell_labels(self) -> tuple[str, ...]:
         """Return the labels of a histogram's or top's cells, one empty one for every other kind."""
-        celled = self.what in CELLED and self.column is not None and self.unlisted is None
+        celled = self.what in CELLED and self.column is not None and not self.unlisted
         return self._cells.labels if celled else ("",)
 
     @property
@@ -218,6 +220,33 @@ class Statistic:
             there = there & (place >= 0)
             group = group * len(cells.labels) + np.where(place >= 0, place, 0).astype(np.int64)
         return np.where(there, group, -1)
+
+    def spelled(self, codes: Mapping[str, Floats]) -> Floats:
+        """Return the unlisted values of each row as numbers; all 0 for a row that does not count.
+
+        For a column of listed values the number is the value's position, from 1.
+        """
+        parts, there = [], self.group_of(codes) >= 0
+        for column in self.unlisted:
+            one = codes[column.name]
+            if column.kind != "text":
+                one = _cells_of(column, ()).place(one)[:, None] + 1
+            parts.append(one)
+            there = there & one.any(axis=1)
+        return np.where(there[:, None], np.concatenate(parts, axis=1), 0)
+
+    def texts(self, numbers: Integers) -> list[Any]:
+        """Decode rows of `spelled` numbers: one text each, or one value for each column."""
+        values, at = [], 0
+        for column in self.unlisted:
+            wide = width(column.bytes) if column.kind == "text" else 1
+            part, at = numbers[:, at : at + wide], at + wide
+            if column.kind == "text":
+                values.append(texts_of(part))
+            else:
+                labels = _cells_of(column, ()).labels
+                values.append([labels[place - 1] for place in part[:, 0]])
+        return values[0] if len(values) == 1 else [list(each) for each in zip(*values, strict=True)]
 
     def cell_of(self, codes: Mapping[str, Floats]) -> Integers:
         """Return the cell of each row among all groups' cells, −1 for none."""

@@ -9,20 +9,20 @@ from dpaccount.errors import RuleError
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import ADD_REMOVE, Theorem, assume_cell, group, replace_one, stable_histogram
 from mechanisms.subject import Rows
-from mechanisms.table.texts import HIGHEST, width
+from mechanisms.table.texts import HIGHEST
 
 SAFE = 1 - 1e-9  #: of a δ, for what doubles round
 FINEST = 32  #: scales are multiples of 1/32, which doubles are exactly
 
 
-def counted(texts: Rows, length: int, keys: int = 1) -> Integers:
+def counted(texts: Rows, keys: int = 1) -> Integers:
     """Return each text in use, as numbers, with how many rows name it; the empty one counts not.
 
-    A row spells `keys` texts of at most `length` bytes, and counts once in each.
+    A row spells `keys` texts of equally many numbers, and counts once in each.
     """
     words = np.clip(np.floor(np.nan_to_num(texts, nan=0.0)), 0, HIGHEST).astype(np.int64)
     rows = np.repeat(np.arange(len(texts)), keys)
-    named = np.column_stack([rows, words.reshape(-1, width(length))])
+    named = np.column_stack([rows, words.reshape(len(texts) * keys, texts.shape[1] // keys)])
     once = np.unique(named[named[:, 1:].any(axis=1)], axis=0)  # a row counts once in a cell
     names, counts = np.unique(once[:, 1:], axis=0, return_counts=True)
     return np.column_stack([names, counts]).astype(np.int64)

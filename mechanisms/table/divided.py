@@ -5,7 +5,6 @@ table: eight bytes each.  The files are as private as the table.
 """
 
 import hashlib
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -18,8 +17,8 @@ from mechanisms.table.persons import Keys
 from mechanisms.table.reading import BATCH
 from mechanisms.table.totals import Codes, Summed, TablePart, TableTotals
 
-HELD: Final = 2**26  #: bytes of rows that are held before they are written
-KEY: Final = 2  #: words of a key
+BYTES_HELD: Final = 2**26  #: bytes of rows that are held before they are written
+KEY_WORDS: Final = 2  #: words of a key
 
 
 def divide(
@@ -42,7 +41,7 @@ def divide(
     def write() -> None:
         check()
         for number, blocks in enumerate(held):
-            with os.fdopen(_opened(folder / str(number)), "wb") as file:
+            with (folder / str(number)).open("ab") as file:
                 for block in blocks:
                     file.write(block)
                     digests[number].update(block)
@@ -60,7 +59,7 @@ def divide(
             if len(rows):
                 blocks.append(rows.astype("<u8").tobytes())
         size += words.nbytes
-        if size > HELD:
+        if size > BYTES_HELD:
             write()
             size = 0
     write()
@@ -69,7 +68,7 @@ def divide(
 
 def totals_of_rows(what: Summed, part: TablePart, folder: Path, digest: str) -> TableTotals:
     """Return the totals of a part whose rows `divide` wrote; raises `InputError` for other rows."""
-    return what.of_keyed(_rows(folder / str(part.number), KEY + len(what.reading.names), digest), part)
+    return what.of_keyed(_rows(folder / str(part.number), KEY_WORDS + len(what.reading.names), digest), part)
 
 
 def _rows(path: Path, width: int, digest: str) -> Iterator[tuple[Keys, Codes]]:
@@ -79,12 +78,7 @@ def _rows(path: Path, width: int, digest: str) -> Iterator[tuple[Keys, Codes]]:
             read.update(block)
             if len(block) % (8 * width):
                 break  # it was cut: so its digest differs, too
-            words = np.frombuffer(block, dtype="<u8").reshape(-1, width).astype(np.uint64)
-            codes = np.ascontiguousarray(words[:, KEY:]).view(np.float64)
-            yield np.ascontiguousarray(words[:, :KEY]), codes.__getitem__
+            words = np.frombuffer(block, dtype="<u8").reshape(-1, width)
+            yield words[:, :KEY_WORDS], words[:, KEY_WORDS:].view(np.float64).__getitem__
     if read.hexdigest() != digest:
         raise InputError("the rows of a part are not as they were written", "start again", path)
-
-
-def _opened(path: Path) -> int:
-    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)

@@ -89,6 +89,75 @@ def test_blocks_are_public_and_apart():
     assert len(ArmPhases(rounds=10**6).blocks()) < 1000
 
 
+@pytest.mark.parametrize("memory", [1, 70, 600, 10**7])
+def test_blocks_with_a_memory_stop_growing(memory):
+    blocks = ArmPhases(rounds=5000, memory=memory).blocks()
+    assert (blocks[0][0], blocks[-1][1]) == (1, 5000)
+    assert all(last + 1 == first for (_, last), (first, _) in pairwise(blocks))
+    sizes = [last - first + 1 for first, last in blocks]
+    assert max(sizes) <= max(memory / 32 + 1, sizes[0])
+
+
+@pytest.mark.parametrize("index", ["imed", "top-two"])
+def test_a_run_may_be_of_unknown_length(index):
+    """What happens to the first people, and what it costs, is the same for any later limit."""
+    _, data = world(3, 4, 3000)
+    for short in (400, 1100):  # eight first blocks at least
+        few = ArmPhases(rounds=short, arms=4, index=index)
+        many = ArmPhases(rounds=3000, arms=4, index=index)
+        assert point(few.proof(Fraction(0))) == point(many.proof(Fraction(0))) == (1, 0)
+        blocks = min(len(few.blocks()), len(many.blocks())) - 1
+        seen = few.blocks()[blocks - 1][1]
+        arms = [run(subject, data[: subject.rounds], 1).public["arms"][:seen] for subject in (few, many)]
+        assert arms[0].tolist() == arms[1].tolist()
+
+
+@pytest.mark.parametrize("index", ["thompson", "imed"])
+def test_a_belief_has_what_is_not_older_than_the_memory(index):
+    """Told all ones and then all zeros, it is at last what zeros alone leave."""
+    subject = ArmPhases(rounds=900, arms=2, memory=300, epsilon=Fraction(30), index=index)
+    course = subject.course(rehearse(subject.proof(Fraction(0)), Rehearsal(1)), 1)
+    kept = []
+    for first, last in course.batches:
+        for _ in range(first, last + 1):
+            course.ask()
+        people = last - first + 1
+        course.close(np.full(people, float(last <= 450)), np.ones(people, dtype=bool))
+        kept.append((last, course._arm, people**2 / (people / 4 + subject.noise_deviation**2)))
+        recent = [(arm, worth) for end, arm, worth in kept if end > last - 300]
+        for arm in range(2):
+            worth = 1 / PRIOR_VARIANCE + sum(each for at, each in recent if at == arm)
+            assert course._precision[arm] == pytest.approx(worth, rel=1e-9)
+    assert (course._moment < 0).any()
+    assert (course._moment < 1).all()
+
+
+@pytest.mark.slow
+def test_a_memory_follows_arms_that_change():
+    """Other means from the middle on, 12 unseen worlds: less than half of the regret that all memory has."""
+    shares = []
+    for seed in range(12):
+        (first, _), (then, _) = world(seed, 5, 1), world(seed + 100, 5, 1)
+        means = np.where(np.arange(6000)[:, None] < 3000, first, then)
+        data = (np.random.default_rng([7000, seed]).random(means.shape) < means).astype(float)
+        shares.append([])
+        for memory in (None, 500):
+            arms = run(ArmPhases(rounds=6000, arms=5, memory=memory), data, seed).public["arms"]
+            lost = (means.max(axis=1) - means[np.arange(6000), arms])[3000:]
+            shares[-1].append(lost.mean() / (then.max() - then.mean()))
+    everything, recent = np.mean(shares, axis=0)
+    assert recent < everything / 2
+
+
+def test_with_a_memory_nothing_is_said_of_one_mean():
+    subject = ArmPhases(rounds=200, arms=2, memory=50)
+    view = run(subject, world(1, 2, 200)[1], 1)
+    assert subject.report(view) == {}
+    for question in (subject.accuracy, subject.best):
+        with pytest.raises(InputError, match="no one mean"):
+            question(view)
+
+
 def test_who_does_not_answer_adds_nothing():
     subject = ArmPhases(rounds=40, arms=3)
     rewards, everyone = np.array([1.0, 0.0, np.nan, 7.0]), np.ones(4, dtype=bool)
@@ -272,7 +341,8 @@ def test_one_private_bit_a_person_serves_arms_too():
      {"epsilon": Fraction(1, 10**400)}, {"epsilon": Fraction(10**7)}, {"delta": None}, {"arms": 1},
      {"law": "gaussian", "delta": DELTA, "sigma": float("inf")}, {"arms": 20, "rounds": 39},
      {"rounds": 10**7 + 1}, {"law": "cauchy"}, {"index": "ucb"}, {"sigma": Fraction(1)},
-     {"level": 0.95}, {"level": Fraction(0)}, {"level": Fraction(2)},
+     {"level": 0.95}, {"level": Fraction(0)}, {"level": Fraction(2)}, {"memory": 0}, {"memory": 2.5},
+     {"memory": 100, "index": "top-two"},
      {**GAUSSIAN, "sigma": Fraction(0)}, {"law": "gaussian", "delta": Fraction(0)},
      {"epsilon": Fraction(0), "delta": Fraction(0)}],
 )  # fmt: skip

@@ -35,7 +35,7 @@ def run(subject, means, seed):
 def stopped(subject, view, error):
     """Return after how many people an arm is named with this error, and which; None for never."""
     known, people = subject.evidence(), 0
-    for arm, counted, total in subject._blocks_of(view):
+    for arm, counted, total in subject.released(view):
         known.add(arm, counted, total + counted / 2)
         people += counted
         named, now = known.best()
@@ -139,7 +139,11 @@ def test_a_wrong_arm_is_seldom_named(means):
     wrong = 0
     for seed in range(100):
         rng = np.random.default_rng([7000, seed])
-        known, sums, people = Evidence(len(means), PURE._tilts(), 0.0), np.zeros(len(means)), np.zeros(len(means))
+        known, sums, people = (
+            Evidence(len(means), PURE._tilts(), 0.0),
+            np.zeros(len(means)),
+            np.zeros(len(means)),
+        )
         for block in range(50):
             arm = block % len(means) if block % 3 == 0 else int(np.argmax(sums / np.maximum(people, 1)))
             size = 20 + block

@@ -7,7 +7,8 @@ from math import comb
 import numpy as np
 import pytest
 
-from bandits.policy_value import BITS, PolicyValue
+from bandits.policy_value import PolicyValue
+from bandits.statistics.first_moments import CONTRIBUTION_BITS
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
@@ -32,7 +33,7 @@ def records(chances=CHANCES, other=OTHER, model=True):
 def expected(subject, chances=CHANCES, other=OTHER):
     """Return the expectation of what a record adds; its second number is the weight."""
     law, rows = records(chances, other, subject.model)
-    return law @ (subject.contributions(rows) / 2.0**BITS + (0, float(subject.cap)))
+    return law @ (subject.contributions(rows) / 2.0**CONTRIBUTION_BITS + (0, float(subject.cap)))
 
 
 def log(rows, seed, chances=CHANCES, model=False):
@@ -49,12 +50,14 @@ def test_a_record_is_in_the_ball_and_some_are_at_its_edge(model, cap):
     rows = np.array(list(product(ends, repeat=3)))
     if model:
         rows = np.concatenate([np.column_stack([rows, np.full((len(rows), 2), at)]) for at in ends])
-    far = np.linalg.norm(subject.contributions(rows) / 2.0**BITS, axis=1)
+    far = np.linalg.norm(subject.contributions(rows) / 2.0**CONTRIBUTION_BITS, axis=1)
     assert float(cap) * 0.99 <= far.max() <= float(subject.radius)
 
 
 def test_a_record_without_a_chance_weighs_nothing():
-    rows = np.array([[1.0, np.nan, 0.5], [1.0, 0.0, 0.5], [1.0, 0.5, np.nan], [1.0, 0.5, 0.0], [1.0, 0.2, 0.1]])
+    rows = np.array(
+        [[1.0, np.nan, 0.5], [1.0, 0.0, 0.5], [1.0, 0.5, np.nan], [1.0, 0.5, 0.0], [1.0, 0.2, 0.1]]
+    )
     assert PolicyValue(rows=5).weights(np.nan_to_num(rows)).tolist() == [0, 0, 0, 0, 0.5]
 
 

@@ -119,7 +119,7 @@ def parameters(made_by):
     return {field.name for field in fields(made_by)}
 
 
-def made(name, **more):
+def example(name, **more):
     """Return a catalogued mechanism with few rows."""
     small = {"rows": 20, "rounds": 6}
     chosen = {k: v for k, v in small.items() if k in parameters(NAMES[name])} | OWN.get(name, {})
@@ -129,20 +129,20 @@ def made(name, **more):
 def catalogue():
     """Yield every mechanism, with both relations where it has them, and what else its intervals depend on."""
     for name, made_by in NAMES.items():
-        yield name, made(name)
+        yield name, example(name)
         if "law" in parameters(made_by):
-            yield f"{name}-gaussian", made(name, law="gaussian")
+            yield f"{name}-gaussian", example(name, law="gaussian")
         if "relation" in parameters(made_by):
-            yield f"{name}-add-remove", made(name, relation=ADD_REMOVE)
+            yield f"{name}-add-remove", example(name, relation=ADD_REMOVE)
     yield "stable-histogram-keys", StableHistogram(rows=20, cells=3, keys=3, threshold=8)
-    yield "second-moments-bounds", made("second-moments", bounds="0 1; -20 300; 5 6", relation=ADD_REMOVE)
+    yield "second-moments-bounds", example("second-moments", bounds="0 1; -20 300; 5 6", relation=ADD_REMOVE)
     yield "histogram-threshold", Histogram(rows=20, threshold=6, sigma=F(2))
     yield "histogram-coarse", Histogram(rows=20, sigma=F(1, 2))
     yield "stable-histogram-shown", StableHistogram(rows=20, cells=2, threshold=3, scale=F(1, 2))
     yield from ((f"linear-{each}", LinearQueries(rows=20, workload=each)) for each in WORKLOADS)
-    yield from ((f"local-{each}", made("local-mean", channel=each)) for each in ("piecewise", "hybrid"))
+    yield from ((f"local-{each}", example("local-mean", channel=each)) for each in ("piecewise", "hybrid"))
     yield "permute-and-flip-two", PermuteAndFlip(rows=20, candidates=2)
-    yield "laplace-coarse", made("laplace-sum", bits=0, scale=F(2))
+    yield "laplace-coarse", example("laplace-sum", bits=0, scale=F(2))
 
 
 CASES = dict(catalogue())

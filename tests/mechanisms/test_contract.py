@@ -292,7 +292,7 @@ def test_a_refusal_of_data_is_a_function_of_public_facts_only(subject, facts):
     left = facts.draw(st.lists(CELLS, min_size=columns, max_size=columns))
     right = facts.draw(st.lists(CELLS, min_size=columns, max_size=columns))
 
-    def said(row):
+    def answer(row):
         data = np.vstack([np.full((size, columns), 0.25), [row]])
         try:
             domain.admit(data, subject.relation)
@@ -302,7 +302,7 @@ def test_a_refusal_of_data_is_a_function_of_public_facts_only(subject, facts):
         assert domain.contains(rows)
         return rows[:-1].tolist()  # all other rows stay
 
-    assert said(left) == said(right)
+    assert answer(left) == answer(right)
 
 
 # ------------------------------------------------------------------ planted twins

@@ -168,7 +168,7 @@ CELLS = st.one_of(st.floats(), st.sampled_from([0.0, 1.0, 5.5, 51.0, np.nan, np.
 def test_whether_a_row_wise_function_is_refused_does_not_depend_on_the_rows(name, rows, other):
     """Neighbours under either relation are refused with one message, or neither is."""
 
-    def said(values):
+    def answer(values):
         try:
             mapped = Private(np.array(values).reshape(-1, 1)).rowwise(FUNCTIONS[name], 0, 100, missing=50)
         except InputError as refused:
@@ -176,7 +176,7 @@ def test_whether_a_row_wise_function_is_refused_does_not_depend_on_the_rows(name
         assert ((mapped._rows >= 0) & (mapped._rows <= 100)).all()
         return mapped._rows.shape[1]
 
-    assert said([*rows, 3.0]) == said([*rows, other]) == said([other, *rows, other])
+    assert answer([*rows, 3.0]) == answer([*rows, other]) == answer([other, *rows, other])
 
 
 @pytest.mark.parametrize("columns", [1, 3])

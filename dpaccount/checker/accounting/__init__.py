@@ -8,7 +8,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
-from .. import certificate
+from .. import certificate, one_run
 from ..derivation import listed
 from ..documents import (
     BROKEN,
@@ -43,17 +43,20 @@ def examined(raw: bytes, at: date | None = None, *, derivation: bool = False) ->
 
     Raises `Rejected` naming what fails, or `Unreadable`.
     """
-    if derivation or SCHEMA.encode() not in raw:
+    if derivation or not any(each.encode() in raw for each in (SCHEMA, one_run.SCHEMA)):
         return certificate.judged(raw, at, derivation=derivation)
     document = parse(raw)
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        return certificate.judged(raw, at)
-    return judged(document)
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema == one_run.SCHEMA:
+        return one_run.judged(document)
+    return judged(document) if schema == SCHEMA else certificate.judged(raw, at)
 
 
 def to_read(raw: bytes) -> dict[str, list[dict[str, Any]]]:
     """Return the reading list of a valid document: its rules, and the files that they need."""
     document = json.loads(raw)
+    if document.get("schema") == one_run.SCHEMA:
+        return one_run.to_read()
     if document.get("schema") != SCHEMA:
         return certificate.to_read(raw)
     rules = {**METHODS, LAST: infer_units, CHAIN: infer}

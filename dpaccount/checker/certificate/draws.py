@@ -53,10 +53,10 @@ def unlisted(held: Table) -> bool:
     by, column = held.get("by", []), held.get("column")
     top = held["what"] == "top" and not by and column is not None
     keys: list[Any] = by if held["what"] == "count" else [column] if top else []
-    free = len(keys) == 1 and keys[0]["kind"] == "text"
+    free = sum(each["kind"] == "text" for each in keys)
     texts = [each for each in (*by, *held.get("on", []), column) if each and each["kind"] == "text"]
     ensure(len(texts) == free, f"{brief(held['name'])} reads a text where others are listed")
-    return free
+    return free > 0
 
 
 def names_of(held: Table) -> list[str]:

@@ -3,16 +3,15 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from typing import Any, Final
 
-from dpaccount.checker.documents import plain
 from dpaccount.errors import damaged
-from dpaccount.exact import printed, shown, to_digits
+from dpaccount.exact import printed, shown
 from dpaccount.ledger.balances import changes, ranges, step_functions
 from dpaccount.ledger.balances.bodies import parts_of, read_body, steps_of
 from dpaccount.ledger.balances.budget import Budget
@@ -105,25 +104,6 @@ def table(lines: Iterable[Line]) -> str:
         spends = line["spends"] and " ".join(f"{name} {amount}" for name, amount in line["spends"].items())
         writer.writerow({name: _cell(value) for name, value in {**line, "spends": spends}.items()})
     return out.getvalue()
-
-
-def worded(lines: Iterable[Line]) -> str:
-    """Return lines as text for people; characters that a terminal would not print are escaped."""
-    return "\n".join(plain(" ".join(_words(line))) for line in lines)
-
-
-def _words(line: Line) -> Iterator[str]:
-    yield f"{line['entry']:>6} {line['time'] or '':25} {line['kind']:8}"
-    if line["spends"]:
-        yield " ".join(f"{name} {_rounded_up(amount)}" for name, amount in line["spends"].items())
-        yield "of all units" if line["first"] is None else f"of {line['first']} to {line['last']}"
-    for name in ("scope", "cohort", "parts", "purpose", "by", "role", "key", "about", "reason", *CERTIFIED):
-        if line[name] is not None:
-            yield f"{name} {line[name]}"
-
-
-def _rounded_up(amount: float | str) -> str:
-    return amount if isinstance(amount, str) else to_digits(amount, up=True, digits=6)
 
 
 def _line(entry: Entry, budget: Budget) -> Line:

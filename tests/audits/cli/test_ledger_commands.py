@@ -241,8 +241,8 @@ def test_what_may_be_lost_is_said_once(run, tmp_path):
     for wrong in (["--reason", "x"], ["plan.json", "--nothing", "--reason", "x"], ["plan.json"]):
         code, out, err = run("forfeit", "team.db", *wrong)
         assert (code, out, err.count("\n")) == (2, "", 1)
-    said = run("log", "team.db")[1]
-    assert "by ada reason an older copy" in said
+    said = " ".join(run("log", "team.db")[1].split())
+    assert "by ada, reason an older copy" in said
     assert run("verify", "team.db")[0] == 0
     assert run("report", "team.db", "-o", "report.html")[0] == 0
     assert "an older copy" in (tmp_path / "report.html").read_text()
@@ -292,6 +292,20 @@ def test_a_terminal_is_shown_how_far_entries_are_read_and_nothing_else_changes(r
         database.execute("DELETE FROM ledger")
     database.close()
     assert run("verify", "team.db")[0] != 0  # telling how far it is never ends a command
+
+
+def test_a_terminal_is_told_what_is_done_next_and_shown_no_page(run, monkeypatch):
+    words = ["new.db", "--epsilon", "1", "--delta", "1e-6", "--unit", "person", "--relation", "replace-one"]
+    code, out, err = run("init", *words)
+    assert (code, err) == (0, "")
+    assert "ε 1, δ 1e-06" in out
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert run("init", *["other.db", *words[1:]])[2].startswith("next: dpaccount release")
+    assert run("report", "new.db")[0] == 0
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    code, out, err = run("report", "new.db")
+    assert (code, out) == (2, "")
+    assert err.splitlines()[-1].startswith("error: a page is not for a terminal; give --output")
 
 
 def test_a_script_hears_of_a_ledger_only_what_takes_long(monkeypatch, capsys):

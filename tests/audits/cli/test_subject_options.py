@@ -90,7 +90,7 @@ RUNS = {
         *("central", {"rounds": 60, "arms": 3}),
         [
             {"law": "laplace", "epsilon": 2, "delta": 0, "block": 5, "index": "imed"},
-            {"index": "thompson"},
+            {"index": "thompson", "memory": 20},
             {"index": "top-two", "level": 0.9},
             {"space": OWN, "arms": 6},
             {"law": "gaussian", "sigma": 3, "arms": 4, "rounds": 70, "delta": 1e-6},

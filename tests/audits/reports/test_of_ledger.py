@@ -314,5 +314,5 @@ def test_what_is_spent_is_never_shown_as_less(tmp_path, capsys):
     shown = [float(each) for each in re.findall(r"δ ([0-9.e-]+[0-9])", capsys.readouterr().out)]
     assert any(spent <= each <= 1.01 * spent for each in shown)
     assert run(["ledger", "log", url]) == 0
-    [logged] = re.findall(r"delta ([0-9.e-]+[0-9])", capsys.readouterr().out)
+    [logged] = re.findall(r"δ ([0-9.e-]+[0-9])", capsys.readouterr().out)
     assert spent <= float(logged) <= 1.01 * spent

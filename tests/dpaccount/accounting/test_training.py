@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dpaccount
 from audits import cli
 from dpaccount.accounting import calibrate_plan, training
 from dpaccount.accounting.accountant import Accountant
@@ -48,6 +49,31 @@ def test_the_noise_of_a_target_is_the_least():
     assert found.bounds.upper <= 2
     less = Training(60000, 256, found.value * (1 - Fraction(1, 10**9)), 14063)
     assert less.epsilon(1e-5).lower > 2
+
+
+def test_a_run_is_made_from_passes_and_a_target():
+    terms = {"sampling": "shuffle", "relation": "replace-one"}
+    assert dpaccount.sgd(60, 20, epochs=2, sigma=3, **terms) == Training(60, 20, 3, 6, **terms)
+    run = dpaccount.sgd(60, 20, steps=3, target_epsilon=2, delta="1e-5")
+    assert run.sigma == least_sigma(Training(60, 20, 1, 3), 2, "1e-5").value
+    assert run.epsilon("1e-5").upper <= 2
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"sigma": 1},
+        {"sigma": 1, "epochs": 1, "steps": 3},
+        {"epochs": 1},
+        {"epochs": 1, "sigma": 1, "target_epsilon": 1, "delta": "1e-5"},
+        {"epochs": 1, "sigma": 1, "delta": "1e-5"},
+        {"epochs": 1, "target_epsilon": 1},
+        {"steps": 0, "sigma": 1},
+    ],
+)
+def test_a_run_that_is_not_said_once_is_refused(wrong):
+    with pytest.raises(InputError):
+        dpaccount.sgd(60, 20, **wrong)
 
 
 def test_points_that_share_transforms_are_the_points_alone():

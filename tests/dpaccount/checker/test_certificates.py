@@ -747,10 +747,10 @@ def test_a_risk_is_not_so_small_that_no_counts_refute():
         assert accepted(edited(HONEST, *edit, (("audit", "points", 0, "false_alarm"), 0.9))) is fine
 
 
-# ------------------------------------------------------------------ what goes together, and what is said
+# ------------------------------------------------------------------ consistency, and messages
 
 
-def said_of(document):
+def refusal_of(document):
     with pytest.raises(Rejected) as why:
         checker.check(json.dumps(sealed(document)).encode())
     return str(why.value)
@@ -787,13 +787,15 @@ def test_only_what_is_proved_needs_the_digest_of_code():
 def test_why_a_verdict_does_not_follow():
     """What is missing is said to who claims a proof; no reason is made up for another wrong verdict."""
     follows = "the verdict {!r} does not follow"
-    assert said_of(edited(HONEST, (("audit",), None))) == follows.format("CERTIFIED") + ": there is no audit"
+    assert (
+        refusal_of(edited(HONEST, (("audit",), None))) == follows.format("CERTIFIED") + ": there is no audit"
+    )
     doubtful = edited(HONEST, (("verdict",), "UNPROVEN"), (("releasable",), False))
-    assert said_of(doubtful) == follows.format("UNPROVEN")
+    assert refusal_of(doubtful) == follows.format("UNPROVEN")
     silent = edited(UNPROVEN, (("audit",), None), (("verdict",), "REFUTED"))
-    assert said_of(silent) == follows.format("REFUTED")
+    assert refusal_of(silent) == follows.format("REFUTED")
     beaten = edited(refuted(), (("verdict",), "CERTIFIED"), (("refutes",), None), (("releasable",), True))
-    assert said_of(beaten) == follows.format("CERTIFIED")
+    assert refusal_of(beaten) == follows.format("CERTIFIED")
 
 
 def test_the_verdict_and_what_was_confirmed():
@@ -817,7 +819,9 @@ def test_what_breaks_on_the_way_is_a_rejection(broken):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dpaccount.checker.certificate.check_verdict", breaks)
-        assert said_of(HONEST) == f"a field has the wrong shape ({broken.__name__}: {broken('on the way')})"
+        assert (
+            refusal_of(HONEST) == f"a field has the wrong shape ({broken.__name__}: {broken('on the way')})"
+        )
 
 
 def test_a_risk_that_no_double_holds_is_a_rejection():
@@ -827,7 +831,7 @@ def test_a_risk_that_no_double_holds_is_a_rejection():
         certificate(), (("audit", "confidence"), sure), (("claim", "audit"), {"confidence": sure})
     )
     points = attacked([point(**counts)], derivation(), confidence=sure)
-    assert "wrong shape" in said_of(edited(document, (("audit", "points"), points)))
+    assert "wrong shape" in refusal_of(edited(document, (("audit", "points"), points)))
 
 
 @pytest.mark.parametrize("rate", [0.03, 0.5, 0.9, 1.0])

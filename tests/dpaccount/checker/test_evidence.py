@@ -37,7 +37,7 @@ TREE = ("assume_tree", [], {"query": "q", "rounds": 2, "levels": 2, **WHY})
 ALL = {"query": "all", "releases": ["k"], **WHY}
 
 
-def made(*rows):
+def derivation(*rows):
     steps = []
     for rule, before, given in rows:
         step(steps, rule, before, **given)
@@ -78,14 +78,14 @@ PROMISED = [
 
 @pytest.mark.parametrize(("rows", "rule", "words", "known"), PROMISED)
 def test_what_a_test_looks_for(rows, rule, words, known):
-    steps = made(*rows)
+    steps = derivation(*rows)
     assert checker.promised(steps, of_rule(steps, rule)["digest"]) == (words, known)
 
 
 def test_a_round_that_units_enter_twice_is_not_tested():
     """Tests change one round; a unit of several participations could move more."""
     rows = [*BALL[:2], TWICE, ("factorised", [1, 2, 0], {"matrix": [[1], [0, 1]], "bits": 0})]
-    steps = made(*rows, ("gaussian", [3], SUM[1][2]))
+    steps = derivation(*rows, ("gaussian", [3], SUM[1][2]))
     rounds = of_rule(steps, "assume_rounds")["digest"]
     assert checker.promised(steps, rounds) == ("no release of q is tested", False)
     assert checker.promised(steps, steps[0]["digest"])[1]
@@ -94,7 +94,7 @@ def test_a_round_that_units_enter_twice_is_not_tested():
 def test_that_a_unit_enters_one_round_of_any_is_tested():
     free = ("assume_rounds", [], {**TWICE[2], "separation": 2})
     rows = [*BALL[:2], free, ("factorised", [1, 2, 0], {"matrix": [[1], [0, 1]], "bits": 0})]
-    steps = made(*rows, ("gaussian", [3], SUM[1][2]))
+    steps = derivation(*rows, ("gaussian", [3], SUM[1][2]))
     assert checker.promised(steps, of_rule(steps, "assume_rounds")["digest"]) == (
         "a unit enters one round alone",
         True,
@@ -104,14 +104,14 @@ def test_that_a_unit_enters_one_round_of_any_is_tested():
 def test_a_view_is_promised_to_those_who_see_it():
     for audience, words in (("everyone", "everyone's"), ("others", "others'")):
         shown = "post_process" if audience == "everyone" else "billboard"
-        steps = made(*BALL, ("assume_view", [], {**ALL, "audience": audience}), (shown, [2, 3], {}))
+        steps = derivation(*BALL, ("assume_view", [], {**ALL, "audience": audience}), (shown, [2, 3], {}))
         assert checker.promised(steps, steps[3]["digest"]) == (f"{words} view is unchanged", True)
 
 
 def test_numbers_are_counted_where_they_are_drawn():
     numbers = ("assume_numbers", [], {"query": "q", "most": 7, **WHY})
     law = {"variance": "1", "grid": "1/10", "coordinates": 7, "distance": "1", "key": "k"}
-    steps = made(*BALL[:2], numbers, ("fine_gaussian", [1, 2], law))
+    steps = derivation(*BALL[:2], numbers, ("fine_gaussian", [1, 2], law))
     assert checker.promised(steps, steps[2]["digest"]) == ("at most 7 numbers", True)
     assert limit_of(steps, steps[2]) == 7
     assert checker.promised(steps[:3], steps[2]["digest"]) == ("no release of q is tested", False)
@@ -120,7 +120,7 @@ def test_numbers_are_counted_where_they_are_drawn():
 def test_a_choice_is_tested():
     more = ("gaussian", [1], {"variance": "1", "key": "more"})
     choice = ("assume_choice", [], {"query": "q or q", "parts": [["k"], ["more"]], **WHY})
-    steps = made(*BALL, more, choice, ("mixture", [4, 2, 3], {}))
+    steps = derivation(*BALL, more, choice, ("mixture", [4, 2, 3], {}))
     assert checker.promised(steps, steps[4]["digest"]) == ("one part is drawn", True)
     assert limit_of(steps, steps[4]) == 0
 
@@ -130,7 +130,7 @@ def test_hypotheses_that_no_test_knows():
     split = {"query": "q", "cells": ["a"], **WHY}
     charges = {"query": "q", "measure": "pure", "budget": ["1"], "relation": R, **WHY}
     for rule, given in (("assume_rare", rare), ("assume_split", split), ("assume_filter", charges)):
-        steps = made(*BALL, (rule, [], given))
+        steps = derivation(*BALL, (rule, [], given))
         assert checker.promised(steps, steps[3]["digest"]) == (f"no test of {rule} is known", False)
     assert {rule for rule in RULES if rule.startswith("assume_")} - TESTED == {
         *("assume_rare", "assume_split", "assume_filter", "assume_event", "assume_neighbours")
@@ -159,14 +159,14 @@ def test_what_moves_in_another_norm_moves_no_further_in_squared_l2(fact, most):
 
 def test_a_step_of_what_was_found_lies_within_its_own_bound():
     """The worst of a list of shifts is its longest."""
-    steps = made(*POINTED, *LATTICE)
+    steps = derivation(*POINTED, *LATTICE)
     assert limit_of(steps, steps[0]) == 8
 
 
 def test_where_a_unit_counts_says_nothing_of_how_far_it_moves():
     """A clip that is forgotten refutes the movement; the releases that a unit is in may be right all the same."""
     covers = ("assume_covers", [], {"query": "q", "covers": [[1, 1]], **WHY})
-    steps = made(*BALL, covers, ("nodes", [2, 3], {}))
+    steps = derivation(*BALL, covers, ("nodes", [2, 3], {}))
     assert checker.promised(steps, steps[3]["digest"])[1]
     assert limit_of(steps, steps[3]) is None
     assert limit_of(steps, steps[0]) is not None

@@ -13,6 +13,7 @@ from audits.certificate.document import describe_subject
 from dpaccount.checker.certificate.conditions import where_reads
 from dpaccount.checker.certificate.derived import every_column
 from dpaccount.checker.certificate.draws import check_draws, least_moves
+from dpaccount.checker.certificate.reads import check_read
 from dpaccount.checker.certificate.releases import check_reported
 from dpaccount.checker.documents import Rejected
 from dpaccount.errors import InputError
@@ -45,6 +46,7 @@ KINDS = (
     Statistic("high", "quantile", X, q=Fraction(9, 10)),
     Statistic("line", "regression", X, on=(Y, FLAG)),
     Statistic("texts", "count", by=(NOTE,)),
+    Statistic("texts of wards", "count", by=(WARD, NOTE, FLAG)),
     Statistic("top text", "top", NOTE, k=2),
 )
 MADE = [(relation, law) for relation in ("replace-one", "add-remove") for law in ("gaussian", "laplace")]
@@ -54,7 +56,7 @@ def drawn(statistics, relation="replace-one", law="gaussian", cls=NoisyStatistic
     """Return what the checker is given of a study that is made without a claim: parameters and steps."""
     exact = more.get("exact_rows", relation == "replace-one")
     every = [draw for what in statistics for draw in product_draws(what, known=exact and what.is_whole)]
-    thresholds = (900,) * sum(each.unlisted is not None for each in statistics)
+    thresholds = (900,) * sum(bool(each.unlisted) for each in statistics)
     scales = tuple(Fraction(40) for _ in every)
     study = cls(tuple(statistics), scales, law, 100, relation, exact, thresholds)
     claim = SimpleNamespace(table=None, use="noisy-statistics", written={"subject": {}})
@@ -92,15 +94,28 @@ def test_draws_of_every_kind_are_those_of_the_product(relation, law):
         check_draws(*drawn(KINDS, relation, law))
 
 
+@pytest.mark.parametrize("law", ["gaussian", "laplace"])
+def test_a_law_that_a_claim_names_is_the_noises(law):
+    held, steps = drawn(KINDS[:1], law=law)
+    for named in (law, None, {"gaussian": "laplace", "laplace": "gaussian"}[law]):
+        parameters = {"statistic": [{"name": "n", "what": "count"}]} | ({"law": named} if named else {})
+        asked = {"use": "noisy-statistics", "parameters": parameters}
+        if named in (law, None):
+            check_read(asked, held, {}, steps)
+        else:
+            with pytest.raises(Rejected, match="the noise is of another law"):
+                check_read(asked, held, {}, steps)
+
+
 def shrunk(**changes):
     """Return a study whose draws are forged: of each kind of statistic what its function makes of them."""
     honest_draws = product_draws
 
-    def made(what, *, known):
+    def forged(what, *, known):
         honest = honest_draws(what, known=known)
         return changes[what.what](honest) if what.what in changes else honest
 
-    return made
+    return forged
 
 
 def renamed(draw, part, **more):

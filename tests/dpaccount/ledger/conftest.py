@@ -137,7 +137,9 @@ def make(url: str) -> Iterator[Callable[..., Ledger]]:
     """Return a function that makes and opens the ledger at `url`; it is closed after the test."""
     opened: list[Ledger] = []
 
-    def made(epsilon: Any = 1, delta: Any = 0, measure: str = "pure", relation: str = REPLACE_ONE) -> Ledger:
+    def opened_ledger(
+        epsilon: Any = 1, delta: Any = 0, measure: str = "pure", relation: str = REPLACE_ONE
+    ) -> Ledger:
         init(
             url,
             epsilon=Fraction(epsilon),
@@ -149,6 +151,6 @@ def make(url: str) -> Iterator[Callable[..., Ledger]]:
         opened.append(Ledger.open(url))
         return opened[-1]
 
-    yield made
+    yield opened_ledger
     for ledger in opened:
         ledger.close()

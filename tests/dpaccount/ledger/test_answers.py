@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 
 from audits.reports import of_ledger
+from audits.reports.of_ledger import logged
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError, LedgerError
 from dpaccount.ledger import answers
@@ -211,7 +212,10 @@ def test_the_log_says_who_spent_what_on_what(url):
     rows = list(csv.DictReader(answers.table(log).splitlines()))
     assert [row["entry"] for row in rows] == ["0", "1", "2", "3"]
     assert rows[1]["by"] == "'=Ada"  # no formula in a spreadsheet
-    assert "purpose mean age by =Ada key a" in answers.worded(log).splitlines()[1]
+    shown = [" ".join(line.split()) for line in logged(log).splitlines()]
+    assert shown[4].split()[:6] == ["1", *log[1]["time"][:16].split("T"), "charge", "μ²", "0.01"]
+    assert shown[4].endswith("3 to 9 purpose mean age, by =Ada, key a")
+    assert "beyond the budget" in " ".join(shown[5:])
 
 
 def test_a_log_of_a_changed_chain_is_not_printed(url, tmp_path):

@@ -646,7 +646,7 @@ def full(make, url) -> str:
 def test_copies_are_equal(full, tmp_path):
     file, new = tmp_path / "lines", f"sqlite:///{tmp_path}/new.db"
     file.write_bytes(b"".join(export.lines(full)))
-    export.made(file, new)
+    export.imported(file, new)
     assert verify(new) == VALID
     assert recounted(new)
     with Ledger.open(full) as old, Ledger.open(new) as copy:
@@ -786,7 +786,7 @@ def test_forged_entries_are_found_by_verify_by_import_and_by_the_recount(full, t
     assert not recounted(full)
     (tmp_path / "lines").write_bytes(b"".join(export.lines(full)))
     with pytest.raises(LedgerError, match=r"no valid ledger .*; export it again"):
-        export.made(tmp_path / "lines", f"sqlite:///{tmp_path}/new.db")
+        export.imported(tmp_path / "lines", f"sqlite:///{tmp_path}/new.db")
 
 
 def test_a_chain_that_ends_in_an_unknown_kind_is_not_charged(full):

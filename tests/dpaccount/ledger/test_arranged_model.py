@@ -259,7 +259,7 @@ class Team(RuleBasedStateMachine):
         copy, lines = f"{self.folder.name}/copy.db", Path(self.folder.name) / "lines"
         assert verify(self.url) == VALID
         lines.write_bytes(b"".join(export.lines(self.url)))
-        export.made(lines, f"sqlite:///{copy}")
+        export.imported(lines, f"sqlite:///{copy}")
         assert steps_in(Path(copy)) == self.steps()
         self.recount(copy)
         self.folder.cleanup()

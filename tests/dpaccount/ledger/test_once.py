@@ -59,8 +59,8 @@ def draw(receipt, part):
     return receipt.noisy("noise", part, np.array([5]))
 
 
-def said(receipt, part):
-    """Return what a draw ends in: text, so that it can be told across processes."""
+def outcome(receipt, part):
+    """Return what a draw ends in: text, so that it crosses processes."""
     try:
         draw(receipt, part)
     except DpaccountError as error:
@@ -94,10 +94,10 @@ def test_a_forked_process_draws_nothing(ledger, key, parts, before):
     receipt = ledger.charge(stream(), "try", key=key)
     for part in parts[:before]:
         draw(receipt, part)
-    answers = child(lambda: [said(receipt, part) for part in parts])
+    answers = child(lambda: [outcome(receipt, part) for part in parts])
     assert all("belongs to the process that charged it; " in one for one in answers)
-    assert [said(receipt, part) for part in parts[before:]] == ["drawn"] * (4 - before)
-    assert all("was already drawn" in said(receipt, part) for part in parts)
+    assert [outcome(receipt, part) for part in parts[before:]] == ["drawn"] * (4 - before)
+    assert all("was already drawn" in outcome(receipt, part) for part in parts)
     assert ledger.verify() == VALID
 
 
@@ -107,7 +107,7 @@ def test_a_fork_of_a_fork_draws_nothing_though_process_numbers_return(ledger, mo
 
     def later():
         monkeypatch.setattr(os, "getpid", lambda: number)
-        return child(lambda: said(receipt, 0))
+        return child(lambda: outcome(receipt, 0))
 
     assert "belongs to the process" in child(later)
 
@@ -121,19 +121,19 @@ def test_a_forked_process_knows_nothing_of_its_parents_receipts(ledger, drawn):
 
     def again():
         try:
-            return said(ledger.charge(stream(), "try", key="a"), 1)
+            return outcome(ledger.charge(stream(), "try", key="a"), 1)
         except ReceiptError as error:
             return str(error)
 
     answer = child(again)
     assert ("would be a second release" in answer) if drawn else (answer == "drawn")
-    assert (said(receipt, 1) == "drawn") is drawn
+    assert (outcome(receipt, 1) == "drawn") is drawn
     assert ledger.verify() == VALID
 
 
 def test_a_forked_process_can_charge_and_draw_of_its_own(ledger):
-    assert child(lambda: said(ledger.charge(stream(), "child"), 0)) == "drawn"
-    assert said(ledger.charge(stream(), "parent"), 0) == "drawn"
+    assert child(lambda: outcome(ledger.charge(stream(), "child"), 0)) == "drawn"
+    assert outcome(ledger.charge(stream(), "parent"), 0) == "drawn"
     assert ledger.show()["entries"] == 2
 
 
@@ -147,11 +147,11 @@ def test_a_copy_of_the_memory_that_no_check_sees_draws_no_marked_part(ledger, mo
         monkeypatch.setattr(process, "this", lambda: same)
         place = ledger._store.database  # a real copy would have files of its own
         place._idle, place._mover = type(place._idle)(), None
-        return said(receipt, 1)
+        return outcome(receipt, 1)
 
     assert child(resumed) == "drawn"
-    assert "drawn by another run" in said(receipt, 1)
-    assert "drawn by another run" in said(receipt, 2)
+    assert "drawn by another run" in outcome(receipt, 1)
+    assert "drawn by another run" in outcome(receipt, 2)
 
 
 # ------------------------------------------------------------------ copies
@@ -180,22 +180,22 @@ def test_receipts_and_ledgers_are_not_copied(ledger, how, key):
 
 def pools(receipt):
     """Yield ways to hand a receipt's draw to other processes."""
-    yield "loky", lambda: joblib.Parallel(2)(joblib.delayed(said)(receipt, 0) for _ in range(2))
+    yield "loky", lambda: joblib.Parallel(2)(joblib.delayed(outcome)(receipt, 0) for _ in range(2))
     yield (
         "joblib's multiprocessing",
         lambda: joblib.Parallel(2, backend="multiprocessing")(
-            joblib.delayed(said)(receipt, 0) for _ in range(2)
+            joblib.delayed(outcome)(receipt, 0) for _ in range(2)
         ),
     )
-    yield "a spawned process", lambda: SPAWN.Process(target=said, args=(receipt, 0)).start()
+    yield "a spawned process", lambda: SPAWN.Process(target=outcome, args=(receipt, 0)).start()
 
     def pool():
         with multiprocessing.get_context("fork").Pool(1) as workers:
-            return workers.starmap(said, [(receipt, 0)])
+            return workers.starmap(outcome, [(receipt, 0)])
 
     def executor():
         with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as workers:
-            return workers.submit(said, receipt, 0).result()
+            return workers.submit(outcome, receipt, 0).result()
 
     yield "a pool", pool
     yield "an executor", executor
@@ -215,13 +215,13 @@ def test_no_pool_of_processes_draws(ledger):
         with pytest.raises(Exception) as caught:  # noqa: PT011 - each pool wraps our error in its own
             use()
         assert any("cannot be copied or pickled; " in reason for reason in reasons(caught.value)), name
-    assert said(receipt, 0) == "drawn"
+    assert outcome(receipt, 0) == "drawn"
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_process_that_inherits_a_receipt_draws_nothing(ledger):
     receipt, queue = ledger.charge(stream(), "try"), multiprocessing.get_context("fork").SimpleQueue()
-    worker = multiprocessing.get_context("fork").Process(target=lambda: queue.put(said(receipt, 0)))
+    worker = multiprocessing.get_context("fork").Process(target=lambda: queue.put(outcome(receipt, 0)))
     worker.start()
     worker.join()
     assert "belongs to the process" in queue.get()
@@ -235,7 +235,7 @@ def test_a_process_that_inherits_a_receipt_draws_nothing(ledger):
 def test_threads_draw_each_part_once_between_them(ledger, key, parts):
     receipt, answers = ledger.charge(stream(), "try", key=key), []
     threads = [
-        threading.Thread(target=lambda part=part: answers.append((part, said(receipt, part))))
+        threading.Thread(target=lambda part=part: answers.append((part, outcome(receipt, part))))
         for part in parts
         for _ in range(5)
     ]
@@ -250,7 +250,7 @@ def test_threads_draw_each_part_once_between_them(ledger, key, parts):
 def test_two_open_ledgers_draw_once_between_them(ledger, url):
     with Ledger.open(url) as other:
         receipts = [one.charge(stream(), "try", key="a") for one in (ledger, other)]
-        answers = [said(receipt, part) for part in range(4) for receipt in receipts]
+        answers = [outcome(receipt, part) for part in range(4) for receipt in receipts]
     assert answers.count("drawn") == 4
     assert answers[0::2] == ["drawn"] * 4
 
@@ -264,14 +264,14 @@ def test_two_open_ledgers_draw_once_between_them(ledger, url):
 def test_equal_parts_are_one(ledger, twice):
     receipt = ledger.charge(stream(), "try")
     draw(receipt, twice[0])
-    assert "was already drawn" in said(receipt, twice[1])
+    assert "was already drawn" in outcome(receipt, twice[1])
 
 
 @pytest.mark.parametrize("part", [float("nan"), [0], {}, np.zeros(2), np.array(0)])
 def test_what_cannot_be_told_apart_is_no_part(ledger, part):
     receipt = ledger.charge(stream(), "try")
-    assert "cannot name a part; " in said(receipt, part)
-    assert [said(receipt, i) for i in range(4)] == ["drawn"] * 4
+    assert "cannot name a part; " in outcome(receipt, part)
+    assert [outcome(receipt, i) for i in range(4)] == ["drawn"] * 4
 
 
 # ------------------------------------------------------------------ marks
@@ -321,14 +321,14 @@ def test_a_draw_that_cannot_be_marked_is_not_made(ledger, monkeypatch):
         broken.setattr(entries, "now", lambda: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             draw(receipt, 0)
-    assert "was already drawn" in said(receipt, 0)  # spent
-    assert said(receipt, 1) == "drawn"
+    assert "was already drawn" in outcome(receipt, 0)  # spent
+    assert outcome(receipt, 1) == "drawn"
 
 
 def test_a_rehearsal_touches_no_ledger(monkeypatch):
     monkeypatch.setattr(Ledger, "_mark", None)
     receipt = rehearse(stream(), Rehearsal(0))
-    assert [said(receipt, part) for part in range(5)][:4] == ["drawn"] * 4
+    assert [outcome(receipt, part) for part in range(5)][:4] == ["drawn"] * 4
 
 
 KILLED = """

@@ -202,7 +202,7 @@ def test_nor_through_a_symbolic_link(file, tmp_path):
     taken = file.with_name("other.db-line")
     file.rename(taken)
     file.symlink_to(taken)
-    with pytest.raises(InputError, match=r"other\.db-line is named as .*; give it another name"):
+    with pytest.raises(InputError, match=r"other\.db-line has the name of .*; give it another name"):
         Ledger.open(f"sqlite:///{file}")
 
 

@@ -123,5 +123,5 @@ def test_plans_cost_on_a_server_what_they_do_in_a_file(server, measure, asked):
         assert results[0] == results[1]
         lines = Path(folder) / "lines"
         lines.write_bytes(b"".join(export.lines(urls[0])))
-        export.made(lines, f"sqlite:///{folder}/copy.db")
+        export.imported(lines, f"sqlite:///{folder}/copy.db")
         recounted(f"{folder}/copy.db")

@@ -68,7 +68,7 @@ def plan():
 def say(*words):
     print(*words, flush=True)
 
-def told(ask):
+def answered(ask):
     "Ask again, with the same key, while it is not known what became of it: a server was away."
     while True:
         try:
@@ -112,7 +112,7 @@ with Ledger.open(url) as ledger:
                 key = f"own {seed} {dice.randrange(10**12)}"
                 say("asks", key)
                 one = plan()
-                say("charged", key, told(lambda: ledger.charge_plan(one, "storm", key)).entry)
+                say("charged", key, answered(lambda: ledger.charge_plan(one, "storm", key)).entry)
                 scope = dice.choice([None, None, "team", "team/a"])
                 say("charged", key, ledger.charge_plan(plan(), "storm", key, scope=scope).entry)
             elif what < 0.75:
@@ -121,7 +121,7 @@ with Ledger.open(url) as ledger:
                 key = f"shared {number}"
                 one = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 200), cover=(1 + shared.randrange(99), 100)),))
                 say("asks", key)
-                say("charged", key, told(lambda: ledger.charge_plan(one, "storm", key)).entry)
+                say("charged", key, answered(lambda: ledger.charge_plan(one, "storm", key)).entry)
             else:
                 key = f"drawn {dice.randrange(30)}"
                 kept = ledger.release(key)
@@ -129,7 +129,7 @@ with Ledger.open(url) as ledger:
                     say("value", key, kept["value"][0])
                     continue
                 say("asks", key)
-                receipt = told(lambda: ledger.charge(pure("1/1000"), "draw", (7, 9), key))
+                receipt = answered(lambda: ledger.charge(pure("1/1000"), "draw", (7, 9), key))
                 say("charged", key, receipt.entry)
                 value = receipt.noisy("noise", 0, np.array([5])).tolist()
                 ledger.keep_release(receipt.entry, {"value": value})

@@ -82,7 +82,7 @@ def found_classes(base):
     return sorted((k for k in everything_below(base) if not inspect.isabstract(k)), key=lambda k: k.__name__)
 
 
-def made(kind):
+def instances(kind):
     """Instances of a class, as many as its fields have values."""
     names = [field.name for field in dataclasses.fields(kind)]
     unknown = [name for name in names if name not in VALUES and name != "inner"]
@@ -103,7 +103,7 @@ def inners(kind):
     plain = [
         each for each in found_classes(ExactPair) if "rate" not in {f.name for f in dataclasses.fields(each)}
     ]
-    alone = [Composition.of(made(each)[0]) for each in plain]
+    alone = [Composition.of(instances(each)[0]) for each in plain]
     pure = ((ResponsePair(ONE), 1),)
     mixed = Composition(pairs=((ResponsePair(HALF), 2), (GeometricPair(Fraction(3), 2), 1)))
     return [*alone, Composition(pairs=pure, failures=((Fraction(1, 8), 1),)), mixed]
@@ -117,7 +117,7 @@ def sampled_names(pair):
 INSTANCES = [
     ("-".join([kind.__name__, str(number), *sampled_names(pair)]), pair)
     for kind in found_classes(LossPair)
-    for number, pair in enumerate(made(kind))
+    for number, pair in enumerate(instances(kind))
 ]
 
 

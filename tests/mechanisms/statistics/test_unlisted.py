@@ -18,6 +18,7 @@ from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
 from dpaccount.proof.derivation import point, write
 from mechanisms.noisy_statistics import planned
 from mechanisms.statistics import unlisted
+from mechanisms.statistics.estimates import table
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
@@ -60,7 +61,7 @@ def test_the_total_is_met_and_hardly_missed(relation, every):
     planned_study = study(relation, *every)
     assert Fraction(97, 100) < point(planned_study.proof(DELTA))[0] <= 1
     rules = [step["rule"] for step in write(planned_study.proof(DELTA))]
-    assert rules.count("stable_histogram") == sum(each.unlisted is not None for each in every)
+    assert rules.count("stable_histogram") == sum(bool(each.unlisted) for each in every)
 
 
 @BOTH
@@ -115,6 +116,33 @@ def test_what_is_counted_is_a_counter_of_the_rows_that_count(some, order):
         assert view.public[name].tolist() == view.public[f"{name}/keys"].tolist()
     assert not planned_study.adds_up
     assert set(planned_study.report(view)) == {"n", "t", "m", "n/texts", "t/texts"}
+
+
+WARD = Column("ward", "category", values=("a", "b"))
+NOTE = Column("note", "text", length=12)
+CODES, WARDS, NOTES = ["I10", "E11", ""], ["a", "b", "c"], ["", "x", "xx"]
+SOME = st.tuples(*map(st.sampled_from, (CODES, WARDS, NOTES)))
+
+
+@pytest.mark.parametrize("by", [(CODE, WARD), (WARD, CODE), (NOTE, WARD, CODE), (AGE, CODE)])
+@given(st.lists(SOME, min_size=1, max_size=40))
+def test_values_of_several_columns_are_counted_together(by, some):
+    """Rows without a text, or with a value that a list lacks, count nowhere."""
+    found = study(ADD_REMOVE, Statistic("n", "count", by=by), MEAN)
+    cells = dict(zip(("code", "ward", "note"), map(list, zip(*some, strict=True)), strict=True))
+    cells["age"] = [len(code) for code in cells["code"]]
+    known = {"code": CODE, "ward": WARD, "note": NOTE, "age": AGE}
+    rows = np.column_stack(
+        [np.ones(len(some)), *(known[each.name].codes(cells[each.name]) for each in found.columns)]
+    )
+    view = found.play(rows, Seen(), 0)
+    keys = zip(*([str(cell) for cell in cells[each.name]] for each in by), strict=True)
+    right = Counter(key for key in keys if "" not in key and not {"c"} & set(key))
+    shown = [tuple(each) for each in found.report(view)["n/texts"]]
+    assert dict(zip(shown, view.public["n"].tolist(), strict=True)) == right
+    ends = [view.public["n"].tolist()] * 3
+    listed = table(found.statistics[0], ends, found.report(view)["n/texts"])
+    assert {tuple(row[each.name] for each in by): row["estimate"] for row in listed} == right
 
 
 @BOTH

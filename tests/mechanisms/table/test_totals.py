@@ -129,14 +129,13 @@ def test_any_parts_in_any_order_have_the_totals_of_all_rows(
 ])  # fmt: skip
 def test_rows_of_a_part_that_are_not_as_they_were_written_are_refused(tmp_path, monkeypatch, spoil, held):
     """Cut, doubled, left out, in another order (which would change the rows that count), or another person's."""
-    monkeypatch.setattr(divided, "HELD", held)
+    monkeypatch.setattr(divided, "BYTES_HELD", held)
     monkeypatch.setattr(reading, "BATCH", 2)
     rows = [(name, float(k), 1.0, "a") for k, name in enumerate("aabbccab")]
     what, path = summed("gaussian-sum", Table(COLUMNS, 20, "who", 1)), written(tmp_path / "t.csv", rows)
     part = TablePart(0, 1, SECRET)
     (digest,) = divide(what, files_of(path), part, tmp_path)
     assert totals_of_rows(what, part, tmp_path, digest).sums.tolist() == what.of([path], part).sums.tolist()
-    assert (tmp_path / "0").stat().st_mode & 0o777 == 0o600
     raw = (tmp_path / "0").read_bytes()
     assert len(raw) == 8 * 5 * len(rows)  # a key of two words, and three columns
     (tmp_path / "0").write_bytes(spoil(raw))

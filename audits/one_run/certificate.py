@@ -1,0 +1,99 @@
+"""The certificate of one run: counts of guesses, a bound rounded down, and points that the checker uses."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from audits.certificate.document import environment, now
+from audits.one_run.audit import OneRun
+from audits.one_run.canaries import Canaries
+from audits.one_run.guessing import by_score, guess
+from audits.tradeoff import CurveClaim, MuClaim
+from dpaccount.checker import one_run as checked
+from dpaccount.checker.documents import Rejected, digest
+from dpaccount.documents import atomically, writing
+from dpaccount.errors import InputError
+from dpaccount.exact import shown, to_digits
+
+KEPT = 4  #: decimal places of a bound
+STEPS_DOWN = (0, 1, 3, 10, 30, 100, 300)  #: by how many of its last places a bound is lowered at most
+CURVE_POINTS = 48  #: of the curve of a mu
+
+
+def write_certificate(path: Path, found: OneRun, canaries: Canaries, confidence: Fraction, seed: int) -> None:
+    """Write the certificate of an audit to a file; raises `InputError` for claims that it cannot hold."""
+    document = certificate(found, canaries, confidence, seed)
+    with writing(path.parent):
+        atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+
+
+def certificate(found: OneRun, canaries: Canaries, confidence: Fraction, seed: int) -> dict[str, Any]:
+    """Return the document, whose bound is the largest of a few lower ones that the checker confirms.
+
+    Raises `InputError` for a whole curve as the claim.
+    """
+    claim = found.claim
+    if isinstance(claim, CurveClaim):
+        right = "claim mu, or epsilon and delta"
+        raise InputError("a certificate of one run holds no bound on a plan's whole curve", right)
+    ordered = by_score(canaries.scores, canaries.included, seed)
+    rule = next(rule for rule in found.rules if guess(ordered, rule.each) == found.best)
+    of_mu = isinstance(claim, MuClaim)
+    delta = Fraction(0) if of_mu else claim.delta
+    document: dict[str, Any] = {
+        "schema": checked.SCHEMA,
+        "claim": {"mu": shown(claim.mu)} if of_mu else {"epsilon": shown(claim.epsilon), "delta": shown(delta)},
+        "confidence": shown(confidence),
+        "canaries": {
+            "count": len(ordered),
+            "included": int(canaries.included.sum()),
+            "sha256": canaries.digest,
+        },
+        "rules": [{"each": each.each, "risk": to_digits(each.risk, up=False)} for each in found.rules],
+        "best": {"each": rule.each, "right": found.best.right},
+        "hazards": list(checked.HAZARDS),
+        "environment": environment(),
+        "created": now(),
+    }
+    if len(ordered) <= checked.MAX_CANARIES:
+        document["canaries"]["coins"] = "".join("1" if coin else "0" for coin in ordered)
+    places = 10**KEPT
+    for less in STEPS_DOWN:
+        lower = Fraction(int(found.lower * places) - less, places)
+        if lower <= 0:
+            break
+        points = _points_of_mu(lower) if of_mu else [(lower, delta)]
+        whole = _sealed(document, claim.level, lower, points)
+        try:
+            checked.judged(whole)
+        except Rejected:
+            continue
+        return whole
+    return _sealed(document, claim.level, Fraction(0), [] if of_mu else [(Fraction(0), delta)])
+
+
+def _sealed(
+    document: dict[str, Any], level: Fraction, lower: Fraction, points: list[tuple[Fraction, Fraction]]
+) -> dict[str, Any]:
+    body = {
+        **document,
+        "verdict": "REFUTED" if lower > level else "UNPROVEN",
+        "lower": shown(lower),
+        "points": [[shown(epsilon), shown(delta)] for epsilon, delta in points],
+    }
+    return {**body, "digest": digest(body)}
+
+
+def _points_of_mu(mu: Fraction) -> list[tuple[Fraction, Fraction]]:
+    """Return points (ε, δ) that μ-Gaussian differential privacy implies, δ rounded up."""
+    from scipy.special import log_ndtr
+
+    size = float(mu)
+    levels = np.round(np.linspace(0, size * size / 2 + 5 * size, CURVE_POINTS), 6)
+    one, other = levels / size - size / 2, levels / size + size / 2
+    spent = np.exp(log_ndtr(-one)) - np.exp(levels + log_ndtr(-other))
+    upwards = np.clip(spent * (1 + 1e-9) + 1e-15, 0, 1)
+    return [(Fraction(repr(e)), Fraction(repr(d))) for e, d in zip(levels.tolist(), upwards.tolist(), strict=True)]

@@ -1,0 +1,156 @@
+"""The certificate of one run: the checker infers the bound from counts, and rejects every change."""
+
+import copy
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from audits.one_run import MuClaim, PointClaim, audit_canaries
+from audits.one_run.canaries import Canaries
+from audits.one_run.certificate import _points_of_mu, certificate
+from audits.one_run.guessing import Guesses, falls
+from dpaccount.checker import one_run
+from dpaccount.checker.documents import Rejected, Work, digest
+
+CONFIDENCE = Fraction(19, 20)
+CLAIMS = [MuClaim(Fraction(1)), PointClaim(Fraction(1)), PointClaim(Fraction(2), Fraction(1, 10**5))]
+
+
+def made(claim, shift=3.0, m=400, seed=1):
+    rng = np.random.default_rng(seed)
+    included = rng.random(m) < 0.5
+    scores = shift * included + rng.normal(size=m)
+    found = audit_canaries(included, scores, claim, CONFIDENCE)
+    return found, certificate(found, Canaries(included, scores, "0" * 64), CONFIDENCE, 1)
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_the_checker_confirms_nearly_the_bound_of_the_audit(claim):
+    found, document = made(claim)
+    verdict, said = one_run.judged(json.loads(json.dumps(document)))
+    assert (verdict, found.verdict) == ("REFUTED", "REFUTED")
+    assert document["lower"] in said
+    assert found.lower - 0.005 <= float(document["lower"]) <= found.lower
+
+
+def test_scores_that_show_nothing_leave_the_claim_unproven():
+    for claim in CLAIMS:
+        found, document = made(claim, shift=0.0)
+        assert found.verdict != "REFUTED"
+        assert one_run.judged(document)[0] == "UNPROVEN"
+
+
+def test_what_the_checker_refutes_the_audit_refutes_and_nearly_the_other_way_round():
+    rng = np.random.default_rng(5)
+    agreed = 0
+    for _ in range(150):
+        m = int(rng.integers(10, 300))
+        r = 2 * int(rng.integers(1, m // 2 + 1))
+        guesses = Guesses(m, r, int(rng.binomial(r, rng.uniform(0.6, 1))))
+        level, delta = round(float(rng.uniform(0, 2)), 3), float(rng.choice([0, 1e-5, 1e-2]))
+        risk = float(rng.choice([0.05, 1e-3]))
+        claim = PointClaim(Fraction(0), Fraction(repr(delta)))
+        Work.begin(10**9)
+        points = [(Fraction(repr(level)), claim.delta)]
+        checked = one_run.refuted(m, r, guesses.right, points, Fraction(repr(risk)))
+        assert falls(guesses, claim, level, risk) or not checked
+        assert checked or not falls(guesses, claim, level + 0.001, risk)
+        agreed += checked
+    assert 30 < agreed < 120
+
+
+@pytest.mark.parametrize("mu", ["0.1", "1", "4.5"])
+def test_points_follow_from_mu_and_not_from_less(mu):
+    points = _points_of_mu(Fraction(mu))
+    document = {"claim": {"mu": "1"}, "points": [[str(e), str(d)] for e, d in points]}
+    Work.begin(10**9)
+    assert one_run.points_of(document, Fraction(mu)) == points
+    with pytest.raises(Rejected, match="does not imply"):
+        one_run.points_of(document, Fraction(mu) * Fraction(101, 100))
+
+
+def changed(document, *path, value):
+    other = copy.deepcopy(document)
+    place = other
+    for name in path[:-1]:
+        place = place[name]
+    place[path[-1]] = value
+    other["digest"] = digest({name: each for name, each in other.items() if name != "digest"})
+    return other
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_every_change_is_rejected_although_the_digest_is_made_again(claim):
+    _, document = made(claim)
+    name = "mu" if "mu" in document["claim"] else "epsilon"
+    coins = document["canaries"]["coins"]
+    each = document["best"]["each"]
+    flipped = coins[:-1] + str(1 - int(coins[-1]))
+    higher = str(Fraction(document["lower"]) + Fraction(1, 20))
+    points = [] if name == "mu" else [[higher, document["claim"]["delta"]]]
+    forged = [
+        changed(document, "lower", value=higher),
+        changed(changed(document, "lower", value=higher), "points", value=points),
+        changed(document, "verdict", value="UNPROVEN"),
+        changed(document, "best", "right", value=document["best"]["right"] + 1),
+        changed(document, "best", "each", value=each + 1),
+        changed(document, "canaries", "coins", value=flipped),
+        changed(document, "canaries", "count", value=document["canaries"]["count"] + 1),
+        changed(document, "canaries", "included", value=document["canaries"]["included"] - 1),
+        changed(document, "rules", 0, "risk", value="0.049999"),
+        changed(document, "rules", value=[]),
+        changed(document, "confidence", value="0.96"),
+        changed(document, "hazards", value=document["hazards"][1:]),
+        changed(document, "more", value=1),
+        changed(document, "lower", value="inf"),
+        changed(document, "points", value=None),
+        {**document, "created": "2020-01-01T00:00:00Z"},
+    ]
+    for number, other in enumerate(forged):
+        with pytest.raises(Rejected):
+            one_run.judged(other)
+            pytest.fail(f"change {number} is accepted")
+
+
+def test_counts_without_coins_are_held_for_larger_runs(monkeypatch):
+    monkeypatch.setattr(one_run, "MAX_CANARIES", 100)
+    _, document = made(CLAIMS[2])
+    assert "coins" not in document["canaries"]
+    assert one_run.judged(document)[0] == "REFUTED"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_many_canaries_are_within_the_work_of_the_checker(claim):
+    found, document = made(claim, m=100_000)
+    assert found.lower - 0.03 <= float(document["lower"]) <= found.lower
+    assert one_run.judged(document)[0] == "REFUTED"
+
+
+@pytest.mark.parametrize(("words", "code"), [(["--mu", "1"], 1), (["--epsilon", "9"], 3)])
+def test_the_command_line_writes_and_checks_it(dpaccount, tmp_path, words, code):
+    rng = np.random.default_rng(3)
+    included = rng.random(300) < 0.5
+    rows = (f"{int(coin)},{3 * coin + noise}" for coin, noise in zip(included, rng.normal(size=300), strict=True))
+    (tmp_path / "canaries.csv").write_text("included,score\n" + "\n".join(rows))
+    dpaccount("audit", "--one-run", "canaries.csv", *words, "--certificate", "one.json")
+    document = json.loads((tmp_path / "one.json").read_text())
+    assert document["hazards"][0].startswith("Nobody here saw the training code")
+    found, out, _ = dpaccount("check", "one.json", "--rules")
+    assert found == code
+    assert "one_run.py" in out
+    found, _, err = dpaccount("check", "one.json", "--verified")
+    assert (found, "or of one run" in err) == (2, True)
+
+
+def test_a_plan_has_no_certificate_of_one_run(dpaccount, tmp_path):
+    (tmp_path / "canaries.csv").write_text("included,score\n" + "0,1\n1,2\n" * 20)
+    event = {"event": "gaussian", "sigma": 1}
+    plan = {"schema": "dpaccount/events/1", "relation": "add-remove", "events": [event]}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    words = ["audit", "--one-run", "canaries.csv", "--plan", "plan.json", "--certificate", "one.json"]
+    code, _, err = dpaccount(*words)
+    assert (code, "no bound on a plan's whole curve" in err) == (2, True)
+    assert not (tmp_path / "one.json").exists()
