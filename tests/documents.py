@@ -44,6 +44,6 @@ def follows_its_schema(words, text):
     for one in each:
         name = kind_of(one, words)
         assert name in schemas(), (
-            f"{words} prints JSON without a schema: add {name} to dpaccount/schemas/answers.py"
+            f"{words} prints JSON without a schema: add {name} to ANSWERS of dpaccount/schemas"
         )
         assert not wrong(name, one), (words, wrong(name, one))

@@ -20,7 +20,7 @@ from msgspec import to_builtins
 from dpaccount import checker
 from dpaccount.documents import atomically, canonical, read_bytes
 from dpaccount.errors import InputError
-from dpaccount.schemas.answers import SignedMessage
+from dpaccount.schemas.results import SignedMessage
 
 ALGORITHM = "ed25519"
 

@@ -24,7 +24,7 @@ from audits.cli.options import (
     whole,
 )
 from dpaccount.errors import InputError
-from dpaccount.schemas.answers import Answered, Curated, Query
+from dpaccount.schemas.sessions import Answered, CuratedAnswer, Query
 
 VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
 
@@ -91,7 +91,7 @@ def curate(  # noqa: PLR0913
             f"{made.clipped} rows are beyond the declared norm or bounds and were clipped;"
             " this number is for you alone"
         )
-    answer = Curated(body["verdict"], str(path), str(target), *made.rows.shape)
+    answer = CuratedAnswer(body["verdict"], str(path), str(target), *made.rows.shape)
     show(answer, json_, lambda _: f"{summary(body, path)}\n{target}: {len(made.rows)} rows")
     return VERDICTS[body["verdict"]]
 

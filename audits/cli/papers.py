@@ -24,7 +24,7 @@ from audits.cli.options import (
     whole,
 )
 from dpaccount.errors import InputError
-from dpaccount.schemas.answers import KeptWork, KeptWorkRow
+from dpaccount.schemas.results import KeptWork, KeptWorkRow
 
 
 def claims(

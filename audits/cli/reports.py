@@ -313,7 +313,7 @@ def diff(old: File, new: File, *, json_: Json = False) -> int:
         The certificate.json to compare it with.
     """
     from audits.reports.compare import differences, read_certificate, unbroken
-    from dpaccount.schemas.answers import Diff
+    from dpaccount.schemas.results import Diff
 
     (before, first), (after, second) = read_certificate(old), read_certificate(new)
     found = [

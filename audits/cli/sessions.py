@@ -15,7 +15,7 @@ from audits.cli import outsourcing
 from audits.cli.options import File, Flag, Json, Source, Text, Url, Whole, lines, say, show, source, whole
 from dpaccount.documents import Place, parse_json
 from dpaccount.errors import InputError
-from dpaccount.schemas.answers import PublicSession, SessionError, Ticket, Told
+from dpaccount.schemas.sessions import PublicSession, SessionError, TicketAnswer, Told
 
 if TYPE_CHECKING:
     from audits.claim import Claim
@@ -103,7 +103,7 @@ class SessionOptions:
 
 
 REQUESTS = ("ask", "tell", "ticket", "public", "end")  #: of a line, one of which it has
-Answer = Ticket | Told | PublicSession | SessionError
+Answer = TicketAnswer | Told | PublicSession | SessionError
 MAX_LINE, MAX_TICKET = 2**20, 10**9  #: bytes of a line, and a ticket
 NO_SESSION, NO_MODELER = SessionOptions(), outsourcing.ModelerOptions()
 
@@ -160,7 +160,7 @@ def ask(
     brought = None if context is None else _context(context)
     with options.opened(claim) as session:
         answer = _shown(session) if end else _given(session, brought, number)
-    if isinstance(answer, Ticket) and answer.clipped is not UNSET:
+    if isinstance(answer, TicketAnswer) and answer.clipped is not UNSET:
         say(f"{answer.clipped} coordinates are out of the claim's range and were clipped")
     show(answer, json_, lines)
     return 0
@@ -255,12 +255,12 @@ def _answer(serving: "Session", request: Place) -> Answer:
     return _shown(serving, ends=which == ["end"])
 
 
-def _given(serving: "Session", brought: Any, number: int | None) -> Ticket:
+def _given(serving: "Session", brought: Any, number: int | None) -> TicketAnswer:
     """Return a new ticket for who brings this, or that of this number."""
     known = serving.clipped
     given = serving.ask(brought) if number is None else serving.ticket(number)
     name, more = serving.name_of(given), serving.clipped - known
-    return Ticket(
+    return TicketAnswer(
         ticket=given.number,
         action=given.action,
         slots=serving.slots,

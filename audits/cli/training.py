@@ -27,7 +27,7 @@ from audits.cli.options import (
 from dpaccount.documents import atomically, parse_json
 from dpaccount.errors import InputError
 from dpaccount.exact import printed, shown
-from dpaccount.schemas.answers import CorrelatedRun, SgdRun
+from dpaccount.schemas.costs import CorrelatedRun, SgdRun
 
 if TYPE_CHECKING:
     from dpaccount.accounting.ftrl import FtrlTraining

@@ -1,11 +1,11 @@
 """JSON schemas (draft 2020-12) of the files that are written, and of what is printed with ``--json``."""
 
 import json
-from typing import Any
+from typing import Annotated, Any, Final
 
 from msgspec.json import schema_components
 
-from dpaccount.schemas.answers import ANSWERS
+from dpaccount.schemas import costs, results, sessions
 from dpaccount.schemas.certificate import Certificate
 from dpaccount.schemas.claim import ClaimFile
 from dpaccount.schemas.experiment import ExperimentFile
@@ -20,6 +20,43 @@ FILES = {
     "study": StudyFile,
     "study-plan": StudyPlan,
     "study-release": StudyRelease,
+}
+#: structures by the kind of document; one of several where there is a tuple
+ANSWERS: Final[dict[str, Any]] = {
+    "account": costs.Account,
+    "account-certificate": costs.AccountCertificate,
+    "answered": sessions.Answered,
+    "audit": results.AuditAnswer,
+    "calibration": Annotated[costs.CalibrationAnswer, costs.one_of("event", "at")],
+    "check": results.Check,
+    "claim-check": results.ClaimAnswer,
+    "curated": sessions.CuratedAnswer,
+    "derivation": results.Derivation,
+    "diff": results.Diff,
+    "dp-event": costs.ForeignPlan,
+    "events": costs.EventsFile,
+    "kept-work": results.KeptWork,
+    "ledger": costs.LedgerAnswer,
+    "ledger-charge": costs.ChargeAnswer,
+    "ledger-checkpoint": costs.Checkpoint,
+    "ledger-export": (costs.ExportHead, costs.ExportedEntry),
+    "ledger-log": list[costs.LoggedEntry],
+    "ledger-repair": costs.Repair,
+    "ledger-report": costs.LedgerReport,
+    "ledger-verify": costs.Verification,
+    "query": sessions.Query,
+    "release": results.ReleaseAnswer,
+    "reproduction": results.ReproductionAnswer,
+    "run": results.RunAnswer,
+    "sensitivity": results.SensitivityAnswer,
+    "session": sessions.PublicSession,
+    "session-error": sessions.SessionError,
+    "sgd": (costs.SgdRun, costs.CorrelatedRun),
+    "signature": results.SignedMessage,
+    "subjects": (results.DescribedEntry, list[results.DescribedEntry]),
+    "ticket": sessions.TicketAnswer,
+    "told": sessions.Told,
+    "trace": results.Trace,
 }
 
 

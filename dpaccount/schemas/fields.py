@@ -1,8 +1,8 @@
 """Kinds of members that documents have in common."""
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
-from msgspec import Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import fields
 
 from dpaccount.relation import RELATION_CLASSES
@@ -18,10 +18,57 @@ Count = Annotated[int, Meta(ge=0)]
 Digest = Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$")]
 Moment = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
 Neighbours = Annotated[str, Meta(pattern=f"^({WORDS})$")]  #: a relation, with its radius if it has one
+_DECIMAL: Final = r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?"
+Exact = Annotated[
+    str,
+    Meta(
+        pattern=rf"^({_DECIMAL}|[-+]?\d+/\d+)$",
+        description="An exact number: a decimal or a fraction of whole numbers.",
+    ),
+]
+Bound = Annotated[
+    float | Annotated[str, Meta(pattern=r"^(inf|-?\d+(\.\d+)?[eE][-+]?\d+)$")],
+    Meta(description="A bound, rounded outward: a double, a decimal text beyond 1e±300, or inf."),
+]
+Positive = Annotated[int, Meta(ge=1)]
+Size = Annotated[float, Meta(ge=0)]  #: a number that is not negative
+Extent = Annotated[float | Literal["inf"], Meta(description="A number or inf.")]
+Two = Annotated[list[Count], Meta(min_length=2, max_length=2)]
+Audited = Literal["REFUTED", "NOT REFUTED", "NOT ATTACKED"]
+WithOrWithoutRow = Literal["replace-one", "add-remove"]
+Unit = int | str | None
 
 
 class Closed(Struct, frozen=True, forbid_unknown_fields=True):
     """A table with these members and no others."""
+
+
+class BoundEnds(Closed, frozen=True):
+    """An interval that holds the value; `lower` is null where no lower end is known."""
+
+    lower: Bound | None
+    upper: Bound
+
+
+Amounts = dict[str, Bound | BoundEnds]
+
+
+class AnyMembers(Struct, frozen=True):
+    """A table with members of any names."""
+
+
+class Confirmed(Closed, frozen=True):
+    """What the independent checker confirms: an upper end, or `why` there is none."""
+
+    upper: Exact | None
+    why: str | Absent = UNSET
+
+
+class AtDelta(Closed, frozen=True):
+    """An enclosure of ε at δ."""
+
+    epsilon: BoundEnds
+    delta: Exact
 
 
 def keys(table: type[Closed]) -> tuple[tuple[str, ...], tuple[str, ...]]:

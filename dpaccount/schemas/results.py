@@ -1,0 +1,313 @@
+"""Answers about proofs, certificates, audits and papers, as they are printed with ``--json``.
+
+A member that is `Absent` by default is left out where it does not apply; what is not `Closed` may have
+more members.
+"""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct
+
+from dpaccount.schemas.certificate import DerivationStep, Verdict
+from dpaccount.schemas.fields import (
+    Absent,
+    AnyMembers,
+    Audited,
+    Bound,
+    BoundEnds,
+    Closed,
+    Count,
+    Digest,
+    Exact,
+    Extent,
+    Positive,
+    Size,
+    Two,
+    WithOrWithoutRow,
+)
+
+
+class Derivation(Closed, frozen=True, tag_field="schema", tag="dpaccount/derivation/1"):
+    """A derivation by itself."""
+
+    steps: list[DerivationStep]
+
+
+class RuleInCode(Closed, frozen=True):
+    """A rule and where it is implemented."""
+
+    rule: str
+    file: str
+    line: Count
+
+
+class FileOfRules(Closed, frozen=True):
+    """A file of the reading list, and its number of lines."""
+
+    file: str
+    lines: Count
+
+
+class Check(Closed, frozen=True, kw_only=True, tag_field="schema", tag="dpaccount/check/1"):
+    """What the checker says of a certificate or a derivation; `steps` and later are of its rules."""
+
+    valid: bool
+    verdict: Literal["CERTIFIED", "REFUTED", "UNPROVEN", "DERIVATION", "CONFIRMED", None]
+    said: str
+    signature: str | None
+    steps: Count | Absent = UNSET
+    proved_by_machine: list[str] | Absent = UNSET
+    assumed: list[str] | Absent = UNSET
+    on_paper: list[str] | Absent = UNSET
+    rejected: str | Absent | None = UNSET
+    rules: list[RuleInCode] | Absent = UNSET
+    files: list[FileOfRules] | Absent = UNSET
+
+
+class ReleaseAnswer(Closed, frozen=True, tag_field="schema", tag="dpaccount/release/1"):
+    """A release, or null where nothing was released."""
+
+    verdict: Verdict
+    certificate: str
+    release: AnyMembers | None
+    accuracy: AnyMembers
+    labels: AnyMembers
+    releasable: bool
+
+
+class SignedMessage(Closed, frozen=True, tag_field="schema", tag="dpaccount/signature/1"):
+    """What a signature covers."""
+
+    digest: Digest
+    verdict: Verdict
+    claim: str
+    claim_digest: Digest
+    created: str
+    signed: str
+
+
+class Diff(Closed, frozen=True, tag_field="schema", tag="dpaccount/diff/1"):
+    """What differs between two certificates."""
+
+    old: str
+    new: str
+    differences: list[str]
+
+
+class DescribedEntry(Struct, frozen=True):
+    """A catalogued subject."""
+
+    name: str
+    layer: str
+    parameters: Any
+    source: str
+    status: str
+
+
+class HealthyRuns(Closed, frozen=True):
+    """Bounds that simulated runs as claimed show, and what this run shows among them."""
+
+    mean: Size
+    deviation: Size
+    share_above: Annotated[float, Meta(ge=0, le=1)]
+    shown: Size
+    suspicious: bool
+
+
+class RoundedResults(Closed, frozen=True):
+    """What the same runs show of results rounded to multiples of `step`."""
+
+    step: str
+    lower: Size
+    refuted: bool
+
+
+class OtherRelation(Closed, frozen=True):
+    """What the same attack shows under the other relation."""
+
+    relation: WithOrWithoutRow
+    verdict: Audited
+    lower: Size
+
+
+class AttackWitness(Struct, frozen=True):
+    """The pair under attack, the event, and findings."""
+
+    findings: list[str] | Absent = UNSET
+
+
+class AuditAnswer(Closed, frozen=True, kw_only=True, tag_field="schema", tag="dpaccount/audit/1"):
+    """The result of an attack: lower bounds, and what these runs could have shown at most."""
+
+    verdict: Audited
+    epsilon_lower: Size
+    epsilon_power: Size
+    delta: Exact
+    confidence: Exact
+    trials: Count
+    runs: Count | Absent = UNSET
+    mu_lower: Size | Absent = UNSET
+    mu_power: Size | Absent = UNSET
+    rho_lower: Size | Absent = UNSET
+    rho_power: Size | Absent = UNSET
+    epsilon_claimed: Exact | Absent = UNSET
+    excess_lower: Size | Absent = UNSET
+    excess_power: Size | Absent = UNSET
+    healthy: HealthyRuns | Absent = UNSET
+    on_grid: RoundedResults | Absent = UNSET
+    other_relation: OtherRelation | Absent = UNSET
+    attack: str
+    refuted: bool
+    witness: AttackWitness
+    seconds: Size | Absent = UNSET
+
+
+class TracedNoise(Closed, frozen=True):
+    """A call that drew noise, its scale, and how far its location moved."""
+
+    call: str
+    file: str
+    line: Count
+    scale: float | None
+    declared: float | None
+    moved: Size | Literal["inf"] | None
+
+
+class Trace(Closed, frozen=True, tag_field="schema", tag="dpaccount/trace/1"):
+    """Runs of a function on neighbours with the same noise, compared call by call."""
+
+    pairs: Positive
+    noise: list[TracedNoise]
+    findings: list[str]
+    notes: list[str]
+    witness: AnyMembers
+
+
+class SensitivityProof(Closed, frozen=True):
+    """The end of a search for a proof; `why` says what stopped it."""
+
+    status: Literal["proved", "refuted", "undecided"]
+    lower: float
+    upper: Extent | None
+    boxes: Count
+    why: str | None
+
+
+class SensitivityAnswer(Closed, frozen=True, kw_only=True, tag_field="schema", tag="dpaccount/sensitivity/1"):
+    """The tested sensitivity of a query, and the pair of rows that moves it most."""
+
+    bound: str
+    worst: Extent
+    refuted: bool
+    left: Any
+    right: Any
+    examples: Count
+    rounding: float | None
+    other_rows: Any = UNSET
+    rows: Annotated[list[list[Count]], Meta(min_length=2, max_length=2)] | Absent = UNSET
+    unit: Any = UNSET
+    hypotheses: list[AnyMembers] | Absent = UNSET
+    proof: SensitivityProof | Absent = UNSET
+    seconds: Size | Absent = UNSET
+
+
+class ClaimedPoint(Closed, frozen=True):
+    """What a paper claims."""
+
+    epsilon: Bound | None
+    delta: Bound | None
+
+
+class ProvedOfPaper(Closed, frozen=True):
+    """What is proved of its mechanism."""
+
+    epsilon: BoundEnds | None
+    delta: Bound | None
+
+
+class NoiseOfPaper(Closed, frozen=True):
+    """The noise that a paper publishes, and what its claim needs."""
+
+    published: Bound | None
+    needed: Bound | None
+
+
+class ClaimAnswer(Closed, frozen=True, tag_field="schema", tag="dpaccount/claim-check/1"):
+    """A published claim, and what is proved of it."""
+
+    name: str
+    parameters: AnyMembers
+    claimed: ClaimedPoint
+    proved: ProvedOfPaper
+    delta_at_claimed_epsilon: BoundEnds | None
+    mu: Bound | None
+    noise: NoiseOfPaper | None
+    verdict: Literal["REFUTED", "SOUND", "LOOSE", "UNPROVEN"]
+    factor: Bound | None
+    derivation: list[DerivationStep] | None
+    witness: Any
+
+
+class ReproductionAnswer(Closed, frozen=True, tag_field="schema", tag="dpaccount/reproduction/1"):
+    """A published figure or table, simulated again."""
+
+    name: str
+    source: str
+    trials: Count
+    rounds: Count
+    seed: int
+    assumed: list[str]
+    measure: str
+    rows: list[AnyMembers]
+    exponents: Any
+    sentences: list[AnyMembers]
+    releasable: Literal[False]
+    seconds: Size
+
+
+class RunRow(Struct, frozen=True):
+    """An algorithm in a world: its mean over trials, and what is proved of it."""
+
+    world: Any
+    algorithm: Any
+    value: Any
+    standard_error: Any
+    median: Any
+    proved: AnyMembers | None
+
+
+class RunPair(Closed, frozen=True):
+    """The paired difference of two rows."""
+
+    rows: Two
+    difference: float
+    standard_error: Size
+
+
+class RunAnswer(Closed, frozen=True, tag_field="schema", tag="dpaccount/run/1"):
+    """The results of an experiment."""
+
+    name: str
+    trials: Annotated[int, Meta(ge=2)]
+    seed: Count
+    measure: str
+    rows: list[RunRow]
+    pairs: list[RunPair]
+    releasable: Literal[False]
+
+
+class KeptWorkRow(Closed, frozen=True):
+    """Work of one experiment that is kept; `current`: by the code as it is."""
+
+    digest: str
+    name: str
+    current: bool
+    groups: Count
+    seeds: Count
+    bytes: Count
+
+
+class KeptWork(Closed, frozen=True, tag_field="schema", tag="dpaccount/kept-work/1"):
+    """What a store of work holds."""
+
+    work: list[KeptWorkRow]
