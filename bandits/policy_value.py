@@ -128,7 +128,8 @@ class PolicyValue(Calibrated):
 
     def contributions(self, data: Rows) -> Integers:
         """Return what every record adds, in grid units."""
-        kept, weight = np.where(np.isnan(data), self.domain().nothing, data), self.weights(data)
+        kept = np.where(np.isnan(data), self.domain().nothing, data)
+        weight = self.weights(kept)
         reward = np.clip(kept[:, 0], 0.0, 1.0)
         first = weight * (2 * reward - 1)
         if self.model:
@@ -145,10 +146,8 @@ class PolicyValue(Calibrated):
 
     def accuracy(self, view: View, level: Fraction = REPORTED) -> dict[str, object]:
         """Return intervals of the two sums, for the noise alone."""
-        of = "the sums of the records' contributions"
-        return {
-            "sums": accuracy.gaussian(view.public["sums"], self.noise_scale, CONTRIBUTION_BITS, level, of)
-        }
+        shown, of = view.public["sums"], "the sums of the records' contributions"
+        return {"sums": accuracy.gaussian(shown, self.noise_scale, CONTRIBUTION_BITS, level, of)}
 
     # -------------------------------------------------------------- what the sums say
 
@@ -156,8 +155,8 @@ class PolicyValue(Calibrated):
         """Return estimates, and an interval of the value for noise, sampling and clipping together.
 
         Records are independent draws from one law, with the chances that they say.  `mean_weight` is
-        1 but for clipping and for actions that the log lacks; chances that are shown to be wrong get
-        a `warning` and no value.
+        1 but for clipping and for actions that the log lacks; chances that are shown to be wrong (in
+        error for 5 % of true logs at most) get a `warning` and no value.
         """
         missed = confidence.missed(REPORTED)
         within = self.accuracy(view, 1 - missed / 2)["sums"]
@@ -167,11 +166,8 @@ class PolicyValue(Calibrated):
         first, weight = (float(each) for each in view.public["sums"])
         weight += cap * self.rows
         lightest = low[1] + cap * self.rows
-        least = self._below(lightest, missed / 8)
+        least = self._below(lightest, missed / 8)  # of E[w]
         found: dict[str, object] = {"mean_weight": weight / self.rows, "level": float(REPORTED)}
-        if least > 1:
-            why = "weights are above 1 on average: the declared chances are wrong"
-            return {**found, "warning": why, "value": None}
         if not self.model:
             ends = (
                 self._below((low[0] + lightest) / 2, missed / 8),
@@ -184,8 +180,10 @@ class PolicyValue(Calibrated):
             reach = sampled + max(1 - least, 0.0)
             ends = (0.5 + low[0] / self.rows - reach, 0.5 + high[0] / self.rows + reach)
             found["value"] = float(np.clip(0.5 + first / self.rows, 0, 1))
-        # where the ends cross, noise or sampling was beyond what has the chance of the level
-        return {**found, "low": max(min(ends), 0.0), "high": min(max(ends), 1.0)}
+        if least > 1 or ends[0] > min(ends[1], 1.0) or ends[1] < 0:
+            why = "no value fits, or weights are above 1 on average: the declared chances are wrong"
+            return {**found, "value": None, "unnormalised": None, "warning": why}
+        return {**found, "low": max(ends[0], 0.0), "high": min(ends[1], 1.0)}
 
     def _below(self, total: float, missed: Fraction) -> float:
         """Return a lower bound of the mean of what adds up to `total`, each number in [0, `cap`].
@@ -198,14 +196,8 @@ class PolicyValue(Calibrated):
         low, high = 0.0, mean
         for _ in range(60):
             middle = (low + high) / 2
-            far = _divergence(mean, middle) > rare * (1 + 1e-9) + 1e-12
+            apart = mean * log(mean / middle) if middle else 0.0
+            apart += (1 - mean) * log((1 - mean) / (1 - middle)) if mean < 1 else 0.0
+            far = apart > rare * (1 + 1e-9) + 1e-12
             low, high = (middle, high) if far else (low, middle)
         return low * cap
-
-
-def _divergence(mean: float, other: float) -> float:
-    """Return the Kullback–Leibler divergence of coins, for 0 < `other` ≤ `mean`."""
-    if not other:
-        return np.inf
-    tails = (1 - mean) * log((1 - mean) / (1 - other)) if mean < 1 else 0.0
-    return mean * log(mean / other) + tails

@@ -21,7 +21,7 @@ import numpy as np
 
 from bandits.statistics.arrays import Floats, Integers
 
-ROUNDS, PLACES = 10, 9  #: of the search for the least over u, each to a quarter of the last
+REFINEMENTS, PLACES = 10, 9  #: of the search for the least over u, each to a quarter of the last
 ROUNDING = 1e-12  #: of rounding in floating point, as a share of what is added up
 
 
@@ -58,7 +58,7 @@ class Evidence:
         """
         low, high = np.zeros_like(self._people), np.ones_like(self._people)
         ours, others = np.full(len(low), arm), np.arange(len(low))
-        for _ in range(ROUNDS):
+        for _ in range(REFINEMENTS):
             at = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, PLACES)
             least = (self._side(ours, at, 1) + self._side(others, at, -1)).argmin(axis=1)
             low = at[others, np.maximum(least - 1, 0)]

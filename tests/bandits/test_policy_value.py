@@ -58,7 +58,10 @@ def test_a_record_without_a_chance_weighs_nothing():
     rows = np.array(
         [[1.0, np.nan, 0.5], [1.0, 0.0, 0.5], [1.0, 0.5, np.nan], [1.0, 0.5, 0.0], [1.0, 0.2, 0.1]]
     )
-    assert PolicyValue(rows=5).weights(np.nan_to_num(rows)).tolist() == [0, 0, 0, 0, 0.5]
+    subject = PolicyValue(rows=5)
+    added = subject.contributions(rows)
+    assert (added == subject.contributions(subject.domain().clamped(rows))).all()
+    assert (added[:, 1] / 2.0**CONTRIBUTION_BITS + 10).tolist() == pytest.approx([0, 0, 0, 0, 0.5], abs=1e-5)
 
 
 def test_estimates_are_unbiased_where_nothing_is_clipped():

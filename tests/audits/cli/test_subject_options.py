@@ -1,6 +1,8 @@
 """Every option that `dpaccount subjects NAME` lists of the kernel bandits is run through the command line."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -158,3 +160,17 @@ def test_no_option_is_left_out(name):
     assert set().union(small, *runs) == set(listed(name)["parameters"])
     assert {run["kernel"] for run in KERNELS} == set(features.MAP_KERNELS)
     assert {run["basis"] for run in KERNELS if "basis" in run} == set(features.BASES)
+
+
+@pytest.mark.slow
+def test_to_be_served_nobody_waits_for_scipy(tmp_path):
+    """The first person of a bandit whose releases need it, in a process of their own."""
+    text = HEAD.format(model="joint", name="phased-gp-ucb")
+    (tmp_path / "claim.toml").write_text(text + "".join(f"{k} = {v}\n" for k, v in MOMENTS.items()))
+    (tmp_path / "one.json").write_text("[[0, 0], [1, 1]]")
+    run = ["ask", "claim.toml", "--state", "people.state", "--rehearse", "1", "--context", "one.json"]
+    code = (
+        f"import sys\nfrom audits import cli\nassert cli.run({run}) == 0\n"
+        "assert not {'scipy.linalg', 'numpy.ma'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
