@@ -25,7 +25,8 @@ def check_widths(report: dict[str, Any], held: dict[str, Any]) -> None:
     scales = iter(held["scales"])
     for each in held["statistics"]:
         moves = least_moves(each, exact=held["exact_rows"])
-        scale = float([exact_of(next(scales), "scales") or 0 for _ in moves][0])
+        drawn = [exact_of(next(scales), "scales") or 0 for _ in moves]
+        scale = float(drawn[0])
         around = report.get("accuracy", {}).get(each["name"])
         if around is None or each["what"] not in (*COUNTED, "sum"):
             continue
