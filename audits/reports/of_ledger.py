@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from audits.certificate.summary import SYMBOLS
 from audits.reports import page
 from audits.reports.pictures import Bar, strips
 from audits.reports.sections import Block, Section
@@ -23,7 +22,7 @@ Report = dict[str, Any]
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  #: how a cell begins that a spreadsheet would compute
 MAX_BARS = 30  #: of a chart
 LONGEST_KEY = 20  #: characters of a key that a terminal is shown
-NAMES = {"epsilon": "ε", "delta": "δ", **SYMBOLS}  #: of a ledger's amounts
+NAMES = {"epsilon": "ε", "delta": "δ", "mu_squared": "μ²", "rho": "ρ", "pure": "pure ε"}  #: of amounts
 #: fields of a log entry that are shown after its amounts, before its key
 NOTED = ("purpose", "by", "role", "scope", "cohort", "parts", "about", "reason", *CERTIFIED)
 BAR = 10  #: characters of a bar for a whole cap

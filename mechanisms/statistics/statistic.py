@@ -1,7 +1,7 @@
 """One statistic of a study: its kind, its columns, and the group of each row."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -83,6 +83,7 @@ class Statistic:
                 f"group by columns of fewer values: at most {MOST_GROUPS} groups in all",
             )
         _ = self._condition
+        self._cells_by(each for each in self.unlisted if each.kind != "text")
 
     def _check_columns(self) -> None:
         column, what = self.column, self.what
@@ -168,8 +169,11 @@ class Statistic:
     @property
     def group_cells(self) -> tuple[Cells, ...]:
         """Return the cells of each column by which it is grouped."""
+        return self._cells_by(self._listed)
+
+    def _cells_by(self, columns: Iterable[Column]) -> tuple[Cells, ...]:
         try:
-            return tuple(_cells_of(each, ()) for each in self._listed)
+            return tuple(_cells_of(each, ()) for each in columns)
         except InputError as error:
             right = "group by a category, a boolean, an integer of few values, or bins of a number"
             raise InputError(f"{self.name} is grouped, but {error.what}", right) from None

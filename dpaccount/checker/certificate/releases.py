@@ -9,6 +9,7 @@ from ..facts import ANYONE, Fact, Private
 from .draws import STUDY, names_of
 from .replaced import neighbours_of
 from .shapes import exact_of
+from .widths import check_widths
 
 SUM_ROUNDING = Fraction(1, 2**40)  # more than rounding to doubles adds to a sum
 ENDS = {"low", "high", "level", "of"}  # of the interval of a reported number
@@ -30,6 +31,7 @@ def check_release(document: dict[str, Any], final: Fact | None) -> None:
     ensure(public or release["evaluation"] is None, "an evaluation without noise is of public data only")
     if document["subject"]["use"] == STUDY:
         check_reported(release["report"], document["subject"]["parameters"]["statistics"])
+        check_widths(release["report"], document["subject"]["parameters"])
     if "budget" in release:
         check_budget(release["budget"], document["guarantee"], final)
 

@@ -6,7 +6,10 @@ from datetime import date
 from fractions import Fraction
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec import to_builtins
 
 from audits.certificate.document import describe_subject
@@ -15,8 +18,12 @@ from dpaccount.checker.certificate.derived import every_column
 from dpaccount.checker.certificate.draws import check_draws, least_moves
 from dpaccount.checker.certificate.reads import check_read
 from dpaccount.checker.certificate.releases import check_reported
+from dpaccount.checker.certificate.widths import check_widths
 from dpaccount.checker.documents import Rejected
 from dpaccount.errors import InputError
+from dpaccount.noise.proved import Proved
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof.derivation import write
 from mechanisms import noisy_statistics
 from mechanisms.noisy_statistics import NoisyStatistics
@@ -260,6 +267,62 @@ def test_a_derived_condition_is_of_one_row(formula):
 
 
 # ------------------------------------------------------------------ what is reported
+
+SHOWN = (
+    *(each for each in KINDS if each.what in ("count", "histogram", "top", "sum")),
+    Statistic("none", "count", where="x > 9", declared=(X,)),
+    Statistic("debts", "sum", Column("d", "number", Fraction(-9), Fraction(-1)), by=(WARD,)),
+)
+
+
+def reported(law, relation, seed, kinds):
+    """Return a study's parameters and what a rehearsal of it on 80 rows reports, as a certificate has them."""
+    every = [draw for what in kinds for draw in product_draws(what, known=False)]
+    scales, shown = tuple(Fraction(k % 3 + 2) for k in range(len(every))), [w for w in kinds if w.unlisted]
+    study = NoisyStatistics(kinds, scales, law, 100, relation, False, (30,) * len(shown))
+    claim = SimpleNamespace(table=None, use="noisy-statistics", written={"subject": {}})
+    held = to_builtins(describe_subject(claim, study))["parameters"]
+    proved = Proved(study.proof(Fraction(0) if law == "laplace" else Fraction(1, 100)))
+    rows = np.random.default_rng(seed).uniform(-1, 12, (80, len(study.domain().low))).round()
+    rows[:, 0] = 1
+    view = study.play(rows, rehearse(proved, Rehearsal(seed)), 0)
+    return json.loads(json.dumps([held, {**study.report(view), "accuracy": study.accuracy(view)}]))
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("law", ["gaussian", "laplace"])
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_intervals_of_the_product_are_wide_enough_and_narrower_ones_are_not(law, relation, seed):
+    """Of every statistic by itself: a tenth narrower, or of another level, or beside its number."""
+    kinds = tuple(w for w in SHOWN if law == "gaussian" or not w.unlisted)
+    kinds = tuple(w for w in kinds if law == "gaussian" or w.what != "sum" or w.groups == 1)
+    held, report = reported(law, relation, seed, kinds)
+    check_widths(report, held)
+    seen = 0
+    for name, around in report["accuracy"].items():
+        values = report[name]
+        ends = list(zip(values, around["low"], around["high"], strict=True))
+        telling = [k for k, (found, _, high) in enumerate(ends) if high - found > 15 or "sum" in name]
+        if not telling or (values[telling[0]] <= 0 and "sum" not in name):
+            continue
+        seen += 1
+        near = {
+            "low": [f - 0.9 * (f - a) for f, a, _ in ends],
+            "high": [f + 0.9 * (b - f) for f, _, b in ends],
+        }
+        apart = {"low": [b + 1 for b in around["high"]], "high": [b + 99 for b in around["high"]]}
+        for forged in (
+            near,
+            apart,
+            {"level": 0.999},
+            {"low": around["low"][1:]},
+            {"high": [None] * len(ends)},
+        ):
+            other = {**report, "accuracy": {**report["accuracy"], name: {**around, **forged}}}
+            with pytest.raises(Rejected):
+                check_widths(other, held)
+    assert seen >= 3
 
 
 def test_a_release_reports_what_is_listed():
