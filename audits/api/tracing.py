@@ -165,7 +165,7 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
 def _samples(
     crew: Crew, question: TraceRequest, planned: list[PlannedNoise], progress: Progress
 ) -> list[dict[str, Any]]:
-    """Return which rows are in the sums of runs with seeds of their own: none if that cannot be seen."""
+    """Return which rows are in the sums of runs, each of its own seed: none if that cannot be seen."""
     shape = question.data.shape
     if not isinstance(shape, Shape) or shape.rows > ROWS_REPLACED or not crew.first.alive:
         return []
@@ -277,7 +277,9 @@ def _hold_total(
 
 
 def _settle(found: Traced) -> None:
-    """Make a finding of what no noise explains, or a note where the data may be added to noise unseen."""
+    """Make a finding of what no noise explains, or a note where noise or data may be unseen."""
+    for call, file, line in sorted(found.unused or ()):
+        found.note(f"the noise of {call} at {file}:{line} is added to nothing: it may choose other noise")
     for said, places, pair in found.unsure:
         still = [place for place in places if not found.places[place].moved]
         if not still:

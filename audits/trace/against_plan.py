@@ -26,7 +26,7 @@ from dpaccount.plan.events import (
 )
 
 OF_VECTOR = "which is too much unless calls draw parts of one vector"
-WHERE_SEEN = f": that needs arrays of at most {ROWS_REPLACED} rows, on which the function does not fail"
+WHERE_SEEN = f": that needs an array of at most {ROWS_REPLACED} rows, and a function that does not fail"
 #: draws that may decide on each row by itself
 BY_ROW = {"random", "uniform", "binomial", "rand", "random_sample", "integers", "randint"}
 UNLIKELY = 1e-6  #: of the claimed rate: one more often than this is a finding
@@ -98,7 +98,7 @@ def hold_rate(found: Traced, rates: set[float]) -> None:
 
 
 def hold_samples(found: Traced, runs: list[dict[str, Any]], planned: list[PlannedNoise]) -> None:
-    """Add a finding if rows are not in sums as Poisson samples have them, or a note if that is not seen."""
+    """Add a finding if rows are not in sums as in Poisson samples, or a note if that is not seen."""
     places = {(*place,) for run in runs for place in run["places"] if place[-1] != "other"}
     seen = [run for run in runs if run["inside"] is not None]
     moving = {

@@ -1,4 +1,4 @@
-"""The certificate of one run: the checker infers the bound from counts, and rejects every change."""
+"""The certificate of one run: the checker infers its bound from counts, and rejects changes."""
 
 import copy
 import json
@@ -7,15 +7,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from audits.certificate.of_one_run import _points_of_mu, certificate
 from audits.one_run import MuClaim, PointClaim, audit_canaries
 from audits.one_run.canaries import Canaries
-from audits.one_run.certificate import _points_of_mu, certificate
 from audits.one_run.guessing import Guesses, falls
 from dpaccount.checker import one_run
 from dpaccount.checker.documents import Rejected, Work, digest
 
 CONFIDENCE = Fraction(19, 20)
-CLAIMS = [MuClaim(Fraction(1)), PointClaim(Fraction(1)), PointClaim(Fraction(2), Fraction(1, 10**5))]
+SMALL = Fraction(1, 10**5)
+CLAIMS = [MuClaim(Fraction(1)), PointClaim(Fraction(1)), PointClaim(Fraction(2), SMALL)]
 
 
 def made(claim, shift=3.0, m=400, seed=1):
@@ -81,6 +82,14 @@ def changed(document, *path, value):
     return other
 
 
+def accepted(document):
+    try:
+        one_run.judged(document)
+    except Rejected:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_every_change_is_rejected_although_the_digest_is_made_again(claim):
     _, document = made(claim)
@@ -108,10 +117,7 @@ def test_every_change_is_rejected_although_the_digest_is_made_again(claim):
         changed(document, "points", value=None),
         {**document, "created": "2020-01-01T00:00:00Z"},
     ]
-    for number, other in enumerate(forged):
-        with pytest.raises(Rejected):
-            one_run.judged(other)
-            pytest.fail(f"change {number} is accepted")
+    assert [number for number, other in enumerate(forged) if accepted(other)] == []
 
 
 def test_counts_without_coins_are_held_for_larger_runs(monkeypatch):
@@ -133,8 +139,9 @@ def test_many_canaries_are_within_the_work_of_the_checker(claim):
 def test_the_command_line_writes_and_checks_it(dpaccount, tmp_path, words, code):
     rng = np.random.default_rng(3)
     included = rng.random(300) < 0.5
-    rows = (f"{int(coin)},{3 * coin + noise}" for coin, noise in zip(included, rng.normal(size=300), strict=True))
-    (tmp_path / "canaries.csv").write_text("included,score\n" + "\n".join(rows))
+    scores = 3 * included + rng.normal(size=300)
+    rows = "".join(f"{int(coin)},{score}\n" for coin, score in zip(included, scores, strict=True))
+    (tmp_path / "canaries.csv").write_text("included,score\n" + rows)
     dpaccount("audit", "--one-run", "canaries.csv", *words, "--certificate", "one.json")
     document = json.loads((tmp_path / "one.json").read_text())
     assert document["hazards"][0].startswith("Nobody here saw the training code")
@@ -150,7 +157,7 @@ def test_a_plan_has_no_certificate_of_one_run(dpaccount, tmp_path):
     event = {"event": "gaussian", "sigma": 1}
     plan = {"schema": "dpaccount/events/1", "relation": "add-remove", "events": [event]}
     (tmp_path / "plan.json").write_text(json.dumps(plan))
-    words = ["audit", "--one-run", "canaries.csv", "--plan", "plan.json", "--certificate", "one.json"]
-    code, _, err = dpaccount(*words)
+    words = ["--one-run", "canaries.csv", "--plan", "plan.json", "--certificate", "one.json"]
+    code, _, err = dpaccount("audit", *words)
     assert (code, "no bound on a plan's whole curve" in err) == (2, True)
     assert not (tmp_path / "one.json").exists()

@@ -470,6 +470,7 @@ def test_sums_are_counted_after_the_first_that_moves_and_the_rate_is_held():
             "notes": [],
             "unsure": None,
             "still": [],
+            "unused": [],
             "draws": "x",
             "drawn": ["random"],
         }
