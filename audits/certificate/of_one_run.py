@@ -3,7 +3,6 @@
 import json
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,8 +17,8 @@ from dpaccount.documents import atomically, writing
 from dpaccount.errors import InputError
 from dpaccount.exact import shown, to_digits
 
-KEPT = 4  #: decimal places of a bound
-STEPS_DOWN = (0, 1, 3, 10, 30, 100, 300)  #: of its last place, by which a bound is lowered
+PLACES = 4  #: decimal places of a bound
+STEPS_DOWN = (0, 1, 3, 10, 30, 60, 100, 150, 200, 300)  #: of its last place, by which a bound is lowered
 CURVE_POINTS = 48  #: of the curve of a mu
 
 Points = list[tuple[Fraction, Fraction]]  #: (ε, δ)
@@ -32,7 +31,7 @@ def write_certificate(path: Path, found: OneRun, canaries: Canaries, confidence:
         atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
-def certificate(found: OneRun, canaries: Canaries, confidence: Fraction, seed: int) -> dict[str, Any]:
+def certificate(found: OneRun, canaries: Canaries, confidence: Fraction, seed: int) -> checked.Document:
     """Return the document; its bound is the first of a few lower ones that the checker confirms.
 
     Raises `InputError` for a whole curve as the claim.
@@ -45,7 +44,7 @@ def certificate(found: OneRun, canaries: Canaries, confidence: Fraction, seed: i
     rule = next(rule for rule in found.rules if guess(ordered, rule.each) == found.best)
     of_mu = isinstance(claim, MuClaim)
     delta = Fraction(0) if isinstance(claim, MuClaim) else claim.delta
-    document: dict[str, Any] = {
+    document: checked.Document = {
         "schema": checked.SCHEMA,
         "claim": {claim.name: shown(claim.level), **({} if of_mu else {"delta": shown(delta)})},
         "confidence": shown(confidence),
@@ -62,7 +61,7 @@ def certificate(found: OneRun, canaries: Canaries, confidence: Fraction, seed: i
     }
     if len(ordered) <= checked.MAX_CANARIES:
         document["canaries"]["coins"] = "".join("1" if coin else "0" for coin in ordered)
-    places = 10**KEPT
+    places = 10**PLACES
     for less in STEPS_DOWN:
         lower = Fraction(int(found.lower * places) - less, places)
         if lower <= 0:
@@ -77,7 +76,7 @@ def certificate(found: OneRun, canaries: Canaries, confidence: Fraction, seed: i
     return _sealed(document, claim.level, Fraction(0), [] if of_mu else [(Fraction(0), delta)])
 
 
-def _sealed(document: dict[str, Any], level: Fraction, lower: Fraction, points: Points) -> dict[str, Any]:
+def _sealed(document: checked.Document, level: Fraction, lower: Fraction, points: Points) -> checked.Document:
     body = {
         **document,
         "verdict": "REFUTED" if lower > level else "UNPROVEN",

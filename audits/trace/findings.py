@@ -40,8 +40,6 @@ class Traced:
     unused: set[tuple[str, str, int]] | None = None  #: on every pair, a call's noise is added to nothing
     pairs: int = 0
     last: Pair | None = None
-    #: of each place, the calls after the first with a movement: how many have one, and how many there are
-    sums: dict[tuple[str, str, int], tuple[int, int]] = field(default_factory=dict)
     drawn: set[str] = field(default_factory=set)  #: names of calls that are no noise
     counts: list[Counter[tuple[str, str, int]]] = field(default_factory=list)  #: of a pair's calls
 

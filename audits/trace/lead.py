@@ -66,6 +66,8 @@ def trace_pair(
     differs, unsure = before.key() != after.key() and not (draws and after.failed), None
     notes += _noise_shown(first, before, added)
     _unjudge_chains(first, second, before)
+    used = {k for tape in (first, second) for k, call in enumerate(tape.calls) if call.seen or call.draws}
+    used |= added
     still = [call.place for call in second.calls if call.seen and not call.moved]
     if differs and not findings and not strange:
         moves = f"{_difference(before, after)} {UNEXPLAINED}"
@@ -81,9 +83,7 @@ def trace_pair(
         "notes": notes,
         "unsure": unsure,
         "still": still,
-        "unused": sorted(
-            {call.place for k, call in enumerate(first.calls) if not (call.draws or call.seen or k in added)}
-        ),
+        "unused": sorted({call.place for k, call in enumerate(first.calls) if k not in used}),
         "draws": draws,
         "drawn": sorted({call.call.rpartition(".")[2] for call in first.calls if call.draws}),
         "shown": _all_shown(first, before),
