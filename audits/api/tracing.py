@@ -153,7 +153,7 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
                     gather_planned(found, document, pair, allowed, planned)
             progress(f"traced {number + 1} of {len(pairs)} pairs")
         if sampled:
-            hold_samples(found, _samples(crew, question, planned, progress), planned)
+            hold_samples(found, _samples(found, crew, question, planned, progress), planned)
     if question.events is not None:
         hold_rate(found, {noise.rate for noise in planned})
         hold_counts(found, planned)
@@ -163,27 +163,33 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
 
 
 def _samples(
-    crew: Crew, question: TraceRequest, planned: list[PlannedNoise], progress: Progress
-) -> list[dict[str, Any]]:
-    """Return which rows are in the sums of runs with seeds of their own: none if that cannot be seen."""
+    found: Traced,
+    crew: Crew,
+    question: TraceRequest,
+    planned: list[PlannedNoise],
+    progress: Progress,
+) -> list[Any]:
+    """Return which rows are in the sums of runs, each of its own seed: none if that cannot be seen."""
     shape = question.data.shape
-    if not isinstance(shape, Shape) or shape.rows > ROWS_REPLACED or not crew.first.alive:
+    if not isinstance(shape, Shape) or not crew.first.alive:
         return []
+    if shape.rows > ROWS_REPLACED:
+        found.note(f"only the first {ROWS_REPLACED} rows are followed into samples")
     base, *rows = probes(shape, question.plan.seed)
     crew.keep([*base, *(data for row in rows for data in row)])
-    found: list[dict[str, Any]] = []
-    steps = sum(noise.count for noise in planned)
-    needed = seeds_needed(shape.rows, steps, max(noise.rate for noise in planned))
-    while len(found) < min(2 * needed, RUNS_REPLAYED) and crew.left() > 0:
-        crew.first.send(["trace_rows", [question.plan.seed, MAX_PAIRS + len(found)], shape.rows])
+    runs: list[Any] = []
+    followed, steps = len(rows), sum(noise.count for noise in planned)
+    needed = seeds_needed(followed, steps, max(noise.rate for noise in planned))
+    while len(runs) < min(2 * needed, RUNS_REPLAYED) and crew.left() > 0:
+        crew.first.send(["trace_rows", [question.plan.seed, MAX_PAIRS + len(runs)], followed])
         try:
-            found.append(crew.first.receive(max(crew.left(), 0.1)))
+            runs.append(crew.first.receive(max(crew.left(), 0.1)))
         except Gone:
             break
-        if found[-1]["inside"] is None:
+        if runs[-1]["inside"] is None:
             break
-        progress(f"replayed {len(found)} of {2 * needed} runs row by row")
-    return found
+        progress(f"replayed {len(runs)} of {2 * needed} runs row by row")
+    return runs
 
 
 def _same_rows_first(pair: Pair) -> bool:
@@ -277,7 +283,9 @@ def _hold_total(
 
 
 def _settle(found: Traced) -> None:
-    """Make a finding of what no noise explains, or a note where the data may be added to noise unseen."""
+    """Make a finding of what no noise explains, or a note where noise or data may be unseen."""
+    for call, file, line in sorted(found.unused or ()):
+        found.note(f"the noise of {call} at {file}:{line} is added to nothing: it may choose other noise")
     for said, places, pair in found.unsure:
         still = [place for place in places if not found.places[place].moved]
         if not still:

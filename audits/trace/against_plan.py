@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
 
 from audits.datasets.bases import Pair
 from audits.trace.findings import Seen, Traced, begin, hold, note_unjudged, ratio_of
-from audits.trace.inclusion import ROWS_REPLACED, judged
+from audits.trace.inclusion import judged
 from audits.trace.lead import UNEXPLAINED
 from audits.trace.patches import PICKS
 from audits.tradeoff import ROUNDED
@@ -26,10 +25,9 @@ from dpaccount.plan.events import (
 )
 
 OF_VECTOR = "which is too much unless calls draw parts of one vector"
-WHERE_SEEN = f": that needs arrays of at most {ROWS_REPLACED} rows, on which the function does not fail"
+WHERE_SEEN = ": that needs an array, and a function that does not fail on it"
 #: draws that may decide on each row by itself
 BY_ROW = {"random", "uniform", "binomial", "rand", "random_sample", "integers", "randint"}
-UNLIKELY = 1e-6  #: of the claimed rate: one more often than this is a finding
 
 
 @dataclass(frozen=True)
@@ -74,11 +72,7 @@ def planned_noise(plan: Plan) -> list[PlannedNoise]:
 
 
 def hold_rate(found: Traced, rates: set[float]) -> None:
-    """Add a finding if the changed row is in far more sums than the plan samples, at any one call.
-
-    Where it is in none it may have nothing to add; so sums count from the first one on in which it is.
-    It is a note if they are too few to show a row that is in all of them, or rates differ.
-    """
+    """Add a note if the draws that were seen do not decide on each row, or rates differ."""
     rate = max(rates)
     if len(rates) > 1:
         found.note(f"the plan has several sampling rates: only the largest, {rate:g}, is compared")
@@ -88,17 +82,10 @@ def hold_rate(found: Traced, rates: set[float]) -> None:
         found.note("the plan samples rows one by one, and no draw that decides on a row was seen")
     for name in sorted(found.drawn.intersection(PICKS)):
         found.note(f"the plan samples rows one by one, and {name} may pick a fixed number")
-    for (call, file, line), (moved, sums) in found.sums.items():
-        if found.last is not None and binom.sf(moved - 1, sums, rate) < UNLIKELY:
-            said = f"the changed row is in {moved} of {sums} sums, and the plan says a rate of {rate:g}"
-            found.add("rate", moved, f"{call} at {file}:{line}: {said}", found.last)
-    sums = max((sums for _, sums in found.sums.values()), default=0)
-    if rate**sums >= UNLIKELY:
-        found.note(f"{sums} sums after the first cannot show a sampling rate above {rate:g}")
 
 
-def hold_samples(found: Traced, runs: list[dict[str, Any]], planned: list[PlannedNoise]) -> None:
-    """Add a finding if rows are not in sums as Poisson samples have them, or a note if that is not seen."""
+def hold_samples(found: Traced, runs: list[Any], planned: list[PlannedNoise]) -> None:
+    """Add a finding if rows are not in sums as in Poisson samples, or a note if that is not seen."""
     places = {(*place,) for run in runs for place in run["places"] if place[-1] != "other"}
     seen = [run for run in runs if run["inside"] is not None]
     moving = {
@@ -172,7 +159,6 @@ def gather_planned(
             found.add(UNEXPLAINED, 0.0, said.partition(";")[0], pair)
         else:
             found.note(said)
-    begun: set[tuple[str, str, int]] = set()
     counts: Counter[tuple[str, str, int]] = Counter()
     moves = []
     for call, file, line, scale, family, moved, *_ in document["calls"]:
@@ -181,11 +167,6 @@ def gather_planned(
         if moved is None:
             continue
         counts[place] += 1
-        if place in begun:
-            in_sums, sums = found.sums.get(place, (0, 0))
-            found.sums[place] = (in_sums + bool(moved), sums + 1)
-        if moved:
-            begun.add(place)
         limit = allowed[family]
         if scale is not None and limit is not None:
             hold(found, place, scale * limit, moved, pair)

@@ -37,10 +37,9 @@ class Traced:
     findings: dict[str, tuple[float, str, Pair]] = field(default_factory=dict)  #: the largest of each kind
     notes: dict[str, tuple[float, str]] = field(default_factory=dict)  #: the largest of each kind
     unsure: list[tuple[str, list[tuple[str, str, int]], Pair]] = field(default_factory=list)
+    unused: set[tuple[str, str, int]] | None = None  #: on every pair, a call's noise is added to nothing
     pairs: int = 0
     last: Pair | None = None
-    #: of each place, the calls after the first with a movement: how many have one, and how many there are
-    sums: dict[tuple[str, str, int], tuple[int, int]] = field(default_factory=dict)
     drawn: set[str] = field(default_factory=set)  #: names of calls that are no noise
     counts: list[Counter[tuple[str, str, int]]] = field(default_factory=list)  #: of a pair's calls
 
@@ -66,6 +65,9 @@ def begin(found: Traced, document: dict[str, Any], pair: Pair) -> None:
     if found.pairs == 0 and document["failed"] is not None:
         raise InputError(f"the function {document['failed']}", "fix it, so that it returns numbers or text")
     found.pairs += 1
+    if document["failed"] is None:  # what is 0 on one pair only is no input that is missing
+        here = {(*place,) for place in document["unused"]}
+        found.unused = here if found.unused is None else found.unused & here
     found.last = pair
     found.drawn.update(document["drawn"])
     for said in document["findings"]:

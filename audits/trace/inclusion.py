@@ -1,10 +1,10 @@
 """Holds which rows the sums of a run have against Poisson samples of a plan.
 
 A run is recorded and replayed with each row in turn replaced: where the value under a noise call
-moves, the row is in that sum.  Under a plan, given the rows before it and all steps before, a row is
-in with probability at most the rate q.  So for any rate r > q and any choice of cells by what came
-before, the product of (r/q) over cells with the row and (1−r)/(1−q) over cells without it has mean
-at most 1 (a nonnegative supermartingale).  So has a mean of such products: at least 1/α has
+moves, the row is in that sum.  Under a plan, given the rows before it and all steps before, a row
+is in with probability at most the rate q.  So for any rate r > q and any choice of cells by what
+came before, the product of (r/q) over cells with the row and (1−r)/(1−q) over cells without it has
+mean at most 1 (a nonnegative supermartingale).  So has a mean of such products: it reaches 1/α with
 probability at most α (Markov's inequality).
 """
 
@@ -28,11 +28,12 @@ Cells = NDArray[np.bool_]  #: whether a row is in a sum, by row and step
 
 
 def probes(shape: Shape, seed: int) -> list[list[Data]]:
-    """Return a dataset and, for each row, datasets with that row replaced: [[base], row 1, row 2, …]."""
+    """Return a dataset and, for each of the first rows, datasets with it replaced: [[base], row 1, …]."""
     base = dataset(shape.domain(), "uniform", seed)
-    others = [dataset(shape.domain(1), each, seed)[0] for each in ("low", "high", "alternating columns")]
+    names = ("low", "high", "alternating columns")
+    others = [dataset(shape.domain(1), each, seed)[0] for each in names]
     found = [[shape.data(base)]]
-    for row in range(shape.rows):
+    for row in range(min(shape.rows, ROWS_REPLACED)):
         found.append([])
         for record in others:
             changed = base.copy()
@@ -51,13 +52,13 @@ class Condition:
 
 
 def conditions(runs: list[Cells], *, ordered: bool) -> list[Condition]:
-    """Return counts by step and cell; if steps are samples of their own, also by what came before."""
+    """Return counts by step and cell; if `ordered`, steps are samples of their own: also by the past."""
     steps = max(run.shape[1] for run in runs)
     padded = [np.pad(run.astype(np.int64), ((0, 0), (0, steps - run.shape[1]))) for run in runs]
     stack = np.array(padded)
     real = np.array([[np.arange(steps) < run.shape[1]] * len(run) for run in runs])
     row, step = np.indices(stack.shape[1:])
-    keys = [("row {}", row + 1)] if ordered else []
+    keys: list[tuple[str, Any]] = [("row {}", row + 1)] if ordered else []
     keys += [("step {}", step + 1), ("row {1} in step {0}", (row + 1) * 10**6 + step + 1)]
     if ordered:
         before = np.cumsum(stack, axis=1) - stack
@@ -71,12 +72,9 @@ def conditions(runs: list[Cells], *, ordered: bool) -> list[Condition]:
             ("a row that was in {} steps before", times),
             ("a row {} steps after it was in", step + 1 - last),
         ]
-    shape = stack.shape
-    found = [
-        each
-        for said, key in keys
-        for each in _counted(said, np.broadcast_to(key, shape)[real], stack[real])
-    ]
+    shape, found = stack.shape, list[Condition]()
+    for said, key in keys:
+        found += _counted(said, np.broadcast_to(key, shape)[real], stack[real])
     both = np.einsum("ajs,aks->jk", stack, stack).tolist()
     found += [
         Condition(f"row {other + 1}, where row {one + 1} is,", both[one][one], both[one][other])
@@ -107,14 +105,14 @@ def evidence(each: Condition, rate: float) -> float:
 
 
 def seeds_needed(rows: int, steps: int, rate: float) -> int:
-    """Return after how many runs a cell that is always in would be a finding, and rows are seen enough."""
+    """Return after how many runs a cell that is always in is a finding, and rows are seen enough."""
     parts = (rows + 1) * (steps + 1) + rows * (rows + 3) // 2 + 2 * steps
     cells = (math.log(parts * RATES) - math.log(UNLIKELY)) / -math.log(rate)
     return math.ceil(max(cells, EXPECTED / (rate * steps)))
 
 
 def judged(runs: list[Cells], rate: float, *, ordered: bool) -> tuple[str | None, list[str]]:
-    """Return what contradicts Poisson samples of this rate, if anything does, and what is not judged."""
+    """Return what contradicts Poisson samples of this rate, if anything, and what is not judged."""
     every = conditions(runs, ordered=ordered)
     logs = [evidence(each, rate) for each in every]
     finding = None
@@ -127,7 +125,7 @@ def judged(runs: list[Cells], rate: float, *, ordered: bool) -> tuple[str | None
     rows, steps = runs[0].shape
     if len(runs) < seeds_needed(rows, steps, rate):
         notes.append(
-            f"{len(runs)} sampled runs cannot show whether rows are drawn one by one at a rate of {rate:g}:"
+            f"{len(runs)} runs cannot show whether rows are drawn one by one at a rate of {rate:g}:"
             f" {seeds_needed(rows, steps, rate)} can, so give more seconds or fewer rows"
         )
     else:
@@ -135,5 +133,6 @@ def judged(runs: list[Cells], rate: float, *, ordered: bool) -> tuple[str | None
         inside = sum(run.sum(axis=1) for run in runs)
         unseen = [str(k + 1) for k in np.flatnonzero(inside < rate * cells / 2)]
         if unseen:
-            notes.append(f"row {', '.join(unseen)}: seen in less than half as many sums as the plan samples")
+            which = ", ".join(unseen)
+            notes.append(f"row {which}: seen in less than half as many sums as the plan samples")
     return finding, notes

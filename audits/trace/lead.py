@@ -29,6 +29,7 @@ def trace_pair(
     Return the noise calls with what moved, and findings.  A call is [call, file, line, scale, family, moved,
     largest movement of one entry, number of entries].  `unsure` is a finding if what is added to the noise
     of the places `still`, which did not move here, moves on another pair: else it may be a constant.
+    `unused` are places with a call whose noise is added to nothing.
     """
     first = Tape()
     before = _run(function, left, seed, first)
@@ -64,12 +65,9 @@ def trace_pair(
     seen = seen and all(call.seen or k in added for k, call in enumerate(first.calls))
     differs, unsure = before.key() != after.key() and not (draws and after.failed), None
     notes += _noise_shown(first, before, added)
-    notes += [
-        f"the noise of {_at(call)} is added to nothing: it may choose among noise, or change it"
-        for k, call in enumerate(first.calls)
-        if not (call.draws or call.seen or k in added or before.failed)
-    ]
     _unjudge_chains(first, second, before)
+    used = {k for tape in (first, second) for k, call in enumerate(tape.calls) if call.seen or call.draws}
+    used |= added
     still = [call.place for call in second.calls if call.seen and not call.moved]
     if differs and not findings and not strange:
         moves = f"{_difference(before, after)} {UNEXPLAINED}"
@@ -85,6 +83,7 @@ def trace_pair(
         "notes": notes,
         "unsure": unsure,
         "still": still,
+        "unused": sorted({call.place for k, call in enumerate(first.calls) if k not in used}),
         "draws": draws,
         "drawn": sorted({call.call.rpartition(".")[2] for call in first.calls if call.draws}),
         "shown": _all_shown(first, before),
@@ -93,10 +92,11 @@ def trace_pair(
 
 
 def _row_by_row(first: Tape, second: Tape, rows: int, others: int) -> str | None:
-    """Return where single draws are made once or more for each row, if the numbers of rows differ."""
+    """Return where single draws are made for each row, if the numbers of rows differ."""
     counts = [Counter(_at(call) for call in tape.calls if call.draws) for tape in (first, second)]
     for where, count in counts[0].items():
-        if rows != others and count != counts[1][where] and count * others == counts[1][where] * rows:
+        other = counts[1][where]
+        if rows != others and count != other and count * others == other * rows:
             return where
     return None
 
@@ -106,8 +106,8 @@ def trace_rows(
 ) -> dict[str, Any]:
     """Record a run on `base`, and replay it with each row replaced: which inputs of noise move.
 
-    `inside` has, for each row and each noise call, whether any of its replacements moves the input; it is
-    None where calls differ or the function fails.
+    `inside` has, for each row and each noise call, whether a replacement moves the input; it is None
+    where calls differ or the function fails.
     """
     first = Tape()
     failed = _run(function, base, seed, first).failed
@@ -117,7 +117,8 @@ def trace_rows(
         for given in row:
             tape = Tape(before=first)
             failed = failed or _run(function, given, seed, tape).failed
-            if failed or [call.place for call in tape.calls] != [call.place for call in first.calls]:
+            same = [call.place for call in tape.calls] == [call.place for call in first.calls]
+            if failed or not same:
                 return {"places": [], "inside": None}
             moved |= [bool(call.moved) for call in tape.calls]
         inside.append(moved.tolist())

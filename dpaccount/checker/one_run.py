@@ -1,59 +1,55 @@
-"""A certificate of the canaries of one training run: its counts and its lower bound, inferred again.
+"""A certificate of the canaries of one training run: its counts and lower bound, inferred again.
 
-Each canary was included by a fair coin of its own.  By their scores, `each` lowest are guessed to be out
-and `each` highest to be in; v of r = 2·each guesses are right.  Two tests refute a level (ε, δ):
+Each of m canaries was included by a fair coin of its own.  The `each` lowest scores are guessed to
+be out and the `each` highest to be in; v of r = 2·each guesses are right.  Let C be their number,
+a(c) = E[C; C ≥ c]/m and b(c) = E[r − C; C ≥ c]/m.  Under (ε, δ) a(c) ≤ F(b(c − 1)), so
+b(c − 1) ≥ max((a(c) − δ)e^−ε, 1 − δ − e^ε(1 − a(c))).  The least total probability with P(C ≥ v) =
+risk follows by a recursion from v down; above 1 there is no such law, and v right guesses refute
+(ε, δ) at this risk (after Mahloujifar, Melis & Chaudhuri 2025; proof in audits/one_run/guessing.py).
 
-1. Let a(c) = E[C; C ≥ c]/m and b(c) = E[r − C; C ≥ c]/m, for the number C of right guesses.  Under the
-   level a(c) ≤ F(b(c − 1)), so b(c − 1) ≥ max((a(c) − δ)e^−ε, 1 − δ − e^ε(1 − a(c))).  The least total
-   probability with P(C ≥ v) = risk follows by a recursion from v down; above 1 there is no such law
-   (after Mahloujifar, Melis & Chaudhuri 2025).  Several points (ε, δ) of one curve are used together.
-2. C ≤ G + N with G ~ Bin(r, s), s = e^ε/(1 + e^ε), and E[N] ≤ mδ/(1 + e^ε), so P(C ≥ v) is at most
-   P(G ≥ v) + max Σ x(g) over x(g) ≤ P(G = g), Σ (v − g) x(g) ≤ mδ/(1 + e^ε) (after Steinke, Nasr &
-   Jagielski 2023).
-
-Proofs are in audits/one_run/guessing.py.  A level μ is that of the points (ε, δ) that it implies.
+A level μ stands for points (ε, δ) that it implies.
 """
 
-import math
 from fractions import Fraction
 from typing import Any
 
 from .certificate.shapes import exact_of
 from .curves import Gdp, implies
 from .derivation import listed
-from .distributions import binomial_tail
 from .documents import BROKEN, Rejected, Work, check_members, digest, ensure, integer, items, text
-from .intervals import Interval, Pair, exact
+from .intervals import Interval, Pair
 
+Document = dict[str, Any]
 SCHEMA = "dpaccount/one-run-certificate/1"
 MEMBERS = (
-    *("schema", "verdict", "claim", "confidence", "canaries", "rules", "best", "lower", "points", "hazards"),
-    *("environment", "created", "digest"),
+    *("schema", "verdict", "claim", "confidence", "canaries", "rules", "best", "lower", "points"),
+    *("hazards", "environment", "created", "digest"),
 )
-MAX_WORK = 45_000_000  # about eight seconds
+WORK_OF_ONE_RUN = 45_000_000  # about eight seconds
 MAX_CANARIES, MAX_POINTS, MAX_RULES = 100_000, 64, 16
-DIGITS = 40
+DECIMALS = 40
 #: What such a certificate says of its limits.
 HAZARDS = (
     "Nobody here saw the training code, the data or the run: coins and scores were handed in.",
-    "The bound holds if every canary was included by a fair coin of its own, whatever the others' were, and"
-    " if the scores follow from what the run released and from nothing that knows the coins.",
-    "The bound holds if the rules, how many canaries are guessed and at which risk, were fixed without the"
-    " coins.",
+    "The bound holds if every canary was included by a fair coin of its own, whatever the others'"
+    " were, and if the scores follow from what the run released and from nothing that knows the coins.",
+    "The bound holds if the rules, how many canaries are guessed and at which risk, were fixed without"
+    " the coins.",
     "An attack that fails proves nothing.",
 )
 
 
-def judged(document: dict[str, Any]) -> tuple[str, str]:
+def judged(document: Document) -> tuple[str, str]:
     """Return REFUTED or UNPROVEN, and what follows; raise `Rejected` naming what does not."""
-    Work.begin(MAX_WORK)
+    Work.begin(WORK_OF_ONE_RUN)
     try:
         return _judged(document)
     except BROKEN as why:
-        raise Rejected(f"a field has the wrong shape ({type(why).__name__}: {str(why)[:80]})") from None
+        said = f"{type(why).__name__}: {str(why)[:80]}"
+        raise Rejected(f"a field has the wrong shape ({said})") from None
 
 
-def _judged(document: dict[str, Any]) -> tuple[str, str]:
+def _judged(document: Document) -> tuple[str, str]:
     check_members(document, MEMBERS)
     body = {name: value for name, value in document.items() if name != "digest"}
     ensure(document["digest"] == digest(body), "the document's digest does not match its content")
@@ -77,8 +73,8 @@ def _judged(document: dict[str, Any]) -> tuple[str, str]:
     return verdict, f"{verdict}: {name} at least {document['lower']}{at}, from {seen}"
 
 
-def counts(document: dict[str, Any]) -> tuple[int, int, int, Fraction]:
-    """Return how many guesses are made and right, how many canaries there are, and the rule's risk."""
+def counts(document: Document) -> tuple[int, int, int, Fraction]:
+    """Return how many guesses are made and right, of how many canaries, and the rule's risk."""
     canaries = document["canaries"]
     check_members(canaries, ("count", "included", "sha256"), ("coins",))
     count, included = integer(canaries["count"]), integer(canaries["included"])
@@ -87,30 +83,33 @@ def counts(document: dict[str, Any]) -> tuple[int, int, int, Fraction]:
     confidence = number(document["confidence"])
     ensure(0 < confidence < 1 and 0 < len(rules) <= MAX_RULES, "a confidence lies between 0 and 1")
     ensure(all(risk > 0 for _, risk in rules), "the risk of a rule is above 0")
-    ensure(sum(risk for _, risk in rules) <= 1 - confidence, "the rules risk more than the confidence leaves")
+    spent = sum(risk for _, risk in rules)
+    ensure(spent <= 1 - confidence, "the rules risk more than the confidence leaves")
     best = document["best"]
     check_members(best, ("each", "right"))
     each, right = integer(best["each"]), integer(best["right"], 0)
     risks = [risk for size, risk in rules if size == each]
     ensure(len(risks) == 1, "the guesses are not those of one of the rules")
-    ensure(2 * each <= count and right <= 2 * each, "more guesses than canaries, or more right than made")
+    ensure(right <= 2 * each <= count, "more guesses than canaries, or more right than made")
     if "coins" in canaries:
         coins = text(canaries["coins"])
-        ensure(len(coins) == count <= MAX_CANARIES and set(coins) <= {"0", "1"}, "one coin for each canary")
+        several = len(coins) == count <= MAX_CANARIES
+        ensure(several and set(coins) <= {"0", "1"}, "there is not one coin for each canary")
         ensure(coins.count("1") == included, "another number of coins says included")
         hits = coins[count - each :].count("1") + coins[:each].count("0")
         ensure(hits == right, f"of the coins by score, {hits} are guessed right")
     return 2 * each, right, count, risks[0]
 
 
-def points_of(document: dict[str, Any], lower: Fraction) -> list[tuple[Fraction, Fraction]]:
+def points_of(document: Document, lower: Fraction) -> list[tuple[Fraction, Fraction]]:
     """Return the points (ε, δ) that the level implies."""
     given = [tuple(number(value) for value in items(each)) for each in items(document["points"])]
     points = [(epsilon, delta) for epsilon, delta in given]
     ensure(len(points) <= MAX_POINTS, f"at most {MAX_POINTS} points")
     ensure(all(0 <= e <= 700 and 0 <= d <= 1 for e, d in points), "points are out of range")
     if "epsilon" in document["claim"]:
-        ensure(points == [(lower, number(document["claim"]["delta"]))], "the point is not the bound's")
+        point = (lower, number(document["claim"]["delta"]))
+        ensure(points == [point], "the point is not the bound's")
     else:
         holds = all(implies(Gdp(lower**2), epsilon, delta) for epsilon, delta in points)
         ensure(holds and bool(points) == (lower > 0), "mu does not imply a point")
@@ -120,19 +119,10 @@ def points_of(document: dict[str, Any], lower: Fraction) -> list[tuple[Fraction,
 def refuted(
     canaries: int, made: int, right: int, points: list[tuple[Fraction, Fraction]], risk: Fraction
 ) -> bool:
-    """Return whether so many right guesses have probability below `risk` under the points."""
+    """Return whether so many right guesses have probability below `risk` under the points, for certain."""
     if right == 0:
         return False
-    if len(points) == 1 and by_binomial(canaries, made, right, *points[0], risk):
-        return True
-    return by_recursion(canaries, made, right, points, risk)
-
-
-def by_recursion(
-    canaries: int, made: int, right: int, points: list[tuple[Fraction, Fraction]], risk: Fraction
-) -> bool:
-    """Return whether the first test refutes the points, for certain."""
-    i = Interval(DIGITS)
+    i = Interval(DECIMALS)
     lines = [(i.exp(i.of(-e)), i.exp(i.of(e)), i.of(d)) for e, d in points]
     one, total = i.of(1), i.of(risk)
     hit, miss = i.of(risk * right / canaries), i.of(risk * (made - right) / canaries)
@@ -161,29 +151,6 @@ def needed(i: Interval, lines: list[tuple[Pair, Pair, Pair]], hit: Pair) -> Pair
     return least
 
 
-def by_binomial(
-    canaries: int, made: int, right: int, epsilon: Fraction, delta: Fraction, risk: Fraction
-) -> bool:
-    """Return whether the second test refutes (ε, δ), for certain."""
-    i = Interval(DIGITS)
-    grown = i.exp(i.of(epsilon))
-    above = exact(i.div(grown, i.add(grown, i.of(1)))[1])
-    s = Fraction(math.floor(above * 10**12) + 1, 10**12)  # rounded up: more guesses are right
-    if right <= made * s or s >= 1:
-        return False
-    budget = i.div(i.of(canaries * delta), i.add(grown, i.of(1)))[1]
-    tail = binomial_tail(i, made, s, right, up=True)
-    total, most = tail[1], i.of(risk)[0]
-    for lower in range(right - 1, -1, -1):
-        if budget <= 0 or total > most:
-            break
-        longer = binomial_tail(i, made, s, lower, up=True)
-        mass = min(i.up.subtract(longer[1], tail[0]), i.up.divide(budget, right - lower))
-        tail, total = longer, i.up.add(total, mass)
-        budget = i.up.subtract(budget, i.down.multiply(mass, right - lower))
-    return bool(total <= most)
-
-
 def number(value: object) -> Fraction:
     """Read a finite number."""
     found = exact_of(value, "a number")
@@ -192,6 +159,6 @@ def number(value: object) -> Fraction:
     return found
 
 
-def to_read() -> dict[str, list[dict[str, Any]]]:
+def to_read() -> Any:
     """Return the reading list: this file, and those that it imports from."""
     return listed({"one-run": judged}, __name__)

@@ -44,6 +44,7 @@ ANSWERS: Final[dict[str, Any]] = {
     "ledger-repair": costs.Repair,
     "ledger-report": costs.LedgerReport,
     "ledger-verify": costs.Verification,
+    "one-run-certificate": results.OneRunCertificate,
     "query": sessions.Query,
     "release": results.ReleaseAnswer,
     "reproduction": results.ReproductionAnswer,

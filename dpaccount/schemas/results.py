@@ -162,6 +162,56 @@ class AuditAnswer(Closed, frozen=True, kw_only=True, tag_field="schema", tag="dp
     seconds: Size | Absent = UNSET
 
 
+class OneRunClaim(Closed, frozen=True):
+    """The claimed level: μ, or ε at δ."""
+
+    mu: Exact | Absent = UNSET
+    epsilon: Exact | Absent = UNSET
+    delta: Exact | Absent = UNSET
+
+
+class CanaryCounts(Closed, frozen=True):
+    """The canaries of a run; `coins` by score, the lowest first."""
+
+    count: Annotated[int, Meta(ge=10)]
+    included: Positive
+    sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+    coins: Annotated[str, Meta(pattern="^[01]+$")] | Absent = UNSET
+
+
+class OneRunRule(Closed, frozen=True):
+    """Guess the `each` highest scores in and the `each` lowest out, at a share `risk` of the error."""
+
+    each: Positive
+    risk: Exact
+
+
+class RightGuesses(Closed, frozen=True):
+    """The rule whose guesses show the bound, and how many are right."""
+
+    each: Positive
+    right: Count
+
+
+class OneRunCertificate(Closed, frozen=True, tag_field="schema", tag="dpaccount/one-run-certificate/1"):
+    """What the canaries of one training run show; the checker infers the bound again from the counts."""
+
+    verdict: Literal["REFUTED", "UNPROVEN"]
+    claim: Annotated[
+        OneRunClaim, Meta(extra_json_schema={"oneOf": [{"required": ["mu"]}, {"required": ["epsilon", "delta"]}]})
+    ]
+    confidence: Exact
+    canaries: CanaryCounts
+    rules: list[OneRunRule]
+    best: RightGuesses
+    lower: Exact
+    points: list[Annotated[list[Exact], Meta(min_length=2, max_length=2)]]
+    hazards: list[str]
+    environment: dict[str, str]
+    created: str
+    digest: Digest
+
+
 class TracedNoise(Closed, frozen=True):
     """A call that drew noise, its scale, and how far its location moved."""
 

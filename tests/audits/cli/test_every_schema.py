@@ -59,6 +59,9 @@ def documents(dpaccount, monkeypatch, tmp_path, root):
     yield from of_a_study(dpaccount, tmp_path, root)
     assert dpaccount("account", "plan.json", "--delta", "1e-5", "--certificate", "cost.json")[0] == 0
     yield "account-certificate", json.loads((tmp_path / "cost.json").read_text())
+    (tmp_path / "canaries.csv").write_text("included,score\n" + "0,1\n1,2\n" * 20)
+    dpaccount("audit", "--one-run", "canaries.csv", "--mu", 1, "--certificate", "one.json")
+    yield "one-run-certificate", json.loads((tmp_path / "one.json").read_text())
     (tmp_path / "count.py").write_text("def count(data, rng):\n    return data.sum() + rng.laplace(0, 3)\n")
     words = ("trace", "count:count", "--epsilon", 1, "--shape", 5, "--low=0", "--high=3", "--json")
     yield "trace", json.loads(dpaccount(*words)[1])

@@ -1,4 +1,4 @@
-"""The certificate of one run: the checker infers the bound from counts, and rejects every change."""
+"""The certificate of one run: the checker infers its bound from counts, and rejects changes."""
 
 import copy
 import json
@@ -7,15 +7,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from audits.certificate.of_one_run import _points_of_mu, certificate
 from audits.one_run import MuClaim, PointClaim, audit_canaries
 from audits.one_run.canaries import Canaries
-from audits.one_run.certificate import _points_of_mu, certificate
-from audits.one_run.guessing import Guesses, falls
+from audits.one_run.guessing import Guesses, falls, refutes
 from dpaccount.checker import one_run
 from dpaccount.checker.documents import Rejected, Work, digest
 
 CONFIDENCE = Fraction(19, 20)
-CLAIMS = [MuClaim(Fraction(1)), PointClaim(Fraction(1)), PointClaim(Fraction(2), Fraction(1, 10**5))]
+SMALL = Fraction(1, 10**5)
+CLAIMS = [MuClaim(Fraction(1)), PointClaim(Fraction(1)), PointClaim(Fraction(2), SMALL)]
 
 
 def made(claim, shift=3.0, m=400, seed=1):
@@ -32,7 +33,7 @@ def test_the_checker_confirms_nearly_the_bound_of_the_audit(claim):
     verdict, said = one_run.judged(json.loads(json.dumps(document)))
     assert (verdict, found.verdict) == ("REFUTED", "REFUTED")
     assert document["lower"] in said
-    assert found.lower - 0.005 <= float(document["lower"]) <= found.lower
+    assert found.lower - 0.015 <= float(document["lower"]) <= found.lower
 
 
 def test_scores_that_show_nothing_leave_the_claim_unproven():
@@ -56,7 +57,8 @@ def test_what_the_checker_refutes_the_audit_refutes_and_nearly_the_other_way_rou
         points = [(Fraction(repr(level)), claim.delta)]
         checked = one_run.refuted(m, r, guesses.right, points, Fraction(repr(risk)))
         assert falls(guesses, claim, level, risk) or not checked
-        assert checked or not falls(guesses, claim, level + 0.001, risk)
+        near = refutes(guesses, lambda power: claim.needed(level + 0.001, power), risk)
+        assert checked or not near
         agreed += checked
     assert 30 < agreed < 120
 
@@ -79,6 +81,14 @@ def changed(document, *path, value):
     place[path[-1]] = value
     other["digest"] = digest({name: each for name, each in other.items() if name != "digest"})
     return other
+
+
+def accepted(document):
+    try:
+        one_run.judged(document)
+    except Rejected:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
@@ -108,10 +118,7 @@ def test_every_change_is_rejected_although_the_digest_is_made_again(claim):
         changed(document, "points", value=None),
         {**document, "created": "2020-01-01T00:00:00Z"},
     ]
-    for number, other in enumerate(forged):
-        with pytest.raises(Rejected):
-            one_run.judged(other)
-            pytest.fail(f"change {number} is accepted")
+    assert [number for number, other in enumerate(forged) if accepted(other)] == []
 
 
 def test_counts_without_coins_are_held_for_larger_runs(monkeypatch):
@@ -133,8 +140,9 @@ def test_many_canaries_are_within_the_work_of_the_checker(claim):
 def test_the_command_line_writes_and_checks_it(dpaccount, tmp_path, words, code):
     rng = np.random.default_rng(3)
     included = rng.random(300) < 0.5
-    rows = (f"{int(coin)},{3 * coin + noise}" for coin, noise in zip(included, rng.normal(size=300), strict=True))
-    (tmp_path / "canaries.csv").write_text("included,score\n" + "\n".join(rows))
+    scores = 3 * included + rng.normal(size=300)
+    rows = "".join(f"{int(coin)},{score}\n" for coin, score in zip(included, scores, strict=True))
+    (tmp_path / "canaries.csv").write_text("included,score\n" + rows)
     dpaccount("audit", "--one-run", "canaries.csv", *words, "--certificate", "one.json")
     document = json.loads((tmp_path / "one.json").read_text())
     assert document["hazards"][0].startswith("Nobody here saw the training code")
@@ -150,7 +158,7 @@ def test_a_plan_has_no_certificate_of_one_run(dpaccount, tmp_path):
     event = {"event": "gaussian", "sigma": 1}
     plan = {"schema": "dpaccount/events/1", "relation": "add-remove", "events": [event]}
     (tmp_path / "plan.json").write_text(json.dumps(plan))
-    words = ["audit", "--one-run", "canaries.csv", "--plan", "plan.json", "--certificate", "one.json"]
-    code, _, err = dpaccount(*words)
+    words = ["--one-run", "canaries.csv", "--plan", "plan.json", "--certificate", "one.json"]
+    code, _, err = dpaccount("audit", *words)
     assert (code, "no bound on a plan's whole curve" in err) == (2, True)
     assert not (tmp_path / "one.json").exists()

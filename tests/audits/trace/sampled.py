@@ -1,4 +1,4 @@
-"""Training on samples that are no Poisson samples of rate .3: a sum with Gaussian noise in every step."""
+"""Sums of samples with Gaussian noise, in eight steps: of Poisson samples of rate .3, and of others."""
 
 import os
 
@@ -8,7 +8,11 @@ RATE, STEPS = 0.3, 8
 
 
 def _released(data, rng, chosen):
-    return [float(data[chosen(rng.random(len(data)), step)].sum() + rng.normal()) for step in range(STEPS)]
+    sums = []
+    for step in range(STEPS):
+        chosen_rows = data[chosen(rng.random(len(data)), step)]
+        sums.append(float(chosen_rows.sum() + rng.normal()))
+    return sums
 
 
 def poisson(data, rng):
@@ -24,14 +28,11 @@ def all_rows_in_step_five(data, rng):
 
 
 def all_or_none(data, rng):
-    return _released(data, rng, lambda draws, step: np.full(len(draws), draws[:1].min(initial=1) < RATE))
+    return _released(data, rng, lambda draws, step: np.repeat(draws[:1] < RATE, len(draws)))
 
 
 def row_by_row(data, rng):
-    sums = []
-    for _ in range(STEPS):
-        sums.append(float(sum(row for row in data if rng.random() < RATE) + rng.normal()))
-    return sums
+    return [float(sum(x for x in data if rng.random() < RATE) + rng.normal()) for _ in range(STEPS)]
 
 
 def smallest_noise(data, rng):

@@ -1,4 +1,4 @@
-"""Which rows are in the sums of a run, held against Poisson samples: no false alarm, and what is found."""
+"""Which rows are in the sums of a run, held against Poisson samples: error level and power."""
 
 import itertools
 import json
@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from audits.datasets.shape import Shape
-from audits.trace.inclusion import UNLIKELY, conditions, evidence, judged, probes, seeds_needed
+from audits.trace import inclusion
+from audits.trace.inclusion import Condition, conditions, evidence, judged, probes, seeds_needed
 from tests.audits.trace import sampled
 
 ROWS = 6
@@ -18,24 +19,21 @@ ROWS = 6
 @pytest.mark.parametrize("ordered", [True, False])
 @pytest.mark.parametrize("rate", [0.1, 0.4, 0.75])
 def test_every_product_has_mean_one_under_poisson_samples(rate, ordered):
-    """By enumeration of two runs of two rows and two steps; so a mean of 10⁶ has probability 10⁻⁶ at most."""
+    """By enumeration of two runs; so their mean reaches 10⁶ with probability 10⁻⁶ at most."""
     mean = weight = 0.0
     for bits in itertools.product([0, 1], repeat=8):
         probability = math.prod(rate if bit else 1 - rate for bit in bits)
         runs = list(np.array(bits, dtype=bool).reshape(2, 2, 2))
         every = conditions(runs, ordered=ordered)
-        kinds = {each.said for each in every}
         for each in every:
             mean += probability * (math.exp(evidence(each, rate)) - 1)
         weight += probability
-        assert len(kinds) == len(every)
+        assert len({each.said for each in every}) == len(every)
     assert weight == pytest.approx(1)
     assert mean == pytest.approx(0, abs=1e-12)
 
 
 def test_more_inclusions_are_more_evidence_and_a_lower_rate_is_none():
-    from audits.trace.inclusion import Condition
-
     for rate in (0.1, 0.5):
         sizes = [evidence(Condition("", 40, inside), rate) for inside in range(41)]
         assert sizes == sorted(sizes)
@@ -68,8 +66,8 @@ def drawn(kind, seed, runs=100, steps=8, rate=0.3):
 
 @pytest.mark.parametrize(
     ("kind", "rate"),
-    [("a row always", 0.3), ("a step with all", 0.3), ("all or none", 0.3), ("two rows together", 0.3),
-     ("one sample", 0.3), ("fixed size", 0.34), ("epochs", 0.34)],
+    [("a row always", 0.3), ("a step with all", 0.3), ("all or none", 0.3), ("one sample", 0.3),
+     ("two rows together", 0.3), ("fixed size", 0.34), ("epochs", 0.34)],
 )  # fmt: skip
 def test_samples_that_are_not_poisson_are_found(kind, rate):
     for seed in range(3):
@@ -100,12 +98,13 @@ def test_a_cell_that_is_always_in_is_a_finding_after_as_many_runs_as_are_needed(
         for each in runs:
             each[3, 5] = True
         assert judged(runs, rate, ordered=True)[0] is not None
-    assert UNLIKELY == 1e-6
+    assert inclusion.UNLIKELY == 1e-6
 
 
 def test_each_row_is_replaced_alone_and_stays_in_the_domain():
     for columns in (None, 2):
-        shape = Shape(5, columns, (0.0,) * (columns or 1), (3.0,) * (columns or 1), False, "add-remove")
+        low, high = (0.0,) * (columns or 1), (3.0,) * (columns or 1)
+        shape = Shape(5, columns, low, high, False, "add-remove")
         (base,), *rows = probes(shape, 1)
         assert len(rows) == 5
         for k, datasets in enumerate(rows):
@@ -130,7 +129,7 @@ WORDS = ["--shape", "4", "--low=-1", "--high", "1", "--json"]
         ("row_by_row", 3, "draws for each row by itself"),
     ],
 )
-def test_a_plan_of_poisson_samples_is_held_against_every_row(dpaccount, root, tmp_path, name, code, said):
+def test_a_plan_is_held_against_every_row(dpaccount, root, tmp_path, name, code, said):
     shutil.copy(root / "tests" / "audits" / "trace" / "sampled.py", tmp_path)
     of = {"event": "gaussian", "sigma": 1}
     event = {"event": "poisson_subsampled", "rate": sampled.RATE, "count": sampled.STEPS, "of": of}
@@ -143,7 +142,8 @@ def test_a_plan_of_poisson_samples_is_held_against_every_row(dpaccount, root, tm
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("smallest_noise", "is added to nothing"), ("ends_on_high", "of 60 the function ends")]
+    ("name", "said"),
+    [("smallest_noise", "is added to nothing"), ("ends_on_high", "of 60 the function ends")],
 )
 def test_what_was_not_judged_is_not_exit_zero(dpaccount, root, tmp_path, name, said):
     shutil.copy(root / "tests" / "audits" / "trace" / "sampled.py", tmp_path)

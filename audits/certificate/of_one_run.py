@@ -1,9 +1,8 @@
-"""The certificate of one run: counts of guesses, a bound rounded down, and points that the checker uses."""
+"""The certificate of one run: counts of guesses, and a bound that the checker confirms."""
 
 import json
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,20 +17,22 @@ from dpaccount.documents import atomically, writing
 from dpaccount.errors import InputError
 from dpaccount.exact import shown, to_digits
 
-KEPT = 4  #: decimal places of a bound
-STEPS_DOWN = (0, 1, 3, 10, 30, 100, 300)  #: by how many of its last places a bound is lowered at most
+PLACES = 4  #: decimal places of a bound
+STEPS_DOWN = (0, 1, 3, 10, 30, 60, 100, 150, 200, 300)  #: of its last place, by which a bound is lowered
 CURVE_POINTS = 48  #: of the curve of a mu
+
+Points = list[tuple[Fraction, Fraction]]  #: (ε, δ)
 
 
 def write_certificate(path: Path, found: OneRun, canaries: Canaries, confidence: Fraction, seed: int) -> None:
-    """Write the certificate of an audit to a file; raises `InputError` for claims that it cannot hold."""
+    """Write the certificate of an audit to a file; raises `InputError` for a plan as the claim."""
     document = certificate(found, canaries, confidence, seed)
     with writing(path.parent):
         atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
-def certificate(found: OneRun, canaries: Canaries, confidence: Fraction, seed: int) -> dict[str, Any]:
-    """Return the document, whose bound is the largest of a few lower ones that the checker confirms.
+def certificate(found: OneRun, canaries: Canaries, confidence: Fraction, seed: int) -> checked.Document:
+    """Return the document; its bound is the first of a few lower ones that the checker confirms.
 
     Raises `InputError` for a whole curve as the claim.
     """
@@ -42,17 +43,17 @@ def certificate(found: OneRun, canaries: Canaries, confidence: Fraction, seed: i
     ordered = by_score(canaries.scores, canaries.included, seed)
     rule = next(rule for rule in found.rules if guess(ordered, rule.each) == found.best)
     of_mu = isinstance(claim, MuClaim)
-    delta = Fraction(0) if of_mu else claim.delta
-    document: dict[str, Any] = {
+    delta = Fraction(0) if isinstance(claim, MuClaim) else claim.delta
+    document: checked.Document = {
         "schema": checked.SCHEMA,
-        "claim": {"mu": shown(claim.mu)} if of_mu else {"epsilon": shown(claim.epsilon), "delta": shown(delta)},
+        "claim": {claim.name: shown(claim.level), **({} if of_mu else {"delta": shown(delta)})},
         "confidence": shown(confidence),
         "canaries": {
             "count": len(ordered),
             "included": int(canaries.included.sum()),
             "sha256": canaries.digest,
         },
-        "rules": [{"each": each.each, "risk": to_digits(each.risk, up=False)} for each in found.rules],
+        "rules": [{"each": r.each, "risk": to_digits(r.risk, up=False)} for r in found.rules],
         "best": {"each": rule.each, "right": found.best.right},
         "hazards": list(checked.HAZARDS),
         "environment": environment(),
@@ -60,7 +61,7 @@ def certificate(found: OneRun, canaries: Canaries, confidence: Fraction, seed: i
     }
     if len(ordered) <= checked.MAX_CANARIES:
         document["canaries"]["coins"] = "".join("1" if coin else "0" for coin in ordered)
-    places = 10**KEPT
+    places = 10**PLACES
     for less in STEPS_DOWN:
         lower = Fraction(int(found.lower * places) - less, places)
         if lower <= 0:
@@ -75,9 +76,7 @@ def certificate(found: OneRun, canaries: Canaries, confidence: Fraction, seed: i
     return _sealed(document, claim.level, Fraction(0), [] if of_mu else [(Fraction(0), delta)])
 
 
-def _sealed(
-    document: dict[str, Any], level: Fraction, lower: Fraction, points: list[tuple[Fraction, Fraction]]
-) -> dict[str, Any]:
+def _sealed(document: checked.Document, level: Fraction, lower: Fraction, points: Points) -> checked.Document:
     body = {
         **document,
         "verdict": "REFUTED" if lower > level else "UNPROVEN",
@@ -87,7 +86,7 @@ def _sealed(
     return {**body, "digest": digest(body)}
 
 
-def _points_of_mu(mu: Fraction) -> list[tuple[Fraction, Fraction]]:
+def _points_of_mu(mu: Fraction) -> Points:
     """Return points (ε, δ) that μ-Gaussian differential privacy implies, δ rounded up."""
     from scipy.special import log_ndtr
 
@@ -96,4 +95,5 @@ def _points_of_mu(mu: Fraction) -> list[tuple[Fraction, Fraction]]:
     one, other = levels / size - size / 2, levels / size + size / 2
     spent = np.exp(log_ndtr(-one)) - np.exp(levels + log_ndtr(-other))
     upwards = np.clip(spent * (1 + 1e-9) + 1e-15, 0, 1)
-    return [(Fraction(repr(e)), Fraction(repr(d))) for e, d in zip(levels.tolist(), upwards.tolist(), strict=True)]
+    columns = (map(Fraction, map(repr, values.tolist())) for values in (levels, upwards))
+    return list(zip(*columns, strict=True))
