@@ -198,7 +198,8 @@ class OneRunCertificate(Closed, frozen=True, tag_field="schema", tag="dpaccount/
 
     verdict: Literal["REFUTED", "UNPROVEN"]
     claim: Annotated[
-        OneRunClaim, Meta(extra_json_schema={"oneOf": [{"required": ["mu"]}, {"required": ["epsilon", "delta"]}]})
+        OneRunClaim,
+        Meta(extra_json_schema={"oneOf": [{"required": ["mu"]}, {"required": ["epsilon", "delta"]}]}),
     ]
     confidence: Exact
     canaries: CanaryCounts
