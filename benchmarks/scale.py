@@ -266,12 +266,12 @@ INTRODUCTION = """\
 `make scale` measures this page, and writes it from `docs/scale.json`: processor seconds of one core
 and peak memory, each size in a process of its own, from the least to the largest, without its start
 and the making of its data. The exponent is that of the last decade (1: ten times the size takes ten
-times the time); one more costs the constant.
+times the time).
 """
 
 HEAD = """\
-| what grows | seconds | MB | exponent | constant | bottleneck | beyond it |
-|---|---|---|---|---|---|---|"""
+| what grows | seconds | MB | exponent | bottleneck | beyond it |
+|---|---|---|---|---|---|"""
 
 
 def page(book: dict[str, Any]) -> str:
@@ -287,7 +287,6 @@ def page(book: dict[str, Any]) -> str:
             " to ".join(figure(points[i]["seconds"]) for i in (0, -1)),
             f"{max(point['megabytes'] for point in points):.0f}",
             f"{exponent(points):.2f}",
-            f"{figure(marginal(points) * 1e6)} µs",
             what.bottleneck,
             what.beyond,
         ]
@@ -305,12 +304,6 @@ def exponent(points: list[dict[str, float]]) -> float:
     """Return the exponent of the time over the last two sizes."""
     (first, last) = points[-2:]
     return math.log(last["seconds"] / first["seconds"]) / math.log(last["size"] / first["size"])
-
-
-def marginal(points: list[dict[str, float]]) -> float:
-    """Return what one more costs, in seconds, over the last two sizes; 0 where it is less than noise."""
-    first, last = points[-2:]
-    return max(0.0, (last["seconds"] - first["seconds"]) / (last["size"] - first["size"]))
 
 
 def extrapolated(points: list[dict[str, float]], size: float) -> float:
