@@ -291,6 +291,7 @@ def test_the_default_tests_alone_kill_nearly_all_that_all_tests_kill(program):
     assert len(alive) <= (1 - SHARE) * SAMPLE, alive
 
 
+@pytest.mark.slow
 def test_the_default_set_leaves_out_what_is_marked_or_listed_as_slow():
     """Of a listed function none or one case in n is run; the draw is the same each time."""
     default_set = loaded("default_set")

@@ -308,6 +308,7 @@ def test_nothing_slow_is_passed_unless_it_could_have_been_refuted(in_process, ro
         assert found.runs > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("early", [False, True])
 def test_a_slow_clock_changes_what_an_attack_shows_only_where_that_is_said(in_process, root, early):
     """From runs that take no time to runs that take 30 ms: the same result, or it is cut by time."""

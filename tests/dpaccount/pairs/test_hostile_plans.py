@@ -27,7 +27,10 @@ def table(outcomes, seed=1, lost=0):
     laws = [[rng.randint(1, 1000) for _ in range(outcomes)] for _ in range(2)]
     for k in range(lost):
         laws[0][2 * k] = laws[1][2 * k + 1] = 0
-    return {key: [Fraction(w, sum(law)) for w in law] for key, law in zip("pq", laws, strict=True)}
+    totals = [sum(law) for law in laws]
+    return {
+        key: [Fraction(w, total) for w in law] for key, law, total in zip("pq", laws, totals, strict=True)
+    }
 
 
 def poisson(of, rate="1/2", count=1):
