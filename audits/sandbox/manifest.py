@@ -1,17 +1,22 @@
-"""Finished parts of a table's totals, kept in a file: the command that was killed goes on there.
+"""What `--work` keeps of a table that is summed in parts: the command that was killed goes on there.
 
-The file has exact totals of private data, and the key of the persons' hash: only its owner may read
+The manifest has exact totals of private data, and the key of the persons' hash: only its owner may read
 it.  Every part has an HMAC under that key, of its number, its totals and the whole header: a line that
 was changed, or copied for another part or into another manifest, is refused.  Whoever holds the file
 holds the key: it is no signature.
+
+Beside it is a folder of rows that are divided into parts, with mode 700.  A command removes it when it
+ends, also with an error; one that is killed leaves it.
 """
 
 import hmac
 import json
 import os
+import stat
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from operator import index
 from pathlib import Path
 from secrets import token_bytes
@@ -23,6 +28,8 @@ from mechanisms.table.persons import SECRET_BYTES
 
 TOTALS: Final = "dpaccount/totals/2"
 MANIFEST: Final = "manifest.jsonl"
+ROW_FOLDER: Final = "rows-of-parts"
+DIGESTS: Final = "digests.json"  #: of the files in that folder; it is written last
 Found = tuple[list[int], int, str]  #: a part's totals, its number of units, and its marks in base64
 PART: Final = ("totals", "units", "marks")  #: of a line of the manifest, beside the part's number
 MOST: Final = 2**62  #: of one total of a part
@@ -149,3 +156,66 @@ def parts_in(folder: Path) -> int:
         raise InputError(str(error.strerror or "unreadable"), "write it by the other engine", path) from None
     except (ValueError, TypeError, KeyError):
         raise InputError("no manifest of totals", "write it by the other engine", path) from None
+
+
+# ------------------------------------------------------------------ rows
+
+
+@dataclass(frozen=True)
+class DividedRows:
+    """A folder with a file of rows for each part, named by its number, and the files' digests."""
+
+    folder: Path
+    digests: list[str]
+
+
+@contextmanager
+def divided_rows(
+    work: Path, header: Mapping[str, object], secret: bytes, divide: Callable[[Path], list[str]]
+) -> Iterator[DividedRows]:
+    """Give the rows of a table in parts: those of the same command that was killed, or new ones.
+
+    `divide` is given an empty folder, and returns a digest for each part.  An HMAC under `secret` ties
+    the digests to the `header` of the work.  Raises `InputError` for a folder with other files, and
+    `OSError` where it cannot be written.
+    """
+    folder = work / ROW_FOLDER
+    try:
+        digests = _known(folder, header, secret)
+        if digests is None:
+            remove_rows(work)
+            folder.mkdir(mode=0o700)
+            digests = divide(folder)
+            document = {"digests": digests, "hmac": _hmac(header, digests, secret)}
+            (folder / DIGESTS).write_text(json.dumps(document))
+        yield DividedRows(folder, digests)
+    finally:
+        remove_rows(work)
+
+
+def remove_rows(work: Path) -> None:
+    """Remove the rows that a folder of parts keeps, if any; raises `InputError` for other files."""
+    folder = work / ROW_FOLDER
+    if not folder.is_symlink() and not folder.exists():
+        return
+    names = [each.name for each in folder.iterdir()]
+    if folder.is_symlink() or any(name != DIGESTS and not name.isdecimal() for name in names):
+        right = "name another --work, or leave it out"
+        raise InputError("this is no folder of a table's rows in parts", right, folder)
+    for name in sorted(names, key=lambda name: name != DIGESTS):  # what is not whole is of no use
+        (folder / name).unlink()
+    folder.rmdir()
+
+
+def _known(folder: Path, header: Mapping[str, object], secret: bytes) -> list[str] | None:
+    """Return the digests of rows of this work that are all there, in a folder of our own; else None."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        own, held = folder.lstat(), json.loads((folder / DIGESTS).read_bytes())
+        private = stat.S_ISDIR(own.st_mode) and own.st_uid == os.geteuid() and not own.st_mode & 0o077
+        if private and hmac.compare_digest(_hmac(header, held["digests"], secret), held["hmac"]):
+            return list(held["digests"])
+    return None
+
+
+def _hmac(header: Mapping[str, object], digests: list[str], secret: bytes) -> str:
+    return hmac.digest(secret, canonical([dict(header), digests]), "sha256").hex()

@@ -24,9 +24,16 @@ from typing import Any, Final, cast
 import numpy as np
 
 from audits.claim import Claim, read_claim
-from audits.sandbox.divided_rows import DividedRows, divided_rows, remove_rows
 from audits.sandbox.fork import Fork, NoAnswer
-from audits.sandbox.manifest import MOST, Found, manifest, parts_in
+from audits.sandbox.manifest import (
+    MOST,
+    DividedRows,
+    Found,
+    divided_rows,
+    manifest,
+    parts_in,
+    remove_rows,
+)
 from audits.sandbox.private_data import digest_of_data
 from audits.subjects.catalogue import is_catalogued, on_table, subject_of
 from audits.subjects.sources import digest_of_code
@@ -277,6 +284,7 @@ def _rows_in_parts(
 
     def work_of(folder: Path) -> list[str]:
         what, file = _summed_in_parts(claim, made_by)
+        os.umask(0o077)
         try:
             return process.as_task(divide, what, files_of(file), parts[0], folder, check_awaited)
         except OSError as error:
