@@ -168,6 +168,7 @@ class PolicyValue(Calibrated):
         lightest = low[1] + cap * self.rows
         least = self._below(lightest, missed / 8)  # of E[w]
         found: dict[str, object] = {"mean_weight": weight / self.rows, "level": float(REPORTED)}
+        found["sums"] = view.public["sums"].tolist()
         if not self.model:
             ends = (
                 self._below((low[0] + lightest) / 2, missed / 8),

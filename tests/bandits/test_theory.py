@@ -149,3 +149,31 @@ def test_limits_out_of_order_are_refused():
         published_noise.theorem1_width(out_of_order, 1, 0.0, norm=1.0, rho=0.5, error=0.0, zeta=0.1)
     with pytest.raises(InputError):
         published_noise.lemma2_sigma(Fraction(0), TENTH, 1024, Fraction(1))
+
+
+def test_definition_5_is_what_the_learner_inverts_if_the_noise_stands_below_the_features():
+    """Γ with ΓᵀΓ = H below Φ: one ridge regression. As printed, beside each other, the noise would be unused."""
+    rng = np.random.default_rng(7000)
+    features, root = quadrature_features(1, 6, 0.5)(rng.random((9, 1))), rng.normal(size=(6, 6))
+    rewards, noise = rng.random(9), root.T @ root
+    learned = np.linalg.solve(features.T @ features + noise, features.T @ rewards)
+    stacked = np.linalg.lstsq(np.vstack([features, root]), np.append(rewards, np.zeros(6)))[0]
+    assert stacked == pytest.approx(learned, rel=1e-9)
+    printed = np.block([[features, np.zeros((9, 6))], [np.zeros((6, 6)), root]])
+    apart = np.linalg.lstsq(printed, np.append(rewards, np.zeros(6)))[0][:6]
+    assert apart == pytest.approx(np.linalg.lstsq(features, rewards)[0], rel=1e-6)
+    assert np.abs(apart - learned).max() > 0.01
+
+
+@pytest.mark.parametrize("per_axis", [4, 6, 8])
+def test_lemma_1_a_function_of_few_points_has_a_near_one_of_features(per_axis):
+    """At most Bε lies between Σ α_i k(x_i, ·), with B = Σ|α_i|, and Σ α_i Φ(x_i)·Φ: ε is that of Φ."""
+    rng = np.random.default_rng(7001)
+    phi = quadrature_features(1, per_axis, 0.5)(GRID)
+    kernel = squared_exponential(GRID, GRID, 0.5)
+    error = np.abs(phi @ phi.T - kernel).max()
+    for _ in range(20):
+        weights = rng.normal(size=len(GRID)) * (rng.random(len(GRID)) < 0.3)
+        off = np.abs(phi @ (phi.T @ weights) - kernel @ weights).max()
+        assert off <= np.abs(weights).sum() * error + 1e-12
+    assert error > 1e-9  # else nothing is tested
