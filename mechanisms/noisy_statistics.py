@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError, RuleError, out_of_range
-from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import (
@@ -315,16 +314,6 @@ def _nothing(column: Column) -> tuple[float, ...]:
     return (0.0,) * width(column.bytes) if column.kind == "text" else (column.default,)
 
 
-def planned_for(
-    study: NoisyStatistics, table: Table | None, relation: str, epsilon: Fraction, delta: Fraction
-) -> Planned:
-    """Return each statistic of a study that was planned on a table, with its amount of the total."""
-    if table is None:
-        raise InputError("a study reads a declared table", "declare [data.columns]")
-    promise = Promise(relation, epsilon, delta)
-    return planned(study.statistics, table.rows, table.max_rows, promise, study.law)[1]
-
-
 @lru_cache(maxsize=64)  # a command makes its subject several times
 def planned(
     statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise, law: str | None = None
@@ -346,8 +335,7 @@ def planned(
     plans, failed = [], []
     for one in laws if promise.delta > 0 else ("laplace",):
         try:
-            plan = _planned_listed(statistics, rows, max_rows, promise, one, whole=max_rows == 1)
-            plans.append(plan)
+            plans.append(_planned_listed(statistics, rows, max_rows, promise, one, whole=max_rows == 1))
         except InputError as error:
             failed.append(error)
     if not plans:
@@ -403,11 +391,12 @@ def _planned_unlisted(
     These get their shares of ε, of which the others get the rest, with half of δ.  Where several rows of a
     unit count, all is planned for one row, at the (ε, δ) that groups of them need.
     """
-    keyed = [what for what in statistics if what.unlisted]
     if promise.delta == 0:
-        raise InputError(f"{keyed[0].name} counts unlisted values", "give the guarantee a delta > 0")
+        name = next(what.name for what in statistics if what.unlisted)
+        raise InputError(f"{name} counts unlisted values", "give the guarantee a delta > 0")
     if max_rows > 1:
-        of_row = Promise(promise.relation, promise.epsilon / max_rows, _of_row(promise, max_rows))
+        delta = unlisted.delta_of_row(promise.epsilon, promise.delta, max_rows)
+        of_row = Promise(promise.relation, promise.epsilon / max_rows, delta)
         own = tuple(replace(what, epsilon=what.epsilon and what.epsilon / max_rows) for what in statistics)
         study, some = _planned_unlisted_rows(own, rows * max_rows, of_row, one_of_unit=False)
         whole = ByPerson(replace(study, statistics=statistics), rows, max_rows, promise.relation)
@@ -420,55 +409,23 @@ def _planned_unlisted(
     return whole, asked
 
 
-def _of_row(promise: Promise, rows: int) -> Fraction:
-    """Return a δ of one row with which groups of `rows` have the promised one: δ(e^ε − 1)/(e^kε − 1)."""
-    epsilon = min(float(promise.epsilon), 600.0)
-    return promise.delta * Fraction(0.95 * math.expm1(epsilon / rows) / math.expm1(epsilon))
-
-
 def _planned_unlisted_rows(
     statistics: tuple[Statistic, ...], rows: int, promise: Promise, *, one_of_unit: bool
 ) -> tuple[Any, Planned]:
     """Return the study of rows, and what each statistic gets of a promise to one row."""
-    keyed = [what for what in statistics if what.unlisted]
     check_names([what.name for what in statistics])
     calibration.total_amount(promise.epsilon, promise.delta)
-    rest = [what for what in statistics if what not in keyed]
-    each = promise.delta / (1 + bool(rest)) / len(keyed)
+    rest = tuple(what for what in statistics if not what.unlisted)
+    each = promise.delta / (1 + bool(rest)) / (len(statistics) - len(rest))
     vary, chosen, thresholds = adjacency(promise.relation).rows_vary, {}, []
-    of_keys = [
-        calibration.StatisticRequest(
-            what,
-            draws(what, known=False),
-            (Fraction(1 if vary else 2),),
-            "laplace",
-            rows,
-            rows,
-            None if what.epsilon is None else -double_up(-what.epsilon),
-        )
-        for what in keyed
-    ]
-    fixed = {asked.what.name: asked.wanted() for asked in of_keys if asked.what.accuracy or asked.fixed}
-    shares = sum(what.share for what in statistics if what.name not in fixed)
-    free = promise.epsilon - sum(map(Fraction, fixed.values())) if math.inf not in fixed.values() else -1
-    if free < 0 or (free == 0 and shares):
-        equal = float(promise.epsilon) / len(statistics)
-        can = [
-            f"{asked.what.name} ± {calibration.shown(asked.half_width(equal) or 1)}"
-            for asked in of_keys
-            if asked.what.accuracy
-        ]
-        right = f"raise the guarantee's epsilon, or ask for {', '.join(can)}" if can else calibration.LOWER
-        raise InputError(calibration.BEYOND, right)
-    for asked in of_keys:
+    for asked, amount in calibration.split_keyed(statistics, promise.epsilon, 1 if vary else 2, rows):
         what = asked.what
-        amount = fixed[what.name] if what.name in fixed else -double_up(-free * what.share / shares)
         chosen[what.name] = asked.scales(amount), (asked, amount)
         thresholds.append(unlisted.least_threshold(chosen[what.name][0][0], each, promise.relation))
     left = promise.epsilon - sum(asked.moves[0] / scales[0] for scales, (asked, _) in chosen.values())
     if rest:
         some = Promise(promise.relation, left, promise.delta / 2)
-        of_rest, pairs = _planned_listed(tuple(rest), rows, 1, some, "gaussian", whole=one_of_unit)
+        of_rest, pairs = _planned_listed(rest, rows, 1, some, "gaussian", whole=one_of_unit)
         scales = dict(zip((draw.key for draw in of_rest.draws), of_rest.scales, strict=True))
         chosen |= {a.what.name: (tuple(scales[draw.key] for draw in a.draws), (a, n)) for a, n in pairs}
     every = tuple(scale for what in statistics for scale in chosen[what.name][0])

@@ -12,6 +12,7 @@ from audits.claim import Claim
 from audits.hypothesis_tests.smoke_test import check_size, of_few_rows
 from audits.reports.tables import study_of, tables
 from audits.subjects.catalogue import subject_of
+from dpaccount.errors import InputError
 from dpaccount.noise.laws import double_up
 from dpaccount.proof.derivation import point
 from dpaccount.schemas.study import (
@@ -22,9 +23,10 @@ from dpaccount.schemas.study import (
     StudyTable,
     StudyTotal,
 )
-from mechanisms.noisy_statistics import planned_for
+from mechanisms.noisy_statistics import planned
 from mechanisms.statistics.calibration import StatisticRequest
 from mechanisms.statistics.statistic import NUMBERS, file_name
+from mechanisms.table.bind_columns import Promise
 from mechanisms.table.user_level import ByPerson
 
 
@@ -33,10 +35,13 @@ def plan(claim: Claim) -> StudyPlan:
 
     Raises `InputError` for a study that `release` would refuse for its size.
     """
-    study, promise, whole = study_of(claim), claim.guarantee, subject_of(claim)
+    study, promise, whole, table = study_of(claim), claim.guarantee, subject_of(claim), claim.table
+    if table is None:
+        raise InputError("a study reads a declared table", "declare [data.columns]")
     check_size(of_few_rows(whole, promise.delta))
-    asked, at = planned_for(study, claim.table, promise.relation, promise.epsilon, promise.delta), 0
-    found = []
+    total = Promise(promise.relation, promise.epsilon, promise.delta)
+    asked = planned(study.statistics, table.rows, table.max_rows, total, study.law)[1]
+    at, found = 0, []
     for each, amount in asked:
         scales = study.scales[at : at + len(each.draws)]
         at += len(each.draws)

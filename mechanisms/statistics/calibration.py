@@ -253,6 +253,33 @@ def _fitted(
     return scales(high), amounts(high)
 
 
+def split_keyed(
+    statistics: Sequence[Statistic], epsilon: Fraction, moves: int, rows: int
+) -> list[tuple[StatisticRequest, float]]:
+    """Return the counts of values that nobody listed, each with its part of ε; other statistics get the rest.
+
+    Raises `InputError` where what is wanted needs more than there is.
+    """
+    keyed = [
+        StatisticRequest(what, draws(what, known=False), (Fraction(moves),), "laplace", rows, rows, fixed)
+        for what in statistics
+        if what.unlisted
+        for fixed in [-double_up(-what.epsilon) if what.epsilon else None]
+    ]
+    fixed = {what.name: float(what.epsilon) for what in statistics if what.epsilon}
+    fixed |= {each.what.name: each.wanted() for each in keyed if each.what.accuracy or each.fixed}
+    shares = sum(what.share for what in statistics if what.name not in fixed)
+    left = epsilon - sum(map(Fraction, fixed.values())) if math.inf not in fixed.values() else Fraction(-1)
+    if left < -epsilon / 10**6 or (left <= 0 and shares):
+        equal = float(epsilon) / len(statistics)
+        can = ", ".join(
+            f"{each.what.name} ± {shown(each.half_width(equal) or 1)}" for each in keyed if each.what.accuracy
+        )
+        raise InputError(BEYOND, f"raise the guarantee's epsilon, or ask for {can}" if can else LOWER)
+    parts = [fixed.get(each.what.name) or -double_up(-left * each.what.share / shares) for each in keyed]
+    return list(zip(keyed, parts, strict=True))
+
+
 def _eased(asked: Sequence[StatisticRequest], times: float) -> list[StatisticRequest]:
     """Return statistics whose wanted accuracies are `times` times as wide."""
     return [

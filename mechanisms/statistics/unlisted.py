@@ -50,6 +50,12 @@ def least_threshold(scale: Fraction, delta: Fraction, relation: str) -> int:
     return 2 + max(0, math.ceil(-float(scale) * ratio * (1 + 1e-9)))
 
 
+def delta_of_row(epsilon: Fraction, delta: Fraction, rows: int) -> Fraction:
+    """Return a δ of one row with which groups of `rows` have `delta`: δ(e^ε − 1)/(e^kε − 1)."""
+    most = min(float(epsilon), 600.0)
+    return delta * Fraction(0.95 * math.expm1(most / rows) / math.expm1(most))
+
+
 def _of_one(delta: Fraction, epsilon: Fraction) -> Fraction:
     """Return the δ of a row that comes or goes, for that of one that is replaced."""
     if epsilon > 500:

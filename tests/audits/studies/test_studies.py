@@ -207,6 +207,15 @@ def test_a_statistic_costs_alone_what_it_asks_for(study, relation, law, asked, u
     assert Fraction(9, 10) < point(subject_of(claim).proof(claim.guarantee.delta))[0] <= 1
 
 
+def test_what_is_asked_for_beside_values_that_nobody_listed_is_left_for_it(study):
+    head = HEAD.replace("epsilon = 1\n", "epsilon = 4\n")
+    first, second = results.plan(
+        read_claim(study(statistics(KEYED, GROUPED + "\nepsilon = 3"), head))
+    ).statistics
+    assert 0.9 < first.epsilon <= 1
+    assert 2 < second.epsilon <= 3
+
+
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 def test_the_law_is_the_one_that_a_study_names(study, law):
     """The automatic choice is the other one here, for 1 and for 12 statistics."""
