@@ -10,7 +10,7 @@ from ..documents import ensure, integer
 from .draws import ends, least_moves
 from .shapes import exact_of
 
-COUNTED, STEP, LET_PASS, LARGEST_SCALE = ("count", "histogram", "top"), 2.0**-24, 1 + 1e-6, 1e300
+COUNTED, STEP, LET_PASS, FARTHEST_END = ("count", "histogram", "top"), 2.0**-24, 1 + 1e-6, 1e300
 
 
 def check_widths(report: dict[str, Any], held: dict[str, Any]) -> None:
@@ -29,14 +29,14 @@ def check_widths(report: dict[str, Any], held: dict[str, Any]) -> None:
         lists = [report[each["name"]], around["low"], around["high"]]
         fine = all(type(values) is list and len(values) == (size or len(lists[0])) for values in lists)
         flat: list[Any] = [x for values in lists for x in values] if fine else [None]
-        fine = all(type(x) in (int, float) and abs(x) < LARGEST_SCALE for x in flat)
+        fine = all(type(x) in (int, float) and abs(x) < FARTHEST_END for x in flat)
         level = exact_of(around["level"], "level") or 0
-        ensure(fine and 0 < level < 1 and scale > 1 / LARGEST_SCALE, f"{about} is of other numbers")
+        ensure(fine and 0 < level < 1 and scale > 1 / FARTHEST_END, f"{about} is of other numbers")
         laplace, step = not size or held["law"] == "laplace", STEP if what == "sum" else 1.0
         unit = 1.0 if what != "sum" else max(abs(float(end)) for end in ends(each["column"]))
         rare = float(1 - level) * LET_PASS / (size or integer(held["rows"]))
         for found, low, high in zip(*lists, strict=True):
-            half = (high - low) / 2 + 1 if low > 0 else high - found + 1.5 if found > 0 else LARGEST_SCALE
+            half = (high - low) / 2 + 1 if low > 0 else high - found + 1.5 if found > 0 else FARTHEST_END
             half = min(high - found, found - low) / unit if what == "sum" else half
             good = low <= found <= high and missed(half, scale, step if laplace else 0.0) <= rare
             ensure(good, f"{about} is narrower than its noise allows")
