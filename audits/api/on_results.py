@@ -10,11 +10,11 @@ from audits.api.verdicts import answer_fields
 from audits.attack.runs import Challenge, Progress
 from audits.attack.white_box import Target
 from audits.certificate.document import audited, refused_by_checker, seal, unsealed
-from audits.certificate.of_one_run import write_certificate
 from audits.certificate.verdict import certificate_of
 from audits.claim import AuditPlan, Claim
 from audits.one_run.audit import audit_canaries
 from audits.one_run.canaries import COINS, REPLACED, REVERSED, read_canaries
+from audits.one_run.certificate import write_certificate
 from audits.one_run.guessing import RunClaim
 from audits.one_run.healthy import healthy
 from audits.samples.reading import read_samples

@@ -339,7 +339,7 @@ def check(
     """
     from audits.reports.verified import followed, is_derivation
     from dpaccount import checker
-    from dpaccount.checker.one_run import SCHEMA
+    from dpaccount.checker.certificate.one_run import SCHEMA
 
     today = day(valid_on, "--valid-on")
     if derivation and key is not None:

@@ -8,7 +8,8 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
-from .. import certificate, one_run
+from .. import certificate
+from ..certificate import one_run
 from ..derivation import listed
 from ..documents import (
     BROKEN,

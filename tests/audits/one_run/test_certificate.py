@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from audits.certificate.of_one_run import _points_of_mu, certificate
 from audits.one_run import MuClaim, PointClaim, audit_canaries
 from audits.one_run.canaries import Canaries
+from audits.one_run.certificate import _points_of_mu, certificate
 from audits.one_run.guessing import Guesses, falls, refutes
-from dpaccount.checker import one_run
+from dpaccount.checker.certificate import one_run
 from dpaccount.checker.documents import Rejected, Work, digest
 
 CONFIDENCE = Fraction(19, 20)

@@ -1,17 +1,18 @@
 """The certificate of one run: counts of guesses, and a bound that the checker confirms."""
 
 import json
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
-from audits.certificate.document import environment, now
+import dpaccount
 from audits.one_run.audit import OneRun
 from audits.one_run.canaries import Canaries
 from audits.one_run.guessing import by_score, guess
 from audits.tradeoff import CurveClaim, MuClaim
-from dpaccount.checker import one_run as checked
+from dpaccount.checker.certificate import one_run as checked
 from dpaccount.checker.documents import Rejected, digest
 from dpaccount.documents import atomically, writing
 from dpaccount.errors import InputError
@@ -56,8 +57,8 @@ def certificate(found: OneRun, canaries: Canaries, confidence: Fraction, seed: i
         "rules": [{"each": r.each, "risk": to_digits(r.risk, up=False)} for r in found.rules],
         "best": {"each": rule.each, "right": found.best.right},
         "hazards": list(checked.HAZARDS),
-        "environment": environment(),
-        "created": now(),
+        "environment": {"dpaccount": dpaccount.__version__},
+        "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
     if len(ordered) <= checked.MAX_CANARIES:
         document["canaries"]["coins"] = "".join("1" if coin else "0" for coin in ordered)

@@ -13,11 +13,11 @@ A level μ stands for points (ε, δ) that it implies.
 from fractions import Fraction
 from typing import Any
 
-from .certificate.shapes import exact_of
-from .curves import Gdp, implies
-from .derivation import listed
-from .documents import BROKEN, Rejected, Work, check_members, digest, ensure, integer, items, text
-from .intervals import Interval, Pair
+from ..curves import Gdp, implies
+from ..derivation import listed
+from ..documents import BROKEN, Rejected, Work, check_members, digest, ensure, integer, items, text
+from ..intervals import Interval, Pair
+from .shapes import exact_of
 
 Document = dict[str, Any]
 SCHEMA = "dpaccount/one-run-certificate/1"
