@@ -21,8 +21,8 @@ from .verdict import refutation, unproved
 OWN_EPSILON = {
     *("arm-phases", "cell-points", "doubling-gp-ucb", "function-release", "jdp-gp-ucb", "ldp-ata-gp-ucb"),
     *("ldp-ctl-gp-ucb", "ldp-gp-ucb", "ldp-moma-gp-ucb", "ldp-tgp-ucb", "local-gp-ucb", "local-mean"),
-    *("local-posterior", "moment-gp-ucb", "phased-gp-ucb", "phased-posterior", "randomised-response"),
-    *("range-predictor", "surface-gp-ucb", "usca"),
+    *("local-posterior", "moment-gp-ucb", "phased-gp-ucb", "phased-posterior", "policy-value"),
+    *("randomised-response", "range-predictor", "surface-gp-ucb", "usca"),
 }
 
 
