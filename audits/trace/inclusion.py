@@ -43,7 +43,7 @@ def probes(shape: Shape, seed: int) -> list[list[Data]]:
 
 
 @dataclass(frozen=True)
-class Condition:
+class ChosenCells:
     """Cells that are chosen by what came before them: how many, and in how many the row is."""
 
     said: str
@@ -51,7 +51,7 @@ class Condition:
     inside: int
 
 
-def conditions(runs: list[Cells], *, ordered: bool) -> list[Condition]:
+def conditions(runs: list[Cells], *, ordered: bool) -> list[ChosenCells]:
     """Return counts by step and cell; if `ordered`, steps are samples of their own: also by the past."""
     steps = max(run.shape[1] for run in runs)
     padded = [np.pad(run.astype(np.int64), ((0, 0), (0, steps - run.shape[1]))) for run in runs]
@@ -72,12 +72,12 @@ def conditions(runs: list[Cells], *, ordered: bool) -> list[Condition]:
             ("a row that was in {} steps before", times),
             ("a row {} steps after it was in", step + 1 - last),
         ]
-    shape, found = stack.shape, list[Condition]()
+    shape, found = stack.shape, list[ChosenCells]()
     for said, key in keys:
         found += _counted(said, np.broadcast_to(key, shape)[real], stack[real])
     both = np.einsum("ajs,aks->jk", stack, stack).tolist()
     found += [
-        Condition(f"row {other + 1}, where row {one + 1} is,", both[one][one], both[one][other])
+        ChosenCells(f"row {other + 1}, where row {one + 1} is,", both[one][one], both[one][other])
         for one in range(shape[1])
         for other in range(one + 1, shape[1])
         if ordered and both[one][one]
@@ -85,14 +85,14 @@ def conditions(runs: list[Cells], *, ordered: bool) -> list[Condition]:
     return found
 
 
-def _counted(said: str, keys: NDArray[np.int64], inside: NDArray[np.int64]) -> Iterator[Condition]:
+def _counted(said: str, keys: NDArray[np.int64], inside: NDArray[np.int64]) -> Iterator[ChosenCells]:
     values, places = np.unique(keys, return_inverse=True)
     cells, hits = np.bincount(places), np.bincount(places, inside)
     for value, count, hit in zip(values.tolist(), cells.tolist(), hits.tolist(), strict=True):
-        yield Condition(said.format(value % 10**6, value // 10**6), count, int(hit))
+        yield ChosenCells(said.format(value % 10**6, value // 10**6), count, int(hit))
 
 
-def evidence(each: Condition, rate: float) -> float:
+def evidence(each: ChosenCells, rate: float) -> float:
     """Return the logarithm of the mean product over the tried rates."""
     logs = []
     for k in range(1, RATES + 1):

@@ -10,7 +10,7 @@ import pytest
 
 from audits.datasets.shape import Shape
 from audits.trace import inclusion
-from audits.trace.inclusion import Condition, conditions, evidence, judged, probes, seeds_needed
+from audits.trace.inclusion import ChosenCells, conditions, evidence, judged, probes, seeds_needed
 from tests.audits.trace import sampled
 
 ROWS = 6
@@ -35,9 +35,9 @@ def test_every_product_has_mean_one_under_poisson_samples(rate, ordered):
 
 def test_more_inclusions_are_more_evidence_and_a_lower_rate_is_none():
     for rate in (0.1, 0.5):
-        sizes = [evidence(Condition("", 40, inside), rate) for inside in range(41)]
+        sizes = [evidence(ChosenCells("", 40, inside), rate) for inside in range(41)]
         assert sizes == sorted(sizes)
-        assert evidence(Condition("", 40, int(40 * rate)), rate) < 0
+        assert evidence(ChosenCells("", 40, int(40 * rate)), rate) < 0
 
 
 def drawn(kind, seed, runs=100, steps=8, rate=0.3):
