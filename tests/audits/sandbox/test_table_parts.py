@@ -518,7 +518,7 @@ def test_a_full_disk_is_one_line_and_what_was_kept_goes_on(tmp_path):
     table(tmp_path)
     claim, work = claimed(tmp_path), TableWork(1, 8, tmp_path / "w")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (600, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (900, before[1]))
     try:
         with pytest.raises(InputError, match="File too large; name a folder to write to") as found:
             asked(claim, work)
