@@ -95,9 +95,14 @@ def _scope_row(each: Report) -> list[str]:
 
 
 def _ends(amounts: Report, *, up: bool) -> str:
-    """Return ε and δ to four digits: of what is spent rounded up, of what is left rounded down."""
+    """Return ε and δ to four digits: of what is spent rounded up, of what is left rounded down.
+
+    If no lower end is known of the ε that is left, these are the measure's amounts.
+    """
     epsilon = amounts["epsilon"]["upper" if up else "lower"]
     parts = [("ε", epsilon), *([("δ", amounts["delta"])] if "delta" in amounts else [])]
+    if epsilon is None:
+        parts = [(NAMES[name], amount) for name, amount in amounts.items() if name != "epsilon"]
     return ", ".join(f"{name} {to_digits(value, up=up, digits=4)}" for name, value in parts)
 
 

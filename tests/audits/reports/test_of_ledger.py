@@ -302,6 +302,20 @@ def test_what_is_shown_is_a_row_for_each_scope(url, capsys):
     assert ("█" * 8 + "░" * 2 in whole, "█" * 10 in team) == (True, True)
 
 
+@pytest.mark.parametrize("measure", ["zcdp", "gdp", "either", "approximate", "pure"])
+def test_every_measure_has_a_table(tmp_path, capsys, measure):
+    """A zCDP ledger has no lower end of the ε that is left: the table shows its ρ."""
+    url, delta = f"sqlite:///{tmp_path}/a.db", 0 if measure == "pure" else 1e-6
+    terms = ["--unit", "person", "--relation", "add-remove", "--measure", measure]
+    assert run(["ledger", "init", url, "--epsilon", "2", "--delta", str(delta), *terms]) == 0
+    with Ledger.open(url) as ledger:
+        ledger.charge_plan(Plan(Relation.ADD_REMOVE, (Pure(epsilon=Fraction(1, 2)),)), "half")
+    capsys.readouterr()
+    assert run(["ledger", "show", url]) == 0
+    [row] = [line for line in capsys.readouterr().out.splitlines() if line.strip().startswith("(all)")]
+    assert ("ρ" in row) is (measure == "zcdp")
+
+
 def test_what_is_spent_is_never_shown_as_less(tmp_path, capsys):
     """Its double is rounded outwards, and so are the digits of that: a table shows no less than is known."""
     url = f"sqlite:///{tmp_path}/spent.db"
