@@ -307,7 +307,7 @@ def test_every_measure_has_a_table(tmp_path, capsys, measure):
     """A zCDP ledger has no lower end of the ε that is left: the table shows its ρ."""
     url, delta = f"sqlite:///{tmp_path}/a.db", 0 if measure == "pure" else 1e-6
     terms = ["--unit", "person", "--relation", "add-remove", "--measure", measure]
-    assert run(["ledger", "init", url, "--epsilon", "2", "--delta", str(delta), *terms]) == 0
+    assert run(["ledger", "init", url, "--epsilon", "9", "--delta", str(delta), *terms]) == 0
     with Ledger.open(url) as ledger:
         ledger.charge_plan(Plan(Relation.ADD_REMOVE, (Pure(epsilon=Fraction(1, 2)),)), "half")
     capsys.readouterr()
