@@ -62,7 +62,7 @@ def _wrong(budget: Budget, cost: CertifiedCost, entries: list[Entry]) -> str | N
     for entry in entries:
         facts = facts_of(entry)
         if facts.get(CERTIFIED[1]) != cost.epsilon:
-            return f"entry {entry.number} confirms another epsilon by its own account"
+            return f"entry {entry.number} confirms another epsilon"
         if not _same_plan(budget, cost.plan, facts, read_body(CHARGE, entry.body)):
             return f"entry {entry.number} charged another plan"
     return None

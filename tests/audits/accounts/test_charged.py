@@ -126,7 +126,7 @@ def test_another_epsilon_and_a_damaged_document_are_refused(team):
     forged = seal({**body, "confirmed": {"upper": "0.231"}})
     assert named(team, forged).startswith("step 0")
     assert "digest" in named(team, {**document, "tight": {"lower": None, "upper": 3}})
-    assert named(team, document, says="0.01").endswith("another epsilon")
+    assert named(team, document, says="0.01").endswith("confirms another epsilon")
 
 
 def test_what_is_no_certificate_of_a_plan_is_an_error_and_not_a_verdict(dpaccount, team):

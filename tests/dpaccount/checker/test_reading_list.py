@@ -17,6 +17,7 @@ SHOWN = (
         "replaced",
         "hazards",
         "draws",
+        "widths",
         "releases",
         "derived",
         "reads",
