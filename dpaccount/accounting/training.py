@@ -291,8 +291,8 @@ def sgd(  # noqa: PLR0913 - what a run is
     """Return a run of DP-SGD with the noise that is given, or that a target needs.
 
     Of `examples` a step samples `batch` on average.  Give `epochs` (steps are rounded up) or `steps`,
-    and `sigma`, the noise multiplier, or `target_epsilon` with its `delta`.  `sampling` and `relation` are those of `Training`.  Raises
-    `InputError`.
+    and `sigma`, the noise multiplier, or `target_epsilon` with its `delta`.  `sampling` and `relation`
+    are those of `Training`.  Raises `InputError`.
 
     >>> run = sgd(60000, 256, epochs=60, sigma=1.1)
     >>> run.epsilon(1e-5)

@@ -169,7 +169,10 @@ PREDICTED = [
     *({"kernel": f"matern-{half}"} for half in ("1/2", "3/2", "5/2")),
     {"kernel": "squared-exponential"},
 ]
-RULES = ({"rule": "exponential", "predictions": 2, "epsilon": 1, "delta": 0.001}, {"rule": "permute-and-flip"})
+RULES = (
+    {"rule": "exponential", "predictions": 2, "epsilon": 1, "delta": 0.001},
+    {"rule": "permute-and-flip"},
+)
 BANDITS = {
     "function-release": Runs(
         "joint",
