@@ -43,6 +43,7 @@ CLOSE = Fraction(1, 10**16)  #: relative width at which bounds in closed form ar
 SAMPLE = 0.06 * SECOND  #: steps that each of many different samples takes at least
 COARSE = Fraction(1, 1000)  #: width beyond which many different pairs are held between few sorts
 NARROW = Fraction(1, 10**6)  #: beyond which an answer is held between those of simpler pairs
+FEW_RANGES = 3  #: mechanisms of bounded range, of which dominating pairs may know more than the table
 CLOSED_FORM = "mean and deviation"
 
 
@@ -90,7 +91,8 @@ def epsilon(total: Composition, target: Fraction, gap: Fraction) -> Answer:
     ranges = upper.equal_ranges(rest)
     if ranges is not None:
         bound, method = upper.range_epsilon(*ranges, aim)
-        return Answer(Enclosure(None, bound), method)
+        found = Answer(Enclosure(None, bound), method)
+        return _least_of(found, ranges[1], lambda: _epsilon_with_failures(total, target, gap))
     answer = _epsilon_with_failures(total, target, gap)
     for order in () if exhausted() else upper.moderate_orders(rest):
         better = upper.better_epsilon(rest, order, aim, answer.bounds.upper)
@@ -105,7 +107,8 @@ def delta(total: Composition, at: Fraction, gap: Fraction) -> Answer:
     ranges = upper.equal_ranges(total)
     if ranges is not None:
         bound, method = upper.range_delta(*ranges, at)
-        return Answer(Enclosure(None, bound), method)
+        found = Answer(Enclosure(None, bound), method)
+        return _least_of(found, ranges[1], lambda: _delta_with_failures(total, at, gap))
     answer = _delta_with_failures(total, at, gap)
     if not total.upper or total.failures or answer.bounds.upper == 0 or exhausted():
         return answer
@@ -114,6 +117,11 @@ def delta(total: Composition, at: Fraction, gap: Fraction) -> Answer:
         if better is not None:
             answer = Answer(Enclosure(None, better), "optimal conversion of one Rényi order")
     return answer
+
+
+def _least_of(found: Answer, count: int, other: Callable[[], Answer]) -> Answer:
+    """Return the better of two upper bounds on a few equal ranges, for which tables are coarse."""
+    return min(found, other(), key=lambda answer: answer.bounds.upper) if 1 < count <= FEW_RANGES else found
 
 
 # ---- failures, and pairs that are not attained
@@ -341,7 +349,7 @@ def largest_loss(total: Composition, *, one_way: bool = False) -> Answer:
         if any(way.ceiling() is None for way in _ways(replace(total, upper=()), one_way=one_way)):
             return Answer(INFINITE, "exact")
         most = [way.ceiling() for way in _ways(total, one_way=one_way)]
-        if any(one is None for one in most):
+        if any(one is None or not one.is_finite() for one in most):
             return Answer(Enclosure(None, math.inf), "exact")
         low, high = (max(end(one) for one in most if one is not None) for end in (floor_of, ceil_of))
     return Answer(Enclosure(None if total.upper else low, high), "exact")

@@ -13,9 +13,9 @@ INFINITE = Enclosure(math.inf, math.inf)
 NOTHING = Enclosure(Fraction(0), Fraction(0))
 
 
-#: What methods raise at magnitudes out of their reach (`math` and NumPy raise ValueError there), but not
-#: a disagreement between two methods, or an IndexError, which would be a bug.
-UNREACHED = (ArithmeticError, MemoryError, ValueError, NotFinite)
+#: What methods raise at magnitudes out of their reach, and never what a bug raises: a ValueError, an
+#: IndexError, or that two methods disagree.
+UNREACHED = (ArithmeticError, MemoryError, NotFinite)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.pair import EqualCopies, LossPair
 
 LOG2 = math.log(2)
-MAX_STEPS = 10**6  #: of one pair in a lattice composition
+MAX_STEPS = 10**12  #: of one pair in a lattice composition
 DEPTHS = 60.0, 250.0, 900.0  #: −log of the rarest losses that are counted: they must be small next to δ
 
 

@@ -6,6 +6,7 @@ orders an optimal conversion (`closed.single_order`).
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 from flint import arb
@@ -16,7 +17,8 @@ from dpaccount.numerics.closed import bounded_range, renyi, single_order
 from dpaccount.numerics.fourier import saddlepoint
 from dpaccount.numerics.intervals import ball, log_float
 from dpaccount.pairs.composition import Composition, max_over_directions
-from dpaccount.pairs.upper import RangeBound
+from dpaccount.pairs.pair import LossPair
+from dpaccount.pairs.upper import RangeBound, RdpBound, ZcdpBound
 
 BISECTION_WIDTH = Fraction(1, 10**9)  #: relative width of what is found by bisection
 MAX_ORDERS = 12
@@ -67,18 +69,30 @@ def given_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosu
 
 def by_pairs(total: Composition) -> bool:
     """Say whether curves may beat Rényi bounds: not where zCDP or Rényi is all that is known."""
-    return any(not pair.renyi_only for pair, _ in total.upper) or not total.symmetric
+    return bool(total.mu2[1] or total.pairs) or any(not pair.renyi_only for pair, _ in total.upper)
 
 
 def pairs_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Number) -> Enclosure | None:
     """Return a bound on ε(target) by lattices above the curves."""
-    found = exact.lattice_epsilon(total, target, gap, least)
+    found = exact.lattice_epsilon(_merged(total), target, gap, least)
     return None if found.upper == math.inf else found
 
 
 def pairs_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
     """Return a bound on δ(epsilon) by lattices above the curves."""
-    return exact.lattice_delta(total, epsilon, gap) or Enclosure(None, Fraction(1))
+    return exact.lattice_delta(_merged(total), epsilon, gap) or Enclosure(None, Fraction(1))
+
+
+def _merged(total: Composition) -> Composition:
+    """Return the total with zCDP, and equal Rényi bounds, as one: Rényi bounds add up."""
+    rho = sum((n * pair.rho for pair, n in total.upper if isinstance(pair, ZcdpBound)), Fraction(0))
+    found: list[tuple[LossPair, int]] = [(ZcdpBound(rho), 1)] if rho else []
+    for pair, n in total.upper:
+        if isinstance(pair, RdpBound):
+            found.append((RdpBound(tuple((order, n * bound) for order, bound in pair.points)), 1))
+        elif not isinstance(pair, ZcdpBound):
+            found.append((pair, n))
+    return replace(total, upper=tuple(found))
 
 
 # ---- a Rényi bound of known pairs, as a cross-check of what another method found

@@ -32,8 +32,8 @@ from dpaccount.numerics.work_budget import (
     unlimited,
 )
 
-MAX_NODES = 1 << 15  #: beyond which a composed lattice may be made coarser
-FIRST = 100  #: nodes of the narrowest pair on the first lattice
+LEAST_NODES = 1 << 10  #: below which no composed lattice is made coarser
+FIRST = 100  #: nodes, at most, of each pair on the first lattice
 MAX_INNER_NODES = 1 << 17  #: of a lattice inside a sample
 Curve = Callable[[Fraction], arb]
 
@@ -124,7 +124,7 @@ def _finer(total: LatticeTotal, log2_delta: float) -> Iterator[Excess]:
     """
     share = steps_left() * (0.8 if total.symmetric else 0.6)  # there is another direction
     begun, most = steps_done(), min(share, granted(UPPER_LATTICE if total.upper_only else LATTICE))
-    started, last = begun, _first_lattice(total, log2_delta)
+    started, (last, step) = begun, _first_lattice(total, log2_delta)
     while True:
         yield last
         if last.ratio <= 1:
@@ -134,20 +134,22 @@ def _finer(total: LatticeTotal, log2_delta: float) -> Iterator[Excess]:
         ratio = min(max(2.0, math.sqrt(1.5 * min(last.ratio, 100.0))), finer)
         if ratio < 1.5:
             return
-        step, started = last.made.grid.step / Fraction(ratio), now
+        step, started = _fitting(total.parts, step / Fraction(ratio), int(-log2_delta) + 40), now
         try:
-            last = Excess(
-                compose(total.parts, _fitting(total.parts, step, int(-log2_delta) + 40), log2_delta)
-            )
+            last = Excess(compose(total.parts, step, log2_delta))
         except OutOfReach:
             return
 
 
-def _first_lattice(total: LatticeTotal, log2_delta: float) -> Excess:
-    """Return the finest of some coarse lattices that is within reach, also where other methods did much."""
+def _first_lattice(total: LatticeTotal, log2_delta: float) -> tuple[Excess, Fraction]:
+    """Return the finest coarse lattice that is within reach, also where other methods did much.
+
+    With the step that it was made for.
+    """
     for nodes in (FIRST, FIRST // 5, FIRST // 25):
         with suppress(OutOfReach), at_least(ONE_LATTICE):
-            return Excess(stepped(total.parts, nodes, log2_delta))
+            step = step_for(total.parts, nodes, int(-log2_delta) + 40)
+            return Excess(compose(total.parts, step, log2_delta)), step
     raise OutOfReach("not even a coarse lattice is within reach")
 
 
@@ -158,19 +160,28 @@ def curve(parts: Parts, bits: int) -> Curve:
 
 
 def compose(parts: Parts, step: Fraction, log2_delta: float) -> Masses:
-    """Return a lattice measure above the composition, for curves down to about 2^log2_delta."""
+    """Return a lattice measure above the composition, for curves down to about 2^log2_delta.
+
+    The step is that of a pair that is counted once; those of others are finer by powers of two.  Beyond
+    some nodes compositions are made coarser where that is cheap.
+    """
     rounds = sum(2 * count.bit_length() for _, count in parts) + len(parts)
     most = max(count for _, count in parts).bit_length()
     bits = int(-log2_delta) + 56 + 2 * rounds.bit_length() + 2 * most
     grid = Grid(step, bits, max(0, 2 ** (bits + int(log2_delta) - 44 - rounds.bit_length())))
     depth = int(-log2_delta) + 40 + most
-    return lattice.product(
-        [lattice.power(part.lattice(grid, depth), n, MAX_NODES) for part, n in parts], MAX_NODES
-    )
+    made = [(part.lattice(replace(grid, step=_balanced(step, n)), depth), n) for part, n in parts]
+    cap = max(LEAST_NODES, *(2 * base.size for base, _ in made))
+    return lattice.product([lattice.power(base, n, cap) for base, n in made], cap)
+
+
+def _balanced(step: Fraction, count: int) -> Fraction:
+    """Return about step/√count: so `count` copies spread their losses as much as one does."""
+    return step / (1 << round(math.log2(count) / 2))
 
 
 def stepped(parts: Parts, nodes: int, log2_delta: float) -> Masses:
-    """Return such a measure on a lattice with so many nodes for the narrowest pair."""
+    """Return such a measure on lattices with so many nodes, at most, for each pair."""
     return compose(parts, step_for(parts, nodes, int(-log2_delta) + 40), log2_delta)
 
 
@@ -198,7 +209,7 @@ def on_sample(
     """
     low, high = span_of(parts, depth)
     count = sum(n for _, n in parts)
-    step = max(grid.step / math.isqrt(count), (high - low) / MAX_INNER_NODES)
+    step = max(grid.step, (high - low) * math.isqrt(count) / MAX_INNER_NODES)
     made = compose(parts, _fitting(parts, step, depth), -float(depth + 64 + 3 * math.ceil(abs(low))))
     known = Excess(made)
     with precision(made.grid.bits + 64):
@@ -256,18 +267,21 @@ def first_where(gone: Callable[[Fraction], bool]) -> Fraction:
 
 
 def step_for(parts: Parts, nodes: int, depth: int) -> Fraction:
-    """Return a grid step: the narrowest pair gets `nodes` nodes, the widest at most ten times as many."""
-    widths = [high - low for part, _ in parts for low, high in [part.span(depth)]]
-    return _fitting(parts, max(min(widths) / nodes, max(widths) / (10 * nodes)), depth)
+    """Return a step at which every pair gets at most about `nodes` nodes."""
+    widths = [(high - low, count) for part, count in parts for low, high in [part.span(depth)]]
+    return _fitting(parts, max(width * (1 << round(math.log2(n) / 2)) for width, n in widths) / nodes, depth)
 
 
 def _fitting(parts: Parts, step: Fraction, depth: int) -> Fraction:
     """Return about this step, such that the atoms ±most of the widest pair that has them lie on nodes.
 
-    A pair narrower than the step is split onto nodes: fitted to it, the others would take too many.
+    A pair narrower than its step is split onto nodes: fitted to it, the others would take too many.
     """
-    exact = [part.span(depth) for part, _ in parts if part.largest() is not None]
-    width = max((high - low for low, high in exact), default=Fraction(0))
-    if width >= step:
-        return width / math.ceil(width / step)
+    exact = [
+        (high - low, n) for part, n in parts if part.largest() is not None for low, high in [part.span(depth)]
+    ]
+    width, count = max(exact, default=(Fraction(0), 1))
+    own = _balanced(step, count)
+    if width >= own:
+        return width / math.ceil(width / own) * (step / own)
     return Fraction(float(step))
