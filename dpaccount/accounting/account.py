@@ -43,7 +43,6 @@ CLOSE = Fraction(1, 10**16)  #: relative width at which bounds in closed form ar
 SAMPLE = 0.06 * SECOND  #: steps that each of many different samples takes at least
 COARSE = Fraction(1, 1000)  #: width beyond which many different pairs are held between few sorts
 NARROW = Fraction(1, 10**6)  #: beyond which an answer is held between those of simpler pairs
-FEW_RANGES = 3  #: mechanisms of bounded range, of which dominating pairs may know more than the table
 CLOSED_FORM = "mean and deviation"
 
 
@@ -91,8 +90,7 @@ def epsilon(total: Composition, target: Fraction, gap: Fraction) -> Answer:
     ranges = upper.equal_ranges(rest)
     if ranges is not None:
         bound, method = upper.range_epsilon(*ranges, aim)
-        found = Answer(Enclosure(None, bound), method)
-        return _least_of(found, ranges[1], lambda: _epsilon_with_failures(total, target, gap))
+        return Answer(Enclosure(None, bound), method)
     answer = _epsilon_with_failures(total, target, gap)
     for order in () if exhausted() else upper.moderate_orders(rest):
         better = upper.better_epsilon(rest, order, aim, answer.bounds.upper)
@@ -107,8 +105,7 @@ def delta(total: Composition, at: Fraction, gap: Fraction) -> Answer:
     ranges = upper.equal_ranges(total)
     if ranges is not None:
         bound, method = upper.range_delta(*ranges, at)
-        found = Answer(Enclosure(None, bound), method)
-        return _least_of(found, ranges[1], lambda: _delta_with_failures(total, at, gap))
+        return Answer(Enclosure(None, bound), method)
     answer = _delta_with_failures(total, at, gap)
     if not total.upper or total.failures or answer.bounds.upper == 0 or exhausted():
         return answer
@@ -117,11 +114,6 @@ def delta(total: Composition, at: Fraction, gap: Fraction) -> Answer:
         if better is not None:
             answer = Answer(Enclosure(None, better), "optimal conversion of one Rényi order")
     return answer
-
-
-def _least_of(found: Answer, count: int, other: Callable[[], Answer]) -> Answer:
-    """Return the better of two upper bounds on a few equal ranges, for which tables are coarse."""
-    return min(found, other(), key=lambda answer: answer.bounds.upper) if 1 < count <= FEW_RANGES else found
 
 
 # ---- failures, and pairs that are not attained

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from flint import arb
 
@@ -33,6 +33,10 @@ class ZcdpBound(RenyiBound):
 
     rho: Fraction
     rank: ClassVar[int] = 24
+
+    def only_zcdp(self) -> Fraction:
+        """Return ρ."""
+        return self.rho
 
     def renyi(self, order: Fraction) -> arb:
         """Return ρα."""
@@ -78,6 +82,10 @@ class RdpBound(RenyiBound):
         """Return the bound by the points; None left of the first and right of the last of them."""
         bound = renyi.hull_bound(self.hull, order)
         return None if bound is None else ball(bound)
+
+    def together(self, count: int) -> tuple[Self, int]:
+        """Return the bound with `count` times as much at each order."""
+        return type(self)(tuple((order, count * bound) for order, bound in self.points)), 1
 
     def add_moments(self, found: Moments, count: int) -> bool:
         """Return False: a mean needs orders near 1."""

@@ -240,4 +240,5 @@ def lattice_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclo
 
 def _few_steps(total: Composition) -> bool:
     """Say whether lattices may be composed in reasonable time."""
-    return all(count <= MAX_STEPS for _, count in total.counted)
+    most = composing.MANY if total.upper else MAX_STEPS
+    return all(count <= most for _, count in total.counted)

@@ -17,8 +17,7 @@ from dpaccount.numerics.closed import bounded_range, renyi, single_order
 from dpaccount.numerics.fourier import saddlepoint
 from dpaccount.numerics.intervals import ball, log_float
 from dpaccount.pairs.composition import Composition, max_over_directions
-from dpaccount.pairs.pair import LossPair
-from dpaccount.pairs.upper import RangeBound, RdpBound, ZcdpBound
+from dpaccount.pairs.upper import RangeBound, ZcdpBound
 
 BISECTION_WIDTH = Fraction(1, 10**9)  #: relative width of what is found by bisection
 MAX_ORDERS = 12
@@ -85,14 +84,9 @@ def pairs_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosu
 
 def _merged(total: Composition) -> Composition:
     """Return the total with zCDP, and equal Rényi bounds, as one: Rényi bounds add up."""
-    rho = sum((n * pair.rho for pair, n in total.upper if isinstance(pair, ZcdpBound)), Fraction(0))
-    found: list[tuple[LossPair, int]] = [(ZcdpBound(rho), 1)] if rho else []
-    for pair, n in total.upper:
-        if isinstance(pair, RdpBound):
-            found.append((RdpBound(tuple((order, n * bound) for order, bound in pair.points)), 1))
-        elif not isinstance(pair, ZcdpBound):
-            found.append((pair, n))
-    return replace(total, upper=tuple(found))
+    rho = sum((n * pair.only_zcdp() for pair, n in total.upper), Fraction(0))
+    others = tuple(pair.together(n) for pair, n in total.upper if not pair.only_zcdp())
+    return replace(total, upper=((ZcdpBound(rho), 1), *others) if rho else others)
 
 
 # ---- a Rényi bound of known pairs, as a cross-check of what another method found
