@@ -172,7 +172,7 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction, group: int = 1)
                 "ask for a smaller plan or a larger delta",
             )
         plan = unknown.make(value)
-        if any(event.count > named.MANY and event.name not in named.CLOSED for event in plan.events):
+        if any(event.count > named.CLOSE_COUNT and event.name not in named.CLOSED for event in plan.events):
             gap = GAP
         return Accountant(plan, group).worst_epsilon(delta, gap).bounds
 

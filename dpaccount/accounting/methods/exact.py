@@ -240,5 +240,5 @@ def lattice_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclo
 
 def _few_steps(total: Composition) -> bool:
     """Say whether lattices may be composed in reasonable time."""
-    most = composing.MANY if total.upper else MAX_STEPS
+    most = composing.ONE_STEP_COPIES if total.upper else MAX_STEPS
     return all(count <= most for _, count in total.counted)

@@ -35,7 +35,7 @@ from dpaccount.numerics.work_budget import (
 
 MAX_NODES = 1 << 15  #: beyond which a composed lattice may be made coarser, where all have one step
 LEAST_NODES = 1 << 10  #: the same where each has its own, if no pair has more
-MANY = 10**6  #: copies of a pair beyond which one step for all would take too much work
+ONE_STEP_COPIES = 10**6  #: copies of a pair beyond which one step for all would take too much work
 FIRST = 100  #: nodes, at most, of each pair on the first lattice
 MAX_INNER_NODES = 1 << 17  #: of a lattice inside a sample
 Curve = Callable[[Fraction], arb]
@@ -132,7 +132,7 @@ def _finer(total: LatticeTotal, log2_delta: float) -> Iterator[Excess]:
     """
     share = steps_left() * (0.8 if total.symmetric else 0.6)  # there is another direction
     end = steps_done() + min(share, granted(UPPER_LATTICE if total.upper_only else LATTICE))
-    many = max(count for _, count in total.parts) > MANY
+    many = max(count for _, count in total.parts) > ONE_STEP_COPIES
     both = not many and total.upper_only
     rows: list[_Row] = []
     for own in (True,) if many else (False,) if both else (False, True):
