@@ -98,6 +98,7 @@ def epsilon(
 def delta(total: LatticeTotal, at: Fraction, gap: Fraction) -> tuple[Fraction | None, Fraction]:
     """Return bounds on δ(ε), gap·δ apart where they can; None below where only upper curves are known."""
     low, high, log2_delta = Fraction(0), Fraction(1), -40.0
+    before: Fraction | None = None
     while high > 0:  # how small it is must be known first
         high = min(high, ceil_of(next(_finer(total, log2_delta)).highest(at)))
         if _log2(high) > log2_delta:
@@ -105,10 +106,11 @@ def delta(total: LatticeTotal, at: Fraction, gap: Fraction) -> tuple[Fraction | 
         log2_delta = 2 * _log2(high)
     for made in _finer(total, _log2(high)) if high > 0 else ():
         with unlimited():
-            before, value = high, made.curve(at)
+            value = made.curve(at)
         below, above = floor_of(value), ceil_of(value)
         low, high = max(low, below), min(high, above)
         made.ratio = float(_apart(total, below, before, above) / above / gap) if above else 0.0
+        before = high
     return (None if total.upper_only else low), high
 
 
