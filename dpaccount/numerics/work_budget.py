@@ -30,6 +30,7 @@ LATTICE = 6 * SECOND  #: the last of a row of ever finer lattices
 ONE_LATTICE = 1 * SECOND  #: a coarse one, which is made also where other methods did all the work
 UPPER_LATTICE = 2.5 * SECOND  #: the last ones for upper curves, of which it is not known how close they are
 OWN_STEPS = 1 * SECOND  #: of these, the one with a step for each pair
+OWN_SHARE = 0.08  #: of what is left of the allowance, at most for that one: other questions may follow
 MOST_FACTOR = 1000  #: by which limits may be multiplied
 
 
@@ -115,6 +116,11 @@ def at_least(steps: float) -> Block:
 def exhausted() -> bool:
     """Say whether the allowance is used up."""
     return _counter.steps > _allowed.get()
+
+
+def own_steps() -> float:
+    """Return the steps for a lattice with a step for each pair, which is made after one that will do."""
+    return min(granted(OWN_STEPS), _whole(OWN_SHARE * max(0.0, _allowed.get() - _counter.steps)))
 
 
 def granted(steps: float) -> float:

@@ -28,6 +28,7 @@ from dpaccount.numerics.work_budget import (
     OutOfReach,
     at_least,
     granted,
+    own_steps,
     steps_done,
     steps_left,
     unlimited,
@@ -151,7 +152,7 @@ def _finer(total: LatticeTotal, log2_delta: float) -> Iterator[Excess]:
     yield from row.refined(end - (granted(OWN_STEPS) if both else 0.0))
     if both and row.last.ratio > 1:
         with suppress(OutOfReach):
-            yield from _Row.begun(total.parts, log2_delta, own=True).finest(end)
+            yield from _Row.begun(total.parts, log2_delta, own=True).finest(steps_done() + own_steps())
 
 
 @dataclass
