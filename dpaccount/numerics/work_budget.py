@@ -24,13 +24,13 @@ SECOND = 200_000  #: steps that a machine of 2026 does in about a second
 PROFILE = 30 * SECOND  #: the answers of a whole profile
 CALIBRATION = 15 * SECOND  #: the answers that a search for the least noise asks for
 PLAN_CALIBRATION = 60 * SECOND  #: the same for a number anywhere in a plan
-ANSWER = 9 * SECOND  #: the exact methods of one answer of `account`
+ANSWER = 12 * SECOND  #: the exact methods of one answer of `account`
 METHOD = 8 * SECOND  #: one exact method
 LATTICE = 6 * SECOND  #: the last of a row of ever finer lattices
 ONE_LATTICE = 1 * SECOND  #: a coarse one, which is made also where other methods did all the work
 UPPER_LATTICE = 2.5 * SECOND  #: the last ones for upper curves, of which it is not known how close they are
 OWN_STEPS = 1 * SECOND  #: of these, the one with a step for each pair
-OWN_SHARE = 0.08  #: of what is left of the allowance, at most for that one: other questions may follow
+OWN_SHARE = 0.05  #: of what is left of the allowance, at most for that one: other questions may follow
 MOST_FACTOR = 1000  #: by which limits may be multiplied
 
 

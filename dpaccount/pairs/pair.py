@@ -131,10 +131,6 @@ class LossPair(ABC):
         """Return ρ where nothing but ρ-zCDP is known; else 0."""
         return Fraction(0)
 
-    def together(self, count: int) -> tuple[Self, int]:
-        """Return a bound on all copies in place of `count` single ones, where it is as good; else these."""
-        return self, count
-
     @abstractmethod
     def add_moments(self, found: Moments, count: int) -> bool:
         """Add mean and deviation of `count` copies of the loss; return False where they are not known."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from flint import arb
 
@@ -82,10 +82,6 @@ class RdpBound(RenyiBound):
         """Return the bound by the points; None left of the first and right of the last of them."""
         bound = renyi.hull_bound(self.hull, order)
         return None if bound is None else ball(bound)
-
-    def together(self, count: int) -> tuple[Self, int]:
-        """Return the bound with `count` times as much at each order."""
-        return type(self)(tuple((order, count * bound) for order, bound in self.points)), 1
 
     def add_moments(self, found: Moments, count: int) -> bool:
         """Return False: a mean needs orders near 1."""

@@ -83,9 +83,9 @@ def pairs_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosu
 
 
 def _merged(total: Composition) -> Composition:
-    """Return the total with zCDP, and equal Rényi bounds, as one: Rényi bounds add up."""
+    """Return the total with zCDP as one: their ρ add up."""
     rho = sum((n * pair.only_zcdp() for pair, n in total.upper), Fraction(0))
-    others = tuple(pair.together(n) for pair, n in total.upper if not pair.only_zcdp())
+    others = tuple(each for each in total.upper if not each[0].only_zcdp())
     return replace(total, upper=((ZcdpBound(rho), 1), *others) if rho else others)
 
 

@@ -37,6 +37,7 @@ from dpaccount.numerics.work_budget import (
 MAX_NODES = 1 << 15  #: beyond which a composed lattice may be made coarser, where all have one step
 LEAST_NODES = 1 << 10  #: the same where each has its own, if no pair has more
 ONE_STEP_COPIES = 10**6  #: copies of a pair beyond which one step for all would take too much work
+MOST_FINER = math.sqrt(150)  #: times that a lattice is as fine as the one before
 FIRST = 100  #: nodes, at most, of each pair on the first lattice
 MAX_INNER_NODES = 1 << 17  #: of a lattice inside a sample
 Curve = Callable[[Fraction], arb]
@@ -135,10 +136,10 @@ def _finer(total: LatticeTotal, log2_delta: float) -> Iterator[Excess]:
     """
     share = steps_left() * (0.8 if total.symmetric else 0.6)  # there is another direction
     end = steps_done() + min(share, granted(UPPER_LATTICE if total.upper_only else LATTICE))
-    many = max(count for _, count in total.parts) > ONE_STEP_COPIES
-    both = not many and total.upper_only
+    most = max(count for _, count in total.parts)
+    many, both = most > ONE_STEP_COPIES, 1 < most <= ONE_STEP_COPIES and total.upper_only
     rows: list[_Row] = []
-    for own in (True,) if many else (False,) if both else (False, True):
+    for own in (True,) if many else (False,) if total.upper_only else (False, True):
         with suppress(OutOfReach):
             rows.append(_Row.begun(total.parts, log2_delta, own=own))
             yield rows[-1].last
@@ -149,7 +150,7 @@ def _finer(total: LatticeTotal, log2_delta: float) -> Iterator[Excess]:
     row = min(rows, key=lambda row: row.last.ratio * row.work**2)
     if row.last.ratio == math.inf:
         return
-    yield from row.refined(end - (granted(OWN_STEPS) if both else 0.0))
+    yield from row.refined(end - (granted(OWN_STEPS) if total.upper_only and not many else 0.0))
     if both and row.last.ratio > 1:
         with suppress(OutOfReach):
             yield from _Row.begun(total.parts, log2_delta, own=True).finest(steps_done() + own_steps())
@@ -177,9 +178,13 @@ class _Row:
                 return cls(parts, log2_delta, own, made, step, steps_done() - begun)
         raise OutOfReach("not even a coarse lattice is within reach")
 
-    def finer(self, most: float, end: float) -> bool:
-        """Make a lattice up to `most` times as fine before `end`; say whether that was worth it."""
-        ratio = min(most, (end - steps_done()) / (1.2 * self.work))  # work allows for more nodes
+    def finer(self, needed: float, end: float) -> bool:
+        """Make a lattice up to `needed` times as fine before `end`; say whether that was worth it.
+
+        Not much more than twelve times at once, unless no work would be left for another.
+        """
+        allowed = (end - steps_done()) / (1.2 * self.work)  # work allows for more nodes
+        ratio = min(needed, allowed if allowed < 2.4 * MOST_FINER else MOST_FINER)
         if ratio < 1.5:
             return False
         begun, depth = steps_done(), int(-self.log2_delta) + 40
@@ -193,9 +198,7 @@ class _Row:
 
     def refined(self, end: float) -> Iterator[Excess]:
         """Yield finer lattices until one is fine enough or no work is left before `end`."""
-        while self.last.ratio > 1 and self.finer(
-            max(2.0, math.sqrt(1.5 * min(self.last.ratio, 100.0))), end
-        ):
+        while self.last.ratio > 1 and self.finer(max(2.0, math.sqrt(1.5 * self.last.ratio)), end):
             yield self.last
 
     def finest(self, end: float) -> Iterator[Excess]:
