@@ -28,8 +28,8 @@ ANSWER = 12 * SECOND  #: the exact methods of one answer of `account`
 METHOD = 8 * SECOND  #: one exact method
 LATTICE = 6 * SECOND  #: the last of a row of ever finer lattices
 ONE_LATTICE = 1 * SECOND  #: a coarse one, which is made also where other methods did all the work
-UPPER_LATTICE = 2.5 * SECOND  #: the last ones for upper curves, of which it is not known how close they are
-OWN_STEPS = 1 * SECOND  #: of these, the one with a step for each pair
+UPPER_LATTICE = 1.5 * SECOND  #: the last one for upper curves, of which it is not known how close they are
+OWN_STEPS = 1 * SECOND  #: the one with a step for each pair that follows
 OWN_SHARE = 0.05  #: of what is left of the allowance, at most for that one: other questions may follow
 MOST_FACTOR = 1000  #: by which limits may be multiplied
 

@@ -23,7 +23,6 @@ from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.numerics.work_budget import (
     LATTICE,
     ONE_LATTICE,
-    OWN_STEPS,
     UPPER_LATTICE,
     OutOfReach,
     at_least,
@@ -150,7 +149,7 @@ def _finer(total: LatticeTotal, log2_delta: float) -> Iterator[Excess]:
     row = min(rows, key=lambda row: row.last.ratio * row.work**2)
     if row.last.ratio == math.inf:
         return
-    yield from row.refined(end - (granted(OWN_STEPS) if total.upper_only and not many else 0.0))
+    yield from row.refined(end)
     if both and row.last.ratio > 1:
         with suppress(OutOfReach):
             yield from _Row.begun(total.parts, log2_delta, own=True).finest(steps_done() + own_steps())
