@@ -34,6 +34,7 @@ from dpaccount.numerics.work_budget import (
     granted,
     limited,
     steps_left,
+    unlimited,
 )
 from dpaccount.pairs.composition import Composition
 from dpaccount.precision import certified
@@ -353,5 +354,6 @@ def _ways(total: Composition, *, one_way: bool) -> Sequence[Composition]:
 
 def all_within(total: Composition, epsilon: Fraction) -> bool:
     """Say whether no loss exceeds ε."""
-    most = total.ceiling()
+    with unlimited():
+        most = total.ceiling()
     return most is not None and ceil_of(most) <= epsilon
