@@ -2,6 +2,7 @@
 
 import ast
 import json
+import math
 import subprocess
 import sys
 import threading
@@ -12,9 +13,13 @@ import pytest
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.answers import account_answer
+from dpaccount.accounting.methods.answer import Answer, intersect_largest_loss
 from dpaccount.documents import parse_json
+from dpaccount.exact import Enclosure
 from dpaccount.numerics import work_budget as work
+from dpaccount.numerics.intervals import ball, ceil_of, precision
 from dpaccount.numerics.work_budget import OutOfReach
+from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan
 
@@ -221,3 +226,22 @@ def test_no_digit_depends_on_earlier_questions():
     for k in (0, 1, 2, 1, 0, 2, 2):
         place = parse_json(written(PLANS[k]).encode(), "plan")
         assert account_answer(place, delta=Fraction("1e-6"))["epsilon"] == expected[k]
+
+
+def test_the_work_of_a_long_number_grows_as_the_square_of_its_length():
+    """A rate of 1e-330 asked for minutes of work that was not counted."""
+
+    def spent(bits):
+        before = work.steps_done()
+        with precision(bits):
+            ceil_of(ball(Fraction(1, 3)))
+        return work.steps_done() - before
+
+    assert spent(1 << 17) > 3.5 * spent(1 << 16) > 12 * spent(1 << 15)
+
+
+def test_the_largest_loss_is_found_where_no_work_is_left():
+    total = composition_of([(ev.Pure(epsilon=1), 1)])
+    with work.limited(-1):
+        found = intersect_largest_loss(total, Answer(Enclosure(None, math.inf), "none"))
+    assert (found.bounds.upper, found.method) == (1, "largest loss")
