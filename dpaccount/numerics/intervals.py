@@ -67,14 +67,14 @@ def _exact(point: arb, *, up: bool) -> Fraction:
     if not point.is_finite():
         raise NotFinite(f"a bound came out as {point}; a finite ball was needed")
     mantissa, exponent = (int(part) for part in point.man_exp())
-    if -exponent > LONG:
-        spend((exponent / LONG) ** 2 * 64)
     if exponent >= 0:
         bearable(exponent, MAX_BITS)
         return Fraction(mantissa << exponent)
     if mantissa.bit_length() + exponent < -TINY:
         smallest = Fraction(1, 1 << TINY)
         return smallest if up and mantissa > 0 else -smallest if not up and mantissa < 0 else Fraction(0)
+    if -exponent > LONG:
+        spend(64 * (exponent / LONG) ** 2)
     return Fraction(mantissa, 1 << -exponent)
 
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from fractions import Fraction
 
 import pytest
+from flint import arb
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.answers import account_answer
@@ -17,7 +18,7 @@ from dpaccount.accounting.methods.answer import Answer, intersect_largest_loss
 from dpaccount.documents import parse_json
 from dpaccount.exact import Enclosure
 from dpaccount.numerics import work_budget as work
-from dpaccount.numerics.intervals import ball, ceil_of, precision
+from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.work_budget import OutOfReach
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
@@ -245,3 +246,10 @@ def test_the_largest_loss_is_found_where_no_work_is_left():
     with work.limited(-1):
         found = intersect_largest_loss(total, Answer(Enclosure(None, math.inf), "none"))
     assert (found.bounds.upper, found.method) == (1, "largest loss")
+
+
+def test_a_number_that_is_rounded_to_nothing_costs_nothing():
+    """The count of steps is exact, so it may not grow by what a long number would have cost."""
+    before = work.steps_done()
+    assert ceil_of(arb(2) ** -(10**12)) > 0 == floor_of(arb(2) ** -(10**12))
+    assert work.steps_done() - before < 100
