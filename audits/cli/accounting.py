@@ -1,13 +1,27 @@
 """`account` and `calibrate`: what events cost, and the noise that a budget needs."""
 
+import math
 from contextlib import AbstractContextManager
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import File, Json, Number, Source, Whole, lines, number, required, show, source, whole
+from audits.cli.options import (
+    File,
+    Json,
+    Number,
+    Source,
+    Whole,
+    lines,
+    number,
+    required,
+    say,
+    show,
+    source,
+    whole,
+)
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 
@@ -71,7 +85,29 @@ def account(  # noqa: PLR0913 - options
         )
         answer["confirmed"] = found["confirmed"]
     show(answer, json_, lines)
+    _remark_on_gap(answer, number(gap, "--gap"), relative=loss is not None)
     return 0
+
+
+def _remark_on_gap(answer: dict[str, Any], gap: Fraction | None, *, relative: bool) -> None:
+    """Say on standard error where an answer is wider than it was asked to be, as far as doubles show.
+
+    It is valid all the same.
+    """
+    asked = answer.get("epsilons", [answer])
+    for found in asked if gap is not None else ():
+        ends = found["delta" if relative else "epsilon"]
+        lower, upper = ends["lower"], ends["upper"]
+        at = "" if found is answer else f" at delta {found['delta']}"
+        if lower is None:
+            say(f"note: --gap does not apply{at}: no lower end is known")
+            continue
+        if lower == upper:
+            continue
+        width = float(upper) - float(lower)  # of the printed ends, each rounded outward
+        most = float(gap or 0) * (float(upper) if relative else max(1.0, float(upper)))
+        if math.isinf(width) or width > most + 2 * math.ulp(float(upper)):
+            say(f"note: --gap is not reached{at}: upper - lower is {width:.2g}; --work allows for more work")
 
 
 def calibrate(  # noqa: PLR0913 - options

@@ -34,6 +34,7 @@ from dpaccount.numerics.work_budget import (
     granted,
     limited,
     steps_left,
+    unlimited,
 )
 from dpaccount.pairs.composition import Composition
 from dpaccount.precision import certified
@@ -341,7 +342,7 @@ def largest_loss(total: Composition, *, one_way: bool = False) -> Answer:
         if any(way.ceiling() is None for way in _ways(replace(total, upper=()), one_way=one_way)):
             return Answer(INFINITE, "exact")
         most = [way.ceiling() for way in _ways(total, one_way=one_way)]
-        if any(one is None for one in most):
+        if any(one is None or not one.is_finite() for one in most):
             return Answer(Enclosure(None, math.inf), "exact")
         low, high = (max(end(one) for one in most if one is not None) for end in (floor_of, ceil_of))
     return Answer(Enclosure(None if total.upper else low, high), "exact")
@@ -353,5 +354,6 @@ def _ways(total: Composition, *, one_way: bool) -> Sequence[Composition]:
 
 def all_within(total: Composition, epsilon: Fraction) -> bool:
     """Say whether no loss exceeds ε."""
-    most = total.ceiling()
+    with unlimited():
+        most = total.ceiling()
     return most is not None and ceil_of(most) <= epsilon

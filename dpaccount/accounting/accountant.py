@@ -24,7 +24,7 @@ from dpaccount.cached import cached_property
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import Enclosure, Exact, Number, exact_argument
 from dpaccount.numerics.closed.group_privacy import chain_delta, chain_epsilon
-from dpaccount.numerics.work_budget import ANSWER, allowance
+from dpaccount.numerics.work_budget import ANSWER, allowance, question, share
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import group_compositions
 from dpaccount.plan import groups
@@ -35,6 +35,7 @@ from dpaccount.relation import Relation
 
 STANDARD_DELTAS = ("1e-5", "1e-6", "1e-8", "1e-10")
 GAP = Fraction(1, 10**6)
+OF_CHAIN = 0.125  #: of the work that is left, for each question that a chain of groups asks
 
 
 DeltaOf = Callable[[Fraction], Fraction]  #: ε ↦ an upper bound on δ of single units
@@ -163,7 +164,7 @@ class Accountant:
             )
             if not isinstance(least, Fraction):  # one unit's failures are too many
                 return math.inf
-            found = chain_epsilon(delta_of, target, self.group, least)
+            found = chain_epsilon(share(OF_CHAIN)(delta_of), target, self.group, least)
             return math.inf if found is None else found
 
         asked = _Asked(
@@ -189,6 +190,7 @@ class Accountant:
             )
         )
 
+    @question()
     def _grouped(self, asked: _Asked) -> Worst:
         """Return the worst answer for single units, or for groups as tightly as the events allow."""
         if self.group == 1:

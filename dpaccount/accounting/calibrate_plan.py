@@ -171,7 +171,10 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction, group: int = 1)
                 " of work",
                 "ask for a smaller plan or a larger delta",
             )
-        return Accountant(unknown.make(value), group).worst_epsilon(delta, gap).bounds
+        plan = unknown.make(value)
+        if any(event.count > named.CLOSE_COUNT and event.name not in named.CLOSED for event in plan.events):
+            gap = GAP
+        return Accountant(plan, group).worst_epsilon(delta, gap).bounds
 
     try:
         with allowance(PLAN_CALIBRATION), shared():

@@ -9,7 +9,6 @@ least c, every class whose Rényi bound is at most c is out of the running.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
 from flint import arb
 
@@ -18,7 +17,7 @@ from dpaccount.accounting.methods.answer import Answer
 from dpaccount.exact import Enclosure, Number
 from dpaccount.numerics.closed import renyi
 from dpaccount.numerics.intervals import NotFinite, precision
-from dpaccount.numerics.work_budget import OutOfReach
+from dpaccount.numerics.work_budget import OutOfReach, kept
 from dpaccount.pairs.composition import Composition, max_over_directions
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.pairs.pair import LossPair
@@ -81,7 +80,7 @@ def _over(total: Composition, convert: Callable[[renyi.Bound], Fraction | None])
         return None
 
 
-@lru_cache(maxsize=1 << 16)
+@kept(1 << 16)
 def _part(pair: LossPair, order: Fraction) -> arb | None:
     """Return the Rényi bound of a pair, computed once."""
     with precision(128):

@@ -12,6 +12,7 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from dpaccount.numerics.intervals import ball
+from dpaccount.numerics.work_budget import as_rate
 
 MAX_DEVIATIONS = (
     2.0**30
@@ -101,7 +102,8 @@ class SampledMixture:
 
     def _estimate(self, t: float) -> float:
         """Return about where the loss is t, by bisection in floats."""
-        mu, logit = math.sqrt(self.mu2), math.log(self.rate) - math.log1p(-self.rate)
+        mu, q = math.sqrt(self.mu2), as_rate(self.rate)
+        logit = math.log(q) - math.log1p(-q)
         fixed = [
             [math.log(math.comb(n, i)) + i * logit - (i * mu) ** 2 / 2 for i in range(n + 1)]
             for n in (self.there, self.gone)

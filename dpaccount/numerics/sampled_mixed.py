@@ -27,7 +27,7 @@ from dpaccount.numerics.fourier.sampled_gaussian import (
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
 from dpaccount.numerics.fourier.transforms import log_mean
 from dpaccount.numerics.intervals import ball
-from dpaccount.numerics.work_budget import OutOfReach, bearable, spend
+from dpaccount.numerics.work_budget import OutOfReach, as_rate, bearable, kept, spend
 
 MOST_ATOMS = 200  #: of what is bounded
 CELL, MOST_W_CELLS, MOST_PAIRS = 0.06, 900, 40_000  #: of w, and of w with T, in one decay
@@ -138,7 +138,7 @@ class SampledMixedTransform(SampledGaussianTransform):
         return found
 
 
-@lru_cache(maxsize=64)
+@kept(64)
 def _bounded(inner: Inner, bits: int) -> Masses:
     """Return losses under Q with masses; equal ones merged."""
     whole = {Fraction(0): ball(1)}
@@ -221,7 +221,7 @@ def _whole(factor: SampledMixedTransform, a: arb) -> arb:
     return ShiftedLine.real(_TiltedMixture(factor, a)).total()
 
 
-@lru_cache(maxsize=1 << 10)
+@kept(1 << 10)
 def _kept_whole(factor: SampledMixedTransform, a: float, bits: int) -> arb:
     """Return H(a) at the precision of the moment, which is `bits`."""
     return ShiftedLine.real(_TiltedMixture(factor, arb(a))).total()
@@ -232,7 +232,7 @@ def _float_points(factor: SampledMixedTransform, left: int, right: int) -> Any:
     """Return float weights, ln z and z − 1, for powers from −left to right."""
     import numpy as np
 
-    mu, q, loss = math.sqrt(float(factor.mu2)), float(factor.rate), float(factor.loss)
+    mu, q, loss = math.sqrt(float(factor.mu2)), as_rate(factor.rate), float(factor.loss)
     most = float(factor.most()) / mu
     at = np.array([float(t) for t in factor.bounded()])
     mass = np.array([float(m.mid()) for m in factor.bounded().values()])

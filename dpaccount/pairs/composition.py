@@ -299,8 +299,9 @@ def _end_of(pairs: list[ExactPair], end: Callable[[Any], Any]) -> ExactPair:
 
 def _renyi_side(total: Composition) -> Curve:
     """Return the upper curve, for ε ≥ 0 alone."""
-    orders = [1 + Fraction(round(1000 * math.exp(x / 6)), 1000) for x in range(-42, 90)]
+    orders = [1 + Fraction(round(1000 * math.exp(x / 6)), 1000) for x in range(-42, 90)] + total.orders
     known = [(order, tau) for order in orders if (tau := total.renyi(order)) is not None]
+    known = [(order, tau) for order, tau in known if float(order - 1) > 0]
     slopes = [(float(order - 1), float(tau.mid())) for order, tau in known]
 
     def value(t: Fraction) -> arb:
@@ -308,7 +309,7 @@ def _renyi_side(total: Composition) -> Curve:
             return ball(1)
         at = float(t)
         _, index = min(
-            (a * (tau - at) + (a + 1) * math.log1p(-1 / (a + 1)) - math.log(a), i)
+            (a * (tau - at) + a * math.log(a) - (a + 1) * math.log1p(a), i)
             for i, (a, tau) in enumerate(slopes)
         )
         bound = renyi.delta(total.renyi, t, [known[index][0]])

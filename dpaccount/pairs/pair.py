@@ -9,12 +9,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 from flint import arb
 
 from dpaccount.numerics.bisection import Ends
+from dpaccount.numerics.closed import sampled_curves
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.fourier.sampled_atoms import DiscreteParts
@@ -23,7 +23,7 @@ from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.lattice import composing, connect_dots
 from dpaccount.numerics.lattice.exact_grids import OnGrid
 from dpaccount.numerics.lattice.lattice import Grid, Masses
-from dpaccount.numerics.work_budget import OutOfReach, over_limit
+from dpaccount.numerics.work_budget import OutOfReach, kept, over_limit
 
 MAX_COUNTED = 256  #: losses of a pair that are counted one by one
 MAX_LISTED = 20_000  #: losses that are listed where a curve in closed form will do
@@ -126,6 +126,10 @@ class LossPair(ABC):
     def orders(self) -> tuple[Fraction, ...]:
         """Return the orders at which Rényi bounds are given; empty: at all of them."""
         return ()
+
+    def only_zcdp(self) -> Fraction:
+        """Return ρ where nothing but ρ-zCDP is known; else 0."""
+        return Fraction(0)
 
     @abstractmethod
     def add_moments(self, total: Moments, count: int) -> bool:
@@ -277,7 +281,11 @@ class UpperPair(LossPair):
     def lattice(self, grid: Grid, depth: int) -> Masses:
         """Return a lattice measure above the curve, which need not be that of a pair."""
         first, count = self._nodes(grid, depth)
-        return connect_dots.above(self.curve(depth + 40), grid, first, count)
+        curve = self.curve(depth + 40)
+        if not self.symmetric:
+            return connect_dots.above(curve, grid, first, count)
+        first = math.floor(first / grid.step) * grid.step  # then nodes lie at ±t, and share the work
+        return connect_dots.above(sampled_curves.mirrored(curve, depth + 40), grid, first, count + 1)
 
 
 class Symmetric(LossPair):
@@ -331,11 +339,11 @@ def extent(value: Fraction | int) -> int:
     return abs(exact.numerator.bit_length() - exact.denominator.bit_length())
 
 
-@lru_cache(maxsize=256)
+@kept(256)
 def _curve(pair: LossPair, bits: int) -> Curve:
     return pair.own_curve(bits)
 
 
-@lru_cache(maxsize=256)
+@kept(256)
 def _span(pair: LossPair, depth: int) -> Ends:
     return pair.own_span(depth)

@@ -8,7 +8,7 @@ from flint import arb
 
 from dpaccount.cached import cached_property
 from dpaccount.numerics.bisection import Ends
-from dpaccount.numerics.closed import bounded_range, renyi
+from dpaccount.numerics.closed import bounded_range, renyi, sampled_curves
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.intervals import ball
@@ -34,9 +34,25 @@ class ZcdpBound(RenyiBound):
     rho: Fraction
     rank: ClassVar[int] = 24
 
+    def only_zcdp(self) -> Fraction:
+        """Return ρ."""
+        return self.rho
+
     def renyi(self, order: Fraction) -> arb:
         """Return ρα."""
         return ball(order * self.rho)
+
+    def own_curve(self, bits: int) -> Curve:
+        """Return the conversion at about the best order for each ε ≥ 0, for ε < 0 the complement.
+
+        There is (2α − 1)ρ − ε + ln(1 − 1/α) = 0.  Any order is valid, so it is sought in floats.
+        """
+
+        def value(t: Fraction) -> arb:
+            bound = renyi.delta(self.renyi, t, [renyi.zcdp_order(float(self.rho), float(t))])
+            return ball(1 if bound is None else bound)
+
+        return sampled_curves.two_sided(value, bits)
 
     def add_moments(self, total: Moments, count: int) -> bool:
         """Add the mean ρ and the variance 2ρ (Bun & Steinke 2016)."""

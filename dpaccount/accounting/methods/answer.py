@@ -7,15 +7,16 @@ from fractions import Fraction
 from dpaccount.errors import NumericsError
 from dpaccount.exact import Enclosure, Number, printed
 from dpaccount.numerics.intervals import NotFinite, ceil_of
+from dpaccount.numerics.work_budget import unlimited
 from dpaccount.pairs.composition import Composition
 
 INFINITE = Enclosure(math.inf, math.inf)
 NOTHING = Enclosure(Fraction(0), Fraction(0))
 
 
-#: What methods raise at magnitudes out of their reach (`math` and NumPy raise ValueError there), but not
-#: a disagreement between two methods, or an IndexError, which would be a bug.
-UNREACHED = (ArithmeticError, MemoryError, ValueError, NotFinite)
+#: What methods raise at magnitudes out of their reach, and never what a bug raises: a ValueError, an
+#: IndexError, or that two methods disagree.
+UNREACHED = (ArithmeticError, MemoryError, NotFinite)
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,9 @@ def intersect_lower(answer: Answer, least: Number | None) -> Answer:
 
 
 def intersect_largest_loss(total: Composition, answer: Answer) -> Answer:
-    """Return the answer on ε, its upper end at most the largest loss there is."""
-    most = total.ceiling()
+    """Return the answer on ε, its upper end at most the largest loss there is, which is always found."""
+    with unlimited():
+        most = total.ceiling()
     if most is None or ceil_of(most) >= answer.bounds.upper:
         return answer
     method = "largest loss" if answer.bounds.upper == math.inf else answer.method

@@ -22,7 +22,7 @@ from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.pair import EqualCopies, LossPair
 
 LOG2 = math.log(2)
-MAX_STEPS = 10**6  #: of one pair in a lattice composition
+MAX_STEPS = 10**12  #: of one pair in a lattice composition
 DEPTHS = 60.0, 250.0, 900.0  #: −log of the rarest losses that are counted: they must be small next to δ
 
 
@@ -240,4 +240,5 @@ def lattice_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclo
 
 def _few_steps(total: Composition) -> bool:
     """Say whether lattices may be composed in reasonable time."""
-    return all(count <= MAX_STEPS for _, count in total.counted)
+    most = composing.ONE_STEP_COPIES if total.upper else MAX_STEPS
+    return all(count <= most for _, count in total.counted)

@@ -6,6 +6,7 @@ orders an optimal conversion (`closed.single_order`).
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 from flint import arb
@@ -16,7 +17,7 @@ from dpaccount.numerics.closed import bounded_range, renyi, single_order
 from dpaccount.numerics.fourier import saddlepoint
 from dpaccount.numerics.intervals import ball, log_float
 from dpaccount.pairs.composition import Composition, max_over_directions
-from dpaccount.pairs.upper import RangeBound
+from dpaccount.pairs.upper import RangeBound, ZcdpBound
 
 BISECTION_WIDTH = Fraction(1, 10**9)  #: relative width of what is found by bisection
 MAX_ORDERS = 12
@@ -67,18 +68,25 @@ def given_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosu
 
 def by_pairs(total: Composition) -> bool:
     """Say whether curves may beat Rényi bounds: not where zCDP or Rényi is all that is known."""
-    return any(not pair.renyi_only for pair, _ in total.upper) or not total.symmetric
+    return bool(total.mu2[1] or total.pairs) or any(not pair.renyi_only for pair, _ in total.upper)
 
 
 def pairs_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Number) -> Enclosure | None:
     """Return a bound on ε(target) by lattices above the curves."""
-    found = exact.lattice_epsilon(total, target, gap, least)
+    found = exact.lattice_epsilon(_merged(total), target, gap, least)
     return None if found.upper == math.inf else found
 
 
 def pairs_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
     """Return a bound on δ(epsilon) by lattices above the curves."""
-    return exact.lattice_delta(total, epsilon, gap) or Enclosure(None, Fraction(1))
+    return exact.lattice_delta(_merged(total), epsilon, gap) or Enclosure(None, Fraction(1))
+
+
+def _merged(total: Composition) -> Composition:
+    """Return the total with zCDP as one: their ρ add up."""
+    rho = sum((n * pair.only_zcdp() for pair, n in total.upper), Fraction(0))
+    others = tuple(each for each in total.upper if not each[0].only_zcdp())
+    return replace(total, upper=((ZcdpBound(rho), 1), *others) if rho else others)
 
 
 # ---- a Rényi bound of known pairs, as a cross-check of what another method found

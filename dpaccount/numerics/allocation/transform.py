@@ -23,7 +23,7 @@ from dpaccount.numerics.allocation.mean_powers import (
 )
 from dpaccount.numerics.fourier.transforms import Decay, Transform
 from dpaccount.numerics.intervals import ball, precision
-from dpaccount.numerics.work_budget import SECOND, OutOfReach, over_limit
+from dpaccount.numerics.work_budget import SECOND, OutOfReach, kept, over_limit
 
 ESTIMATE_BITS = 96  #: of powers with real exponents, of which bounds and estimates are made
 #: Of real powers that are computed closely; beyond them bounds by whole moments will do, which are quicker.
@@ -120,7 +120,7 @@ def _real_powers(law: LogNormals, a: float) -> MeanPowers | None:
     return None if near is None else _in_range(law, *near)
 
 
-@lru_cache(maxsize=64)
+@kept(64)
 def _in_range(law: LogNormals, low: float, high: float) -> MeanPowers | None:
     if (low, high) != ALWAYS and MeanPowers.work(law, low, high, 0.0, ESTIMATE_BITS) > CHEAP:
         return None
@@ -134,7 +134,7 @@ def _rows(powers: MeanPowers, whole: int) -> Any:
     return [np.array(row) for row in powers.logs(whole)]
 
 
-@lru_cache(maxsize=1 << 14)
+@kept(1 << 14)
 def _float_log(law: LogNormals, a: float) -> float:
     import numpy as np
 

@@ -6,13 +6,12 @@ the precision of the moment. All pairs here are symmetric: (Q, P) has the same l
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
 from math import isqrt
 
 from flint import arb, ctx
 
 from dpaccount.numerics.intervals import ball, precision
-from dpaccount.numerics.work_budget import bearable, spend
+from dpaccount.numerics.work_budget import bearable, kept, spend
 
 MOST_POINTS = 2_000_000  #: of one pair
 Points = list[tuple[Fraction, Callable[[], arb]]]
@@ -81,7 +80,7 @@ def gaussian_total(sigma: Fraction) -> arb:
     return _total(sigma, ctx.prec)
 
 
-@lru_cache(maxsize=64)
+@kept(64)
 def _total(sigma: Fraction, bits: int) -> arb:
     rate = ball(1) / (2 * ball(sigma) ** 2)
     if sigma < 4:
@@ -111,7 +110,7 @@ def gaussian_tail(sigma: Fraction, reach: int) -> arb:
     return 2 * (-rate * x * x).exp() / (1 - (-rate * (2 * x + 1)).exp()) / gaussian_total(sigma)
 
 
-@lru_cache(maxsize=2)
+@kept(2)
 def gaussian_tails(sigma: Fraction, bits: int) -> list[arb]:
     """Return P(X ≥ x) for x = 0, 1, … as far as 2^−bits matters, by sums from the far end.
 

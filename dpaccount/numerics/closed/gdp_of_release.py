@@ -7,12 +7,12 @@ that test is known (docs/proofs.md, "One release under Gaussian DP").
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
 from typing import Final
 
 from flint import arb
 
 from dpaccount.numerics.intervals import ball, ceil_of, precision
+from dpaccount.numerics.work_budget import kept
 
 LARGE: Final = 500  #: ε beyond which tails of the normal law are bounded in logarithms
 MIN_EPSILON: Final = Fraction(1, 10**300)  #: ε below which the bound of ε-DP stands for all
@@ -20,7 +20,7 @@ MAX_ANSWERS: Final = 10**12  #: answers: of more each one tells less (they are t
 GUARD_BITS: Final = 256  #: beside those in which a small ε is seen
 
 
-@lru_cache(maxsize=4096)
+@kept(4096)
 def mu_squared(epsilon: Fraction) -> Fraction:
     """Return an upper bound on μ² of the Gaussian pair that dominates every ε-DP mechanism.
 
@@ -41,7 +41,7 @@ def mu_squared(epsilon: Fraction) -> Fraction:
             z = z * (1 + arb(2) ** -60)
 
 
-@lru_cache(maxsize=4096)
+@kept(4096)
 def of_laplace(loss: Fraction) -> Fraction:
     """Return μ² of Laplace noise whose largest loss is `loss`: both errors are e^{−ε/2}/2."""
 
@@ -52,7 +52,7 @@ def of_laplace(loss: Fraction) -> Fraction:
     return _least(loss, errors)
 
 
-@lru_cache(maxsize=4096)
+@kept(4096)
 def of_discrete_laplace(step: Fraction, moved: int) -> Fraction:
     """Return μ² of two-sided geometric noise of ratio e^{−step} that is moved by `moved`.
 
@@ -67,7 +67,7 @@ def of_discrete_laplace(step: Fraction, moved: int) -> Fraction:
     return _least(step * moved, errors)
 
 
-@lru_cache(maxsize=4096)
+@kept(4096)
 def of_response(epsilon: Fraction, k: int) -> Fraction:
     """Return μ² of k-ary randomised response: the errors are the chances of one other answer and of any."""
 

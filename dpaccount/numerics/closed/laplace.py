@@ -9,13 +9,12 @@ G_m(a, y) = ∫₀^y u^{m−1}/(m−1)! e^{au} du.
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
 from flint import arb, arb_poly, ctx, fmpz, fmpz_poly
 
 from dpaccount.numerics.bisection import Ends, solve
 from dpaccount.numerics.intervals import accurate, ball, log_float
-from dpaccount.numerics.work_budget import spend
+from dpaccount.numerics.work_budget import kept, spend
 
 
 def delta_single(epsilon: Fraction, loss: Fraction, bits: int = 80) -> arb:
@@ -166,7 +165,7 @@ class _Part:
     error: arb
 
 
-@lru_cache(maxsize=8)
+@kept(8)
 def _parts(loss: Fraction, count: int, steps: int, first: int, bits: int) -> list[_Part]:
     """Return the parts with t > 0, n = first, first + 1, …; they serve every ε ≥ 0.
 

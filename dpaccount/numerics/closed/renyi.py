@@ -53,6 +53,16 @@ def delta(bound: Bound, epsilon: Fraction, orders: Iterable[Fraction] = ()) -> F
         return None if found is None else min(Fraction(1), ceil_of(found.exp()))
 
 
+def zcdp_order(rho: float, epsilon: float) -> Fraction:
+    """Return about the order of the least δ(ε) of ρ-zCDP: (2α − 1)ρ − ε + ln(1 − 1/α) = 0."""
+    low, high = 1e-9, max(1.0, epsilon / rho) + 1 / math.sqrt(rho)  # of α − 1; the left side rises
+    for _ in range(60):
+        middle = math.sqrt(low * high)
+        rises = (2 * middle + 1) * rho - epsilon - math.log1p(1 / middle) > 0
+        low, high = (low, middle) if rises else (middle, high)
+    return 1 + Fraction(high)
+
+
 def _least(value: Callable[[Fraction], arb | None], orders: Iterable[Fraction]) -> arb | None:
     """Return the least value at the given orders, or at the best order where none are given."""
     tried = [value(order) for order in (tuple(orders) or _best(value))]

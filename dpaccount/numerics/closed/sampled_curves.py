@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 
 from flint import arb
 
@@ -98,12 +99,15 @@ def _at(inner: Curve, t: arb) -> arb:
 
 
 def without_replacement(rate: Fraction, inner: Curve) -> Curve:
-    """Return δ′(ln(1 + q(e^ε − 1))) ≤ q δ(ε), ε ≥ 0 (Balle, Barthe & Gaboardi 2018; without replacement)."""
+    """Return δ′(ln(1 + q(e^ε − 1))) ≤ q δ(ε), ε ≥ 0 (Balle, Barthe & Gaboardi 2018; without replacement).
+
+    An upper bound: the inner curve is taken at the lower end of its argument.
+    """
 
     def value(t: Fraction) -> arb:
         with precision(256):
             at = (ball(t).expm1() / ball(rate)).log1p()
-            return ball(rate) * _at(inner, at)
+            return ball(rate) * inner(floor_of(at))
 
     return value
 
@@ -111,3 +115,8 @@ def without_replacement(rate: Fraction, inner: Curve) -> Curve:
 def two_sided(inner: Curve, bits: int = 128) -> Curve:
     """Return a curve for both signs of ε from one for ε ≥ 0 that is the same in both directions."""
     return lambda t: inner(t) if t >= 0 else complement(t, inner(-t), bits)
+
+
+def mirrored(curve: Curve, bits: int) -> Curve:
+    """Return a curve that is the same in both directions, asked once at t and −t together."""
+    return two_sided(cache(curve), bits)

@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from itertools import pairwise
 
 from flint import acb, arb, ctx
@@ -11,7 +10,7 @@ from flint import acb, arb, ctx
 from dpaccount.numerics.closed import discrete_losses
 from dpaccount.numerics.fourier.transforms import Decay, Transform, blurred
 from dpaccount.numerics.intervals import ball
-from dpaccount.numerics.work_budget import spend
+from dpaccount.numerics.work_budget import kept, spend
 
 MAX_ATOMS = 2000  #: up to which all losses are looked at for a decay
 
@@ -149,7 +148,7 @@ class PairDecay(Decay):
         return arb.pi() / self.loss - t
 
 
-@lru_cache(maxsize=256)
+@kept(256)
 def _balls(transform: AtomTransform, bits: int) -> list[tuple[arb, arb]]:
     return [(ball(t), mass()) for t, mass in transform.points()]
 
@@ -167,7 +166,7 @@ class DiscreteGaussianTransform(Transform):
 
     def value(self, s: acb) -> acb:
         """Return M(s); adding 2πij/step to s, step = shift/σ², multiplies it by (−1)^{j·shift}."""
-        step = self.shift / float(self.sigma) ** 2
+        step = float(self.shift / self.sigma**2)
         if isinstance(s, acb) and (turns := round(float(s.imag.mid()) * step / (2 * math.pi))):
             near = s - acb(0, 2 * turns) * arb.pi() * ball(self.sigma) ** 2 / self.shift
             return self._value(near) * (-1) ** (turns * self.shift)

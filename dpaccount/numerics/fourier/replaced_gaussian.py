@@ -18,6 +18,7 @@ from flint import acb, arb, ctx
 from dpaccount.numerics.fourier.sampled_gaussian import ByParts, float_up, normal
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
 from dpaccount.numerics.intervals import ball
+from dpaccount.numerics.work_budget import as_rate, kept
 
 DECAY_CELLS = 900  #: of u in one decay, at most
 
@@ -82,7 +83,7 @@ def _folded(s: arb) -> arb:
     return s if s >= arb(-1) / 2 else -1 - s
 
 
-@lru_cache(maxsize=1 << 10)
+@kept(1 << 10)
 def _kept_value(factor: ReplacedGaussianTransform, c: float, bits: int) -> arb:
     """Return M(c) at the precision of the moment, which is `bits`."""
     return ShiftedLine.real(_TiltedRow(factor, arb(c))).total()
@@ -186,7 +187,7 @@ def _float_grid(rate: Fraction, mu2: Fraction, most: int) -> Any:
     """Return float quadrature points, their weights, log z± and z± − 1, for powers up to `most`."""
     import numpy as np
 
-    mu, q = math.sqrt(float(mu2)), float(rate)
+    mu, q = math.sqrt(float(mu2)), as_rate(rate)
     low, high = -9.0 - mu, 9.0 + (1 + 2 * most) * mu
     u = np.linspace(low, high, min(int((high - low) / min(0.1, 0.5 / max(mu, 1e-300))) + 2, 200_001))
     losses = np.array([u * mu - mu * mu / 2, -u * mu - mu * mu / 2])

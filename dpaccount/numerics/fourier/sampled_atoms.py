@@ -7,7 +7,6 @@ and adding one M(s) = H(−s). All inner pairs here are symmetric: t has under Q
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 from flint import acb, arb, ctx
@@ -22,7 +21,7 @@ from dpaccount.numerics.fourier.discrete_transforms import (
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
 from dpaccount.numerics.fourier.transforms import Decay, OnPoissonSample, Transform, blurred, log_mean
 from dpaccount.numerics.intervals import ball, precision
-from dpaccount.numerics.work_budget import OutOfReach, bearable, spend
+from dpaccount.numerics.work_budget import OutOfReach, as_rate, bearable, kept, spend
 
 MOST_LOSSES = 12_000  #: of what is sampled
 WIDE = 300  #: σ from which a discrete Gaussian is handled as a continuous one only
@@ -201,7 +200,7 @@ def _left(factor: SampledAtomsTransform, a: arb) -> int:
     noise = factor.noise
     if noise is None:
         return 0
-    lost = min(float(a.lower()), 0.0) * math.log2(1 - float(factor.rate))
+    lost = min(float(a.lower()), 0.0) * math.log2(1 - as_rate(factor.rate))
     return discrete_losses.gaussian_reach(noise.sigma, ctx.prec + math.ceil(lost))
 
 
@@ -211,7 +210,7 @@ def _right(factor: SampledAtomsTransform, a: arb) -> int:
     if noise is None:
         return 0
     power = max(float(a.upper()), 0.0)
-    sigma, shift, rate = float(noise.sigma), noise.shift, float(factor.rate)
+    sigma, shift, rate = float(noise.sigma), noise.shift, as_rate(factor.rate)
     growth = power * (power - 1) * (shift / sigma) ** 2 / 2
     far = power * math.log(rate) + growth  # log of the weight that lies around x = as
     if far > 0:
@@ -227,7 +226,7 @@ def _right(factor: SampledAtomsTransform, a: arb) -> int:
         right += math.ceil(sigma)
 
 
-@lru_cache(maxsize=64)
+@kept(64)
 def _points(
     rate: Fraction,
     inner: Inner,
@@ -264,7 +263,7 @@ def _log_z(t: arb, rate: arb) -> arb:
     return shrunk(t, rate) if t > 0 else (rate * t.expm1()).log1p()
 
 
-@lru_cache(maxsize=64)
+@kept(64)
 def _float_points(factor: SampledAtomsTransform, power: int) -> Any:
     """Return masses, ln z and z − 1 as floats, for powers up to `power`."""
     import numpy as np
@@ -277,7 +276,7 @@ def _float_points(factor: SampledAtomsTransform, power: int) -> Any:
         for _ in range(count):
             bearable(len(losses) * len(own), 40 * MOST_LOSSES)
             losses, mass = np.add.outer(losses, own).ravel(), np.multiply.outer(mass, weight).ravel()
-    q, lost = float(factor.rate), float(factor.lost)
+    q, lost = as_rate(factor.rate), float(factor.lost)
     excess = np.append(q * np.expm1(np.minimum(losses, 600)), -q)
     logz = np.append(losses + math.log(q), math.log1p(-q))
     return np.append(mass * (1 - lost), lost), np.where(excess < 1e200, np.log1p(excess), logz), excess

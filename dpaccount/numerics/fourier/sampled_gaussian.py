@@ -18,6 +18,7 @@ from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine, Tilted
 from dpaccount.numerics.fourier.transforms import Decay, OnPoissonSample, Transform
 from dpaccount.numerics.intervals import ball, ceil_of, precision
+from dpaccount.numerics.work_budget import as_rate, kept
 
 DECAY_SECONDS = 0.3  #: for the nodes of one decay (a rough estimate)
 
@@ -107,11 +108,11 @@ def _cached_grid(rate: Fraction, mu2: Fraction, left: int, right: int) -> Any:
 
     mu = math.sqrt(float(mu2))
     step = min(0.1, 0.5 / max(mu, 1e-300))
-    turn = (math.log(1e-3 * (1 - float(rate)) / float(rate)) + mu * mu / 2) / mu  # left of it z ≈ 1 − q
+    q = as_rate(rate)
+    turn = (math.log(1e-3 * (1 - q) / q) + mu * mu / 2) / mu  # left of it z ≈ 1 − q
     low, high = -9.0 - min(left, max(0.0, -turn) + 1), 9.0 + right
     u = np.linspace(low, high, min(int((high - low) / step) + 2, 200_001))
     v = u * mu - mu * mu / 2
-    q = float(rate)
     excess = q * np.expm1(np.minimum(v, 600))
     logz = np.where(v < 600, np.log1p(excess), v + math.log(q) if q else v)
     weight = np.exp(-u * u / 2) * (u[1] - u[0]) / math.sqrt(2 * math.pi)
@@ -190,13 +191,13 @@ def _real_h(factor: SampledGaussianTransform, a: arb) -> arb:
     return ShiftedLine.real(TiltedSample(factor, a)).total()
 
 
-@lru_cache(maxsize=1 << 10)
+@kept(1 << 10)
 def _kept_h(factor: SampledGaussianTransform, a: float, bits: int) -> arb:
     """Return H(a) at the precision of the moment, which is `bits`."""
     return ShiftedLine.real(TiltedSample(factor, arb(a))).total()
 
 
-@lru_cache(maxsize=32)
+@kept(32)
 def _kept_decay(factor: ByParts, c: float, depth: float) -> "SampledDecay":
     return SampledDecay(factor, arb(c), depth)
 

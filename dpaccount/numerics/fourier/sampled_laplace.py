@@ -25,7 +25,7 @@ from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.transforms import OnPoissonSample, Transform, blurred, log_mean
 from dpaccount.numerics.intervals import ball
-from dpaccount.numerics.work_budget import bearable, spend
+from dpaccount.numerics.work_budget import as_rate, bearable, kept, spend
 
 MOST_NODES = 4000  #: of the quadrature
 RATIO = 4  #: of the ends of a panel
@@ -87,7 +87,7 @@ def _ends(rate: Fraction, loss: Fraction) -> tuple[arb, arb]:
     return least_log_ratio(rate, loss), shrunk(ball(loss), ball(rate))
 
 
-@lru_cache(maxsize=32)
+@kept(32)
 def _contour(
     factor: SampledLaplaceTransform, a: arb, most: float, bits: int
 ) -> tuple[list[tuple[acb, acb]], arb]:
@@ -171,12 +171,12 @@ def _float_rule() -> Any:
     return np.polynomial.legendre.leggauss(16)
 
 
-@lru_cache(maxsize=1 << 12)
+@kept(1 << 12)
 def _float_points(rate: Fraction, loss: Fraction) -> Any:
     """Return masses, ln z and z − 1 as floats."""
     import numpy as np
 
-    q, most = float(rate), float(loss)
+    q, most = as_rate(rate), float(loss)
     panels = max(1, math.ceil(2 * most))
     x, weight = _float_rule()
     spend(10 + panels)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, Protocol
 
 from flint import acb, arb, ctx
@@ -10,7 +9,7 @@ from flint import acb, arb, ctx
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.transforms import Transform
 from dpaccount.numerics.intervals import ball, precision
-from dpaccount.numerics.work_budget import spend
+from dpaccount.numerics.work_budget import OutOfReach, kept, spend
 
 Atoms = tuple[tuple[arb, arb], ...]  #: (loss, mass under P)
 
@@ -71,16 +70,19 @@ class TableTransform(Transform):
         return exponential_sums.work(len(kept_losses(self.table, 64)), bits)
 
 
-@lru_cache(maxsize=64)
+@kept(64)
 def kept_losses(table: TableOfLosses, bits: int) -> Atoms:
     """Return the losses of a table at a precision, computed once."""
     with precision(bits):
         return table.losses()
 
 
-@lru_cache(maxsize=64)
+@kept(64)
 def _floats(table: TableOfLosses) -> Any:
     import numpy as np
 
-    at, mass = np.array([[float(x.mid()), float(m.mid())] for x, m in kept_losses(table, 64)]).T
+    losses = kept_losses(table, 64)
+    if not losses:
+        raise OutOfReach("no loss is finite")
+    at, mass = np.array([[float(x.mid()), float(m.mid())] for x, m in losses]).T
     return at, mass, float(table.failing())

@@ -7,7 +7,7 @@ Of parts that are upper bounds themselves, only the upper ends are proved.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from typing import Protocol
@@ -27,13 +27,17 @@ from dpaccount.numerics.work_budget import (
     OutOfReach,
     at_least,
     granted,
+    own_steps,
     steps_done,
     steps_left,
     unlimited,
 )
 
-MAX_NODES = 1 << 15  #: beyond which a composed lattice may be made coarser
-FIRST = 100  #: nodes of the narrowest pair on the first lattice
+MAX_NODES = 1 << 15  #: beyond which a composed lattice may be made coarser, where all have one step
+LEAST_NODES = 1 << 10  #: the same where each has its own, if no pair has more
+ONE_STEP_COPIES = 10**6  #: copies of a pair beyond which one step for all would take too much work
+MOST_FINER = math.sqrt(150)  #: times that a lattice is as fine as the one before
+FIRST = 100  #: nodes, at most, of each pair on the first lattice
 MAX_INNER_NODES = 1 << 17  #: of a lattice inside a sample
 Curve = Callable[[Fraction], arb]
 
@@ -83,16 +87,19 @@ def epsilon(
         before = high
         with unlimited():  # what is made is worth evaluating
             below, above = made.epsilon(target, gap / 16)
-        low, high = max(low, below), above if high is None or above is None else min(high, above)
-        if high is None or high <= least:
+        low, high = max(low, below), min((end for end in (high, above) if end is not None), default=None)
+        if high is not None and high <= least:
             break
-        made.ratio = float(_apart(total, low, before, high) / gap / max(Fraction(1), high))
+        made.ratio = math.inf
+        if above is not None:
+            made.ratio = float(_apart(total, below, before, above) / gap / max(Fraction(1), above))
     return (None if total.upper_only else low), high
 
 
 def delta(total: LatticeTotal, at: Fraction, gap: Fraction) -> tuple[Fraction | None, Fraction]:
     """Return bounds on δ(ε), gap·δ apart where they can; None below where only upper curves are known."""
     low, high, log2_delta = Fraction(0), Fraction(1), -40.0
+    before: Fraction | None = None
     while high > 0:  # how small it is must be known first
         high = min(high, ceil_of(next(_finer(total, log2_delta)).highest(at)))
         if _log2(high) > log2_delta:
@@ -100,9 +107,11 @@ def delta(total: LatticeTotal, at: Fraction, gap: Fraction) -> tuple[Fraction | 
         log2_delta = 2 * _log2(high)
     for made in _finer(total, _log2(high)) if high > 0 else ():
         with unlimited():
-            before, value = high, made.curve(at)
-        low, high = max(low, floor_of(value)), min(high, ceil_of(value))
-        made.ratio = float(_apart(total, low, before, high) / high / gap) if high else 0.0
+            value = made.curve(at)
+        below, above = floor_of(value), ceil_of(value)
+        low, high = max(low, below), min(high, above)
+        made.ratio = float(_apart(total, below, before, above) / above / gap) if above else 0.0
+        before = high
     return (None if total.upper_only else low), high
 
 
@@ -111,7 +120,7 @@ def _log2(value: Fraction) -> float:
 
 
 def _apart(total: LatticeTotal, low: Fraction, before: Fraction | None, high: Fraction) -> Fraction:
-    """Return how far the bounds are apart, or by how much upper curves came down the last time."""
+    """Return how far the bounds are apart, or by how much upper curves came down from the best before."""
     if total.upper_only:
         return Fraction(1) if before is None else before - high
     return high - low
@@ -120,35 +129,81 @@ def _apart(total: LatticeTotal, low: Fraction, before: Fraction | None, high: Fr
 def _finer(total: LatticeTotal, log2_delta: float) -> Iterator[Excess]:
     """Yield lattices, each finer by what the last one was too wide by (its `ratio`), while work is left.
 
-    The rise is second order in the step.
+    All pairs have one step, or each its own (`compose`); which is better depends on the pairs.  Where both
+    ends are known, coarse lattices show it: the rise is second order in the step.  Where only upper ends
+    are, one lattice with steps of their own follows those with one step.  Millions of copies have their own.
     """
     share = steps_left() * (0.8 if total.symmetric else 0.6)  # there is another direction
-    begun, most = steps_done(), min(share, granted(UPPER_LATTICE if total.upper_only else LATTICE))
-    started, last = begun, _first_lattice(total, log2_delta)
-    while True:
-        yield last
-        if last.ratio <= 1:
-            return
-        now = steps_done()
-        finer = (most - (now - begun)) / (1.2 * (now - started))  # by which work allows for more nodes
-        ratio = min(max(2.0, math.sqrt(1.5 * min(last.ratio, 100.0))), finer)
+    end = steps_done() + min(share, granted(UPPER_LATTICE if total.upper_only else LATTICE))
+    most = max(count for _, count in total.parts)
+    many, both = most > ONE_STEP_COPIES, 1 < most <= ONE_STEP_COPIES and total.upper_only
+    rows: list[_Row] = []
+    for own in (True,) if many else (False,) if total.upper_only else (False, True):
+        with suppress(OutOfReach):
+            rows.append(_Row.begun(total.parts, log2_delta, own=own))
+            yield rows[-1].last
+            if rows[-1].last.ratio <= 1:
+                return
+    if not rows:
+        raise OutOfReach("not even a coarse lattice is within reach")
+    row = min(rows, key=lambda row: row.last.ratio * row.work**2)
+    if row.last.ratio == math.inf:
+        return
+    yield from row.refined(end)
+    if both and row.last.ratio > 1:
+        with suppress(OutOfReach):
+            yield from _Row.begun(total.parts, log2_delta, own=True).finest(steps_done() + own_steps())
+
+
+@dataclass
+class _Row:
+    """Ever finer lattices above one composition: the last one, its step, and the work that it took."""
+
+    parts: Parts
+    log2_delta: float
+    own: bool  #: whether each pair has a step of its own
+    last: Excess
+    step: Fraction
+    work: float
+
+    @classmethod
+    def begun(cls, parts: Parts, log2_delta: float, *, own: bool) -> "_Row":
+        """Return the finest coarse lattice that is within reach, also where other methods did much."""
+        for nodes in (FIRST, FIRST // 5, FIRST // 25):
+            with suppress(OutOfReach), at_least(ONE_LATTICE):
+                begun = steps_done()
+                step = step_for(parts, nodes, int(-log2_delta) + 40, own=own)
+                made = Excess(compose(parts, step, log2_delta, own=own))
+                return cls(parts, log2_delta, own, made, step, steps_done() - begun)
+        raise OutOfReach("not even a coarse lattice is within reach")
+
+    def finer(self, needed: float, end: float) -> bool:
+        """Make a lattice up to `needed` times as fine before `end`; say whether that was worth it.
+
+        Not much more than twelve times at once, unless no work would be left for another.
+        """
+        allowed = (end - steps_done()) / (1.2 * self.work)  # work allows for more nodes
+        ratio = min(needed, allowed if allowed < 2.4 * MOST_FINER else MOST_FINER)
         if ratio < 1.5:
-            return
-        step, started = last.made.grid.step / Fraction(ratio), now
+            return False
+        begun, depth = steps_done(), int(-self.log2_delta) + 40
+        step = _fitting(self.parts, self.step / Fraction(ratio), depth, own=self.own)
         try:
-            last = Excess(
-                compose(total.parts, _fitting(total.parts, step, int(-log2_delta) + 40), log2_delta)
-            )
+            self.last = Excess(compose(self.parts, step, self.log2_delta, own=self.own))
         except OutOfReach:
-            return
+            return False
+        self.step, self.work = step, steps_done() - begun
+        return True
 
+    def refined(self, end: float) -> Iterator[Excess]:
+        """Yield finer lattices until one is fine enough or no work is left before `end`."""
+        while self.last.ratio > 1 and self.finer(max(2.0, math.sqrt(1.5 * self.last.ratio)), end):
+            yield self.last
 
-def _first_lattice(total: LatticeTotal, log2_delta: float) -> Excess:
-    """Return the finest of some coarse lattices that is within reach, also where other methods did much."""
-    for nodes in (FIRST, FIRST // 5, FIRST // 25):
-        with suppress(OutOfReach), at_least(ONE_LATTICE):
-            return Excess(stepped(total.parts, nodes, log2_delta))
-    raise OutOfReach("not even a coarse lattice is within reach")
+    def finest(self, end: float) -> Iterator[Excess]:
+        """Yield one lattice, as fine as the work before `end` allows."""
+        self.finer(math.inf, end)
+        yield self.last
 
 
 def curve(parts: Parts, bits: int) -> Curve:
@@ -157,20 +212,32 @@ def curve(parts: Parts, bits: int) -> Curve:
     return Excess(compose(parts, step_for(parts, 10 * FIRST, depth), -float(bits))).curve
 
 
-def compose(parts: Parts, step: Fraction, log2_delta: float) -> Masses:
-    """Return a lattice measure above the composition, for curves down to about 2^log2_delta."""
+def compose(parts: Parts, step: Fraction, log2_delta: float, *, own: bool = True) -> Masses:
+    """Return a lattice measure above the composition, for curves down to about 2^log2_delta.
+
+    The step is that of all pairs, or, where each has its own, that of a pair that is counted once; those of
+    others are finer by powers of two.  Beyond some nodes compositions are made coarser where that is cheap.
+    """
     rounds = sum(2 * count.bit_length() for _, count in parts) + len(parts)
     most = max(count for _, count in parts).bit_length()
     bits = int(-log2_delta) + 56 + 2 * rounds.bit_length() + 2 * most
     grid = Grid(step, bits, max(0, 2 ** (bits + int(log2_delta) - 44 - rounds.bit_length())))
     depth = int(-log2_delta) + 40 + most
-    return lattice.product(
-        [lattice.power(part.lattice(grid, depth), n, MAX_NODES) for part, n in parts], MAX_NODES
-    )
+    steps = [_balanced(step, n) if own else step for _, n in parts]
+    made = [
+        (part.lattice(replace(grid, step=h), depth), n) for h, (part, n) in zip(steps, parts, strict=True)
+    ]
+    cap = max(LEAST_NODES, *(2 * base.size for base, _ in made)) if own else MAX_NODES
+    return lattice.product([lattice.power(base, n, cap) for base, n in made], cap)
+
+
+def _balanced(step: Fraction, count: int) -> Fraction:
+    """Return about step/√count: so `count` copies spread their losses as much as one does."""
+    return step / (1 << round(math.log2(count) / 2))
 
 
 def stepped(parts: Parts, nodes: int, log2_delta: float) -> Masses:
-    """Return such a measure on a lattice with so many nodes for the narrowest pair."""
+    """Return such a measure on lattices with so many nodes, at most, for each pair."""
     return compose(parts, step_for(parts, nodes, int(-log2_delta) + 40), log2_delta)
 
 
@@ -198,7 +265,7 @@ def on_sample(
     """
     low, high = span_of(parts, depth)
     count = sum(n for _, n in parts)
-    step = max(grid.step / math.isqrt(count), (high - low) / MAX_INNER_NODES)
+    step = max(grid.step, (high - low) * math.isqrt(count) / MAX_INNER_NODES)
     made = compose(parts, _fitting(parts, step, depth), -float(depth + 64 + 3 * math.ceil(abs(low))))
     known = Excess(made)
     with precision(made.grid.bits + 64):
@@ -255,19 +322,29 @@ def first_where(gone: Callable[[Fraction], bool]) -> Fraction:
     return t
 
 
-def step_for(parts: Parts, nodes: int, depth: int) -> Fraction:
-    """Return a grid step: the narrowest pair gets `nodes` nodes, the widest at most ten times as many."""
-    widths = [high - low for part, _ in parts for low, high in [part.span(depth)]]
-    return _fitting(parts, max(min(widths) / nodes, max(widths) / (10 * nodes)), depth)
+def step_for(parts: Parts, nodes: int, depth: int, *, own: bool = True) -> Fraction:
+    """Return a step at which every pair gets at most about `nodes` nodes.
+
+    With one step for all the narrowest gets as many, and the widest at most ten times as many.
+    """
+    widths = [(high - low, count) for part, count in parts for low, high in [part.span(depth)]]
+    if own:
+        step = max(width / _balanced(Fraction(1), n) for width, n in widths) / nodes
+    else:
+        step = max(min(widths)[0], max(widths)[0] / 10) / nodes
+    return _fitting(parts, step, depth, own=own)
 
 
-def _fitting(parts: Parts, step: Fraction, depth: int) -> Fraction:
+def _fitting(parts: Parts, step: Fraction, depth: int, *, own: bool = True) -> Fraction:
     """Return about this step, such that the atoms ±most of the widest pair that has them lie on nodes.
 
-    A pair narrower than the step is split onto nodes: fitted to it, the others would take too many.
+    A pair narrower than its step is split onto nodes: fitted to it, the others would take too many.
     """
-    exact = [part.span(depth) for part, _ in parts if part.largest() is not None]
-    width = max((high - low for low, high in exact), default=Fraction(0))
-    if width >= step:
-        return width / math.ceil(width / step)
+    exact = [
+        (high - low, n) for part, n in parts if part.largest() is not None for low, high in [part.span(depth)]
+    ]
+    width, count = max(exact, default=(Fraction(0), 1))
+    finer = _balanced(step, count) if own else step
+    if width >= finer:
+        return width / math.ceil(width / finer) * (step / finer)
     return Fraction(float(step))

@@ -11,14 +11,13 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
 
 from flint import arb, fmpz, fmpz_poly
 
 from dpaccount.numerics.closed.laplace import delta_single
 from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.lattice.lattice import Grid, Masses, two_points, units
-from dpaccount.numerics.work_budget import bearable, spend
+from dpaccount.numerics.work_budget import bearable, kept, spend
 
 MOST_NODES = 1_000_000
 Curve = Callable[[Fraction], arb]  #: loss t (any real) ↦ a ball that contains δ(t)
@@ -77,7 +76,7 @@ def laplace(loss: Fraction, grid: Grid) -> Masses:
     return Masses(grid, first, 0, fmpz_poly(row), spread=two_points(grid.step))
 
 
-@lru_cache(maxsize=8)
+@kept(8)
 def _falling(grid: Grid, count: int) -> list[fmpz]:
     """Return e^{−ih/2}, i < count, in the grid's units, rounded up."""
     shrink, value, found = (-ball(grid.step) / 2).exp(), arb(1), []

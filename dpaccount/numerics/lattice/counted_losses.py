@@ -15,7 +15,7 @@ from flint import arb, fmpz
 
 from dpaccount.numerics.bisection import Ends, solve
 from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
-from dpaccount.numerics.work_budget import bearable, spend
+from dpaccount.numerics.work_budget import OutOfReach, bearable, spend
 
 Atoms = tuple[tuple[arb, arb], ...]  #: (loss, mass), by ascending mass
 MAX_SUMS = 60_000  #: sums of losses
@@ -86,6 +86,8 @@ def _power(mass: arb, times: int) -> arb:
 
 def _likely(count: int, share: float, depth: int) -> range:
     """Return counts around the mean that hold all but about 2^−depth of a binomial law (an estimate)."""
+    if not 0 <= share <= 1:
+        raise OutOfReach("a mass that is not known at all")
     goal = 0.7 * depth + 5
     reach = isqrt(int(2 * goal * count * share * (1 - share)) + 1) + int(goal) + 2
     middle = round(count * share)

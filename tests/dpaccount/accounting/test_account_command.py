@@ -400,6 +400,17 @@ def test_gap(account):
         assert found["upper"] - found["lower"] <= float(gap) * max(1, found["upper"])
 
 
+def test_a_gap_that_is_not_reached_is_remarked_upon(account):
+    known = '{"event":"gaussian","sigma":5}'
+    bound = plan('{"event":"zcdp","rho":0.05}', known)
+    note = "note: --gap does not apply: no lower end is known\n"
+    assert account(bound, "--delta", "1e-6", "--gap", "1e-2")[::2] == (0, note)
+    many = f'{{"event":"poisson_subsampled","rate":1e-9,"count":1000000000,"of":{GAUSS}}}'
+    err = account(plan(many, relation="add-remove"), "--epsilon", "1e-4", "--gap", "1e-3")[2]
+    assert err.startswith("note: --gap is not reached: upper - lower is ")
+    assert account(plan(known), "--gap", "1e-9", "--json")[2] == ""
+
+
 def test_group(account):
     found = answer(account(plan(GAUSS), "--delta", "1e-5", "--group", "2", "--json"))
     twice = answer(account(plan('{"event":"gaussian","sigma":0.5}'), "--delta", "1e-5", "--json"))

@@ -2,10 +2,12 @@
 
 import math
 import time
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
+from dpaccount.accounting import account as answering
 from dpaccount.accounting.account import close_delta, close_epsilon
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.answers import account_answer
@@ -178,3 +180,17 @@ def test_noise_of_any_size_is_found(options, least):
     found = calibrate("gaussian", Fraction(1), Fraction(1, 10**5), **options)
     assert 0 <= found.value / (Fraction("3.7306316348155") * least) - 1 < Fraction(1, 10**9)
     assert found.bounds.upper <= 1
+
+
+@pytest.mark.parametrize("table", ["EXACT", "UPPER"])
+def test_a_bug_in_a_method_is_no_looser_answer(table, monkeypatch):
+    """What is out of reach hands on to the next method; a ValueError is raised."""
+
+    def broken(*_):
+        raise ValueError("planted")
+
+    first, *others = getattr(answering, table)
+    plan = [ev.Gaussian(sigma=5), ev.Zcdp(rho="0.05") if table == "UPPER" else ev.Laplace(scale=3)]
+    monkeypatch.setattr(answering, table, (replace(first, applies=lambda _: True, epsilon=broken), *others))
+    with pytest.raises(ValueError, match="planted"):
+        Accountant(plan).epsilon("1e-6")

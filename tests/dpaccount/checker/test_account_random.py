@@ -1,4 +1,7 @@
-"""Random plans over all kinds of events: what the checker confirms, how near it is, and how much work it is."""
+"""Random plans over all kinds of events: what the checker confirms, how near it is, and how much work it is.
+
+The accountant's upper end is never above what is confirmed, but by the width of its enclosure.
+"""
 
 import json
 import random
@@ -98,6 +101,8 @@ def measured(seed):
     assert checker.examined(json.dumps(document).encode())[0] == "CONFIRMED"
     spent = time.process_time() - begun
     assert (tight.lower or 0) <= Fraction(upper)
+    within = Fraction(0) if tight.lower is None else tight.upper - tight.lower
+    assert tight.upper <= Fraction(upper) * (1 + Fraction(1, 10**9)) + within, plan
     narrow = tight.lower is not None and tight.upper - tight.lower <= Fraction(1, 10**6) * tight.upper
     return float(Fraction(upper) / tight.upper - 1), spent, close and narrow
 
@@ -106,7 +111,7 @@ def near(seed):
     excess, seconds, close = measured(seed)
     assert excess is not None, drawn(seed)
     assert excess <= (1e-4 if close else 1), (excess, drawn(seed))
-    assert seconds <= 20, drawn(seed)  # ten on an idle core
+    assert seconds <= 10, drawn(seed)
 
 
 @pytest.mark.slow
@@ -117,5 +122,5 @@ def test_some_random_plans_are_confirmed_closely(seed):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(200))
-def test_two_hundred_random_plans_are_confirmed_closely(seed):
+def test_random_plans_are_confirmed_closely_but_for_four_kinds_and_wide_answers(seed):
     near(seed)

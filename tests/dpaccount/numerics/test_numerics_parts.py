@@ -21,6 +21,7 @@ from dpaccount.numerics.lattice.excess import Excess
 from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.discrete import DiscreteGaussianPair, GeometricPair
+from dpaccount.pairs.gaussian import GaussianPair
 from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.poisson import SampledGaussian, SampledPair
 from dpaccount.pairs.response import ResponsePair
@@ -149,6 +150,23 @@ def test_a_lattice_on_a_sample_encloses_the_curve_of_the_sample(added, failing):
                 t = Fraction(k, 20)
                 assert not made.highest(t) < exact(t)
                 assert not made.lowest(t) > exact(t)
+
+
+@pytest.mark.parametrize(("many", "few"), [(100, 1), (1, 100), (30, 30)])
+@pytest.mark.parametrize("gaussian_loss", [Fraction(1, 50), Fraction(1)])
+def test_lattices_with_one_step_and_with_a_step_for_each_pair_enclose_one_number(many, few, gaussian_loss):
+    """Gaussian noise alone is known exactly; of both kinds of lattices the ends overlap."""
+    target = Fraction(1, 10**6)
+    gauss, other = GaussianPair((gaussian_loss, gaussian_loss)), LaplacePair(Fraction(1, 20))
+    for parts in (((gauss, many),), ((gauss, many), (other, few))):
+        ends = []
+        for own in (False, True):
+            step = composing.step_for(parts, 100, 60, own=own)
+            ends.append(Excess(composing.compose(parts, step, -20.0, own=own)).epsilon(target, STEP / 10**6))
+        assert max(low for low, _ in ends) <= min(high for _, high in ends)
+        if len(parts) == 1:
+            exact = gaussian.epsilon(target, (many * gaussian_loss,) * 2, Fraction(1, 10**9))
+            assert all(low <= exact[1] and exact[0] <= high for low, high in ends)
 
 
 @pytest.mark.parametrize("number", [10, 100])

@@ -14,6 +14,7 @@ from fractions import Fraction
 import pytest
 
 from dpaccount.accounting.accountant import Accountant
+from dpaccount.numerics.work_budget import raised
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
 
@@ -210,6 +211,35 @@ def test_two_hundred_hostile_plans():
     assert len(widths) > 100
     assert sum(width <= NEAR for width in widths) >= 0.95 * len(widths)
     assert max(slow)[0] <= 10, sorted(slow)[-5:]
+
+
+OUT_OF_FLOATS = ("1e-330", 1 - Fraction(1, 10**17), 1 - Fraction(1, 10**300))
+GAUSSIAN, PURE = ev.Gaussian(sigma=1), ev.Pure(epsilon=1)
+SAMPLED = (GAUSSIAN, wide_noise(2), ev.Laplace(scale=1), ev.Sequence(of=(GAUSSIAN, PURE)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", [1, 2])
+@pytest.mark.parametrize("rate", OUT_OF_FLOATS, ids=("tiny", "near one", "nearer"))
+def test_rates_that_floats_do_not_hold_are_answered(rate, group):
+    for of in SAMPLED:
+        cost = Accountant(Plan(ADDED, poisson(of, rate, 10)), group=group)
+        with raised(0.01):
+            for found in (cost.epsilon("1e-5"), cost.delta(1)):
+                assert (found.lower or 0) <= found.upper
+    with raised(0.01):
+        replaced = Plan(REPLACED, ev.PoissonReplaced(rate=rate, of=GAUSSIAN, count=10))
+        found = Accountant(replaced).epsilon("1e-5")
+        assert (found.lower or 0) <= found.upper
+
+
+def test_magnitudes_that_methods_do_not_reach_are_answered():
+    close = ev.Rdp(points=[(1 + Fraction(1, 10**17), Fraction(1, 10**10))])
+    far = ev.Rdp(points=[(Fraction("1.624"), Fraction("1.24"))])
+    sure = poisson(ev.Approximate(epsilon="1e300", delta="1/2"), "1e-100", 1000001)
+    for events in ((ev.Laplace(scale=3), close), (far, ev.DiscreteGaussian(sigma="1e155"))):
+        assert Accountant(Plan(REPLACED, events)).epsilon("1e-5").upper > 0
+    assert Accountant(Plan(ADDED, sure)).delta(0).upper < Fraction(2, 10**94)
 
 
 @pytest.mark.slow
