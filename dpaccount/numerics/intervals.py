@@ -17,7 +17,7 @@ from dpaccount.errors import NumericsError
 from dpaccount.numerics.work_budget import OutOfReach, bearable, spend
 
 MAX_PRECISION = 1 << 19  #: beyond which a computation is not begun
-LONG = 1 << 14  #: bits beyond which the work of a number grows as the square of its length
+LONG_NUMBER = 1 << 14  #: bits beyond which the work of a number grows as the square of its length
 MAX_BITS = 1 << 20  #: bits of the largest number that a bound is written out with
 
 
@@ -33,7 +33,7 @@ def precision(bits: int) -> AbstractContextManager[None]:
 
 def ball(value: Fraction | int) -> arb:
     """Return the smallest ball of the current precision around an exact number."""
-    spend(1 + ctx.prec / 512 * max(1.0, ctx.prec / LONG))
+    spend(1 + ctx.prec / 512 * max(1.0, ctx.prec / LONG_NUMBER))
     exact = Fraction(value)
     if exact.denominator == 1:
         return arb(fmpz(exact.numerator))
@@ -73,8 +73,8 @@ def _exact(point: arb, *, up: bool) -> Fraction:
     if mantissa.bit_length() + exponent < -TINY:
         smallest = Fraction(1, 1 << TINY)
         return smallest if up and mantissa > 0 else -smallest if not up and mantissa < 0 else Fraction(0)
-    if -exponent > LONG:
-        spend(64 * (exponent / LONG) ** 2)
+    if -exponent > LONG_NUMBER:
+        spend(64 * (exponent / LONG_NUMBER) ** 2)
     return Fraction(mantissa, 1 << -exponent)
 
 
