@@ -114,6 +114,16 @@ def test_a_law_that_a_claim_names_is_the_noises(law):
                 check_read(asked, held, {}, steps)
 
 
+@pytest.mark.parametrize("law", ["gaussian", "laplace"])
+def test_the_noise_is_of_a_law_that_is_known(law):
+    """Of any other word the draws would be read as one law's, and the widths as another's."""
+    held, steps = drawn(KINDS[:1], law=law)
+    check_draws(held, steps)
+    for other in (law.capitalize(), "", None, [law]):
+        with pytest.raises(Rejected):
+            check_draws({**held, "law": other}, steps)
+
+
 def shrunk(**changes):
     """Return a study whose draws are forged: of each kind of statistic what its function makes of them."""
     honest_draws = product_draws
@@ -312,9 +322,12 @@ def test_intervals_of_the_product_are_wide_enough_and_narrower_ones_are_not(law,
             "high": [f + 0.9 * (b - f) for f, _, b in ends],
         }
         apart = {"low": [b + 1 for b in around["high"]], "high": [b + 99 for b in around["high"]]}
+        above = {"low": [f for f, _, _ in ends], "high": [f + 2 * (b - f) for f, _, b in ends]}
+        below = {"low": [f - 2 * (b - f) for f, _, b in ends], "high": values}
         for forged in (
             near,
             apart,
+            *((above, below) if "sum" in name or values[telling[0]] > 15 else ()),
             {"level": 0.999},
             {"low": around["low"][1:]},
             {"high": [None] * len(ends)},
@@ -323,6 +336,25 @@ def test_intervals_of_the_product_are_wide_enough_and_narrower_ones_are_not(law,
             with pytest.raises(Rejected):
                 check_widths(other, held)
     assert seen >= 3
+
+
+@pytest.mark.parametrize(("law", "least"), [("laplace", 120), ("gaussian", 78)])
+def test_an_interval_of_a_count_reaches_as_far_to_either_side(law, least):
+    """At scale 40 noise is beyond 120, or rounds beyond 78, in 5 of 100 runs at most."""
+    held, _ = drawn([Statistic("n", "count")], law=law)
+
+    def passes(low, high):
+        around = {"low": [low], "high": [high], "level": 0.95, "of": "words"}
+        try:
+            check_widths({"n": [1000], "accuracy": {"n": around}}, held)
+        except Rejected:
+            return False
+        return True
+
+    assert passes(1000 - least, 1000 + least)
+    assert not passes(1001 - least, 999 + least)
+    assert not passes(1000, 1000 + 2 * least)
+    assert not passes(1000 - 2 * least, 1000)
 
 
 def test_a_release_reports_what_is_listed():
