@@ -17,7 +17,7 @@ from dpaccount.checker.certificate.conditions import where_reads
 from dpaccount.checker.certificate.derived import every_column
 from dpaccount.checker.certificate.draws import check_draws, least_moves
 from dpaccount.checker.certificate.reads import check_read
-from dpaccount.checker.certificate.releases import check_reported
+from dpaccount.checker.certificate.releases import check_reported, check_shown
 from dpaccount.checker.certificate.widths import check_widths
 from dpaccount.checker.documents import Rejected
 from dpaccount.errors import InputError
@@ -309,6 +309,7 @@ def test_intervals_of_the_product_are_wide_enough_and_narrower_ones_are_not(law,
     kinds = tuple(w for w in kinds if law == "gaussian" or w.what != "sum" or w.groups == 1)
     held, report = reported(law, relation, seed, kinds)
     check_widths(report, held)
+    check_shown(report, held)
     seen = 0
     for name, around in report["accuracy"].items():
         values = report[name]
@@ -369,3 +370,17 @@ def test_a_release_reports_what_is_listed():
     ):  # fmt: skip
         with pytest.raises(Rejected):
             check_reported(other, described)
+
+
+def test_unlisted_values_are_reported_with_counts_that_reach_the_threshold():
+    held, _ = drawn([Statistic("n", "count"), Statistic("t", "count", by=(NOTE, WARD))])
+    pairs = [["a", "A"], ["b", "B"]]
+    fine = {"n": [1], "t": [900, 901.0], "t/texts": pairs}
+    for report in (fine, {**fine, "t": [], "t/texts": []}):
+        check_shown(report, held)
+    for other in (
+        {"t": [900, 899]}, {"t": [1, 901]}, {"t": [900]}, {"t/texts": []}, {"t/texts": [*pairs, ["c", "A"]]},
+        {"t": "90"}, {"t": [900, -901]},
+    ):  # fmt: skip
+        with pytest.raises(Rejected):
+            check_shown({**fine, **other}, held)
