@@ -12,7 +12,8 @@ from audits.api.requests import Audit, Certify, Task, unpacked_task
 from audits.certificate.make import AuditBudget
 from audits.claim import read_claim
 from audits.subjects import catalogue
-from dpaccount.errors import DpaccountError
+from dpaccount.documents import canonical
+from dpaccount.errors import DpaccountError, InputError
 
 
 def perform(made_by: type, document: bytes, answer: Callable[[list[object]], None]) -> None:
@@ -30,6 +31,8 @@ def _result(made_by: type, task: Task, progress: Callable[[str], None]) -> Any:
     asked = task.question
     if isinstance(asked, Certify):
         claim = read_claim(asked.claim)
+        if canonical(claim.written) != task.claim:
+            raise InputError("changed since it was read", "give the command again", asked.claim)
         subject = catalogue.subject_made(claim, made_by)
         effort = AuditBudget(asked.quick, asked.jobs, task.seconds, task.folders)
         done = certify_subject(asked, claim, subject, effort, progress)

@@ -38,6 +38,7 @@ from audits.subjects.broken.table import function_named
 from audits.subjects.code import Code, code_of
 from audits.tradeoff import CurveClaim
 from dpaccount import __version__
+from dpaccount.documents import canonical
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError, RuleError
 from dpaccount.exact import shown, to_digits
 from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
@@ -74,7 +75,7 @@ def certify_code(question: Certify, claim: Claim, progress: Progress) -> Certify
     with Crew(code, seconds=seconds, jobs=question.jobs) as crew:
         if _kind(crew) == "class":
             try:
-                task = Task(question, code.folders, seconds)
+                task = Task(question, code.folders, seconds, canonical(claim.written))
                 certificate, reprinted, broken = _done(crew.first, task, progress)
                 return CertifyResult(certificate, reprinted, tuple(broken))
             except Stopped as stopped:

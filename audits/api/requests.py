@@ -77,11 +77,15 @@ class Sensitivity(msgspec.Struct, frozen=True, tag=True):
 
 
 class Task(msgspec.Struct, frozen=True):
-    """A request about a user's class, for the process that runs its code, which is in `folders`."""
+    """A request about a user's class, for the process that runs its code, which is in `folders`.
+
+    `claim`: canonical JSON of the one that is certified, as its file was read.
+    """
 
     question: Certify | Audit | Sensitivity
     folders: tuple[str, ...]
     seconds: float
+    claim: bytes = b""
 
 
 @dataclass(frozen=True)

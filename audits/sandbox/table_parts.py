@@ -271,10 +271,10 @@ def _rows_in_parts(
     has a folder of the same name.
     """
     apart = work.by_file or work.other or work.scheduler is not None
-    if work.folder is None or work.partitions == 1 or apart:
+    if work.folder is None:
         return nullcontext()
-    if not parts:
-        remove_rows(work.folder)  # of a command that was killed at its end
+    if work.partitions == 1 or apart or not parts:
+        remove_rows(work.folder)  # of a command that was killed
         return nullcontext()
     parent = os.getpid()
 

@@ -124,6 +124,7 @@ def check_draws(held: Table, steps: list[Table]) -> None:
     """
     relation, drawn = held["relation"], [step for step in steps if step["rule"] in NOISE]
     ensure(relation in (REPLACED, ADDED), "rows of a study are replaced, or come and go")
+    ensure(held["law"] in ("gaussian", "laplace"), f"{brief(held['law'])} is no law of a study's noise")
     exact = relation == REPLACED and all(step["rule"] != "assume_persons" for step in steps)
     ensure(held["exact_rows"] is exact, "the number of rows is public otherwise than exact_rows says")
     other = sorted({step["rule"] for step in steps} - RULES)

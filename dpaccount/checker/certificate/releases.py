@@ -6,7 +6,7 @@ from typing import Any
 from ..curves import Approximate
 from ..documents import Rejected, brief, ensure, integer
 from ..facts import ANYONE, Fact, Private
-from .draws import STUDY, names_of
+from .draws import STUDY, names_of, unlisted
 from .replaced import neighbours_of
 from .shapes import exact_of
 from .widths import check_widths
@@ -31,6 +31,7 @@ def check_release(document: dict[str, Any], final: Fact | None) -> None:
     ensure(public or release["evaluation"] is None, "an evaluation without noise is of public data only")
     if document["subject"]["use"] == STUDY:
         check_reported(release["report"], document["subject"]["parameters"]["statistics"])
+        check_shown(release["report"], document["subject"]["parameters"])
         check_widths(release["report"], document["subject"]["parameters"])
     if "budget" in release:
         check_budget(release["budget"], document["guarantee"], final)
@@ -45,6 +46,16 @@ def check_reported(report: dict[str, Any], described: list[dict[str, Any]]) -> N
     ensure(type(ends) is dict and ends.keys() <= names, "intervals are of statistics that are not listed")
     for name, interval in ends.items():
         ensure(type(interval) is dict and interval.keys() == ENDS, f"{brief(name)} has no such interval")
+
+
+def check_shown(report: dict[str, Any], held: dict[str, Any]) -> None:
+    """Verify that each unlisted value is reported with a count that reaches its threshold."""
+    names = [each["name"] for each in held["statistics"] if unlisted(each)]
+    for name, least in zip(names, held.get("thresholds", []), strict=True):
+        counts = report[name]
+        several = type(counts) is list and len(counts) == len(report[f"{name}/texts"])
+        shown = several and all((exact_of(each, "a count") or 0) >= integer(least) for each in counts)
+        ensure(shown, f"{brief(name)} reports values whose counts do not reach the threshold")
 
 
 def check_budget(budget: dict[str, Any], promise: dict[str, Any], final: Fact | None) -> None:

@@ -33,10 +33,14 @@ def check_widths(report: dict[str, Any], held: dict[str, Any]) -> None:
         level = exact_of(around["level"], "level") or 0
         ensure(fine and 0 < level < 1 and scale > 1 / FARTHEST_END, f"{about} is of other numbers")
         laplace, step = not size or held["law"] == "laplace", STEP if what == "sum" else 1.0
+        rounded = 0.0 if laplace else 1.5  # other noise is no integer: it is rounded, and so are ends
         unit = 1.0 if what != "sum" else max(abs(float(end)) for end in ends(each["column"]))
         rare = float(1 - level) * LET_PASS / (size or integer(held["rows"]))
         for found, low, high in zip(*lists, strict=True):
-            half = (high - low) / 2 + 1 if low > 0 else high - found + 1.5 if found > 0 else FARTHEST_END
+            sides = [high - found + rounded]
+            if low > 0:
+                sides += [found - low + rounded, (high - low) / 2 + rounded * 2 / 3]
+            half = min(sides) if found > 0 else FARTHEST_END
             half = min(high - found, found - low) / unit if what == "sum" else half
             good = low <= found <= high and missed(half, scale, step if laplace else 0.0) <= rare
             ensure(good, f"{about} is narrower than its noise allows")

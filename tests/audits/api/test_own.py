@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 
 from audits.api import on_code
+from audits.api.dispatch import certify
 from audits.api.on_subject import said_cut
+from audits.api.requests import Certify
+from audits.attack.runs import silent
 from audits.claim import read_claim
 from audits.sandbox import crew as isolation
 from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import of_value
 from audits.subjects.code import Code
+from dpaccount.errors import DpaccountError
 
 CLINIC = """
 import os, signal, sys, time
@@ -544,6 +548,20 @@ def test_a_class_that_raises_on_every_run_is_a_wrong_request(dpaccount, tmp_path
         assert line.startswith("error: ")
         assert said in line
         assert "on every run" in line
+
+
+@pytest.mark.slow
+def test_a_claim_on_a_class_that_is_edited_meanwhile_is_refused(dpaccount, tmp_path, monkeypatch):
+    """The process that runs the class reads the file by itself, perhaps after the question was answered."""
+    (tmp_path / "own.py").write_text(RAISES)
+    path = tmp_path / "claim.toml"
+    path.write_text(CLASS_CLAIM.format(name="Fine", seconds=NO_LIMIT))
+    asked = read_claim(path)
+    path.write_text(path.read_text().replace("epsilon = 0.5", "epsilon = 2"))
+    right = r"claim.toml: changed since it was read; give the command again"
+    with pytest.raises(DpaccountError, match=right) as refused:
+        certify(Certify(path), silent, asked)
+    assert refused.value.exit_code == 2
 
 
 @pytest.mark.slow

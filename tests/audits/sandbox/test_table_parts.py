@@ -241,6 +241,17 @@ def test_after_a_kill_rows_are_not_read_again_and_are_removed(tmp_path, monkeypa
     assert (found.sums.tolist(), found.units, rows_kept(tmp_path)) == (whole.sums.tolist(), whole.units, None)
 
 
+@pytest.mark.parametrize("work", [TableWork(), TableWork(by_file=True)])
+def test_rows_of_a_killed_command_are_removed_by_one_that_needs_none(tmp_path, work):
+    """Its manifest was removed, as the refusal of another command's says."""
+    table(tmp_path)
+    claim, folder = claimed(tmp_path), tmp_path / "w"
+    killed_after(claim, TableWork(1, 4, folder), 1)
+    (folder / "manifest.jsonl").unlink()
+    asked(claim, replace(work, folder=folder))
+    assert rows_kept(tmp_path) is None
+
+
 @pytest.mark.parametrize("spoil", [
     lambda rows: (rows / "digests.json").unlink(),
     lambda rows: (rows / "digests.json").write_text("{}"),

@@ -17,7 +17,7 @@ from dpaccount.checker.certificate.conditions import where_reads
 from dpaccount.checker.certificate.derived import every_column
 from dpaccount.checker.certificate.draws import check_draws, least_moves
 from dpaccount.checker.certificate.reads import check_read
-from dpaccount.checker.certificate.releases import check_reported
+from dpaccount.checker.certificate.releases import check_reported, check_shown
 from dpaccount.checker.certificate.widths import check_widths
 from dpaccount.checker.documents import Rejected
 from dpaccount.errors import InputError
@@ -112,6 +112,16 @@ def test_a_law_that_a_claim_names_is_the_noises(law):
         else:
             with pytest.raises(Rejected, match="the noise is of another law"):
                 check_read(asked, held, {}, steps)
+
+
+@pytest.mark.parametrize("law", ["gaussian", "laplace"])
+def test_the_noise_is_of_a_law_that_is_known(law):
+    """Of any other word the draws would be read as one law's, and the widths as another's."""
+    held, steps = drawn(KINDS[:1], law=law)
+    check_draws(held, steps)
+    for other in (law.capitalize(), "", None, [law]):
+        with pytest.raises(Rejected):
+            check_draws({**held, "law": other}, steps)
 
 
 def shrunk(**changes):
@@ -299,6 +309,7 @@ def test_intervals_of_the_product_are_wide_enough_and_narrower_ones_are_not(law,
     kinds = tuple(w for w in kinds if law == "gaussian" or w.what != "sum" or w.groups == 1)
     held, report = reported(law, relation, seed, kinds)
     check_widths(report, held)
+    check_shown(report, held)
     seen = 0
     for name, around in report["accuracy"].items():
         values = report[name]
@@ -312,9 +323,12 @@ def test_intervals_of_the_product_are_wide_enough_and_narrower_ones_are_not(law,
             "high": [f + 0.9 * (b - f) for f, _, b in ends],
         }
         apart = {"low": [b + 1 for b in around["high"]], "high": [b + 99 for b in around["high"]]}
+        above = {"low": [f for f, _, _ in ends], "high": [f + 2 * (b - f) for f, _, b in ends]}
+        below = {"low": [f - 2 * (b - f) for f, _, b in ends], "high": values}
         for forged in (
             near,
             apart,
+            *((above, below) if "sum" in name or values[telling[0]] > 15 else ()),
             {"level": 0.999},
             {"low": around["low"][1:]},
             {"high": [None] * len(ends)},
@@ -323,6 +337,25 @@ def test_intervals_of_the_product_are_wide_enough_and_narrower_ones_are_not(law,
             with pytest.raises(Rejected):
                 check_widths(other, held)
     assert seen >= 3
+
+
+@pytest.mark.parametrize(("law", "least"), [("laplace", 120), ("gaussian", 78)])
+def test_an_interval_of_a_count_reaches_as_far_to_either_side(law, least):
+    """At scale 40 noise is beyond 120, or rounds beyond 78, in 5 of 100 runs at most."""
+    held, _ = drawn([Statistic("n", "count")], law=law)
+
+    def passes(low, high):
+        around = {"low": [low], "high": [high], "level": 0.95, "of": "words"}
+        try:
+            check_widths({"n": [1000], "accuracy": {"n": around}}, held)
+        except Rejected:
+            return False
+        return True
+
+    assert passes(1000 - least, 1000 + least)
+    assert not passes(1001 - least, 999 + least)
+    assert not passes(1000, 1000 + 2 * least)
+    assert not passes(1000 - 2 * least, 1000)
 
 
 def test_a_release_reports_what_is_listed():
@@ -337,3 +370,17 @@ def test_a_release_reports_what_is_listed():
     ):  # fmt: skip
         with pytest.raises(Rejected):
             check_reported(other, described)
+
+
+def test_unlisted_values_are_reported_with_counts_that_reach_the_threshold():
+    held, _ = drawn([Statistic("n", "count"), Statistic("t", "count", by=(NOTE, WARD))])
+    pairs = [["a", "A"], ["b", "B"]]
+    fine = {"n": [1], "t": [900, 901.0], "t/texts": pairs}
+    for report in (fine, {**fine, "t": [], "t/texts": []}):
+        check_shown(report, held)
+    for other in (
+        {"t": [900, 899]}, {"t": [1, 901]}, {"t": [900]}, {"t/texts": []}, {"t/texts": [*pairs, ["c", "A"]]},
+        {"t": "90"}, {"t": [900, -901]},
+    ):  # fmt: skip
+        with pytest.raises(Rejected):
+            check_shown({**fine, **other}, held)
