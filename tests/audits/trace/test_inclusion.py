@@ -141,6 +141,32 @@ def test_a_plan_is_held_against_every_row(dpaccount, root, tmp_path, name, code,
     assert said is None or any(said in each for each in answer["findings"] + answer["notes"])
 
 
+SUBSAMPLED = {"event": "poisson_subsampled", "rate": 0.5, "count": 4}
+NORMAL = {"event": "gaussian", "sigma": 1}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "events", "said"),
+    [
+        ("noise_twice", [{**SUBSAMPLED, "of": {**NORMAL, "count": 2}}], "share a sample"),
+        ("noise_twice", [{**SUBSAMPLED, "count": 9, "of": NORMAL}], "share a sample"),
+        ("other_generator", [{**SUBSAMPLED, "of": NORMAL}], "was not seen"),
+        ("noise_twice", [NORMAL, {**SUBSAMPLED, "of": {**NORMAL, "count": 2}}], "several"),
+    ],
+)
+def test_samples_that_are_shared_or_not_followed_are_notes(
+    dpaccount, root, tmp_path, name, events, said
+):
+    shutil.copy(root / "tests" / "audits" / "trace" / "sampled.py", tmp_path)
+    plan = {"schema": "dpaccount/events/1", "relation": "add-remove", "events": events}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    code, out, _ = dpaccount("trace", f"sampled:{name}", "--plan", "plan.json", *WORDS)
+    answer = json.loads(out)
+    assert (code, answer["findings"]) == (3, [])
+    assert any(said in each for each in answer["notes"])
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [("smallest_noise", "is added to nothing"), ("ends_on_high", "of 60 the function ends")],
