@@ -155,9 +155,7 @@ NORMAL = {"event": "gaussian", "sigma": 1}
         ("noise_twice", [NORMAL, {**SUBSAMPLED, "of": {**NORMAL, "count": 2}}], "several"),
     ],
 )
-def test_samples_that_are_shared_or_not_followed_are_notes(
-    dpaccount, root, tmp_path, name, events, said
-):
+def test_samples_that_are_shared_or_not_followed_are_notes(dpaccount, root, tmp_path, name, events, said):
     shutil.copy(root / "tests" / "audits" / "trace" / "sampled.py", tmp_path)
     plan = {"schema": "dpaccount/events/1", "relation": "add-remove", "events": events}
     (tmp_path / "plan.json").write_text(json.dumps(plan))
