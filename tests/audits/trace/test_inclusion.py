@@ -53,6 +53,9 @@ def drawn(kind, seed, runs=100, steps=8, rate=0.3):
             inside[:] = inside[0]
         elif kind == "two rows together":
             inside[3] = inside[1]
+        elif kind == "moved on":  # a row is in where the next row was in the step before
+            draws = rng.random(ROWS + steps) < rate
+            inside = np.array([draws[k : k + steps] for k in range(ROWS)])
         elif kind == "one sample":
             inside[:] = inside[:, :1]
         elif kind == "fixed size":
@@ -67,7 +70,7 @@ def drawn(kind, seed, runs=100, steps=8, rate=0.3):
 @pytest.mark.parametrize(
     ("kind", "rate"),
     [("a row always", 0.3), ("a step with all", 0.3), ("all or none", 0.3), ("one sample", 0.3),
-     ("two rows together", 0.3), ("fixed size", 0.34), ("epochs", 0.34)],
+     ("two rows together", 0.3), ("moved on", 0.3), ("fixed size", 0.34), ("epochs", 0.34)],
 )  # fmt: skip
 def test_samples_that_are_not_poisson_are_found(kind, rate):
     for seed in range(3):
