@@ -127,7 +127,7 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
     pairs = pairs[:MAX_PAIRS]
     allowed = _allowed(question)
     planned = [] if question.events is None else planned_noise(question.events)
-    sampled = any(noise.rate < 1 for noise in planned)
+    sampled = max((noise.rate for noise in planned), default=1.0) < 1
     found = Traced()
     with Crew(code, seconds=float(question.plan.seconds)) as crew:
         if crew.kind != "function":

@@ -20,6 +20,7 @@ from dpaccount.exact import shown, to_digits
 
 PLACES = 4  #: decimal places of a bound
 STEPS_DOWN = (0, 1, 3, 10, 30, 60, 100, 150, 200, 300)  #: of its last place, by which a bound is lowered
+SHARES = (0.95, 0.9, 0.8, 0.6, 0.4, 0.2)  #: of a bound, where these steps are too small
 CURVE_POINTS = 48  #: of the curve of a mu
 
 Points = list[tuple[Fraction, Fraction]]  #: (ε, δ)
@@ -63,10 +64,11 @@ def certificate(found: OneRun, canaries: Canaries, confidence: Fraction, seed: i
     if len(ordered) <= checked.MAX_CANARIES:
         document["canaries"]["coins"] = "".join("1" if coin else "0" for coin in ordered)
     places = 10**PLACES
-    for less in STEPS_DOWN:
-        lower = Fraction(int(found.lower * places) - less, places)
+    most = int(found.lower * places)
+    tried = [*(most - less for less in STEPS_DOWN), *(int(most * share) for share in SHARES)]
+    for lower in (Fraction(each, places) for each in tried):
         if lower <= 0:
-            break
+            continue
         points = _points_of_mu(lower) if of_mu else [(lower, delta)]
         whole = _sealed(document, claim.level, lower, points)
         try:

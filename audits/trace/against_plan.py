@@ -32,12 +32,16 @@ BY_ROW = {"random", "uniform", "binomial", "rand", "random_sample", "integers", 
 
 @dataclass(frozen=True)
 class PlannedNoise:
-    """One noise of a plan: what may move in units of its scale, sampling rate, and how often."""
+    """One noise of a plan: what may move in units of its scale, sampling rate, and how often.
+
+    `shared` says whether a sample that it is for may be that of other noise, too.
+    """
 
     family: str
     ratio: float
     rate: float
     count: int
+    shared: bool = False
 
 
 def planned_noise(plan: Plan) -> list[PlannedNoise]:
@@ -47,25 +51,27 @@ def planned_noise(plan: Plan) -> list[PlannedNoise]:
     than Poisson's.
     """
     found: list[PlannedNoise] = []
-    todo = [(event, 1.0, 1) for event in plan.events]
+    todo = [(event, 1.0, 1, False) for event in plan.events]
     while todo:
-        event, rate, count = todo.pop()
+        event, rate, count, shared = todo.pop()
         count *= event.count
+        shared = shared or (rate < 1 and event.count > 1)
         inside = getattr(event, "of", None)
         if isinstance(event, Gaussian | DiscreteGaussian):
             ratio = float(event.sensitivity) / float(event.sigma)
-            found.append(PlannedNoise("gaussian", ratio, rate, count))
+            found.append(PlannedNoise("gaussian", ratio, rate, count, shared))
         elif isinstance(event, Laplace | DiscreteLaplace):
             ratio = float(event.sensitivity) / float(event.scale)
-            found.append(PlannedNoise("laplace", ratio, rate, count))
+            found.append(PlannedNoise("laplace", ratio, rate, count, shared))
         elif isinstance(event, PoissonSubsampled | PoissonReplaced):
-            todo.append((event.of, rate * float(event.rate), count))
+            todo.append((event.of, rate * float(event.rate), count, shared))
         elif inside is None or isinstance(event, OnSample):
             right = "trace follows Gaussian and Laplace noise, Poisson sampled or not"
             raise InputError(f"the plan has {event.name}", right)
         else:
             parts = inside if isinstance(inside, tuple) else (inside,)
-            todo += [(part, rate, count) for part in parts]
+            shared = shared or (rate < 1 and len(parts) > 1)
+            todo += [(part, rate, count, shared) for part in parts]
     if not found:
         raise InputError("the plan has no noise", "give a plan of Gaussian or Laplace noise")
     return sorted(found, key=lambda noise: -noise.ratio)
@@ -101,10 +107,14 @@ def hold_samples(found: Traced, runs: list[Any], planned: list[PlannedNoise]) ->
     if len(seen) < len(runs) or not any(each.shape[1] for each in cells) or found.last is None:
         found.note(f"which rows are in a sample was not seen{WHERE_SEEN}")
         return
-    ordered = max(each.shape[1] for each in cells) <= sum(noise.count for noise in planned)
-    finding, notes = judged(cells, max(noise.rate for noise in planned), ordered=ordered)
+    most, rate = sum(noise.count for noise in planned), max(noise.rate for noise in planned)
+    alone = all(each.shape[1] == most for each in cells) and not any(each.shared for each in planned)
+    in_order, notes = judged(cells, rate, ordered=True)
+    finding = in_order if alone else judged(cells, rate, ordered=False)[0]
     if finding is not None:
         found.add("samples", 0.0, finding, found.last)
+    elif in_order is not None:
+        found.note(f"{in_order}, which is too much unless noise calls share a sample")
     for said in notes:
         found.note(said)
 

@@ -8,6 +8,7 @@ mean at most 1 (a nonnegative supermartingale).  So has a mean of such products:
 probability at most α (Markov's inequality).
 """
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -82,6 +83,14 @@ def conditions(runs: list[Cells], *, ordered: bool) -> list[ChosenCells]:
         for other in range(one + 1, shape[1])
         if ordered and both[one][one]
     ]
+    earlier = stack[:, :, :-1] * real[:, :, 1:]
+    cells = earlier.sum(axis=(0, 2)).tolist()
+    next_in = np.einsum("ajs,aks->jk", earlier, stack[:, :, 1:]).tolist()
+    found += [
+        ChosenCells(f"row {j + 1}, one step after row {i + 1} was in,", cells[i], next_in[i][j])
+        for i, j in itertools.permutations(range(shape[1]), 2)
+        if ordered and cells[i]
+    ]
     return found
 
 
@@ -106,7 +115,7 @@ def evidence(each: ChosenCells, rate: float) -> float:
 
 def seeds_needed(rows: int, steps: int, rate: float) -> int:
     """Return after how many runs a cell that is always in is a finding, and rows are seen enough."""
-    parts = (rows + 1) * (steps + 1) + rows * (rows + 3) // 2 + 2 * steps
+    parts = (rows + 1) * (steps + 1) + rows * (3 * rows + 1) // 2 + 2 * steps
     cells = (math.log(parts * RATES) - math.log(UNLIKELY)) / -math.log(rate)
     return math.ceil(max(cells, EXPECTED / (rate * steps)))
 

@@ -107,18 +107,21 @@ def trace_rows(
     """Record a run on `base`, and replay it with each row replaced: which inputs of noise move.
 
     `inside` has, for each row and each noise call, whether a replacement moves the input; it is None
-    where calls differ or the function fails.
+    where calls differ or the function fails, or a replay on `base` differs: draws are not followed.
     """
-    first = Tape()
-    failed = _run(function, base, seed, first).failed
+    first, same = Tape(), Tape()
+    before = _run(function, base, seed, first)
+    same.before = first
+    strange = _run(function, base, [*seed, 1], same).key() != before.key()
+    failed = before.failed or strange or any(call.moved for call in same.calls)
     inside: list[list[bool]] = []
     for row in rows:
         moved = np.zeros(len(first.calls), dtype=bool)
         for given in row:
             tape = Tape(before=first)
             failed = failed or _run(function, given, seed, tape).failed
-            same = [call.place for call in tape.calls] == [call.place for call in first.calls]
-            if failed or not same:
+            places = [call.place for call in tape.calls]
+            if failed or places != [call.place for call in first.calls]:
                 return {"places": [], "inside": None}
             moved |= [bool(call.moved) for call in tape.calls]
         inside.append(moved.tolist())

@@ -10,6 +10,7 @@ risk follows by a recursion from v down; above 1 there is no such law, and v rig
 A level μ stands for points (ε, δ) that it implies.
 """
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..curves import Gdp, implies
 from ..derivation import listed
 from ..documents import BROKEN, Rejected, Work, check_members, digest, ensure, integer, items, text
 from ..intervals import Interval, Pair
-from .shapes import exact_of
+from .shapes import MOMENT, exact_of
 
 Document = dict[str, Any]
 SCHEMA = "dpaccount/one-run-certificate/1"
@@ -28,6 +29,8 @@ MEMBERS = (
 WORK_OF_ONE_RUN = 45_000_000  # about eight seconds
 MAX_CANARIES, MAX_POINTS, MAX_RULES = 100_000, 64, 16
 DECIMALS = 40
+UNEVEN = 43  # 2 exp(−43/2) < 1e-9 (Hoeffding's inequality)
+SHA256 = re.compile("[0-9a-f]{64}", re.ASCII)
 #: What such a certificate says of its limits.
 HAZARDS = (
     "Nobody here saw the training code, the data or the run: coins and scores were handed in.",
@@ -54,6 +57,11 @@ def _judged(document: Document) -> tuple[str, str]:
     body = {name: value for name, value in document.items() if name != "digest"}
     ensure(document["digest"] == digest(body), "the document's digest does not match its content")
     ensure(document["hazards"] == list(HAZARDS), "the hazards are not those of one run")
+    ensure(MOMENT.fullmatch(text(document["created"])) is not None, "created is no moment")
+    environment = document["environment"]
+    ensure(isinstance(environment, dict), "the environment should be a table of texts")
+    for each in environment.values():
+        text(each)
     claim, lower = document["claim"], number(document["lower"])
     name = "mu" if "mu" in claim else "epsilon"
     check_members(claim, ("mu",) if name == "mu" else ("epsilon", "delta"))
@@ -68,8 +76,9 @@ def _judged(document: Document) -> tuple[str, str]:
     ensure(document["verdict"] == verdict, f"the verdict is {verdict}")
     at = "" if name == "mu" else f" at delta {claim['delta']}"
     seen = f"{right} of {made} guesses right among {canaries} canaries"
+    seen = f"{seen}, at confidence {document['confidence']}"
     if not lower:
-        return verdict, f"{verdict}: {seen} show no {name} above 0"
+        return verdict, f"{verdict}: no {name} above 0 is claimed, from {seen}"
     return verdict, f"{verdict}: {name} at least {document['lower']}{at}, from {seen}"
 
 
@@ -77,8 +86,13 @@ def counts(document: Document) -> tuple[int, int, int, Fraction]:
     """Return how many guesses are made and right, of how many canaries, and the rule's risk."""
     canaries = document["canaries"]
     check_members(canaries, ("count", "included", "sha256"), ("coins",))
-    count, included = integer(canaries["count"]), integer(canaries["included"])
+    count, included = integer(canaries["count"], 10), integer(canaries["included"])
+    ensure(SHA256.fullmatch(text(canaries["sha256"])) is not None, "sha256 is no digest")
     ensure(included < count, "some canaries are included and some are not")
+    fair = (2 * included - count) ** 2 <= UNEVEN * count
+    ensure(fair, f"fair coins do not include {included} of {count} canaries")
+    for rule in items(document["rules"]):
+        check_members(rule, ("each", "risk"))
     rules = [(integer(rule["each"]), number(rule["risk"])) for rule in items(document["rules"])]
     confidence = number(document["confidence"])
     ensure(0 < confidence < 1 and 0 < len(rules) <= MAX_RULES, "a confidence lies between 0 and 1")
@@ -91,10 +105,14 @@ def counts(document: Document) -> tuple[int, int, int, Fraction]:
     risks = [risk for size, risk in rules if size == each]
     ensure(len(risks) == 1, "the guesses are not those of one of the rules")
     ensure(right <= 2 * each <= count, "more guesses than canaries, or more right than made")
+    out = count - included
+    least = max(each - out, 0) + max(each - included, 0)
+    possible = least <= right <= min(each, included) + min(each, out)
+    ensure(possible, f"{right} of {2 * each} guesses cannot be right with {included} included")
+    ensure(("coins" in canaries) == (count <= MAX_CANARIES), "coins are for at most 100000 canaries")
     if "coins" in canaries:
         coins = text(canaries["coins"])
-        several = len(coins) == count <= MAX_CANARIES
-        ensure(several and set(coins) <= {"0", "1"}, "there is not one coin for each canary")
+        ensure(len(coins) == count and set(coins) <= {"0", "1"}, "there is not one coin for each canary")
         ensure(coins.count("1") == included, "another number of coins says included")
         hits = coins[count - each :].count("1") + coins[:each].count("0")
         ensure(hits == right, f"of the coins by score, {hits} are guessed right")

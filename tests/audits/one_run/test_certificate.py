@@ -19,12 +19,12 @@ SMALL = Fraction(1, 10**5)
 CLAIMS = [MuClaim(Fraction(1)), PointClaim(Fraction(1)), PointClaim(Fraction(2), SMALL)]
 
 
-def made(claim, shift=3.0, m=400, seed=1):
+def made(claim, shift=3.0, m=400, seed=1, confidence=CONFIDENCE):
     rng = np.random.default_rng(seed)
     included = rng.random(m) < 0.5
     scores = shift * included + rng.normal(size=m)
-    found = audit_canaries(included, scores, claim, CONFIDENCE)
-    return found, certificate(found, Canaries(included, scores, "0" * 64), CONFIDENCE, 1)
+    found = audit_canaries(included, scores, claim, confidence)
+    return found, certificate(found, Canaries(included, scores, "0" * 64), confidence, 1)
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
@@ -116,6 +116,10 @@ def test_every_change_is_rejected_although_the_digest_is_made_again(claim):
         changed(document, "more", value=1),
         changed(document, "lower", value="inf"),
         changed(document, "points", value=None),
+        changed(document, "canaries", "sha256", value="0" * 63),
+        changed(document, "created", value="yesterday"),
+        changed(document, "environment", value=None),
+        changed(document, "rules", 0, "more", value=1),
         {**document, "created": "2020-01-01T00:00:00Z"},
     ]
     assert [number for number, other in enumerate(forged) if accepted(other)] == []
@@ -126,6 +130,44 @@ def test_counts_without_coins_are_held_for_larger_runs(monkeypatch):
     _, document = made(CLAIMS[2])
     assert "coins" not in document["canaries"]
     assert one_run.judged(document)[0] == "REFUTED"
+    monkeypatch.undo()
+    assert not accepted(document)  # so few coins are in the document
+
+
+@pytest.mark.parametrize(
+    ("included", "right"),
+    [(1, 2000), (200_001, 2000), (89_000, 2000), (100_000, 2001)],
+)
+def test_counts_that_fair_coins_do_not_give_are_rejected(included, right):
+    _, document = made(CLAIMS[2])
+    document["canaries"] = {"count": 200_000, "included": 100_000, "sha256": "0" * 64}
+    risk = document["rules"][0]["risk"]
+    document = changed(document, "rules", value=[{"each": 1000, "risk": risk}])
+    good = changed(document, "best", value={"each": 1000, "right": 2000})
+    assert accepted(good)
+    forged = changed(good, "best", "right", value=right)
+    assert not accepted(changed(forged, "canaries", "included", value=included))
+
+
+def test_guesses_that_no_coins_can_give_are_rejected(monkeypatch):
+    monkeypatch.setattr(one_run, "MAX_CANARIES", 10)
+    _, document = made(CLAIMS[0], shift=9.0, m=20)
+    document = changed(document, "lower", value="0")
+    document = changed(changed(document, "points", value=[]), "verdict", value="UNPROVEN")
+    document = changed(document, "rules", value=[{"each": 10, "risk": "0.01"}])
+    document = changed(document, "canaries", "included", value=8)
+    for right in range(21):
+        other = changed(document, "best", value={"each": 10, "right": right})
+        # of the 10 lowest, at least 2 are out; of the 10 highest, at most 8 are in
+        assert accepted(other) == (2 <= right <= 18)
+
+
+@pytest.mark.parametrize("confidence", [Fraction(1, 3), Fraction(7, 10), Fraction(19, 20)])
+def test_the_bound_is_above_0_at_any_confidence_and_says_which(confidence):
+    found, document = made(CLAIMS[1], confidence=confidence)
+    verdict, said = one_run.judged(document)
+    assert (found.verdict, verdict) == ("REFUTED", "REFUTED")
+    assert f"at confidence {document['confidence']}" in said
 
 
 @pytest.mark.slow

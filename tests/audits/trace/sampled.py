@@ -5,6 +5,7 @@ import os
 import numpy as np
 
 RATE, STEPS = 0.3, 8
+OTHER = np.random.default_rng(7)
 
 
 def _released(data, rng, chosen):
@@ -44,3 +45,13 @@ def ends_on_high(data, rng):
     if data[-1] > 0.9:
         os._exit(1)
     return data.sum() + rng.laplace()
+
+
+def noise_twice(data, rng):
+    samples = [data[rng.random(len(data)) < 0.5] for _ in range(4)]
+    return [float(rows.sum() + rng.normal()) for rows in samples for _ in range(2)]
+
+
+def other_generator(data, rng):
+    samples = [data[OTHER.random(len(data)) < 0.5] for _ in range(4)]
+    return [float(rows.sum() + rng.normal()) for rows in samples]

@@ -53,6 +53,9 @@ def drawn(kind, seed, runs=100, steps=8, rate=0.3):
             inside[:] = inside[0]
         elif kind == "two rows together":
             inside[3] = inside[1]
+        elif kind == "moved on":  # a row is in where the next row was in the step before
+            draws = rng.random(ROWS + steps) < rate
+            inside = np.array([draws[k : k + steps] for k in range(ROWS)])
         elif kind == "one sample":
             inside[:] = inside[:, :1]
         elif kind == "fixed size":
@@ -67,7 +70,7 @@ def drawn(kind, seed, runs=100, steps=8, rate=0.3):
 @pytest.mark.parametrize(
     ("kind", "rate"),
     [("a row always", 0.3), ("a step with all", 0.3), ("all or none", 0.3), ("one sample", 0.3),
-     ("two rows together", 0.3), ("fixed size", 0.34), ("epochs", 0.34)],
+     ("two rows together", 0.3), ("moved on", 0.3), ("fixed size", 0.34), ("epochs", 0.34)],
 )  # fmt: skip
 def test_samples_that_are_not_poisson_are_found(kind, rate):
     for seed in range(3):
@@ -139,6 +142,30 @@ def test_a_plan_is_held_against_every_row(dpaccount, root, tmp_path, name, code,
     answer = json.loads(out)
     assert exit_code == code, answer
     assert said is None or any(said in each for each in answer["findings"] + answer["notes"])
+
+
+SUBSAMPLED = {"event": "poisson_subsampled", "rate": 0.5, "count": 4}
+NORMAL = {"event": "gaussian", "sigma": 1}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "events", "said"),
+    [
+        ("noise_twice", [{**SUBSAMPLED, "of": {**NORMAL, "count": 2}}], "share a sample"),
+        ("noise_twice", [{**SUBSAMPLED, "count": 9, "of": NORMAL}], "share a sample"),
+        ("other_generator", [{**SUBSAMPLED, "of": NORMAL}], "was not seen"),
+        ("noise_twice", [NORMAL, {**SUBSAMPLED, "of": {**NORMAL, "count": 2}}], "several"),
+    ],
+)
+def test_samples_that_are_shared_or_not_followed_are_notes(dpaccount, root, tmp_path, name, events, said):
+    shutil.copy(root / "tests" / "audits" / "trace" / "sampled.py", tmp_path)
+    plan = {"schema": "dpaccount/events/1", "relation": "add-remove", "events": events}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    code, out, _ = dpaccount("trace", f"sampled:{name}", "--plan", "plan.json", *WORDS)
+    answer = json.loads(out)
+    assert (code, answer["findings"]) == (3, [])
+    assert any(said in each for each in answer["notes"])
 
 
 @pytest.mark.parametrize(
