@@ -240,4 +240,5 @@ def test_an_error_is_never_nil():
     known = Evidence(2, PURE._tilts(), 0.0)
     for arm in (0, 1):
         known.add(arm, 10**6, 10**6 * (1.0 - arm))
-    assert known.best()[0] == 0 and 0 < known.best()[1] < 1e-100
+    assert known.best()[0] == 0
+    assert 0 < known.best()[1] < 1e-100
