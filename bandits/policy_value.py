@@ -88,6 +88,12 @@ class PolicyValue(Calibrated):
         for each, column in zip(named, columns, strict=True):
             if column.kind not in (*NUMERIC_KINDS, "boolean"):
                 raise each.wrong(f"{column.name} is a {column.kind}", "a number belongs here")
+            if not 0 <= column.bounds[0] <= column.bounds[1] <= 1:
+                raise each.wrong(f"{column.name} leaves [0, 1]", "give low and high in it, and scale cells")
+        for each, column in zip(named[1:3], columns[1:3], strict=True):
+            if column.default:  # else a record without a chance would weigh as one with a small one
+                why = f"a missing {column.name} counts as {column.default:g}"
+                raise each.wrong(why, "let it count as 0: low = 0, and no other missing")
         names = tuple(column.name for column in columns)
         if len(set(names)) < len(names):
             raise given["columns"].wrong("a column is named twice", "give each its own")
