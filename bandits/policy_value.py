@@ -88,6 +88,12 @@ class PolicyValue(Calibrated):
         for each, column in zip(named, columns, strict=True):
             if column.kind not in (*NUMERIC_KINDS, "boolean"):
                 raise each.wrong(f"{column.name} is a {column.kind}", "a number belongs here")
+            if not 0 <= column.bounds[0] <= column.bounds[1] <= 1:
+                raise each.wrong(f"{column.name} leaves [0, 1]", "give low and high in it, and scale cells")
+        for each, column in zip(named[1:3], columns[1:3], strict=True):
+            if column.default:  # else a record without a chance would weigh as one with a small one
+                why = f"a missing {column.name} counts as {column.default:g}"
+                raise each.wrong(why, "let it count as 0: low = 0, and no other missing")
         names = tuple(column.name for column in columns)
         if len(set(names)) < len(names):
             raise given["columns"].wrong("a column is named twice", "give each its own")
@@ -105,7 +111,10 @@ class PolicyValue(Calibrated):
         return self.cap + Fraction(1, 2) * self.model
 
     def domain(self) -> Domain:
-        """Return rows beyond what is clipped; NaN counts as ½, or as no chance."""
+        """Return rows beyond what is clipped; NaN counts as ½, or as no chance.
+
+        A prediction that lacks has no weight; without their mean, all predictions of a context are ½.
+        """
         many = len(MISSING) if self.model else len(RECORD)
         return Domain(self.rows, (-1.0,) * many, (2.0,) * many, (False,) * many, MISSING[:many])
 
@@ -128,8 +137,12 @@ class PolicyValue(Calibrated):
 
     def contributions(self, data: Rows) -> Integers:
         """Return what every record adds, in grid units."""
-        kept = np.where(np.isnan(data), self.domain().nothing, data)
+        lost = np.isnan(data)
+        kept = np.where(lost, self.domain().nothing, data)
         weight = self.weights(kept)
+        if self.model:  # ½ is a prediction only if it is also the mean, of the same context
+            weight = np.where(lost[:, 3] & ~lost[:, 4], 0.0, weight)
+            kept[:, 3] = np.where(lost[:, 4], 0.5, kept[:, 3])
         reward = np.clip(kept[:, 0], 0.0, 1.0)
         first = weight * (2 * reward - 1)
         if self.model:

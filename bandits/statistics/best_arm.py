@@ -90,7 +90,7 @@ class Evidence:
         sure = self._beats + np.diag(np.full(len(self._beats), np.inf))
         sure = sure.min(axis=1)
         arm = int(np.lexsort((self._means(), sure))[-1])
-        error = (len(sure) - 1) * exp(-float(sure[arm])) * (1 + 1e-9)
+        error = (len(sure) - 1) * exp(-min(float(sure[arm]), 700.0)) * (1 + 1e-9)  # not 0
         return arm, min(error, 1.0)
 
     def may_be_best(self, missed: Fraction) -> list[int]:

@@ -233,3 +233,12 @@ def test_the_best_of_two_arms_is_named_soon():
         assert named == 0
         found.append(people)
     assert np.mean(found) + 2 * np.std(found) / np.sqrt(12) <= 3 * least
+
+
+def test_an_error_is_never_nil():
+    """However much is known, exp(−…) does not underflow to certainty."""
+    known = Evidence(2, PURE._tilts(), 0.0)
+    for arm in (0, 1):
+        known.add(arm, 10**6, 10**6 * (1.0 - arm))
+    assert known.best()[0] == 0
+    assert 0 < known.best()[1] < 1e-100

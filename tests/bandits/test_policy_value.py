@@ -146,3 +146,24 @@ def test_the_claim_is_met_and_no_noise_is_left_over(model):
 def test_bad_parameters_are_refused(wrong):
     with pytest.raises(InputError):
         PolicyValue(**wrong)
+
+
+@pytest.mark.parametrize("lacks", [*product((False, True), repeat=3)])
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_model_with_missing_cells_is_off_by_the_missing_weight_at_most(lacks, whole):
+    """Predictions that lack for some actions, or with their mean, must not pass for one of ½."""
+    law, rows = records(model=True)
+    if whole and not all(lacks):
+        lacks = (False,) * 3  # a mean is that of a context: it lacks for every action or for none
+    for action, lost in enumerate(lacks):
+        rows[2 * action : 2 * action + 2, 3] = np.nan if lost else PREDICTED[action]
+        rows[2 * action : 2 * action + 2, 4] = np.nan if whole and lost else PREDICTED @ OTHER
+    subject = PolicyValue(rows=6, cap=Fraction(1000), model=True)
+    first, weight = law @ (subject.contributions(rows) / 2.0**CONTRIBUTION_BITS + (0, 1000))
+    assert abs(first + 0.5 - VALUE) <= 1 - weight + 1e-4
+
+
+def test_a_missing_mean_counts_with_a_prediction_of_a_half():
+    rows = np.array([[1.0, 0.5, 0.5, 0.9, np.nan], [1.0, 0.5, 0.5, 0.5, 0.5]])
+    mean_lost, half = PolicyValue(rows=2, model=True).contributions(rows)
+    assert (mean_lost == half).all()

@@ -69,3 +69,25 @@ def test_what_does_not_fit_is_one_sentence(dpaccount, tmp_path, relation, said, 
     (line,) = err.splitlines()
     assert line.startswith("error: ")
     assert why in line
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "why"),
+    [
+        ("p", "low = 0.05, high = 1", "a missing p counts as 0.05"),
+        ("p", "low = 0, high = 1, missing = 0.5", "a missing p counts as 0.5"),
+        ("q", "low = 0, high = 1, missing = 1", "a missing q counts as 1"),
+        ("p", "low = 0, high = 100", "p leaves [0, 1]"),
+        ("q", "low = -1, high = 1", "q leaves [0, 1]"),
+    ],
+)
+def test_a_column_that_would_give_false_weights_is_refused(dpaccount, tmp_path, column, kind, why):
+    """Percentages would be clipped to 1, and a record without a chance would have the largest weight."""
+    claim = CLAIM.format(relation="replace-one", said=SAID)
+    old = f'{column} = {{ type = "number", low = 0, high = 1 }}'
+    assert old in claim
+    new = f'{column} = {{ type = "number", {kind} }}'
+    (tmp_path / "claim.toml").write_text(claim.replace(old, new))
+    code, out, err = dpaccount("certify", "claim.toml")
+    assert (code, out) == (2, "")
+    assert why in err
