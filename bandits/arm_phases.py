@@ -22,7 +22,7 @@ from bandits.learning.arrivals import Actions, Answered, Course, replay
 from bandits.learning.contextual import SEVERAL, Calibrated, together
 from bandits.space.points import Space
 from bandits.statistics.arrays import Floats, Integers
-from bandits.statistics.best_arm import Evidence
+from bandits.statistics.best_arm import ArmOrder
 from bandits.statistics.calibration import one_of, target
 from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF
 from dpaccount.errors import InputError
@@ -240,11 +240,11 @@ class ArmPhases(Calibrated):
         may_be = evidence.may_be_best(Fraction(1, 20))
         return {"best": arm, "error": error, "may_be_best": may_be}
 
-    def evidence(self) -> Evidence:
+    def evidence(self) -> ArmOrder:
         """Return what is known of the arms' order before anything is."""
-        return Evidence(self.arms, self._tilts(), 2.0**-CONTRIBUTION_BITS)
+        return ArmOrder(self.arms, self._tilts(), 2.0**-CONTRIBUTION_BITS)
 
-    def _evidence(self, view: View) -> Evidence:
+    def _evidence(self, view: View) -> ArmOrder:
         known = self.evidence()
         for arm, people, total in self.released(view):
             known.add(arm, people, total + people / 2)

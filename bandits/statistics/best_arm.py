@@ -25,7 +25,7 @@ REFINEMENTS, PLACES = 10, 9  #: of the search for the least over u, each to a qu
 ROUNDING = 1e-12  #: of rounding in floating point, as a share of what is added up
 
 
-class Evidence:
+class ArmOrder:
     """What the sums so far say of the order of `arms`; `tilts` are pairs of λ and ψ(λ).
 
     Rewards are known to `rounding`: means are compared as if each could be off by that much.

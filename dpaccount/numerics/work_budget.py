@@ -251,6 +251,7 @@ def kept(size: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
                 outer.inner.append(cost)
             return value
 
+        asked.cache_clear = computed.cache_clear  # type: ignore[attr-defined]
         return asked
 
     return decorated

@@ -11,7 +11,7 @@ from scipy.special import xlog1py, xlogy
 from bandits.arm_phases import ArmPhases
 from bandits.learning.session import Session
 from bandits.space.points import grid
-from bandits.statistics.best_arm import Evidence
+from bandits.statistics.best_arm import ArmOrder
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
@@ -58,7 +58,7 @@ def test_the_least_product_is_bounded_from_below_and_nearly_met(seed):
     """Against 20,001 means in [0, 1]; rewards, noise and people at random."""
     rng = np.random.default_rng(seed)
     people, total = rng.integers(1, 80, 2), rng.normal(0.5, 0.2, 2)
-    known = Evidence(2, PURE._tilts(), 0.0)
+    known = ArmOrder(2, PURE._tilts(), 0.0)
     known.add(1, int(people[1]), float(total[1] * people[1]))
     known.add(0, int(people[0]), float(total[0] * people[0]))
     means = np.linspace(0, 1, 20_001)
@@ -89,7 +89,7 @@ def test_a_block_is_no_gain_by_chance(mean, sign):
 
 def test_more_reward_is_more_evidence_for_an_arm_and_less_for_another():
     def beats(first, second):
-        known = Evidence(2, PURE._tilts(), 0.0)
+        known = ArmOrder(2, PURE._tilts(), 0.0)
         known.add(1, 200, second)
         known.add(0, 200, first)
         return known._products(0)[1]
@@ -103,7 +103,7 @@ def test_arms_have_no_order():
     blocks = [(0, 90, 60.0), (1, 80, 20.0), (2, 70, 35.0), (0, 40, 31.0)]
     names, found = (2, 0, 1), []
     for named in ((0, 1, 2), names):
-        known = Evidence(3, PURE._tilts(), 0.0)
+        known = ArmOrder(3, PURE._tilts(), 0.0)
         for arm, people, total in blocks:
             known.add(named[arm], people, total)
         found.append((*known.best(), known.may_be_best(Fraction(1, 3))))
@@ -113,13 +113,13 @@ def test_arms_have_no_order():
 
 
 def test_nothing_is_known_at_first():
-    known = Evidence(4, PURE._tilts(), 0.0)
+    known = ArmOrder(4, PURE._tilts(), 0.0)
     assert known.best()[1] == 1
     assert known.may_be_best(Fraction(1, 100)) == [0, 1, 2, 3]
 
 
 def test_an_error_is_evidence_against_the_hardest_of_the_others():
-    known = Evidence(3, PURE._tilts(), 0.0)
+    known = ArmOrder(3, PURE._tilts(), 0.0)
     for arm, total in enumerate((10.0, 150.0, 90.0)):
         known.add(arm, 200, total)
     arm, error = known.best()
@@ -140,7 +140,7 @@ def test_a_wrong_arm_is_seldom_named(means):
     for seed in range(100):
         rng = np.random.default_rng([7000, seed])
         known, sums, people = (
-            Evidence(len(means), PURE._tilts(), 0.0),
+            ArmOrder(len(means), PURE._tilts(), 0.0),
             np.zeros(len(means)),
             np.zeros(len(means)),
         )
@@ -237,7 +237,7 @@ def test_the_best_of_two_arms_is_named_soon():
 
 def test_an_error_is_never_nil():
     """However much is known, exp(−…) does not underflow to certainty."""
-    known = Evidence(2, PURE._tilts(), 0.0)
+    known = ArmOrder(2, PURE._tilts(), 0.0)
     for arm in (0, 1):
         known.add(arm, 10**6, 10**6 * (1.0 - arm))
     assert known.best()[0] == 0

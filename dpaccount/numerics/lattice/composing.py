@@ -137,10 +137,10 @@ def _finer(total: LatticeTotal, log2_delta: float) -> Iterator[Excess]:
     end = steps_done() + min(share, granted(UPPER_LATTICE if total.upper_only else LATTICE))
     most = max(count for _, count in total.parts)
     many, both = most > ONE_STEP_COPIES, 1 < most <= ONE_STEP_COPIES and total.upper_only
-    rows: list[_Row] = []
+    rows: list[_LatticeRow] = []
     for own in (True,) if many else (False,) if total.upper_only else (False, True):
         with suppress(OutOfReach):
-            rows.append(_Row.begun(total.parts, log2_delta, own=own))
+            rows.append(_LatticeRow.begun(total.parts, log2_delta, own=own))
             yield rows[-1].last
             if rows[-1].last.ratio <= 1:
                 return
@@ -152,11 +152,11 @@ def _finer(total: LatticeTotal, log2_delta: float) -> Iterator[Excess]:
     yield from row.refined(end)
     if both and row.last.ratio > 1:
         with suppress(OutOfReach):
-            yield from _Row.begun(total.parts, log2_delta, own=True).finest(steps_done() + own_steps())
+            yield from _LatticeRow.begun(total.parts, log2_delta, own=True).finest(steps_done() + own_steps())
 
 
 @dataclass
-class _Row:
+class _LatticeRow:
     """Ever finer lattices above one composition: the last one, its step, and the work that it took."""
 
     parts: Parts
@@ -167,7 +167,7 @@ class _Row:
     work: float
 
     @classmethod
-    def begun(cls, parts: Parts, log2_delta: float, *, own: bool) -> "_Row":
+    def begun(cls, parts: Parts, log2_delta: float, *, own: bool) -> "_LatticeRow":
         """Return the finest coarse lattice that is within reach, also where other methods did much."""
         for nodes in (FIRST, FIRST // 5, FIRST // 25):
             with suppress(OutOfReach), at_least(ONE_LATTICE):
