@@ -71,7 +71,7 @@ class ArmPhases(Calibrated):
     hardest to tell from it, whichever balances N*² = ΣN² (You, Qin, Wang & Yang 2023).  Once it is
     named with an error of 1 − `level` or less, everybody is shown it; with a `level` of 1, all
     `rounds` are spent on the search (fixed budget).
-    With a `memory`, what is older than so many people is forgotten, block by block: for arms whose
+    With a `memory` (people), older rewards are forgotten, block by block: for arms whose
     means change.  Privacy costs the same for any `rounds`, which only "thompson" reads.
     """
 
@@ -341,7 +341,7 @@ class ArmCourse(Course):
     def close(self, rewards: Floats, answered: Answered) -> None:
         """Release the sum of the block under way, and learn from it."""
         first, last = self.batches[len(self._sums)]
-        slots = np.arange(first, last + 1)  # who did not answer counts, a slot that nobody took does not
+        slots = np.arange(first, last + 1)  # a missing answer counts, a slot that no one took does not
         counted = (slots <= len(self._shown)) & ~np.isin(slots, list(self.uncounted))
         exact = self._subject.added(rewards, answered & counted)
         released = self._noise.noisy("block", len(self._sums), exact)

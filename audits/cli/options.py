@@ -107,7 +107,7 @@ def say(message: str) -> None:
 
 
 def next_step(words: str) -> None:
-    """Say on a terminal what is usually done next; a script is not told."""
+    """Print the usual next command, on a terminal only."""
     if sys.stderr.isatty():
         say(f"next: {words}")
 

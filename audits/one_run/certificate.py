@@ -10,7 +10,7 @@ import numpy as np
 import dpaccount
 from audits.one_run.audit import OneRun
 from audits.one_run.canaries import Canaries
-from audits.one_run.guessing import by_score, guess
+from audits.one_run.guessing import by_score
 from audits.tradeoff import CurveClaim, MuClaim
 from dpaccount.checker.certificate import one_run as checked
 from dpaccount.checker.documents import Rejected, digest
@@ -43,7 +43,7 @@ def certificate(found: OneRun, canaries: Canaries, confidence: Fraction, seed: i
         right = "claim mu, or epsilon and delta"
         raise InputError("a certificate of one run holds no bound on a plan's whole curve", right)
     ordered = by_score(canaries.scores, canaries.included, seed)
-    rule = next(rule for rule in found.rules if guess(ordered, rule.each) == found.best)
+    rule = next(rule for rule in found.rules if 2 * rule.each == found.best.made)
     of_mu = isinstance(claim, MuClaim)
     delta = Fraction(0) if isinstance(claim, MuClaim) else claim.delta
     document: checked.Document = {

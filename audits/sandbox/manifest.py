@@ -5,8 +5,8 @@ it.  Every part has an HMAC under that key, of its number, its totals and the wh
 was changed, or copied for another part or into another manifest, is refused.  Whoever holds the file
 holds the key: it is no signature.
 
-Beside it is a folder of rows that are divided into parts, with mode 700.  A command removes it when it
-ends, also with an error; one that is killed leaves it.
+The folder also holds the table's rows, a file for each part, with mode 700.  A command removes them when
+it ends, also with an error; one that is killed leaves them.
 """
 
 import hmac

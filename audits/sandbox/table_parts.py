@@ -180,7 +180,7 @@ def totals_of(
 
         def check_same() -> None:
             if changed():
-                right = "release when nobody writes"
+                right = "release while no one writes to it"
                 raise InputError("changed while it was read", right, str(claim.data_file))
 
         header = {**digests, **work.header()}

@@ -113,9 +113,14 @@ def evidence(each: ChosenCells, rate: float) -> float:
     return float(np.logaddexp.reduce(logs)) - math.log(RATES)
 
 
+def most_conditions(rows: int, steps: int) -> int:
+    """Return how many `conditions` there are at most: what the mean is over, whichever have cells."""
+    return (rows + 1) * (steps + 1) + rows * (3 * rows + 1) // 2 + 2 * steps
+
+
 def seeds_needed(rows: int, steps: int, rate: float) -> int:
     """Return after how many runs a cell that is always in is a finding, and rows are seen enough."""
-    parts = (rows + 1) * (steps + 1) + rows * (3 * rows + 1) // 2 + 2 * steps
+    parts = most_conditions(rows, steps)
     cells = (math.log(parts * RATES) - math.log(UNLIKELY)) / -math.log(rate)
     return math.ceil(max(cells, EXPECTED / (rate * steps)))
 
@@ -123,10 +128,11 @@ def seeds_needed(rows: int, steps: int, rate: float) -> int:
 def judged(runs: list[Cells], rate: float, *, ordered: bool) -> tuple[str | None, list[str]]:
     """Return what contradicts Poisson samples of this rate, if anything, and what is not judged."""
     every = conditions(runs, ordered=ordered)
-    logs = [evidence(each, rate) for each in every]
-    finding = None
-    if np.logaddexp.reduce(logs) - math.log(len(logs)) >= -math.log(UNLIKELY):
-        alone = np.flatnonzero(np.array(logs) - math.log(len(logs)) >= -math.log(UNLIKELY))
+    logs = np.array([evidence(each, rate) for each in every])
+    parts = most_conditions(len(runs[0]), max(run.shape[1] for run in runs))
+    least, finding = math.log(parts) - math.log(UNLIKELY), None
+    if np.logaddexp.reduce(logs) >= least:
+        alone = np.flatnonzero(logs >= least)
         worst = every[int(alone[0]) if len(alone) else int(np.argmax(logs))]  # the plainest first
         where = f"{worst.said} is in {worst.inside} of {worst.cells} sums"
         finding = f"{where}, and the plan says a rate of {rate:g} by itself"

@@ -71,7 +71,7 @@ class ArmOrder:
 
     def _side(self, arms: Integers, means: Floats, sign: int) -> Floats:
         """Return log E₊ or log E₋ of every arm at its row of means, less what rounding may add."""
-        tilts = sign * self._tilts  # [tilt, 1], beside arms [arm, 1, 1]
+        tilts = sign * self._tilts  # [tilt, 1], broadcast with [arm, 1, 1]
         people, blocks, totals = (
             each[arms][:, None, None] for each in (self._people, self._blocks, self._totals)
         )

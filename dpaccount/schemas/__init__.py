@@ -9,6 +9,7 @@ from dpaccount.schemas import costs, results, sessions
 from dpaccount.schemas.certificate import Certificate
 from dpaccount.schemas.claim import ClaimFile
 from dpaccount.schemas.experiment import ExperimentFile
+from dpaccount.schemas.fields import one_of
 from dpaccount.schemas.study import StudyFile, StudyPlan, StudyRelease
 
 Schema = dict[str, Any]
@@ -27,7 +28,7 @@ ANSWERS: Final[dict[str, Any]] = {
     "account-certificate": costs.AccountCertificate,
     "answered": sessions.Answered,
     "audit": results.AuditAnswer,
-    "calibration": Annotated[costs.CalibrationAnswer, costs.one_of("event", "at")],
+    "calibration": Annotated[costs.CalibrationAnswer, one_of("event", "at")],
     "check": results.Check,
     "claim-check": results.ClaimAnswer,
     "curated": sessions.CuratedAnswer,

@@ -25,12 +25,8 @@ from dpaccount.schemas.fields import (
     Size,
     Unit,
     WithOrWithoutRow,
+    one_of,
 )
-
-
-def one_of(*names: str) -> Meta:
-    """Return the demand that exactly one of these members is there."""
-    return Meta(extra_json_schema={"oneOf": [{"required": [name]} for name in names]})
 
 
 class PlanEvent(Struct, frozen=True):

@@ -43,6 +43,12 @@ class Closed(Struct, frozen=True, forbid_unknown_fields=True):
     """A table with these members and no others."""
 
 
+def one_of(*members: str | tuple[str, ...]) -> Meta:
+    """Return the demand that exactly one of these members is there, or of these groups of members."""
+    groups = [[each] if isinstance(each, str) else list(each) for each in members]
+    return Meta(extra_json_schema={"oneOf": [{"required": group} for group in groups]})
+
+
 class BoundEnds(Closed, frozen=True):
     """An interval that holds the value; `lower` is null where no lower end is known."""
 

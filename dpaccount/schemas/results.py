@@ -20,10 +20,12 @@ from dpaccount.schemas.fields import (
     Digest,
     Exact,
     Extent,
+    Moment,
     Positive,
     Size,
     Two,
     WithOrWithoutRow,
+    one_of,
 )
 
 
@@ -197,10 +199,7 @@ class OneRunCertificate(Closed, frozen=True, tag_field="schema", tag="dpaccount/
     """What the canaries of one training run show; the checker infers the bound again from the counts."""
 
     verdict: Literal["REFUTED", "UNPROVEN"]
-    claim: Annotated[
-        OneRunClaim,
-        Meta(extra_json_schema={"oneOf": [{"required": ["mu"]}, {"required": ["epsilon", "delta"]}]}),
-    ]
+    claim: Annotated[OneRunClaim, one_of("mu", ("epsilon", "delta"))]
     confidence: Exact
     canaries: CanaryCounts
     rules: list[OneRunRule]
@@ -209,7 +208,7 @@ class OneRunCertificate(Closed, frozen=True, tag_field="schema", tag="dpaccount/
     points: list[Annotated[list[Exact], Meta(min_length=2, max_length=2)]]
     hazards: list[str]
     environment: dict[str, str]
-    created: str
+    created: Moment
     digest: Digest
 
 

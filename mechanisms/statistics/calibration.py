@@ -9,6 +9,7 @@ from typing import Final
 from scipy.stats import norm
 
 from dpaccount.errors import InputError
+from dpaccount.exact import rounded
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.samplers import root_up
 from mechanisms.shared import confidence
@@ -222,8 +223,7 @@ def _fitted(
     asked: Sequence[StatisticRequest], total: float, proved: Callable[[Scales], bool]
 ) -> tuple[Scales, list[float]] | None:
     """Return what `least_scales` does, None where there is no such noise."""
-    said = {k: each for k, each in enumerate(asked) if each.what.accuracy or each.fixed}
-    fixed = {k: each.wanted() for k, each in said.items()}
+    fixed = {k: each.wanted() for k, each in enumerate(asked) if each.what.accuracy or each.fixed}
     shares = sum(float(each.what.share) for k, each in enumerate(asked) if k not in fixed)
     left = total - sum(fixed.values())  # what is not proved is refused below
     if left < -total * 1e-6 or (shares and left <= total * 1e-6):
@@ -256,7 +256,7 @@ def _fitted(
 def split_keyed(
     statistics: Sequence[Statistic], epsilon: Fraction, moves: int, rows: int
 ) -> list[tuple[StatisticRequest, float]]:
-    """Return the counts of values that nobody listed, each with its part of ε; other statistics get the rest.
+    """Return the counts of unlisted values, each with its part of ε; other statistics get the rest.
 
     Raises `InputError` where what is wanted needs more than there is.
     """
@@ -264,7 +264,7 @@ def split_keyed(
         StatisticRequest(what, draws(what, known=False), (Fraction(moves),), "laplace", rows, rows, fixed)
         for what in statistics
         if what.unlisted
-        for fixed in [-double_up(-what.epsilon) if what.epsilon else None]
+        for fixed in [rounded(what.epsilon, up=False) if what.epsilon else None]
     ]
     fixed = {what.name: float(what.epsilon) for what in statistics if what.epsilon}
     fixed |= {each.what.name: each.wanted() for each in keyed if each.what.accuracy or each.fixed}
@@ -276,7 +276,9 @@ def split_keyed(
             f"{each.what.name} ± {shown(each.half_width(equal) or 1)}" for each in keyed if each.what.accuracy
         )
         raise InputError(BEYOND, f"raise the guarantee's epsilon, or ask for {can}" if can else LOWER)
-    parts = [fixed.get(each.what.name) or -double_up(-left * each.what.share / shares) for each in keyed]
+    parts = [
+        fixed.get(each.what.name) or rounded(left * each.what.share / shares, up=False) for each in keyed
+    ]
     return list(zip(keyed, parts, strict=True))
 
 

@@ -50,10 +50,8 @@ def divide(
     for keys, codes in what.keyed(what.batches_of(files), part.secret):
         words = np.column_stack([keys, codes(np.arange(len(keys))).view(np.uint64)])
         numbers = what.parts_of(keys, part)
-        short = (
-            numbers.astype(np.uint16) if part.of <= 2**16 else numbers
-        )  # of which a stable sort is quicker
-        order = np.argsort(short, kind="stable")
+        # a stable sort is quicker on short integers
+        order = np.argsort(numbers.astype(np.uint16) if part.of <= 2**16 else numbers, kind="stable")
         ends = np.cumsum(np.bincount(numbers, minlength=part.of))[:-1]
         for blocks, rows in zip(held, np.split(words[order], ends), strict=True):
             if len(rows):

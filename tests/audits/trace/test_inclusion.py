@@ -10,7 +10,15 @@ import pytest
 
 from audits.datasets.shape import Shape
 from audits.trace import inclusion
-from audits.trace.inclusion import ChosenCells, conditions, evidence, judged, probes, seeds_needed
+from audits.trace.inclusion import (
+    ChosenCells,
+    conditions,
+    evidence,
+    judged,
+    most_conditions,
+    probes,
+    seeds_needed,
+)
 from tests.audits.trace import sampled
 
 ROWS = 6
@@ -28,7 +36,7 @@ def test_every_product_has_mean_one_under_poisson_samples(rate, ordered):
         for each in every:
             mean += probability * (math.exp(evidence(each, rate)) - 1)
         weight += probability
-        assert len({each.said for each in every}) == len(every)
+        assert len({each.said for each in every}) == len(every) <= most_conditions(2, 2)
     assert weight == pytest.approx(1)
     assert mean == pytest.approx(0, abs=1e-12)
 
