@@ -145,12 +145,14 @@ def prove_sensitivity(crew: Crew, found: Search) -> None:
     found.proof = Proof(*said)
     if found.proof.status == "refuted":
         worst = Pair(unpacked(left), unpacked(right), "from the proof")
-        with contextlib.suppress(TimeUp):
+        why = "a run in floating point does not confirm what the balls refute"
+        try:
             _tried(crew, found, [worst])
             if found.refuted:
                 _simplify(lambda pairs: _tried(crew, found, pairs), found, declared.shape)
+        except TimeUp:
+            why = "no time was left to confirm in floating point what the balls refute"
         if not found.refuted:
-            why = "a run in floating point does not confirm what the balls refute"
             found.proof = Proof("undecided", found.worst, math.inf, found.proof.boxes, why)
 
 

@@ -1,0 +1,52 @@
+"""A refutation by intervals counts only once the query itself confirms it, and says what stopped that."""
+
+import math
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from audits.datasets.shape import Shape
+from audits.sandbox.crew import TimeUp
+from audits.sandbox.frames import packed
+from audits.sandbox.outcomes import of_value
+from audits.sensitivity.search import DeclaredSensitivity, Search, prove_sensitivity
+
+ONE_ROW = Shape(1, None, (0.0,), (1.0,), False, "replace-one")
+LEFT, RIGHT = np.zeros(1), np.ones(1)
+
+
+class Refuting:
+    """A crew whose proof names LEFT and RIGHT as a counterexample."""
+
+    seconds = 10.0
+
+    def __init__(self, run: Any) -> None:
+        self.run = run
+        answer = ["refuted", 1.0, math.inf, 3, "", packed(LEFT), packed(RIGHT)]
+        self.first = SimpleNamespace(send=lambda message: None, receive=lambda seconds: answer)
+
+    def left(self) -> float:
+        return self.seconds
+
+    def keep(self, datasets: Any) -> None:
+        pass
+
+
+def out_of_time(plays: Any) -> Any:
+    raise TimeUp
+
+
+def no_movement(plays: Any) -> Any:
+    return [of_value(0.0) for _ in plays]
+
+
+@pytest.mark.parametrize(
+    ("run", "why"), [(out_of_time, "no time was left"), (no_movement, "does not confirm")]
+)
+def test_what_is_not_confirmed_is_undecided_for_the_true_reason(run: Any, why: str) -> None:
+    search = Search(DeclaredSensitivity("l1", Fraction(1, 2), ONE_ROW))
+    prove_sensitivity(Refuting(run), search)  # type: ignore[arg-type]
+    assert search.proof is not None and search.proof.status == "undecided" and why in search.proof.why
