@@ -49,4 +49,6 @@ def no_movement(plays: Any) -> Any:
 def test_what_is_not_confirmed_is_undecided_for_the_true_reason(run: Any, why: str) -> None:
     search = Search(DeclaredSensitivity("l1", Fraction(1, 2), ONE_ROW))
     prove_sensitivity(Refuting(run), search)  # type: ignore[arg-type]
-    assert search.proof is not None and search.proof.status == "undecided" and why in search.proof.why
+    assert search.proof is not None
+    assert search.proof.status == "undecided"
+    assert why in search.proof.why
