@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Annotated, Any, cast
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, MissingArgumentError
 
 import dpaccount
 from audits.cli import (
@@ -147,12 +147,22 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(run(words))
 
 
+def _usage_error(error: CycloptsError) -> str:
+    """Return what is wrong with a command line, and where its help is."""
+    wrong = " ".join(str(error).split())
+    if not wrong.endswith("..."):
+        wrong = wrong.removesuffix(".")
+    if isinstance(error, MissingArgumentError) and error.argument is not None:
+        wrong = f"{error.keyword} needs a value" if error.keyword else f"{error.argument.name} is missing"
+    return f"{wrong}; see {' '.join(['dpaccount', *(error.command_chain or ())])} --help"
+
+
 def run(words: list[str]) -> int:  # noqa: PLR0911
     """Run a command; return its exit code."""
     try:
         result = app(_current(words), exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
-        return _failed(f"{' '.join(str(error).split())}; see dpaccount --help", 2)
+        return _failed(_usage_error(error), 2)
     except DpaccountError as error:
         return _failed(str(error), error.exit_code)
     except BrokenPipeError:
