@@ -12,6 +12,9 @@ from dpaccount.schemas.certificate import Evidence, ShownPair, Status
 from mechanisms.subject import Rows, Subject
 
 IN_PLACE = "The code writes to the data that it is given; every run gets a copy, so nothing of it stays."
+PRINTS = (
+    "The code prints, logs or warns while it runs; that text is not certified, and can hold private data."
+)
 
 
 def evidence_on(
@@ -64,9 +67,10 @@ class Searched:
     """What a search saw: per check the largest movement and a failing example; the most distant pair.
 
     `raised` counts the examples whose left run gave nothing to judge, `why` says why the last did; `void`
-    counts those that show no value on either side; `changed` says that the code wrote to its data, `drawn`
-    that it drew noise; `runs` are kept where they ran apart; `strange` is an example in which what is shown
-    differs between two datasets that are no neighbours; `skipped` says what of a tour was left out, if any.
+    counts those that show no value on either side. The code wrote to its data where `changed`, and to a
+    standard stream where `printed`; it drew noise where `drawn`. `runs` are kept where they ran apart;
+    `strange` is an example in which what is shown differs between two datasets that are no neighbours;
+    `skipped` says what of a tour was left out, if any.
     """
 
     count: int
@@ -81,6 +85,7 @@ class Searched:
     drawn: bool = False
     strange: ShownPair | None = None
     skipped: str = ""
+    printed: bool = False
 
     def judged(self, subject: Subject) -> "Searched":
         """Return itself; raises `InputError` if every run failed, so that nothing was tested."""
@@ -94,7 +99,8 @@ class Searched:
         if self.best is None:
             raise ValueError("no neighbouring pair was tried")
         fails = f"{self.raised} of {self.count} runs fail, on neighbours alike: {self.why}"
-        notes = (IN_PLACE if self.changed else "", fails if self.raised else "", self.skipped)
+        odd = (IN_PLACE if self.changed else "", PRINTS if self.printed else "")
+        notes = (*odd, fails if self.raised else "", self.skipped)
         return replace(self.best, notes=tuple(note for note in notes if note), drawn=self.drawn)
 
     def joined(self, other: "Searched") -> "Searched":
@@ -112,6 +118,7 @@ class Searched:
             drawn=self.drawn or other.drawn,
             strange=self.strange or other.strange,
             skipped=self.skipped or other.skipped,
+            printed=self.printed or other.printed,
         )
 
 

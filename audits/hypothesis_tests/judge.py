@@ -93,6 +93,7 @@ class Judge:
         if isinstance(other, Failed):
             return self._all(other.wrong), 0.0
         seen.changed |= run.changed or other.changed
+        seen.printed |= run.printed or other.printed
         seen.drawn |= bool(run.exact)
         seen.void += all(void(each.view) and not each.hidden for each in (run, other))
         asked = run.asked or other.asked

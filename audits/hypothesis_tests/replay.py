@@ -91,6 +91,7 @@ class Run:
     hidden: dict[str, NDArray[np.generic]] = field(default_factory=dict)
     asked: tuple[str, ...] = ()
     changed: bool = False
+    printed: bool = False
     report: str | None = None
 
 
@@ -106,6 +107,7 @@ def record(subject: Subject, data: Rows, noise: Noise, coins: int) -> Run:
         done.hidden,
         done.asked,
         done.changed,
+        done.printed,
     )
 
 
@@ -123,7 +125,8 @@ def replay(subject: Subject, data: Rows, run: Run, coins: int, replayer: Replaye
     if replayer.exact.keys() != run.exact.keys():
         missing = next(part for part in run.exact if part not in replayer.exact)
         raise ReplayError(f"the neighbour's run never releases {missing[0]!r}, part {missing[1]!r}")
-    return Run(replayer.exact, run.released, done.view, run.asked_by, done.hidden, done.asked, done.changed)
+    how = (run.asked_by, done.hidden, done.asked, done.changed, done.printed)
+    return Run(replayer.exact, run.released, done.view, *how)
 
 
 def with_report(subject: Subject, instance: Subject | None, run: Run) -> Run:

@@ -21,15 +21,16 @@ def packed_run(run: Run) -> list[object]:
     view = run.view
     tables = (run.exact, run.released, run.hidden, view.own, view.public)
     asked_by = [[_name(part), how] for part, how in run.asked_by.items()]
-    return [*(_table(arrays) for arrays in tables), asked_by, list(run.asked), run.changed, run.report]
+    flags = [run.changed, run.printed, run.report]
+    return [*(_table(arrays) for arrays in tables), asked_by, list(run.asked), *flags]
 
 
 def unpacked_run(document: list[Any]) -> Run:
     """Deserialise a run."""
     exact, released, hidden, own, public = map(_untable, document[:5])
-    asked_by, asked, changed, report = document[5:]
+    asked_by, asked, *flags = document[5:]
     found = {_unname(part): how for part, how in asked_by}
-    return Run(exact, released, View(own, public), found, hidden, tuple(asked), changed, report)
+    return Run(exact, released, View(own, public), found, hidden, tuple(asked), *flags)
 
 
 def _table(arrays: Mapping[Any, Array]) -> list[object]:

@@ -5,8 +5,10 @@ it receives a copy of the data and a noise object with its methods only.  Its re
 plain arrays, in which nothing can be hidden.
 """
 
+import contextlib
 import dataclasses
 import struct
+import sys
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -77,13 +79,30 @@ def _answer(handed: Handed, how: str, key: str, part: Hashable, values: Integers
 class Played:
     """A run: its output, data hidden in the arrays, attributes of the noise that the code accessed.
 
-    `changed`: the code wrote to its copy of the data.
+    `changed`: the code wrote to its copy of the data; `printed`: it wrote to a standard stream.
     """
 
     view: View
     hidden: dict[str, Array] = field(default_factory=dict)
     asked: tuple[str, ...] = ()
     changed: bool = False
+    printed: bool = False
+
+
+class Stream:
+    """A standard stream that passes everything on, and knows whether text was written to it."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner, self.used = inner, False
+
+    def write(self, text: str) -> int:
+        """Write text to the stream behind this one."""
+        self.used = True
+        return len(text) if self._inner is None else self._inner.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the attribute of the stream behind this one."""
+        return getattr(self._inner, name)
 
 
 def played(subject: Subject, data: Rows, noise: Noise, coins: int) -> View:
@@ -100,12 +119,15 @@ def watched(subject: Subject, data: Rows, noise: Noise, coins: int) -> Played:
     asked: list[str] = []
     failed: list[BaseException] = []
     given = np.array(data, dtype=np.float64, order="C")
+    out, err = Stream(sys.stdout), Stream(sys.stderr)
     try:
-        shown = subject.play(given, Handed(noise, asked, failed), coins)
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            shown = subject.play(given, Handed(noise, asked, failed), coins)
     finally:
         if failed:
             raise failed[0]
-    return Played(kept(shown), hidden(shown), tuple(dict.fromkeys(asked)), not _unchanged(given, data))
+    accessed, changed = tuple(dict.fromkeys(asked)), not _unchanged(given, data)
+    return Played(kept(shown), hidden(shown), accessed, changed, out.used or err.used)
 
 
 def _unchanged(given: Rows, data: Rows) -> bool:

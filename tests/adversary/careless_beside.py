@@ -1,4 +1,4 @@
-"""Careless beside the view: no test looks there, and every certificate says so."""
+"""Careless outside the view: no test looks there, and every certificate says so."""
 
 import logging
 import os
@@ -16,9 +16,10 @@ from mechanisms.subject import View
 
 @dataclass(frozen=True)
 class Chatty(Author):
-    """Prints, logs and keeps a file."""
+    """Prints, logs and keeps a file: the certificate says that it prints."""
 
     verdict: ClassVar[str] = "CERTIFIED"
+    why: ClassVar[str] = "prints, logs or warns"
 
     def play(self, data, noise, coins):
         print("true total", self.total(data))

@@ -283,14 +283,13 @@ SHOWN = {
 def test_a_run_that_travels_arrives_as_it_left():
     """Bit for bit, with the types and the order of parts; a part of another kind is refused in words."""
     values = {("k", part): np.array([k]) for k, part in enumerate(PARTS)}
-    run = Run(
-        values, values, View(SHOWN, SHOWN), dict.fromkeys(values, "noisy"), SHOWN, ("seed",), True, "it"
-    )
+    odd = {"asked": ("seed",), "changed": True, "printed": True, "report": "it"}
+    run = Run(values, values, View(SHOWN, SHOWN), dict.fromkeys(values, "noisy"), SHOWN, **odd)
     there = unpacked_run(msgspec.msgpack.decode(msgspec.msgpack.encode(packed_run(run))))
     assert differing(run, there, 0) is None
     assert list(there.exact) == list(there.released) == list(there.asked_by) == list(values)
     assert {hash(part) for part in there.exact} == {hash(part) for part in values}
-    assert (there.asked, there.changed, there.report) == (("seed",), True, "it")
+    assert {name: getattr(there, name) for name in odd} == odd
     for name, array in SHOWN.items():
         assert identical(there.view.own[name], array)
         assert identical(there.hidden[name], array)
