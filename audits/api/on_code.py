@@ -49,6 +49,8 @@ NO_PROOF = (
     "a plain function has no proof; prove its query with `dpaccount sensitivity --prove` and use a mechanism"
     " of `dpaccount list`, or write a mechanism (docs/add-a-mechanism.md)"
 )
+#: The error that a worker raised, by its exit code.
+EXIT_CODE_ERRORS: dict[int, type[DpaccountError]] = {1: BudgetError, 2: LedgerError, 3: RuleError}
 
 
 class Stopped(Exception):  # noqa: N818
@@ -436,11 +438,7 @@ def _done(process: Process, task: Task, progress: Progress) -> Any:
             if kind == "done":
                 return msgspec.json.decode(said[0])
             if kind == "error":
-                raise _error(*said)
+                code, message = said
+                raise EXIT_CODE_ERRORS.get(code, LedgerError)(message)
             phase, limit = said[0], task.seconds
             progress(phase)
-
-
-def _error(code: int, message: str) -> DpaccountError:
-    kinds: dict[int, type[DpaccountError]] = {1: BudgetError, 2: LedgerError, 3: RuleError}
-    return kinds.get(code, LedgerError)(message)

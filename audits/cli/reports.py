@@ -84,7 +84,7 @@ def report(  # noqa: PLR0913 - options
         return _index(files, output)
     if output is not None and len(files) > 1:
         raise InputError("--output takes one certificate", "leave it out for several")
-    beside = Beside(None if ledger is None else _ledger(ledger), [] if regret is None else _curves(regret))
+    beside = _beside(ledger, regret)
     if beside.curves and kind in ("registry", "nist"):
         raise InputError(f"--regret is drawn on pages, and --format is {kind}", "leave one of them out")
     for file in files:
@@ -226,6 +226,14 @@ class Beside:
     curves: list["Curve"]
 
 
+def _beside(ledger: str | None, regret: Path | None) -> Beside:
+    from audits.reports.regret import read_curves
+    from dpaccount.ledger import answers
+
+    shown = None if ledger is None else answers.show(ledger)
+    return Beside(shown, [] if regret is None else read_curves(regret))
+
+
 def _one(file: Path, kind: str, beside: Beside, output: Path | None) -> None:
     from audits.reports import page
     from audits.reports.compare import read_certificate, unbroken
@@ -276,18 +284,6 @@ def _index(files: tuple[Path, ...], output: Path | None) -> int:
         raise InputError("a folder must be given alone", "give one folder, or certificate.json files")
     _write(output or files[0] / "index.html", page.index(listed(files[0])))
     return 0
-
-
-def _curves(file: Path) -> list["Curve"]:
-    from audits.reports.regret import read_curves
-
-    return read_curves(file)
-
-
-def _ledger(url: str) -> dict[str, Any]:
-    from dpaccount.ledger import answers
-
-    return answers.show(url)
 
 
 def _write(path: Path, text: str) -> None:

@@ -68,7 +68,9 @@ class SessionOptions:
             with Session.rehearse(bandit, state, seed, coins) as session:
                 yield session
             return
-        self._check_certified(claim, bandit)
+        from audits.certificate.files import standing
+
+        standing(claim, bandit, self.certificate)  # refuses what is not certified, expired, or changed since
         yield from self._paid(claim, bandit, coins)
 
     def _file(self) -> Path:
@@ -94,12 +96,6 @@ class SessionOptions:
             delta = claim.guarantee.delta
             with Session.open(bandit, ledger, self._file(), coins, delta, scope=scope) as session:
                 yield session
-
-    def _check_certified(self, claim: "Claim", bandit: "Live") -> None:
-        """Refuse to serve real people by what is not certified, is expired, or changed since."""
-        from audits.certificate.files import standing
-
-        standing(claim, bandit, self.certificate)
 
 
 REQUESTS = ("ask", "tell", "ticket", "public", "end")  #: of a line, one of which it has

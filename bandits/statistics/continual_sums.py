@@ -246,8 +246,3 @@ def _toeplitz_deviations(rounds: int) -> Floats:
 def _buffered_deviations(rounds: int) -> Floats:
     history = partial(Buffers, factors.buffers(rounds, BUFFERS))
     return np.sqrt(spread.toeplitz(history, rounds, 1.0, 1, bits=factors.DECAY).variances)
-
-
-def largest_deviation(stream: str, rounds: int) -> float:
-    """Return the largest of those deviations over rounds 1 … `rounds`."""
-    return max(deviation(stream, t, rounds) for t in range(1, rounds + 1))
