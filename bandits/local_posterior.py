@@ -111,8 +111,8 @@ class Mixture(Choosy):
     @property
     def chances(self) -> Floats:
         """Return how likely each kernel is."""
-        found = np.exp(self._evidence - self._evidence.max())
-        return found / found.sum()
+        weights = np.exp(self._evidence - self._evidence.max())
+        return weights / weights.sum()
 
     def ask(self, among: Integers | None = None) -> Question:
         """Return what a kernel's posterior asks."""

@@ -99,9 +99,9 @@ class PhasedGpUcb(MomentBandit):
 def _public_people(of: contextual.PublicMap, size: int, candidates: int) -> Floats:
     rng = np.random.default_rng([contextual.PUBLIC_COINS, 2])
     points = of.points(rng, SIMULATED * candidates)
-    found = contextual.leading(of, size)(points).reshape(SIMULATED, candidates, -1)
-    found.setflags(write=False)  # it is shared
-    return found
+    features = contextual.leading(of, size)(points).reshape(SIMULATED, candidates, -1)
+    features.setflags(write=False)  # it is shared
+    return features
 
 
 class PhaseBelief:

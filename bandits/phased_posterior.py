@@ -127,12 +127,12 @@ class PhasedPosterior(SurfaceBandit):
         second, growth = max(FIRST, min(self.crowd, self.rounds / 10)), GROWTH
         if self.correlated:
             second, growth = ROW_FIRST, ROW_GROWTH
-        size, first, found = max(LEAST, ceil(20 * self.noise_scale)), 1, []
+        size, first, covers = max(LEAST, ceil(20 * self.noise_scale)), 1, []
         while first <= self.rounds:
             last = min(first + size - 1, self.rounds)
-            found.append((first, last))
-            first, size = last + 1, int(second * growth ** (len(found) - 1))
-        return found
+            covers.append((first, last))
+            first, size = last + 1, int(second * growth ** (len(covers) - 1))
+        return covers
 
     def weights(self) -> Integers:
         """Return C as integers over 2^`WEIGHTS`, a row a batch; the identity where noise is separate."""
@@ -347,12 +347,12 @@ class Learner:
         known = np.nan_to_num(rewards, nan=0.0)
         # before the first release nothing is predicted, and rewards themselves are clipped to [−1, 1]
         residual = known - ((self._phi @ self._mean)[self._point_of] if self._told else 0.0)
-        told = np.ones(len(known), dtype=np.bool_) if answered is None else answered
+        counted = np.ones(len(known), dtype=np.bool_) if answered is None else answered
         total = np.zeros(self._directions.shape[1], dtype=np.int64)
         for start in range(0, len(known), PEOPLE_PER_BLOCK):
             now = slice(start, start + PEOPLE_PER_BLOCK)
             directions = self._directions[self._point_of[now]]
-            total += clipped_sums.contributions(directions, residual[now], self._clip, told[now])
+            total += clipped_sums.contributions(directions, residual[now], self._clip, counted[now])
         return total
 
     def tell(self, released: Floats) -> None:

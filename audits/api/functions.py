@@ -176,15 +176,15 @@ def _points(name: str, points: Sequence[tuple[Exact, Exact]] | None) -> Points |
 def check(certificate: str | Path, *, at: date | None = None) -> dict[str, Any]:
     """Re-derive every step of a certificate with the independent checker.
 
-    Return ``{"valid", "verdict", "said"}``: for an invalid certificate `verdict` is None and `said`
+    Return ``{"valid", "verdict", "said"}``: for an invalid certificate `verdict` is None and `sentence`
     the reason.  It must not have expired on the day `at`.  Raises `InputError` if the file is not a
     certificate.
     """
     raw = read_bytes(Path(certificate))
     try:
-        verdict, said = checker.examined(raw, at)
+        verdict, sentence = checker.examined(raw, at)
     except checker.Unreadable as why:
         raise InputError(str(why), "give a certificate", certificate) from None
     except checker.Rejected as why:
         return {"valid": False, "verdict": None, "said": str(why)}
-    return {"valid": True, "verdict": verdict, "said": said}
+    return {"valid": True, "verdict": verdict, "said": sentence}

@@ -113,14 +113,14 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
     """
     if not pairs:
         raise Stuck("no two neighbouring datasets of this shape exist")
-    found: list[str] = []
+    findings: list[str] = []
     try:
-        pace, repeats = _probe(crew, pairs, challenge, found)
+        pace, repeats = _probe(crew, pairs, challenge, findings)
         _anything(crew, pairs, challenge, pace)
         asked, planned = asked_of(challenge, len(pairs)), _planned(crew, pace, challenge, len(pairs))
         progress("search for the most suspicious pair")
         how = Screen.of(planned, repeats=repeats)
-        trial, searched = most_suspicious(crew, pairs, challenge, planned, how, pace, found, progress)
+        trial, searched = most_suspicious(crew, pairs, challenge, planned, how, pace, findings, progress)
         if repeats and trial.moved is None and crew.tally.most > 1:
             trial.moved = _movement(crew, trial, challenge.seed)
         progress(f"learning from {planned.train} runs a side")
@@ -153,15 +153,15 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
     if room < planned.at_once(len(pairs)):
         wide = f"results of up to {crew.tally.most} numbers"
         cuts.append(f"cut by width: {wide}, of which {max(room, THIN)} runs a side are compared at once")
-    found += cuts
-    found[:0] = crew.tally.said()
+    findings += cuts
+    findings[:0] = crew.tally.said()
     return Attempt(
         trial.candidate,
         reached,
         learned.score.said(),
         runs,
         searched,
-        tuple(dict.fromkeys(found)),
+        tuple(dict.fromkeys(findings)),
         leaked,
         _cause(trial, learned, challenge) if _refutes(reached, challenge) else None,
         on_grid if _refutes(reached, challenge) else None,
@@ -184,7 +184,9 @@ def _affordable(crew: Crew, pace: float) -> int:
     return int(SPARE * crew.left() * crew.processes / pace)
 
 
-def _probe(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, found: list[str]) -> tuple[float, bool]:
+def _probe(
+    crew: Crew, pairs: Sequence[Pair], challenge: Challenge, findings: list[str]
+) -> tuple[float, bool]:
     """Run a little; note how the function behaves; return a run's seconds, and whether seeds repeat a run."""
     first = next((pair for pair in pairs if pair.base == "uniform"), pairs[-1])
     crew.keep([first.left, pairs[0].left])
@@ -204,24 +206,24 @@ def _probe(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, found: list[
         pace = max((begun - crew.left()) / len(twice), 1e-6)
         repeats &= all(one.key() == other.key() for one, other in zip(some, twice, strict=False))
     if not repeats:
-        found.append("the same dataset and seed give different results: it draws from elsewhere too")
+        findings.append("the same dataset and seed give different results: it draws from elsewhere too")
     if some:
-        _note_kinds([*again, *some], some, found)
+        _note_kinds([*again, *some], some, findings)
     return pace, repeats
 
 
-def _note_kinds(runs: list[Outcome], some: list[Outcome], found: list[str]) -> None:
+def _note_kinds(runs: list[Outcome], some: list[Outcome], findings: list[str]) -> None:
     """Record as findings results that never vary, and results of different kinds."""
     each = [
         {outcome.key() for outcome in outcomes if not outcome.failed} for outcomes in (some[::2], some[1::2])
     ]
     if all(len(results) == 1 for results in each):  # on one dataset alone it may well be what is rounded to
-        found.append(ALIKE)
+        findings.append(ALIKE)
     kinds = dict.fromkeys(outcome.structure for outcome in runs)
     if len(kinds) > 1:
         shown = [kind[:30].replace(r"\x20", " ") for kind in list(kinds)[:3]]
-        found.append(f"results of different kinds: {'; '.join(shown)}")
-    note(found, runs)
+        findings.append(f"results of different kinds: {'; '.join(shown)}")
+    note(findings, runs)
 
 
 def _anything(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, pace: float) -> None:

@@ -71,20 +71,25 @@ class ShownScore:
         flat = np.rint(np.concatenate([numbers, CONSTANT_FEATURE]) @ self.weights)
         if not (np.abs(flat) < 2.0**62).all():
             return None
-        found, start = {}, 0
+        shown, start = {}, 0
         for part, shape in self.layout:
             size = int(np.prod(shape))
-            found[part] = flat[start : start + size].astype(np.int64).reshape(shape)
+            shown[part] = flat[start : start + size].astype(np.int64).reshape(shape)
             start += size
-        return found
+        return shown
 
 
-def sample(run: Run, ratio: float, unit: int, *, told: bool = False) -> Sample:
+def sample(run: Run, ratio: float, unit: int, *, certain: bool = False) -> Sample:
     """Return the sample that is stored for a training run."""
     layout = tuple((part, values.shape) for part, values in run.released.items())
     flat = [values.ravel().astype(np.float64) for values in run.released.values()]
     return Sample(
-        bytes_of(run, unit), numbers_of(run, unit), layout, np.concatenate([np.zeros(0), *flat]), ratio, told
+        bytes_of(run, unit),
+        numbers_of(run, unit),
+        layout,
+        np.concatenate([np.zeros(0), *flat]),
+        ratio,
+        certain,
     )
 
 
@@ -110,8 +115,8 @@ def numbers_of(run: Run, unit: int) -> Floats | None:
         parts = [a.ravel() for a in run.view.public.values() if a.dtype.kind in "biuf"]
     if sum(map(len, parts)) > MAX_FITTED:
         return None
-    found = np.concatenate([np.zeros(0), *parts]).astype(np.float64)
-    return found if np.isfinite(found).all() else None
+    numbers = np.concatenate([np.zeros(0), *parts]).astype(np.float64)
+    return numbers if np.isfinite(numbers).all() else None
 
 
 def wanted(samples: Sequence[Sample]) -> int:
@@ -167,10 +172,10 @@ def _verbatim(table: Floats, released: Floats) -> Floats | None:
         name, size = _direction(released[:, index])
         if not size:  # always zero: the constant covers it
             continue
-        found = shown.get(name)
-        if found is None:
+        part = shown.get(name)
+        if part is None:
             return None
-        weights[found, index] = size / _direction(table[:, found])[1]
+        weights[part, index] = size / _direction(table[:, part])[1]
     return weights
 
 
@@ -199,5 +204,5 @@ def _slope(samples: Sequence[Sample]) -> Floats | None:
     gram = scaled.T @ scaled + np.diag(np.full(scaled.shape[1], 1e-3 * len(samples)))
     slope = np.linalg.solve(gram, scaled.T @ (ratios - ratios.mean())) / spread
     with np.errstate(over="ignore"):
-        found = np.append(slope / largest, ratios.mean() - middle @ slope)
-    return found if np.isfinite(found).all() else None
+        coefficients = np.append(slope / largest, ratios.mean() - middle @ slope)
+    return coefficients if np.isfinite(coefficients).all() else None

@@ -122,8 +122,8 @@ def lower_end(hits: Floats | float, runs: float, risk: float) -> Floats:
     from scipy.special import betaincinv
 
     some = np.maximum(hits, 1e-9)
-    found: Floats = np.where(np.asarray(hits) > 0, betaincinv(some, runs - some + 1, risk), 0.0)
-    return found * (1 - 1e-9)
+    ends: Floats = np.where(np.asarray(hits) > 0, betaincinv(some, runs - some + 1, risk), 0.0)
+    return ends * (1 - 1e-9)
 
 
 def upper_end(hits: Floats | float, runs: float, risk: float) -> Floats:

@@ -31,8 +31,8 @@ def certificate_of(
     if claim.guarantee.radius is not None and proved is not None:
         beside = None if replaced is None else describe_point(replaced)
         described = changed(described, replace_one=beside)
-    found = verdict_of(claim, proved, evidence, report)
-    return draft(claim, subject, found, described, report, evidence=evidence, hazards=notes)
+    verdict = verdict_of(claim, proved, evidence, report)
+    return draft(claim, subject, verdict, described, report, evidence=evidence, hazards=notes)
 
 
 def verdict_of(

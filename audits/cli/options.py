@@ -249,8 +249,8 @@ def paced(clock: Callable[[], float]) -> Callable[[str], Step]:
 
     def step(what: str) -> Step:
         nonlocal phase, begun, first
-        found = COUNT.match(what)
-        name, done, every = (what, 0, 0) if found is None else (found[1], int(found[2]), int(found[3]))
+        match = COUNT.match(what)
+        name, done, every = (what, 0, 0) if match is None else (match[1], int(match[2]), int(match[3]))
         if name != phase:
             phase, begun, first = name, clock(), done
         left = None
@@ -309,13 +309,13 @@ def ranges_of(text: str | None, option: str) -> list[tuple[int, int]] | None:
     """Return ranges that are written 1-3,7."""
     if text is None:
         return None
-    found = []
+    ranges = []
     for word in text.split(","):
         first, dash, last = word.partition("-")
         if not (first.isdecimal() and (last.isdecimal() if dash else True)) or len(word) > 40:
             raise InputError(f"{word[:40]!r} is no range", "write 1-3 or 7, with commas between", option)
-        found.append((int(first), int(last or first)))
-    return found
+        ranges.append((int(first), int(last or first)))
+    return ranges
 
 
 def answered(answer: dict[str, Any], json_: Json) -> int:

@@ -144,8 +144,8 @@ class ModelerOptions:
 
     def _scales(self) -> tuple[float, ...] | None:
         parts = [] if self.lengths is None else self.lengths.split(",")
-        found = [number(part.strip(), "--lengths") for part in parts]
-        return tuple(float(each) for each in found if each is not None) or None
+        lengths = [number(part.strip(), "--lengths") for part in parts]
+        return tuple(float(each) for each in lengths if each is not None) or None
 
 
 def next_index(state: Path, options: ModelerOptions, *, as_json: bool) -> int:
@@ -154,7 +154,7 @@ def next_index(state: Path, options: ModelerOptions, *, as_json: bool) -> int:
 
     with opened(state, options.table, options.settings()) as modeler:
         answer = Query(modeler.ask(), modeler.answered)
-    show(answer, as_json, lambda found: str(found["index"]))
+    show(answer, as_json, lambda shown: str(shown["index"]))
     return 0
 
 

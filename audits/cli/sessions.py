@@ -188,13 +188,13 @@ def tell(
     """
     if _is_modeler(claim, options, NO_MODELER):
         return outsourcing.learn(claim, ticket, reward, as_json=json_)
-    number, told = whole(ticket, "TICKET"), _reward(reward)
+    number, answer = whole(ticket, "TICKET"), _reward(reward)
     with options.opened(claim) as session:
-        counts = session.tell(number or 0, told)
+        counts = session.tell(number or 0, answer)
     show(
         Told(number, counts),
         json_,
-        lambda found: f"ticket {found['ticket']}: " + ("counts" if counts else "late"),
+        lambda shown: f"ticket {shown['ticket']}: " + ("counts" if counts else "late"),
     )
     return 0
 

@@ -209,9 +209,9 @@ def sgd(
         from audits.accounts.certificate import confirming, written_certificate
 
         plan = run.plan().as_json()
-        found = written_certificate(certificate, plan, bounds.as_json(), delta=share)
-        statement = answer.statement + confirming(found)
-        answer = changed(answer, confirmed=found["confirmed"], statement=statement)
+        document = written_certificate(certificate, plan, bounds.as_json(), delta=share)
+        statement = answer.statement + confirming(document)
+        answer = changed(answer, confirmed=document["confirmed"], statement=statement)
     show(answer, json_, lines)
     return 0
 

@@ -45,13 +45,13 @@ def _columns(place: Place) -> tuple[dict[str, Any], dict[str, Any]]:
     if not isinstance(place.value, dict):
         raise place.wrong("no column is declared", 'write NAME = { type = "number", low = 0, high = 1 }')
     for name, column in place.value.items():
-        plain[name], said = column, None
+        plain[name], name_gap = column, None
         if isinstance(column, dict):
             if column.get("type") == "date":
                 raise place.child(name).wrong("dates are read by studies alone", "declare text")
             plain[name] = {key: value for key, value in column.items() if key != "missing_cells"}
-            said = place.child(name).child("missing_cells").flag() if "missing_cells" in column else None
-        gaps[name] = lambda read, said=said: read.missing is None if said is None else said
+            name_gap = place.child(name).child("missing_cells").flag() if "missing_cells" in column else None
+        gaps[name] = lambda read, name_gap=name_gap: read.missing is None if name_gap is None else name_gap
     return plain, gaps
 
 

@@ -114,12 +114,12 @@ Fact = Stable | Shifts | Contribution
 
 def _drawn(proved: Proved, query: str) -> list[tuple[Theorem, Fact]]:
     """Return the leaves that draw noise on a query, each with what the proof says of its movement."""
-    found = []
+    draws = []
     for part in proved.parts:
         fact = part.premises[0].conclusion if "key" in part.witness else None
         if isinstance(fact, Stable | Shifts | Contribution) and fact.query == query:
-            found.append((part, fact))
-    return found
+            draws.append((part, fact))
+    return draws
 
 
 def _moves(run: Run, other: Run, keys: set[str]) -> dict[tuple[str, object], list[int]]:
@@ -221,8 +221,10 @@ def _rounds_check(proved: Proved, tested: Hypothesis, streams: list[Theorem]) ->
     rounds = int(tested.statement["rounds"])
     ends = tested.statement.get("ends", range(1, rounds + 1))
     free = "participations" in tested.statement
-    made = [leaf for leaf in streams if (len(leaf.premises[0].premises) > 2) == free]  # who enters any round
-    columns = {str(leaf.witness["key"]): StreamColumn(leaf.premises[0], rounds) for leaf in made}
+    leaves = [
+        leaf for leaf in streams if (len(leaf.premises[0].premises) > 2) == free
+    ]  # who enters any round
+    columns = {str(leaf.witness["key"]): StreamColumn(leaf.premises[0], rounds) for leaf in leaves}
 
     def check(run: Run, other: Run, unit: int) -> Finding:
         most = Fraction(0)
@@ -318,12 +320,12 @@ class StreamColumn:
             return [(Fraction(matrix[t][column] if t >= column else 0), none) for t in range(rows)]
         one, fine = 2 ** given["bits"], 2**96  # resolution of decays, far below a step
         slack = sum((Fraction(one, one - decay) for _, decay in given["pairs"]), Fraction(1))
-        found, powers = [(none, none)] * column + [(Fraction(1), none)], [fine for _ in given["pairs"]]
-        while len(found) < rows:
+        weights, powers = [(none, none)] * column + [(Fraction(1), none)], [fine for _ in given["pairs"]]
+        while len(weights) < rows:
             total = sum(weight * power for (weight, _), power in zip(given["pairs"], powers, strict=True))
-            found.append((Fraction(total, one * fine), slack))
+            weights.append((Fraction(total, one * fine), slack))
             powers = [p * decay // one for p, (_, decay) in zip(powers, given["pairs"], strict=True)]
-        return found[:rows]
+        return weights[:rows]
 
 
 def _movement_check(proved: Proved, drawn: list[tuple[Theorem, Fact]]) -> Check:

@@ -142,11 +142,11 @@ def _others(
     everywhere: bool,
 ) -> list[tuple[str, Pair, int | None]]:
     """Return the data to replay on, each with the unit whose own parts may differ (None: all)."""
-    found: list[tuple[str, Pair, int | None]] = []
+    pairs: list[tuple[str, Pair, int | None]] = []
     if way.steps is not None:
-        found.append(("on a neighbour", _neighbour(subject, domain, here), here.unit))
+        pairs.append(("on a neighbour", _neighbour(subject, domain, here), here.unit))
     if not everywhere:
-        return found
+        return pairs
     bases = [("skewed", number * SKEWED + k) for k in range(SKEWED)]
     bases = bases[:SOME] if way.steps is not None else [*((base, number) for base in more), *bases]
     for place, (base, seed) in enumerate(bases):
@@ -154,8 +154,8 @@ def _others(
         rows = -(-domain.rows // 2) if fewer else domain.rows
         other: Rows = dataset(replace(domain, rows=rows), base, seed)
         what = f"on unrelated data (base {base}, seed {seed}, {rows} rows), to which neighbours lead"
-        found.append((what, replace(here, right=other), None))
-    return found
+        pairs.append((what, replace(here, right=other), None))
+    return pairs
 
 
 def _neighbour(subject: Subject, domain: Domain, here: Pair) -> Pair:

@@ -70,14 +70,14 @@ class Judge:
         """Judge two runs with the same releases; return their distance in noise units, and any failure."""
         seen = self.seen
         seen.count += 1
-        found, size = self._findings(pair, run, other)
+        findings, size = self._findings(pair, run, other)
         if (seen.best is None or size > seen.best.distance) and pair.neighbours(self.subject.relation):
             seen.best = WorstPair(pair, coins, size)
-        for index, finding in enumerate(found):
+        for index, finding in enumerate(findings):
             seen.worst[index] = max(seen.worst[index], finding.moved)
             if finding.wrong is not None:
                 seen.failing[index] = describe(pair, coins, finding.wrong)
-        return size, any(finding.wrong is not None for finding in found)
+        return size, any(finding.wrong is not None for finding in findings)
 
     def _findings(self, pair: Pair, run: Run | Failed, other: Run | Failed) -> tuple[list[Finding], float]:
         """Return the findings and the distance.
@@ -101,8 +101,8 @@ class Judge:
                 f"the code asks its noise for {asked[0]!r}; a run may not depend on who answers"
             ), 0.0
         try:
-            found = [between(check, pair)(run, other, pair.unit) for check in self.checks]
-            return found, distance(run, other, self.proved.laws)
+            findings = [between(check, pair)(run, other, pair.unit) for check in self.checks]
+            return findings, distance(run, other, self.proved.laws)
         except Exception as error:  # an invalid view
             return self._all(f"{type(error).__name__}: {error}"), 0.0
 

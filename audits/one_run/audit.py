@@ -79,7 +79,7 @@ def audit_canaries(
     rules = rules_for(len(coins), claim, float(1 - confidence))
     ordered = by_score(values, coins, seed)
     guesses = [guess(ordered, rule.each) for rule in rules]
-    levels = [level_below(made, claim, rule.risk) for made, rule in zip(guesses, rules, strict=True)]
+    levels = [level_below(each, claim, rule.risk) for each, rule in zip(guesses, rules, strict=True)]
     best = int(np.argmax(levels))
     return OneRun(claim, levels[best], power(len(coins), rules, claim), guesses[best], rules)
 

@@ -250,15 +250,15 @@ def _alike(
         else:
             texts.append((here, there))
             titles.append(f"[{name!r}]")
-    found = []
+    sides = []
     for side, table in enumerate((one, other)):
         columns = [each[side] for each in numbers]
         matrix = np.column_stack(columns) if columns else np.zeros((table.rows, 0))
         labels = list(zip(*(each[side] for each in texts), strict=True)) if texts else [()] * table.rows
-        found.append(
+        sides.append(
             [
                 Outcome("row", labels[k], matrix[k], names=tuple(names), titles=tuple(titles))
                 for k in range(table.rows)
             ]
         )
-    return found[0], found[1]
+    return sides[0], sides[1]

@@ -130,10 +130,10 @@ def _answer(function: Callable[..., Any], data: Any, seed: int | None) -> Any:
     except BaseException as error:  # whatever it raises is what it did
         name = "SystemExit" if isinstance(error, SystemExit) else type(error).__name__
         try:
-            said = str(error)
+            text = str(error)
         except Exception:
-            said = ""
-        return {TAG: "raised", "is": [name, said]}
+            text = ""
+        return {TAG: "raised", "is": [name, text]}
 
 
 def main() -> None:

@@ -51,8 +51,8 @@ def _pandas(value: Any, kind: str) -> Opened | None:
 
 
 def _opened(kind: str, dtype: str, about: list[Any], members: Iterable[tuple[Any, Any]]) -> Opened:
-    said = tuple(text.replace(" ", "\\x20") for text in (dtype, repr(about)) if text)
-    return Opened(kind, said, list(members))
+    dtypes = tuple(text.replace(" ", "\\x20") for text in (dtype, repr(about)) if text)
+    return Opened(kind, dtypes, list(members))
 
 
 def _more(value: Any) -> str:
@@ -61,8 +61,8 @@ def _more(value: Any) -> str:
 
 
 def _labels(index: Any) -> list[Any]:
-    found = _values(index)
-    return index.tolist() if found is None else found
+    labels = _values(index)
+    return index.tolist() if labels is None else labels
 
 
 def _index_about(index: Any) -> list[Any]:

@@ -149,10 +149,10 @@ def _lifted(value: object) -> Ball | None:
 
 def lifted(value: object) -> Ball:
     """Return a number as a ball; raises `Unsupported` for what is no number."""
-    found = _lifted(value)
-    if found is None:
+    ball = _lifted(value)
+    if ball is None:
         raise Unsupported(f"gives {type(value).__name__}, which is no number")
-    return found
+    return ball
 
 
 def _sum(a: Vector, b: Vector) -> Vector:
@@ -342,8 +342,8 @@ def maximum(x: Any, y: Any) -> Ball:
 def minimum(x: Any, y: Any) -> Ball:
     """Return the smaller of two."""
     a, b = lifted(x), lifted(y)
-    found = -maximum(-a, -b)
-    return Ball(found.value, found.slopes, found.bends, a.positive and b.positive)
+    least = -maximum(-a, -b)
+    return Ball(least.value, least.slopes, least.bends, a.positive and b.positive)
 
 
 def clip(x: Any, low: Any = None, high: Any = None) -> Ball:

@@ -59,9 +59,9 @@ def entries() -> Iterator[CatalogueEntry]:
     for layer in LAYERS:
         package = importlib.import_module(layer)
         for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda module: module.name):
-            found = _entry(layer, info.name)
-            if found is not None:
-                yield found
+            entry = _entry(layer, info.name)
+            if entry is not None:
+                yield entry
 
 
 def _entry(layer: str, module_name: str) -> CatalogueEntry | None:
@@ -321,8 +321,8 @@ def _of_tables(value: object) -> bool:
 
 
 def _example(field: dataclasses.Field[Any]) -> dict[str, object]:
-    found = field.metadata.get(EXAMPLE)
-    return {} if found is None else {EXAMPLE: str(found) if isinstance(found, Fraction) else found}
+    example = field.metadata.get(EXAMPLE)
+    return {} if example is None else {EXAMPLE: str(example) if isinstance(example, Fraction) else example}
 
 
 def values_of(subject: Subject) -> dict[str, object]:

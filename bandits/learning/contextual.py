@@ -310,11 +310,11 @@ class MomentBandit(Contextual):
 
     def domain(self) -> Domain:
         """Return one row per person: coordinates, what each candidate would pay, and with `delays` when."""
-        found = super().domain()
+        plain = super().domain()
         if not self.delays:
-            return found
-        low, high, never = (*found.low, 0.0), (*found.high, float(self.rounds)), float(self.rounds)
-        return Domain(self.rounds, low, high, (*found.integer, True), (*found.nothing, never))
+            return plain
+        low, high, never = (*plain.low, 0.0), (*plain.high, float(self.rounds)), float(self.rounds)
+        return Domain(self.rounds, low, high, (*plain.integer, True), (*plain.nothing, never))
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action only."""
@@ -333,12 +333,12 @@ def together(rounds: int, size: int, growth: Fraction = Fraction(0)) -> list[Cov
 
     The last one has what is left.
     """
-    found, first = [], 1
+    covers, first = [], 1
     while first <= rounds:
         last = min(first + max(size, int(growth * (first - 1))) - 1, rounds)
-        found.append((first, last))
+        covers.append((first, last))
         first = last + 1
-    return found
+    return covers
 
 
 class ContextualCourse(Course):

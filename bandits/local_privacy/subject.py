@@ -86,12 +86,12 @@ class LocalRewards:
                 f"the kernel {self.kernel!r} has points of its own, and no length scale",
                 f"leave space out, and lengthscale at {LENGTHSCALE}",
             )
-        found = of_matrix(delays(self.kernel).kernel)
-        if len(found) != self.points:
+        points = of_matrix(delays(self.kernel).kernel)
+        if len(points) != self.points:
             raise InputError(
-                f"the kernel {self.kernel!r} has {len(found)} points", f"give points = {len(found)}"
+                f"the kernel {self.kernel!r} has {len(points)} points", f"give points = {len(points)}"
             )
-        return found
+        return points
 
     @cached_property
     def prior(self) -> Floats:
@@ -173,9 +173,9 @@ class LocalRewards:
 @lru_cache(maxsize=8)
 def prior_kernel(space: Space, kernel: str, lengthscale: float) -> Floats:
     """Return the kernel matrix of public points, which every run of a subject shares."""
-    found = space.kernel(kernel, lengthscale)
-    found.setflags(write=False)
-    return found
+    matrix = space.kernel(kernel, lengthscale)
+    matrix.setflags(write=False)
+    return matrix
 
 
 def relative(reward: float, centre: float, clip: float) -> float:

@@ -137,10 +137,10 @@ def _resumed(
     for name in ("length", "noise", "seed", "smallest", "rounds", "lengths"):
         if begin[name] not in (getattr(Settings, name), head.get(name)):
             raise InputError(f"{state} began with {name} = {head.get(name)}", f"leave --{name} out")
-    made = SavedModeler(_begun(points, facts, head), journal, bool(head["smallest"]))
+    modeler = SavedModeler(_begun(points, facts, head), journal, bool(head["smallest"]))
     for event in journal.events:
-        made.modeler.tell(event["index"], -event["answer"] if made.smallest else event["answer"])
-    return made
+        modeler.modeler.tell(event["index"], -event["answer"] if modeler.smallest else event["answer"])
+    return modeler
 
 
 def _begun(points: Floats, facts: dict[str, Any], head: dict[str, Any]) -> Modeler:

@@ -137,9 +137,9 @@ class Predictor:
             np.clip(data[np.arange(len(data)), self.grid.numbers + actions], -most, most) / most
         )  # no overflow warns
         units = np.trunc(np.clip(np.nan_to_num(rewards, nan=0.0), -1, 1) * BOUND_STEPS).astype(np.int64)
-        found: Integers = np.zeros(self.grid.places, dtype=np.int64)
-        np.add.at(found, self.grid.place_of(self.grid.contexts_in(data), actions), units)
-        return found
+        totals: Integers = np.zeros(self.grid.places, dtype=np.int64)
+        np.add.at(totals, self.grid.place_of(self.grid.contexts_in(data), actions), units)
+        return totals
 
     def matrix(self, coins: int) -> Floats:
         """Return h(w, w′) of all places, of public quantities and coins alone."""

@@ -31,10 +31,10 @@ class Offers:
 
     def matrix(self) -> Floats:
         """Return the pairs' probabilities, symmetric with a zero diagonal."""
-        found = np.zeros((len(self.logging), len(self.logging)))
+        shares = np.zeros((len(self.logging), len(self.logging)))
         for first, second, probability in self.pairs:
-            found[first, second] = found[second, first] = float(probability)
-        return found
+            shares[first, second] = shares[second, first] = float(probability)
+        return shares
 
     def indifferent(self, cells: int) -> Floats:
         """Return the policy that prefers no arm, [contexts, arms]: equal shares, or equal scores of pairs."""
@@ -82,10 +82,10 @@ class Replay:
         matrix = self.offers.matrix()
         upto = np.cumsum(matrix / matrix.sum(axis=1, keepdims=True), axis=1)
         upto[:, -1] = 1.0
-        found: Integers = np.zeros(len(coins), dtype=np.int64)
+        partners: Integers = np.zeros(len(coins), dtype=np.int64)
         for edge in upto.T:
-            found += coins >= edge[self.arm]
-        return found
+            partners += coins >= edge[self.arm]
+        return partners
 
     def recommend(self, now: slice, policy: Floats) -> Integers:
         """Return the recommended arm of every slot; −1 where no record takes part."""
@@ -138,9 +138,9 @@ class Replay:
         """Return best − recommended mean of every slot, 0 where nobody takes part; None: uniform choices."""
         nothing = np.full(len(self.inside), -1, dtype=np.int64)
         best, usual, played = self._paid(nothing if recommended is None else recommended)
-        found = np.zeros(len(self.inside))
-        found[self.inside] = best - (usual if recommended is None else played)
-        return found
+        regrets = np.zeros(len(self.inside))
+        regrets[self.inside] = best - (usual if recommended is None else played)
+        return regrets
 
     def evaluate(self, recommended: Integers) -> dict[str, float]:
         """Return rewards and regret against the arms' means in this very data, slot by slot."""

@@ -42,8 +42,10 @@ class ListedFunction:
     def source(self) -> str:
         """Return what it does and whose mistake it is: the first line of its docstring."""
         module, _, function = self.where.partition(":")
-        said = getattr(importlib.import_module(f"audits.subjects.broken.{module}"), function).__doc__ or ""
-        return str(said).splitlines()[0]
+        docstring = (
+            getattr(importlib.import_module(f"audits.subjects.broken.{module}"), function).__doc__ or ""
+        )
+        return str(docstring).splitlines()[0]
 
     def claimed(self) -> str:
         """Return the claim and its data in words."""
