@@ -225,7 +225,7 @@ def _with_schema(table: type[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _with_earlier_names(place: Place) -> Place:
-    """Return a claim whose data are said in the names that certificates keep."""
+    """Return a claim whose data have the names that certificates keep."""
     data = place.value.get("data") if isinstance(place.value, dict) else None
     if not isinstance(data, dict) or not DATA_NAMES.keys() & data.keys():
         return place

@@ -98,7 +98,7 @@ class ResidualPosterior(Choosy):
 
 
 class Mixture(Choosy):
-    """Posteriors of several kernels, each as likely as `prior` and what it said of earlier messages make it.
+    """Posteriors of several kernels, weighted by `prior` and the likelihood of earlier messages.
 
     A person is asked by one of them, drawn by the mean of this chance and `prior`, so that none is given up;
     all learn from the message.

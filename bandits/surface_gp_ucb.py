@@ -212,7 +212,7 @@ class TreeCourse(SurfaceCourse):
 
 
 class Learner:
-    """Asks for a batch's point, makes its people's contribution, is told the noisy prefix."""
+    """Chooses a batch's point, computes its people's contribution, learns from the noisy prefix."""
 
     def __init__(self, subject: SurfaceGpUcb) -> None:
         self._subject, self._features = subject, subject.features

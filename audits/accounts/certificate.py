@@ -132,7 +132,7 @@ def written_certificate(
 
 
 def confirming(document: dict[str, Any]) -> str:
-    """Return the sentence on a certificate of ε that stands in a paper; empty where nothing is confirmed."""
+    """Return the sentence on a certificate of ε for use in a paper; empty where nothing is confirmed."""
     upper = document["confirmed"]["upper"]
     if upper is None:
         return ""
@@ -288,7 +288,7 @@ def shows(
 
 def renyi(on: Releases, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, float, float] | None:
     """Return the best order with its ε at `delta` and its ln δ at `epsilon`; None where there is none."""
-    found = []
+    candidates = []
     i = Interval(20)
     share = math.log(delta) if delta else -math.inf
     for order in [*ORDERS, *{a for each, _ in on.others if each.kind == "rdp" for a, _ in each.numbers[0]}]:
@@ -298,8 +298,8 @@ def renyi(on: Releases, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, f
             continue
         less = float(order - 1)
         rest = less * math.log1p(-1 / float(order)) - math.log(float(order))
-        found.append((order, bound + (rest - share) / less, less * (bound - float(epsilon)) + rest))
-    return min(found, key=lambda one: one[2], default=None)
+        candidates.append((order, bound + (rest - share) / less, less * (bound - float(epsilon)) + rest))
+    return min(candidates, key=lambda one: one[2], default=None)
 
 
 # ------------------------------------------------------------------ with lattices

@@ -1,4 +1,4 @@
-"""Certificates of the plans that a ledger charged: written beside a charge, and compared with it later."""
+"""Certificates of the plans that a ledger charged: written with a charge, and compared with it later."""
 
 import json
 from collections.abc import Sequence

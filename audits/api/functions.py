@@ -176,7 +176,7 @@ def _points(name: str, points: Sequence[tuple[Exact, Exact]] | None) -> Points |
 def check(certificate: str | Path, *, at: date | None = None) -> dict[str, Any]:
     """Re-derive every step of a certificate with the independent checker.
 
-    Return ``{"valid", "verdict", "said"}``: for an invalid certificate `verdict` is None and `sentence`
+    Return ``{"valid", "verdict", "said"}``: for an invalid certificate `verdict` is None and `said`
     the reason.  It must not have expired on the day `at`.  Raises `InputError` if the file is not a
     certificate.
     """

@@ -97,7 +97,7 @@ def _attacked(crew: Crew, claim: Claim, question: Certify, progress: Progress) -
     except Stuck as stuck:
         return _unproved(claim, code, f"{NO_PROOF}, and {stuck}")
     report = _report(asked, attempt, data, quick=question.quick)
-    draft = _unproved(claim, code, NO_PROOF + power_said(attempt, asked), report, attempt.findings)
+    draft = _unproved(claim, code, NO_PROOF + power_sentence(attempt, asked), report, attempt.findings)
     refusal = refused_by_checker(unsealed(draft))
     if refusal is not None:  # counts that the checker does not confirm do not refute the claim
         reason = f"{NO_PROOF}, and the independent checker does not confirm the attack ({refusal})"
@@ -140,7 +140,7 @@ def _report(question: Audit, attempt: Attempt, data: Described, *, quick: bool) 
     )
 
 
-def power_said(attempt: Attempt, question: Audit) -> str:
+def power_sentence(attempt: Attempt, question: Audit) -> str:
     """Return a sentence that the runs were too few, for a certificate's reason; or ""."""
     if attempt.verdict(question.epsilon) != "NOT ATTACKED":
         return ""
@@ -252,7 +252,7 @@ def audit_function(crew: Crew, question: Audit, data: Described, progress: Progr
 
 
 def _under_the_other(crew: Crew, question: Audit, data: Described, progress: Progress) -> dict[str, object]:
-    """Return how a refuted claim stands under the other relation, by half as many runs in the time left.
+    """Return the verdict on a refuted claim under the other relation, by half as many runs in the time left.
 
     It is no evidence for or against the claim as made; its bound has an error of its own.
     """

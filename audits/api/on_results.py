@@ -89,12 +89,12 @@ def audit_one_run(question: OneRunAudit, progress: Progress) -> dict[str, Any]:
                 "sha256": canaries.digest,
                 "count": len(canaries.scores),
             },
-            "event": one_run.best.said(),
+            "event": one_run.best.sentence(),
             "findings": [
                 COINS,
                 *([REPLACED] if replaced else []),
                 *([REVERSED] if one_run.seems_reversed else []),
-                *([] if beside is None else [beside.said()]),
+                *([] if beside is None else [beside.sentence()]),
             ],
         },
     }
@@ -134,7 +134,7 @@ def audit_samples(question: SamplesAudit, progress: Progress) -> dict[str, Any]:
         "attack": f"{ELSEWHERE}: {compared.score}, Clopper-Pearson on the other half",
         "witness": {
             "samples": {"left": left.described(), "right": right.described()},
-            "event": compared.reached.said(),
+            "event": compared.reached.sentence(),
             "score": compared.score,
             "findings": [UNSEEN],
         },
@@ -160,7 +160,10 @@ def _certificate(
         epsilon_lower=compared.reached.epsilon_lower,
         points=audited([(target, compared.reached)], compared.score),
         witness=AttackedPair(
-            left=samples["left"], right=samples["right"], event=compared.reached.said(), score=compared.score
+            left=samples["left"],
+            right=samples["right"],
+            event=compared.reached.sentence(),
+            score=compared.score,
         ),
     )
     name = Code(claim.use, ()).name if ":" in claim.use else claim.use

@@ -111,11 +111,11 @@ def audit_subject(
         "attack": "white box: log-likelihood ratio of the releases",
         "witness": {
             **to_builtins(describe(suspect.pair, suspect.coins, "the neighbouring pair under attack")),
-            "event": bound.said(),
+            "event": bound.sentence(),
             "findings": [*unseen, *_broken(evidence), *suspect.notes],
         },
     }
-    return said_cut(answer, plan)
+    return with_cut_noted(answer, plan)
 
 
 def _drawing(question: Audit, subject: Subject) -> Proved:
@@ -165,7 +165,7 @@ def _judged(question: Audit, bound: LowerBound, *, blind: bool) -> Mapping[str, 
     return answer_fields(question, bound, bound if blind else leaked(bound))
 
 
-def said_cut(answer: dict[str, Any], plan: AuditPlan) -> dict[str, Any]:
+def with_cut_noted(answer: dict[str, Any], plan: AuditPlan) -> dict[str, Any]:
     """Return a class's answer, with a note if the time limit reduced the requested runs."""
     asked = max(plan.trials // 2, LEAST_RUNS) * 2
     if answer["refuted"] or answer["trials"] >= asked:

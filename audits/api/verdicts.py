@@ -69,7 +69,7 @@ def grid_fields(question: Claims, bound: RoundedBound) -> dict[str, object]:
     """Return the second verdict, on results that are rounded, in the claim's unit."""
     curve = question.curve
     lower, claimed = shown_by(bound.reached, curve), question.epsilon if curve is None else curve.level
-    return {"step": bound.grid.said(), "lower": lower, "refuted": lower > claimed}
+    return {"step": bound.grid.sentence(), "lower": lower, "refuted": lower > claimed}
 
 
 def explained(attempt: Attempt, shape: Neighbourhood) -> dict[str, object]:
@@ -91,7 +91,7 @@ def witness(attempt: Attempt, shape: Neighbourhood) -> dict[str, object]:
     return {
         **shape.shown(pair.left, pair.right),
         "base": pair.base,
-        "event": attempt.reached.said(),
+        "event": attempt.reached.sentence(),
         "score": attempt.score,
         "pairs_tried": attempt.searched,
         "findings": list(attempt.findings),

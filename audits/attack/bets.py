@@ -109,5 +109,5 @@ class Bets:
         return self._bettor.won()
 
     def power(self) -> Won | None:
-        """Return what they would have refuted, had every run told its side; None for a rule on one side."""
+        """Return what they would have refuted, if each run revealed its side; None for a rule on one side."""
         return self._perfect.won() if self.learning else None

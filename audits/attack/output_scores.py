@@ -28,7 +28,7 @@ MAX_FITTED = 1500  #: maximum number of output numbers for which a map is fitted
 class Sample:
     """What is learned from: what a run showed, its releases, and their log-likelihood ratio.
 
-    `told`: the other side's output differs for the same releases, so the ratio is certain.
+    `certain`: the other side's output differs for the same releases, so the ratio is certain.
     """
 
     seen: bytes
@@ -36,7 +36,7 @@ class Sample:
     layout: tuple[tuple[Part, tuple[int, ...]], ...]
     released: Floats
     ratio: float
-    told: bool = False
+    certain: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def learn(samples: Sequence[Sample]) -> ShownScore:
     """Return the score that training runs suggest: of decoded releases, of repeated views, or linear."""
     if not samples:
         return ShownScore()
-    decoder = None if any(each.told for each in samples) else _decoder(samples)
+    decoder = None if any(each.certain for each in samples) else _decoder(samples)
     if decoder is not None:
         return decoder
     ratios: dict[bytes, list[float]] = {}
@@ -138,7 +138,7 @@ def learn(samples: Sequence[Sample]) -> ShownScore:
         slope = _slope(samples)
         if slope is not None:
             return ShownScore(slope=slope)
-    return ShownScore(means={seen: float(np.mean(found)) for seen, found in ratios.items()})
+    return ShownScore(means={seen: float(np.mean(seen_ratios)) for seen, seen_ratios in ratios.items()})
 
 
 def _table(samples: Sequence[Sample]) -> Floats | None:

@@ -45,7 +45,7 @@ class Trial:
     moved: Floats | None = None  #: by how much the numbers of such runs differ
 
     @property
-    def told(self) -> int:
+    def unlike_runs(self) -> int:
         """Count the runs with a failure, text or kind that no run on the other side has."""
         sides = [Counter((each.structure, each.labels) for each in side) for side in (self.left, self.right)]
         unlike = [
@@ -58,7 +58,7 @@ class Trial:
     def finer(self) -> float:
         """Return the part of the runs on one side whose lowest bit is below all of the other side's.
 
-        Beside an exact value of few bits, floating-point noise loses those that are lower.
+        Added to an exact value of few bits, floating-point noise loses its lower ones.
         """
         sides = [lowest_bit(padded(side, BIT_ENTRIES)) for side in (self.left, self.right)]
         below = [(one < other.min(axis=0)).mean(axis=0).max() for one, other in permutations(sides)]
@@ -143,7 +143,9 @@ def _mixed(trials: list[Trial], most: int, of_base: int) -> list[Trial]:
     The others go in turn to those that promise most and to those with the best bound expected: where no
     pair breaks the claim in a few runs, what seems to is luck.
     """
-    kept = sorted((trial for trial in trials if trial.told), key=lambda trial: -trial.told)[: most // KEPT]
+    kept = sorted((trial for trial in trials if trial.unlike_runs), key=lambda trial: -trial.unlike_runs)[
+        : most // KEPT
+    ]
     finer = sorted(((trial.finer, trial) for trial in trials if trial.left), key=lambda each: -each[0])
     room = max(most // KEPT // 2, 1)
     kept += [trial for part, trial in finer[:room] if part > FINER and trial not in kept]

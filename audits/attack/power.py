@@ -32,7 +32,7 @@ def against(scores: Floats, coins: NDArray[np.int64]) -> Floats:
 
 
 def leakage(rule: Rule, coins: NDArray[np.int64], runs: int, delta: Fraction, risk: Fraction) -> LowerBound:
-    """Return the bound if each of the runs `runs` reveals its side, as total leakage would."""
+    """Return the bound if each of `runs` runs reveals its side, as total leakage would."""
     whole = against(np.where(coins[:runs] == 0, np.inf, -np.inf), coins)
     best = EVERY if isinstance(rule, Guess) else rule
     return best.measure(whole[coins == 0], whole[coins == 1], delta, risk)

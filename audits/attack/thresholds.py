@@ -31,7 +31,7 @@ class LowerBound(Protocol):
     def risk(self) -> Fraction:
         """Return the probability that it is wrong."""
 
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Return the evidence in words: the event and its counts."""
 
 
@@ -68,7 +68,7 @@ class CountedBound:
     threshold: float
     direction: str
 
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Return the evidence in words."""
         return (
             f"score >= {self.threshold!r} on the {self.direction}, seen {self.hits} of {self.runs}"
@@ -157,8 +157,8 @@ def levels_at(delta: Fraction) -> Levels:
 
     def levels(hit: Floats, alarm: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
-            found: Floats = np.log(np.maximum((hit - float(delta)) / alarm, 1.0))
-        return found
+            values: Floats = np.log(np.maximum((hit - float(delta)) / alarm, 1.0))
+        return values
 
     return levels
 

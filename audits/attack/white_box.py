@@ -342,7 +342,7 @@ def taught(worlds: list[World], proved: Proved, training: NDArray[np.bool_], see
     if 0 < more <= EXTRA and learn(learned).weights is None:
         learned += samples(worlds[0], range(FIRST_EXTRA, FIRST_EXTRA + more))
     score = learn(learned)
-    if score.weights is None:  # the runs that taught it would be told apart too well, and choose a rare event
+    if score.weights is None:  # it separates its training runs too well, and would choose a rare event
         many = len(training) - right, right
         later = [samples(world, range(LATER, LATER + n)) for world, n in zip(worlds, many, strict=True)]
         score = learn([*later[0], *later[1]])
@@ -392,7 +392,7 @@ def scores(
     jobs: int = 1,
     tell: Callable[[int], object] = lambda _: None,
 ) -> list[Floats]:
-    """Return the scores of each world's runs; `tell` is told how many more have ended."""
+    """Return the scores of each world's runs; `tell` receives how many more have ended."""
     (_, delta), name = proved.point, f"audit {type(worlds[0].subject).__name__}"
     series = [
         Series(name, ScoredRuns(world, delta, seed, proved), part, CHUNK)

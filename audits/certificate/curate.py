@@ -263,7 +263,7 @@ def _facts(certificate: dict[str, Any]) -> dict[str, Any]:
 def _hand_out(
     order: Order, certificate: dict[str, Any], names: list[str], rows: Floats, facts: dict[str, Any]
 ) -> None:
-    """Write the certificate, the table and the facts beside it; the table and its facts both or neither.
+    """Write the certificate, the table and the file of its facts; the table and its facts both or neither.
 
     Neither is written over a file that is there.
     """

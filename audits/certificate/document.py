@@ -44,19 +44,19 @@ def now() -> str:
 def draft(
     claim: Claim,
     subject: parts.DescribedSubject,
-    found: tuple[parts.Verdict, parts.Refuted],
+    outcome: tuple[parts.Verdict, parts.Refuted],
     proved: parts.ProvedGuarantee,
     audit: parts.AuditResult | None,
     *,
     evidence: Sequence[parts.Evidence] = (),
     hazards: Sequence[str] = (),
 ) -> parts.Draft:
-    """Return the certificate of today, on this machine; `found` is the verdict, and what is refuted.
+    """Return the certificate of today, on this machine; `outcome` is the verdict, and what is refuted.
 
     `hazards` are what the runs showed of the code's limits; `unsealed` puts those that the checker
     asks for before them.
     """
-    verdict, refutes = found
+    verdict, refutes = outcome
     return parts.Draft(
         verdict=verdict,
         refutes=refutes,
@@ -175,5 +175,5 @@ def _audited(target: Target, reached: LowerBound, score: str) -> parts.AuditedPo
         risk=shown(reached.risk),
         power=reached.power,
         false_alarm=reached.false_alarm,
-        event=f"{score}: {reached.said()}",
+        event=f"{score}: {reached.sentence()}",
     )

@@ -184,14 +184,14 @@ def _of_family(claim: Claim, some: Subject, proved: Proved, evidence: list[Evide
     about = Proved(some.proof(claim.guarantee.delta))
     judges = [check_of(about, each)[0] for each in about.hypotheses]
     seen = search(some, about, judges, examples=SOME_PAIRS, seed=claim.audit.seed).judged(some)
-    found = []
+    entries = []
     for place, (entry, each) in enumerate(zip(evidence, proved.hypotheses, strict=True)):
         failing = entry.counterexample or seen.failing[place]
         status = entry.status if failing is None else "refuted"
         count, worst = entry.examples + seen.count, str(max(Fraction(entry.worst), seen.worst[place]))
         known = {"step": each.digest, "value": check_of(proved, each)[1], "examples": count, "worst": worst}
-        found.append(replace(entry, **known, counterexample=failing, status=status))
-    return found
+        entries.append(replace(entry, **known, counterexample=failing, status=status))
+    return entries
 
 
 def example_tables(claim: Claim, subject: Subject) -> list[Rows]:

@@ -276,7 +276,7 @@ def make(run: PreparedRelease, proved: Proved, certificate: Draft) -> tuple[dict
             except ReceiptError:
                 state = ledger.run_state(due.numbered(number))
                 if state.kept is None and not state.drawing:
-                    raise  # nobody else's doing
+                    raise  # not caused by anything else
         return _made_before(due, ledger, number, state), True
 
 
@@ -293,8 +293,8 @@ def rehearsed(due: Release, proved: Proved, certificate: Draft) -> None:
                     f"{due.claim.use} shows something else of the sum of its parts' queries than of all rows",
                     "let its query be a sum over rows",
                 )
-    certificate_made = _made(due, certificate, report, (1, "0" * 64), "")
-    why = refused_by_checker(unsealed(changed(certificate, release=certificate_made, releasable=True)))
+    rehearsal = _made(due, certificate, report, (1, "0" * 64), "")
+    why = refused_by_checker(unsealed(changed(certificate, release=rehearsal, releasable=True)))
     if why is not None:
         raise InputError(f"the checker would refuse it ({why})", "nothing is charged", due.claim.path)
     if adjacency(due.subject().relation).rows_vary:

@@ -25,7 +25,7 @@ def certificate_of(
 ) -> parts.Draft:
     """Return the unsealed certificate of a described subject; `reason`: why there is no proof.
 
-    `replaced` is what is proved of a replaced row, beside one that moves by a radius.
+    `replaced` is what is proved of a replaced row, in addition to one that moves by a radius.
     """
     described = describe_proof(proved, reason)
     if claim.guarantee.radius is not None and proved is not None:

@@ -82,11 +82,11 @@ def _traced_lines(answer: dict[str, Any]) -> str:
         f"  declared {_known(each['declared'])}  moved {_known(each['moved'])}"
         for each in answer["noise"]
     ]
-    lines_of = [
+    notes = [
         *(f"finding: {each}" for each in answer["findings"]),
         *(f"note: {each}" for each in answer["notes"]),
     ]
-    return "\n".join([*rows, *lines_of]) or "no noise calls"
+    return "\n".join([*rows, *notes]) or "no noise calls"
 
 
 def _known(value: float | str | None) -> str:

@@ -146,7 +146,7 @@ def _certified(question: "Certify", asked: "Claim", out: Path | None) -> tuple["
 
     claim = question.claim
     if out is not None:
-        with writing(out):  # a folder that cannot be written is said before the work
+        with writing(out):  # a folder that cannot be written is refused before the work
             pass
     done = _answered(question, asked)
     folder = output_folder(done.certificate["claim"]["name"], out)
@@ -217,7 +217,7 @@ def release(
     if asked.data_file is None:
         raise InputError("nothing to release from", "name a file and a ledger in [data]", claim)
     if is_study(asked):
-        study_of(asked)  # what is wrong with it is said before what it would charge
+        study_of(asked)  # faults of the study come before what it would charge
     names = results.file_names(asked) if is_study(asked) else FILES
     check_outputs(asked, output_folder(asked.name, out), names)
     _say_charge(asked, again=new_release or dry_run)  # a dry run reads no data
@@ -256,8 +256,8 @@ def plan(study: File, *, json_: Json = False) -> int:
     from audits.studies import results
     from audits.studies.text import planned
 
-    found = results.plan(read_claim(study))
-    show(to_builtins(found), json_, lambda _: planned(found))
+    study_plan = results.plan(read_claim(study))
+    show(to_builtins(study_plan), json_, lambda _: planned(study_plan))
     next_step(f"dpaccount release {study}")
     return 0
 
@@ -297,7 +297,7 @@ def _say_charge(claim: "Claim", *, again: bool) -> None:
 
 
 def agreed() -> bool:
-    """Ask on a terminal whether to go on; where nobody can answer, the command was the answer."""
+    """Ask on a terminal whether to go on; without a terminal, the command was the answer."""
     if not sys.stdin.isatty():
         return True
     sys.stderr.write("charge it? [y/N] ")

@@ -202,7 +202,7 @@ NOT_SAID = WorkOptions()
 
 
 def usual_store() -> Path | None:
-    """Return the store of whoever sets ``DPACCOUNT_STORE``, for all commands."""
+    """Return the store that ``DPACCOUNT_STORE`` names for all commands."""
     name = os.environ.get("DPACCOUNT_STORE")
     return Path(name) if name else None
 
@@ -244,7 +244,7 @@ Step = tuple[str, int, int, int | None]  #: the phase, how much of how much, the
 
 
 def paced(clock: Callable[[], float]) -> Callable[[str], Step]:
-    """Return what reads a report; the time left is told by the pace of the phase since it began."""
+    """Return what reads a report; the time left follows from the pace of the phase so far."""
     phase, begun, first = "", 0.0, 0
 
     def step(what: str) -> Step:

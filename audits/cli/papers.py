@@ -60,9 +60,9 @@ def claims(
         show(papers.claims(), json_, _claims_table)
         return 0
     settings = papers.read_settings(set_ or ())
-    run_seed = whole(seed, "--seed", 0)
+    number = whole(seed, "--seed", 0)
     answer = (
-        papers.certify_claim(name, settings, 1 if run_seed is None else run_seed)
+        papers.certify_claim(name, settings, 1 if number is None else number)
         if certify_
         else papers.claim(name, settings)
     )
@@ -70,9 +70,9 @@ def claims(
     return papers.exit_code(answer)
 
 
-def _claims_table(found: list[dict[str, Any]]) -> str:
+def _claims_table(listed: list[dict[str, Any]]) -> str:
     rows = []
-    for entry in found:
+    for entry in listed:
         claimed, proved = entry["claimed"] or {}, (entry["proved"] or {}).get("epsilon")
         asked = f"({claimed.get('epsilon')}, {claimed.get('delta')})"
         rows.append(f"{entry['name']:<26} {entry['verdict']:<9} claimed {asked:<18} costs {short(proved)}")

@@ -220,7 +220,7 @@ def _kind(stated: str, flags: dict[str, bool]) -> str:
 
 @dataclass(frozen=True)
 class Beside:
-    """What a report shows beside its certificate: a ledger today, and curves of rehearsals."""
+    """What a report shows in addition to its certificate: a ledger today, and curves of rehearsals."""
 
     ledger: dict[str, Any] | None
     curves: list["Curve"]

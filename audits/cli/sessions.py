@@ -240,9 +240,9 @@ def _answer(serving: "Session", request: Place) -> Answer:
     if which == ["ask"]:
         return _given(serving, asked["ask"], None)
     if which == ["tell"]:
-        told, number = table["reward"], table["tell"].integer(1, MAX_TICKET)
-        numbers = told.items() if isinstance(told.value, list) else [told]
-        reward: Any = None if told.value is None else [each.real() for each in numbers]
+        place, number = table["reward"], table["tell"].integer(1, MAX_TICKET)
+        numbers = place.items() if isinstance(place.value, list) else [place]
+        reward: Any = None if place.value is None else [each.real() for each in numbers]
         return Told(number, serving.tell(number, reward))
     if which == ["ticket"]:
         return _given(serving, None, table["ticket"].integer(1, MAX_TICKET))

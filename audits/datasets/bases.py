@@ -147,7 +147,7 @@ def crowd(count: int | str, mark: float, column: int, others: str) -> str:
 def dataset(domain: Domain, base: str, seed: int) -> Rows:
     """Return the synthetic dataset of this name; `seed` draws it where it is drawn.
 
-    Beside those of `MADE` there are a `crowd`; `first N BASE, then BASE`; `last of N BASE`, the end of a
+    Besides those of `MADE` there are a `crowd`; `first N BASE, then BASE`; `last of N BASE`, the end of a
     longer one; `rising COLUMN BASE` and `falling COLUMN BASE`, sorted by it; `ends BITS`, every column at
     one end; `sum TOTAL FREE`, of every row but for a column (−1: none); `example DIGEST`, over again where
     it is too short.

@@ -91,7 +91,7 @@ class Frame:
         flat: Matrix = np.concatenate([owners[:, :, None], cells], axis=2)[there]
         for place, column in enumerate(self.table.columns):
             if column.name == self.table.identity:
-                flat[:, 1 + place] = 0.0  # whose a row is stands at the front
+                flat[:, 1 + place] = 0.0  # the owner of a row is its first entry
         if self.table.identity is None:
             return flat
         keys = np.where(there, _public_order(self.rows, most)[records[:, 0].astype(np.int64)], np.inf)

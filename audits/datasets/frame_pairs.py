@@ -1,4 +1,4 @@
-"""Neighbouring tables worth trying: named cells, gaps and numbers of rows of all, and one person beside them.
+"""Neighbouring tables worth trying: named cells, gaps and numbers of rows of all, and one more person.
 
 The others hold equal cells, ties, one outlier, categories in turn; none, some or all of their cells are
 missing; they have one row or as many as there may be.  The person who differs has all rows at one end, or one
@@ -37,7 +37,7 @@ class Base:
     rows: str
     others: int
 
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Return the base in words."""
         gaps = "" if self.gaps == "none" else f", missing: {self.gaps}"
         rows = "" if self.rows == "one" else f", {self.rows} rows each"
@@ -147,14 +147,14 @@ def persons(frame: Frame) -> dict[str, Person]:
             one = ends_of[base].copy()
             one[place] = ends_of[other][place]
             ends_of[f"{base}, column {place} {other}"] = one
-    by_name = {f"one {name}": record[None] for name, record in ends_of.items()}
-    by_name |= {f"full {name}": np.tile(record, (most, 1)) for name, record in ends_of.items()}
+    kinds = {f"one {name}": record[None] for name, record in ends_of.items()}
+    kinds |= {f"full {name}": np.tile(record, (most, 1)) for name, record in ends_of.items()}
     for name in ("high", "low", "missing"):
-        by_name[f"in turn {name}"] = ends.in_turn(0, most, ends_of[name])
+        kinds[f"in turn {name}"] = ends.in_turn(0, most, ends_of[name])
     share = (np.arange(most)[:, None] + 0.5) / most
-    by_name["all different"] = ends.between(np.repeat(share, frame.columns, axis=1))  # integers may be groups
-    by_name["high then low"] = np.where(np.arange(most)[:, None] % 2, ends.low, ends.high)
-    return by_name
+    kinds["all different"] = ends.between(np.repeat(share, frame.columns, axis=1))  # integers may be groups
+    kinds["high then low"] = np.where(np.arange(most)[:, None] % 2, ends.low, ends.high)
+    return kinds
 
 
 FIRST_PAIRS = (
@@ -205,12 +205,12 @@ def _of_base(frame: Frame, base: Base, number: int, seed: int) -> Iterator[Pair]
 def pair(frame: Frame, base: Base, unit: int, sides: list[Person], seed: int) -> Pair | None:
     """Return the pair of two persons among the others, or of one who is there or not; None if equal."""
     others = crowd(frame, base, unit, seed)
-    sides_data = [_with(frame, others, unit, rows) for rows in sides]
-    if len(sides_data) == 1:
-        sides_data.append(frame.data(others))
-    if sides_data[0].tobytes() == sides_data[1].tobytes():
+    neighbours = [_with(frame, others, unit, rows) for rows in sides]
+    if len(neighbours) == 1:
+        neighbours.append(frame.data(others))
+    if neighbours[0].tobytes() == neighbours[1].tobytes():
         return None
-    return Pair(sides_data[0], sides_data[1], base.said())
+    return Pair(neighbours[0], neighbours[1], base.sentence())
 
 
 def _with(frame: Frame, others: Floats, unit: int, rows: Person) -> Floats:

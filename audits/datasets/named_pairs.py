@@ -49,8 +49,8 @@ def random_pairs(shape: Shape, seed: int, count: int) -> list[Pair]:
         place = np.where(kind == 1, np.round(place, 1), place)
         if rows:
             place = np.where(kind == 3, place[0], place)
-        made = low + (high - low) * place
-        return np.clip(np.round(made) if shape.integer else made, low, high)
+        entries = low + (high - low) * place
+        return np.clip(np.round(entries) if shape.integer else entries, low, high)
 
     pairs = []
     for _ in range(count):

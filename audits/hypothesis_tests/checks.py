@@ -299,7 +299,7 @@ class StreamColumn:
             column = np.array([int(weights[each][0]) for each in sorted(moves)], dtype=object)
             if len(added) == adjacency(str(relation)).contributions or not column[place]:
                 return f"row {t + 1} moves by {moves[t][:8]}"
-            worth /= int(column[place])  # what stays is so many times as large
+            worth /= int(column[place])  # what stays grows by this factor
             added.append(Fraction(sum(v * v for v in vector)) * worth**2)
             left = left * column[place] - np.outer(column, vector)
         longest = max((sum(v * v for v in p) for p in person.points), default=person.high)
@@ -373,7 +373,7 @@ def _too_far(fact: Fact, move: list[int], grid: Fraction, relation: str | None) 
 def _in_cells(move: list[int], most: Fraction, relation: str | None) -> bool:
     """Return whether a change is possible with this many cells a unit, under either relation.
 
-    Who is replaced leaves cells and enters others, each so many at most; who comes or goes does one of both.
+    A replaced unit leaves cells and enters others, at most that many each; one that comes or goes does one.
     """
     entered, left = sum(v > 0 for v in move), sum(v < 0 for v in move)
     return max(entered, left) <= most and (relation == REPLACE_ONE or not min(entered, left))

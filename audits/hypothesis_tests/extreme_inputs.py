@@ -31,7 +31,7 @@ DRAWN, SKEWED, SOME = 2, 14, 3
 
 @dataclass(frozen=True)
 class Way:
-    """How to choose a release: so many scales from the exact values, or from zero; None: as drawn."""
+    """How to choose a release: a number of scales from the exact values, or from zero; None: as drawn."""
 
     steps: int | None = None
     exact: bool = True
@@ -118,7 +118,7 @@ def anywhere(
         for what, pair, unit in _others(
             subject, domain, here, number, way, more, everywhere=source.everywhere
         ):
-            wrong = told(run, replayed(subject, pair.right, released, coins), unit)
+            wrong = difference_shown(run, replayed(subject, pair.right, released, coins), unit)
             if wrong is not None:
                 return pair, coins, f"{wrong} {what}{_said(way)}"
     return None
@@ -167,7 +167,7 @@ def _neighbour(subject: Subject, domain: Domain, here: Pair) -> Pair:
     return replace(here, right=right)
 
 
-def told(run: Run | Failed, other: Run | Failed, unit: int | None) -> str | None:
+def difference_shown(run: Run | Failed, other: Run | Failed, unit: int | None) -> str | None:
     """Return what distinguishes two runs with the same releases, or None."""
     if isinstance(run, Failed):
         return None if alike(run, other) else run.wrong

@@ -144,7 +144,7 @@ def steps_between(left: Rows, right: Rows, *, coming_and_going: bool) -> int:
 def moved(subject: ByPerson, pair: Pair, bound: Bound) -> str | None:
     """Say what is wrong with the bounding of neighbouring tables that are read row by row, or nothing.
 
-    Beside the pair's own change the person has one row, or all of other ones, or is gone where persons
+    Besides the pair's own change, the person has one row, or all of other ones, or is gone where persons
     come and go; every second of the others has all rows and some more.
     """
     crowd, here = pair.left.copy(), pair.unit - 1
@@ -190,13 +190,13 @@ def apart(subject: ByPerson, data: Rows, names: Sequence[int]) -> tuple[list[str
     A person of whom all places are taken has some more rows, other ones, which do not count.  Where a row
     stands depends on its person and its number among that person's alone.
     """
-    most, of, rows_of = subject.max_rows, subject.mechanism.domain(), []
+    most, of, shuffled = subject.max_rows, subject.mechanism.domain(), []
     mirror = np.array(of.low) + np.array(of.high)
     for person, record in zip(names, data, strict=True):
         own = record[1:].reshape(most, len(mirror))[: int(record[0])]
         beyond = mirror - own[:BEYOND] if len(own) == most else own[:0]
         order = np.random.default_rng(person).random(most + BEYOND)
-        rows_of += [(order[k], f"{person:06d}", row) for k, row in enumerate((*own, *beyond))]
-    rows_of.sort(key=lambda each: each[0])
-    rows = np.array([row for _, _, row in rows_of]).reshape(len(rows_of), len(mirror))
-    return [owner for _, owner, _ in rows_of], rows
+        shuffled += [(order[k], f"{person:06d}", row) for k, row in enumerate((*own, *beyond))]
+    shuffled.sort(key=lambda each: each[0])
+    rows = np.array([row for _, _, row in shuffled]).reshape(len(shuffled), len(mirror))
+    return [owner for _, owner, _ in shuffled], rows

@@ -19,7 +19,7 @@ from audits.datasets.bases import Pair
 from audits.datasets.tours import Walk
 from audits.hypothesis_tests.checks import Check, Finding, between
 from audits.hypothesis_tests.evidence import Example, Searched, WorstPair, describe
-from audits.hypothesis_tests.extreme_inputs import possible_everywhere, told
+from audits.hypothesis_tests.extreme_inputs import difference_shown, possible_everywhere
 from audits.hypothesis_tests.replay import Run, distance
 from audits.hypothesis_tests.smoke_test import void
 from audits.hypothesis_tests.workers import Failed, alike, recorded, replayed, side
@@ -121,7 +121,7 @@ class Judge:
             return
         run, other = played.on(pair.left), played.on(pair.right)
         self.judged(pair, played.coins, run, other)
-        wrong = None if self.seen.strange or played.root is None else told(played.root, run, None)
+        wrong = None if self.seen.strange or played.root is None else difference_shown(played.root, run, None)
         if wrong is not None:
             far = f"{wrong} between datasets to which neighbours lead"
             self.seen.strange = describe(pair, played.coins, far)
@@ -182,7 +182,7 @@ class Tour:
     def far(self, left: Rows, right: Rows) -> float:
         """Return the query's total change between two datasets; ∞ if the output differs."""
         run, other = self.on(left), self.on(right)
-        if self._judge.shared and told(run, other, None) is not None:
+        if self._judge.shared and difference_shown(run, other, None) is not None:
             return np.inf
         if isinstance(run, Failed) or isinstance(other, Failed):
             both = isinstance(run, Failed) and isinstance(other, Failed) and run.kind == other.kind

@@ -112,7 +112,7 @@ def digest_of_files(files: list[Path]) -> str:
 
 
 def searching(examples: int, *phases: Phase) -> settings:
-    """Return how Hypothesis looks for one counterexample: so many examples, nothing kept, no clock."""
+    """Return how Hypothesis looks for one counterexample: a number of examples, no database, no deadline."""
     return settings(
         max_examples=examples,
         database=None,
@@ -240,5 +240,5 @@ def strange(
     subject: Subject, proved: Proved, domain: Domain, marks: Landmarks, seed: int
 ) -> ShownPair | None:
     """Return an example in which a view depends on more than releases and coins, for any data; or None."""
-    shown_pair = anywhere(subject, proved, domain, marks.numbers, seed)
-    return None if shown_pair is None else describe(*shown_pair)
+    difference = anywhere(subject, proved, domain, marks.numbers, seed)
+    return None if difference is None else describe(*difference)

@@ -28,8 +28,8 @@ def unpacked_run(document: list[Any]) -> Run:
     """Deserialise a run."""
     exact, released, hidden, own, public = map(_untable, document[:5])
     asked_by, asked, changed, report = document[5:]
-    found = {_unname(part): how for part, how in asked_by}
-    return Run(exact, released, View(own, public), found, hidden, tuple(asked), changed, report)
+    draws = {_unname(part): how for part, how in asked_by}
+    return Run(exact, released, View(own, public), draws, hidden, tuple(asked), changed, report)
 
 
 def _table(arrays: Mapping[Any, Array]) -> list[object]:

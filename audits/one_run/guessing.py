@@ -57,7 +57,7 @@ class Guesses:
     made: int
     right: int
 
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Describe the evidence in words."""
         return f"{self.right} of {self.made} guesses right among {self.canaries} canaries"
 

@@ -70,7 +70,7 @@ class Healthy:
         """Return whether the run shows far more than runs as claimed do."""
         return self.above == 0 and self.shown > self.mean + SPREADS * self.deviation
 
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Describe the comparison in one sentence."""
         as_claimed = f"a run as claimed shows {self.unit} ≥ {self.mean:.2f} ± {self.deviation:.2f}"
         more = ": look for missing clipping, or for less noise than claimed" if self.suspicious else ""
@@ -132,7 +132,7 @@ def _steps(event: Event, rate: float, count: int) -> list[tuple[float, float, in
 def healthy(
     included: NDArray[np.bool_], scores: Floats, one_run: OneRun, plan: Plan | None, risk: float, seed: int
 ) -> Healthy | None:
-    """Return what runs as claimed would show beside this one; None if the plan's scores are not known.
+    """Return what runs as claimed would show, for comparison; None if the plan's scores are not known.
 
     The unit is the claim's; for a plan it is μ, by the rules for the Gaussian mechanism of its mean
     shift.

@@ -187,7 +187,7 @@ class Tally:
             if outcome.failed:
                 self.failures.setdefault(outcome.structure, [0, outcome.shown_as_failure()])[0] += 1
 
-    def said(self) -> list[str]:
+    def failure_counts(self) -> list[str]:
         """Return a sentence on each kind of failure, the most frequent first."""
         kinds = sorted(self.failures.values(), key=lambda kind: -kind[0])
         return [f"{count:,} of {self.runs:,} runs {_plural(what)}" for count, what in kinds]

@@ -21,7 +21,7 @@ try:
 except ImportError:  # the interpreter does without
     np = None  # type: ignore[assignment]
 
-TAG = "\x00"  #: the key of a document that stands for a value that JSON has no form for
+TAG = "\x00"  #: the key of a document that encodes a value without a JSON form
 
 
 def takes_generator(function: Callable[..., Any]) -> bool:
@@ -65,7 +65,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(document: Any) -> Any:
-    """Return the value that a document stands for."""
+    """Return the value that a document encodes."""
     if not isinstance(document, dict):
         return document
     kind, held = document[TAG], document["is"]

@@ -3,7 +3,7 @@
 An outcome is a structure (types, shapes, keys), labels (text) and numbers (doubles).  Whatever a
 function does is an outcome: a value of any kind, an exception, an exit, a crash, no answer in time.
 Nothing of a value is dropped: what is too long is followed by its length and a digest of all of it,
-what a double does not hold has its rest beside it, and what cannot be read is opaque.
+what a double does not hold follows as a second number, and what cannot be read is opaque.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ MAX_NUMBERS = 2**17  #: numbers, or members, of one outcome; one that has more i
 MAX_LABEL = 4096  #: letters of a text; a longer one ends in a digest
 MAX_KEY = 200
 MAX_NAMES = 200  #: numbers, and labels, that are called by their keys
-MAX_PARTS = 256  #: beyond so many parts, equal ones that follow each other are counted
+MAX_PARTS = 256  #: beyond this many parts, equal ones that follow each other are counted
 MAX_STRUCTURE = 2**14
 MAX_NESTING = 100
 EXACT = 2**53  #: whole numbers up to here are doubles
@@ -240,12 +240,12 @@ class _Parts:
 
     def table(self, value: Any, depth: int) -> None:
         """Add a table of pandas or Polars."""
-        opened_table = opened(value)
-        if opened_table is None:
+        table = opened(value)
+        if table is None:
             self.hide(type(value).__name__)
             return
-        self.parts += [_cut(part, MAX_KEY) for part in (opened_table.kind, *opened_table.about)]
-        self.under(self.counted(opened_table.members, len(opened_table.members)), depth)
+        self.parts += [_cut(part, MAX_KEY) for part in (table.kind, *table.about)]
+        self.under(self.counted(table.members, len(table.members)), depth)
 
     def add(self, numbers: NDArray[np.float64]) -> None:
         """Add numbers that stand here."""

@@ -108,7 +108,7 @@ class Score:
             return np.nan_to_num(values, nan=-2e100)
         return np.round(sum((t.score(values[:, t.column]) for t in self.tables), np.zeros(len(values))), 6)
 
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Describe the score in words."""
         if self.column >= 0:
             return ("" if self.sign > 0 else "minus ") + self.columns.names[self.column]

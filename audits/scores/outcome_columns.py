@@ -1,6 +1,6 @@
 """Features of outcomes: a table of numbers from which a score can be learned.
 
-Beside the values themselves: which structure and text an outcome has, the lowest set bit of every
+In addition to the values themselves: which structure and text an outcome has, the lowest set bit of every
 double (where floating-point noise leaks), order statistics, repeated values, differences between
 entries (where noise is reused), and one learned direction.
 """
@@ -74,7 +74,7 @@ class Columns:
         return name in ("the kind of result", "the text", "the whole result", *texts)
 
     def meaning(self, name: str, value: float) -> str:
-        """Return what a value of a column stands for: a number, or the kind or text that a code is for."""
+        """Return the meaning of a value of a column: a number, or the kind or text that a code is for."""
         codes: dict[object, float] = {}
         if name == "the kind of result":
             codes = self.structures
@@ -84,9 +84,9 @@ class Columns:
             if name == self.name(*place, f"{place[1] + 1}"):
                 keys = [(key, code) for key, code in self.texts.items() if isinstance(key, tuple)]
                 codes = {key[1]: code for key, code in keys if len(key) == 2 and key[0] == place}
-        key_of = next((key for key, code in codes.items() if code == value), None)
-        if key_of is not None:
-            return repr(str(key_of)[:60].replace(r"\x20", " "))
+        matching = next((key for key, code in codes.items() if code == value), None)
+        if matching is not None:
+            return repr(str(matching)[:60].replace(r"\x20", " "))
         return "one of the rare ones" if codes else f"{value:.6g}"
 
     def table(self, outcomes: Sequence[Outcome]) -> Floats:
@@ -165,15 +165,15 @@ def learn(left: Sequence[Outcome], right: Sequence[Outcome], moved: Floats | Non
 def _keys(outcomes: Sequence[Outcome]) -> dict[Place, str]:
     """Return the unique keys of numbers and texts in the outcome that has most of them."""
     fullest = max(outcomes, key=lambda outcome: len(outcome.names) + len(outcome.titles))
-    found: dict[Place, str] = {}
+    keys: dict[Place, str] = {}
     for kind, names, word in (
         ("entry", fullest.names, "result"),
         ("text", fullest.titles, "the text of result"),
     ):
         for place, name in enumerate(names):
             full_name = f"{word}{name}" if name.startswith("[") else name
-            found[kind, place] = f"{full_name} ({place})" if names.count(name) > 1 else full_name
-    return found
+            keys[kind, place] = f"{full_name} ({place})" if names.count(name) > 1 else full_name
+    return keys
 
 
 def _tokens(outcome: Outcome, kinds: bool) -> dict[Place, str]:  # noqa: FBT001

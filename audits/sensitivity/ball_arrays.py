@@ -39,9 +39,9 @@ class Balls(np.ndarray[Any, np.dtype[Any]]):
 
 def array(entries: Sequence[Any], shape: tuple[int, ...]) -> Balls:
     """Return an array of balls."""
-    array_of = np.empty(len(entries), dtype=object)
-    array_of[:] = entries
-    return array_of.reshape(shape).view(Balls)
+    whole = np.empty(len(entries), dtype=object)
+    whole[:] = entries
+    return whole.reshape(shape).view(Balls)
 
 
 def applied(ufunc: np.ufunc, method: str, inputs: Sequence[Any], settings: dict[str, Any]) -> Any:

@@ -2,7 +2,7 @@
 
 A `Ball` holds an enclosure of a value (python-flint's `arb`, rounded outward), of its slopes in every
 variable, and of its bends, the second derivatives that involve the changed record.  Where a function
-has a corner (abs, min, max) the slope is Clarke's: all values between those beside it, with which the
+has a corner (abs, min, max) the slope is Clarke's: all values between those on either side, with which the
 mean value theorem still holds (Clarke 1983, Theorem 2.3.7); the bend is then unknown.  NumPy's functions
 take balls once `ball_arrays` is imported.
 """
@@ -92,7 +92,7 @@ class Ball:
     __radd__, __rmul__ = __add__, __mul__
     __sub__, __rsub__ = _both_ways(lambda a, b: a + (-b))
     __truediv__, __rtruediv__ = _both_ways(lambda a, b: a * _reciprocal(b))
-    __pow__, __rpow__ = _both_ways(lambda a, b: power(a, b))  # noqa: PLW0108  # it stands below
+    __pow__, __rpow__ = _both_ways(lambda a, b: power(a, b))  # noqa: PLW0108  # it is defined below
 
     def conjugate(self) -> "Ball":
         """Return the number itself: it is real."""

@@ -329,17 +329,17 @@ class Movement:
                 (min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(part.box[:d], part.box[d:], strict=False)
             ]
             ends = [*hull, *part.box[d:]]
-        rows = self._rows(part, list(range(len(ends))), side)  # which number of the box stands where
+        rows = self._rows(part, list(range(len(ends))), side)  # the number of the box in each place
         changed = rows[part.row] if len(rows) == part.rows else []
         order = [*changed, *(k for row in rows for k in row if k not in changed)]
         count = 0 if where == "middle" else len(order)
         bends = (balls.ZERO,) * (d * count) if where in ("hull", "middle") else None
-        balls_of = {}
+        enclosures = {}
         for place, k in enumerate(order):
             slopes = tuple(arb(int(j == place)) for j in range(count))
-            balls_of[k] = Ball(_ball(ends[k]), slopes, bends, positive=ends[k][0] >= 0)
+            enclosures[k] = Ball(_ball(ends[k]), slopes, bends, positive=ends[k][0] >= 0)
         shape = (len(rows),) if self.shape.columns is None else (len(rows), d)
-        given = array([balls_of[k] for row in rows for k in row], shape)
+        given = array([enclosures[k] for row in rows for k in row], shape)
         try:
             return entries(self.query(given))
         except (Unsupported, Undecided):
@@ -350,7 +350,7 @@ class Movement:
     # ------------------------------------------------------------------ boxes
 
     def _rows(self, part: PairBox, numbers: Sequence[Any], side: int) -> list[list[Any]]:
-        """Return what stands in every record of one side, given what stands for every number of the box."""
+        """Return the entries of every record of one side, from those of every number of the box."""
         d = self.width
         first = d if part.removed else 2 * d
         rows = [list(numbers[k : k + d]) for k in range(first, len(numbers), d)]

@@ -92,7 +92,7 @@ def test_sensitivity(crew: Crew, declared: DeclaredSensitivity, seed: int) -> Se
         if declared.pair is not None:
             if crew.tally.empty:
                 raise nothing(crew)
-            search.odd += crew.tally.said()
+            search.odd += crew.tally.failure_counts()
             return search
         room = max(MAX_NUMBERS_SENT // (shape.rows * shape.width), 10)
         many = [*named, *random_pairs(shape, seed, min(RANDOM, room))]
@@ -113,7 +113,7 @@ def test_sensitivity(crew: Crew, declared: DeclaredSensitivity, seed: int) -> Se
         search.odd.append(
             f"cut by time: stopped after {crew.seconds:.3g} seconds, {search.examples} examples"
         )
-    search.odd += crew.tally.said()
+    search.odd += crew.tally.failure_counts()
     return search
 
 

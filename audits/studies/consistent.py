@@ -28,10 +28,10 @@ def consistent(study: NoisyStatistics, tables: dict[str, Rows]) -> dict[str, Row
     `tables` has the released rows of every statistic.  Raises `InputError` for too large a joint table.
     """
     counted = [what for what in study.statistics if what.what in ("count", "histogram") and not what.unlisted]
-    found: dict[str, Rows] = {}
+    adjusted: dict[str, Rows] = {}
     for _, group in groupby(sorted(counted, key=_rows_of), key=_rows_of):
-        found |= _fitted(study, list(group), tables)
-    return {what.name: found[what.name] for what in counted}
+        adjusted |= _fitted(study, list(group), tables)
+    return {what.name: adjusted[what.name] for what in counted}
 
 
 def _rows_of(what: Statistic) -> str:

@@ -64,14 +64,14 @@ def plan(claim: Claim) -> StudyPlan:
 
 def _in_units(asked: StatisticRequest, scales: tuple[Any, ...]) -> dict[str, float]:
     """Return each draw's scale in the units of what is summed, under the last part of its key."""
-    found = {}
+    converted = {}
     for draw, scale in zip(asked.draws, scales, strict=True):
         part, unit = draw.key.rpartition("/")[2], 1.0
         if part == "sum" and asked.what.column is not None:
             low, high = asked.what.column.bounds
             unit = (high - low) / 2 if asked.what.what == "mean" else max(abs(low), abs(high))
-        found[part] = float(scale) * unit
-    return found
+        converted[part] = float(scale) * unit
+    return converted
 
 
 def file_names(claim: Claim) -> list[str]:
@@ -88,7 +88,7 @@ def written_release(claim: Claim, certificate: dict[str, Any], folder: Path) -> 
     proved = {key: certificate["proved"][key] for key in ("epsilon", "delta")}
     rows, may = tables(claim, certificate), bool(certificate["releasable"])
     before = dict[str, str]()
-    if rows:  # what earlier editions released stands first, as it was
+    if rows:  # what earlier editions released comes first, unchanged
         earlier = [(tables(asked, document), document["digest"]) for asked, document in claim.earlier]
         before = {name: digest for shown, digest in earlier for name in shown}
         rows = {

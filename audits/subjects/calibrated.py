@@ -210,12 +210,12 @@ def half_width(subject: Subject, delta: Fraction) -> float:
         raise InputError(f"nothing is proved at this delta: {error}", "give a larger delta") from None
     domain = mechanism.domain()
     middle = (np.array(domain.low) + np.array(domain.high)) / 2  # farthest from bounds that end an interval
-    found = []
+    sizes = []
     for rows in (np.zeros((0, len(domain.low))), np.tile(middle, (EXAMPLE_ROWS, 1))):
         view = mechanism.publish(mechanism.query(rows), NoNoise())
         ends = mechanism.accuracy(view)
-        found.append([list(zip(_flat(e["low"]), _flat(e["high"]), strict=True)) for e in ends.values()])
-    widths = [[max((high - low) / 2 for low, high in pairs) for pairs in each] for each in found]
+        sizes.append([list(zip(_flat(e["low"]), _flat(e["high"]), strict=True)) for e in ends.values()])
+    widths = [[max((high - low) / 2 for low, high in pairs) for pairs in each] for each in sizes]
     if any(max(same) - min(same) > SAME_WIDTH * max(same) for same in zip(*widths, strict=True)):
         raise InputError("the accuracy of this mechanism depends on the data", "give epsilon")
     widest: float = max(widths[0])

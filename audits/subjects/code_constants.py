@@ -93,7 +93,7 @@ def constants(content: bytes, own: frozenset[str]) -> tuple[frozenset[float], tu
 
 
 def _inside(statement: ast.stmt) -> Iterator[ast.AST]:
-    """Yield what stands in a statement; of one that has others in it its head, but for a function."""
+    """Yield the expressions of a statement; of a compound one those of its head, except for a function."""
     if isinstance(statement, FUNCTIONS) or not hasattr(statement, "body"):
         yield from ast.walk(statement)
         return

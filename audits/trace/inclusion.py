@@ -47,7 +47,7 @@ def probes(shape: Shape, seed: int) -> list[list[Data]]:
 class ChosenCells:
     """Cells that are chosen by what came before them: how many, and in how many the row is."""
 
-    said: str
+    condition: str
     cells: int
     inside: int
 
@@ -134,7 +134,7 @@ def judged(runs: list[Cells], rate: float, *, ordered: bool) -> tuple[str | None
     if np.logaddexp.reduce(logs) >= least:
         alone = np.flatnonzero(logs >= least)
         worst = every[int(alone[0]) if len(alone) else int(np.argmax(logs))]  # the plainest first
-        where = f"{worst.said} is in {worst.inside} of {worst.cells} sums"
+        where = f"{worst.condition} is in {worst.inside} of {worst.cells} sums"
         finding = f"{where}, and the plan says a rate of {rate:g} by itself"
     notes = []
     rows, steps = runs[0].shape

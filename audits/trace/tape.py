@@ -185,7 +185,7 @@ class Tape:
                 self.notes.setdefault(f"the whole noise of {where} is added to what is not whole")
 
     def _moved(self, noise_call: NoiseCall, before: Any, given: Any) -> bool:
-        """Note how far an input moved; return whether that can be told."""
+        """Note how far an input moved; return whether that is known."""
         moved = distance(before, given, noise_call.family)
         if moved is None:
             where = f"{noise_call.call} at {noise_call.file}:{noise_call.line}"

@@ -120,7 +120,7 @@ def _tensor(dimension: int, axis: Floats, mass: Floats) -> FourierFeatures:
 
 
 def random_features(kernel: str, dimension: int, count: int, lengthscale: float) -> FourierFeatures:
-    """Return features at so many frequencies, drawn by public coins from the kernel's spectral density.
+    """Return features at `count` frequencies, drawn by public coins from the kernel's spectral density.
 
     Normal for the squared-exponential kernel; Student's t with 2ν degrees of freedom for Matérn's (Rahimi &
     Recht 2008; Rasmussen & Williams 2006, section 4.2.1).

@@ -52,7 +52,7 @@ class Journal:
         self._digests.append(line_digest)
 
     def last(self) -> str:
-        """Return the digest of the last line: it stands for all lines up to it."""
+        """Return the digest of the last line: it covers all lines up to it."""
         return self._digests[-1]
 
     def holds(self, digests: Iterable[str]) -> bool:
@@ -69,10 +69,10 @@ class Journal:
 def _make(file: Path, head: Line) -> None:
     draft = file.with_name(f".{file.name}.{token_hex(8)}")
     try:
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OURS), "wb") as made:
-            made.write(_line(head, "")[0])
-            made.flush()
-            os.fsync(made.fileno())
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OURS), "wb") as draft_file:
+            draft_file.write(_line(head, "")[0])
+            draft_file.flush()
+            os.fsync(draft_file.fileno())
         os.link(draft, file)  # unlike a rename, never replaces a file that appeared meanwhile
         sync_folder(file.parent)
     except FileExistsError:

@@ -56,8 +56,8 @@ def charged(journal: Journal, theorem: Theorem, ledger: Ledger, scope: str | Non
     released = max((event["released"] for event in events if "released" in event), default=0)
     if len(parts) < released:
         raise InputError(
-            f"this ledger keeps {len(parts)} releases of {released} that the run made: an older copy, which would"
-            " spend again",
+            f"this ledger keeps {len(parts)} releases of {released} that the run made:"
+            " an older copy, which would spend again",
             "give the newest",
         )
     if not journal.holds(parts.after):

@@ -16,7 +16,7 @@ True
 (3, [3])
 
 Everyone has a public slot, in the order of arrival.  A batch of slots is shown what was learned
-from earlier batches; it is released when the first person of the next batch asks, whoever has
+from earlier batches; it is released when the first person of the next batch asks, whatever has
 answered by then.  So the timing and number of releases do not depend on answers or missing answers.
 
 The state file is durable on disk before a ticket is issued or an answer accepted: contexts,
@@ -157,7 +157,7 @@ class Session:
 
     @property
     def closed(self) -> bool:
-        """Return whether it serves nobody any more, as after a step that failed: open it again."""
+        """Return whether it serves no more people, as after a step that failed: open it again."""
         return self._broken
 
     # -------------------------------------------------------------- what people see
@@ -263,7 +263,7 @@ class Session:
     def result(self) -> View:
         """End the session and return what it showed: in `own` a row for every ticket, for that person's eyes.
 
-        Slots that nobody took stay empty.  The batch under way is released if its sum is to be shown, or if
+        Unused slots stay empty.  The batch under way is released if its sum is to be shown, or if
         it is whole and not the last.  The same call again returns the same.
         """
         with _or_closed(self):
@@ -283,7 +283,7 @@ class Session:
     def _takes_late(self) -> bool:
         """Return whether a late answer enters the batch under way.
 
-        Not if nobody learns from that, or if the proof that is charged does not say that it may.
+        Not if no later batch learns from that, or if the proof that is charged does not say that it may.
         """
         read = self._closed < len(self._course.batches) - (0 if self._course.last_is_read else 1)
         return self._course.takes_late and self._late_proved and read

@@ -14,7 +14,7 @@ from mechanisms.gaussian_rows import GaussianRows
 from mechanisms.k_norm import MOST_COLUMNS
 from mechanisms.shared import moved_rows
 
-RATE_STEPS = 10**6  #: a rate is rounded down to so many parts of one
+RATE_STEPS = 10**6  #: a rate is rounded down to a multiple of one over this
 K_NORM_GRID_BITS = 12  #: of K-norm noise's grid, whose step times √d counts as a distance
 GAUSSIAN_GRID_BITS = 30  #: bits of Gaussian noise's grid: what it costs in δ is multiplied by e^ε
 

@@ -53,7 +53,7 @@ class SavedModeler:
     smallest: bool
 
     def ask(self) -> int:
-        """Return the index of the row to query next; the same until an answer is told."""
+        """Return the index of the row to query next; the same until an answer is given."""
         return self.modeler.ask()
 
     def tell(self, index: int, answer: float) -> None:
@@ -156,7 +156,7 @@ def _begun(points: Floats, facts: dict[str, Any], head: dict[str, Any]) -> Model
 
 
 def _read(table: Path) -> tuple[bytes, Floats, dict[str, Any]]:
-    """Return a table's bytes, its rows clipped to the public box, and the facts that stand beside it."""
+    """Return a table's bytes, its rows clipped to the public box, and the facts in the file next to it."""
     beside = table.with_name(f"{table.name}.json")
     try:
         raw, facts = table.read_bytes(), json.loads(beside.read_bytes())

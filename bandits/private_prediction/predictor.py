@@ -48,7 +48,7 @@ class Predictor:
 
     A row is a person's context, then what each of the `actions` would pay them; rewards are clipped at
     ±`bound`.  The contexts of predictions are public coins here, as the context generator draws them:
-    whoever asks for their own is told what was chosen, and others are not.
+    a person who asks for a prediction sees it, and others do not.
     """
 
     status: ClassVar[str] = "sound"
@@ -162,7 +162,7 @@ def share(rule: str, predictions: int, epsilon: Fraction, delta: Fraction) -> Fr
 
 
 def predicted(rule: str, width: int, scale: Fraction, predictions: int, delta: Fraction) -> Theorem:
-    """Return what so many predictions cost, scores moving within `width` and each of η = 1/`scale`."""
+    """Return what all predictions cost, scores moving within `width` and each of η = 1/`scale`."""
     law = exponential if rule == "exponential" else permute_and_flip
     moved = assume_range("scores", Fraction(width), REPLACE_ONE, "movement")
     leaves = [law(moved, 1 / (scale * width), f"prediction-{j}") for j in range(predictions)]

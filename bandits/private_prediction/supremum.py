@@ -64,7 +64,7 @@ class Supremum:
         raise InputError("Supremum cannot be subclassed")
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        """Refuse pickling and copying: what is unpickled was found by nobody."""
+        """Refuse pickling and copying: an unpickled one was not computed here."""
         raise InputError("a Supremum cannot be pickled or copied", "search again, or keep its as_json")
 
     @property

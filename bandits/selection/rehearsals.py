@@ -42,7 +42,7 @@ AT_ONCE = 8  #: rehearsals that are done and kept together
 FIRST_SEED = 18_000_000  #: rehearsals' worlds are no reproduction's
 MAX_REHEARSED_ROUNDS = 4096  #: rounds of a rehearsal
 PROXY = 1024  #: rounds of a rehearsal in place of more
-#: simple baselines: phases of half of those before, or of so many parts of all, each released by itself
+#: simple baselines: phases of half of those before, or equal parts of all, each released by itself
 PARTS = 16
 PHASES: dict[str, Value] = {"stream": "separate", "growth": Fraction(1, 2)}
 #: and one release after a quarter of the people, from which all others are served
@@ -79,8 +79,8 @@ def choose(
     """Return the bandit of least mean regret in public rehearsals, for a kind of privacy, budget and horizon.
 
     ``joint``: contexts and rewards are private; people bring `candidates` points.  ``reward``: the points of
-    `space` are public, rewards private.  ``local``: nobody is trusted with either.  Each kind is
-    another promise, none stands in for another.
+    `space` are public, rewards private.  ``local``: no one is trusted with either.  Each kind is
+    another promise, and none replaces another.
 
     A `space` has the points that are played, in worlds drawn by `laws` in turn; the name of a surface, by
     default camelback, has worlds of its own.  Raises `InputError` for parameters that make no sense.

@@ -74,20 +74,20 @@ def _space(place: Place, keys: tuple[str, ...]) -> Space:
         raise place.wrong("these are no points", "give a file, a box, both, or a kernel")
     box = _box(table["box"]) if "box" in table else {}
     if "kernel" in table:
-        table_of = _of_matrix(table["kernel"])
+        fields = _of_matrix(table["kernel"])
     elif "file" in table:
-        table_of = _of_file(place, box, table.get("weight"))
+        fields = _of_file(place, box, table.get("weight"))
     else:
-        table_of = _of_box(table["box"], box)
+        fields = _of_box(table["box"], box)
     if "most" in table:
-        table_of["most"] = table["most"].integer(len(table_of["names"]), MAX_CANDIDATES)
+        fields["most"] = table["most"].integer(len(fields["names"]), MAX_CANDIDATES)
     if "contexts" in table:
-        table_of["contexts"] = _space(table["contexts"], CONTEXT_KEYS)
-    if "clipped" in table and table["clipped"].integer() != (clipped := table_of.get("clipped", 0)):
+        fields["contexts"] = _space(table["contexts"], CONTEXT_KEYS)
+    if "clipped" in table and table["clipped"].integer() != (clipped := fields.get("clipped", 0)):
         raise table["clipped"].wrong(
             f"{clipped} numbers are clipped to the box", "give that, or leave it out"
         )
-    return Space(**table_of)
+    return Space(**fields)
 
 
 # ------------------------------------------------------------------ files

@@ -208,10 +208,10 @@ def widest(stream: str, rounds: int) -> float:
     if stream == "sqrt-toeplitz":
         return 2 * math.sqrt(rounds / math.pi) * 2.0**factors.WEIGHT_BITS
     if stream == "buffered-toeplitz":
-        one, widest_row = 2.0**factors.DECAY, 2.0**factors.DECAY
+        one, total = 2.0**factors.DECAY, 2.0**factors.DECAY
         for weight, decay in factors.buffers(rounds, BUFFERS):
-            widest_row += weight / (1 - decay / one) * -math.expm1(rounds * math.log(decay / one))
-        return widest_row
+            total += weight / (1 - decay / one) * -math.expm1(rounds * math.log(decay / one))
+        return total
     return float(rounds)
 
 

@@ -13,7 +13,7 @@ from dpaccount.errors import InputError
 
 @dataclass(frozen=True)
 class ListedFunction:
-    """A function to attack: where it stands, its data, the (ε, δ) that it claims, and whether that holds."""
+    """A function to attack: its place, its data, the (ε, δ) that it claims, and whether that holds."""
 
     name: str
     where: str
