@@ -213,7 +213,6 @@ _WIDE = precision(160)  #: bits that tell p from 1 where p is nearly 1
 EventClaim = (
     MuClaim | RhoClaim | RenyiClaim | CurveClaim
 )  #: claims that the counts of one event are held against
-TradeOff = PointClaim | EventClaim
 
 
 def curve_of_plan(plan: Plan) -> CurveClaim:

@@ -11,7 +11,6 @@ from audits.attack.planning import Floats
 from audits.attack.thresholds import CountedBound, LowerBound, Rule, clopper_pearson
 
 EVERY = Guess(1.0, -1.0)  #: a guess at the side of every run
-ONE_SIDE = Guess(1.0, -np.inf)  #: a guess at the left side alone, which is as good as at the right alone
 
 
 def verdict_of(lower: float, could: float, epsilon: Fraction) -> str:
