@@ -77,7 +77,6 @@ class NoisyStatistics(Additive):
     thresholds: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         known_relation(self.relation)
         check_names([each.name for each in self.statistics])
         if self.law not in ("gaussian", "laplace"):

@@ -31,7 +31,6 @@ class OptimalFactor(PrefixSums):
     rounds: int = 32
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         super().__post_init__()
         if self.rounds > factors.MAX_OPTIMAL_ROUNDS:
             raise InputError(

@@ -38,7 +38,6 @@ class SparseVector:
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         known_relation(self.relation)
         if min(self.threshold_scale, self.scale) <= 0 or min(self.limit, self.questions, self.rows) < 1:
             raise out_of_range("threshold_scale > 0, scale > 0, limit, questions and rows >= 1")

@@ -43,7 +43,6 @@ class StableHistogram:
     relation: str = ADD_REMOVE
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         known_relation(self.relation)
         if self.scale <= 0 or self.threshold < 2 or min(self.cells, self.rows) < 1:
             raise out_of_range("scale > 0, threshold >= 2, cells >= 1 and rows >= 1")

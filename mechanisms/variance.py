@@ -47,7 +47,6 @@ class Variance(Additive):
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         known_relation(self.relation)
         if self.low >= self.high or self.sigma <= 0 or self.rows < 1:
             raise out_of_range("low < high, sigma > 0 and rows >= 1")

@@ -136,12 +136,12 @@ def _sound(order: Order, claim: Claim) -> Curated:
     run = release.settle(due, again=order.again)
     hazards = (OUTPUTS,) if claim.because is None else (OUTPUTS, f"{CHOSEN}: {claim.because}.")
     proved = Proved(subject.proof(claim.guarantee.delta))
-    made = run.kept or release.make(run, proved, _unreleased(document, hazards))[0]
-    rows = np.array(made["release"]["report"]["rows"], dtype=np.float64)
+    released = run.kept or release.make(run, proved, _unreleased(document, hazards))[0]
+    rows = np.array(released["release"]["report"]["rows"], dtype=np.float64)
     facts = {"noise_variance": _variance(subject), "radius": float(subject.radius)}
     names = [f"z{k + 1}" for k in range(rows.shape[1])]
-    _hand_out(order, made, names, rows, {**facts, **_chosen(claim)})
-    return Curated(made, rows, clipped, claim.because)
+    _hand_out(order, released, names, rows, {**facts, **_chosen(claim)})
+    return Curated(released, rows, clipped, claim.because)
 
 
 def _chosen(claim: Claim) -> dict[str, str]:
@@ -178,14 +178,14 @@ def _as_published(order: Order, claim: Claim) -> Curated:
             "Algorithm 1 takes epsilon above 0 and delta between 0 and 1", "say such", claim.path
         )
     threshold = width(epsilon, delta, subject.dimension)
-    found = lifted(data, threshold)
-    if threshold > found.largest:
+    lift = lifted(data, threshold)
+    if threshold > lift.largest:
         raise InputError(
             f"omega is {threshold:.4g}, beyond every singular value of the rows: Z would be noise alone",
             "raise epsilon, or lower dimension",
         )
     body = seal(unsealed(published.refuted(claim, subject)))
-    rows = found.projected(subject.dimension, np.random.default_rng())
+    rows = lift.projected(subject.dimension, np.random.default_rng())
     names = [f"not_private_{k + 1}" for k in range(subject.dimension)]
     _hand_out(order, body, names, rows, {"noise_variance": 0.0, "radius": None})
     return Curated(body, rows, clipped)
@@ -208,12 +208,12 @@ def _checked(path: Path, claim: Claim) -> Floats:
     if not table or not set(names) <= set(table[0]):
         raise InputError("the header lacks a declared column", f"declared: {', '.join(names)}", path)
     places = [table[0].index(name) for name in names]
-    found = []
+    rows = []
     for number, cells in enumerate(table[1:], start=2):
         if len(cells) != len(table[0]):
             raise InputError(f"line {number} has {len(cells)} cells", f"the header has {len(table[0])}", path)
-        found.append([_number(cells[place], path, number) for place in places])
-    return np.array(found, dtype=np.float64).reshape(len(found), len(names))
+        rows.append([_number(cells[place], path, number) for place in places])
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
 
 
 def _names(claim: Claim) -> list[str]:
@@ -263,7 +263,7 @@ def _facts(certificate: dict[str, Any]) -> dict[str, Any]:
 def _hand_out(
     order: Order, certificate: dict[str, Any], names: list[str], rows: Floats, facts: dict[str, Any]
 ) -> None:
-    """Write the certificate, the table and the facts beside it; the table and its facts both or neither.
+    """Write the certificate, the table and the file of its facts; the table and its facts both or neither.
 
     Neither is written over a file that is there.
     """

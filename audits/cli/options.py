@@ -202,7 +202,7 @@ NOT_SAID = WorkOptions()
 
 
 def usual_store() -> Path | None:
-    """Return the store of whoever sets ``DPACCOUNT_STORE``, for all commands."""
+    """Return the store that ``DPACCOUNT_STORE`` names for all commands."""
     name = os.environ.get("DPACCOUNT_STORE")
     return Path(name) if name else None
 
@@ -244,13 +244,13 @@ Step = tuple[str, int, int, int | None]  #: the phase, how much of how much, the
 
 
 def paced(clock: Callable[[], float]) -> Callable[[str], Step]:
-    """Return what reads a report; the time left is told by the pace of the phase since it began."""
+    """Return what reads a report; the time left follows from the pace of the phase so far."""
     phase, begun, first = "", 0.0, 0
 
     def step(what: str) -> Step:
         nonlocal phase, begun, first
-        found = COUNT.match(what)
-        name, done, every = (what, 0, 0) if found is None else (found[1], int(found[2]), int(found[3]))
+        match = COUNT.match(what)
+        name, done, every = (what, 0, 0) if match is None else (match[1], int(match[2]), int(match[3]))
         if name != phase:
             phase, begun, first = name, clock(), done
         left = None
@@ -309,13 +309,13 @@ def ranges_of(text: str | None, option: str) -> list[tuple[int, int]] | None:
     """Return ranges that are written 1-3,7."""
     if text is None:
         return None
-    found = []
+    ranges = []
     for word in text.split(","):
         first, dash, last = word.partition("-")
         if not (first.isdecimal() and (last.isdecimal() if dash else True)) or len(word) > 40:
             raise InputError(f"{word[:40]!r} is no range", "write 1-3 or 7, with commas between", option)
-        found.append((int(first), int(last or first)))
-    return found
+        ranges.append((int(first), int(last or first)))
+    return ranges
 
 
 def answered(answer: dict[str, Any], json_: Json) -> int:

@@ -56,15 +56,15 @@ def stepping(domain: Domain, relation: str) -> list[Pair]:
 
     A small power of two is a multiple of every finer power; the rows lie on it and a little nearer to 0.
     """
-    found = []
+    pairs = []
     for number in range(2 * HALVINGS):
         left, unit = dataset(domain, "uniform", number), 1 + number % domain.rows
         signs = np.where(np.arange(len(domain.low)) % 2 * (number % 2), -1.0, 1.0)
         here = np.clip(signs * 2.0 ** -(number // 2), domain.low, domain.high)
         left[unit - 1] = here
         right = adjacency(relation).neighbour(left, unit - 1, here * (1 - 2.0**-40))
-        found.append(Pair(left, right, "uniform", number, unit))
-    return found
+        pairs.append(Pair(left, right, "uniform", number, unit))
+    return pairs
 
 
 def marked_columns(domain: Domain, marks: tuple[float, ...]) -> list[tuple[int, float]]:

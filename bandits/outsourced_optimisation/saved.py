@@ -53,7 +53,7 @@ class SavedModeler:
     smallest: bool
 
     def ask(self) -> int:
-        """Return the index of the row to query next; the same until an answer is told."""
+        """Return the index of the row to query next; the same until an answer is given."""
         return self.modeler.ask()
 
     def tell(self, index: int, answer: float) -> None:
@@ -137,10 +137,10 @@ def _resumed(
     for name in ("length", "noise", "seed", "smallest", "rounds", "lengths"):
         if begin[name] not in (getattr(Settings, name), head.get(name)):
             raise InputError(f"{state} began with {name} = {head.get(name)}", f"leave --{name} out")
-    made = SavedModeler(_begun(points, facts, head), journal, bool(head["smallest"]))
+    modeler = SavedModeler(_begun(points, facts, head), journal, bool(head["smallest"]))
     for event in journal.events:
-        made.modeler.tell(event["index"], -event["answer"] if made.smallest else event["answer"])
-    return made
+        modeler.modeler.tell(event["index"], -event["answer"] if modeler.smallest else event["answer"])
+    return modeler
 
 
 def _begun(points: Floats, facts: dict[str, Any], head: dict[str, Any]) -> Modeler:
@@ -156,7 +156,7 @@ def _begun(points: Floats, facts: dict[str, Any], head: dict[str, Any]) -> Model
 
 
 def _read(table: Path) -> tuple[bytes, Floats, dict[str, Any]]:
-    """Return a table's bytes, its rows clipped to the public box, and the facts that stand beside it."""
+    """Return a table's bytes, its rows clipped to the public box, and the facts in the file next to it."""
     beside = table.with_name(f"{table.name}.json")
     try:
         raw, facts = table.read_bytes(), json.loads(beside.read_bytes())

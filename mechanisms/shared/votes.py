@@ -31,7 +31,6 @@ class ChoiceByVotes:
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         known_relation(self.relation)
         if self.rate <= 0 or min(self.limit, self.rows) < 1:
             raise out_of_range("rate > 0, limit >= 1 and rows >= 1")
