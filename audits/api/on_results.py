@@ -64,7 +64,7 @@ def audit_one_run(question: OneRunAudit, progress: Progress) -> dict[str, Any]:
         write_certificate(question.certificate, one_run, canaries, plan.confidence, plan.seed)
     progress(f"simulating runs as claimed with {len(canaries.scores)} canaries")
     risk = float(1 - plan.confidence)
-    beside = healthy(canaries.included, canaries.scores, one_run, question.events, risk, plan.seed)
+    expected = healthy(canaries.included, canaries.scores, one_run, question.events, risk, plan.seed)
     point = claim if isinstance(claim, PointClaim) else PointClaim(Fraction(0))
     replaced = question.events is not None and question.events.relation == REPLACE_ONE
     pure = (
@@ -94,7 +94,7 @@ def audit_one_run(question: OneRunAudit, progress: Progress) -> dict[str, Any]:
                 COINS,
                 *([REPLACED] if replaced else []),
                 *([REVERSED] if one_run.seems_reversed else []),
-                *([] if beside is None else [beside.sentence()]),
+                *([] if expected is None else [expected.sentence()]),
             ],
         },
     }
@@ -102,13 +102,13 @@ def audit_one_run(question: OneRunAudit, progress: Progress) -> dict[str, Any]:
         answer |= {"mu_lower": one_run.lower, "mu_power": one_run.power}
     if isinstance(claim, CurveClaim):
         answer |= {"excess_lower": one_run.lower, "excess_power": one_run.power}
-    if beside is not None:
+    if expected is not None:
         answer["healthy"] = {
-            "mean": beside.mean,
-            "deviation": beside.deviation,
-            "share_above": beside.above,
-            "shown": beside.shown,
-            "suspicious": beside.suspicious,
+            "mean": expected.mean,
+            "deviation": expected.deviation,
+            "share_above": expected.above,
+            "shown": expected.shown,
+            "suspicious": expected.suspicious,
         }
     return answer
 
