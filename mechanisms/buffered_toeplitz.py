@@ -1,4 +1,4 @@
-"""Prefix sums of a stream of vectors under continual release: Toeplitz factorisation by decaying buffers."""
+"""Prefix sums of a vector stream under continual release: Toeplitz factorisation by decaying buffers."""
 
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Prefix sums of a stream of vectors under continual release: the optimal factorisation."""
+"""Prefix sums of a vector stream under continual release: the optimal factorisation."""
 
 from dataclasses import dataclass
 from fractions import Fraction

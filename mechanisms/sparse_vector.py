@@ -43,7 +43,7 @@ class SparseVector:
             raise out_of_range("threshold_scale > 0, scale > 0, limit, questions and rows >= 1")
 
     def domain(self) -> Domain:
-        """Return one column per question, beyond 0 and 1 on either side, so that rows are clipped."""
+        """Return one column per question that reaches beyond 0 and 1, so that rows are clipped."""
         size = self.questions
         return Domain(self.rows, (-1.0,) * size, (2.0,) * size, (True,) * size)
 

@@ -56,7 +56,7 @@ class StableHistogram:
             raise InputError(f"scale {self.scale} is no double", "round it, to a multiple of 1/32 say")
 
     def domain(self) -> Domain:
-        """Return columns of integers, one beyond the cells on either side; those that spell texts."""
+        """Return columns of integers, one beyond the cells on either side, or those that spell texts."""
         if self.text:
             size = self.keys * width(self.text)
             return Domain(self.rows, (0.0,) * size, (HIGHEST,) * size, (True,) * size)

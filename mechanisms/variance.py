@@ -20,7 +20,7 @@ from mechanisms.subject import EXAMPLE, Additive, Domain, Rows, View, known_rela
 
 Floats = NDArray[np.float64]
 GRID_UNIT = 10  #: units of the sum of z, so that the weights below are integers
-MAX_STEPS = 127  #: steps, of which proofs list 2·steps + 1 places: 255, of 256 that the checker reads
+MAX_STEPS = 127  #: proofs list 2·steps + 1 places: 255, of 256 that the checker reads
 SQUARE, COUNT = 16, 5  #: 1.6·(z² − ½) and ½ next to z
 
 

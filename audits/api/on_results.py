@@ -59,19 +59,18 @@ def audit_one_run(question: OneRunAudit, progress: Progress) -> dict[str, Any]:
     """Return the answer of `dpaccount audit --one-run`, without its seconds."""
     plan, claim = question.plan, question.claim
     canaries = read_canaries(question.file)
-    one_run = audit_canaries(canaries.included, canaries.scores, claim, plan.confidence, plan.seed)
+    included, scores = canaries.included, canaries.scores
+    one_run = audit_canaries(included, scores, claim, plan.confidence, plan.seed)
     if question.certificate is not None:
         write_certificate(question.certificate, one_run, canaries, plan.confidence, plan.seed)
-    progress(f"simulating runs as claimed with {len(canaries.scores)} canaries")
+    progress(f"simulating runs as claimed with {len(scores)} canaries")
     risk = float(1 - plan.confidence)
-    beside = healthy(canaries.included, canaries.scores, one_run, question.events, risk, plan.seed)
+    expected = healthy(included, scores, one_run, question.events, risk, plan.seed)
     point = claim if isinstance(claim, PointClaim) else PointClaim(Fraction(0))
     replaced = question.events is not None and question.events.relation == REPLACE_ONE
-    pure = (
-        one_run
-        if claim is point
-        else audit_canaries(canaries.included, canaries.scores, point, plan.confidence, plan.seed)
-    )
+    pure = one_run
+    if claim is not point:
+        pure = audit_canaries(included, scores, point, plan.confidence, plan.seed)
     answer: dict[str, Any] = {
         "schema": "dpaccount/audit/1",
         "verdict": one_run.verdict,
@@ -79,22 +78,18 @@ def audit_one_run(question: OneRunAudit, progress: Progress) -> dict[str, Any]:
         "epsilon_power": pure.power,
         "delta": shown(point.delta),
         "confidence": shown(plan.confidence),
-        "trials": len(canaries.scores),
+        "trials": len(scores),
         "runs": 1,
         "attack": "one run: canaries guessed from their scores, by their highest and lowest",
         "refuted": one_run.verdict == "REFUTED",
         "witness": {
-            "canaries": {
-                "file": question.file.name,
-                "sha256": canaries.digest,
-                "count": len(canaries.scores),
-            },
+            "canaries": {"file": question.file.name, "sha256": canaries.digest, "count": len(scores)},
             "event": one_run.best.sentence(),
             "findings": [
                 COINS,
                 *([REPLACED] if replaced else []),
                 *([REVERSED] if one_run.seems_reversed else []),
-                *([] if beside is None else [beside.sentence()]),
+                *([] if expected is None else [expected.sentence()]),
             ],
         },
     }
@@ -102,13 +97,13 @@ def audit_one_run(question: OneRunAudit, progress: Progress) -> dict[str, Any]:
         answer |= {"mu_lower": one_run.lower, "mu_power": one_run.power}
     if isinstance(claim, CurveClaim):
         answer |= {"excess_lower": one_run.lower, "excess_power": one_run.power}
-    if beside is not None:
+    if expected is not None:
         answer["healthy"] = {
-            "mean": beside.mean,
-            "deviation": beside.deviation,
-            "share_above": beside.above,
-            "shown": beside.shown,
-            "suspicious": beside.suspicious,
+            "mean": expected.mean,
+            "deviation": expected.deviation,
+            "share_above": expected.above,
+            "shown": expected.shown,
+            "suspicious": expected.suspicious,
         }
     return answer
 

@@ -135,10 +135,10 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
         if certify < 1 or len(trial.left) < TRAIN:
             raise TimeUp
         learned, rule = _learn(trial, challenge, certify)
-        beside = _rounded(trial, challenge, certify, learned)
+        grid_rule = _rounded(trial, challenge, certify, learned)
         progress(f"certifying on {certify} fresh runs")
         reached, leaked, total, on_grid = _certify(
-            crew, trial, (learned, rule), challenge, certify, progress, beside, bets
+            crew, trial, (learned, rule), challenge, certify, progress, grid_rule, bets
         )
     except TimeUp:
         why = "; ".join(
@@ -312,12 +312,12 @@ def _certify(
     challenge: Challenge,
     runs: int,
     progress: Progress,
-    beside: Rounded | None = None,
+    grid_rule: Rounded | None = None,
     bets: Bets | None = None,
 ) -> tuple[LowerBound, LowerBound, int, RoundedBound | None]:
     """Return the bound that `rule` reaches on fresh runs, that of total leakage, and the runs made.
 
-    Bets share the error: runs that time cuts do not count against them.  Last is what the rule `beside`
+    Bets share the error: runs that time cuts do not count against them.  Last is what the rule `grid_rule`
     it shows of the same runs: a verdict of its own, with its own error.
     A fair coin chooses the side of each; where only counts are wanted, the sides take turns.  Which
     runs count is fixed beforehand: those that time does not allow count against the attack.
@@ -343,8 +343,8 @@ def _certify(
         won = None
         if outcomes:
             scores.append(learned.score.of(outcomes))
-            if beside is not None:
-                rounded.append(beside[1].score.of(beside[0].rounded(outcomes)))
+            if grid_rule is not None:
+                rounded.append(grid_rule[1].score.of(grid_rule[0].rounded(outcomes)))
             counted += len(outcomes)
             won = None if bets is None else bets.feed(outcomes, sides[: len(outcomes)] == 0)
         if won is not None:
@@ -358,7 +358,7 @@ def _certify(
         whole = against(np.concatenate([np.zeros(0), *scored]), coins)
         return by.measure(whole[coins == 0], whole[coins == 1], challenge.delta, risk)
 
-    on_grid = None if beside is None else RoundedBound(beside[0], measured(beside[2], rounded))
+    on_grid = None if grid_rule is None else RoundedBound(grid_rule[0], measured(grid_rule[2], rounded))
     reached = measured(rule, scores)
     leaked = leakage(rule, coins, counted, challenge.delta, risk)
     if bets is not None:

@@ -85,7 +85,7 @@ def curate(order: Order) -> Curated:
         raise InputError(f"--out-of-bounds is {order.out_of_bounds[:40]!r}", "say clip or refuse")
     if not order.target.parent.is_dir():
         raise InputError(f"{order.target.parent} is no folder", "name a file in one that is there")
-    for path in (order.target, beside(order.target)):
+    for path in (order.target, facts_file(order.target)):
         if os.path.lexists(path):
             raise InputError(f"{path} is there already", "name a file that is not")
     claim = read_claim(order.claim)
@@ -101,7 +101,7 @@ def curate(order: Order) -> Curated:
     return _as_published(order, claim) if order.unsound else _sound(order, claim)
 
 
-def beside(target: Path) -> Path:
+def facts_file(target: Path) -> Path:
     """Return the path of the public facts about a table."""
     return target.with_name(f"{target.name}.json")
 
@@ -276,11 +276,11 @@ def _hand_out(
     writer.writerows([repr(number) for number in row] for row in rows.tolist())
     raw = text.getvalue().encode()
     size = {"rows": len(rows), "columns": len(names), "sha256": hashlib.sha256(raw).hexdigest()}
-    _new_file(beside(target), (json.dumps({**facts, **size}, indent=1) + "\n").encode())
+    _new_file(facts_file(target), (json.dumps({**facts, **size}, indent=1) + "\n").encode())
     try:
         _new_file(target, raw)
     except BaseException:
-        beside(target).unlink()  # it was made here
+        facts_file(target).unlink()  # it was made here
         raise
 
 

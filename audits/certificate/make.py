@@ -86,8 +86,8 @@ def certify(
         *([] if some is None else [FAMILY.format(SOME_PAIRS, some.domain().rows)]),
     )
     described = describe_subject(claim, subject)
-    beside = _replaced(claim, subject)
-    certificate = certificate_of(claim, described, proved, None, evidence, report, notes, beside)
+    other = _replaced(claim, subject)
+    certificate = certificate_of(claim, described, proved, None, evidence, report, notes, other)
     late = late_in_session(fresh(few), about) if certificate.verdict == "CERTIFIED" else None
     if late is not None:
         return certificate_of(claim, described, None, late), None

@@ -64,11 +64,11 @@ def _noise(certificate: dict[str, Any]) -> list[tuple[str, str]]:
     return [] if own else [("noise", f"{key} = {value}") for key, value in values]
 
 
-def _replaced(beside: dict[str, Any] | None) -> str:
-    if beside is None:
+def _replaced(replaced: dict[str, Any] | None) -> str:
+    if replaced is None:
         return "nothing is proved of a row that is replaced by any other"
-    upper = _upper(beside["epsilon"]["upper"])
-    return f"ε ≤ {upper} at δ = {beside['delta']} where a row is replaced by any other"
+    upper = _upper(replaced["epsilon"]["upper"])
+    return f"ε ≤ {upper} at δ = {replaced['delta']} where a row is replaced by any other"
 
 
 def _evidence(entries: list[dict[str, Any]]) -> list[tuple[str, str]]:

@@ -29,8 +29,8 @@ def certificate_of(
     """
     described = describe_proof(proved, reason)
     if claim.guarantee.radius is not None and proved is not None:
-        beside = None if replaced is None else describe_point(replaced)
-        described = changed(described, replace_one=beside)
+        point = None if replaced is None else describe_point(replaced)
+        described = changed(described, replace_one=point)
     verdict = verdict_of(claim, proved, evidence, report)
     return draft(claim, subject, verdict, described, report, evidence=evidence, hazards=notes)
 

@@ -84,11 +84,11 @@ def report(  # noqa: PLR0913 - options
         return _index(files, output)
     if output is not None and len(files) > 1:
         raise InputError("--output takes one certificate", "leave it out for several")
-    beside = _beside(ledger, regret)
-    if beside.curves and kind in ("registry", "nist"):
+    additions = _additions(ledger, regret)
+    if additions.curves and kind in ("registry", "nist"):
         raise InputError(f"--regret is drawn on pages, and --format is {kind}", "leave one of them out")
     for file in files:
-        _one(file, kind, beside, output)
+        _one(file, kind, additions, output)
     return 0
 
 
@@ -219,28 +219,33 @@ def _kind(stated: str, flags: dict[str, bool]) -> str:
 
 
 @dataclass(frozen=True)
-class Beside:
+class Additions:
     """What a report shows in addition to its certificate: a ledger today, and curves of rehearsals."""
 
     ledger: dict[str, Any] | None
     curves: list["Curve"]
 
 
-def _beside(ledger: str | None, regret: Path | None) -> Beside:
-    from audits.reports.regret import read_curves
-    from dpaccount.ledger import answers
+def _additions(ledger: str | None, regret: Path | None) -> Additions:
+    shown, curves = None, list["Curve"]()
+    if ledger is not None:
+        from dpaccount.ledger import answers
 
-    shown = None if ledger is None else answers.show(ledger)
-    return Beside(shown, [] if regret is None else read_curves(regret))
+        shown = answers.show(ledger)
+    if regret is not None:
+        from audits.reports.regret import read_curves
+
+        curves = read_curves(regret)
+    return Additions(shown, curves)
 
 
-def _one(file: Path, kind: str, beside: Beside, output: Path | None) -> None:
+def _one(file: Path, kind: str, additions: Additions, output: Path | None) -> None:
     from audits.reports import page
     from audits.reports.compare import read_certificate, unbroken
 
     certificate, checked = read_certificate(file)
     with unbroken(file, checked):
-        text = _text(certificate, kind, beside)
+        text = _text(certificate, kind, additions)
     if not checked.startswith("valid"):
         say(f"{file}: {checked}")
     if kind in ("html", "pdf-ready"):
@@ -254,16 +259,16 @@ def _one(file: Path, kind: str, beside: Beside, output: Path | None) -> None:
         _write(output, text)
 
 
-def _text(certificate: dict[str, Any], kind: str, beside: Beside) -> str:
+def _text(certificate: dict[str, Any], kind: str, additions: Additions) -> str:
     from audits.reports import page, standards
 
     if kind == "md":
-        return page.markdown(certificate, beside.ledger, beside.curves)
+        return page.markdown(certificate, additions.ledger, additions.curves)
     if kind == "registry":
         return standards.registry(certificate)
     if kind == "nist":
         return "".join(f"{point}: {answer}\n" for point, answer in standards.nist(certificate))
-    return page.html(certificate, beside.ledger, beside.curves, unfolded=kind == "pdf-ready")
+    return page.html(certificate, additions.ledger, additions.curves, unfolded=kind == "pdf-ready")
 
 
 def _warned(text: str, checked: str) -> str:

@@ -120,15 +120,15 @@ def _noisy(subject: Subject, key: str, given: frozenset[str]) -> Noisy:
     mechanism: Any = named(subject)
 
     def made(noise: Fraction) -> Subject | None:
-        beside = {}
+        also = {}
         vary = adjacency(mechanism.relation).rows_vary
         if vary and hasattr(mechanism, "count_scale") and "count_scale" not in given:
-            beside["count_scale"] = 2 * noise / (mechanism.high - mechanism.low)  # both cost the same
+            also["count_scale"] = 2 * noise / (mechanism.high - mechanism.low)  # both cost the same
         if hasattr(mechanism, "threshold_scale") and "threshold_scale" not in given:
-            beside["threshold_scale"] = noise / 4
+            also["threshold_scale"] = noise / 4
         try:
             own = _rounded(1 / float(noise)) if key == RATE else noise
-            changed = replace(mechanism, **{key: own}, **beside)
+            changed = replace(mechanism, **{key: own}, **also)
         except InputError:
             return None
         return replace(subject, mechanism=changed) if isinstance(subject, ByPerson) else changed
