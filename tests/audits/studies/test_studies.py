@@ -15,6 +15,7 @@ from audits.reports.tables import numbers
 from audits.sandbox import table_parts
 from audits.studies import results, text
 from audits.subjects.catalogue import find, subject_of
+from dpaccount import checker
 from dpaccount.errors import InputError
 from dpaccount.proof.derivation import point
 from dpaccount.schemas.study import PlannedStatistic, StatisticNoise, StudyPlan, StudyTotal
@@ -357,6 +358,23 @@ def test_a_study_is_released_once(dpaccount, released, tmp_path):
     assert spent(dpaccount)["epsilon"]["upper"] <= 1 + 1e-9
     code, shown, _ = dpaccount("check", folder / "certificate.json", "--json")
     assert (code, json.loads(shown)["valid"]) == (0, True)
+    left = "not checked again: the intervals of 'the median', 'the quantile', 'the regression'; those of 'the variance'"
+    assert left in dpaccount("check", folder / "certificate.json")[1]
+    assert left.capitalize() in (folder / "report.html").read_text().replace("&#39;", "'").replace(
+        "&#x27;", "'"
+    )
+    for term, number, why in (("epsilon", "0.1", "costs more"), ("accuracy", "200", "less accurate")):
+        forged = json.loads((folder / "certificate.json").read_text())
+        for listed in (forged["claim"]["subject"], forged["subject"]):
+            for each in (
+                one for key in ("statistic", "statistics") for one in listed["parameters"].get(key, [])
+            ):
+                if each.get(term) is not None:
+                    each[term] = number
+        body = {member: each for member, each in forged.items() if member not in ("digest", "signature")}
+        (folder / "forged.json").write_text(json.dumps({**forged, "digest": checker.digest(body)}))
+        code, shown, _ = dpaccount("check", folder / "forged.json")
+        assert (code, why in shown) == (1, True), shown
 
 
 @pytest.mark.slow
