@@ -19,7 +19,9 @@ from msgspec import Struct, to_builtins
 
 from dpaccount.documents import MAX_BYTES, read_bytes
 from dpaccount.errors import InputError
-from dpaccount.exact import exact_argument, whole_argument
+from dpaccount.exact import exact_argument, to_digits, whole_argument
+
+ON_TERMINAL = 8  #: significant digits
 
 #: What help shows of an option, besides what it says: its kind, and what it may be where that is a list.
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
@@ -149,14 +151,22 @@ def _of(rows: list[Any], places: list[int]) -> dict[str, Any]:
 
 
 def short(value: Any) -> str:
-    """Return a value in one line; an enclosure as an interval."""
+    """Return a value in one line; an enclosure as an interval, whose ends are rounded outwards."""
     if isinstance(value, dict) and value.keys() == {"lower", "upper"}:
-        return f"[{value['lower'] if value['lower'] is not None else '-'}, {value['upper']}]"
+        low, high = value["lower"], value["upper"]
+        ends = ("-" if low is None else rounded(low, up=False)), rounded(high, up=True)
+        return f"[{ends[0]}, {ends[1]}]"
     if isinstance(value, dict):
         return ", ".join(f"{key} {short(member)}" for key, member in value.items())
     if isinstance(value, list):
         return "; ".join(short(member) for member in value)
     return str(value)
+
+
+def rounded(value: Any, *, up: bool | None) -> str:
+    """Return a number for a terminal, rounded up or down, or to the nearest; any other value as text."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return to_digits(value, up=up, digits=ON_TERMINAL) if is_number else str(value)
 
 
 @dataclass(frozen=True)

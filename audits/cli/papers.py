@@ -18,6 +18,7 @@ from audits.cli.options import (
     WorkOptions,
     lines,
     reporting,
+    rounded,
     short,
     show,
     usual_store,
@@ -66,8 +67,24 @@ def claims(
         if certify_
         else papers.claim(name, settings)
     )
-    show(answer, json_, lines)
+    show(answer, json_, _claim_lines)
     return papers.exit_code(answer)
+
+
+def _claim_lines(answer: dict[str, Any]) -> str:
+    """Return one claim for a person: of a derivation how many steps it has."""
+    steps = answer.get("derivation")
+    shown = {key: _with_digits(value) for key, value in answer.items()}
+    if isinstance(steps, list):
+        shown["derivation"] = f"{len(steps)} steps, which --json prints"
+    return lines(shown)
+
+
+def _with_digits(value: Any, *, up: bool | None = None) -> Any:
+    """Return a value with its numbers as on a terminal, the needed noise rounded up; enclosures stay."""
+    if isinstance(value, dict) and value.keys() != {"lower", "upper"}:
+        return {key: _with_digits(member, up=key == "needed" or None) for key, member in value.items()}
+    return rounded(value, up=up) if isinstance(value, float) else value
 
 
 def _claims_table(listed: list[dict[str, Any]]) -> str:
