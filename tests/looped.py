@@ -12,7 +12,7 @@ from dpaccount.checker.documents import Work
 Test = Callable[..., None]
 
 
-def each(
+def looped(
     argnames: str | Sequence[str],
     argvalues: Iterable[Any],
     ids: object = None,  # noqa: ARG001
