@@ -311,7 +311,8 @@ def _in_forks(
     for start in range(0, len(parts), work.jobs):
         wave = parts[start : start + work.jobs]
         with ExitStack() as stack:
-            each = [partial(part_of, claim, made_by, part, rows and rows.of(part.number)) for part in wave]
+            places = [None if rows is None else rows.of(part.number) for part in wave]
+            each = [partial(part_of, claim, made_by, *one) for one in zip(wave, places, strict=True)]
             what = "summing a part of the table"
             forks = [stack.enter_context(Fork(_in_one_line(what, work_of))) for work_of in each]
             with ThreadPoolExecutor(len(forks)) as pool:
