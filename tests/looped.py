@@ -39,7 +39,7 @@ def looped(
         signature = inspect.signature(test)
 
         @functools.wraps(test)
-        def every_case(*args: Any, **others: Any) -> None:  # noqa: ANN401
+        def every_case(*args: Any, **others: Any) -> None:
             for case in cases:
                 Work.begin()
                 try:
