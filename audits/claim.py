@@ -207,7 +207,8 @@ def _schema(place: Place) -> object:
 
 def _of_study(place: Place) -> Place:
     """Return a study as a claim: the subject is the study, whose parameters are its statistics."""
-    top = place.table(*_with_schema(study.StudyFile))
+    needed, optional = keys(study.StudyFile)
+    top = place.table(("schema", *needed), optional)
     if not list(top["statistic"].items()):
         raise top["statistic"].wrong("no statistic", "give one [[statistic]] or more")
     kept = {key: value for key, value in place.value.items() if key not in ("schema", "statistic", "law")}
@@ -217,11 +218,6 @@ def _of_study(place: Place) -> Place:
     subject = {"use": STUDY, "parameters": parameters}
     plan = {"audit": {"trials": STUDY_TRIALS}} if "audit" not in kept else {}
     return Place({"schema": tables.SCHEMA, **kept, "subject": subject, **plan}, place.file, toml=True)
-
-
-def _with_schema(table: type[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    needed, optional = keys(table)
-    return ("schema", *needed), optional
 
 
 def _with_earlier_names(place: Place) -> Place:

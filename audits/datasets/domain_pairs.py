@@ -91,11 +91,6 @@ def named_coins(seed: int, marks: tuple[float, ...]) -> list[int]:
     return sorted({0, 1, seed, *asked})
 
 
-def public_coins(seed: int, marks: tuple[float, ...]) -> st.SearchStrategy[int]:
-    """Return a strategy for the seed of public coins: named ones, or any."""
-    return st.one_of(st.integers(0, 2**32 - 1), st.sampled_from(named_coins(seed, marks)))
-
-
 def sizes(most: int) -> st.SearchStrategy[int]:
     """Return a strategy for the larger size of a pair: the whole, the smallest ones, or any between."""
     few = sorted({most, 1, min(2, most), min(3, most)}, reverse=True)

@@ -20,7 +20,7 @@ from msgspec.structs import replace as changed
 
 from audits.datasets import tours
 from audits.datasets.bases import Exemplified, Pair
-from audits.datasets.domain_pairs import marked_columns, named_coins, pairs, public_coins, stepping
+from audits.datasets.domain_pairs import marked_columns, named_coins, pairs, stepping
 from audits.datasets.records import FITS, records, thin
 from audits.hypothesis_tests.checks import Check, check_of, may_move, untested
 from audits.hypothesis_tests.evidence import Example, Searched, WorstPair, describe, evidence_on
@@ -153,7 +153,7 @@ def search(  # noqa: PLR0913
     @searching(examples, Phase.generate, Phase.target, Phase.shrink)
     @given(
         pair=st.one_of(*(pairs(domain, each, marks.numbers) for each in about)),
-        coins=public_coins(seed, marks.numbers),
+        coins=st.one_of(st.integers(0, 2**32 - 1), st.sampled_from(named_coins(seed, marks.numbers))),
     )
     def property_test(pair: Pair, coins: int) -> None:
         size, failed = judge.examined(pair, coins)

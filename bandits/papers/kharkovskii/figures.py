@@ -33,18 +33,18 @@ FIGURE2: dict[str, dict[float, float]] = {
 }
 MORE = (1.3, 2.9)  #: at which ours is measured on the field too
 
-FEW, SOME, MANY = (3, 6, 8, 10, 15, 20), (3, 9, 12, 15, 20, 30), (5, 10, 15, 20, 30, 50)
+LOW_R, MIDDLE_R, HIGH_R = (3, 6, 8, 10, 15, 20), (3, 9, 12, 15, 20, 30), (5, 10, 15, 20, 30, 50)
 #: Tables 1–9: simple regret after the last query, by r; each at one ln ε
 TABLES: dict[int, tuple[Experiment, float, dict[int, float]]] = {
-    1: (FIELD, 1.1, dict(zip(FEW, (0.073, 0.038, 0.018, 0.014, 0.118, 0.137), strict=True))),
-    2: (FIELD, 1.3, dict(zip(SOME, (0.091, 0.009, 0.019, 0.008, 0.127, 0.134), strict=True))),
-    3: (FIELD, 1.5, dict(zip(MANY, (0.05, 0.021, 0.003, 0.002, 0.094, 0.142), strict=True))),
-    4: (LOANS, 2.7, dict(zip(FEW, (0.083, 0.088, 0.078, 0.069, 0.081, 0.076), strict=True))),
-    5: (LOANS, 2.9, dict(zip(SOME, (0.091, 0.076, 0.078, 0.077, 0.1, 0.096), strict=True))),
-    6: (LOANS, 3.1, dict(zip(MANY, (0.097, 0.091, 0.069, 0.084, 0.104, 0.127), strict=True))),
-    7: (PROPERTY, 2.6, dict(zip(FEW, (0.682, 0.516, 0.495, 0.485, 0.485, 0.493), strict=True))),
-    8: (PROPERTY, 2.8, dict(zip(SOME, (0.567, 0.553, 0.479, 0.453, 0.493, 0.52), strict=True))),
-    9: (PROPERTY, 3.0, dict(zip(MANY, (0.591, 0.523, 0.486, 0.482, 0.489, 0.488), strict=True))),
+    1: (FIELD, 1.1, dict(zip(LOW_R, (0.073, 0.038, 0.018, 0.014, 0.118, 0.137), strict=True))),
+    2: (FIELD, 1.3, dict(zip(MIDDLE_R, (0.091, 0.009, 0.019, 0.008, 0.127, 0.134), strict=True))),
+    3: (FIELD, 1.5, dict(zip(HIGH_R, (0.05, 0.021, 0.003, 0.002, 0.094, 0.142), strict=True))),
+    4: (LOANS, 2.7, dict(zip(LOW_R, (0.083, 0.088, 0.078, 0.069, 0.081, 0.076), strict=True))),
+    5: (LOANS, 2.9, dict(zip(MIDDLE_R, (0.091, 0.076, 0.078, 0.077, 0.1, 0.096), strict=True))),
+    6: (LOANS, 3.1, dict(zip(HIGH_R, (0.097, 0.091, 0.069, 0.084, 0.104, 0.127), strict=True))),
+    7: (PROPERTY, 2.6, dict(zip(LOW_R, (0.682, 0.516, 0.495, 0.485, 0.485, 0.493), strict=True))),
+    8: (PROPERTY, 2.8, dict(zip(MIDDLE_R, (0.567, 0.553, 0.479, 0.453, 0.493, 0.52), strict=True))),
+    9: (PROPERTY, 3.0, dict(zip(HIGH_R, (0.591, 0.523, 0.486, 0.482, 0.489, 0.488), strict=True))),
 }
 
 
