@@ -256,8 +256,11 @@ def plan(study: File, *, json_: Json = False) -> int:
     from audits.studies import results
     from audits.studies.text import planned
 
-    found = results.plan(read_claim(study))
-    show(to_builtins(found), json_, lambda _: planned(found))
+    claim = read_claim(study)
+    shown = results.plan(claim)
+    show(to_builtins(shown), json_, lambda _: planned(shown))
+    if isinstance(claim.data_file, Path) and not claim.data_file.exists():
+        say(f"note: {claim.data_file}: no such file or folder; a release needs it")
     next_step(f"dpaccount release {study}")
     return 0
 
