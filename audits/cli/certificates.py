@@ -250,14 +250,15 @@ def plan(study: File, *, json_: Json = False) -> int:
     study
         A TOML file of schema dpaccount/study/1.
     """
-    from msgspec import to_builtins
-
     from audits.claim import read_claim
     from audits.studies import results
     from audits.studies.text import planned
 
-    study_plan = results.plan(read_claim(study))
+    claim = read_claim(study)
+    study_plan = results.plan(claim)
     show(to_builtins(study_plan), json_, lambda _: planned(study_plan))
+    if isinstance(claim.data_file, Path) and not claim.data_file.exists():
+        say(f"note: {claim.data_file}: no such file or folder; a release needs it")
     next_step(f"dpaccount release {study}")
     return 0
 

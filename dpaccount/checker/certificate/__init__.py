@@ -11,8 +11,7 @@ from ..documents import BROKEN, Rejected, Unreadable, Work, brief, canonical, di
 from ..facts import Fact, Private
 from ..relation import NO_RADIUS, has_radius
 from .hazards import hazards_of, short_numbers
-from .parts import check_parts
-from .releases import check_release
+from .releases import check_parts, check_release
 from .replaced import check_replaced
 from .shapes import CERTIFICATE, day, exact_of
 from .tables import check_tables

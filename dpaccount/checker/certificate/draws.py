@@ -43,6 +43,13 @@ class LeastMove:
     interval: Interval | None = None
 
 
+def maybe(value: object, name: str) -> Fraction | None:
+    """Read a finite number that may be missing, None."""
+    exact = None if value is None else exact_of(value, name)
+    ensure(value is None or exact is not None, f"{name} should be finite")
+    return exact
+
+
 def counted(name: str, size: int, cells: int = 1) -> LeastMove:
     """Return how far a row moves the counts of `size` cells if it is counted in `cells` of them."""
     ensure(size > 0, f"{brief(name)} has no cells")

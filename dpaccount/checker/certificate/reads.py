@@ -6,8 +6,8 @@ from typing import Any
 from ..documents import Rejected, brief, ensure, text
 from .conditions import ORDERED, where_reads
 from .derived import check_joined
-from .draws import STUDY, check_draws
-from .shapes import exact_of, maybe
+from .draws import STUDY, check_draws, maybe
+from .shapes import exact_of
 
 Table = dict[str, Any]
 NAMING = ("column", "columns", "by", "bins")  # parameters that select what is read of a table

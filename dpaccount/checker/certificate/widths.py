@@ -23,7 +23,7 @@ SQUARE = 1.6  # of a square next to a number, in the sums of a variance
 NOT_DERIVED = ("median", "quantile", "regression")  # they need the noisy sums
 
 
-class Noise(NamedTuple):
+class DrawnNoise(NamedTuple):
     """The noise of a draw, and how rarely it may be beyond an interval of one of its numbers."""
 
     scale: float
@@ -46,7 +46,7 @@ class Noise(NamedTuple):
         return least_reach(self.scale, self.step, NEVER)
 
 
-def noise_of(each: Table, moves: list[LeastMove], drawn: list[Fraction], of: Table) -> list[Noise]:
+def noise_of(each: Table, moves: list[LeastMove], drawn: list[Fraction], of: Table) -> list[DrawnNoise]:
     """Return the noise of a statistic's draws, the counts of whose groups come last."""
     many = sum(move.size for move in moves) or integer(of["rows"])
     laplace = unlisted(each) or of["law"] == "laplace"
@@ -54,7 +54,7 @@ def noise_of(each: Table, moves: list[LeastMove], drawn: list[Fraction], of: Tab
     groups = moves[0].size // (2 if each["what"] == "variance" else 1)
     steps = [(1.0 if move.cells else STEP) if laplace else 0.0 for move in moves]
     pairs = zip(drawn, steps, strict=True)
-    return [Noise(float(scale), step, rare, groups) for scale, step in pairs]
+    return [DrawnNoise(float(scale), step, rare, groups) for scale, step in pairs]
 
 
 def check_widths(report: Table, held: Table) -> None:
@@ -110,7 +110,7 @@ def checked_lists(lists: list[Any], size: int, what: str, about: str) -> list[tu
     return rows
 
 
-def count_is_wide(shown: float, low: float, high: float, noise: Noise) -> bool:
+def count_is_wide(shown: float, low: float, high: float, noise: DrawnNoise) -> bool:
     """Return whether the ends of a count are as far from it as its noise may be."""
     rounded = 0.0 if noise.step else 1.5  # Gaussian noise and its ends are rounded
     sides = [high - shown + rounded]
@@ -141,7 +141,7 @@ def least_reach(scale: float, step: float, rare: float) -> float:
 # ------------------------------------------------------------------ quotients of noisy sums
 
 
-def means_are_wide(rows: list[Any], bounds: Ends, noise: list[Noise], held: Table) -> bool:
+def means_are_wide(rows: list[Any], bounds: Ends, noise: list[DrawnNoise], held: Table) -> bool:
     """Return whether intervals of means are those of noisy sums over the sizes of their groups.
 
     A private size is not in the document: some size must give both ends, within all rows.
@@ -194,7 +194,7 @@ def mean_ends(mean: float, size: float, wide: float, off: float) -> Ends:
     return max(ends[0], -1.0), min(ends[1], 1.0)
 
 
-def variances_are_wide(rows: list[Any], bounds: Ends, noise: list[Noise], held: Table) -> bool:
+def variances_are_wide(rows: list[Any], bounds: Ends, noise: list[DrawnNoise], held: Table) -> bool:
     """Return whether intervals of variances are as wide as noise makes those of all rows together.
 
     With q the mean square and m the mean of numbers in [−1, 1], a variance q − m² is off by what q is, or

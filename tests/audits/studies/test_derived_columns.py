@@ -31,7 +31,9 @@ def head(old="", new=""):
 
 
 def test_a_study_of_derived_columns_is_planned(dpaccount, study):  # noqa: F811
-    code, out, err = dpaccount("plan", study(SAID, head()), "--json")
+    path = study(SAID, head())
+    path.with_name("a.csv").touch()
+    code, out, err = dpaccount("plan", path, "--json")
     assert (code, err) == (0, "")
     assert [each["name"] for each in json.loads(out)["statistics"]] == ["n", "m", "q"]
     found = results.study_of(read_claim(study(SAID, head())))

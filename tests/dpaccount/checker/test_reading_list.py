@@ -18,7 +18,6 @@ SHOWN = (
         "hazards",
         "draws",
         "widths",
-        "parts",
         "releases",
         "derived",
         "reads",

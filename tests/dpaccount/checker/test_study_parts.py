@@ -14,9 +14,8 @@ from msgspec import to_builtins
 
 from audits.certificate.document import describe_subject
 from dpaccount.checker.certificate.derived import every_column
-from dpaccount.checker.certificate.parts import check_parts
 from dpaccount.checker.certificate.reads import check_read
-from dpaccount.checker.certificate.releases import check_reported, check_shown
+from dpaccount.checker.certificate.releases import check_parts, check_reported, check_shown
 from dpaccount.checker.certificate.widths import check_widths, unchecked
 from dpaccount.checker.derivation import conclusions
 from dpaccount.checker.documents import Rejected
