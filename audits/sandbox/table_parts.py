@@ -311,7 +311,8 @@ def _in_forks(
     for start in range(0, len(parts), work.jobs):
         wave = parts[start : start + work.jobs]
         with ExitStack() as stack:
-            each = [partial(part_of, claim, made_by, part, rows and rows.of(part.number)) for part in wave]
+            of = [None if rows is None else rows.of(part.number) for part in wave]
+            each = [partial(part_of, claim, made_by, *both) for both in zip(wave, of, strict=True)]
             what = "summing a part of the table"
             forks = [stack.enter_context(Fork(_in_one_line(what, work_of))) for work_of in each]
             with ThreadPoolExecutor(len(forks)) as pool:
@@ -358,7 +359,7 @@ def _on_cluster(
     except ImportError:
         raise InputError("dask is not installed", "pip install 'dpaccount[distributed]'") from None
     dask, where = cast("Any", distributed), str(claim.path.resolve())  # dask has no types
-    of = [(each, rows and rows.of(each.number)) for each in parts]
+    of = [(each, None if rows is None else rows.of(each.number)) for each in parts]
     try:
         with dask.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as cluster:
             asked = [cluster.submit(_remote, where, digests, *each, pure=False) for each in of]
