@@ -47,10 +47,21 @@ INTRODUCTION = """\
 # Benchmarks
 
 `make bench PEERS=FOLDER` measures all rows, writes them to `docs/benchmarks.json`, and sums them up
-here. FOLDER is an environment (`python -m venv`) with the peers: dp-accounting, prv-accountant,
-scikit-learn, diffprivlib, opendp, and checkouts of DP-Auditorium and StatDP on its path. Each row
-compares ours with a peer, or with the least that such work takes, in the same process or in turn.
-**The ratio**, ours over theirs, depends less on the load than the figures do.
+here. FOLDER has the peers:
+
+```sh
+python3.11 -m venv FOLDER
+FOLDER/bin/pip install dp-accounting==0.6.0 prv-accountant==0.2.0 random-allocation==1.0.5 pandas \\
+  scikit-learn==1.5.2 diffprivlib==0.6.6 opendp==0.16.0 \\
+  tensorflow-cpu==2.21.0 google-vizier==0.1.24 'etils[epath,epy]' tqdm
+git clone https://github.com/google/differential-privacy FOLDER/auditorium
+git clone https://github.com/cmla-psu/statdp FOLDER/statdp
+echo "$PWD/FOLDER/auditorium/python/dp_auditorium
+$PWD/FOLDER/statdp" > FOLDER/lib/python3.11/site-packages/checkouts.pth
+```
+
+Each row compares ours with a peer, or the least that such work takes, in one process or in turn.
+**The ratio**, ours over theirs, depends less on the load than the figures.
 """
 
 

@@ -33,7 +33,7 @@ def audit(question: Audit | SamplesAudit | OneRunAudit, progress: Progress) -> d
         return audit_samples(question, progress)
     if isinstance(question, OneRunAudit):
         return audit_one_run(question, progress)
-    if question.command is not None or runs_apart(question.use):
+    if not is_catalogued_audit(question):
         return on_code.audit_code(question, progress)
     subject = on_subject.subject_asked(question, catalogue.find(question.use).made_by)
     if question.relation not in (None, subject.relation):
@@ -51,6 +51,11 @@ def sensitivity(question: Sensitivity) -> Search | dict[str, Any]:
         return on_code.class_sensitivities(question)
     made_by = catalogue.find(question.use).made_by
     return on_subject.declared_answer(question, catalogue.make(made_by, None, examples=True))
+
+
+def is_catalogued_audit(question: Audit | SamplesAudit | OneRunAudit) -> bool:
+    """Return whether a catalogued subject is audited, whose runs any workers may do."""
+    return isinstance(question, Audit) and question.command is None and not runs_apart(question.use)
 
 
 def runs_apart(use: str) -> bool:

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from audits.cli.options import Json, Name, differing, lines, reporting, say, show
 from audits.cli.questions import AuditOptions, SensitivityOptions, TraceOptions
+from dpaccount.errors import InputError
 
 AUDITED = {"NOT REFUTED": 0, "REFUTED": 1, "NOT ATTACKED": 3}
 AUDIT, SENSITIVITY, TRACE = AuditOptions(), SensitivityOptions(), TraceOptions()  #: nothing said
@@ -38,6 +39,9 @@ def audit(
     from audits.api import dispatch
 
     question = options.question(subject)
+    if (options.store or options.backend) and not dispatch.is_catalogued_audit(question):
+        what = "--store and --backend are for catalogued subjects"
+        raise InputError(what, "leave them out: other runs stay in this machine's processes (--keep)")
     begun = time.perf_counter()
     with reporting() as report, redirect_stdout(sys.stderr), options.work():
         answer = dispatch.audit(question, report)

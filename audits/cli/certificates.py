@@ -250,6 +250,8 @@ def plan(study: File, *, json_: Json = False) -> int:
     study
         A TOML file of schema dpaccount/study/1.
     """
+    from msgspec import to_builtins
+
     from audits.claim import read_claim
     from audits.studies import results
     from audits.studies.text import planned

@@ -359,7 +359,7 @@ def _on_cluster(
     except ImportError:
         raise InputError("dask is not installed", "pip install 'dpaccount[distributed]'") from None
     dask, where = cast("Any", distributed), str(claim.path.resolve())  # dask has no types
-    of = [(each, rows and rows.of(each.number)) for each in parts]
+    of = [(each, None if rows is None else rows.of(each.number)) for each in parts]
     try:
         with dask.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as cluster:
             asked = [cluster.submit(_remote, where, digests, *each, pure=False) for each in of]

@@ -9,7 +9,7 @@ import io
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import SystemRandom
 from typing import NoReturn
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dpaccount.errors import DpaccountError, InputError
 from dpaccount.noise import process
-from dpaccount.work.described import described, digest
+from dpaccount.work.described import DERIVED, described, digest
 from dpaccount.work.results import STORE, Results
 from dpaccount.work.version import Version, check, current, libraries, one_thread
 
@@ -49,6 +49,21 @@ class Series:
         """Return the groups, in order of their seeds; `of` names this series."""
         parts = (self.seeds[k : k + self.size] for k in range(0, len(self.seeds), self.size))
         return {f"{of} {part.start} {part.stop} {part.step}": (self, part) for part in parts}
+
+
+@dataclass(frozen=True)
+class NamedPlay:
+    """A function that is none of ours: with our packages' code, `what` determines its results.
+
+    The caller answers for that: what is kept under one `what` is taken for the same.
+    """
+
+    what: str
+    play: Play = field(metadata=DERIVED)
+
+    def __call__(self, seeds: range) -> Floats:
+        """Return the results of some seeds."""
+        return self.play(seeds)
 
 
 class ImpureTaskError(DpaccountError):

@@ -25,7 +25,7 @@ def current() -> Version:
     import numpy as np
     import scipy
 
-    ours = {name: _digest(Path(folder)) for name, folder in folders().items()}
+    ours = {name: digest_of(Path(folder)) for name, folder in folders().items()}
     below = {each.name: each.version for each in distributions() if each.name in UNDERNEATH}
     # other libraries may have been loaded by anything, and compute nothing of ours
     homes = {Path(package.__path__[0]) for package in (np, scipy)}
@@ -72,7 +72,7 @@ def check(expected: Version) -> None:
         raise InputError(what, "install there what this command runs")
 
 
-def _digest(folder: Path) -> str:
+def digest_of(folder: Path) -> str:
     """Return the digest of a package's files, data included, names and contents."""
     total = hashlib.sha256()
     for file in sorted(folder.rglob("*")):

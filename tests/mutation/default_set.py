@@ -76,24 +76,24 @@ def missed(program: str, count: int) -> list[str]:
     costs: dict[str, float] = json.loads(seconds)
     total = sum(costs.values())
     sys.stdout.write(f"{program}: {len(costs)} tests, {total:.0f} s of processor time\n")
-    alive = []
-    for module, name in wanted:
+
+    def how(number: int) -> str:
+        module, name = wanted[number]
         # a name may be that of several mutants: the first one is meant
         mutant = next(each for each in mutants(_source(module)) if each.name == name)
         code = compile(mutant.tree, module, "exec")
         where = "" if mutant.declared else mutant.function
-        how = survivors.killer(
-            lambda module=module, code=code, where=where: survivors.run_mutant(
-                modules[module], (code, where), checks, _order(module, costs)
-            ),
-            PATIENCE * total,
+        order = _order(module, costs)
+        killed = survivors.killer(
+            lambda: survivors.run_mutant(modules[module], (code, where), checks, order), PATIENCE * total
         )
         if os.environ.get("VERBOSE"):
-            sys.stdout.write(f"{how or 'SURVIVES':50s} {module} {name}\n")
+            sys.stdout.write(f"{killed or 'SURVIVES':50s} {module} {name}\n")
             sys.stdout.flush()
-        if not how:
-            alive.append(f"{module} {name}")
-    return alive
+        return killed
+
+    alive = survivors.surviving(f"{program}, default tests", wanted, count, how)
+    return [" ".join(wanted[number]) for number in alive]
 
 
 def _order(module: str, costs: dict[str, float]) -> list[str]:

@@ -6,7 +6,8 @@ usage: python tests/mutation/survivors.py MODULE TEST_FILE... [--most SECONDS] [
 The heavy imports are paid once, before the forks.  In a child the mutated module stands in for the real
 one before anything of the package is imported; nothing on disk changes.  Tests are plain functions,
 their parameters expanded here; those that ask for fixtures run under pytest for what is left.  A mutant
-that runs out of time or memory counts as killed: nobody would wait for it.
+that runs out of time or memory counts as killed: nobody would wait for it.  Where DPACCOUNT_STORE names
+a file, the same command goes on there after it was killed.
 """
 
 import argparse
@@ -41,6 +42,13 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 
 from mutants import DECLARING, mutants  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
+
+from dpaccount.noise import process  # noqa: E402
+from dpaccount.work import run as long_work  # noqa: E402
+from dpaccount.work.described import digest  # noqa: E402
+from dpaccount.work.results import kept_in  # noqa: E402
+from dpaccount.work.version import digest_of  # noqa: E402
 
 CHECKER = "dpaccount.checker"
 MEMORY = 4 * 2**30
@@ -233,6 +241,7 @@ def killer(work: Callable[[], str], limit: float) -> str:
         said = "crash"
         with contextlib.suppress(BaseException):
             _quiet()
+            process.IN_TASK.set(False)  # tests charge ledgers
             said = work()
         os.write(writing, b":" + said.encode())
         os._exit(0)
@@ -279,6 +288,23 @@ def run_mutant(
     return run_checks(listed, order)
 
 
+def surviving(name: str, what: object, count: int, how: Callable[[int], str]) -> list[int]:
+    """Return which of `count` mutants survive, given `how` one is killed ("": not at all).
+
+    They are tasks of the runner for long work, named by `what`, by all files of tests, and by the code.
+    """
+
+    def play(seeds: range) -> NDArray[np.float64]:
+        return np.array([[float(not how(number))] for number in seeds])
+
+    store = os.environ.get("DPACCOUNT_STORE")
+    named = digest([what, digest_of(ROOT / "tests")])
+    with kept_in(Path(store) if store else None):
+        series = long_work.Series(f"mutation {name}", long_work.NamedPlay(named, play), range(count))
+        [found] = long_work.run([series])
+    return np.flatnonzero(found).tolist()
+
+
 def main(arguments: Sequence[str]) -> list[dict[str, Any]]:
     """Print and return the survivors."""
     parser = argparse.ArgumentParser()
@@ -306,34 +332,36 @@ def main(arguments: Sequence[str]) -> list[dict[str, Any]]:
     seconds: dict[str, float] = {t: s for t, s in json.loads(said).items() if s <= asked.most}
     again = {found["name"] for found in json.loads(asked.only.read_text())} if asked.only else None
     wins: dict[str, int] = {}
-    survivors: list[dict[str, Any]] = []
-    tried = 0
+    tried: list[tuple[CodeType, str, dict[str, Any]]] = []
     for mutant in mutants(source):
         if not low <= mutant.line <= high or (again is not None and mutant.name not in again):
             continue
         if asked.functions and mutant.function.split(".")[0] not in asked.functions:
             continue
-        tried += 1
         code = compile(mutant.tree, asked.module, "exec")
+        known = {"line": mutant.line, "name": mutant.name}
+        tried.append((code, "" if mutant.declared else mutant.function, known))
+
+    def how(number: int) -> str:
+        *wrong, known = tried[number]
         # those that kill much in little time come first
         order = sorted(seconds, key=lambda test: (seconds[test] + 0.001) / (1 + wins.get(test, 0)))
-        how = killer(
-            lambda code=code, name="" if mutant.declared else mutant.function, order=order: run_mutant(
-                module, (code, name), listed, order
-            ),
-            asked.limit,
-        )
-        if not how:
-            survivors.append({"line": mutant.line, "name": mutant.name})
-            sys.stdout.write(f"{mutant.line:5d}  {mutant.name}\n")
-            sys.stdout.flush()
+        killed = killer(lambda: run_mutant(module, tuple(wrong), listed, order), asked.limit)
         if os.environ.get("VERBOSE"):
-            sys.stdout.write(f"{mutant.line:5d} {how:60s} {mutant.name}\n")
+            sys.stdout.write(f"{known['line']:5d} {killed:60s} {known['name']}\n")
             sys.stdout.flush()
-        if "::" in how:
-            wins[how] = wins.get(how, 0) + 1
+        if "::" in killed:
+            wins[killed] = wins.get(killed, 0) + 1
+        return killed
+
+    # which tests are quick is measured anew: what one of them kills is killed, and survivors are tried again
+    names, limits = [known["name"] for *_, known in tried], [str(asked.most), str(asked.limit)]
+    what = [asked.module, names, [str(file) for file in files], limits]
+    survivors = [tried[number][-1] for number in surviving(asked.module, what, len(tried), how)]
+    for known in survivors:
+        sys.stdout.write(f"{known['line']:5d}  {known['name']}\n")
     sys.stdout.write(
-        f"{asked.module}: {tried} mutants, {len(survivors)} survive; {time.monotonic() - start:.0f} s"
+        f"{asked.module}: {len(tried)} mutants, {len(survivors)} survive; {time.monotonic() - start:.0f} s"
         f" ({sum(seconds.values()):.1f} s for the tests alone)\n"
     )
     if asked.out:

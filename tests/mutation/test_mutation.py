@@ -10,6 +10,9 @@ from types import ModuleType
 
 import pytest
 
+from dpaccount.noise import process
+from dpaccount.work.run import TaskError
+
 HERE = Path(__file__).parent
 TESTS = HERE.parent
 
@@ -146,6 +149,36 @@ def test_what_is_called_at_import_is_run_again():
         survivors.put(module, compile(mutant.tree, "mutant", "exec"), mutant.function)
         assert [module.GREAT(x) for x in (4, 5, 6)] != [False, False, True], mutant.name
     del sys.modules["mutation_example"]
+
+
+def test_a_run_that_was_killed_goes_on_and_gives_the_same_survivors(tmp_path, monkeypatch):
+    survivors = loaded("survivors")
+    monkeypatch.setattr(survivors, "digest_of", lambda folder: str(folder))
+    monkeypatch.setenv("DPACCOUNT_STORE", str(tmp_path / "kept.db"))
+    tried, patience = [], 5
+
+    def how(number):
+        tried.append(number)
+        if len(tried) > patience:
+            raise MemoryError
+        return "" if number in (2, 7) else "a test"
+
+    with pytest.raises(TaskError):
+        survivors.surviving("example", "mutants", 20, how)
+    done, patience = {*tried[:-1]}, 100
+    tried.clear()
+    assert survivors.surviving("example", "mutants", 20, how) == [2, 7]
+    assert {*range(20)} - done <= {*tried} < {*range(20)}
+    tried.clear()
+    assert survivors.surviving("example", "other mutants", 20, how) == [2, 7]
+    assert {*tried} == {*range(20)}
+
+
+def test_a_mutant_is_tried_outside_the_task():
+    """Tests that charge a ledger would fail inside, whatever the mutant is."""
+    survivors = loaded("survivors")
+    tried = process.as_task(survivors.killer, lambda: f"in a task: {process.IN_TASK.get()}", 60)
+    assert tried == "in a task: False"
 
 
 def explained(program: str) -> list[tuple[str, str]]:

@@ -80,6 +80,7 @@ def test_what_is_kept_is_listed_and_removed(dpaccount, tmp_path, monkeypatch):
     assert dpaccount("work", "list", "--store", store)[1] == "no work is kept\n"
 
 
+OWN = ("mine:function", "--epsilon", 1, "--shape", 5, "--low", 0, "--high", 1)
 WRONG = [
     ((*AUDIT, "--store", "text.db"), "not a database"),
     ((*FIGURE, "--store", "text.db"), "not a database"),
@@ -88,6 +89,9 @@ WRONG = [
     (("work", "list"), "name one with --store"),
     ((*AUDIT, "--scheduler", "127.0.0.1:1"), "belong together"),
     ((*AUDIT, "--backend", "dask"), "belong together"),
+    (("audit", *OWN, "--store", "new.db"), "are for catalogued subjects"),
+    (("audit", *OWN, "--backend", "dask", "--scheduler", "127.0.0.1:1"), "are for catalogued subjects"),
+    (("audit", "--command", "true {seed} {data}", *OWN[1:], "--backend", "loky"), "are for catalogued"),
     ((*AUDIT, "--backend", "ray"), "--backend"),
     ((*FIGURE, "--jobs", "0"), "--jobs"),
     (("work", "list", "--store", "text.db"), "not a database"),
