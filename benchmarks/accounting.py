@@ -2,8 +2,8 @@
 
 Errors are distances from our enclosure, which is proved; it contains the worse direction of add-remove.
 Peers but prv-accountant give an upper value only.  Ours is the time where no more than the peer's error is
-asked for; times are of the processor.  No lower end of ours may be above a peer's upper one; a row where our
-upper end is says so.
+asked for; times are of the processor.  No lower end of ours may be above a peer's upper one; a row
+where our upper end is says so.
 """
 
 import json
@@ -25,7 +25,7 @@ from dpaccount.plan.events import (
 )
 
 REPEATS = 3
-ENOUGH = 2.0  #: seconds after which nothing is timed again
+LONG = 2.0  #: seconds after which nothing is timed again
 Found = dict[str, dict[str, list[float]]]  #: row → peer → [lower, upper, seconds]
 
 SGM = PoissonSubsampled(rate="0.01", of=Gaussian(sigma=1))
@@ -179,7 +179,7 @@ def timed(
         begun = time.process_time()
         bounds = Accountant(Plan(relation, events)).epsilon(delta, gap)
         times.append(time.process_time() - begun)
-        if sum(times) > ENOUGH:
+        if sum(times) > LONG:
             break
     return bounds, min(times)
 
@@ -194,7 +194,7 @@ def written() -> str:
 
 
 def rows(setting: BenchmarkSetting) -> Rows:
-    """Yield every row beside each peer; raise `AssertionError` where a peer's is below our lower end."""
+    """Yield every row beside each peer; raise `AssertionError` where one is below our lower end."""
     why = setting.lacks("dp_accounting")
     theirs: Found = {} if why else setting.asked(THEIRS, REPEATS, written())
     for name, (relation, events, delta) in ROWS.items():
@@ -208,7 +208,7 @@ def rows(setting: BenchmarkSetting) -> Rows:
                 continue
             below, above, spent = theirs[name][peer]
             if float(bounds.lower or 0) > above * (1 + 1e-9):
-                raise AssertionError(f"{name}: ours is at least {float(bounds.lower)}, {peer} has {above}")
+                raise AssertionError(f"{name}: {peer} has {above}, ours is in {bounds}")
             wider = float(bounds.upper) > above * (1 + 1e-9)
             own = f"{width}{', upper end above its' if wider else ''}"
             error = abs(above - float(bounds.upper))

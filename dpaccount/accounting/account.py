@@ -208,8 +208,10 @@ def _closer(total: Composition, rough: Enclosure, closer: Callable[[], Answer]) 
 def _least_work(counted: tuple[ExactPair, int]) -> float:
     """Return the steps that a pair takes at least among many different ones."""
     pair, _ = counted
-    transform = pair.transform() if pair.rising() else None
-    return (SAMPLE if transform is None or not transform.family() else ALIKE) if pair.rising() else 0.0
+    if not pair.rising():
+        return 0.0
+    transform = pair.transform()
+    return ALIKE if transform is not None and transform.family() else SAMPLE
 
 
 def close_epsilon(total: Composition, target: Fraction, gap: Fraction) -> Answer:
@@ -250,8 +252,8 @@ def _cross_checked(answer: Answer, bound: Callable[[], Fraction | None]) -> Answ
 def _over_directions(total: Composition, answer: Callable[[Composition, Number], Answer]) -> Answer:
     """Return the worse direction's answer; they share the work.
 
-    The second one need not be known closely where it costs less than the first one's lower end.  Of a crowd,
-    the one that costs less with simpler pairs is known by them alone.
+    The second one need not be known closely where it costs less than the first one's lower end.  Of a
+    crowd, the one that costs less with simpler pairs is known by them alone.
     """
     answers: list[Answer] = []
     ways = total.directions

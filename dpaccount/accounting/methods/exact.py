@@ -22,13 +22,13 @@ from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.pair import EqualCopies, LossPair
 
 LOG2 = math.log(2)
-CROWD = 133  #: different samples that leave no work for a second direction or method, or for many digits
+CROWD = 133  #: different samples that leave no work for a second direction or method
 MAX_STEPS = 10**12  #: of one pair in a lattice composition
 DEPTHS = 60.0, 250.0, 900.0  #: −log of the rarest losses that are counted: they must be small next to δ
 
 
 def crowded(total: Composition) -> bool:
-    """Say whether there are so many different samples that one method in one direction is affordable."""
+    """Say whether different samples are so many that one method in one direction is affordable."""
     return sum(bool(pair.rising()) for pair, _ in total.pairs) > CROWD
 
 

@@ -136,7 +136,7 @@ def test_random_plans_are_confirmed_closely_but_for_four_kinds_and_wide_answers(
     ],
 )
 def test_the_document_keeps_the_smaller_of_two_proved_ends(inside, tight):
-    """Of a sample without replacement the accountant has an upper end only, now and then the larger one."""
+    """Of such samples the accountant has an upper end only, now and then the larger one."""
     sample = ev.SampledWithoutReplacement(size=1, population=5, of=inside)
     plan, share = Plan("replace-one", [sample]), Fraction(1, 100)
     given = tight or Accountant(plan).epsilon(share).as_json()
