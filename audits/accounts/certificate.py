@@ -88,8 +88,8 @@ def certificate(
     """Return the certificate of a plan's answer, a document of schema ``dpaccount/account-certificate/1``.
 
     `plan` is the document of events, its numbers exact or as JSON; `tight` the accountant's answer to ε at
-    `delta` or δ at `epsilon` of a `group` of units, as it is printed.  Where the checker confirms nothing,
-    `confirmed` says why.
+    `delta` or δ at `epsilon` of a `group` of units, as it is printed.  Its upper end comes down to what
+    the checker confirms where that is less.  Where nothing is confirmed, `confirmed` says why.
     """
     written = as_json(plan)
     ends = (None if tight["lower"] is None else _number(tight["lower"]), _number(tight["upper"]))
@@ -104,7 +104,10 @@ def certificate(
     Work.begin(FREE)
     try:
         steps, answer = of_units(asked, written, group)
-        whole = seal({**document, "confirmed": {"upper": spelled(answer)}, "derivation": steps})
+        if answer < ends[1]:  # both ends are proved
+            tight = {**tight, "upper": as_json(answer)}
+        shown = {"tight": dict(tight), "confirmed": {"upper": spelled(answer)}}
+        whole = seal({**document, **shown, "derivation": steps})
         examined(json.dumps(whole).encode())
     except (Rejected, Unreadable, *BROKEN) as why:
         broken = not isinstance(why, Rejected | Unreadable)

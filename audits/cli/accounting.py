@@ -79,10 +79,11 @@ def account(  # noqa: PLR0913 - options
     if certificate is not None:
         from audits.accounts.certificate import written_certificate
 
-        tight = answer["epsilon" if loss is None else "delta"]
+        asked = "epsilon" if loss is None else "delta"
         document = written_certificate(
-            certificate, place.value, tight, delta=share, epsilon=loss, group=units or 1
+            certificate, place.value, answer[asked], delta=share, epsilon=loss, group=units or 1
         )
+        answer[asked] = document["tight"]
         answer["confirmed"] = document["confirmed"]
     show(answer, json_, lines)
     _remark_on_gap(answer, number(gap, "--gap"), relative=loss is not None)

@@ -71,7 +71,7 @@ class Product:
         return found
 
     def above(self, s: arb) -> arb:
-        """Return an upper bound on M(s), s ≥ 0 or s ≤ −1, by the costliest of each few of a large family."""
+        """Return an upper bound on M(s), s ≥ 0 or s ≤ −1, by the costliest few of a large family."""
         return Product(self.mu2, self._costliest).value(s)
 
     @cached_property
@@ -82,7 +82,7 @@ class Product:
         kept: list[tuple[Transform, int]] = []
         for family in families.values():
             family.sort(key=lambda part: part[0].order())
-            size = -(-len(family) // FEW)
+            size = -(-len(family) // MOST_OF_FAMILY)
             chunks = [family[k : k + size] for k in range(0, len(family), size)]
             kept += [(chunk[-1][0], sum(count for _, count in chunk)) for chunk in chunks]
         return tuple(kept)
@@ -143,7 +143,7 @@ def _on_grid(value: float, ratio: float, *, up: bool) -> float:
     return float(ratio ** (math.ceil(power) if up else round(power)))
 
 
-FEW = 48  #: transforms of one family, where all are not needed
+MOST_OF_FAMILY = 48  #: transforms, where all are not needed
 MOST_DECAYS = 6  #: of those that are slow to find
 EASY = 0.4 * SECOND  #: steps of node evaluations (a rough estimate) up to which no smoothing is considered
 EASY_DIGITS = 12.0  #: digits that are only sought where they are easy
@@ -299,7 +299,7 @@ def _cut(product: Product, line: _Candidate, smooth: Fraction, most_nodes: float
 
 
 def _decaying(parts: Counted) -> Counted:
-    """Return the parts whose decay is looked at: of many that are slow to find, the most frequent ones."""
+    """Return the parts whose decay is looked at: the most frequent of many that are slow to find."""
     slow = sorted((count for factor, count in parts if factor.slow_decay), reverse=True)
     if len(slow) <= MOST_DECAYS:
         return parts
@@ -310,7 +310,7 @@ def _decaying(parts: Counted) -> Counted:
 
 
 def _shared_decays(parts: Counted, known: Counted, c: arb) -> dict[Transform, tuple[arb, int]]:
-    """Return, for transforms of known decay, how much of others falls alike, and how many those are.
+    """Return, by transforms of known decay, how much of others falls alike, and how many those are.
 
     |M(c + it)/M(c)| ≤ 1 for all others: nothing is lost but nodes.
     """
@@ -352,7 +352,9 @@ class Decays:
         for factor, count in known:
             part, more = shares.get(factor, (arb(0), 0))
             decay = factor.decay(c, share / (count + more))
-            self.parts += [(decay, count), (PartialDecay(decay, part), more)] if more else [(decay, count)]
+            self.parts.append((decay, count))
+            if more:
+                self.parts.append((PartialDecay(decay, part), more))
 
     def tail(self, t: arb, step: arb) -> arb:
         """Return a bound on h·Σ_{nh>t} E(nh)/(nh)²: E(t)/t while `near` holds, then the far bound."""

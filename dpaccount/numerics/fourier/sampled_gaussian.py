@@ -74,10 +74,12 @@ class SampledGaussianTransform(ByParts, OnPoissonSample):
     @classmethod
     def jointly(cls, parts: Counted) -> tuple[Callable[[float], float] | None, Counted]:
         """Return an estimate of log M(s) of many such transforms together, and those left over."""
-        own = [(each, n) for each, n in parts if isinstance(each, cls) and each.mu2 <= MOST_JOINT_MU2]
+        known = [(each, n) for each, n in parts if isinstance(each, cls)]
+        own = [part for part in known if part[0].mu2 <= MOST_JOINT_MU2]
         if len(own) < LEAST_JOINT:
             return None, parts
-        return lru_cache(_JointEstimate(own).log_m), tuple(part for part in parts if part not in own)
+        rest = tuple(part for part in parts if part not in own)
+        return lru_cache(_JointEstimate(own).log_m), rest
 
     def family(self) -> tuple[type, Fraction, bool]:
         """Return the rate and the direction: the law of z rises with μ² in convex order."""
@@ -88,10 +90,10 @@ class SampledGaussianTransform(ByParts, OnPoissonSample):
         return self.mu2
 
     def share_of(self, other: Transform, c: arb) -> arb:
-        """Return κM_ν(c)/M(c) of a smaller noise cost ν at the same rate: this law is at least κ times that.
+        """Return κM_ν(c)/M(c) of a smaller ν at the same rate: this law is at least κ times that one.
 
-        The densities of dP/dQ at e^t are those of N(μ²/2, μ²) at t, whose ratio is (ν/μ) e^{(ν² − μ²)/8} at
-        least, at t = 0; samples map dP/dQ alike.
+        The densities of dP/dQ at e^t are those of N(μ²/2, μ²) at t, whose ratio is at least
+        (ν/μ) e^{(ν² − μ²)/8}, which it is at t = 0; samples map dP/dQ alike.
         """
         if not isinstance(other, SampledGaussianTransform) or self.family() != other.family():
             return arb(0)
@@ -218,7 +220,8 @@ class TiltedSample:
         """Return log z(u)."""
         known = self._balls.get(ctx.prec)
         if known is None:
-            known = self._balls[ctx.prec] = ball(self.mu2).sqrt(), ball(self.mu2) / 2, ball(self.factor.rate)
+            square = ball(self.mu2)
+            known = self._balls[ctx.prec] = square.sqrt(), square / 2, ball(self.factor.rate)
         mu, half, q = known
         return (q * (u * mu - half).expm1()).log1p()
 

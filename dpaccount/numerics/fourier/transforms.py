@@ -66,7 +66,7 @@ class Transform:
         return Decay()
 
     def family(self) -> Any:
-        """Return a key of transforms whose laws rise in convex order with `order`; None: of no family.
+        """Return a key of transforms whose laws rise in convex order with `order`; None: there is none.
 
         So M(s) rises for s ≥ 0 and for s ≤ −1.
         """
@@ -77,7 +77,7 @@ class Transform:
         return Fraction(0)
 
     def share_of(self, other: "Transform", c: arb) -> arb:
-        """Return f with |M(c + it)| ≤ M(c)·(1 − f·(1 − decay of `other`)), for every t; 0: not known."""
+        """Return f with |M(c + it)| ≤ M(c)·(1 − f·(1 − decay of `other`)) for all t; 0: not known."""
         return arb(0)
 
     def work(self, c: float, bits: int) -> float:

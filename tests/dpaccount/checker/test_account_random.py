@@ -13,6 +13,7 @@ import pytest
 from audits.accounts.certificate import certificate
 from dpaccount import checker
 from dpaccount.accounting.accountant import Accountant
+from dpaccount.exact import as_exact
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan
 
@@ -124,3 +125,25 @@ def test_some_random_plans_are_confirmed_closely(seed):
 @pytest.mark.parametrize("seed", range(200))
 def test_random_plans_are_confirmed_closely_but_for_four_kinds_and_wide_answers(seed):
     near(seed)
+
+
+@pytest.mark.parametrize(
+    ("inside", "tight"),
+    [
+        (ev.RandomizedResponse(epsilon="0.5", k=4), None),
+        (ev.Laplace(scale=2), {"lower": None, "upper": 3}),
+        (ev.Laplace(scale=2), {"lower": None, "upper": "inf"}),
+    ],
+)
+def test_the_document_keeps_the_smaller_of_two_proved_ends(inside, tight):
+    """Of such samples the accountant has an upper end only, now and then the larger one."""
+    sample = ev.SampledWithoutReplacement(size=1, population=5, of=inside)
+    plan, share = Plan("replace-one", [sample]), Fraction(1, 100)
+    given = tight or Accountant(plan).epsilon(share).as_json()
+    document = certificate(plan.as_json(), given, delta=share)
+    upper = as_exact(document["confirmed"]["upper"])
+    assert upper < as_exact(str(given["upper"]).replace("inf", "1e9"))
+    assert as_exact(document["tight"]["upper"]) == upper
+    assert checker.examined(json.dumps(document).encode())[0] == "CONFIRMED"
+    low = {"lower": 0.01, "upper": given["upper"]}
+    assert certificate(plan.as_json(), low, delta=share)["tight"]["lower"] == 0.01

@@ -92,7 +92,7 @@ def test_what_has_few_different_pairs_is_simple():
 def test_more_samples_than_can_be_computed_are_not_tried(monkeypatch):
     """The few alone are asked; with more work allowed, the many."""
     monkeypatch.setattr(composition, "FEW", 1)
-    monkeypatch.setattr(account, "SAMPLE", 8 * account.SECOND)
+    monkeypatch.setattr(account, "ALIKE", 8 * account.SECOND)
     events = different(random.Random(3), 3)
     rough = Accountant(Plan("add-remove", events)).worst_epsilon("1e-5", "1e-3")
     assert rough.method.endswith("of simpler pairs")
