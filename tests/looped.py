@@ -15,7 +15,7 @@ Test = Callable[..., None]
 def looped(
     argnames: str | Sequence[str],
     argvalues: Iterable[Any],
-    ids: object = None,  # noqa: ARG001
+    ids: object = None,
 ) -> Callable[[Test], Test]:
     """Run a test on every case of a table, in one item; takes what `pytest.mark.parametrize` takes.
 
@@ -39,7 +39,7 @@ def looped(
         signature = inspect.signature(test)
 
         @functools.wraps(test)
-        def every_case(*args: Any, **others: Any) -> None:  # noqa: ANN401
+        def every_case(*args: Any, **others: Any) -> None:
             for case in cases:
                 Work.begin()
                 try:

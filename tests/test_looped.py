@@ -9,7 +9,7 @@ def ran(decorator, test):
     """Run a decorated test; return the exception it ends in, if any."""
     try:
         decorator(test)()
-    except BaseException as error:  # noqa: BLE001
+    except BaseException as error:
         return error
     return None
 
