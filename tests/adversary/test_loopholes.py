@@ -19,10 +19,7 @@ from dpaccount import checker
 from dpaccount.checker import derivation
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
-from dpaccount.proof import (
-    REPLACE_ONE,
-    to_approximate,
-)
+from dpaccount.proof import REPLACE_ONE, to_approximate
 from dpaccount.proof.derivation import write
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.laplace_sum import LaplaceSum

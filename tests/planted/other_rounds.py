@@ -5,13 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpaccount.proof import (
-    assume_ball,
-    discrete_gaussian,
-    fine_gaussian,
-    linear,
-    mixture,
-)
+from dpaccount.proof import assume_ball, discrete_gaussian, fine_gaussian, linear, mixture
 from dpaccount.proof.search import approximate
 from mechanisms.buffered_toeplitz import BufferedToeplitz
 from mechanisms.gaussian_sum import GaussianSum
