@@ -129,13 +129,13 @@ def _with_noise(claim: Claim, place: Place) -> Claim:
         raise claim.parameters.wrong("the columns are not named", "give column or columns")
     count = 1 if "column" in given else len(list(given["columns"].items()))
     promise, radius = claim.guarantee, given["radius"].positive()
-    found = choose(
+    selection = choose(
         count, promise.epsilon, promise.delta, promise.radius or Fraction(0), radius, claim.table.rows
     )
-    parameters = {**claim.parameters.value, **found.parameters}
-    subject = {"use": found.subject, "parameters": parameters}
+    parameters = {**claim.parameters.value, **selection.parameters}
+    subject = {"use": selection.subject, "parameters": parameters}
     chosen = claim_at(Place({**place.value, "subject": subject}, place.file, toml=True), claim.path)
-    return replace(chosen, because=found.because)
+    return replace(chosen, because=selection.because)
 
 
 def claim_at(place: Place, path: Path, ledger_url: str | None = None) -> Claim:
@@ -225,7 +225,7 @@ def _with_schema(table: type[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _with_earlier_names(place: Place) -> Place:
-    """Return a claim whose data are said in the names that certificates keep."""
+    """Return a claim whose data have the names that certificates keep."""
     data = place.value.get("data") if isinstance(place.value, dict) else None
     if not isinstance(data, dict) or not DATA_NAMES.keys() & data.keys():
         return place
@@ -245,7 +245,7 @@ def _with_digests(place: Place, path: Path) -> Place:
     data = place.value.get("data") if isinstance(place.value, dict) else None
     if not isinstance(data, dict) or not isinstance(data.get("join"), dict):
         return place
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     private = _private(place, path)
     for name in data["join"]:
         join = place.child("data").child("join").child(name)
@@ -258,18 +258,18 @@ def _with_digests(place: Place, path: Path) -> Place:
             raise given["digest"].wrong(
                 f"the table's digest is {digest}", "give that one, or the table meant"
             )
-        found[name] = {**join.value, "digest": digest}
-    return replace(place, value={**place.value, "data": {**data, "join": found}})
+        members[name] = {**join.value, "digest": digest}
+    return replace(place, value={**place.value, "data": {**data, "join": members}})
 
 
 def _with_space(place: Place, path: Path) -> Place:
     """Return a claim with the digests of the files of its subject's space."""
-    found: Any = place.value
+    value: Any = place.value
     for key in ("subject", "parameters", "space"):
-        if not isinstance(found, dict) or key not in found:
+        if not isinstance(value, dict) or key not in value:
             return place
-        found = found[key]
-    if not isinstance(found, dict):  # a user's own class may call something else so
+        value = value[key]
+    if not isinstance(value, dict):  # a user's own class may call something else so
         return place
     from bandits.space.reading import as_claimed, files_named  # few claims have a space
 
@@ -356,8 +356,8 @@ def _data(
         source_of = lambda file: _source(claim.parent, file)  # noqa: E731
         table = replace(table, derived=joined_columns(given["join"], table.columns, source_of))
     if table is not None and "derived" in given:
-        made = derived_columns(given["derived"], table.every)
-        table = replace(table, derived=(*table.derived, *made))
+        derived = derived_columns(given["derived"], table.every)
+        table = replace(table, derived=(*table.derived, *derived))
     if about_any:
         return None, None, public, table
     file = _source(claim.parent, given["file"])
@@ -385,15 +385,15 @@ REAL = {"guarantee": ("epsilon", "delta", "radius"), "audit": ("confidence", "se
 
 def _numbers_read(claim: dict[str, Any]) -> dict[str, Any]:
     """Return a valid claim with numbers that were written as text converted to numbers."""
-    found = {**claim, **{name: _read_in(claim[name], keys) for name, keys in REAL.items() if name in claim}}
+    numbers = {**claim, **{name: _read_in(claim[name], keys) for name, keys in REAL.items() if name in claim}}
     data = claim.get("data")
     if isinstance(data, dict) and "columns" in data:
         columns = {
             name: column if column["type"] == "date" else _read_in(column, ("low", "high"))
             for name, column in data["columns"].items()
         }
-        found["data"] = {**data, "columns": columns}
-    return found
+        numbers["data"] = {**data, "columns": columns}
+    return numbers
 
 
 def _read_in(table: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:

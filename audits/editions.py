@@ -25,7 +25,7 @@ def kept_before(url: str, digest: str) -> tuple[Document, ...]:
 
     Raises `InputError` where the ledger has no such release, or where the checker refuses it.
     """
-    found: list[Document] = []
+    documents: list[Document] = []
     with Ledger.open(url) as ledger:
         while digest:
             body = ledger.release_with(digest)
@@ -39,9 +39,9 @@ def kept_before(url: str, digest: str) -> tuple[Document, ...]:
                 raise InputError(
                     f"the ledger kept a release that is not valid ({why})", "see ledger verify"
                 ) from None
-            found.append(body)
+            documents.append(body)
             digest = body["claim"].get("follows", "")
-    return tuple(reversed(found))
+    return tuple(reversed(documents))
 
 
 def added(place: Place, written: Document, earlier: tuple[Document, ...]) -> list[Any]:
@@ -52,11 +52,11 @@ def added(place: Place, written: Document, earlier: tuple[Document, ...]) -> lis
     """
     last, now = earlier[-1]["claim"], json.loads(canonical(written))
     edition = place.child("edition").value
-    said = last["name"], last["subject"]["use"], last.get("edition", 1) + 1
+    identity = last["name"], last["subject"]["use"], last.get("edition", 1) + 1
     name = now["name"] if edition == 2 else f"{now['name']}.{edition - 1}"
-    if said != (name, now["subject"]["use"], edition):
+    if identity != (name, now["subject"]["use"], edition):
         raise place.wrong(
-            f"it follows edition {said[2] - 1} of {last['name']}", "give the digest of the one before"
+            f"it follows edition {identity[2] - 1} of {last['name']}", "give the digest of the one before"
         )
     data, before = now["data"], last["data"]
     changed = [

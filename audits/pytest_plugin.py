@@ -74,15 +74,15 @@ def private(
     share = budget.share()
     asked = changed(asked, plan=replace(asked.plan, confidence=1 - share))
     with _crew(function, seconds) as crew:
-        found = audit_function(crew, asked, data, silent)
-    if found["verdict"] == "NOT ATTACKED":
-        pytest.fail(_not_attacked(function, asked, found), pytrace=False)
+        answer = audit_function(crew, asked, data, silent)
+    if answer["verdict"] == "NOT ATTACKED":
+        pytest.fail(_not_attacked(function, asked, answer), pytrace=False)
     budget.spend()
-    if found["refuted"]:
-        pytest.fail(_violation(function, asked, found, share), pytrace=False)
-    budget.notes += [f"{name}: {said}" for said in found["witness"]["findings"]]
+    if answer["refuted"]:
+        pytest.fail(_violation(function, asked, answer, share), pytrace=False)
+    budget.notes += [f"{name}: {finding}" for finding in answer["witness"]["findings"]]
     _note_patched(budget, name, patched)
-    return found
+    return answer
 
 
 def query(
@@ -98,15 +98,15 @@ def query(
     data = described(arguments["terms"], arguments.get("relation"), arguments.get("radius"))
     declared = declared_sensitivity(norm, exact_argument("bound", bound), described_by(name, data))
     with _crew(function, seconds) as crew:
-        found = test_sensitivity(crew, declared, effort.seed)
-    if found.refuted:
-        said = f"{name} moves by {found.worst:g}, declared {norm} {bound}"
-        pytest.fail(f"{said}; this test fails:\n\n{runnable(found, name)}", pytrace=False)
-    if not found.measured:
-        pytest.fail(f"{name} was not measured: {'; '.join(found.odd)}", pytrace=False)
-    budget.notes += [f"{name}: {said}" for said in found.odd]
+        search = test_sensitivity(crew, declared, effort.seed)
+    if search.refuted:
+        sentence = f"{name} moves by {search.worst:g}, declared {norm} {bound}"
+        pytest.fail(f"{sentence}; this test fails:\n\n{runnable(search, name)}", pytrace=False)
+    if not search.measured:
+        pytest.fail(f"{name} was not measured: {'; '.join(search.odd)}", pytrace=False)
+    budget.notes += [f"{name}: {sentence}" for sentence in search.odd]
     _note_patched(budget, name, patched)
-    return answer(found)
+    return answer(search)
 
 
 def _note_patched(budget: RiskBudget, name: str, patched: str) -> None:
@@ -210,14 +210,14 @@ def _sent(function: Callable[..., Any]) -> bytes:
         raise InputError(f"{_name(function)} cannot be sent to another process: {error}") from None
 
 
-def _not_attacked(function: Callable[..., Any], question: Audit, found: dict[str, Any]) -> str:
+def _not_attacked(function: Callable[..., Any], question: Audit, answer: dict[str, Any]) -> str:
     epsilon = float(question.epsilon)
-    most = to_digits(found["epsilon_power"], up=True, digits=4)
+    most = to_digits(answer["epsilon_power"], up=True, digits=4)
     lines = [
-        f"{_name(function)} was NOT ATTACKED: its {found['trials']} runs could have shown no more than"
+        f"{_name(function)} was NOT ATTACKED: its {answer['trials']} runs could have shown no more than"
         f" epsilon = {most}, and {epsilon:g} is claimed; allow more runs (--dp-trials)"
         " or more time (--dp-seconds)",
-        *(f"note:  {finding}" for finding in found["witness"]["findings"]),
+        *(f"note:  {finding}" for finding in answer["witness"]["findings"]),
     ]
     return "\n".join(lines)
 

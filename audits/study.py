@@ -90,12 +90,12 @@ class Released:
         """Return the released tables for a notebook, after the verdict."""
         parts = [CertificateContent({**self.certificate, "release": None})._repr_html_()]
         for name, each in self.found.statistics.items():
-            found = shown_table(name, each)
+            table = shown_table(name, each)
             more = (
-                f", the first {MOST_SHOWN} of {len(found.rows)} rows" if len(found.rows) > MOST_SHOWN else ""
+                f", the first {MOST_SHOWN} of {len(table.rows)} rows" if len(table.rows) > MOST_SHOWN else ""
             )
             title = self.found.title(name) + more
-            parts.append(html_table(found.head, found.rows[:MOST_SHOWN], title))
+            parts.append(html_table(table.head, table.rows[:MOST_SHOWN], title))
         return "".join(parts)
 
 
@@ -252,8 +252,12 @@ class FrameTable:
             raise InputError(f"by is {by!r:.60}", "give the name of a column, or a list of them")
         of = "" if column is None else f" of {column}"
         name = f"{what}{of}{' by ' if groups else ''}{', '.join(groups)}"
-        said = {"column": column, "by": groups or None, **terms}
-        added = {"name": name, "what": what, **{key: each for key, each in said.items() if each is not None}}
+        statistic = {"column": column, "by": groups or None, **terms}
+        added = {
+            "name": name,
+            "what": what,
+            **{key: each for key, each in statistic.items() if each is not None},
+        }
         return replace(self, statistics=(*self.statistics, added))
 
     def _check_types(self) -> None:
@@ -322,20 +326,20 @@ def _named_ledger(url: str) -> str:
     return SQLITE + Path(url.removeprefix(SQLITE)).name
 
 
-def _declared(name: str, said: Any) -> Any:
+def _declared(name: str, declared: Any) -> Any:
     """Return a column's declaration as a file has it."""
-    if isinstance(said, Mapping):
-        return said
-    if said is bool:
+    if isinstance(declared, Mapping):
+        return declared
+    if declared is bool:
         return {"type": "boolean"}
-    if isinstance(said, range) and said.step == 1 and said:
-        return {"type": "integer", "low": said[0], "high": said[-1]}
-    if isinstance(said, tuple) and len(said) == 2:
-        return {"type": "number", "low": said[0], "high": said[1]}
-    if isinstance(said, list):
-        return {"type": "category", "values": [text_of(value) for value in said]}
+    if isinstance(declared, range) and declared.step == 1 and declared:
+        return {"type": "integer", "low": declared[0], "high": declared[-1]}
+    if isinstance(declared, tuple) and len(declared) == 2:
+        return {"type": "number", "low": declared[0], "high": declared[1]}
+    if isinstance(declared, list):
+        return {"type": "category", "values": [text_of(value) for value in declared]}
     right = "give (low, high), range(low, high + 1), a list of values, bool, or a dictionary"
-    raise InputError(f"{said!r:.60} declares no column", right, f"columns.{name}")
+    raise InputError(f"{declared!r:.60} declares no column", right, f"columns.{name}")
 
 
 def _exact(value: Any) -> Any:

@@ -153,7 +153,7 @@ class CurveClaim(PointsClaim, frozen=True, tag=True):
     def worst(self, hit: float, alarm: float) -> tuple[float, float, Fraction, Fraction]:
         """Return the largest excess, rounded down, with the ε shown there, the claimed ε, and δ."""
         sides = ((Fraction(hit), Fraction(alarm)), (1 - Fraction(alarm), 1 - Fraction(hit)))
-        found = (-math.inf, 0.0, *self.points[0])
+        worst = (-math.inf, 0.0, *self.points[0])
         for epsilon, delta in self.points:
             for likely, rare in sides:
                 if rare <= 0 or likely <= delta:
@@ -162,8 +162,8 @@ class CurveClaim(PointsClaim, frozen=True, tag=True):
                 excess = math.nextafter(shown - float(epsilon), -math.inf)
                 if Fraction(shown) <= epsilon:
                     excess = min(excess, 0.0)
-                found = max(found, (excess, shown, epsilon, delta))
-        return found
+                worst = max(worst, (excess, shown, epsilon, delta))
+        return worst
 
     def needed(self, level: float, power: float) -> float:
         """Return the least false-alarm probability of an event with this power, rounded down."""
@@ -213,7 +213,6 @@ _WIDE = precision(160)  #: bits that tell p from 1 where p is nearly 1
 EventClaim = (
     MuClaim | RhoClaim | RenyiClaim | CurveClaim
 )  #: claims that the counts of one event are held against
-TradeOff = PointClaim | EventClaim
 
 
 def curve_of_plan(plan: Plan) -> CurveClaim:

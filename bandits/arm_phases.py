@@ -133,7 +133,7 @@ class ArmPhases(Calibrated):
         return float(self.noise_scale) * (sqrt(2) if self.law == "laplace" else 1)
 
     def member(self, rounds: int) -> "ArmPhases":
-        """Return this bandit on so many people at most, but several blocks of them."""
+        """Return this bandit on at most `rounds` people, but on several blocks of them."""
         fewest = max(SEVERAL * self.block, 2 * self.arms)
         return replace(self, rounds=min(self.rounds, max(rounds, fewest)))
 

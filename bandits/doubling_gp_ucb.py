@@ -2,7 +2,7 @@
 
 ``restart``: every epoch has a tree of its own people; a person meets the nodes of one epoch, and the
 posterior adds up the last sums of earlier epochs.  ``carry``: every epoch's tree begins with one node of
-all earlier people, so that a person meets one node in each later epoch beside those of their own.  The
+all earlier people, so that a person meets one node in each later epoch besides those of their own.  The
 paper does not say which.  Rounds read prefix sums only, so nothing else is released.
 
 Features and noise are one for all epochs here, as a person's vector must be the same in every release.

@@ -133,7 +133,7 @@ class FunctionRelease(Calibrated):
         return phase_covers(self.rounds, self.phases)
 
     def deviation(self, numbers: int) -> float:
-        """Return the deviation of each of so many released numbers, in units of the clip.
+        """Return the deviation of each of `numbers` released numbers, in units of the clip.
 
         K-norm noise of rate ε/2 has a Gamma(d) length, so that a number has the deviation √(d + 1)/rate.
         """

@@ -71,18 +71,14 @@ class JdpGpUcb(contextual.Contextual):
             raise out_of_range("nodes_per_axis >= 1, refresh >= 1 and growth in [0, 1]")
         if min(self.shift, self.width) < 0:
             raise out_of_range("shift >= 0 and width >= 0")
-        self._check_confidence()
+        one_of("confidence", self.confidence, CONFIDENCES)
+        if self.confidence == "theorem-1" and self.calibration != "published":
+            what = "Theorem 1's confidence is for the published calibration"
+            raise InputError(what, "say calibration published")
         if self.features.size > MAX_FEATURES:
             raise InputError(
                 f"{self.features.size} features are too many",
                 f"at most {MAX_FEATURES}: use fewer nodes_per_axis",
-            )
-
-    def _check_confidence(self) -> None:
-        one_of("confidence", self.confidence, CONFIDENCES)
-        if self.confidence == "theorem-1" and self.calibration != "published":
-            raise InputError(
-                "Theorem 1's confidence is for the published calibration", "say calibration published"
             )
 
     @cached_property

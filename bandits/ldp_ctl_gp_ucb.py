@@ -26,7 +26,7 @@ WIDEST = 2.0**30  #: of B + R: what 64 bits hold with noise; it provides no priv
 
 @dataclass(frozen=True)
 class LdpCtlGpUcb(LocalRewards):
-    """GP-UCB whose people add Laplace noise of scale 2(B + R)/`epsilon` to a reward that nobody clips.
+    """GP-UCB whose people add Laplace noise of scale 2(B + R)/`epsilon` to a reward that is not clipped.
 
     `rewards_within` is how far from 0 a reward can be: the claim's word, without a default.  With more than
     B + R the proof's hypothesis is false.  `width` times the posterior's deviation is the bonus.

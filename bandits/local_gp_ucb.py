@@ -114,7 +114,7 @@ class LocalGpUcb(contextual.Contextual):
         counts = {"matrix": size * (size + 1) // 2, "vector": size}
 
         def parts(kind: str) -> list[Theorem]:
-            found = []
+            theorems = []
             for (name, count), sigma in zip(counts.items(), self.noise_scales, strict=True):
                 query = linear(assume_ball(name, Fraction(1), REPLACE_ONE, "movement"))
                 far = distance(sigma, step, count)
@@ -123,8 +123,8 @@ class LocalGpUcb(contextual.Contextual):
                     if kind == "fine"
                     else zcdp_gaussian(query, sigma**2, step, name)
                 )
-                found.append(local(one, self._one_each(name)))
-            return found
+                theorems.append(local(one, self._one_each(name)))
+            return theorems
 
         return least([lambda: compose(*parts("fine")), lambda: compose(*parts("zcdp"))], delta)
 

@@ -98,7 +98,7 @@ class ResidualPosterior(Choosy):
 
 
 class Mixture(Choosy):
-    """Posteriors of several kernels, each as likely as `prior` and what it said of earlier messages make it.
+    """Posteriors of several kernels, weighted by `prior` and the likelihood of earlier messages.
 
     A person is asked by one of them, drawn by the mean of this chance and `prior`, so that none is given up;
     all learn from the message.
@@ -111,8 +111,8 @@ class Mixture(Choosy):
     @property
     def chances(self) -> Floats:
         """Return how likely each kernel is."""
-        found = np.exp(self._evidence - self._evidence.max())
-        return found / found.sum()
+        weights = np.exp(self._evidence - self._evidence.max())
+        return weights / weights.sum()
 
     def ask(self, among: Integers | None = None) -> Question:
         """Return what a kernel's posterior asks."""

@@ -109,7 +109,7 @@ class LoggedPolicy:
             raise given["prior"].wrong("no positions are given", "give positions, one number per arm")
         try:
             counts = ArmCounts(len(trial.arms), len(trial.cells), trial.steps, passed=True)
-            made = cls(
+            policy = cls(
                 arms=trial.arms,
                 contexts=trial.cells,
                 logging=trial.logging,
@@ -126,7 +126,7 @@ class LoggedPolicy:
             )
         except InputError as error:
             raise parameters.placed(error) from None
-        return made, trial.reading
+        return policy, trial.reading
 
     # -------------------------------------------------------------- public constants
 
@@ -236,7 +236,7 @@ class LoggedPolicy:
         warning = self._warning(released)
         policy = self.offered.played(np.asarray(view.public["policies"])[-1])
         value, noise_sd, sampling_sd = self._value(policy, sums, counts)
-        found: dict[str, object] = {
+        report: dict[str, object] = {
             "best_arm": None if warning else self.arms[int(np.argmax(overall))],
             "best_probability": self._sure(released[:-1], weights),
             "order": self._order(overall),
@@ -248,10 +248,10 @@ class LoggedPolicy:
             "means": estimates.table(self.arms, sums.sum(axis=0), counts.sum(axis=0), wide),
         }
         if len(self.contexts) > 1:
-            found["order_in"] = {name: self._order(values[c]) for c, name in enumerate(self.contexts)}
+            report["order_in"] = {name: self._order(values[c]) for c, name in enumerate(self.contexts)}
             before = weights @ self._belief(released[:-1]).mean()
-            found["context_gain"] = self._gain(policy, before, sums, counts)
-        return found
+            report["context_gain"] = self._gain(policy, before, sums, counts)
+        return report
 
     def _gain(self, policy: Floats, overall: Floats, sums: Floats, counts: Floats) -> dict[str, object]:
         """Return the gain of a policy by contexts over the best single one, on the measuring batch.
@@ -266,9 +266,14 @@ class LoggedPolicy:
         drowned = np.abs(changed) * (counts < DROWNED * float(self.sigma))
         anything = float((people / people.sum() * drowned).sum())
         reach = 1.96 * sqrt(noise_sd**2 + sampling_sd**2) + anything
-        found = {"gain": gain, "low": round(gain - reach, 6), "high": round(gain + reach, 6), "level": 0.95}
+        interval = {
+            "gain": gain,
+            "low": round(gain - reach, 6),
+            "high": round(gain + reach, 6),
+            "level": 0.95,
+        }
         known = "contexts help" if gain > reach else "contexts harm" if gain < -reach else "nothing is seen"
-        return {**found, "over": self._order(overall), "says": known}
+        return {**interval, "over": self._order(overall), "says": known}
 
     def _sure(self, released: Integers, weights: Floats) -> float:
         """Return the probability that the first arm is best, by the final policy's posterior."""

@@ -97,10 +97,10 @@ class MomentBelief:
 
     def scores(self, candidates: Floats) -> Floats:
         """Return φᵀθ̂ + width·√(φᵀPφ), less the ½ that all share."""
-        found = candidates @ self._mean
+        scores = candidates @ self._mean
         if self._subject.width:
-            found = found + float(self._subject.width) * np.sqrt(candidates**2 @ self._variance)
-        return found
+            scores = scores + float(self._subject.width) * np.sqrt(candidates**2 @ self._variance)
+        return scores
 
     def contribution(self, features: Floats, reward: float | None) -> Integers:
         """Return φ(y − ½)."""

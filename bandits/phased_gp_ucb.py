@@ -31,7 +31,7 @@ from mechanisms.continual import factors
 
 PRECISION = 4.0  #: of every weight before anything is learned
 REWARD_NOISE = 0.25  #: mean square of a centred reward, which is ±½
-STEADY = 0.3  #: of g's first entry, the same for all, beside the root mean square 1 of the others
+STEADY = 0.3  #: of g's first entry, the same for all, where the others have root mean square 1
 CENTRED = 0.8  #: share of the policy's mean feature that is taken off
 FIRST_PHASE = 8  #: people of a phase
 GROWTH = Fraction(1, 16)  #: of a phase over the people before it, where that is more
@@ -99,9 +99,9 @@ class PhasedGpUcb(MomentBandit):
 def _public_people(of: contextual.PublicMap, size: int, candidates: int) -> Floats:
     rng = np.random.default_rng([contextual.PUBLIC_COINS, 2])
     points = of.points(rng, SIMULATED * candidates)
-    found = contextual.leading(of, size)(points).reshape(SIMULATED, candidates, -1)
-    found.setflags(write=False)  # it is shared
-    return found
+    features = contextual.leading(of, size)(points).reshape(SIMULATED, candidates, -1)
+    features.setflags(write=False)  # it is shared
+    return features
 
 
 class PhaseBelief:

@@ -60,7 +60,7 @@ from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import shown
 
 FIRST, GROWTH, LEAST = 60, 1.3, 30  #: batches after the first: 60, 78, 101, …; the first at least 30
-CROWD = 0.07  #: or so many people for σ² and feature, if more: fewer would drown in a batch's noise
+CROWD = 0.07  #: people for each σ² and feature, if that is more: fewer would drown in a batch's noise
 ROW_FIRST, ROW_GROWTH = 250, 1.1  #: batches after the first where their noise is correlated
 WEIGHTS = 16  #: weights of rows lie on multiples of 2^−16
 DRAWS = 2000  #: different points of a batch at most; more people share them
@@ -70,7 +70,7 @@ CHOOSING = 2  #: releases before the prior is chosen by them
 OWN_NOISE = 0.1  #: standard deviation of a reward about its mean, where it is assumed
 REWARD_NOISES = ("assumed", "estimated")
 START = (3, 1)  #: places of the first scale and length; a step away has prior weight e^(−½), as a normal law
-LEVEL = 0.3  #: weight of the common level beside the directions
+LEVEL = 0.3  #: weight of the common level relative to the directions
 EXPLORE = 0.8  #: Thompson draws spread by this much of the posterior's width, falling to none
 
 
@@ -127,12 +127,12 @@ class PhasedPosterior(SurfaceBandit):
         second, growth = max(FIRST, min(self.crowd, self.rounds / 10)), GROWTH
         if self.correlated:
             second, growth = ROW_FIRST, ROW_GROWTH
-        size, first, found = max(LEAST, ceil(20 * self.noise_scale)), 1, []
+        size, first, covers = max(LEAST, ceil(20 * self.noise_scale)), 1, []
         while first <= self.rounds:
             last = min(first + size - 1, self.rounds)
-            found.append((first, last))
-            first, size = last + 1, int(second * growth ** (len(found) - 1))
-        return found
+            covers.append((first, last))
+            first, size = last + 1, int(second * growth ** (len(covers) - 1))
+        return covers
 
     def weights(self) -> Integers:
         """Return C as integers over 2^`WEIGHTS`, a row a batch; the identity where noise is separate."""
@@ -245,7 +245,7 @@ class Learner:
         self._model, self._sigma, self._rounds = model, sigma, rounds
         self._weights = np.eye(0) if weights is None else weights
         self._correlated = bool(np.triu(self._weights.T, 1).any())
-        self._past: list[tuple[Floats, float]] = []  #: H beside H·θ̂, and rewards' noise, of batches in rows
+        self._past: list[tuple[Floats, float]] = []  #: H next to H·θ̂, and rewards' noise, of batches in rows
         self._rng = np.random.default_rng(coins)  # apart from the noise
         (self._scale, self._length), self._told, self._own = START, 0, RewardNoise(own)
         self._observed = LinearPosterior(model.size)
@@ -281,17 +281,17 @@ class Learner:
         return self._model.best(self._mean[None, :], among)[0]
 
     def replan(self, points: Indices) -> None:
-        """Take these points for those that the batch under way is shown, before it is told anything."""
+        """Take these points for those that the batch under way is shown, before it learns anything."""
         different, self._point_of, people = np.unique(points, axis=0, return_inverse=True, return_counts=True)
         self._aim(different, people.astype(np.float64))
 
     def _drawn(self, draws: int) -> Floats:
-        """Return so many draws [draws, size] from N(0, P)."""
+        """Return draws [draws, size] from N(0, P)."""
         coins = self._rng.normal(size=(len(self._factor), draws))
         return self._prior.times(solve_triangular(self._factor, coins, lower=True, trans="T")).T
 
     def _aim(self, points: Indices, people: Floats) -> None:
-        """Choose directions g and clip C of a batch of so many `people` a point, from public numbers.
+        """Choose directions g and clip C of a batch with `people` at each point, from public numbers.
 
         Directions lie in the span of `_basis` [size, r]: what the prior's length can tell apart.
         """
@@ -347,12 +347,12 @@ class Learner:
         known = np.nan_to_num(rewards, nan=0.0)
         # before the first release nothing is predicted, and rewards themselves are clipped to [−1, 1]
         residual = known - ((self._phi @ self._mean)[self._point_of] if self._told else 0.0)
-        told = np.ones(len(known), dtype=np.bool_) if answered is None else answered
+        counted = np.ones(len(known), dtype=np.bool_) if answered is None else answered
         total = np.zeros(self._directions.shape[1], dtype=np.int64)
         for start in range(0, len(known), PEOPLE_PER_BLOCK):
             now = slice(start, start + PEOPLE_PER_BLOCK)
             directions = self._directions[self._point_of[now]]
-            total += clipped_sums.contributions(directions, residual[now], self._clip, told[now])
+            total += clipped_sums.contributions(directions, residual[now], self._clip, counted[now])
         return total
 
     def tell(self, released: Floats) -> None:

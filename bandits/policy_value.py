@@ -100,10 +100,10 @@ class PolicyValue(Calibrated):
         chosen = {"cap": given["cap"].number()} if "cap" in given else {}
         promised = {"epsilon": promise.epsilon, "delta": promise.delta}
         try:
-            made = cls(table.rows, model=len(named) > len(RECORD), **promised, **chosen)
+            subject = cls(table.rows, model=len(named) > len(RECORD), **promised, **chosen)
         except InputError as error:
             raise parameters.placed(error) from None
-        return made, Reading(names, lambda codes: codes, made.domain().nothing, {"columns": names})
+        return subject, Reading(names, lambda codes: codes, subject.domain().nothing, {"columns": names})
 
     @property
     def radius(self) -> Fraction:
@@ -180,24 +180,24 @@ class PolicyValue(Calibrated):
         weight += cap * self.rows
         lightest = low[1] + cap * self.rows
         least = self._below(lightest, missed / 8)  # of E[w]
-        found: dict[str, object] = {"mean_weight": weight / self.rows, "level": float(REPORTED)}
-        found["sums"] = view.public["sums"].tolist()
+        report: dict[str, object] = {"mean_weight": weight / self.rows, "level": float(REPORTED)}
+        report["sums"] = view.public["sums"].tolist()
         if not self.model:
             ends = (
                 self._below((low[0] + lightest) / 2, missed / 8),
                 1 - self._below((lightest - high[0]) / 2, missed / 8),
             )
-            found["value"] = float(np.clip((first / weight + 1) / 2, 0, 1)) if weight > 0 else None
-            found["unnormalised"] = (first + weight) / 2 / self.rows
+            report["value"] = float(np.clip((first / weight + 1) / 2, 0, 1)) if weight > 0 else None
+            report["unnormalised"] = (first + weight) / 2 / self.rows
         else:
             sampled = confidence.bounded_mean(1 + 2 * cap, 0.5 + sqrt(cap), self.rows, missed / 4)
             reach = sampled + max(1 - least, 0.0)
             ends = (0.5 + low[0] / self.rows - reach, 0.5 + high[0] / self.rows + reach)
-            found["value"] = float(np.clip(0.5 + first / self.rows, 0, 1))
+            report["value"] = float(np.clip(0.5 + first / self.rows, 0, 1))
         if least > 1 or ends[0] > min(ends[1], 1.0) or ends[1] < 0:
             why = "no value fits, or weights are above 1 on average: the declared chances are wrong"
-            return {**found, "value": None, "unnormalised": None, "warning": why}
-        return {**found, "low": max(ends[0], 0.0), "high": min(ends[1], 1.0)}
+            return {**report, "value": None, "unnormalised": None, "warning": why}
+        return {**report, "low": max(ends[0], 0.0), "high": min(ends[1], 1.0)}
 
     def _below(self, total: float, missed: Fraction) -> float:
         """Return a lower bound of the mean of what adds up to `total`, each number in [0, `cap`].

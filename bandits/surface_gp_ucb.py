@@ -89,10 +89,10 @@ class SurfaceGpUcb(SurfaceBandit):
         name = self.kernel_on(self.kernel)
         for points, phi in zip(points_of, self.features, strict=True):
             kernel = kernels.matrix(name, points, points, self.world.lengths[LENGTH])
-            found = float(np.abs(kernel - len(self.features) * phi @ phi.T).max())
-            if found > self.error:
+            error = float(np.abs(kernel - len(self.features) * phi @ phi.T).max())
+            if error > self.error:
                 raise InputError(
-                    f"{self.nodes_per_axis} nodes an axis leave a kernel error of {found:.3g} on the grid of"
+                    f"{self.nodes_per_axis} nodes an axis leave a kernel error of {error:.3g} on the grid of"
                     f" {self.space or self.surface}, above {float(self.error):.3g}",
                     "use more nodes or the basis eigen",
                 )
@@ -158,19 +158,19 @@ def _features(
     name: str | Space, kernel: str, basis: str, error: Fraction, per_axis: int
 ) -> tuple[Floats, ...]:
     """Return the features of each group of a surface; groups that share their points share them."""
-    made = dict[int, Floats]()
+    cached = dict[int, Floats]()
     world = SurfaceBandit(space=name).world if isinstance(name, Space) else surface(name)
     length = world.lengths[LENGTH]
     for points in world.points:
-        if id(points) not in made:
+        if id(points) not in cached:
             if basis == "eigen":
                 whole = eigenfeatures(kernels.matrix(kernel, points, points, length), float(error))
             else:
                 whole = quadrature_features(points.shape[1], per_axis, length)(points)
             whole = whole / np.sqrt(len(world.points))
             whole.flags.writeable = False
-            made[id(points)] = whole
-    return tuple(made[id(points)] for points in world.points)
+            cached[id(points)] = whole
+    return tuple(cached[id(points)] for points in world.points)
 
 
 class TreeCourse(SurfaceCourse):
@@ -212,7 +212,7 @@ class TreeCourse(SurfaceCourse):
 
 
 class Learner:
-    """Asks for a batch's point, makes its people's contribution, is told the noisy prefix."""
+    """Chooses a batch's point, computes its people's contribution, learns from the noisy prefix."""
 
     def __init__(self, subject: SurfaceGpUcb) -> None:
         self._subject, self._features = subject, subject.features

@@ -111,7 +111,7 @@ class Usca(Predictor):
         """Return what is known of the published sup σ̄² in a run with these coins, of Lemma 3.1 in balls.
 
         It is not `largest`, the maximum that tables are in units of: its features leave small eigenvalues
-        out.  Beyond `ENCLOSED` places all that is said is σ̄² ≤ 1/τ.
+        out.  Beyond `ENCLOSED` places only σ̄² ≤ 1/τ is used.
         """
         ridge = Fraction(self.ridge)
         if self.grid.places > ENCLOSED:

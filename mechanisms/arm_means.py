@@ -60,7 +60,6 @@ class ArmMeans(Additive):
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         known_relation(self.relation)
         if not isinstance(self.arms, tuple) or not isinstance(self.strata, tuple):
             raise InputError("arms and strata follow from a table", "declare [data.columns]")

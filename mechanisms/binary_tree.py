@@ -1,4 +1,4 @@
-"""Prefix sums of a stream of vectors under continual release: a binary tree of discrete Gaussians."""
+"""Prefix sums of a vector stream under continual release: a binary tree of discrete Gaussians."""
 
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,23 +1,20 @@
-"""Prefix sums of a stream of vectors under continual release: Toeplitz factorisation by decaying buffers."""
+"""Prefix sums of a vector stream under continual release: Toeplitz factorisation by decaying buffers."""
 
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 from dpaccount.errors import InputError
-from dpaccount.noise.receipt import Noise
 from dpaccount.proof import Theorem, buffered
 from mechanisms.continual import factors, prefix_sums
 from mechanisms.continual.factor_sums import Buffers, History
 from mechanisms.continual.factors import DECAY
-from mechanisms.continual.prefix_sums import PrefixSums
-from mechanisms.continual.spread import Spread, toeplitz
+from mechanisms.continual.prefix_sums import FactorRows
 from mechanisms.shared import grid
-from mechanisms.subject import Rows, View
 
 
 @dataclass(frozen=True)
-class BufferedToeplitz(PrefixSums):
+class BufferedToeplitz(FactorRows):
     """Release the sum of the first t vectors after every round t ≤ `rounds`; a unit is one round.
 
     As √Toeplitz, with `buffers` sums that decay instead of all past vectors: memory and time per
@@ -35,7 +32,6 @@ class BufferedToeplitz(PrefixSums):
     buffers: int = 6
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         if not 2 <= self.buffers <= 64:
             raise InputError(f"buffers is {self.buffers}", "needed 2 ... 64")
         super().__post_init__()
@@ -56,17 +52,12 @@ class BufferedToeplitz(PrefixSums):
 
         return prefix_sums.row_proof("buffered-toeplitz", self, delta, rows)
 
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
-        """Release row by row; show all prefix sums, in the data's own units."""
-        return prefix_sums.play(self._history, self, data, noise)
+    def floors(self) -> float:
+        """Return a bound on what the floors of all buffers add to an estimate, in steps of the noise."""
+        return float(sum(Fraction(2**DECAY, 2**DECAY - f) for _, f in self._pairs())) * (1 + 1e-9)
 
-    def spread(self) -> Spread:
-        """Return what every estimate makes of the rows' noise, and of the floors."""
-        floors = float(sum(Fraction(2**DECAY, 2**DECAY - f) for _, f in self._pairs())) * (1 + 1e-9)
-        scale = self.scale(self.sigma)
-        return toeplitz(self._history, self.rounds, scale, self.columns, bits=self.finer, floors=floors)
-
-    def _history(self, width: int, kind: type) -> History:
+    def history(self, width: int, kind: type) -> History:
+        """Return the decaying sums of past rows."""
         return Buffers(self._pairs(), width, kind)
 
     def _pairs(self) -> list[tuple[int, int]]:

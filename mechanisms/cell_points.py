@@ -39,7 +39,6 @@ class CellPoints:
     bins: int = 4
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         if not 0 < self.epsilon <= 30 or min(self.rows, self.columns) < 1 or self.bins < 2:
             raise out_of_range("epsilon in (0, 30], rows >= 1, columns >= 1 and bins >= 2")
         if self.columns > 8 or self.bins**self.columns > 256:

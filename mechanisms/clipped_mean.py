@@ -41,7 +41,6 @@ class ClippedMean(Additive):
     bits: int = 20
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         known_relation(self.relation)
         if self.low >= self.high or min(self.scale, self.count_scale) <= 0 or self.rows < 1:
             raise out_of_range("low < high, scale > 0, count_scale > 0 and rows >= 1")

@@ -25,7 +25,7 @@ class Count(NoisyCounts):
     reads: ClassVar[str] = "number"
 
     def domain(self) -> Domain:
-        """Return one column of integers, beyond 0 and 1 on either side, so that rows are clipped."""
+        """Return one column of integers that reaches beyond 0 and 1, so that rows are clipped."""
         return Domain(self.rows, (-1.0,), (2.0,), (True,))
 
     def query(self, data: Rows) -> Integers:

@@ -32,7 +32,6 @@ class CountByGroup(NoisyCounts):
     cells: int = 100
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         super().__post_init__()
         if not 1 <= self.cells <= MAX_GROUPS:
             raise InputError(f"cells is {self.cells}", f"needed 1 ... {MAX_GROUPS}")

@@ -40,7 +40,6 @@ class FixedMap(moved_rows.ClippedRows):
     bits: int = 16
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         if min(self.sigma, self.radius) <= 0 or min(self.rows, self.columns, self.dimension) < 1:
             raise out_of_range("sigma > 0, radius > 0, rows >= 1, columns >= 1 and dimension >= 1")
         if self.seed < 0 or max(self.columns, self.dimension) > moved_rows.WIDEST:

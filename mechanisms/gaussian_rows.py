@@ -36,7 +36,6 @@ class GaussianRows(moved_rows.ClippedRows):
     bits: int = 20
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         if min(self.sigma, self.radius) <= 0 or min(self.rows, self.columns) < 1:
             raise out_of_range("sigma > 0, radius > 0, rows >= 1 and columns >= 1")
         grid.room(self.radius + 16 * self.sigma, self.bits)

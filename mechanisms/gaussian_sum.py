@@ -34,7 +34,6 @@ class GaussianSum(Additive):
     bits: int = 20
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         known_relation(self.relation)
         if min(self.sigma, self.radius) <= 0 or min(self.rows, self.columns) < 1:
             raise out_of_range("sigma > 0, radius > 0, rows >= 1 and columns >= 1")

@@ -39,7 +39,6 @@ class Histogram(Additive):
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         known_relation(self.relation)
         if self.sigma <= 0 or min(self.cells, self.rows) < 1 or self.threshold < 0:
             raise out_of_range("sigma > 0, cells >= 1, rows >= 1 and threshold >= 0")

@@ -1,4 +1,4 @@
-"""Prefix sums of a stream of vectors under continual release: a tree whose nodes refine each other."""
+"""Prefix sums of a vector stream under continual release: a tree whose nodes refine each other."""
 
 from dataclasses import dataclass
 from fractions import Fraction

@@ -31,7 +31,6 @@ class JointGaussian(SymmetricGaussian):
     ratio: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         super().__post_init__()
         if not 0 < self.ratio <= 64 or max(self.ratio.numerator, self.ratio.denominator) > 64:
             raise out_of_range("a ratio above 0, a fraction of integers up to 64")

@@ -38,7 +38,6 @@ class KNorm(moved_rows.ClippedRows):
     bits: int = 6
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         if min(self.rate, self.radius) <= 0 or self.rows < 1 or not 1 <= self.columns <= MOST_COLUMNS:
             raise out_of_range(f"rate > 0, radius > 0, rows >= 1 and columns in 1 ... {MOST_COLUMNS}")
         grid.room(self.radius + 1000 / self.rate, self.bits)

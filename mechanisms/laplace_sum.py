@@ -30,7 +30,6 @@ class LaplaceSum(Additive):
     bits: int = 20
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         known_relation(self.relation)
         if self.low > self.high or self.scale <= 0 or self.rows < 1:
             raise out_of_range("low <= high, scale > 0 and rows >= 1")

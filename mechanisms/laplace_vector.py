@@ -35,7 +35,6 @@ class LaplaceVector(Additive):
     bits: int = 20
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         known_relation(self.relation)
         if self.low > self.high or self.scale <= 0 or min(self.rows, self.columns) < 1:
             raise out_of_range("low <= high, scale > 0, rows >= 1 and columns >= 1")

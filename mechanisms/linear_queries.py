@@ -52,7 +52,6 @@ class LinearQueries(Additive):
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         known_relation(self.relation)
         if self.workload not in WORKLOADS:
             raise InputError(f"workload is {self.workload!r}", f"known: {', '.join(WORKLOADS)}")

@@ -40,7 +40,6 @@ class LocalMean:
     rows: int = 100
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         if self.channel not in TABLES:
             raise InputError(f"channel is {self.channel!r}", f"known: {', '.join(TABLES)}")
         if not 0 < self.epsilon <= 30 or self.low >= self.high:

@@ -77,7 +77,6 @@ class NoisyStatistics(Additive):
     thresholds: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         known_relation(self.relation)
         check_names([each.name for each in self.statistics])
         if self.law not in ("gaussian", "laplace"):
@@ -335,7 +334,7 @@ def planned(
     plans, failed = [], []
     for one in laws if promise.delta > 0 else ("laplace",):
         try:
-            plans.append(_planned_listed(statistics, rows, max_rows, promise, one, whole=max_rows == 1))
+            plans.append(_planned_listed(statistics, rows, max_rows, promise, one, units=rows))
         except InputError as error:
             failed.append(error)
     if not plans:
@@ -344,12 +343,12 @@ def planned(
 
 
 def _planned_listed(
-    statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise, law: str, *, whole: bool
+    statistics: tuple[Statistic, ...], rows: int, max_rows: int, promise: Promise, law: str, *, units: int
 ) -> tuple[Any, Planned]:
-    """Return what `planned` does with one law where cells are listed; `whole`: a row is all of a unit."""
+    """Return what `planned` does with one law where cells are listed; there are `units` units in all."""
     relation = promise.relation
     vary = adjacency(relation).rows_vary
-    exact = whole and not vary
+    exact = rows * max_rows == units and not vary  # a row is all of a unit
 
     def study_at(scales: calibration.Scales, of: tuple[Statistic, ...] = statistics) -> Subject:
         study = NoisyStatistics(of, scales, law, rows * max_rows, relation, exact)
@@ -370,7 +369,7 @@ def _planned_listed(
     for what in statistics:
         part = draws(what, known=exact and what.is_whole)
         moves = tuple(calibration.moved_by(draw, law, vary=vary) * max_rows for draw in part)
-        one = calibration.StatisticRequest(what, part, moves, law, rows * max_rows, rows)
+        one = calibration.StatisticRequest(what, part, moves, law, rows * max_rows, units)
         if what.epsilon is not None:
             if what.epsilon > promise.epsilon:
                 raise InputError(calibration.BEYOND, calibration.LOWER)
@@ -398,21 +397,21 @@ def _planned_unlisted(
         delta = unlisted.delta_of_row(promise.epsilon, promise.delta, max_rows)
         of_row = Promise(promise.relation, promise.epsilon / max_rows, delta)
         own = tuple(replace(what, epsilon=what.epsilon and what.epsilon / max_rows) for what in statistics)
-        study, some = _planned_unlisted_rows(own, rows * max_rows, of_row, one_of_unit=False)
+        study, some = _planned_unlisted_rows(own, rows * max_rows, of_row, rows)
         whole = ByPerson(replace(study, statistics=statistics), rows, max_rows, promise.relation)
         pairs = zip(statistics, some, strict=True)
         asked = tuple((replace(each, what=what, units=rows), n) for what, (each, n) in pairs)
     else:
-        whole, asked = _planned_unlisted_rows(statistics, rows, promise, one_of_unit=True)
+        whole, asked = _planned_unlisted_rows(statistics, rows, promise, rows)
     if point(whole.proof(promise.delta))[0] > promise.epsilon:
         raise InputError("no noise is proved to meet this total", "give a larger delta")
     return whole, asked
 
 
 def _planned_unlisted_rows(
-    statistics: tuple[Statistic, ...], rows: int, promise: Promise, *, one_of_unit: bool
+    statistics: tuple[Statistic, ...], rows: int, promise: Promise, units: int
 ) -> tuple[Any, Planned]:
-    """Return the study of rows, and what each statistic gets of a promise to one row."""
+    """Return the study of the rows of `units`, and what each statistic gets of a promise to one row."""
     check_names([what.name for what in statistics])
     calibration.total_amount(promise.epsilon, promise.delta)
     rest = tuple(what for what in statistics if not what.unlisted)
@@ -425,11 +424,11 @@ def _planned_unlisted_rows(
     left = promise.epsilon - sum(asked.moves[0] / scales[0] for scales, (asked, _) in chosen.values())
     if rest:
         some = Promise(promise.relation, left, promise.delta / 2)
-        of_rest, pairs = _planned_listed(rest, rows, 1, some, "gaussian", whole=one_of_unit)
+        of_rest, pairs = _planned_listed(rest, rows, 1, some, "gaussian", units=units)
         scales = dict(zip((draw.key for draw in of_rest.draws), of_rest.scales, strict=True))
         chosen |= {a.what.name: (tuple(scales[draw.key] for draw in a.draws), (a, n)) for a, n in pairs}
     every = tuple(scale for what in statistics for scale in chosen[what.name][0])
-    args = (promise.relation, one_of_unit and not vary, tuple(thresholds))
+    args = (promise.relation, rows == units and not vary, tuple(thresholds))
     return NoisyStatistics(statistics, every, "gaussian", rows, *args), tuple(
         chosen[what.name][1] for what in statistics
     )

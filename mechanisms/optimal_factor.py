@@ -1,4 +1,4 @@
-"""Prefix sums of a stream of vectors under continual release: the optimal factorisation."""
+"""Prefix sums of a vector stream under continual release: the optimal factorisation."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,7 +31,6 @@ class OptimalFactor(PrefixSums):
     rounds: int = 32
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         super().__post_init__()
         if self.rounds > factors.MAX_OPTIMAL_ROUNDS:
             raise InputError(

@@ -43,7 +43,6 @@ class Projection:
     bits: int = 20
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         if min(self.sigma, self.radius) <= 0 or min(self.rows, self.columns, self.dimension) < 1:
             raise out_of_range("sigma > 0, radius > 0, rows >= 1, columns >= 1 and dimension >= 1")
         grid.room(self.radius + 16 * self.sigma, self.bits)

@@ -39,7 +39,6 @@ class Quantile:
     bits: int = 20
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         if self.rate <= 0 or not 0 <= self.rank <= 1 or self.low >= self.high:
             raise out_of_range("rate > 0, rank in [0, 1] and low < high")
         if self.candidates < 2 or self.rows < 1:

@@ -46,7 +46,6 @@ class Quantiles(NoisyCounts):
     levels: int = 4
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         super().__post_init__()
         if self.low >= self.high or not 1 <= self.levels <= DEEPEST:
             raise out_of_range(f"low < high and levels in 1 ... {DEEPEST}")

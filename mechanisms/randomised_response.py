@@ -36,7 +36,6 @@ class RandomisedResponse:
     rows: int = 100
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         if not 0 < self.epsilon <= 30 or self.cells < 2 or self.rows < 1:
             raise out_of_range("epsilon in (0, 30], cells >= 2 and rows >= 1")
 

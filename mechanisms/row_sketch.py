@@ -40,7 +40,6 @@ class RowSketch(moved_rows.ClippedRows):
     bits: int = 16
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         if min(self.sigma, self.radius, self.stretch) <= 0:
             raise out_of_range("sigma > 0, radius > 0 and stretch > 0")
         if min(self.rows, self.columns, self.dimension) < 1 or self.columns > moved_rows.WIDEST:

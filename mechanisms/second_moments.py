@@ -51,7 +51,6 @@ class SecondMoments(Additive):
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         known_relation(self.relation)
         if self.low >= self.high or self.sigma <= 0 or min(self.rows, self.columns) < 1 or self.ridge < 0:
             raise out_of_range("low < high, sigma > 0, ridge >= 0, rows >= 1 and columns >= 1")

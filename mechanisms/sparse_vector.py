@@ -38,13 +38,12 @@ class SparseVector:
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         known_relation(self.relation)
         if min(self.threshold_scale, self.scale) <= 0 or min(self.limit, self.questions, self.rows) < 1:
             raise out_of_range("threshold_scale > 0, scale > 0, limit, questions and rows >= 1")
 
     def domain(self) -> Domain:
-        """Return one column per question, beyond 0 and 1 on either side, so that rows are clipped."""
+        """Return one column per question that reaches beyond 0 and 1, so that rows are clipped."""
         size = self.questions
         return Domain(self.rows, (-1.0,) * size, (2.0,) * size, (True,) * size)
 

@@ -1,21 +1,18 @@
-"""Prefix sums of a stream of vectors under continual release: √Toeplitz factorisation."""
+"""Prefix sums of a vector stream under continual release: √Toeplitz factorisation."""
 
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Theorem
 from mechanisms.continual import factors, prefix_sums
 from mechanisms.continual.factor_sums import History, Window
-from mechanisms.continual.prefix_sums import PrefixSums
-from mechanisms.continual.spread import Spread, toeplitz
-from mechanisms.subject import Rows, View
+from mechanisms.continual.prefix_sums import FactorRows
 
 
 @dataclass(frozen=True)
-class SqrtToeplitz(PrefixSums):
+class SqrtToeplitz(FactorRows):
     """Release the sum of the first t vectors after every round t ≤ `rounds`; a unit is one round.
 
     Prefix sums are A = C·C with the Toeplitz factor c_k = C(2k, k)/4^k; rows of C·x are released and
@@ -31,16 +28,8 @@ class SqrtToeplitz(PrefixSums):
         """Measure the first column of the factor, the longest; noise by the better of two Gaussian rules."""
         return prefix_sums.proof("sqrt-toeplitz", [self._weights().tolist()], self, delta)
 
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
-        """Release row by row; show all prefix sums, in the data's own units."""
-        return prefix_sums.play(self._history, self, data, noise)
-
-    def spread(self) -> Spread:
-        """Return how every estimate combines the rows' noise."""
-        scale = self.scale(self.sigma)
-        return toeplitz(self._history, self.rounds, scale, self.columns, bits=self.finer)
-
-    def _history(self, width: int, kind: type) -> History:
+    def history(self, width: int, kind: type) -> History:
+        """Return a window of past rows, each with its weight."""
         return Window(self._weights(), width, kind)
 
     def _weights(self) -> Integers:

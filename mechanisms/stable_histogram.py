@@ -43,7 +43,6 @@ class StableHistogram:
     relation: str = ADD_REMOVE
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         known_relation(self.relation)
         if self.scale <= 0 or self.threshold < 2 or min(self.cells, self.rows) < 1:
             raise out_of_range("scale > 0, threshold >= 2, cells >= 1 and rows >= 1")
@@ -57,7 +56,7 @@ class StableHistogram:
             raise InputError(f"scale {self.scale} is no double", "round it, to a multiple of 1/32 say")
 
     def domain(self) -> Domain:
-        """Return columns of integers, one beyond the cells on either side; those that spell texts."""
+        """Return columns of integers, one beyond the cells on either side, or those that spell texts."""
         if self.text:
             size = self.keys * width(self.text)
             return Domain(self.rows, (0.0,) * size, (HIGHEST,) * size, (True,) * size)

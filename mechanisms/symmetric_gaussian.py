@@ -56,7 +56,6 @@ class SymmetricGaussian:
     columns: int = 3
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         if self.sigma <= 0 or self.reward < 0 or min(self.rows, self.columns) < 1:
             raise out_of_range("sigma > 0, reward >= 0, rows >= 1 and columns >= 1")
         if self.rows * (1 + self.reward) ** 2 + 32 * self.sigma >= 2**30:

@@ -20,7 +20,7 @@ from mechanisms.subject import EXAMPLE, Additive, Domain, Rows, View, known_rela
 
 Floats = NDArray[np.float64]
 GRID_UNIT = 10  #: units of the sum of z, so that the weights below are integers
-MAX_STEPS = 127  #: steps, of which proofs list 2·steps + 1 places: 255, of 256 that the checker reads
+MAX_STEPS = 127  #: proofs list 2·steps + 1 places: 255, of 256 that the checker reads
 SQUARE, COUNT = 16, 5  #: 1.6·(z² − ½) and ½ next to z
 
 
@@ -47,7 +47,6 @@ class Variance(Additive):
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         known_relation(self.relation)
         if self.low >= self.high or self.sigma <= 0 or self.rows < 1:
             raise out_of_range("low < high, sigma > 0 and rows >= 1")

@@ -108,8 +108,8 @@ def certificate(
         examined(json.dumps(whole).encode())
     except (Rejected, Unreadable, *BROKEN) as why:
         broken = not isinstance(why, Rejected | Unreadable)
-        said = "a number of it is beyond what the checker computes" if broken else str(why)
-        return seal({**document, "confirmed": {"upper": None, "why": said}, "derivation": []})
+        reason = "a number of it is beyond what the checker computes" if broken else str(why)
+        return seal({**document, "confirmed": {"upper": None, "why": reason}, "derivation": []})
     return whole
 
 
@@ -132,7 +132,7 @@ def written_certificate(
 
 
 def confirming(document: dict[str, Any]) -> str:
-    """Return the sentence on a certificate of ε that stands in a paper; empty where nothing is confirmed."""
+    """Return the sentence on a certificate of ε for use in a paper; empty where nothing is confirmed."""
     upper = document["confirmed"]["upper"]
     if upper is None:
         return ""
@@ -270,9 +270,9 @@ def in_closed_form(
     return ShownSteps(rule, witness, answer) if shows(rule, on, epsilon, delta, witness, back=back) else None
 
 
-def least(found: list[ShownSteps | None]) -> ShownSteps | None:
+def least(steps: list[ShownSteps | None]) -> ShownSteps | None:
     """Return what shows the least answer, of equal ones the first; None where nothing does."""
-    known = [one for one in found if one is not None]
+    known = [one for one in steps if one is not None]
     return min(known, key=lambda one: one.answer, default=None)
 
 
@@ -288,7 +288,7 @@ def shows(
 
 def renyi(on: Releases, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, float, float] | None:
     """Return the best order with its ε at `delta` and its ln δ at `epsilon`; None where there is none."""
-    found = []
+    candidates = []
     i = Interval(20)
     share = math.log(delta) if delta else -math.inf
     for order in [*ORDERS, *{a for each, _ in on.others if each.kind == "rdp" for a, _ in each.numbers[0]}]:
@@ -298,8 +298,8 @@ def renyi(on: Releases, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, f
             continue
         less = float(order - 1)
         rest = less * math.log1p(-1 / float(order)) - math.log(float(order))
-        found.append((order, bound + (rest - share) / less, less * (bound - float(epsilon)) + rest))
-    return min(found, key=lambda one: one[2], default=None)
+        candidates.append((order, bound + (rest - share) / less, less * (bound - float(epsilon)) + rest))
+    return min(candidates, key=lambda one: one[2], default=None)
 
 
 # ------------------------------------------------------------------ with lattices
@@ -310,28 +310,28 @@ def by_lattices(asked: AccountQuestion, left: list[tuple[Releases, bool]]) -> li
 
     Until that answer is close to the accountant's, or to that before, or the checker's work would not do.
     """
-    found = [by_lattice(asked, on, FINENESS[0], back=back) for on, back in left]
+    shown = [by_lattice(asked, on, FINENESS[0], back=back) for on, back in left]
     level = [0] * len(left)
-    while found:
-        worst = max(range(len(found)), key=lambda index: found[index].answer)
+    while shown:
+        worst = max(range(len(shown)), key=lambda index: shown[index].answer)
         level[worst] += 1
-        near = asked.close and found[worst].answer <= (asked.guess or 0) * (1 + NEAR)
-        spent = sum(one.work for one in found) - found[worst].work
+        near = asked.close and shown[worst].answer <= (asked.guess or 0) * (1 + NEAR)
+        spent = sum(one.work for one in shown) - shown[worst].work
         if (
             near
             or level[worst] == min(asked.levels, len(FINENESS))
-            or spent + 2 * found[worst].work > AFFORDED * MAX_WORK
+            or spent + 2 * shown[worst].work > AFFORDED * MAX_WORK
         ):
             break
         on, back = left[worst]
         finer = by_lattice(asked, on, FINENESS[level[worst]], back=back)
         if spent + finer.work > AFFORDED * MAX_WORK:
             break
-        settled = finer.answer >= found[worst].answer * (1 - NEAR / 2)
-        found[worst] = min(finer, found[worst], key=lambda one: one.answer)
+        settled = finer.answer >= shown[worst].answer * (1 - NEAR / 2)
+        shown[worst] = min(finer, shown[worst], key=lambda one: one.answer)
         if settled:
             break
-    return found
+    return shown
 
 
 def by_lattice(asked: AccountQuestion, on: Releases, fineness: Fineness, *, back: bool) -> ShownSteps:
@@ -343,13 +343,13 @@ def by_lattice(asked: AccountQuestion, on: Releases, fineness: Fineness, *, back
     if other is not None and other.rule == CLOSED[0]:  # that curve is exact
         return other
     try:
-        found = witnessed(on, delta, fineness, back=back)
-        answer = crossing(asked, found)
+        witness = witnessed(on, delta, fineness, back=back)
+        answer = crossing(asked, witness)
     except (Rejected, *BROKEN):
         if other is None:
             raise
         return other
-    own = None if answer is None else ShownSteps("lattice", found.witness, answer, found.work)
+    own = None if answer is None else ShownSteps("lattice", witness.witness, answer, witness.work)
     shown = least([other, own])
     if shown is None:
         raise Rejected("more may be lost than delta allows: this checker confirms no epsilon")
@@ -394,9 +394,9 @@ def gaussian_end(asked: AccountQuestion, square: Fraction) -> Fraction | None:
     return high
 
 
-def crossing(asked: AccountQuestion, found: Witnessed) -> Fraction | None:
+def crossing(asked: AccountQuestion, witness: Witnessed) -> Fraction | None:
     """Return the least ε that the lattice shows at δ, rounded up, or its δ at ε; None where there is none."""
-    i, whole, digits = found.interval, found.whole, found.digits
+    i, whole, digits = witness.interval, witness.whole, witness.digits
     if asked.delta is None:
         value = exact(lattice_delta(i, whole, asked.epsilon or Fraction(0), digits))
         return None if value > 1 else rounded_up(value)

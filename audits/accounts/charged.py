@@ -1,4 +1,4 @@
-"""Certificates of the plans that a ledger charged: written beside a charge, and compared with it later."""
+"""Certificates of the plans that a ledger charged: written with a charge, and compared with it later."""
 
 import json
 from collections.abc import Sequence
@@ -44,14 +44,14 @@ def compared(url: str, files: Sequence[Path]) -> list[dict[str, Any]]:
     read = [_read(file) for file in files]
     costs = [cost for _, cost in read if cost is not None]
     named = iter(naming(url, costs))
-    found = []
-    for file, (said, cost) in zip(files, read, strict=True):
-        entries, wrong = next(named) if cost is not None else ([], said)
+    answers = []
+    for file, (verdict, cost) in zip(files, read, strict=True):
+        entries, wrong = next(named) if cost is not None else ([], verdict)
         digest, epsilon = (cost.digest, cost.epsilon) if cost is not None else (None, None)
-        found.append(
+        answers.append(
             {"file": str(file), "digest": digest, "epsilon": epsilon, "entries": entries, "wrong": wrong}
         )
-    return found
+    return answers
 
 
 def _read(file: Path) -> tuple[str, CertifiedCost | None]:
@@ -61,11 +61,11 @@ def _read(file: Path) -> tuple[str, CertifiedCost | None]:
     if not isinstance(place.value, dict) or place.value.get("schema") != SCHEMA:
         raise InputError("not the certificate of a plan", f"give a document of schema {SCHEMA}", file)
     try:
-        _, said = checker.examined(raw)
+        _, sentence = checker.examined(raw)
     except (checker.Rejected, checker.Unreadable) as why:
         return str(why), None
     question, confirmed = place.value["question"], json.loads(raw)["confirmed"]["upper"]
     if set(question) != {"delta"}:
         return "it does not say what one unit pays at a delta", None
     plan = read_plan(place.child("plan"))
-    return said, CertifiedCost(place.value["digest"], plan, Fraction(question["delta"]), confirmed)
+    return sentence, CertifiedCost(place.value["digest"], plan, Fraction(question["delta"]), confirmed)

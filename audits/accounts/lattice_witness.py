@@ -79,7 +79,7 @@ def _composed(
     lots = [_lot(i, on, release, count, digits, share, fineness, back=back) for release, count in counted]
     whole = sum(lot.count * lot.deviation**2 for lot in lots)
     unit = _unit([release for release, _ in counted])
-    parts, found = [], list[Lattice]()
+    parts, lattices = [], list[Lattice]()
     for lot in lots:
         own = max(lot.count * lot.deviation**2, whole / (4 * len(lots)))
         step = FINE * float(fineness.coarser) * math.sqrt(own / lot.count)
@@ -90,9 +90,9 @@ def _composed(
         kept = max(KEPT // 4, min(2 * KEPT, math.floor(KEPT / fineness.coarser)))
         part = {"step": str(exact), "limits": [kept, *(str(_short(each)) for each in moved)], **lot.made}
         limits = methods.limits_of(part["limits"], digits)
-        found.append(power(i, place(i, lot.measure, exact, limits), lot.count, limits))
+        lattices.append(power(i, place(i, lot.measure, exact, limits), lot.count, limits))
         parts.append(part)
-    return parts, together(i, found, digits)
+    return parts, together(i, lattices, digits)
 
 
 def _lot(
@@ -107,13 +107,13 @@ def _lot(
     back: bool,
 ) -> _Lot:
     moved = [MOVED * share / (STEPS * count), MOVED / (STEPS * count)]
-    made = _made(i, release, on.mu_squared, digits, share, fineness, moved, back=back)
-    spacing = Fraction(made.get("spacing", 0))
+    part = _made(i, release, on.mu_squared, digits, share, fineness, moved, back=back)
+    spacing = Fraction(part.get("spacing", 0))
     if release is None:
         measure = gaussian(i, spacing, on.mu_squared)
     else:
-        measure = methods.measure_of(i, release, spacing, made.get("inside"), digits, back=back)
-    return _Lot(release, count, measure, made, *_shape(measure, float(share) * 1e-7 / count))
+        measure = methods.measure_of(i, release, spacing, part.get("inside"), digits, back=back)
+    return _Lot(release, count, measure, part, *_shape(measure, float(share) * 1e-7 / count))
 
 
 def _made(
@@ -146,10 +146,10 @@ def _made(
         inside = str(_spacing(inner.others[0][0], fineness))
     else:
         inside, _ = _composed(i, inner, digits, share, fineness, back=back)
-    found = {"inside": inside}
+    fields = {"inside": inside}
     if kind == "without-replacement":
-        found["spacing"] = str(Fraction(1, 2**10) * fineness.coarser)
-    return found
+        fields["spacing"] = str(Fraction(1, 2**10) * fineness.coarser)
+    return fields
 
 
 def _allocated(steps: int, on: Releases, digits: int, moved: list[Fraction], fineness: Fineness) -> Part:
@@ -161,10 +161,10 @@ def _allocated(steps: int, on: Releases, digits: int, moved: list[Fraction], fin
         square, mu = float(on.mu_squared), math.sqrt(on.mu_squared)
         variance, far = math.expm1(min(square, 1.0)), mu * (mu / 2 + math.sqrt(5 * digits))
         low = (mu * mu / 2 + 6 * mu) / math.sqrt(steps)
-        found = {"spacing": str(_cell(on.mu_squared, Fineness(fineness.coarser / 2)))}
+        fields = {"spacing": str(_cell(on.mu_squared, Fineness(fineness.coarser / 2)))}
     else:
         low = far = float(on.others[0][0].numbers[0])
-        variance, found = min(far * far, 1.0), Part()
+        variance, fields = min(far * far, 1.0), Part()
     first = max(4, round(math.log2(PLACES / float(fineness.coarser) / math.sqrt(min(variance, 1.0)))))
     doublings = steps.bit_length() - 1
     last = first + max(0, doublings // 2 - 1)
@@ -176,7 +176,7 @@ def _allocated(steps: int, on: Releases, digits: int, moved: list[Fraction], fin
         "moved": [str(_short(each)) for each in moved],
         "bits": bits,
     }
-    return {**found, "inside": inside}
+    return {**fields, "inside": inside}
 
 
 def _spacing(release: PlanRelease, fineness: Fineness) -> Fraction:

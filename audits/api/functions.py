@@ -182,9 +182,9 @@ def check(certificate: str | Path, *, at: date | None = None) -> dict[str, Any]:
     """
     raw = read_bytes(Path(certificate))
     try:
-        verdict, said = checker.examined(raw, at)
+        verdict, sentence = checker.examined(raw, at)
     except checker.Unreadable as why:
         raise InputError(str(why), "give a certificate", certificate) from None
     except checker.Rejected as why:
         return {"valid": False, "verdict": None, "said": str(why)}
-    return {"valid": True, "verdict": verdict, "said": said}
+    return {"valid": True, "verdict": verdict, "said": sentence}

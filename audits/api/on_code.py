@@ -49,6 +49,8 @@ NO_PROOF = (
     "a plain function has no proof; prove its query with `dpaccount sensitivity --prove` and use a mechanism"
     " of `dpaccount list`, or write a mechanism (docs/add-a-mechanism.md)"
 )
+#: The error that a worker raised, by its exit code.
+EXIT_CODE_ERRORS: dict[int, type[DpaccountError]] = {1: BudgetError, 2: LedgerError, 3: RuleError}
 
 
 class Stopped(Exception):  # noqa: N818
@@ -91,11 +93,11 @@ def _attacked(crew: Crew, claim: Claim, question: Certify, progress: Progress) -
     data, code = _described(claim), crew.code
     asked = attack_on(claim, quick=question.quick)
     try:
-        found = attack_function(crew, asked, data, progress, counts_only=True)
+        attempt = attack_function(crew, asked, data, progress, counts_only=True)
     except Stuck as stuck:
         return _unproved(claim, code, f"{NO_PROOF}, and {stuck}")
-    report = _report(asked, found, data, quick=question.quick)
-    draft = _unproved(claim, code, NO_PROOF + power_said(found, asked), report, found.findings)
+    report = _report(asked, attempt, data, quick=question.quick)
+    draft = _unproved(claim, code, NO_PROOF + power_sentence(attempt, asked), report, attempt.findings)
     refusal = refused_by_checker(unsealed(draft))
     if refusal is not None:  # counts that the checker does not confirm do not refute the claim
         reason = f"{NO_PROOF}, and the independent checker does not confirm the attack ({refusal})"
@@ -107,7 +109,7 @@ def _unproved(
     claim: Claim, code: Code, reason: str, report: AuditResult | None = None, findings: tuple[str, ...] = ()
 ) -> Draft:
     """Return the certificate of code without a proof: attack, findings, and the `reason`."""
-    notes = [f"Finding: {said}." for said in findings]
+    notes = [f"Finding: {finding}." for finding in findings]
     return certificate_of(claim, _described_code(claim, code), None, reason, report=report, notes=notes)
 
 
@@ -125,25 +127,25 @@ def _described_code(claim: Claim, code: Code) -> DescribedSubject:
     )
 
 
-def _report(question: Audit, found: Attempt, data: Described, *, quick: bool) -> AuditResult:
+def _report(question: Audit, attempt: Attempt, data: Described, *, quick: bool) -> AuditResult:
     target = Target("claim", question.epsilon, question.delta)
     return AuditResult(
         attack="black box: a learned score of the results, Clopper-Pearson",
-        trials=found.runs,
+        trials=attempt.runs,
         quick=quick,
         confidence=shown(question.plan.confidence),
-        epsilon_lower=found.reached.epsilon_lower,
-        points=audited([(target, found.reached)], found.score),
-        witness=msgspec.convert(witness(found, data.shape), AttackedPair),
+        epsilon_lower=attempt.reached.epsilon_lower,
+        points=audited([(target, attempt.reached)], attempt.score),
+        witness=msgspec.convert(witness(attempt, data.shape), AttackedPair),
     )
 
 
-def power_said(found: Attempt, question: Audit) -> str:
+def power_sentence(attempt: Attempt, question: Audit) -> str:
     """Return a sentence that the runs were too few, for a certificate's reason; or ""."""
-    if found.verdict(question.epsilon) != "NOT ATTACKED":
+    if attempt.verdict(question.epsilon) != "NOT ATTACKED":
         return ""
-    most = to_digits(found.power, up=True, digits=4)
-    return f", and the attack's {found.runs} runs could have shown no more than ε = {most}"
+    most = to_digits(attempt.power, up=True, digits=4)
+    return f", and the attack's {attempt.runs} runs could have shown no more than ε = {most}"
 
 
 # ------------------------------------------------------------------ audit
@@ -232,25 +234,25 @@ def shape_of(claim: Claim) -> Described:
 def audit_function(crew: Crew, question: Audit, data: Described, progress: Progress) -> dict[str, Any]:
     """Return the answer of `dpaccount audit` on a function, without its seconds."""
     try:
-        found = attack_function(crew, question, data, progress, counts_only=False)
+        attempt = attack_function(crew, question, data, progress, counts_only=False)
     except Stuck as stuck:
         return nothing_found(question, str(stuck))
-    said = f"; {found.cut}" if found.cut else ""
+    cut = f"; {attempt.cut}" if attempt.cut else ""
     answer = {
         **nothing_found(question, ""),
-        **answer_fields(question, found.reached, found.leaked),
-        "trials": found.runs,
-        "runs": found.runs,
-        "attack": f"black box: {found.cause or found.score}{said}",
-        "witness": explained(found, data.shape),
+        **answer_fields(question, attempt.reached, attempt.leaked),
+        "trials": attempt.runs,
+        "runs": attempt.runs,
+        "attack": f"black box: {attempt.cause or attempt.score}{cut}",
+        "witness": explained(attempt, data.shape),
     }
-    if found.on_grid is not None:
-        answer["on_grid"] = grid_fields(question, found.on_grid)
+    if attempt.on_grid is not None:
+        answer["on_grid"] = grid_fields(question, attempt.on_grid)
     return answer
 
 
 def _under_the_other(crew: Crew, question: Audit, data: Described, progress: Progress) -> dict[str, object]:
-    """Return how a refuted claim stands under the other relation, by half as many runs in the time left.
+    """Return the verdict on a refuted claim under the other relation, by half as many runs in the time left.
 
     It is no evidence for or against the claim as made; its bound has an error of its own.
     """
@@ -260,13 +262,13 @@ def _under_the_other(crew: Crew, question: Audit, data: Described, progress: Pro
     crew.tally = Tally()
     progress(f"the same claim under {relation}")
     try:
-        found = attack_function(
+        attempt = attack_function(
             crew, changed(question, plan=less), Described(shape), progress, counts_only=False
         )
     except (Stuck, InputError):
         return {"relation": relation, "verdict": "NOT ATTACKED", "lower": 0.0}
-    fields = answer_fields(question, found.reached, found.leaked)
-    lower = shown_by(found.reached, question.curve)
+    fields = answer_fields(question, attempt.reached, attempt.leaked)
+    lower = shown_by(attempt.reached, question.curve)
     return {"relation": relation, "verdict": fields["verdict"], "lower": lower}
 
 
@@ -332,10 +334,10 @@ def query_sensitivity(question: Sensitivity) -> Search:
             raise InputError(
                 f"{question.use} is {_called(crew.kind)}", "name a function of the data that returns numbers"
             )
-        found = test_sensitivity(crew, question.declared, question.seed)
+        search = test_sensitivity(crew, question.declared, question.seed)
         if question.prove:
-            prove_sensitivity(crew, found)
-        return found
+            prove_sensitivity(crew, search)
+        return search
 
 
 def class_sensitivities(question: Sensitivity) -> dict[str, Any]:
@@ -430,17 +432,13 @@ def _done(process: Process, task: Task, progress: Progress) -> Any:
         phase, limit = "its start", max(task.seconds, IMPORT)  # what a class needs is imported first
         while True:
             try:
-                kind, *said = process.receive(limit)
+                kind, *parts = process.receive(limit)
             except Gone as gone:
                 raise Stopped(phase, str(gone)) from None
             if kind == "done":
-                return msgspec.json.decode(said[0])
+                return msgspec.json.decode(parts[0])
             if kind == "error":
-                raise _error(*said)
-            phase, limit = said[0], task.seconds
+                code, message = parts
+                raise EXIT_CODE_ERRORS.get(code, LedgerError)(message)
+            phase, limit = parts[0], task.seconds
             progress(phase)
-
-
-def _error(code: int, message: str) -> DpaccountError:
-    kinds: dict[int, type[DpaccountError]] = {1: BudgetError, 2: LedgerError, 3: RuleError}
-    return kinds.get(code, LedgerError)(message)

@@ -59,56 +59,51 @@ def audit_one_run(question: OneRunAudit, progress: Progress) -> dict[str, Any]:
     """Return the answer of `dpaccount audit --one-run`, without its seconds."""
     plan, claim = question.plan, question.claim
     canaries = read_canaries(question.file)
-    found = audit_canaries(canaries.included, canaries.scores, claim, plan.confidence, plan.seed)
+    included, scores = canaries.included, canaries.scores
+    one_run = audit_canaries(included, scores, claim, plan.confidence, plan.seed)
     if question.certificate is not None:
-        write_certificate(question.certificate, found, canaries, plan.confidence, plan.seed)
-    progress(f"simulating runs as claimed with {len(canaries.scores)} canaries")
+        write_certificate(question.certificate, one_run, canaries, plan.confidence, plan.seed)
+    progress(f"simulating runs as claimed with {len(scores)} canaries")
     risk = float(1 - plan.confidence)
-    beside = healthy(canaries.included, canaries.scores, found, question.events, risk, plan.seed)
+    expected = healthy(included, scores, one_run, question.events, risk, plan.seed)
     point = claim if isinstance(claim, PointClaim) else PointClaim(Fraction(0))
     replaced = question.events is not None and question.events.relation == REPLACE_ONE
-    pure = (
-        found
-        if claim is point
-        else audit_canaries(canaries.included, canaries.scores, point, plan.confidence, plan.seed)
-    )
+    pure = one_run
+    if claim is not point:
+        pure = audit_canaries(included, scores, point, plan.confidence, plan.seed)
     answer: dict[str, Any] = {
         "schema": "dpaccount/audit/1",
-        "verdict": found.verdict,
+        "verdict": one_run.verdict,
         "epsilon_lower": pure.lower,
         "epsilon_power": pure.power,
         "delta": shown(point.delta),
         "confidence": shown(plan.confidence),
-        "trials": len(canaries.scores),
+        "trials": len(scores),
         "runs": 1,
         "attack": "one run: canaries guessed from their scores, by their highest and lowest",
-        "refuted": found.verdict == "REFUTED",
+        "refuted": one_run.verdict == "REFUTED",
         "witness": {
-            "canaries": {
-                "file": question.file.name,
-                "sha256": canaries.digest,
-                "count": len(canaries.scores),
-            },
-            "event": found.best.said(),
+            "canaries": {"file": question.file.name, "sha256": canaries.digest, "count": len(scores)},
+            "event": one_run.best.sentence(),
             "findings": [
                 COINS,
                 *([REPLACED] if replaced else []),
-                *([REVERSED] if found.seems_reversed else []),
-                *([] if beside is None else [beside.said()]),
+                *([REVERSED] if one_run.seems_reversed else []),
+                *([] if expected is None else [expected.sentence()]),
             ],
         },
     }
     if isinstance(claim, MuClaim):
-        answer |= {"mu_lower": found.lower, "mu_power": found.power}
+        answer |= {"mu_lower": one_run.lower, "mu_power": one_run.power}
     if isinstance(claim, CurveClaim):
-        answer |= {"excess_lower": found.lower, "excess_power": found.power}
-    if beside is not None:
+        answer |= {"excess_lower": one_run.lower, "excess_power": one_run.power}
+    if expected is not None:
         answer["healthy"] = {
-            "mean": beside.mean,
-            "deviation": beside.deviation,
-            "share_above": beside.above,
-            "shown": beside.shown,
-            "suspicious": beside.suspicious,
+            "mean": expected.mean,
+            "deviation": expected.deviation,
+            "share_above": expected.above,
+            "shown": expected.shown,
+            "suspicious": expected.suspicious,
         }
     return answer
 
@@ -123,31 +118,31 @@ def audit_samples(question: SamplesAudit, progress: Progress) -> dict[str, Any]:
     challenge = Challenge(
         question.epsilon, question.delta, runs, risk, plan.seed, counts_only=True, curve=question.curve
     )
-    found = compare(left, right, challenge)
+    compared = compare(left, right, challenge)
     answer = {
         "schema": "dpaccount/audit/1",
         "delta": shown(question.delta),
-        **answer_fields(question, found.reached, found.leaked),
+        **answer_fields(question, compared.reached, compared.leaked),
         "confidence": shown(plan.confidence),
         "trials": runs,
         "runs": runs,
-        "attack": f"{ELSEWHERE}: {found.score}, Clopper-Pearson on the other half",
+        "attack": f"{ELSEWHERE}: {compared.score}, Clopper-Pearson on the other half",
         "witness": {
             "samples": {"left": left.described(), "right": right.described()},
-            "event": found.reached.said(),
-            "score": found.score,
+            "event": compared.reached.sentence(),
+            "score": compared.score,
             "findings": [UNSEEN],
         },
     }
     if question.claim is not None and question.certificate is not None:
-        document = _certificate(question, question.claim, found, answer)
+        document = _certificate(question, question.claim, compared, answer)
         with writing(question.certificate.parent):
             atomically(question.certificate, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     return answer
 
 
 def _certificate(
-    question: SamplesAudit, claim: Claim, found: Compared, answer: dict[str, Any]
+    question: SamplesAudit, claim: Claim, compared: Compared, answer: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the sealed certificate of a claim about code that was not run here."""
     target = Target("claim", question.epsilon, question.delta)
@@ -157,18 +152,21 @@ def _certificate(
         trials=answer["runs"],
         quick=False,
         confidence=shown(question.plan.confidence),
-        epsilon_lower=found.reached.epsilon_lower,
-        points=audited([(target, found.reached)], found.score),
+        epsilon_lower=compared.reached.epsilon_lower,
+        points=audited([(target, compared.reached)], compared.score),
         witness=AttackedPair(
-            left=samples["left"], right=samples["right"], event=found.reached.said(), score=found.score
+            left=samples["left"],
+            right=samples["right"],
+            event=compared.reached.sentence(),
+            score=compared.score,
         ),
     )
     name = Code(claim.use, ()).name if ":" in claim.use else claim.use
     given = claim.written["subject"].get("parameters", {})
     subject = DescribedSubject(name, claim.use, ELSEWHERE, "unproved", given, None)
     reason = f"{ELSEWHERE} have no proof"
-    if found.leaked.epsilon_lower <= question.epsilon:
-        most = to_digits(found.leaked.epsilon_lower, up=True, digits=4)
+    if compared.leaked.epsilon_lower <= question.epsilon:
+        most = to_digits(compared.leaked.epsilon_lower, up=True, digits=4)
         reason += f", and {answer['runs']} results could have shown no more than ε = {most}"
     document = unsealed(certificate_of(claim, subject, None, reason, report=report))
     refusal = refused_by_checker(document)

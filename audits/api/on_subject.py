@@ -69,8 +69,8 @@ def certify_subject(
     certificate, proved = certify(claim, subject, effort, progress)
     wrong = broken(certificate.verdict)
     if run is not None and proved is not None and certificate.verdict == "CERTIFIED" and not wrong:
-        if told := trusted(claim, question.work):
-            certificate = changed(certificate, hazards=[*certificate.hazards, *told])
+        if hazards := trusted(claim, question.work):
+            certificate = changed(certificate, hazards=[*certificate.hazards, *hazards])
         return CertifyResult(*release.make(run, proved, certificate))
     return CertifyResult(seal(unsealed(certificate)), broken=wrong)
 
@@ -111,11 +111,11 @@ def audit_subject(
         "attack": "white box: log-likelihood ratio of the releases",
         "witness": {
             **to_builtins(describe(suspect.pair, suspect.coins, "the neighbouring pair under attack")),
-            "event": bound.said(),
+            "event": bound.sentence(),
             "findings": [*unseen, *_broken(evidence), *suspect.notes],
         },
     }
-    return said_cut(answer, plan)
+    return with_cut_noted(answer, plan)
 
 
 def _drawing(question: Audit, subject: Subject) -> Proved:
@@ -165,7 +165,7 @@ def _judged(question: Audit, bound: LowerBound, *, blind: bool) -> Mapping[str, 
     return answer_fields(question, bound, bound if blind else leaked(bound))
 
 
-def said_cut(answer: dict[str, Any], plan: AuditPlan) -> dict[str, Any]:
+def with_cut_noted(answer: dict[str, Any], plan: AuditPlan) -> dict[str, Any]:
     """Return a class's answer, with a note if the time limit reduced the requested runs."""
     asked = max(plan.trials // 2, LEAST_RUNS) * 2
     if answer["refuted"] or answer["trials"] >= asked:
@@ -209,10 +209,10 @@ def declared_answer(question: Sensitivity, subject: Subject) -> dict[str, Any]:
     check_size(subject)
     proved = _declaring(question.use, subject)
     files = modules_of(type(subject))
-    found, _ = gather(subject, proved, examples=EXAMPLES, seed=question.seed, files=files)
-    if all(each.status == "refuted" for each in found):
+    evidence, _ = gather(subject, proved, examples=EXAMPLES, seed=question.seed, files=files)
+    if all(each.status == "refuted" for each in evidence):
         runs_at_all(subject, proved)
-    tested = [each for each in found if each.status != "untested"]
+    tested = [each for each in evidence if each.status != "untested"]
     if not tested:
         raise InputError(
             f"{question.use} declares no sensitivity that a test is known for", "name another subject"
@@ -228,7 +228,7 @@ def declared_answer(question: Sensitivity, subject: Subject) -> dict[str, Any]:
         "right": None if shows is None else shows.right,
         "examples": worst.examples,
         "rounding": None,
-        "hypotheses": to_builtins(found),
+        "hypotheses": to_builtins(evidence),
     }
 
 

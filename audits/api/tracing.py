@@ -128,14 +128,14 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
     allowed = _allowed(question)
     planned = [] if question.events is None else planned_noise(question.events)
     sampled = max((noise.rate for noise in planned), default=1.0) < 1
-    found = Traced()
+    traced = Traced()
     with Crew(code, seconds=float(question.plan.seconds)) as crew:
         if crew.kind != "function":
             raise InputError(f"{question.use} is no function", "name a function f(data, rng)")
         crew.layout = data.shape.layout
         for number, pair in enumerate(pairs):
             if number and crew.left() <= (float(question.plan.seconds) / 2 if sampled else 0):
-                found.note(f"{number} of {len(pairs)} pairs are traced in this time: {MORE}")
+                traced.note(f"{number} of {len(pairs)} pairs are traced in this time: {MORE}")
                 break
             crew.keep([pair.left, pair.right])
             crew.first.send(["trace", [question.plan.seed, number], number == 0])
@@ -144,26 +144,26 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
             except Gone as gone:
                 if number == 0:
                     raise InputError(f"{question.use} {gone}", "allow more seconds") from None
-                found.note(f"on pair {number + 1} of {len(pairs)} the function {gone}: {MORE}")
+                traced.note(f"on pair {number + 1} of {len(pairs)} the function {gone}: {MORE}")
                 break
             if not document["draws"] or _same_rows_first(pair):
                 if question.events is None:
-                    _gather(found, document, pair, allowed, question.sensitivity)
+                    _gather(traced, document, pair, allowed, question.sensitivity)
                 else:
-                    gather_planned(found, document, pair, allowed, planned)
+                    gather_planned(traced, document, pair, allowed, planned)
             progress(f"traced {number + 1} of {len(pairs)} pairs")
         if sampled:
-            hold_samples(found, _samples(found, crew, question, planned, progress), planned)
+            hold_samples(traced, _samples(traced, crew, question, planned, progress), planned)
     if question.events is not None:
-        hold_rate(found, {noise.rate for noise in planned})
-        hold_counts(found, planned)
+        hold_rate(traced, {noise.rate for noise in planned})
+        hold_counts(traced, planned)
         if any(event.cover is not None for event in question.events.events):
-            found.note("events of the plan cover some units only, which is not followed")
-    return _answer(found, question, allowed)
+            traced.note("events of the plan cover some units only, which is not followed")
+    return _answer(traced, question, allowed)
 
 
 def _samples(
-    found: Traced,
+    traced: Traced,
     crew: Crew,
     question: TraceRequest,
     planned: list[PlannedNoise],
@@ -174,7 +174,7 @@ def _samples(
     if not isinstance(shape, Shape) or not crew.first.alive:
         return []
     if shape.rows > ROWS_REPLACED:
-        found.note(f"only the first {ROWS_REPLACED} rows are followed into samples")
+        traced.note(f"only the first {ROWS_REPLACED} rows are followed into samples")
     base, *rows = probes(shape, question.plan.seed)
     crew.keep([*base, *(data for row in rows for data in row)])
     runs: list[Any] = []
@@ -221,7 +221,7 @@ def _allowed(question: TraceRequest) -> dict[str, float | None]:
 
 
 def _gather(
-    found: Traced,
+    traced: Traced,
     document: dict[str, Any],
     pair: Pair,
     allowed: dict[str, float | None],
@@ -231,38 +231,38 @@ def _gather(
 
     Where other draws come with the noise, they may be a sample, for which more may move than (ε, δ) says.
     """
-    begin(found, document, pair)
-    for said in document["notes"]:
-        why = said.partition(UNEXPLAINED)[2]
-        if not why or not any(why in each for each in found.notes):  # by how much is said once
-            found.note(said)
+    begin(traced, document, pair)
+    for note in document["notes"]:
+        why = note.partition(UNEXPLAINED)[2]
+        if not why or not any(why in each for each in traced.notes):  # by how much is said once
+            traced.note(note)
     spent = {"laplace": 0.0, "gaussian": 0.0}
     sampled = bool(document["draws"]) and sensitivity is None
     if sampled:
-        found.note(SAMPLED.format(document["draws"]))
+        traced.note(SAMPLED.format(document["draws"]))
     for call, file, line, scale, family, moved, largest, _ in document["calls"]:
-        seen = found.places.setdefault((call, file, line), Seen(scale, family))
+        seen = traced.places.setdefault((call, file, line), Seen(scale, family))
         seen.add(scale, moved)
         if moved is None:
             continue
         limit = allowed[family]
         if sensitivity is not None:
-            hold(found, (call, file, line), float(sensitivity), moved, pair)
+            hold(traced, (call, file, line), float(sensitivity), moved, pair)
             continue
         if limit is None or scale is None:
-            note_unjudged(found, (call, file, line), moved)
+            note_unjudged(traced, (call, file, line), moved)
         if limit is None or scale is None or sampled:
             continue
         part = ratio_of(moved, scale)
         spent[family] += part if family == "laplace" else part * part
-        hold(found, (call, file, line), scale * limit, moved if document["shown"] else largest, pair)
+        hold(traced, (call, file, line), scale * limit, moved if document["shown"] else largest, pair)
         if not document["shown"]:
-            _note_if_shown(found, f"{call} at {file}:{line}", scale * limit, moved)
-    _hold_total(found, spent, allowed, pair, shown=document["shown"])
+            _note_if_shown(traced, f"{call} at {file}:{line}", scale * limit, moved)
+    _hold_total(traced, spent, allowed, pair, shown=document["shown"])
 
 
 def _hold_total(
-    found: Traced, spent: dict[str, float], allowed: dict[str, float | None], pair: Pair, *, shown: bool
+    traced: Traced, spent: dict[str, float], allowed: dict[str, float | None], pair: Pair, *, shown: bool
 ) -> None:
     """Add a finding if all calls of one family together spend more than is claimed.
 
@@ -270,43 +270,43 @@ def _hold_total(
     families are a note.
     """
     if all(spent.values()):
-        found.note(MIXED)
+        traced.note(MIXED)
     for family, total in (("laplace", spent["laplace"]), ("gaussian", math.sqrt(spent["gaussian"]))):
         limit = allowed[family]
         if limit is not None and total > limit * (1 + ROUNDED):
             sign = "ε" if family == "laplace" else "μ"
-            said = f"all {family} noise together spends {sign} = {total:.6g}, and {limit:.6g} is claimed"
+            sentence = f"all {family} noise together spends {sign} = {total:.6g}, and {limit:.6g} is claimed"
             if shown:
-                found.add(family, total, said, pair)
+                traced.add(family, total, sentence, pair)
             else:
-                found.note(f"{said}, {IF_SHOWN}", total, family)
+                traced.note(f"{sentence}, {IF_SHOWN}", total, family)
 
 
-def _settle(found: Traced) -> None:
+def _settle(traced: Traced) -> None:
     """Make a finding of what no noise explains, or a note where noise or data may be unseen."""
-    for call, file, line in sorted(found.unused or ()):
-        found.note(f"the noise of {call} at {file}:{line} is added to nothing: it may choose other noise")
-    for said, places, pair in found.unsure:
-        still = [place for place in places if not found.places[place].moved]
+    for call, file, line in sorted(traced.unused or ()):
+        traced.note(f"the noise of {call} at {file}:{line} is added to nothing: it may choose other noise")
+    for sentence, places, pair in traced.unsure:
+        still = [place for place in places if not traced.places[place].moved]
         if not still:
-            found.add(said.partition(" (")[0], 0.0, said, pair)
+            traced.add(sentence.partition(" (")[0], 0.0, sentence, pair)
         for call, file, line in still[:1]:
-            found.note(f"{said}; {call} at {file}:{line} is added to what never moves: {LATER}")
+            traced.note(f"{sentence}; {call} at {file}:{line} is added to what never moves: {LATER}")
         for place in still:
-            found.places[place].moved = None
+            traced.places[place].moved = None
 
 
-def _note_if_shown(found: Traced, where: str, declared: float, measured: float) -> None:
+def _note_if_shown(traced: Traced, where: str, declared: float, measured: float) -> None:
     """Add a note if more was measured than declared of values that the result may show, or compare."""
     if measured > declared * (1 + ROUNDED):
-        said = f"{where}: declared {declared:.6g}, measured {measured:.6g}, {IF_SHOWN}"
-        found.note(said, measured, where)
+        sentence = f"{where}: declared {declared:.6g}, measured {measured:.6g}, {IF_SHOWN}"
+        traced.note(sentence, measured, where)
 
 
-def _answer(found: Traced, question: TraceRequest, allowed: dict[str, float | None]) -> dict[str, Any]:
-    _settle(found)
+def _answer(traced: Traced, question: TraceRequest, allowed: dict[str, float | None]) -> dict[str, Any]:
+    _settle(traced)
     noise = []
-    for (call, file, line), seen in found.places.items():
+    for (call, file, line), seen in traced.places.items():
         limit = allowed[seen.family]
         declared = None if seen.scale is None or limit is None else seen.scale * limit
         if question.sensitivity is not None:
@@ -321,13 +321,13 @@ def _answer(found: Traced, question: TraceRequest, allowed: dict[str, float | No
                 "moved": "inf" if seen.moved is not None and math.isinf(seen.moved) else seen.moved,
             }
         )
-    witness = next((pair for _, _, pair in found.findings.values()), None)
+    witness = next((pair for _, _, pair in traced.findings.values()), None)
     return {
         "schema": "dpaccount/trace/1",
-        "pairs": found.pairs,
+        "pairs": traced.pairs,
         "noise": noise,
-        "findings": [said for _, said, _ in found.findings.values()],
-        "notes": [said for _, said in found.notes.values()],
+        "findings": [sentence for _, sentence, _ in traced.findings.values()],
+        "notes": [sentence for _, sentence in traced.notes.values()],
         "witness": {}
         if witness is None
         else {**question.data.shape.shown(witness.left, witness.right), "base": witness.base},

@@ -65,18 +65,18 @@ def answer_fields(question: Claims, reached: LowerBound, leaked: LowerBound) -> 
     }
 
 
-def grid_fields(question: Claims, found: RoundedBound) -> dict[str, object]:
+def grid_fields(question: Claims, bound: RoundedBound) -> dict[str, object]:
     """Return the second verdict, on results that are rounded, in the claim's unit."""
     curve = question.curve
-    lower, claimed = shown_by(found.reached, curve), question.epsilon if curve is None else curve.level
-    return {"step": found.grid.said(), "lower": lower, "refuted": lower > claimed}
+    lower, claimed = shown_by(bound.reached, curve), question.epsilon if curve is None else curve.level
+    return {"step": bound.grid.sentence(), "lower": lower, "refuted": lower > claimed}
 
 
-def explained(found: Attempt, shape: Neighbourhood) -> dict[str, object]:
+def explained(attempt: Attempt, shape: Neighbourhood) -> dict[str, object]:
     """Return the witness, with the columns in which a table's rows differ, and the cause of a refutation."""
-    shown: dict[str, Any] = witness(found, shape)
-    if found.cause is not None:
-        shown["cause"] = found.cause
+    shown: dict[str, Any] = witness(attempt, shape)
+    if attempt.cause is not None:
+        shown["cause"] = attempt.cause
     sides = [shown["left"], shown["right"]]
     if not all(isinstance(row, dict) for side in sides for row in side):
         return shown
@@ -85,14 +85,14 @@ def explained(found: Attempt, shape: Neighbourhood) -> dict[str, object]:
     return {**shown, "columns": [name for name, (one, other) in taken.items() if repr(one) != repr(other)]}
 
 
-def witness(found: Attempt, shape: Neighbourhood) -> dict[str, object]:
+def witness(attempt: Attempt, shape: Neighbourhood) -> dict[str, object]:
     """Return the witness of a violation: two datasets, the event, its counts."""
-    pair = found.candidate
+    pair = attempt.candidate
     return {
         **shape.shown(pair.left, pair.right),
         "base": pair.base,
-        "event": found.reached.said(),
-        "score": found.score,
-        "pairs_tried": found.searched,
-        "findings": list(found.findings),
+        "event": attempt.reached.sentence(),
+        "score": attempt.score,
+        "pairs_tried": attempt.searched,
+        "findings": list(attempt.findings),
     }

@@ -72,9 +72,9 @@ class Worker:
         """Take a function that runs in another Python interpreter."""
         self._load_foreign(lambda: OtherPython(path, use, folders))
 
-    def _load_foreign(self, made: Callable[[], object]) -> None:
+    def _load_foreign(self, load: Callable[[], object]) -> None:
         try:
-            self.subject = made()
+            self.subject = load()
         except InputError as error:
             write_frame(self.answers, ["failed", str(error)])
             return
@@ -99,8 +99,8 @@ class Worker:
 
     def keep(self, datasets: list[list[Any]], layout: list[Any] | None = None) -> None:
         """Store datasets for later runs, converted by a layout if there is one."""
-        made = (lambda matrix: matrix) if layout is None else Layout.of_list(layout).dataset
-        self.datasets = [Given(made(unpacked(each))) for each in datasets]
+        dataset = (lambda matrix: matrix) if layout is None else Layout.of_list(layout).dataset
+        self.datasets = [Given(dataset(unpacked(each))) for each in datasets]
 
     def play(self, plays: list[list[int]]) -> None:
         """Run once for every (dataset, seed…), answering each at once; no seed: a query."""
@@ -137,9 +137,9 @@ class Worker:
 
         silence()
         data = Shape(**{**shape, "low": tuple(shape["low"]), "high": tuple(shape["high"])})
-        found = prove(self.subject, data, norm, Fraction(bound), boxes=boxes)
-        pair = [None if side is None else packed(side) for side in (found.left, found.right)]
-        write_frame(self.answers, [found.status, found.lower, found.upper, found.boxes, found.why, *pair])
+        proof = prove(self.subject, data, norm, Fraction(bound), boxes=boxes)
+        pair = [None if side is None else packed(side) for side in (proof.left, proof.right)]
+        write_frame(self.answers, [proof.status, proof.lower, proof.upper, proof.boxes, proof.why, *pair])
 
     def task(self, document: bytes) -> None:
         """Run a whole task on a user's class; see `audits.api.in_worker`."""
@@ -150,8 +150,8 @@ class Worker:
         try:
             perform(self.subject, document, lambda answer: write_frame(self.answers, answer))
         except BaseException as error:  # of the user's code; what is ours is a DpaccountError
-            said = f"{self.subject.__name__} {of_error(error).shown_as_failure()}; fix it"
-            write_frame(self.answers, ["error", 2, said])
+            failure = f"{self.subject.__name__} {of_error(error).shown_as_failure()}; fix it"
+            write_frame(self.answers, ["error", 2, failure])
 
 
 def main() -> None:

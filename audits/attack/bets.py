@@ -72,10 +72,10 @@ class Bets:
         """Bet on further runs and learn from them; return the refutation if the attack is to stop at one."""
         start = 0
         while start < len(outcomes):
-            made = len(self._left) + len(self._right)
-            if made >= self._next and min(len(self._left), len(self._right)) >= TRAIN:
-                self._learn(made)
-            end = min(start + max(self._next - made, 1), len(outcomes))
+            runs = len(self._left) + len(self._right)
+            if runs >= self._next and min(len(self._left), len(self._right)) >= TRAIN:
+                self._learn(runs)
+            end = min(start + max(self._next - runs, 1), len(outcomes))
             part, on_left = outcomes[start:end], lefts[start:end]
             if self._score is not None:
                 self._perfect.feed(np.where(on_left, np.inf, -np.inf), on_left, stop=False)
@@ -87,8 +87,8 @@ class Bets:
             start = end
         return None
 
-    def _learn(self, made: int) -> None:
-        self._next = int(made * AGAIN) + 1
+    def _learn(self, runs: int) -> None:
+        self._next = int(runs * AGAIN) + 1
         claimed, delta = float(self._challenge.epsilon), self._challenge.delta
 
         def growth(held: Floats, out: Floats) -> float:
@@ -109,5 +109,5 @@ class Bets:
         return self._bettor.won()
 
     def power(self) -> Won | None:
-        """Return what they would have refuted, had every run told its side; None for a rule on one side."""
+        """Return what they would have refuted, if each run revealed its side; None for a rule on one side."""
         return self._perfect.won() if self.learning else None

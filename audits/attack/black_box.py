@@ -78,7 +78,7 @@ class RoundedBound:
 class Attempt:
     """The result of an attack on the pair that it chose; `runs` were made on that pair.
 
-    `leaked` is the bound that these runs would have given, had every one of them told its side.
+    `leaked` is the bound that these runs would have given, had every one of them revealed its side.
     """
 
     candidate: Pair
@@ -113,14 +113,14 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
     """
     if not pairs:
         raise Stuck("no two neighbouring datasets of this shape exist")
-    found: list[str] = []
+    findings: list[str] = []
     try:
-        pace, repeats = _probe(crew, pairs, challenge, found)
+        pace, repeats = _probe(crew, pairs, challenge, findings)
         _anything(crew, pairs, challenge, pace)
         asked, planned = asked_of(challenge, len(pairs)), _planned(crew, pace, challenge, len(pairs))
         progress("search for the most suspicious pair")
         how = Screen.of(planned, repeats=repeats)
-        trial, searched = most_suspicious(crew, pairs, challenge, planned, how, pace, found, progress)
+        trial, searched = most_suspicious(crew, pairs, challenge, planned, how, pace, findings, progress)
         if repeats and trial.moved is None and crew.tally.most > 1:
             trial.moved = _movement(crew, trial, challenge.seed)
         progress(f"learning from {planned.train} runs a side")
@@ -135,17 +135,19 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
         if certify < 1 or len(trial.left) < TRAIN:
             raise TimeUp
         learned, rule = _learn(trial, challenge, certify)
-        beside = _rounded(trial, challenge, certify, learned)
+        grid_rule = _rounded(trial, challenge, certify, learned)
         progress(f"certifying on {certify} fresh runs")
-        reached, leaked, made, on_grid = _certify(
-            crew, trial, (learned, rule), challenge, certify, progress, beside, bets
+        reached, leaked, total, on_grid = _certify(
+            crew, trial, (learned, rule), challenge, certify, progress, grid_rule, bets
         )
     except TimeUp:
-        why = "; ".join([f"its runs did not end within {crew.seconds:.3g} seconds", *crew.tally.said()])
+        why = "; ".join(
+            [f"its runs did not end within {crew.seconds:.3g} seconds", *crew.tally.failure_counts()]
+        )
         raise Stuck(f"{why}; allow more seconds") from None
-    runs = len(trial.left) + len(trial.right) + made
+    runs = len(trial.left) + len(trial.right) + total
     cuts = []
-    short = certify < asked.certify or (made < certify and not isinstance(reached, Won))
+    short = certify < asked.certify or (total < certify and not isinstance(reached, Won))
     if planned != asked or short or crew.hurried:
         what = f"{runs} of {challenge.trials} runs" if runs < challenge.trials else "the search for a pair"
         cuts.append(f"cut by time: {what} (a run takes {trial.pace:.2g} s)")
@@ -153,15 +155,15 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
     if room < planned.at_once(len(pairs)):
         wide = f"results of up to {crew.tally.most} numbers"
         cuts.append(f"cut by width: {wide}, of which {max(room, THIN)} runs a side are compared at once")
-    found += cuts
-    found[:0] = crew.tally.said()
+    findings += cuts
+    findings[:0] = crew.tally.failure_counts()
     return Attempt(
         trial.candidate,
         reached,
-        learned.score.said(),
+        learned.score.sentence(),
         runs,
         searched,
-        tuple(dict.fromkeys(found)),
+        tuple(dict.fromkeys(findings)),
         leaked,
         _cause(trial, learned, challenge) if _refutes(reached, challenge) else None,
         on_grid if _refutes(reached, challenge) else None,
@@ -184,7 +186,9 @@ def _affordable(crew: Crew, pace: float) -> int:
     return int(SPARE * crew.left() * crew.processes / pace)
 
 
-def _probe(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, found: list[str]) -> tuple[float, bool]:
+def _probe(
+    crew: Crew, pairs: Sequence[Pair], challenge: Challenge, findings: list[str]
+) -> tuple[float, bool]:
     """Run a little; note how the function behaves; return a run's seconds, and whether seeds repeat a run."""
     first = next((pair for pair in pairs if pair.base == "uniform"), pairs[-1])
     crew.keep([first.left, pairs[0].left])
@@ -204,24 +208,24 @@ def _probe(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, found: list[
         pace = max((begun - crew.left()) / len(twice), 1e-6)
         repeats &= all(one.key() == other.key() for one, other in zip(some, twice, strict=False))
     if not repeats:
-        found.append("the same dataset and seed give different results: it draws from elsewhere too")
+        findings.append("the same dataset and seed give different results: it draws from elsewhere too")
     if some:
-        _note_kinds([*again, *some], some, found)
+        _note_kinds([*again, *some], some, findings)
     return pace, repeats
 
 
-def _note_kinds(runs: list[Outcome], some: list[Outcome], found: list[str]) -> None:
+def _note_kinds(runs: list[Outcome], some: list[Outcome], findings: list[str]) -> None:
     """Record as findings results that never vary, and results of different kinds."""
     each = [
         {outcome.key() for outcome in outcomes if not outcome.failed} for outcomes in (some[::2], some[1::2])
     ]
     if all(len(results) == 1 for results in each):  # on one dataset alone it may well be what is rounded to
-        found.append(ALIKE)
+        findings.append(ALIKE)
     kinds = dict.fromkeys(outcome.structure for outcome in runs)
     if len(kinds) > 1:
         shown = [kind[:30].replace(r"\x20", " ") for kind in list(kinds)[:3]]
-        found.append(f"results of different kinds: {'; '.join(shown)}")
-    note(found, runs)
+        findings.append(f"results of different kinds: {'; '.join(shown)}")
+    note(findings, runs)
 
 
 def _anything(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, pace: float) -> None:
@@ -308,12 +312,12 @@ def _certify(
     challenge: Challenge,
     runs: int,
     progress: Progress,
-    beside: Rounded | None = None,
+    grid_rule: Rounded | None = None,
     bets: Bets | None = None,
 ) -> tuple[LowerBound, LowerBound, int, RoundedBound | None]:
     """Return the bound that `rule` reaches on fresh runs, that of total leakage, and the runs made.
 
-    Bets share the error: runs that time cuts do not count against them.  Last is what the rule `beside`
+    Bets share the error: runs that time cuts do not count against them.  Last is what the rule `grid_rule`
     it shows of the same runs: a verdict of its own, with its own error.
     A fair coin chooses the side of each; where only counts are wanted, the sides take turns.  Which
     runs count is fixed beforehand: those that time does not allow count against the attack.
@@ -328,7 +332,7 @@ def _certify(
     risk = challenge.risk - (0 if bets is None else bets.risk)
     scores: list[Floats] = []
     rounded: list[Floats] = []
-    made = 0
+    counted = 0
     room = room_for(crew.tally.most)
     block = max(min(RUNS_PER_REPORT, room, int(REPORTED / trial.pace)), 2 * crew.jobs)
     if bets is not None:  # stakes are chosen anew with every block: never by the clock
@@ -339,27 +343,27 @@ def _certify(
         won = None
         if outcomes:
             scores.append(learned.score.of(outcomes))
-            if beside is not None:
-                rounded.append(beside[1].score.of(beside[0].rounded(outcomes)))
-            made += len(outcomes)
+            if grid_rule is not None:
+                rounded.append(grid_rule[1].score.of(grid_rule[0].rounded(outcomes)))
+            counted += len(outcomes)
             won = None if bets is None else bets.feed(outcomes, sides[: len(outcomes)] == 0)
         if won is not None:
-            return won, leakage(rule, coins, made, challenge.delta, risk), made, None
+            return won, leakage(rule, coins, counted, challenge.delta, risk), counted, None
         if len(outcomes) < len(sides):
             break
         if start + block < runs:
             progress(f"certifying: {start + block} of {runs} runs")
 
-    def measured(by: Rule, found: list[Floats]) -> LowerBound:
-        whole = against(np.concatenate([np.zeros(0), *found]), coins)
+    def measured(by: Rule, scored: list[Floats]) -> LowerBound:
+        whole = against(np.concatenate([np.zeros(0), *scored]), coins)
         return by.measure(whole[coins == 0], whole[coins == 1], challenge.delta, risk)
 
-    on_grid = None if beside is None else RoundedBound(beside[0], measured(beside[2], rounded))
+    on_grid = None if grid_rule is None else RoundedBound(grid_rule[0], measured(grid_rule[2], rounded))
     reached = measured(rule, scores)
-    leaked = leakage(rule, coins, made, challenge.delta, risk)
+    leaked = leakage(rule, coins, counted, challenge.delta, risk)
     if bets is not None:
         reached, leaked = _better(bets.shown(), reached), _better(bets.power(), leaked)
-    return reached, leaked, made, on_grid
+    return reached, leaked, counted, on_grid
 
 
 def _better(won: Won | None, other: LowerBound) -> LowerBound:

@@ -41,9 +41,11 @@ class Won:
     wealth: float
     rule: Guess
 
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Describe the evidence in words."""
-        return f"bets ({self.rule.said()}) multiplied their stake by {self.wealth:.4g} in {self.runs} runs"
+        return (
+            f"bets ({self.rule.sentence()}) multiplied their stake by {self.wealth:.4g} in {self.runs} runs"
+        )
 
 
 @dataclass

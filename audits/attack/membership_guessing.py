@@ -46,9 +46,9 @@ class Guessed:
     runs: int
     rule: "Guess"
 
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Return the evidence in words."""
-        return f"{self.rule.said()}: {self.right} of {self.guessed} guesses right in {self.runs} runs"
+        return f"{self.rule.sentence()}: {self.right} of {self.guessed} guesses right in {self.runs} runs"
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Guess:
         if not self.lower < self.upper:
             raise ValueError(f"lower {self.lower} must be below upper {self.upper}")
 
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Return the rule in words."""
         sides = [f"left where the score >= {self.upper!r}"] if math.isfinite(self.upper) else []
         sides += [f"right where it is <= {self.lower!r}"] if math.isfinite(self.lower) else []
@@ -150,7 +150,7 @@ def guess_at(cuts: Floats, place: int) -> Guess:
 
 
 def _expected(rates: Rates, runs: int, delta: Fraction, risk: float) -> Floats:
-    """Return the bounds for every pair of thresholds (upper, lower); the last of each stands for none."""
+    """Return the bounds for every pair of thresholds (upper, lower); the last of each means none."""
     from scipy.special import betaincinv, ndtri
 
     left, not_left, right, not_right = (

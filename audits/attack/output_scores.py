@@ -28,7 +28,7 @@ MAX_FITTED = 1500  #: maximum number of output numbers for which a map is fitted
 class Sample:
     """What is learned from: what a run showed, its releases, and their log-likelihood ratio.
 
-    `told`: the other side's output differs for the same releases, so the ratio is certain.
+    `certain`: the other side's output differs for the same releases, so the ratio is certain.
     """
 
     seen: bytes
@@ -36,7 +36,7 @@ class Sample:
     layout: tuple[tuple[Part, tuple[int, ...]], ...]
     released: Floats
     ratio: float
-    told: bool = False
+    certain: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,20 +71,25 @@ class ShownScore:
         flat = np.rint(np.concatenate([numbers, CONSTANT_FEATURE]) @ self.weights)
         if not (np.abs(flat) < 2.0**62).all():
             return None
-        found, start = {}, 0
+        shown, start = {}, 0
         for part, shape in self.layout:
             size = int(np.prod(shape))
-            found[part] = flat[start : start + size].astype(np.int64).reshape(shape)
+            shown[part] = flat[start : start + size].astype(np.int64).reshape(shape)
             start += size
-        return found
+        return shown
 
 
-def sample(run: Run, ratio: float, unit: int, *, told: bool = False) -> Sample:
+def sample(run: Run, ratio: float, unit: int, *, certain: bool = False) -> Sample:
     """Return the sample that is stored for a training run."""
     layout = tuple((part, values.shape) for part, values in run.released.items())
     flat = [values.ravel().astype(np.float64) for values in run.released.values()]
     return Sample(
-        bytes_of(run, unit), numbers_of(run, unit), layout, np.concatenate([np.zeros(0), *flat]), ratio, told
+        bytes_of(run, unit),
+        numbers_of(run, unit),
+        layout,
+        np.concatenate([np.zeros(0), *flat]),
+        ratio,
+        certain,
     )
 
 
@@ -110,8 +115,8 @@ def numbers_of(run: Run, unit: int) -> Floats | None:
         parts = [a.ravel() for a in run.view.public.values() if a.dtype.kind in "biuf"]
     if sum(map(len, parts)) > MAX_FITTED:
         return None
-    found = np.concatenate([np.zeros(0), *parts]).astype(np.float64)
-    return found if np.isfinite(found).all() else None
+    numbers = np.concatenate([np.zeros(0), *parts]).astype(np.float64)
+    return numbers if np.isfinite(numbers).all() else None
 
 
 def wanted(samples: Sequence[Sample]) -> int:
@@ -123,7 +128,7 @@ def learn(samples: Sequence[Sample]) -> ShownScore:
     """Return the score that training runs suggest: of decoded releases, of repeated views, or linear."""
     if not samples:
         return ShownScore()
-    decoder = None if any(each.told for each in samples) else _decoder(samples)
+    decoder = None if any(each.certain for each in samples) else _decoder(samples)
     if decoder is not None:
         return decoder
     ratios: dict[bytes, list[float]] = {}
@@ -133,7 +138,7 @@ def learn(samples: Sequence[Sample]) -> ShownScore:
         slope = _slope(samples)
         if slope is not None:
             return ShownScore(slope=slope)
-    return ShownScore(means={seen: float(np.mean(found)) for seen, found in ratios.items()})
+    return ShownScore(means={seen: float(np.mean(seen_ratios)) for seen, seen_ratios in ratios.items()})
 
 
 def _table(samples: Sequence[Sample]) -> Floats | None:
@@ -167,10 +172,10 @@ def _verbatim(table: Floats, released: Floats) -> Floats | None:
         name, size = _direction(released[:, index])
         if not size:  # always zero: the constant covers it
             continue
-        found = shown.get(name)
-        if found is None:
+        part = shown.get(name)
+        if part is None:
             return None
-        weights[found, index] = size / _direction(table[:, found])[1]
+        weights[part, index] = size / _direction(table[:, part])[1]
     return weights
 
 
@@ -199,5 +204,5 @@ def _slope(samples: Sequence[Sample]) -> Floats | None:
     gram = scaled.T @ scaled + np.diag(np.full(scaled.shape[1], 1e-3 * len(samples)))
     slope = np.linalg.solve(gram, scaled.T @ (ratios - ratios.mean())) / spread
     with np.errstate(over="ignore"):
-        found = np.append(slope / largest, ratios.mean() - middle @ slope)
-    return found if np.isfinite(found).all() else None
+        coefficients = np.append(slope / largest, ratios.mean() - middle @ slope)
+    return coefficients if np.isfinite(coefficients).all() else None

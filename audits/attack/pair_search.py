@@ -45,7 +45,7 @@ class Trial:
     moved: Floats | None = None  #: by how much the numbers of such runs differ
 
     @property
-    def told(self) -> int:
+    def unlike_runs(self) -> int:
         """Count the runs with a failure, text or kind that no run on the other side has."""
         sides = [Counter((each.structure, each.labels) for each in side) for side in (self.left, self.right)]
         unlike = [
@@ -58,7 +58,7 @@ class Trial:
     def finer(self) -> float:
         """Return the part of the runs on one side whose lowest bit is below all of the other side's.
 
-        Beside an exact value of few bits, floating-point noise loses those that are lower.
+        Added to an exact value of few bits, floating-point noise loses its lower ones.
         """
         sides = [lowest_bit(padded(side, BIT_ENTRIES)) for side in (self.left, self.right)]
         below = [(one < other.min(axis=0)).mean(axis=0).max() for one, other in permutations(sides)]
@@ -87,10 +87,10 @@ class Screen:
         )
 
 
-def note(found: list[str], outcomes: Sequence[Outcome]) -> None:
+def note(findings: list[str], outcomes: Sequence[Outcome]) -> None:
     """Add findings that every user of the function should know."""
     if any(outcome.mutated for outcome in outcomes):
-        found.append("it changes the dataset that it is given")
+        findings.append("it changes the dataset that it is given")
 
 
 def most_suspicious(
@@ -100,7 +100,7 @@ def most_suspicious(
     planned: Runs,
     screen: Screen,
     pace: float,
-    found: list[str],
+    findings: list[str],
     progress: Progress,
 ) -> tuple[Trial, int]:
     """Return the most suspicious pair, and how many were tried."""
@@ -108,7 +108,7 @@ def most_suspicious(
         return Trial(pairs[0], pace=pace), 1
     room = room_for(crew.tally.most)
     screened = pairs[: min(screen.pairs, max(room // len(screen.seeds), 1))]
-    moved, alone, odd, gathered = _movements(crew, screened, challenge.seed, screen, found)
+    moved, alone, odd, gathered = _movements(crew, screened, challenge.seed, screen, findings)
     most = planned.rounds[0][0] if planned.rounds else 1
     trials = [
         Trial(screened[k], pace=pace, odd=odd[k], moved=movement(gathered[k]) if screen.paired else None)
@@ -125,7 +125,7 @@ def most_suspicious(
         runs = min(runs, max(room // len(trials), THIN))  # noqa: PLW2901
         for trial in trials:  # crashes make a pair slow
             more_runs(crew, trial, runs, challenge.seed, share)
-            note(found, trial.left)
+            note(findings, trial.left)
             if len(trial.left) >= TRAIN:
                 learned = best_score(trial.left, trial.right, judge, trial.moved)
                 trial.promise = learned.value
@@ -143,7 +143,9 @@ def _mixed(trials: list[Trial], most: int, of_base: int) -> list[Trial]:
     The others go in turn to those that promise most and to those with the best bound expected: where no
     pair breaks the claim in a few runs, what seems to is luck.
     """
-    kept = sorted((trial for trial in trials if trial.told), key=lambda trial: -trial.told)[: most // KEPT]
+    kept = sorted((trial for trial in trials if trial.unlike_runs), key=lambda trial: -trial.unlike_runs)[
+        : most // KEPT
+    ]
     finer = sorted(((trial.finer, trial) for trial in trials if trial.left), key=lambda each: -each[0])
     room = max(most // KEPT // 2, 1)
     kept += [trial for part, trial in finer[:room] if part > FINER and trial not in kept]
@@ -186,7 +188,7 @@ def judge_of(challenge: Challenge, runs: int) -> Callable[[Floats, Floats], floa
 
 
 def _movements(
-    crew: Crew, pairs: Sequence[Pair], seed: int, screen: Screen, found: list[str]
+    crew: Crew, pairs: Sequence[Pair], seed: int, screen: Screen, findings: list[str]
 ) -> tuple[Floats, Floats, list[int], list[list[tuple[Outcome, Outcome]]]]:
     """Return how far apart each pair's sides are with the same randomness; how often oddly; the runs.
 
@@ -207,7 +209,7 @@ def _movements(
         hangs += sum(outcome.silent for outcome in outcomes)
         if hangs >= HANGS:
             raise Stuck("the function gives no answer on some datasets")
-        note(found, outcomes)
+        note(findings, outcomes)
         for k in range(len(group)):
             part = outcomes[2 * len(together) * k :]
             gathered.append([(part[2 * i], part[2 * i + 1]) for i in range(len(together))])
@@ -242,8 +244,8 @@ def movement(each: list[tuple[Outcome, Outcome]]) -> Floats | None:
     if not alike or len({len(a) for a, _ in alike}) > 1 or len(alike[0][0]) < 2:
         return None
     with np.errstate(invalid="ignore", over="ignore"):
-        found: Floats = np.nan_to_num(np.mean([a - b for a, b in alike], axis=0), posinf=0.0, neginf=0.0)
-    return found
+        mean: Floats = np.nan_to_num(np.mean([a - b for a, b in alike], axis=0), posinf=0.0, neginf=0.0)
+    return mean
 
 
 def _noise_scales(gathered: list[list[tuple[Outcome, Outcome]]]) -> dict[str, Floats]:
@@ -321,8 +323,8 @@ def more_runs(crew: Crew, trial: Trial, runs: int, seed: int, seconds: float) ->
     first = min(runs, PACE_RUNS, max(int(seconds / (2 * trial.pace)), 1))
     while first > 0:
         start, begun = len(trial.left), crew.left()
-        for side, made in ((0, trial.left), (1, trial.right)):
-            made.extend(crew.run([(side, seed, 2 + side, n) for n in range(start, start + first)]))
+        for side, outcomes in ((0, trial.left), (1, trial.right)):
+            outcomes.extend(crew.run([(side, seed, 2 + side, n) for n in range(start, start + first)]))
         trial.pace = max((begun - crew.left()) / (2 * first), 1e-7)
         runs, seconds = runs - first, seconds - (begun - crew.left())
         first = min(runs, int(seconds / (2 * trial.pace)))

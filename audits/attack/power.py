@@ -11,7 +11,6 @@ from audits.attack.planning import Floats
 from audits.attack.thresholds import CountedBound, LowerBound, Rule, clopper_pearson
 
 EVERY = Guess(1.0, -1.0)  #: a guess at the side of every run
-ONE_SIDE = Guess(1.0, -np.inf)  #: a guess at the left side alone, which is as good as at the right alone
 
 
 def verdict_of(lower: float, could: float, epsilon: Fraction) -> str:
@@ -31,9 +30,9 @@ def against(scores: Floats, coins: NDArray[np.int64]) -> Floats:
     return np.concatenate([scores, np.where(missing == 0, -np.inf, np.inf)])
 
 
-def leakage(rule: Rule, coins: NDArray[np.int64], made: int, delta: Fraction, risk: Fraction) -> LowerBound:
-    """Return the bound if each of the runs `made` reveals its side, as total leakage would."""
-    whole = against(np.where(coins[:made] == 0, np.inf, -np.inf), coins)
+def leakage(rule: Rule, coins: NDArray[np.int64], runs: int, delta: Fraction, risk: Fraction) -> LowerBound:
+    """Return the bound if each of `runs` runs reveals its side, as total leakage would."""
+    whole = against(np.where(coins[:runs] == 0, np.inf, -np.inf), coins)
     best = EVERY if isinstance(rule, Guess) else rule
     return best.measure(whole[coins == 0], whole[coins == 1], delta, risk)
 

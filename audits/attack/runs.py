@@ -25,7 +25,7 @@ def silent(_: str) -> None:
 
 
 def counted(what: str, whole: int, progress: Progress) -> Callable[[int], None]:
-    """Return what is told how many runs more are done, and tells `progress` how many of the whole."""
+    """Return a function of how many more runs are done, which reports the total to `progress`."""
     done = 0
 
     def more(runs: int) -> None:

@@ -31,7 +31,7 @@ class LowerBound(Protocol):
     def risk(self) -> Fraction:
         """Return the probability that it is wrong."""
 
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Return the evidence in words: the event and its counts."""
 
 
@@ -68,7 +68,7 @@ class CountedBound:
     threshold: float
     direction: str
 
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Return the evidence in words."""
         return (
             f"score >= {self.threshold!r} on the {self.direction}, seen {self.hits} of {self.runs}"
@@ -122,8 +122,8 @@ def lower_end(hits: Floats | float, runs: float, risk: float) -> Floats:
     from scipy.special import betaincinv
 
     some = np.maximum(hits, 1e-9)
-    found: Floats = np.where(np.asarray(hits) > 0, betaincinv(some, runs - some + 1, risk), 0.0)
-    return found * (1 - 1e-9)
+    ends: Floats = np.where(np.asarray(hits) > 0, betaincinv(some, runs - some + 1, risk), 0.0)
+    return ends * (1 - 1e-9)
 
 
 def upper_end(hits: Floats | float, runs: float, risk: float) -> Floats:
@@ -157,8 +157,8 @@ def levels_at(delta: Fraction) -> Levels:
 
     def levels(hit: Floats, alarm: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
-            found: Floats = np.log(np.maximum((hit - float(delta)) / alarm, 1.0))
-        return found
+            values: Floats = np.log(np.maximum((hit - float(delta)) / alarm, 1.0))
+        return values
 
     return levels
 

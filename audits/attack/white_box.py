@@ -80,10 +80,10 @@ def targets(proved: Proved | None, epsilon: Fraction, delta: Fraction, unit: int
     The asserted curve is the exact one before it is turned into a point: total variation (ε = 0),
     and half the claimed ε.
     """
-    found = [Target("claim", epsilon, delta)]
+    points = [Target("claim", epsilon, delta)]
     for curve in asserted(proved, unit):
-        found += [Target("proof", limit, delta_upper(curve, limit)) for limit in (Fraction(0), epsilon / 2)]
-    return found
+        points += [Target("proof", limit, delta_upper(curve, limit)) for limit in (Fraction(0), epsilon / 2)]
+    return points
 
 
 def asserted(proved: Proved | None, unit: int) -> list[Lattice | Gdp | Pure]:
@@ -91,7 +91,7 @@ def asserted(proved: Proved | None, unit: int) -> list[Lattice | Gdp | Pure]:
 
     A curve below a rule that changes its cost asserts nothing about the whole.
     """
-    found: list[Lattice | Gdp | Pure] = []
+    premises: list[Lattice | Gdp | Pure] = []
     for part in _alike(proved.theorem) if proved is not None else ():
         fact = part.conclusion
         if (
@@ -102,8 +102,8 @@ def asserted(proved: Proved | None, unit: int) -> list[Lattice | Gdp | Pure]:
             before = part.premises[0].conclusion
             within = fact.units is None or fact.units[0] <= unit <= fact.units[1]
             if within and isinstance(before, Private) and isinstance(before.curve, Lattice | Gdp | Pure):
-                found.append(before.curve)
-    return found
+                premises.append(before.curve)
+    return premises
 
 
 def _alike(theorem: Theorem) -> Iterator[Theorem]:
@@ -138,9 +138,9 @@ def attack(  # noqa: PLR0913
     worlds, trials, swapped, train = _arranged(
         World(subject, suspect.pair, suspect.coins, folders), proved, trials, seed, jobs, seconds
     )
-    made, tell = int(swapped.sum()), counted("audit", 2 * trials, progress)
+    rights, tell = int(swapped.sum()), counted("audit", 2 * trials, progress)
     trained = train - int(swapped[:train].sum()), int(swapped[:train].sum())
-    runs = range(2 * trials - made), range(made)
+    runs = range(2 * trials - rights), range(rights)
     left, right = scores(worlds, proved, runs, seed, jobs, tell)
     share = risk / len(points)
     results = []
@@ -186,11 +186,11 @@ def attack_early(  # noqa: PLR0913
     bettor = None
     for start, end in zip([0, *ends[:-1]], ends, strict=True):
         sides = swapped[start:end]
-        made, counts_of = np.empty(len(sides)), (int((~sides).sum()), int(sides.sum()))
+        ordered, counts_of = np.empty(len(sides)), (int((~sides).sum()), int(sides.sum()))
         runs = [range(first, first + more) for first, more in zip(done, counts_of, strict=True)]
-        found = scores(worlds, proved, runs, seed, jobs, tell)
+        scored = scores(worlds, proved, runs, seed, jobs, tell)
         for side, here in ((0, ~sides), (1, sides)):
-            made[here] = new = found[side][:, column]
+            ordered[here] = new = scored[side][:, column]
             halves[side].append(new)
             done[side] += len(new)
         if bettor is None:
@@ -199,7 +199,7 @@ def attack_early(  # noqa: PLR0913
             bets_on = plan_known_bet(*first, target.limit, target.delta)
             bettor = bettor_of(bets_on, *first, target.limit, target.delta, risk / 2)
             continue
-        won = bettor.feed(made, ~sides)
+        won = bettor.feed(ordered, ~sides)
         if won is not None:
             return Attacked(suspect, (train + won.runs) // 2, ((target, won),))
     left, right = (np.concatenate(half[1:]) for half in halves)
@@ -297,7 +297,7 @@ class World:
         """
         if other is None or differing(*((other, run) if self.swapped else (run, other)), unit) is None:
             return sample(run, ratio, self.unit)
-        return sample(run, -CERTAIN if self.swapped else CERTAIN, self.unit, told=True)
+        return sample(run, -CERTAIN if self.swapped else CERTAIN, self.unit, certain=True)
 
     def again(self, released: dict[Part, Integers], like: Run, proved: Proved) -> float:
         """Return the log-likelihood ratio of any releases, from replays on both sides; 0 where one fails."""
@@ -329,20 +329,20 @@ def taught(worlds: list[World], proved: Proved, training: NDArray[np.bool_], see
     """
 
     def samples(world: World, runs: range) -> list[Sample]:
-        made = (world.run(proved, _sampler(world, seed, n)) for n in runs)
+        played = (world.run(proved, _sampler(world, seed, n)) for n in runs)
         return [
             world.learned_from(run, other, ratio, worlds[0].unit)
-            for run, other, ratio in made
+            for run, other, ratio in played
             if run is not None
         ]
 
     right = int(training.sum())
-    found = samples(worlds[0], range(len(training) - right)) + samples(worlds[1], range(right))
-    more = wanted(found) - len(found)
-    if 0 < more <= EXTRA and learn(found).weights is None:
-        found += samples(worlds[0], range(FIRST_EXTRA, FIRST_EXTRA + more))
-    score = learn(found)
-    if score.weights is None:  # the runs that taught it would be told apart too well, and choose a rare event
+    learned = samples(worlds[0], range(len(training) - right)) + samples(worlds[1], range(right))
+    more = wanted(learned) - len(learned)
+    if 0 < more <= EXTRA and learn(learned).weights is None:
+        learned += samples(worlds[0], range(FIRST_EXTRA, FIRST_EXTRA + more))
+    score = learn(learned)
+    if score.weights is None:  # it separates its training runs too well, and would choose a rare event
         many = len(training) - right, right
         later = [samples(world, range(LATER, LATER + n)) for world, n in zip(worlds, many, strict=True)]
         score = learn([*later[0], *later[1]])
@@ -367,8 +367,8 @@ class ScoredRuns:
 
     def __call__(self, runs: range) -> Floats:
         """Return the scores of some runs."""
-        found = [self.world.score(self.proved, _sampler(self.world, self.seed, n)) for n in runs]
-        return np.array(found).reshape(len(found), 2).clip(-CERTAIN, CERTAIN).round(9)
+        scored = [self.world.score(self.proved, _sampler(self.world, self.seed, n)) for n in runs]
+        return np.array(scored).reshape(len(scored), 2).clip(-CERTAIN, CERTAIN).round(9)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel without the theorem, which cannot: a worker proves again, once."""
@@ -392,7 +392,7 @@ def scores(
     jobs: int = 1,
     tell: Callable[[int], object] = lambda _: None,
 ) -> list[Floats]:
-    """Return the scores of each world's runs; `tell` is told how many more have ended."""
+    """Return the scores of each world's runs; `tell` receives how many more have ended."""
     (_, delta), name = proved.point, f"audit {type(worlds[0].subject).__name__}"
     series = [
         Series(name, ScoredRuns(world, delta, seed, proved), part, CHUNK)
@@ -400,5 +400,5 @@ def scores(
     ]
     few = sum(map(len, runs)) < 4 * CHUNK  # done before another process has started
     with workers(1 if few else jobs):
-        found = run(series, tell)
-    return [done.reshape(-1, 2) for done in found]
+        scored = run(series, tell)
+    return [done.reshape(-1, 2) for done in scored]

@@ -28,9 +28,9 @@ def checkpoint(url: str, private: Path) -> dict[str, Any]:
     if the chain was changed.
     """
     key = read_private_key(private)
-    said = {"schema": SCHEMA, **standing(url), "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
-    value = base64.b64encode(key.sign(canonical(said))).decode()
-    return {**said, "key": fingerprint(key.public_key()), "value": value}
+    content = {"schema": SCHEMA, **standing(url), "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+    value = base64.b64encode(key.sign(canonical(content))).decode()
+    return {**content, "key": fingerprint(key.public_key()), "value": value}
 
 
 def noted(file: Path, public: Path) -> dict[str, Any]:
@@ -39,13 +39,13 @@ def noted(file: Path, public: Path) -> dict[str, Any]:
     place = parse_json(read_bytes(file), str(file))
     members = place.table((*_SIGNED, "key", "value"))
     members["schema"].text(SCHEMA)
-    said = {name: members[name].value for name in _SIGNED}
+    content = {name: members[name].value for name in _SIGNED}
     value, _, _ = (members[name].text() for name in ("value", "head", "first"))
     try:
-        key.verify(base64.b64decode(value, validate=True), canonical(said))
+        key.verify(base64.b64decode(value, validate=True), canonical(content))
     except (InvalidSignature, binascii.Error, ValueError, TypeError):
         raise InputError("the signature is not by this key", "give the key that signed it", file) from None
-    return said
+    return content
 
 
 def given_by(

@@ -85,7 +85,7 @@ def curate(order: Order) -> Curated:
         raise InputError(f"--out-of-bounds is {order.out_of_bounds[:40]!r}", "say clip or refuse")
     if not order.target.parent.is_dir():
         raise InputError(f"{order.target.parent} is no folder", "name a file in one that is there")
-    for path in (order.target, beside(order.target)):
+    for path in (order.target, facts_file(order.target)):
         if os.path.lexists(path):
             raise InputError(f"{path} is there already", "name a file that is not")
     claim = read_claim(order.claim)
@@ -101,7 +101,7 @@ def curate(order: Order) -> Curated:
     return _as_published(order, claim) if order.unsound else _sound(order, claim)
 
 
-def beside(target: Path) -> Path:
+def facts_file(target: Path) -> Path:
     """Return the path of the public facts about a table."""
     return target.with_name(f"{target.name}.json")
 
@@ -136,12 +136,12 @@ def _sound(order: Order, claim: Claim) -> Curated:
     run = release.settle(due, again=order.again)
     hazards = (OUTPUTS,) if claim.because is None else (OUTPUTS, f"{CHOSEN}: {claim.because}.")
     proved = Proved(subject.proof(claim.guarantee.delta))
-    made = run.kept or release.make(run, proved, _unreleased(document, hazards))[0]
-    rows = np.array(made["release"]["report"]["rows"], dtype=np.float64)
+    released = run.kept or release.make(run, proved, _unreleased(document, hazards))[0]
+    rows = np.array(released["release"]["report"]["rows"], dtype=np.float64)
     facts = {"noise_variance": _variance(subject), "radius": float(subject.radius)}
     names = [f"z{k + 1}" for k in range(rows.shape[1])]
-    _hand_out(order, made, names, rows, {**facts, **_chosen(claim)})
-    return Curated(made, rows, clipped, claim.because)
+    _hand_out(order, released, names, rows, {**facts, **_chosen(claim)})
+    return Curated(released, rows, clipped, claim.because)
 
 
 def _chosen(claim: Claim) -> dict[str, str]:
@@ -178,14 +178,14 @@ def _as_published(order: Order, claim: Claim) -> Curated:
             "Algorithm 1 takes epsilon above 0 and delta between 0 and 1", "say such", claim.path
         )
     threshold = width(epsilon, delta, subject.dimension)
-    found = lifted(data, threshold)
-    if threshold > found.largest:
+    lift = lifted(data, threshold)
+    if threshold > lift.largest:
         raise InputError(
             f"omega is {threshold:.4g}, beyond every singular value of the rows: Z would be noise alone",
             "raise epsilon, or lower dimension",
         )
     body = seal(unsealed(published.refuted(claim, subject)))
-    rows = found.projected(subject.dimension, np.random.default_rng())
+    rows = lift.projected(subject.dimension, np.random.default_rng())
     names = [f"not_private_{k + 1}" for k in range(subject.dimension)]
     _hand_out(order, body, names, rows, {"noise_variance": 0.0, "radius": None})
     return Curated(body, rows, clipped)
@@ -208,12 +208,12 @@ def _checked(path: Path, claim: Claim) -> Floats:
     if not table or not set(names) <= set(table[0]):
         raise InputError("the header lacks a declared column", f"declared: {', '.join(names)}", path)
     places = [table[0].index(name) for name in names]
-    found = []
+    rows = []
     for number, cells in enumerate(table[1:], start=2):
         if len(cells) != len(table[0]):
             raise InputError(f"line {number} has {len(cells)} cells", f"the header has {len(table[0])}", path)
-        found.append([_number(cells[place], path, number) for place in places])
-    return np.array(found, dtype=np.float64).reshape(len(found), len(names))
+        rows.append([_number(cells[place], path, number) for place in places])
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
 
 
 def _names(claim: Claim) -> list[str]:
@@ -263,7 +263,7 @@ def _facts(certificate: dict[str, Any]) -> dict[str, Any]:
 def _hand_out(
     order: Order, certificate: dict[str, Any], names: list[str], rows: Floats, facts: dict[str, Any]
 ) -> None:
-    """Write the certificate, the table and the facts beside it; the table and its facts both or neither.
+    """Write the certificate, the table and the file of its facts; the table and its facts both or neither.
 
     Neither is written over a file that is there.
     """
@@ -276,11 +276,11 @@ def _hand_out(
     writer.writerows([repr(number) for number in row] for row in rows.tolist())
     raw = text.getvalue().encode()
     size = {"rows": len(rows), "columns": len(names), "sha256": hashlib.sha256(raw).hexdigest()}
-    _new_file(beside(target), (json.dumps({**facts, **size}, indent=1) + "\n").encode())
+    _new_file(facts_file(target), (json.dumps({**facts, **size}, indent=1) + "\n").encode())
     try:
         _new_file(target, raw)
     except BaseException:
-        beside(target).unlink()  # it was made here
+        facts_file(target).unlink()  # it was made here
         raise
 
 

@@ -44,19 +44,19 @@ def now() -> str:
 def draft(
     claim: Claim,
     subject: parts.DescribedSubject,
-    found: tuple[parts.Verdict, parts.Refuted],
+    outcome: tuple[parts.Verdict, parts.Refuted],
     proved: parts.ProvedGuarantee,
     audit: parts.AuditResult | None,
     *,
     evidence: Sequence[parts.Evidence] = (),
     hazards: Sequence[str] = (),
 ) -> parts.Draft:
-    """Return the certificate of today, on this machine; `found` is the verdict, and what is refuted.
+    """Return the certificate of today, on this machine; `outcome` is the verdict, and what is refuted.
 
     `hazards` are what the runs showed of the code's limits; `unsealed` puts those that the checker
     asks for before them.
     """
-    verdict, refutes = found
+    verdict, refutes = outcome
     return parts.Draft(
         verdict=verdict,
         refutes=refutes,
@@ -120,11 +120,11 @@ def describe_subject(claim: Claim, subject: Subject) -> parts.DescribedSubject:
     """Return a certificate's description of the subject: name, source, status, all parameters."""
     made_by = type(named(subject))
     values = {name: _plain(value) for name, value in catalogue.values_of(subject).items()}
-    said = claim.written["subject"].get("parameters", {})
+    given = claim.written["subject"].get("parameters", {})
     if claim.table is not None:  # what it reads of the table is the claim's word
-        values |= said
-    values |= {key: said[key] for key in TARGETS if key in said and key not in values}
-    values |= {"space": said["space"]} if "space" in said else {}  # the digests of its files are in it
+        values |= given
+    values |= {key: given[key] for key in TARGETS if key in given and key not in values}
+    values |= {"space": given["space"]} if "space" in given else {}  # the digests of its files are in it
     name, code = catalogue.name_of(made_by), sources.digest_of_code(made_by)
     return parts.DescribedSubject(name, claim.use, made_by.source, made_by.status, values, code)
 
@@ -175,5 +175,5 @@ def _audited(target: Target, reached: LowerBound, score: str) -> parts.AuditedPo
         risk=shown(reached.risk),
         power=reached.power,
         false_alarm=reached.false_alarm,
-        event=f"{score}: {reached.said()}",
+        event=f"{score}: {reached.sentence()}",
     )

@@ -21,8 +21,8 @@ def answer(certificate: dict[str, Any], path: Path) -> dict[str, Any]:
 
     `release` is null where nothing was released.
     """
-    made = certificate["release"]
-    report = None if made is None else made["report"]
+    release = certificate["release"]
+    report = None if release is None else release["report"]
     return {
         "schema": "dpaccount/release/1",
         "verdict": certificate["verdict"],
@@ -34,10 +34,10 @@ def answer(certificate: dict[str, Any], path: Path) -> dict[str, Any]:
     }
 
 
-def write_release(found: dict[str, Any], folder: Path) -> None:
+def write_release(answer: dict[str, Any], folder: Path) -> None:
     """Write release.json, and where numbers were released release.csv and release.svg, into `folder`."""
-    files = {"release.json": json.dumps(found, indent=1, ensure_ascii=False) + "\n"}
-    if rows := list(rows_of(found["release"], found["labels"], found["accuracy"])):
+    files = {"release.json": json.dumps(answer, indent=1, ensure_ascii=False) + "\n"}
+    if rows := list(rows_of(answer["release"], answer["labels"], answer["accuracy"])):
         files["release.csv"] = table(rows)
         if find_spec("matplotlib") is None:  # the release is made and charged
             sys.stderr.write("no picture: matplotlib is not installed; pip install 'dpaccount[plot]'\n")

@@ -133,13 +133,13 @@ def standing(claim: Claim, subject: Subject, path: Path | None) -> dict[str, Any
         raise InputError(str(why), "certify the claim anew", path) from None
     if verdict != "CERTIFIED":
         raise InputError(f"the verdict is {verdict}", "a certified claim is needed", path)
-    found: dict[str, Any] = json.loads(raw)
+    document: dict[str, Any] = json.loads(raw)
     described = to_builtins(describe_subject(claim, subject))
-    same = {"claim": (found["claim"], claim.written), "subject": (found["subject"], described)}
+    same = {"claim": (document["claim"], claim.written), "subject": (document["subject"], described)}
     for what, (there, here) in same.items():
         if canonical(there) != canonical(here):
             raise InputError(f"it is about another {what}, or code that changed", "certify anew", path)
-    return found
+    return document
 
 
 def junit(certificate: dict[str, Any]) -> str:

@@ -86,8 +86,8 @@ def certify(
         *([] if some is None else [FAMILY.format(SOME_PAIRS, some.domain().rows)]),
     )
     described = describe_subject(claim, subject)
-    beside = _replaced(claim, subject)
-    certificate = certificate_of(claim, described, proved, None, evidence, report, notes, beside)
+    other = _replaced(claim, subject)
+    certificate = certificate_of(claim, described, proved, None, evidence, report, notes, other)
     late = late_in_session(fresh(few), about) if certificate.verdict == "CERTIFIED" else None
     if late is not None:
         return certificate_of(claim, described, None, late), None
@@ -101,10 +101,10 @@ def certify(
 
 def _warnings(subject: Subject) -> tuple[str, ...]:
     """Return a subject's warnings for its certificate."""
-    found = getattr(subject, "warnings", ())
-    if not isinstance(found, tuple) or not all(isinstance(said, str) for said in found):
+    warnings = getattr(subject, "warnings", ())
+    if not isinstance(warnings, tuple) or not all(isinstance(each, str) for each in warnings):
         raise InputError(f"the warnings of {type(subject).__name__} are no tuple of texts", "make them one")
-    return found
+    return warnings
 
 
 def _about_the_same(claim: Claim, subject: Subject) -> None:
@@ -184,14 +184,14 @@ def _of_family(claim: Claim, some: Subject, proved: Proved, evidence: list[Evide
     about = Proved(some.proof(claim.guarantee.delta))
     judges = [check_of(about, each)[0] for each in about.hypotheses]
     seen = search(some, about, judges, examples=SOME_PAIRS, seed=claim.audit.seed).judged(some)
-    found = []
+    entries = []
     for place, (entry, each) in enumerate(zip(evidence, proved.hypotheses, strict=True)):
         failing = entry.counterexample or seen.failing[place]
         status = entry.status if failing is None else "refuted"
         count, worst = entry.examples + seen.count, str(max(Fraction(entry.worst), seen.worst[place]))
         known = {"step": each.digest, "value": check_of(proved, each)[1], "examples": count, "worst": worst}
-        found.append(replace(entry, **known, counterexample=failing, status=status))
-    return found
+        entries.append(replace(entry, **known, counterexample=failing, status=status))
+    return entries
 
 
 def example_tables(claim: Claim, subject: Subject) -> list[Rows]:
@@ -245,8 +245,8 @@ def _report(claim: Claim, outcome: Attacked, effort: AuditBudget, asked: int) ->
     suspect = outcome.suspect
     points = audited(outcome.results, "log-likelihood ratio")
     pair = describe(suspect.pair, suspect.coins, "the neighbouring pair under attack")
-    made = outcome.trials
-    cut = f"; cut by time: {2 * made} of {2 * asked} runs" if made < asked else ""
+    trials = outcome.trials
+    cut = f"; cut by time: {2 * trials} of {2 * asked} runs" if trials < asked else ""
     return AuditResult(
         attack=f"white-box log-likelihood ratio of the releases of the running code, Clopper-Pearson{cut}",
         trials=2 * outcome.trials,

@@ -37,17 +37,17 @@ def read_policy(path: Path) -> Policy:
 
 def violations(policy: Policy, promise: Guarantee, verdict: str) -> list[str]:
     """Return one sentence for every rule of the policy that a certified promise breaks."""
-    found = []
+    broken = []
     if verdict != "CERTIFIED":
-        found.append(f"the verdict is {verdict}, the policy asks for CERTIFIED")
+        broken.append(f"the verdict is {verdict}, the policy asks for CERTIFIED")
     for name, limit, value in (
         ("epsilon", policy.epsilon, promise.epsilon),
         ("delta", policy.delta, promise.delta),
     ):
         if limit is not None and value > limit:
-            found.append(f"{name} {shown(value)} exceeds the policy's {shown(limit)}")
+            broken.append(f"{name} {shown(value)} exceeds the policy's {shown(limit)}")
     if promise.relation not in policy.relations:
-        found.append(f"the relation {promise.relation} is not among {', '.join(policy.relations)}")
+        broken.append(f"the relation {promise.relation} is not among {', '.join(policy.relations)}")
     if promise.model not in policy.models:
-        found.append(f"the model {promise.model} is not among {', '.join(policy.models)}")
-    return found
+        broken.append(f"the model {promise.model} is not among {', '.join(policy.models)}")
+    return broken

@@ -55,8 +55,8 @@ def refuted(claim: Claim, subject: PoCurator) -> parts.Draft:
     proved = describe_proof(None, REASON)
     if apart:
         proved = changed(proved, refutation=_refutation(claim))
-    found: tuple[parts.Verdict, parts.Refuted] = ("REFUTED", "claim") if beaten else ("UNPROVEN", None)
-    return draft(claim, describe_subject(claim, subject), found, proved, report, hazards=(UNSOUND,))
+    verdict: tuple[parts.Verdict, parts.Refuted] = ("REFUTED", "claim") if beaten else ("UNPROVEN", None)
+    return draft(claim, describe_subject(claim, subject), verdict, proved, report, hazards=(UNSOUND,))
 
 
 def _refutation(claim: Claim) -> list[parts.DerivationStep]:
@@ -70,9 +70,9 @@ def _refutation(claim: Claim) -> list[parts.DerivationStep]:
 
 
 def _witness(subject: PoCurator, held: Floats, out: Floats) -> parts.AttackedPair:
-    said = f"made-up rows ({subject.rows} of {subject.columns} numbers); row 0 moves by {subject.unit}"
+    data = f"made-up rows ({subject.rows} of {subject.columns} numbers); row 0 moves by {subject.unit}"
     shares = f"outside: at most {10.0 ** -held.min():.2g} of Z, and at least {10.0 ** -out.max():.2g}"
-    return parts.AttackedPair(base=said, unit=0, findings=[shares, REASON])
+    return parts.AttackedPair(base=data, unit=0, findings=[shares, REASON])
 
 
 def _scores(subject: PoCurator, point: tuple[float, float], seed: int) -> tuple[Floats, Floats]:
@@ -85,8 +85,8 @@ def _scores(subject: PoCurator, point: tuple[float, float], seed: int) -> tuple[
     threshold = width(*point, subject.dimension)
 
     def score(data: Floats) -> Floats:
-        found = lifted(data, threshold)
-        return np.array([_inside(found.projected(subject.dimension, rng), basis) for _ in range(RUNS)])
+        lift = lifted(data, threshold)
+        return np.array([_inside(lift.projected(subject.dimension, rng), basis) for _ in range(RUNS)])
 
     return score(rows), score(other)
 

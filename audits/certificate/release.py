@@ -163,8 +163,8 @@ def read(due: Release, subject: Subject, work: TableWork = IN_ONE, progress: Pro
         if _is_summed(claim, subject, work):
             digests = digests_of(claim, made_by, due.digest)
             changed = lambda: stamp_of(file) != due.stamp  # noqa: E731
-            made = totals_of(claim, made_by, digests, work, changed, progress)
-            data: Rows | TableTotals = made
+            totals = totals_of(claim, made_by, digests, work, changed, progress)
+            data: Rows | TableTotals = totals
         else:
             data = rows_of(claim, made_by, file)
         same = stamp_of(file) == due.stamp and digest_of_data(file) == due.digest
@@ -241,16 +241,16 @@ def _wrong(due: Release, body: dict[str, Any], data: str, entry: int, head: str)
         checker.check(json.dumps(body).encode())
     except (checker.Rejected, checker.Unreadable) as why:
         return f"the checker refuses it ({why})"
-    subject, made = describe_subject(due.claim, due.subject()), body["release"]
-    if body["verdict"] != "CERTIFIED" or not isinstance(made, dict):
+    subject, release = describe_subject(due.claim, due.subject()), body["release"]
+    if body["verdict"] != "CERTIFIED" or not isinstance(release, dict):
         return "it is no certified release"
     pairs = {
         "claim": (body["claim"], due.claim.written),
-        "code": ([body["subject"].get("code"), made.get("code")], [subject.code] * 2),
-        "data": (made.get("data"), data),
-        "ledger entry": ([made.get("ledger_entry"), made.get("ledger_head")], [entry, head]),
+        "code": ([body["subject"].get("code"), release.get("code")], [subject.code] * 2),
+        "data": (release.get("data"), data),
+        "ledger entry": ([release.get("ledger_entry"), release.get("ledger_head")], [entry, head]),
     }
-    other = [name for name, (found, right) in pairs.items() if canonical(found) != canonical(right)]
+    other = [name for name, (written, right) in pairs.items() if canonical(written) != canonical(right)]
     return f"it is about another {', '.join(other)}" if other else None
 
 
@@ -276,7 +276,7 @@ def make(run: PreparedRelease, proved: Proved, certificate: Draft) -> tuple[dict
             except ReceiptError:
                 state = ledger.run_state(due.numbered(number))
                 if state.kept is None and not state.drawing:
-                    raise  # nobody else's doing
+                    raise  # not caused by anything else
         return _made_before(due, ledger, number, state), True
 
 
@@ -293,8 +293,8 @@ def rehearsed(due: Release, proved: Proved, certificate: Draft) -> None:
                     f"{due.claim.use} shows something else of the sum of its parts' queries than of all rows",
                     "let its query be a sum over rows",
                 )
-    made = _made(due, certificate, report, (1, "0" * 64), "")
-    why = refused_by_checker(unsealed(changed(certificate, release=made, releasable=True)))
+    rehearsal = _made(due, certificate, report, (1, "0" * 64), "")
+    why = refused_by_checker(unsealed(changed(certificate, release=rehearsal, releasable=True)))
     if why is not None:
         raise InputError(f"the checker would refuse it ({why})", "nothing is charged", due.claim.path)
     if adjacency(due.subject().relation).rows_vary:
@@ -361,8 +361,8 @@ def _beside(due: Release, reporter: Any, view: View) -> dict[str, object]:
     """
     labels = {name: list(each) for name, each in on_table(due.claim, due.made_by)[1].labels.items()}
     known = getattr(reporter, "accuracy", None)
-    found = {} if known is None else {"accuracy": asked(reporter, "accuracy", lambda: known(view))}
-    return found | ({"labels": labels} if labels else {})
+    answers = {} if known is None else {"accuracy": asked(reporter, "accuracy", lambda: known(view))}
+    return answers | ({"labels": labels} if labels else {})
 
 
 def _drawn(due: Release, ledger: Ledger, key: str, proved: Proved, certificate: Draft) -> dict[str, Any]:
@@ -374,11 +374,11 @@ def _drawn(due: Release, ledger: Ledger, key: str, proved: Proved, certificate: 
     except InputError as error:
         raise LedgerError(f"{error}; entry {entry} is charged, and what it drew is lost") from None
     secret = token_hex(32)
-    made = _made(due, certificate, report, (entry, head), secret)
-    made = changed(made, budget=_budget(before, ledger.show()), evaluation=_evaluation(due, view))
-    whole = changed(certificate, release=made, releasable=receipt.releasable)
+    document = _made(due, certificate, report, (entry, head), secret)
+    document = changed(document, budget=_budget(before, ledger.show()), evaluation=_evaluation(due, view))
+    whole = changed(certificate, release=document, releasable=receipt.releasable)
     if refused_by_checker(unsealed(whole)) is not None:  # others gave back meanwhile
-        whole = changed(whole, release=changed(made, budget=UNSET))
+        whole = changed(whole, release=changed(document, budget=UNSET))
     sealed = seal(unsealed(whole))
     ledger.keep_release(receipt.entry, {**sealed, OPENING: secret})
     return json.loads(canonical(sealed))  # as for a reprint
@@ -417,12 +417,12 @@ def _evaluation(due: Release, view: View) -> dict[str, object] | None:
     if not isinstance(judge, Evaluated) or isinstance(rows, TableTotals):
         return None
     try:
-        found = asked(judge, "evaluate", lambda: judge.evaluate(rows.copy(), view, coins))
+        evaluated = asked(judge, "evaluate", lambda: judge.evaluate(rows.copy(), view, coins))
     except InputError as error:  # the release is paid for, and is stored without it
         return {"note": EVALUATION, "failed": str(error)}
-    if not isinstance(found, dict) or not _is_json(found):
+    if not isinstance(evaluated, dict) or not _is_json(evaluated):
         return {"note": EVALUATION, "failed": f"{type(judge).__name__}.evaluate gives no JSON"}
-    return {"note": EVALUATION, **found}
+    return {"note": EVALUATION, **evaluated}
 
 
 def _is_json(value: object) -> bool:

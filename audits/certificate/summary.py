@@ -17,7 +17,7 @@ def summary(certificate: dict[str, Any], path: object) -> str:
     """Return the verdict, what is promised, proved, tested, attacked and released, and the file's path."""
     refuted = f" (the {certificate['refutes']})" if certificate["refutes"] else ""
     lines = [f"{certificate['verdict']}{refuted}  {certificate['claim']['name']}"]
-    lines += [f"  {word:<9} {said}" for word, said in parts_of(certificate)]
+    lines += [f"  {word:<9} {sentence}" for word, sentence in parts_of(certificate)]
     return "\n".join(map(plain, [*lines, str(path)]))  # text from a claim is escaped
 
 
@@ -57,18 +57,18 @@ def parts_of(certificate: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _noise(certificate: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the noise that followed from the claim, where the claim does not say it."""
-    held, said = certificate["subject"]["parameters"], certificate["claim"]["subject"].get("parameters", {})
+    held, given = certificate["subject"]["parameters"], certificate["claim"]["subject"].get("parameters", {})
     own = ":" in certificate["claim"]["subject"]["use"]  # that of a user's own class is what the class says
     noises = ("scale", "sigma", "rate", "epsilon")
-    found = [(key, held[key]) for key in noises if held.get(key) is not None and key not in said]
-    return [] if own else [("noise", f"{key} = {value}") for key, value in found]
+    values = [(key, held[key]) for key in noises if held.get(key) is not None and key not in given]
+    return [] if own else [("noise", f"{key} = {value}") for key, value in values]
 
 
-def _replaced(beside: dict[str, Any] | None) -> str:
-    if beside is None:
+def _replaced(replaced: dict[str, Any] | None) -> str:
+    if replaced is None:
         return "nothing is proved of a row that is replaced by any other"
-    upper = _upper(beside["epsilon"]["upper"])
-    return f"ε ≤ {upper} at δ = {beside['delta']} where a row is replaced by any other"
+    upper = _upper(replaced["epsilon"]["upper"])
+    return f"ε ≤ {upper} at δ = {replaced['delta']} where a row is replaced by any other"
 
 
 def _evidence(entries: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -79,23 +79,23 @@ def _evidence(entries: list[dict[str, Any]]) -> list[tuple[str, str]]:
     if idle:
         return [("untested", f"{e['rule']} of {e['query']} ({e['value']})") for e in idle]
     trusted = [entry for entry in entries if entry["status"] == "accepted"]
-    found = [("accepted", f"{e['rule']} of {e['query']}, without a test, by the claim") for e in trusted]
+    lines = [("accepted", f"{e['rule']} of {e['query']}, without a test, by the claim") for e in trusted]
     tested = len(entries) - len(trusted)
     if tested:
         examples = sum(entry["examples"] for entry in entries if entry not in trusted)
-        found.append(("tested", f"{tested} assumptions on the running code, {examples} examples: none fails"))
-    return found
+        lines.append(("tested", f"{tested} assumptions on the running code, {examples} examples: none fails"))
+    return lines
 
 
 def _audit(audit: dict[str, Any]) -> list[tuple[str, str]]:
     effort = f"{audit['trials']} runs of the code, confidence {audit['confidence']}"
-    found = [("attacked", f"ε ≥ {_lower(audit['epsilon_lower'])} shown by {effort}")]
+    lines = [("attacked", f"ε ≥ {_lower(audit['epsilon_lower'])} shown by {effort}")]
     for point in audit["points"]:
         if beaten(point):
             shown = f"ε ≥ {_lower(point['epsilon_lower'])} at δ = {point['delta']}"
-            said = f"{shown}, where the {point['of']} says"
-            found.append(("beaten", f"{said} {point['limit']}"))
-    return found
+            line = f"{shown}, where the {point['of']} says"
+            lines.append(("beaten", f"{line} {point['limit']}"))
+    return lines
 
 
 def _upper(end: float | str) -> str:
@@ -159,10 +159,10 @@ def cost_of(charge: Charge) -> str:
     if charge.spends is None:
         raise AssertionError("a charge without a bound is refused")
     spends = dict(zip(charge.budget.measure.amounts, charge.spends, strict=True))
-    found = {name: to_digits(each, up=True, digits=4) for name, each in spends.items()}
-    if "delta" in found:
-        return f"ε {found['epsilon']} and δ {found['delta']}"
+    numbers = {name: to_digits(each, up=True, digits=4) for name, each in spends.items()}
+    if "delta" in numbers:
+        return f"ε {numbers['epsilon']} and δ {numbers['delta']}"
     known = [name for name, each in spends.items() if each < UNBOUNDED and name in SYMBOLS]
-    sums = ", ".join(f"{SYMBOLS[name]} {found[name]}" for name in known)
+    sums = ", ".join(f"{SYMBOLS[name]} {numbers[name]}" for name in known)
     epsilon = f"ε {to_digits(charge.epsilon.upper, up=True, digits=4)}"
     return f"{sums} ({epsilon} at δ {shown(charge.budget.delta)})" if sums else epsilon

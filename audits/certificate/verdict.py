@@ -25,14 +25,14 @@ def certificate_of(
 ) -> parts.Draft:
     """Return the unsealed certificate of a described subject; `reason`: why there is no proof.
 
-    `replaced` is what is proved of a replaced row, beside one that moves by a radius.
+    `replaced` is what is proved of a replaced row, in addition to one that moves by a radius.
     """
     described = describe_proof(proved, reason)
     if claim.guarantee.radius is not None and proved is not None:
-        beside = None if replaced is None else describe_point(replaced)
-        described = changed(described, replace_one=beside)
-    found = verdict_of(claim, proved, evidence, report)
-    return draft(claim, subject, found, described, report, evidence=evidence, hazards=notes)
+        point = None if replaced is None else describe_point(replaced)
+        described = changed(described, replace_one=point)
+    verdict = verdict_of(claim, proved, evidence, report)
+    return draft(claim, subject, verdict, described, report, evidence=evidence, hazards=notes)
 
 
 def verdict_of(

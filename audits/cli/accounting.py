@@ -80,10 +80,10 @@ def account(  # noqa: PLR0913 - options
         from audits.accounts.certificate import written_certificate
 
         tight = answer["epsilon" if loss is None else "delta"]
-        found = written_certificate(
+        document = written_certificate(
             certificate, place.value, tight, delta=share, epsilon=loss, group=units or 1
         )
-        answer["confirmed"] = found["confirmed"]
+        answer["confirmed"] = document["confirmed"]
     show(answer, json_, lines)
     _remark_on_gap(answer, number(gap, "--gap"), relative=loss is not None)
     return 0
@@ -95,10 +95,10 @@ def _remark_on_gap(answer: dict[str, Any], gap: Fraction | None, *, relative: bo
     It is valid all the same.
     """
     asked = answer.get("epsilons", [answer])
-    for found in asked if gap is not None else ():
-        ends = found["delta" if relative else "epsilon"]
+    for enclosure in asked if gap is not None else ():
+        ends = enclosure["delta" if relative else "epsilon"]
         lower, upper = ends["lower"], ends["upper"]
-        at = "" if found is answer else f" at delta {found['delta']}"
+        at = "" if enclosure is answer else f" at delta {enclosure['delta']}"
         if lower is None:
             say(f"note: --gap does not apply{at}: no lower end is known")
             continue

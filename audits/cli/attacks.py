@@ -42,8 +42,8 @@ def audit(
     with reporting() as report, redirect_stdout(sys.stderr), options.work():
         answer = dispatch.audit(question, report)
     answer["seconds"] = round(time.perf_counter() - begun, 3)
-    for said in answer["witness"].get("findings", ()):
-        say(f"note: {said}")
+    for finding in answer["witness"].get("findings", ()):
+        say(f"note: {finding}")
     show(answer, json_, lambda shown: lines({**shown, "witness": differing(shown["witness"])}))
     return AUDITED[answer["verdict"]]
 
@@ -82,11 +82,11 @@ def _traced_lines(answer: dict[str, Any]) -> str:
         f"  declared {_known(each['declared'])}  moved {_known(each['moved'])}"
         for each in answer["noise"]
     ]
-    said = [
+    notes = [
         *(f"finding: {each}" for each in answer["findings"]),
         *(f"note: {each}" for each in answer["notes"]),
     ]
-    return "\n".join([*rows, *said]) or "no noise calls"
+    return "\n".join([*rows, *notes]) or "no noise calls"
 
 
 def _known(value: float | str | None) -> str:
@@ -114,27 +114,27 @@ def sensitivity(
     from audits.sensitivity.search import answer, runnable
 
     with redirect_stdout(sys.stderr):
-        found = dispatch.sensitivity(options.question(target))
-    if isinstance(found, dict):
-        show(found, json_, _declared_lines)
-        return 1 if found["refuted"] else 0
-    for said in found.odd:
-        say(said)
-    test = f"\n\n{runnable(found, target)}" if found.refuted else ""
-    show(answer(found), json_, lambda shown: lines({**shown, "left": None, "right": None}) + test)
-    if found.refuted:
+        search = dispatch.sensitivity(options.question(target))
+    if isinstance(search, dict):
+        show(search, json_, _declared_lines)
+        return 1 if search["refuted"] else 0
+    for note in search.odd:
+        say(note)
+    test = f"\n\n{runnable(search, target)}" if search.refuted else ""
+    show(answer(search), json_, lambda shown: lines({**shown, "left": None, "right": None}) + test)
+    if search.refuted:
         return 1
-    undecided = found.proof is not None and found.proof.status != "proved"
-    return 3 if undecided or not found.measured else 0
+    undecided = search.proof is not None and search.proof.status != "proved"
+    return 3 if undecided or not search.measured else 0
 
 
-def _declared_lines(found: dict[str, Any]) -> str:
+def _declared_lines(answer: dict[str, Any]) -> str:
     rows = [
         f"{each['status']:<10} {each['query']}: {each['value']}  ({each['examples']} examples)"
         + (f": {each['counterexample']['wrong']}" if each["counterexample"] else "")
-        for each in found["hypotheses"]
+        for each in answer["hypotheses"]
     ]
-    return "\n".join([*rows, lines({**found, "hypotheses": None})])
+    return "\n".join([*rows, lines({**answer, "hypotheses": None})])
 
 
 def list_subjects(name: Name | None = None, *, json_: Json = False) -> int:
@@ -149,15 +149,15 @@ def list_subjects(name: Name | None = None, *, json_: Json = False) -> int:
     """
     from audits.subjects.catalogue import listed
 
-    def person(found: list[dict[str, Any]] | dict[str, Any]) -> str:
-        if isinstance(found, list):
-            rows = (f"{e['name']:<26} {e['layer']:<11} {e['status']:<10} {e['source']}" for e in found)
+    def person(answer: list[dict[str, Any]] | dict[str, Any]) -> str:
+        if isinstance(answer, list):
+            rows = (f"{e['name']:<26} {e['layer']:<11} {e['status']:<10} {e['source']}" for e in answer)
             return "\n".join(rows)
         details = [
             f"  {key} ({value['type']}, default {value['default']})"
-            for key, value in found["parameters"].items()
+            for key, value in answer["parameters"].items()
         ]
-        return "\n".join([f"{found['name']}: {found['source']}", *details])
+        return "\n".join([f"{answer['name']}: {answer['source']}", *details])
 
     show(listed(name), json_, person)
     return 0

@@ -132,7 +132,7 @@ def certify(
     else:
         check_outputs(asked, output_folder(asked.name, out))
         done, path = _certified(question, asked, out)
-    show(done.certificate, json_, lambda found: summary(found, path))
+    show(done.certificate, json_, lambda document: summary(document, path))
     if "file" in done.certificate["claim"].get("data", {}) and not dry_run:
         next_step(f"dpaccount release {claim}")
     return 1 if done.broken else VERDICTS[done.certificate["verdict"]]
@@ -146,7 +146,7 @@ def _certified(question: "Certify", asked: "Claim", out: Path | None) -> tuple["
 
     claim = question.claim
     if out is not None:
-        with writing(out):  # a folder that cannot be written is said before the work
+        with writing(out):  # a folder that cannot be written is refused before the work
             pass
     done = _answered(question, asked)
     folder = output_folder(done.certificate["claim"]["name"], out)
@@ -217,7 +217,7 @@ def release(
     if asked.data_file is None:
         raise InputError("nothing to release from", "name a file and a ledger in [data]", claim)
     if is_study(asked):
-        study_of(asked)  # what is wrong with it is said before what it would charge
+        study_of(asked)  # faults of the study come before what it would charge
     names = results.file_names(asked) if is_study(asked) else FILES
     check_outputs(asked, output_folder(asked.name, out), names)
     _say_charge(asked, again=new_release or dry_run)  # a dry run reads no data
@@ -231,9 +231,9 @@ def release(
         tables = results.written_release(asked, done.certificate, path.parent)
         show(to_builtins(tables), json_, lambda _: study_tables(done.certificate, tables))
     else:
-        found = answer(done.certificate, path)
-        write_release(found, path.parent)
-        show(found, json_, lambda _: summary(done.certificate, path.parent / "release.json"))
+        released = answer(done.certificate, path)
+        write_release(released, path.parent)
+        show(released, json_, lambda _: summary(done.certificate, path.parent / "release.json"))
     next_step(f"open {path.parent / 'report.html'}, or dpaccount check {path}")
     return 1 if done.broken else VERDICTS[done.certificate["verdict"]]
 
@@ -256,8 +256,8 @@ def plan(study: File, *, json_: Json = False) -> int:
     from audits.studies import results
     from audits.studies.text import planned
 
-    found = results.plan(read_claim(study))
-    show(to_builtins(found), json_, lambda _: planned(found))
+    study_plan = results.plan(read_claim(study))
+    show(to_builtins(study_plan), json_, lambda _: planned(study_plan))
     next_step(f"dpaccount release {study}")
     return 0
 
@@ -297,7 +297,7 @@ def _say_charge(claim: "Claim", *, again: bool) -> None:
 
 
 def agreed() -> bool:
-    """Ask on a terminal whether to go on; where nobody can answer, the command was the answer."""
+    """Ask on a terminal whether to go on; without a terminal, the command was the answer."""
     if not sys.stdin.isatty():
         return True
     sys.stderr.write("charge it? [y/N] ")
@@ -348,19 +348,19 @@ def check(
     derivation = derivation or (verified and is_derivation(raw))
     signature = None if derivation else "not looked at"
     try:
-        verdict, said = checker.examined(raw, today, derivation=derivation)
+        verdict, sentence = checker.examined(raw, today, derivation=derivation)
     except checker.Unreadable as why:
         raise InputError(f"{checker.plain(str(certificate))}: {why}", "give a certificate") from None
     except checker.Rejected as why:
-        said = str(why)
+        sentence = str(why)
     if verdict is not None and not derivation:
         wrong, signature = _signature(raw, key)
-        verdict, said = (verdict, said) if wrong is None else (None, wrong)
+        verdict, sentence = (verdict, sentence) if wrong is None else (None, wrong)
     answer = {
         "schema": "dpaccount/check/1",
         "valid": verdict is not None,
         "verdict": verdict,
-        "said": said,
+        "said": sentence,
         "signature": signature,
         **(checker.to_read(raw) if rules and verdict is not None else {}),
     }
@@ -371,25 +371,25 @@ def check(
         third = followed(raw if verdict is not None else None)
         answer |= asdict(third)
         if third.rejected is not None:
-            verdict, said = None, f"the verified checker says {third.rejected}"
-            answer |= {"valid": False, "verdict": None, "said": said}
+            verdict, sentence = None, f"the verified checker says {third.rejected}"
+            answer |= {"valid": False, "verdict": None, "said": sentence}
     show(answer, json_, _checked)
     return 1 if verdict is None else checker.EXIT[verdict]
 
 
-def _checked(found: dict[str, Any]) -> str:
+def _checked(answer: dict[str, Any]) -> str:
     from dpaccount import checker
 
-    signed = f", {found['signature']}" if found["valid"] and found["signature"] else ""
-    listed = f"\n{checker.in_words(found).rstrip()}" if "rules" in found else ""
-    if "steps" in found and found["valid"]:
+    signed = f", {answer['signature']}" if answer["valid"] and answer["signature"] else ""
+    listed = f"\n{checker.in_words(answer).rstrip()}" if "rules" in answer else ""
+    if "steps" in answer and answer["valid"]:
         listed += (
-            f"\nverified checker: {found['steps']} steps follow"
-            f"\nproved by machine: {', '.join(found['proved_by_machine']) or 'none'}"
-            f"\nassumed statements: {', '.join(found['assumed']) or 'none'}"
-            f"\nrules proved on paper only: {', '.join(found['on_paper']) or 'none'}"
+            f"\nverified checker: {answer['steps']} steps follow"
+            f"\nproved by machine: {', '.join(answer['proved_by_machine']) or 'none'}"
+            f"\nassumed statements: {', '.join(answer['assumed']) or 'none'}"
+            f"\nrules proved on paper only: {', '.join(answer['on_paper']) or 'none'}"
         )
-    return f"{'valid' if found['valid'] else 'invalid'}: {found['said']}{signed}{listed}"
+    return f"{'valid' if answer['valid'] else 'invalid'}: {answer['said']}{signed}{listed}"
 
 
 def _signature(raw: bytes, key: Path | None) -> tuple[str | None, str]:
@@ -424,7 +424,7 @@ def sign(certificate: File, *, key: File, json_: Json = False) -> int:
     """
     from audits.certificate.sign import sign as signed
 
-    show(signed(certificate, key), json_, lambda found: f"signed by {found['key']}: {certificate}")
+    show(signed(certificate, key), json_, lambda answer: f"signed by {answer['key']}: {certificate}")
     return 0
 
 

@@ -71,8 +71,8 @@ def init(
     from dpaccount.ledger import answers
 
     budget = {"epsilon": required(epsilon, "--epsilon"), "delta": required(delta, "--delta")}
-    made = answers.init(url, **budget, unit=unit, relation=relation, measure=measure)
-    show(made, json_, lambda _: shown(answers.show(url)))
+    answer = answers.init(url, **budget, unit=unit, relation=relation, measure=measure)
+    show(answer, json_, lambda _: shown(answers.show(url)))
     next_step("dpaccount release CLAIM.toml, or dpaccount ledger charge")
     return 0
 
@@ -368,8 +368,8 @@ def import_ledger(file: File, url: Url, *, json_: Json = False) -> int:
     from dpaccount.ledger import answers
 
     with watching():
-        made = answers.import_(file, url)
-    show(made, json_, lines)
+        answer = answers.import_(file, url)
+    show(answer, json_, lines)
     return 0
 
 
@@ -434,10 +434,10 @@ def verify(
 
         given = given_by(checkpoint, key, **given)
     with watching():
-        found = answers.verify(url, **given)
-        if certificate and found["valid"]:
+        answer = answers.verify(url, **given)
+        if certificate and answer["valid"]:
             from audits.accounts.charged import compared
 
-            found["certificates"] = compared(url, certificate)
-            found["valid"] &= all(each["wrong"] is None for each in found["certificates"])
-    return answered(found, json_)
+            answer["certificates"] = compared(url, certificate)
+            answer["valid"] &= all(each["wrong"] is None for each in answer["certificates"])
+    return answered(answer, json_)

@@ -19,7 +19,9 @@ from msgspec import Struct, to_builtins
 
 from dpaccount.documents import MAX_BYTES, read_bytes
 from dpaccount.errors import InputError
-from dpaccount.exact import exact_argument, whole_argument
+from dpaccount.exact import exact_argument, to_digits, whole_argument
+
+ON_TERMINAL = 8  #: significant digits
 
 #: What help shows of an option, besides what it says: its kind, and what it may be where that is a list.
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
@@ -149,14 +151,22 @@ def _of(rows: list[Any], places: list[int]) -> dict[str, Any]:
 
 
 def short(value: Any) -> str:
-    """Return a value in one line; an enclosure as an interval."""
+    """Return a value in one line; an enclosure as an interval, whose ends are rounded outwards."""
     if isinstance(value, dict) and value.keys() == {"lower", "upper"}:
-        return f"[{value['lower'] if value['lower'] is not None else '-'}, {value['upper']}]"
+        low, high = value["lower"], value["upper"]
+        ends = ("-" if low is None else rounded(low, up=False)), rounded(high, up=True)
+        return f"[{ends[0]}, {ends[1]}]"
     if isinstance(value, dict):
         return ", ".join(f"{key} {short(member)}" for key, member in value.items())
     if isinstance(value, list):
         return "; ".join(short(member) for member in value)
     return str(value)
+
+
+def rounded(value: Any, *, up: bool | None) -> str:
+    """Return a number for a terminal, rounded up or down, or to the nearest; any other value as text."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return to_digits(value, up=up, digits=ON_TERMINAL) if is_number else str(value)
 
 
 @dataclass(frozen=True)
@@ -202,7 +212,7 @@ NOT_SAID = WorkOptions()
 
 
 def usual_store() -> Path | None:
-    """Return the store of whoever sets ``DPACCOUNT_STORE``, for all commands."""
+    """Return the store that ``DPACCOUNT_STORE`` names for all commands."""
     name = os.environ.get("DPACCOUNT_STORE")
     return Path(name) if name else None
 
@@ -244,13 +254,13 @@ Step = tuple[str, int, int, int | None]  #: the phase, how much of how much, the
 
 
 def paced(clock: Callable[[], float]) -> Callable[[str], Step]:
-    """Return what reads a report; the time left is told by the pace of the phase since it began."""
+    """Return what reads a report; the time left follows from the pace of the phase so far."""
     phase, begun, first = "", 0.0, 0
 
     def step(what: str) -> Step:
         nonlocal phase, begun, first
-        found = COUNT.match(what)
-        name, done, every = (what, 0, 0) if found is None else (found[1], int(found[2]), int(found[3]))
+        match = COUNT.match(what)
+        name, done, every = (what, 0, 0) if match is None else (match[1], int(match[2]), int(match[3]))
         if name != phase:
             phase, begun, first = name, clock(), done
         left = None
@@ -309,13 +319,13 @@ def ranges_of(text: str | None, option: str) -> list[tuple[int, int]] | None:
     """Return ranges that are written 1-3,7."""
     if text is None:
         return None
-    found = []
+    ranges = []
     for word in text.split(","):
         first, dash, last = word.partition("-")
         if not (first.isdecimal() and (last.isdecimal() if dash else True)) or len(word) > 40:
             raise InputError(f"{word[:40]!r} is no range", "write 1-3 or 7, with commas between", option)
-        found.append((int(first), int(last or first)))
-    return found
+        ranges.append((int(first), int(last or first)))
+    return ranges
 
 
 def answered(answer: dict[str, Any], json_: Json) -> int:

@@ -82,17 +82,17 @@ def curate(  # noqa: PLR0913
     order = Order(
         claim, source, target, ledger, certificate, out_of_bounds, published_unsound, new_release, folder
     )
-    made = curated(order)
-    body, path = made.certificate, folder / "certificate.json"
-    if made.because is not None:
-        say(f"noise: {body['claim']['subject']['use']}, because {made.because}")
-    if made.clipped:
+    curation = curated(order)
+    body, path = curation.certificate, folder / "certificate.json"
+    if curation.because is not None:
+        say(f"noise: {body['claim']['subject']['use']}, because {curation.because}")
+    if curation.clipped:
         say(
-            f"{made.clipped} rows are beyond the declared norm or bounds and were clipped;"
+            f"{curation.clipped} rows are beyond the declared norm or bounds and were clipped;"
             " this number is for you alone"
         )
-    answer = CuratedAnswer(body["verdict"], str(path), str(target), *made.rows.shape)
-    show(answer, json_, lambda _: f"{summary(body, path)}\n{target}: {len(made.rows)} rows")
+    answer = CuratedAnswer(body["verdict"], str(path), str(target), *curation.rows.shape)
+    show(answer, json_, lambda _: f"{summary(body, path)}\n{target}: {len(curation.rows)} rows")
     return VERDICTS[body["verdict"]]
 
 
@@ -144,8 +144,8 @@ class ModelerOptions:
 
     def _scales(self) -> tuple[float, ...] | None:
         parts = [] if self.lengths is None else self.lengths.split(",")
-        found = [number(part.strip(), "--lengths") for part in parts]
-        return tuple(float(each) for each in found if each is not None) or None
+        lengths = [number(part.strip(), "--lengths") for part in parts]
+        return tuple(float(each) for each in lengths if each is not None) or None
 
 
 def next_index(state: Path, options: ModelerOptions, *, as_json: bool) -> int:
@@ -154,7 +154,7 @@ def next_index(state: Path, options: ModelerOptions, *, as_json: bool) -> int:
 
     with opened(state, options.table, options.settings()) as modeler:
         answer = Query(modeler.ask(), modeler.answered)
-    show(answer, as_json, lambda found: str(found["index"]))
+    show(answer, as_json, lambda shown: str(shown["index"]))
     return 0
 
 
@@ -162,11 +162,11 @@ def learn(state: Path, index: Number, value: Source, *, as_json: bool) -> int:
     """Tell a modeler the answer at a row."""
     from bandits.outsourced_optimisation.saved import opened
 
-    at, told = whole(index, "INDEX", 0) or 0, number(value, "VALUE")
-    if told is None:
+    at, observed = whole(index, "INDEX", 0) or 0, number(value, "VALUE")
+    if observed is None:
         raise InputError("VALUE is missing", "a number belongs here")
     with opened(state) as modeler:
-        modeler.tell(at, float(told))
+        modeler.tell(at, float(observed))
         answer = Answered(at, modeler.answered)
     show(answer, as_json, lines)
     return 0

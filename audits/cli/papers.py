@@ -18,6 +18,7 @@ from audits.cli.options import (
     WorkOptions,
     lines,
     reporting,
+    rounded,
     short,
     show,
     usual_store,
@@ -60,19 +61,35 @@ def claims(
         show(papers.claims(), json_, _claims_table)
         return 0
     settings = papers.read_settings(set_ or ())
-    made = whole(seed, "--seed", 0)
+    number = whole(seed, "--seed", 0)
     answer = (
-        papers.certify_claim(name, settings, 1 if made is None else made)
+        papers.certify_claim(name, settings, 1 if number is None else number)
         if certify_
         else papers.claim(name, settings)
     )
-    show(answer, json_, lines)
+    show(answer, json_, _claim_lines)
     return papers.exit_code(answer)
 
 
-def _claims_table(found: list[dict[str, Any]]) -> str:
+def _claim_lines(answer: dict[str, Any]) -> str:
+    """Return one claim for a person: of a derivation how many steps it has."""
+    steps = answer.get("derivation")
+    shown = {key: _with_digits(value) for key, value in answer.items()}
+    if isinstance(steps, list):
+        shown["derivation"] = f"{len(steps)} steps, which --json prints"
+    return lines(shown)
+
+
+def _with_digits(value: Any, *, up: bool | None = None) -> Any:
+    """Return a value with its numbers as on a terminal, the needed noise rounded up; enclosures stay."""
+    if isinstance(value, dict) and value.keys() != {"lower", "upper"}:
+        return {key: _with_digits(member, up=key == "needed" or None) for key, member in value.items()}
+    return rounded(value, up=up) if isinstance(value, float) else value
+
+
+def _claims_table(listed: list[dict[str, Any]]) -> str:
     rows = []
-    for entry in found:
+    for entry in listed:
         claimed, proved = entry["claimed"] or {}, (entry["proved"] or {}).get("epsilon")
         asked = f"({claimed.get('epsilon')}, {claimed.get('delta')})"
         rows.append(f"{entry['name']:<26} {entry['verdict']:<9} claimed {asked:<18} costs {short(proved)}")
@@ -113,7 +130,7 @@ def reproduce(
 
     if name is None or list_:
         listed = [{"name": each.name, "source": each.source} for each in papers.reproductions()]
-        show(listed, json_, lambda found: "\n".join(f"{e['name']:<26} {e['source']}" for e in found))
+        show(listed, json_, lambda rows: "\n".join(f"{e['name']:<26} {e['source']}" for e in rows))
         return 0
     count, horizon = (
         whole(trials, "--trials", 2, papers.MOST_TRIALS),
@@ -224,10 +241,10 @@ def _work(store: File | None, removed: Callable[[Any], bool] | None = None) -> K
     return KeptWork([KeptWorkRow(**row) for row in rows])
 
 
-def _work_table(found: dict[str, Any]) -> str:
+def _work_table(answer: dict[str, Any]) -> str:
     rows = [
         f"{e['digest'][:12]}  {e['seeds']:>8} seeds  {e['bytes']:>11} bytes"
         f"  {'this code ' if e['current'] else 'other code'}  {e['name']}"
-        for e in found["work"]
+        for e in answer["work"]
     ]
     return "\n".join(rows) or "no work is kept"

@@ -84,11 +84,11 @@ def report(  # noqa: PLR0913 - options
         return _index(files, output)
     if output is not None and len(files) > 1:
         raise InputError("--output takes one certificate", "leave it out for several")
-    beside = Beside(None if ledger is None else _ledger(ledger), [] if regret is None else _curves(regret))
-    if beside.curves and kind in ("registry", "nist"):
+    additions = _additions(ledger, regret)
+    if additions.curves and kind in ("registry", "nist"):
         raise InputError(f"--regret is drawn on pages, and --format is {kind}", "leave one of them out")
     for file in files:
-        _one(file, kind, beside, output)
+        _one(file, kind, additions, output)
     return 0
 
 
@@ -189,16 +189,16 @@ def ledger_report(  # noqa: PLR0913 - options
         right = "give --output report.html, or see ledger show"
         raise InputError("a page is not for a terminal", right)
     with watching():
-        found = reported(url, replay=True if replay else None, only=only)
-    found["nist"] = of_ledger.nist(found)
-    text = of_ledger.table(found) if kind == "csv" else json.dumps(found, ensure_ascii=False) + "\n"
+        report = reported(url, replay=True if replay else None, only=only)
+    report["nist"] = of_ledger.nist(report)
+    text = of_ledger.table(report) if kind == "csv" else json.dumps(report, ensure_ascii=False) + "\n"
     if kind == "html":
-        text = of_ledger.html(found, page_name(url))
+        text = of_ledger.html(report, page_name(url))
     if output is None:
         sys.stdout.write(text)
     else:
         _write(output, text)
-    return 0 if found["replay"]["valid"] else 1
+    return 0 if report["replay"]["valid"] else 1
 
 
 def page_name(url: str) -> str:
@@ -206,33 +206,46 @@ def page_name(url: str) -> str:
     return url.partition("?")[0].rpartition("/")[2]
 
 
-def _kind(said: str, flags: dict[str, bool]) -> str:
+def _kind(stated: str, flags: dict[str, bool]) -> str:
     asked = [name for name, on in flags.items() if on]
     if len(asked) > 1:
         raise InputError(
             f"{' and '.join(f'--{name}' for name in asked)} ask for two formats", "give one of them"
         )
-    kind = asked[0] if asked else said
+    kind = asked[0] if asked else stated
     if kind not in FORMATS:
         raise InputError(f"--format is {kind[:40]!r}", f"known: {', '.join(FORMATS)}")
     return kind
 
 
 @dataclass(frozen=True)
-class Beside:
-    """What a report shows beside its certificate: a ledger today, and curves of rehearsals."""
+class Additions:
+    """What a report shows in addition to its certificate: a ledger today, and curves of rehearsals."""
 
     ledger: dict[str, Any] | None
     curves: list["Curve"]
 
 
-def _one(file: Path, kind: str, beside: Beside, output: Path | None) -> None:
+def _additions(ledger: str | None, regret: Path | None) -> Additions:
+    shown, curves = None, list["Curve"]()
+    if ledger is not None:
+        from dpaccount.ledger import answers
+
+        shown = answers.show(ledger)
+    if regret is not None:
+        from audits.reports.regret import read_curves
+
+        curves = read_curves(regret)
+    return Additions(shown, curves)
+
+
+def _one(file: Path, kind: str, additions: Additions, output: Path | None) -> None:
     from audits.reports import page
     from audits.reports.compare import read_certificate, unbroken
 
     certificate, checked = read_certificate(file)
     with unbroken(file, checked):
-        text = _text(certificate, kind, beside)
+        text = _text(certificate, kind, additions)
     if not checked.startswith("valid"):
         say(f"{file}: {checked}")
     if kind in ("html", "pdf-ready"):
@@ -246,16 +259,16 @@ def _one(file: Path, kind: str, beside: Beside, output: Path | None) -> None:
         _write(output, text)
 
 
-def _text(certificate: dict[str, Any], kind: str, beside: Beside) -> str:
+def _text(certificate: dict[str, Any], kind: str, additions: Additions) -> str:
     from audits.reports import page, standards
 
     if kind == "md":
-        return page.markdown(certificate, beside.ledger, beside.curves)
+        return page.markdown(certificate, additions.ledger, additions.curves)
     if kind == "registry":
         return standards.registry(certificate)
     if kind == "nist":
         return "".join(f"{point}: {answer}\n" for point, answer in standards.nist(certificate))
-    return page.html(certificate, beside.ledger, beside.curves, unfolded=kind == "pdf-ready")
+    return page.html(certificate, additions.ledger, additions.curves, unfolded=kind == "pdf-ready")
 
 
 def _warned(text: str, checked: str) -> str:
@@ -276,18 +289,6 @@ def _index(files: tuple[Path, ...], output: Path | None) -> int:
         raise InputError("a folder must be given alone", "give one folder, or certificate.json files")
     _write(output or files[0] / "index.html", page.index(listed(files[0])))
     return 0
-
-
-def _curves(file: Path) -> list["Curve"]:
-    from audits.reports.regret import read_curves
-
-    return read_curves(file)
-
-
-def _ledger(url: str) -> dict[str, Any]:
-    from dpaccount.ledger import answers
-
-    return answers.show(url)
 
 
 def _write(path: Path, text: str) -> None:
@@ -316,13 +317,17 @@ def diff(old: File, new: File, *, json_: Json = False) -> int:
     from dpaccount.schemas.results import Diff
 
     (before, first), (after, second) = read_certificate(old), read_certificate(new)
-    found = [
-        f"{file}: {said}" for file, said in ((old, first), (new, second)) if not said.startswith("valid")
+    changes = [
+        f"{file}: {checked}"
+        for file, checked in ((old, first), (new, second))
+        if not checked.startswith("valid")
     ]
-    whole = next((said for said in (first, second) if not said.startswith("valid")), first)
+    whole = next((checked for checked in (first, second) if not checked.startswith("valid")), first)
     with unbroken(new, whole):
-        found += differences(before, after)
+        changes += differences(before, after)
     show(
-        Diff(str(old), str(new), found), json_, lambda said: "\n".join(said["differences"]) or "no difference"
+        Diff(str(old), str(new), changes),
+        json_,
+        lambda checked: "\n".join(checked["differences"]) or "no difference",
     )
-    return 1 if found else 0
+    return 1 if changes else 0

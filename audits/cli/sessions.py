@@ -68,7 +68,9 @@ class SessionOptions:
             with Session.rehearse(bandit, state, seed, coins) as session:
                 yield session
             return
-        self._check_certified(claim, bandit)
+        from audits.certificate.files import standing
+
+        standing(claim, bandit, self.certificate)  # refuses what is not certified, expired, or changed since
         yield from self._paid(claim, bandit, coins)
 
     def _file(self) -> Path:
@@ -94,12 +96,6 @@ class SessionOptions:
             delta = claim.guarantee.delta
             with Session.open(bandit, ledger, self._file(), coins, delta, scope=scope) as session:
                 yield session
-
-    def _check_certified(self, claim: "Claim", bandit: "Live") -> None:
-        """Refuse to serve real people by what is not certified, is expired, or changed since."""
-        from audits.certificate.files import standing
-
-        standing(claim, bandit, self.certificate)
 
 
 REQUESTS = ("ask", "tell", "ticket", "public", "end")  #: of a line, one of which it has
@@ -192,13 +188,13 @@ def tell(
     """
     if _is_modeler(claim, options, NO_MODELER):
         return outsourcing.learn(claim, ticket, reward, as_json=json_)
-    number, told = whole(ticket, "TICKET"), _reward(reward)
+    number, answer = whole(ticket, "TICKET"), _reward(reward)
     with options.opened(claim) as session:
-        counts = session.tell(number or 0, told)
+        counts = session.tell(number or 0, answer)
     show(
         Told(number, counts),
         json_,
-        lambda found: f"ticket {found['ticket']}: " + ("counts" if counts else "late"),
+        lambda shown: f"ticket {shown['ticket']}: " + ("counts" if counts else "late"),
     )
     return 0
 
@@ -244,9 +240,9 @@ def _answer(serving: "Session", request: Place) -> Answer:
     if which == ["ask"]:
         return _given(serving, asked["ask"], None)
     if which == ["tell"]:
-        told, number = table["reward"], table["tell"].integer(1, MAX_TICKET)
-        numbers = told.items() if isinstance(told.value, list) else [told]
-        reward: Any = None if told.value is None else [each.real() for each in numbers]
+        place, number = table["reward"], table["tell"].integer(1, MAX_TICKET)
+        numbers = place.items() if isinstance(place.value, list) else [place]
+        reward: Any = None if place.value is None else [each.real() for each in numbers]
         return Told(number, serving.tell(number, reward))
     if which == ["ticket"]:
         return _given(serving, None, table["ticket"].integer(1, MAX_TICKET))

@@ -141,8 +141,8 @@ class TrainingOptions:
         """Return the run by DP-FTRL; None where no mechanism is named."""
         from dpaccount.accounting.ftrl import FtrlTraining
 
-        said = {name: whole(getattr(self, name), f"--{name}") for name in FTRL}
-        given = {name: value for name, value in said.items() if value is not None}
+        wholes = {name: whole(getattr(self, name), f"--{name}") for name in FTRL}
+        given = {name: value for name, value in wholes.items() if value is not None}
         if self.mechanism is None and given:
             raise InputError(f"--{next(iter(given))} belongs to --mechanism", "name one")
         if self.mechanism is None:
@@ -195,8 +195,8 @@ def sgd(
     answer: SgdRun | CorrelatedRun
     if isinstance(run, Training):
         shuffled = printed(run.shuffled(share).upper, up=True)
-        said = run.statement(share, bounds)
-        answer = SgdRun(**common, shuffled_epsilon=shuffled, statement=said)
+        sentence = run.statement(share, bounds)
+        answer = SgdRun(**common, shuffled_epsilon=shuffled, statement=sentence)
     else:
         answer = CorrelatedRun(**common, statement=run.statement(share))
     if curve is not None and not isinstance(run, Training):
@@ -209,9 +209,9 @@ def sgd(
         from audits.accounts.certificate import confirming, written_certificate
 
         plan = run.plan().as_json()
-        found = written_certificate(certificate, plan, bounds.as_json(), delta=share)
-        statement = answer.statement + confirming(found)
-        answer = changed(answer, confirmed=found["confirmed"], statement=statement)
+        document = written_certificate(certificate, plan, bounds.as_json(), delta=share)
+        statement = answer.statement + confirming(document)
+        answer = changed(answer, confirmed=document["confirmed"], statement=statement)
     show(answer, json_, lines)
     return 0
 

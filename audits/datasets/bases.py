@@ -79,8 +79,8 @@ class _Box:
 
     def between(self, share: Rows) -> Rows:
         """Return values at these shares of the range; integers are equally likely, the largest too."""
-        found: Rows = self.low + (self.high - self.low + self.whole) * share
-        return np.where(self.whole, np.minimum(np.floor(found), self.high), found)
+        rows: Rows = self.low + (self.high - self.low + self.whole) * share
+        return np.where(self.whole, np.minimum(np.floor(rows), self.high), rows)
 
     def in_turn(self, values: int) -> Rows:
         """Return records in which each column cycles through its values (`values` of them if it is real)."""
@@ -147,16 +147,16 @@ def crowd(count: int | str, mark: float, column: int, others: str) -> str:
 def dataset(domain: Domain, base: str, seed: int) -> Rows:
     """Return the synthetic dataset of this name; `seed` draws it where it is drawn.
 
-    Beside those of `MADE` there are a `crowd`; `first N BASE, then BASE`; `last of N BASE`, the end of a
+    Besides those of `MADE` there are a `crowd`; `first N BASE, then BASE`; `last of N BASE`, the end of a
     longer one; `rising COLUMN BASE` and `falling COLUMN BASE`, sorted by it; `ends BITS`, every column at
     one end; `sum TOTAL FREE`, of every row but for a column (−1: none); `example DIGEST`, over again where
     it is too short.
     """
-    kind, *said = base.split(maxsplit=2)
+    kind, *words = base.split(maxsplit=2)
     rng = np.random.default_rng(seed)
     if base in MADE:
         return _made(domain, base, rng)
-    match kind, said:
+    match kind, words:
         case "crowd", [count, rest]:
             mark, column, others = rest.split(maxsplit=2)
             rows = dataset(domain, others, seed)
@@ -166,8 +166,8 @@ def dataset(domain: Domain, base: str, seed: int) -> Rows:
             rows = np.concatenate([first[: int(count)], then[int(count) :]])
         case "last", [_, rest]:
             whole, longer = rest.split(maxsplit=1)
-            found = dataset(replace(domain, rows=int(whole)), longer, seed)
-            return found[len(found) - domain.rows :]
+            data = dataset(replace(domain, rows=int(whole)), longer, seed)
+            return data[len(data) - domain.rows :]
         case (("rising" | "falling"), [column, others]):
             rows = dataset(domain, others, seed)
             order = np.argsort(rows[:, int(column)], kind="stable")
@@ -202,8 +202,8 @@ def named_datasets(shape: Shape, rows: int, rng: np.random.Generator) -> list[tu
     unequal: dict[bytes, tuple[str, Rows]] = {}
     for base in MADE:
         if base not in ("few", "tenths", "skewed"):
-            made = _made(domain, base, rng)
-            unequal.setdefault(made.tobytes(), (SAID.get(base, base), made))
+            data = _made(domain, base, rng)
+            unequal.setdefault(data.tobytes(), (SAID.get(base, base), data))
     return list(unequal.values())
 
 

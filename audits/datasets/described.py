@@ -13,7 +13,7 @@ from dpaccount.errors import InputError
 from mechanisms.table.columns import Column
 from mechanisms.table.declaration import read_table
 
-FORM = "pandas"  #: where nothing is said
+FORM = "pandas"  #: the default
 
 
 def read_data(place: Place, relation: str, radius: Fraction | None) -> Described:
@@ -27,10 +27,12 @@ def read_data(place: Place, relation: str, radius: Fraction | None) -> Described
     form = table["as"].text(*FORMS) if "as" in table else FORM
     declared, gaps = _columns(table["columns"])
     kept = {key: place.value[key] for key in ("rows", "id", "max_rows") if key in place.value}
-    said = read_table(Place({**kept, "columns": declared}, place.file, place.at, place.toml))
+    declaration = read_table(Place({**kept, "columns": declared}, place.file, place.at, place.toml))
     try:
         check_installed(form)
-        frame = Frame(said, form, tuple(gaps[each.name](each) for each in said.columns), relation)
+        frame = Frame(
+            declaration, form, tuple(gaps[each.name](each) for each in declaration.columns), relation
+        )
     except InputError as error:
         raise place.placed(error) from None
     if ("left" in table) != ("right" in table):
@@ -45,13 +47,13 @@ def _columns(place: Place) -> tuple[dict[str, Any], dict[str, Any]]:
     if not isinstance(place.value, dict):
         raise place.wrong("no column is declared", 'write NAME = { type = "number", low = 0, high = 1 }')
     for name, column in place.value.items():
-        plain[name], said = column, None
+        plain[name], may_miss = column, None
         if isinstance(column, dict):
             if column.get("type") == "date":
                 raise place.child(name).wrong("dates are read by studies alone", "declare text")
             plain[name] = {key: value for key, value in column.items() if key != "missing_cells"}
-            said = place.child(name).child("missing_cells").flag() if "missing_cells" in column else None
-        gaps[name] = lambda read, said=said: read.missing is None if said is None else said
+            may_miss = place.child(name).child("missing_cells").flag() if "missing_cells" in column else None
+        gaps[name] = lambda read, may_miss=may_miss: read.missing is None if may_miss is None else may_miss
     return plain, gaps
 
 

@@ -25,6 +25,7 @@ def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.Se
     `marks` are numbers that the code asks for: records take them, and several records one of them.
     """
     places, near = marked_columns(domain, (*marks, *domain.low, *domain.high)), adjacency(relation)
+    record = records(domain, marks)  # made once: Hypothesis keeps every strategy that it has drawn from
 
     @st.composite
     def draw_pair(draw: st.DrawFn) -> Pair:
@@ -38,11 +39,11 @@ def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.Se
         seed = draw(st.integers(0, 2**32 - 1)) if drawn else 0
         left = dataset(replace(domain, rows=rows), base, seed)
         unit = draw(st.one_of(st.sampled_from([1, rows]), st.integers(1, rows)))
-        here = np.array(draw(records(domain, marks)))
+        here = np.array(draw(record))
         left[unit - 1] = here
         if near.rows_vary:
             return Pair(left, near.neighbour(left, unit - 1, here), base, seed, unit)
-        other = _other(domain, here, draw(st.sampled_from(OTHERS)), draw(records(domain, marks)))
+        other = _other(domain, here, draw(st.sampled_from(OTHERS)), draw(record))
         if near.radius is not None:
             other = here + draw(st.sampled_from(SHARES)) * (near.nearest(here, other) - here)
         right = near.neighbour(left, unit - 1, np.clip(other, domain.low, domain.high))
@@ -56,15 +57,15 @@ def stepping(domain: Domain, relation: str) -> list[Pair]:
 
     A small power of two is a multiple of every finer power; the rows lie on it and a little nearer to 0.
     """
-    found = []
+    pairs = []
     for number in range(2 * HALVINGS):
         left, unit = dataset(domain, "uniform", number), 1 + number % domain.rows
         signs = np.where(np.arange(len(domain.low)) % 2 * (number % 2), -1.0, 1.0)
         here = np.clip(signs * 2.0 ** -(number // 2), domain.low, domain.high)
         left[unit - 1] = here
         right = adjacency(relation).neighbour(left, unit - 1, here * (1 - 2.0**-40))
-        found.append(Pair(left, right, "uniform", number, unit))
-    return found
+        pairs.append(Pair(left, right, "uniform", number, unit))
+    return pairs
 
 
 def marked_columns(domain: Domain, marks: tuple[float, ...]) -> list[tuple[int, float]]:
@@ -119,8 +120,9 @@ def _other(domain: Domain, here: Rows, kind: str, drawn: list[float]) -> Rows:
 
 def records(domain: Domain, marks: tuple[float, ...] = ()) -> st.SearchStrategy[list[float]]:
     """Return a strategy for one record: every column at a boundary, a landmark, or anywhere within."""
-    columns = zip(domain.low, domain.high, domain.integer, strict=True)
-    return st.tuples(*(_values(low, high, marks, whole=whole) for low, high, whole in columns)).map(list)
+    columns = [*zip(domain.low, domain.high, domain.integer, strict=True)]
+    values = {each: _values(*each[:2], marks, whole=each[2]) for each in {*columns}}
+    return st.tuples(*(values[each] for each in columns)).map(list)
 
 
 def _values(low: float, high: float, noted: tuple[float, ...], *, whole: bool) -> st.SearchStrategy[float]:

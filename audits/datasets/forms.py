@@ -49,8 +49,8 @@ class CodedColumn:
         def text(code: float) -> str:
             return self.texts[int(code)]
 
-        made = as_one.get(self.kind, text)
-        return [None if code == MISSING else made(code) for code in codes.tolist()]
+        value = as_one.get(self.kind, text)
+        return [None if code == MISSING else value(code) for code in codes.tolist()]
 
     def numbers(self, codes: Matrix) -> NDArray[np.float64]:
         """Return the codes with NaN where a cell is missing."""
@@ -61,9 +61,9 @@ class CodedColumn:
         if self.kind == "number" or (self.kind == "integer" and self.gaps):
             return self.numbers(codes)
         kinds: dict[str, Any] = {"integer": np.int64, "boolean": object if self.gaps else np.bool_}
-        found = np.empty(len(codes), dtype=kinds.get(self.kind, object))
-        found[:] = self.values(codes)
-        return found
+        array = np.empty(len(codes), dtype=kinds.get(self.kind, object))
+        array[:] = self.values(codes)
+        return array
 
 
 @dataclass(frozen=True)
@@ -98,12 +98,12 @@ class Layout:
 
     def coded(self, matrix: Matrix) -> list[tuple[CodedColumn, Matrix]]:
         """Return every column of the dataset, in order, with its codes."""
-        found = [(cells, matrix[:, 1 + place]) for place, cells in enumerate(self.columns)]
+        coded = [(cells, matrix[:, 1 + place]) for place, cells in enumerate(self.columns)]
         if self.identity is not None:
             owner = CodedColumn(self.identity, "text", self.owners)
-            found = [each for each in found if each[0].name != self.identity]
-            found.insert(self.owner, (owner, matrix[:, 0]))
-        return found
+            coded = [each for each in coded if each[0].name != self.identity]
+            coded.insert(self.owner, (owner, matrix[:, 0]))
+        return coded
 
     def rows(self, matrix: Matrix) -> list[dict[str, Any]]:
         """Return the rows as a reader sees them: a dictionary of cells each."""

@@ -91,7 +91,7 @@ class Frame:
         flat: Matrix = np.concatenate([owners[:, :, None], cells], axis=2)[there]
         for place, column in enumerate(self.table.columns):
             if column.name == self.table.identity:
-                flat[:, 1 + place] = 0.0  # whose a row is stands at the front
+                flat[:, 1 + place] = 0.0  # the owner of a row is its first entry
         if self.table.identity is None:
             return flat
         keys = np.where(there, _public_order(self.rows, most)[records[:, 0].astype(np.int64)], np.inf)
@@ -146,11 +146,11 @@ class Frame:
         low, high = self.ends(place)
         if column.kind in ("number", "integer"):
             middle = np.floor((low + high) / 2) if column.kind == "integer" else (low + high) / 2
-            found = [*(x for x in (0.0, 1.0, -1.0) if low <= x <= high), low, high, float(middle)]
+            landmarks = [*(x for x in (0.0, 1.0, -1.0) if low <= x <= high), low, high, float(middle)]
         else:
-            found = [float(code) for code in range(min(self.codes(place), 8))]
-            found += [float(self.codes(place) - 1)]
-        return list(dict.fromkeys([*found, *([MISSING] if self.gaps[place] else [])]))
+            landmarks = [float(code) for code in range(min(self.codes(place), 8))]
+            landmarks += [float(self.codes(place) - 1)]
+        return list(dict.fromkeys([*landmarks, *([MISSING] if self.gaps[place] else [])]))
 
     def codes(self, place: int) -> int:
         """Return how many codes a category, a boolean or a text has."""

@@ -1,4 +1,4 @@
-"""Neighbouring tables worth trying: named cells, gaps and numbers of rows of all, and one person beside them.
+"""Neighbouring tables worth trying: named cells, gaps and numbers of rows of all, and one more person.
 
 The others hold equal cells, ties, one outlier, categories in turn; none, some or all of their cells are
 missing; they have one row or as many as there may be.  The person who differs has all rows at one end, or one
@@ -37,7 +37,7 @@ class Base:
     rows: str
     others: int
 
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Return the base in words."""
         gaps = "" if self.gaps == "none" else f", missing: {self.gaps}"
         rows = "" if self.rows == "one" else f", {self.rows} rows each"
@@ -147,14 +147,14 @@ def persons(frame: Frame) -> dict[str, Person]:
             one = ends_of[base].copy()
             one[place] = ends_of[other][place]
             ends_of[f"{base}, column {place} {other}"] = one
-    found = {f"one {name}": record[None] for name, record in ends_of.items()}
-    found |= {f"full {name}": np.tile(record, (most, 1)) for name, record in ends_of.items()}
+    kinds = {f"one {name}": record[None] for name, record in ends_of.items()}
+    kinds |= {f"full {name}": np.tile(record, (most, 1)) for name, record in ends_of.items()}
     for name in ("high", "low", "missing"):
-        found[f"in turn {name}"] = ends.in_turn(0, most, ends_of[name])
+        kinds[f"in turn {name}"] = ends.in_turn(0, most, ends_of[name])
     share = (np.arange(most)[:, None] + 0.5) / most
-    found["all different"] = ends.between(np.repeat(share, frame.columns, axis=1))  # integers may be groups
-    found["high then low"] = np.where(np.arange(most)[:, None] % 2, ends.low, ends.high)
-    return found
+    kinds["all different"] = ends.between(np.repeat(share, frame.columns, axis=1))  # integers may be groups
+    kinds["high then low"] = np.where(np.arange(most)[:, None] % 2, ends.low, ends.high)
+    return kinds
 
 
 FIRST_PAIRS = (
@@ -197,20 +197,20 @@ def _of_base(frame: Frame, base: Base, number: int, seed: int) -> Iterator[Pair]
     for layer, names in enumerate(dict.fromkeys([*first, *rest])):
         units = (frame.rows - 1, 0, first_to_last(frame.rows, frame.table.max_rows))
         unit = units[(layer + number) % len(units)]
-        made = pair(frame, base, unit, [known[name] for name in names], seed + number)
-        if made is not None:
-            yield made
+        neighbours = pair(frame, base, unit, [known[name] for name in names], seed + number)
+        if neighbours is not None:
+            yield neighbours
 
 
 def pair(frame: Frame, base: Base, unit: int, sides: list[Person], seed: int) -> Pair | None:
     """Return the pair of two persons among the others, or of one who is there or not; None if equal."""
     others = crowd(frame, base, unit, seed)
-    made = [_with(frame, others, unit, rows) for rows in sides]
-    if len(made) == 1:
-        made.append(frame.data(others))
-    if made[0].tobytes() == made[1].tobytes():
+    neighbours = [_with(frame, others, unit, rows) for rows in sides]
+    if len(neighbours) == 1:
+        neighbours.append(frame.data(others))
+    if neighbours[0].tobytes() == neighbours[1].tobytes():
         return None
-    return Pair(made[0], made[1], base.said())
+    return Pair(neighbours[0], neighbours[1], base.sentence())
 
 
 def _with(frame: Frame, others: Floats, unit: int, rows: Person) -> Floats:
@@ -225,16 +225,16 @@ def random_pairs(frame: Frame, seed: int, count: int) -> list[Pair]:
     """Return pairs of any base, any unit, and persons that are named or have any cells."""
     rng = np.random.default_rng([seed, 13])
     every, known, ends = bases(frame), list(persons(frame).values()), _Ends(frame)
-    found = []
+    pairs = []
     for number in range(count):
         sides = [
             known[rng.integers(len(known))] if rng.random() < 0.5 else _any_person(frame, ends, rng)
             for _ in range(adjacency(frame.relation).contributions)
         ]
         base = every[rng.integers(len(every))]
-        made = pair(frame, base, int(rng.integers(frame.rows)), sides, seed + number)
-        found += [] if made is None else [made]
-    return found
+        neighbours = pair(frame, base, int(rng.integers(frame.rows)), sides, seed + number)
+        pairs += [] if neighbours is None else [neighbours]
+    return pairs
 
 
 def _any_person(frame: Frame, ends: _Ends, rng: np.random.Generator) -> Person:
@@ -259,9 +259,9 @@ def neighbouring(frame: Frame) -> st.SearchStrategy[Pair]:
     def draw_pair(draw: st.DrawFn) -> Pair:
         base, seed = draw(st.sampled_from(every)), draw(st.integers(0, 2**32 - 1))
         unit = draw(st.one_of(st.sampled_from([0, frame.rows - 1]), st.integers(0, frame.rows - 1)))
-        made = pair(frame, base, unit, draw(st.lists(person, min_size=both, max_size=both)), seed)
-        assume(made is not None)
-        return made  # type: ignore[return-value]
+        neighbours = pair(frame, base, unit, draw(st.lists(person, min_size=both, max_size=both)), seed)
+        assume(neighbours is not None)
+        return neighbours  # type: ignore[return-value]
 
     return draw_pair()
 

@@ -26,14 +26,14 @@ def candidates(shape: Shape, seed: int, most: int = 800) -> list[Pair]:
 def different(makers: Iterable[Iterator[Pair]], numbers: int, most: int) -> list[Pair]:
     """Return up to `most` pairs, from every maker in turn; a dataset has `numbers` numbers."""
     room = min(most, max(MAX_PAIR_NUMBERS // (2 * numbers), FEWEST))
-    found: dict[tuple[int, int], Pair] = {}
+    by_digest: dict[tuple[int, int], Pair] = {}
     for pair in itertools.chain.from_iterable(itertools.zip_longest(*makers)):
         if pair is not None:
             sides = sorted((hash(pair.left.tobytes()), hash(pair.right.tobytes())))
-            found.setdefault((sides[0], sides[1]), pair)
-        if len(found) >= room:
+            by_digest.setdefault((sides[0], sides[1]), pair)
+        if len(by_digest) >= room:
             break
-    return list(found.values())
+    return list(by_digest.values())
 
 
 def random_pairs(shape: Shape, seed: int, count: int) -> list[Pair]:
@@ -49,30 +49,30 @@ def random_pairs(shape: Shape, seed: int, count: int) -> list[Pair]:
         place = np.where(kind == 1, np.round(place, 1), place)
         if rows:
             place = np.where(kind == 3, place[0], place)
-        made = low + (high - low) * place
-        return np.clip(np.round(made) if shape.integer else made, low, high)
+        entries = low + (high - low) * place
+        return np.clip(np.round(entries) if shape.integer else entries, low, high)
 
-    found = []
+    pairs = []
     for _ in range(count):
         if shape.adjacency.rows_vary:
             sizes = (1, 2, shape.rows, shape.rows + 1, int(rng.integers(1, shape.rows + 2)))
             size = min(sizes[rng.integers(len(sizes))], shape.rows + 1)
             rows, unit = drawn(size), int(rng.integers(size))
             shorter = np.delete(rows, unit, axis=0)
-            found.append(Pair(shape.data(rows), shape.data(shorter), "random"))
+            pairs.append(Pair(shape.data(rows), shape.data(shorter), "random"))
             continue
         rows, unit = drawn(shape.rows), int(rng.integers(shape.rows))
         pair = _pair(shape, rows, unit, rows[unit], _within(shape, rows[unit], drawn(1)[0]), "random")
-        found += [pair] if pair is not None else []
-    return found
+        pairs += [pair] if pair is not None else []
+    return pairs
 
 
 def _by_base(shape: Shape, seed: int) -> list[Iterator[Pair]]:
     rng = np.random.default_rng([seed, 7])
     if not shape.adjacency.rows_vary:
         known = named_datasets(shape, shape.rows, rng)
-        made = (_replaced(shape, rows, name, turn % 2) for turn, (name, rows) in enumerate(known))
-        return [*made, _everywhere(shape, known)]
+        pairs = (_replaced(shape, rows, name, turn % 2) for turn, (name, rows) in enumerate(known))
+        return [*pairs, _everywhere(shape, known)]
     sizes = dict.fromkeys((shape.rows, 0, 1, shape.rows - 1))  # the smaller side of a pair
     return [_added(shape, rows, name) for size in sizes for name, rows in named_datasets(shape, size, rng)]
 
@@ -82,17 +82,17 @@ def records(shape: Shape) -> list[Rows]:
     domain = shape.domain()
     low, high = np.array(domain.low), np.array(domain.high)
     zero, middle = np.clip(0.0, low, high), (low + high) / 2
-    found = [low, high, zero, middle]
+    candidates = [low, high, zero, middle]
     if shape.width > 1:
         even = np.arange(shape.width) % 2 == 0
-        found += [np.where(even, low, high), np.where(even, high, low)]
+        candidates += [np.where(even, low, high), np.where(even, high, low)]
         for j in dict.fromkeys((0, shape.width - 1)):
             for base, end in ((low, high), (zero, high), (high, low)):
                 one = base.copy()
                 one[j] = end[j]
-                found.append(one)
-    found.append(np.clip(low + 1, low, high))
-    whole = [np.floor(record) if shape.integer else record for record in found]
+                candidates.append(one)
+    candidates.append(np.clip(low + 1, low, high))
+    whole = [np.floor(record) if shape.integer else record for record in candidates]
     return list({record.tobytes(): record for record in whole}.values())
 
 
@@ -111,9 +111,9 @@ def _replaced(shape: Shape, rows: Rows, name: str, first: int) -> Iterator[Pair]
     swaps = list(itertools.combinations(range(len(known)), 2))
     swaps.sort(key=lambda swap: -float(np.abs(known[swap[0]] - known[swap[1]]).sum()))  # opposites first
     units = _units(rows)
-    made = [(unit, rows[unit], other) for unit in [*units[first:], *units[:first]] for other in known]
-    made += [(0, known[a], known[b]) for a, b in swaps]
-    for unit, here, other in made:
+    moves = [(unit, rows[unit], other) for unit in [*units[first:], *units[:first]] for other in known]
+    moves += [(0, known[a], known[b]) for a, b in swaps]
+    for unit, here, other in moves:
         pair = _pair(shape, rows, unit, here, _within(shape, here, other), name)
         if pair is not None:
             yield pair

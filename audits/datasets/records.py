@@ -45,11 +45,11 @@ def records(
     for seed, group in enumerate([*groups, *filter(None, map(_solving, groups))] if columns > 1 else ()):
         if len(together) < TOGETHER:
             together = _each_once(np.concatenate([together, _together(domain, group, seed)]))
-    found = [_grid(domain), _noted(domain, marks, groups), together[:TOGETHER]]
-    found += [dataset(few, base, 1) for base in ("uniform", "in line", *sums(domain, marks))]
+    candidates = [_grid(domain), _noted(domain, marks, groups), together[:TOGETHER]]
+    candidates += [dataset(few, base, 1) for base in ("uniform", "in line", *sums(domain, marks))]
     for rows in (dataset(domain, base, 1) for base in bases):
-        found.append(rows[:: thin(len(rows), NOTED)])
-    return _each_once(np.concatenate(found))
+        candidates.append(rows[:: thin(len(rows), NOTED)])
+    return _each_once(np.concatenate(candidates))
 
 
 def _each_once(rows: Rows) -> Rows:
@@ -58,11 +58,11 @@ def _each_once(rows: Rows) -> Rows:
 
 def sums(domain: Domain, marks: Sequence[float]) -> list[str]:
     """Return bases whose rows have a sum that code asks for: of all columns, or of all but one."""
-    columns, found = np.arange(len(domain.low)), []
+    columns, conditions = np.arange(len(domain.low)), []
     for free in range(-1, min(len(columns), FREE) if len(columns) > 2 else 0):
         least, most = (np.array(ends)[columns != free].sum() for ends in (domain.low, domain.high))
-        found += [f"sum {total!r} {free}" for total in {1.0, 100.0, *marks} if least < total < most]
-    return sorted(found)[:: thin(len(found), TOTALS)] if len(columns) > 1 else []
+        conditions += [f"sum {total!r} {free}" for total in {1.0, 100.0, *marks} if least < total < most]
+    return sorted(conditions)[:: thin(len(conditions), TOTALS)] if len(columns) > 1 else []
 
 
 def _grid(domain: Domain) -> Rows:
@@ -80,12 +80,12 @@ def _grid(domain: Domain) -> Rows:
 def _noted(domain: Domain, marks: Sequence[float], groups: Sequence[tuple[float, ...]]) -> Rows:
     """Return records that have a mark, or a number that follows from marks, in one column; others high."""
     low, high = np.array(domain.low), np.array(domain.high)
-    found = [np.clip(np.array(marks)[:, None], low, high)]  # and such that have it in all
+    candidates = [np.clip(np.array(marks)[:, None], low, high)]  # and such that have it in all
     for column in range(0, len(low), thin(len(low), MAX_MARKED_COLUMNS)):
         values = about(domain, column, marks, groups)
-        found.append(np.tile(high, (len(values), 1)))
-        found[-1][:, column] = values
-    return np.concatenate(found)
+        candidates.append(np.tile(high, (len(values), 1)))
+        candidates[-1][:, column] = values
+    return np.concatenate(candidates)
 
 
 def about(
@@ -136,11 +136,11 @@ def _together(domain: Domain, group: tuple[float, ...], seed: int) -> Rows:
     Other columns are at their high ends, now and then at their low ones.
     """
     rng, low, high = np.random.default_rng(seed), np.array(domain.low), np.array(domain.high)
-    found = np.where(np.arange(DRAWN * len(group))[:, None] % 4 == 3, low, high)
-    for record in found:
+    candidates = np.where(np.arange(DRAWN * len(group))[:, None] % 4 == 3, low, high)
+    for record in candidates:
         columns = rng.permutation(len(low))[: rng.integers(2, MOST_MARKED + 1)]
         for column, mark in zip(columns, rng.permutation([*group, *group]).tolist(), strict=False):
             whole = domain.integer[column] and mark != np.floor(mark)
             if low[column] <= mark <= high[column] and not whole:
                 record[column] = mark
-    return found
+    return candidates

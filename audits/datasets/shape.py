@@ -130,8 +130,8 @@ class Shape:
         domain = self.domain()
         low, high = domain.low[column], domain.high[column]
         inner = [x for x in (0.0, 1.0, -1.0) if low <= x <= high]
-        found = [*inner, low, high, (low + high) / 2]
-        return list(dict.fromkeys(float(np.floor(x)) if self.integer else x for x in found))
+        candidates = [*inner, low, high, (low + high) / 2]
+        return list(dict.fromkeys(float(np.floor(x)) if self.integer else x for x in candidates))
 
     def literal(self, data: Data) -> str:
         """Return Python that makes a dataset."""

@@ -114,12 +114,12 @@ Fact = Stable | Shifts | Contribution
 
 def _drawn(proved: Proved, query: str) -> list[tuple[Theorem, Fact]]:
     """Return the leaves that draw noise on a query, each with what the proof says of its movement."""
-    found = []
+    draws = []
     for part in proved.parts:
         fact = part.premises[0].conclusion if "key" in part.witness else None
         if isinstance(fact, Stable | Shifts | Contribution) and fact.query == query:
-            found.append((part, fact))
-    return found
+            draws.append((part, fact))
+    return draws
 
 
 def _moves(run: Run, other: Run, keys: set[str]) -> dict[tuple[str, object], list[int]]:
@@ -221,8 +221,10 @@ def _rounds_check(proved: Proved, tested: Hypothesis, streams: list[Theorem]) ->
     rounds = int(tested.statement["rounds"])
     ends = tested.statement.get("ends", range(1, rounds + 1))
     free = "participations" in tested.statement
-    made = [leaf for leaf in streams if (len(leaf.premises[0].premises) > 2) == free]  # who enters any round
-    columns = {str(leaf.witness["key"]): StreamColumn(leaf.premises[0], rounds) for leaf in made}
+    leaves = [
+        leaf for leaf in streams if (len(leaf.premises[0].premises) > 2) == free
+    ]  # who enters any round
+    columns = {str(leaf.witness["key"]): StreamColumn(leaf.premises[0], rounds) for leaf in leaves}
 
     def check(run: Run, other: Run, unit: int) -> Finding:
         most = Fraction(0)
@@ -297,7 +299,7 @@ class StreamColumn:
             column = np.array([int(weights[each][0]) for each in sorted(moves)], dtype=object)
             if len(added) == adjacency(str(relation)).contributions or not column[place]:
                 return f"row {t + 1} moves by {moves[t][:8]}"
-            worth /= int(column[place])  # what stays is so many times as large
+            worth /= int(column[place])  # what stays grows by this factor
             added.append(Fraction(sum(v * v for v in vector)) * worth**2)
             left = left * column[place] - np.outer(column, vector)
         longest = max((sum(v * v for v in p) for p in person.points), default=person.high)
@@ -318,12 +320,12 @@ class StreamColumn:
             return [(Fraction(matrix[t][column] if t >= column else 0), none) for t in range(rows)]
         one, fine = 2 ** given["bits"], 2**96  # resolution of decays, far below a step
         slack = sum((Fraction(one, one - decay) for _, decay in given["pairs"]), Fraction(1))
-        found, powers = [(none, none)] * column + [(Fraction(1), none)], [fine for _ in given["pairs"]]
-        while len(found) < rows:
+        weights, powers = [(none, none)] * column + [(Fraction(1), none)], [fine for _ in given["pairs"]]
+        while len(weights) < rows:
             total = sum(weight * power for (weight, _), power in zip(given["pairs"], powers, strict=True))
-            found.append((Fraction(total, one * fine), slack))
+            weights.append((Fraction(total, one * fine), slack))
             powers = [p * decay // one for p, (_, decay) in zip(powers, given["pairs"], strict=True)]
-        return found[:rows]
+        return weights[:rows]
 
 
 def _movement_check(proved: Proved, drawn: list[tuple[Theorem, Fact]]) -> Check:
@@ -371,7 +373,7 @@ def _too_far(fact: Fact, move: list[int], grid: Fraction, relation: str | None) 
 def _in_cells(move: list[int], most: Fraction, relation: str | None) -> bool:
     """Return whether a change is possible with this many cells a unit, under either relation.
 
-    Who is replaced leaves cells and enters others, each so many at most; who comes or goes does one of both.
+    A replaced unit leaves cells and enters others, at most that many each; one that comes or goes does one.
     """
     entered, left = sum(v > 0 for v in move), sum(v < 0 for v in move)
     return max(entered, left) <= most and (relation == REPLACE_ONE or not min(entered, left))

@@ -19,17 +19,17 @@ PRINTS = (
 
 def evidence_on(
     about: Hypothesis,
-    said: tuple[str, str],
+    stated: tuple[str, str],
     status: Status,
     seen: tuple[int, object, ShownPair | None],
     source: str,
 ) -> Evidence:
-    """Return an entry of a certificate: `said` are the bound and its relation.
+    """Return an entry of a certificate: `stated` are the bound and its relation.
 
     `seen` are the number of examples, the worst movement and a failing example.
     """
     examples, worst, failing = seen
-    known = (about.rule, about.query, about.digest, *said, status, about.because)
+    known = (about.rule, about.query, about.digest, *stated, status, about.because)
     return Evidence(*known, examples, str(worst), failing, source)
 
 

@@ -31,7 +31,7 @@ DRAWN, SKEWED, SOME = 2, 14, 3
 
 @dataclass(frozen=True)
 class Way:
-    """How to choose a release: so many scales from the exact values, or from zero; None: as drawn."""
+    """How to choose a release: a number of scales from the exact values, or from zero; None: as drawn."""
 
     steps: int | None = None
     exact: bool = True
@@ -118,7 +118,7 @@ def anywhere(
         for what, pair, unit in _others(
             subject, domain, here, number, way, more, everywhere=source.everywhere
         ):
-            wrong = told(run, replayed(subject, pair.right, released, coins), unit)
+            wrong = difference_shown(run, replayed(subject, pair.right, released, coins), unit)
             if wrong is not None:
                 return pair, coins, f"{wrong} {what}{_said(way)}"
     return None
@@ -142,11 +142,11 @@ def _others(
     everywhere: bool,
 ) -> list[tuple[str, Pair, int | None]]:
     """Return the data to replay on, each with the unit whose own parts may differ (None: all)."""
-    found: list[tuple[str, Pair, int | None]] = []
+    pairs: list[tuple[str, Pair, int | None]] = []
     if way.steps is not None:
-        found.append(("on a neighbour", _neighbour(subject, domain, here), here.unit))
+        pairs.append(("on a neighbour", _neighbour(subject, domain, here), here.unit))
     if not everywhere:
-        return found
+        return pairs
     bases = [("skewed", number * SKEWED + k) for k in range(SKEWED)]
     bases = bases[:SOME] if way.steps is not None else [*((base, number) for base in more), *bases]
     for place, (base, seed) in enumerate(bases):
@@ -154,8 +154,8 @@ def _others(
         rows = -(-domain.rows // 2) if fewer else domain.rows
         other: Rows = dataset(replace(domain, rows=rows), base, seed)
         what = f"on unrelated data (base {base}, seed {seed}, {rows} rows), to which neighbours lead"
-        found.append((what, replace(here, right=other), None))
-    return found
+        pairs.append((what, replace(here, right=other), None))
+    return pairs
 
 
 def _neighbour(subject: Subject, domain: Domain, here: Pair) -> Pair:
@@ -167,7 +167,7 @@ def _neighbour(subject: Subject, domain: Domain, here: Pair) -> Pair:
     return replace(here, right=right)
 
 
-def told(run: Run | Failed, other: Run | Failed, unit: int | None) -> str | None:
+def difference_shown(run: Run | Failed, other: Run | Failed, unit: int | None) -> str | None:
     """Return what distinguishes two runs with the same releases, or None."""
     if isinstance(run, Failed):
         return None if alike(run, other) else run.wrong

@@ -60,13 +60,13 @@ def gather(
         whole = search.gather(subject, proved, **terms, given=[_table(subject, each) for each in tables])
         check_imports()
         return whole
-    found, _ = search.gather(
+    evidence, _ = search.gather(
         subject.mechanism,
         Proved(of_rows(proved.theorem)),
         **terms,
         given=[subject.table(rows) for rows in given],
     )
-    by_step = {each.step: each for each in found}
+    by_step = {each.step: each for each in evidence}
     seen = search.search(subject, proved, [], examples=examples, seed=seed).judged(subject)
     judged = []
     for each in proved.hypotheses:
@@ -77,8 +77,8 @@ def gather(
         bound = check_of(proved, each)[1]
         status: Status = "refuted" if failing is not None else "tested" if worst else "untested"
         digest = digest_of_files(files)
-        said = bound, subject.relation
-        judged.append(evidence_on(each, said, status, (count, worst, failing), digest))
+        stated = bound, subject.relation
+        judged.append(evidence_on(each, stated, status, (count, worst, failing), digest))
     check_imports()
     return judged, seen.suspect()
 
@@ -144,7 +144,7 @@ def steps_between(left: Rows, right: Rows, *, coming_and_going: bool) -> int:
 def moved(subject: ByPerson, pair: Pair, bound: Bound) -> str | None:
     """Say what is wrong with the bounding of neighbouring tables that are read row by row, or nothing.
 
-    Beside the pair's own change the person has one row, or all of other ones, or is gone where persons
+    Besides the pair's own change, the person has one row, or all of other ones, or is gone where persons
     come and go; every second of the others has all rows and some more.
     """
     crowd, here = pair.left.copy(), pair.unit - 1
@@ -190,13 +190,13 @@ def apart(subject: ByPerson, data: Rows, names: Sequence[int]) -> tuple[list[str
     A person of whom all places are taken has some more rows, other ones, which do not count.  Where a row
     stands depends on its person and its number among that person's alone.
     """
-    most, of, found = subject.max_rows, subject.mechanism.domain(), []
+    most, of, shuffled = subject.max_rows, subject.mechanism.domain(), []
     mirror = np.array(of.low) + np.array(of.high)
     for person, record in zip(names, data, strict=True):
         own = record[1:].reshape(most, len(mirror))[: int(record[0])]
         beyond = mirror - own[:BEYOND] if len(own) == most else own[:0]
         order = np.random.default_rng(person).random(most + BEYOND)
-        found += [(order[k], f"{person:06d}", row) for k, row in enumerate((*own, *beyond))]
-    found.sort(key=lambda each: each[0])
-    rows = np.array([row for _, _, row in found]).reshape(len(found), len(mirror))
-    return [owner for _, owner, _ in found], rows
+        shuffled += [(order[k], f"{person:06d}", row) for k, row in enumerate((*own, *beyond))]
+    shuffled.sort(key=lambda each: each[0])
+    rows = np.array([row for _, _, row in shuffled]).reshape(len(shuffled), len(mirror))
+    return [owner for _, owner, _ in shuffled], rows

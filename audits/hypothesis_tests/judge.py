@@ -19,7 +19,7 @@ from audits.datasets.bases import Pair
 from audits.datasets.tours import Walk
 from audits.hypothesis_tests.checks import Check, Finding, between
 from audits.hypothesis_tests.evidence import Example, Searched, WorstPair, describe
-from audits.hypothesis_tests.extreme_inputs import possible_everywhere, told
+from audits.hypothesis_tests.extreme_inputs import difference_shown, possible_everywhere
 from audits.hypothesis_tests.replay import Run, distance
 from audits.hypothesis_tests.smoke_test import void
 from audits.hypothesis_tests.workers import Failed, alike, recorded, replayed, side
@@ -70,14 +70,14 @@ class Judge:
         """Judge two runs with the same releases; return their distance in noise units, and any failure."""
         seen = self.seen
         seen.count += 1
-        found, size = self._findings(pair, run, other)
+        findings, size = self._findings(pair, run, other)
         if (seen.best is None or size > seen.best.distance) and pair.neighbours(self.subject.relation):
             seen.best = WorstPair(pair, coins, size)
-        for index, finding in enumerate(found):
+        for index, finding in enumerate(findings):
             seen.worst[index] = max(seen.worst[index], finding.moved)
             if finding.wrong is not None:
                 seen.failing[index] = describe(pair, coins, finding.wrong)
-        return size, any(finding.wrong is not None for finding in found)
+        return size, any(finding.wrong is not None for finding in findings)
 
     def _findings(self, pair: Pair, run: Run | Failed, other: Run | Failed) -> tuple[list[Finding], float]:
         """Return the findings and the distance.
@@ -102,8 +102,8 @@ class Judge:
                 f"the code asks its noise for {asked[0]!r}; a run may not depend on who answers"
             ), 0.0
         try:
-            found = [between(check, pair)(run, other, pair.unit) for check in self.checks]
-            return found, distance(run, other, self.proved.laws)
+            findings = [between(check, pair)(run, other, pair.unit) for check in self.checks]
+            return findings, distance(run, other, self.proved.laws)
         except Exception as error:  # an invalid view
             return self._all(f"{type(error).__name__}: {error}"), 0.0
 
@@ -122,7 +122,7 @@ class Judge:
             return
         run, other = played.on(pair.left), played.on(pair.right)
         self.judged(pair, played.coins, run, other)
-        wrong = None if self.seen.strange or played.root is None else told(played.root, run, None)
+        wrong = None if self.seen.strange or played.root is None else difference_shown(played.root, run, None)
         if wrong is not None:
             far = f"{wrong} between datasets to which neighbours lead"
             self.seen.strange = describe(pair, played.coins, far)
@@ -183,7 +183,7 @@ class Tour:
     def far(self, left: Rows, right: Rows) -> float:
         """Return the query's total change between two datasets; ∞ if the output differs."""
         run, other = self.on(left), self.on(right)
-        if self._judge.shared and told(run, other, None) is not None:
+        if self._judge.shared and difference_shown(run, other, None) is not None:
             return np.inf
         if isinstance(run, Failed) or isinstance(other, Failed):
             both = isinstance(run, Failed) and isinstance(other, Failed) and run.kind == other.kind

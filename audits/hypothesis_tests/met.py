@@ -47,8 +47,8 @@ class Meeting(np.ndarray[Any, np.dtype[np.float64]]):
 
 def _meet(call: Any, given: Any, more: Any) -> Any:
     _note([*given, *more.values()])
-    found = call(*map(_plain, given), **{name: _plain(value) for name, value in more.items()})
-    return found.view(Meeting) if type(found) is np.ndarray else found
+    result = call(*map(_plain, given), **{name: _plain(value) for name, value in more.items()})
+    return result.view(Meeting) if type(result) is np.ndarray else result
 
 
 def _plain(value: Any) -> Any:

@@ -32,8 +32,8 @@ class Modulus:
 
 def movement(run: Run, other: Run, key: str, grid: Fraction) -> tuple[Fraction, str | None]:
     """Return the largest squared movement of a release of `key`, and why it is not one vector, or None."""
-    found = {tuple(moves(run, other, part).tolist()) for part in run.exact if part[0] == key}
-    found = {move for move in found if any(move)}
-    size = max((sum(v * v for v in move) for move in found), default=0) * grid**2
-    several = len(found) > 1
+    movements = {tuple(moves(run, other, part).tolist()) for part in run.exact if part[0] == key}
+    movements = {move for move in movements if any(move)}
+    size = max((sum(v * v for v in move) for move in movements), default=0) * grid**2
+    several = len(movements) > 1
     return Fraction(size), f"{key}: a row adds different vectors to different releases" if several else None

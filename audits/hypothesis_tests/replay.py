@@ -137,19 +137,19 @@ def with_report(subject: Subject, instance: Subject | None, run: Run) -> Run:
     if not callable(getattr(subject, "report", None)):
         return run
     failure: BaseException | None = None
-    said = remembered = ""
+    text = remembered = ""
     try:
-        said = repr(reported(subject, run.view))
+        text = repr(reported(subject, run.view))
     except (Exception, SystemExit) as error:
         failure = error
     with contextlib.suppress(Exception, SystemExit):
         if instance is not None:
             remembered = repr(plain(instance.report(kept(run.view)), "the report"))  # type: ignore[attr-defined]
-    if instance is not None and remembered != said:
+    if instance is not None and remembered != text:
         raise Remembers("the report changes with what play kept in the instance; it may read the view only")
     if failure is not None:
         raise failure
-    return replace(run, report=said)
+    return replace(run, report=text)
 
 
 class Remembers(Exception):  # noqa: N818
@@ -247,14 +247,14 @@ def log_ratio(run: Run, other: Run, noise: Mapping[str, Law]) -> float:
 
     It is infinite where a release is impossible under one of them, and 0 where each forbids another.
     """
-    found = []
+    ratios = []
     for part in run.exact:
         values = [run.released[part], run.exact[part], other.exact[part]]
         if run.asked_by.get(part) == NOISY_CELLS:
             values = side_by_side(*values)
-        found.append(likelihood.log_ratio(noise[part[0]], *values))
-    forbidden = {value for value in found if math.isinf(value)}
-    return forbidden.pop() if len(forbidden) == 1 else 0.0 if forbidden else math.fsum(found)
+        ratios.append(likelihood.log_ratio(noise[part[0]], *values))
+    forbidden = {value for value in ratios if math.isinf(value)}
+    return forbidden.pop() if len(forbidden) == 1 else 0.0 if forbidden else math.fsum(ratios)
 
 
 def distance(run: Run, other: Run, noise: Mapping[str, Law]) -> float:

@@ -76,7 +76,7 @@ def gather(
     beyond = seen.strange or strange(subject, proved, domain, marks, seed)
     history = remembered(subject, first.runs)
     source, count = digest_of_files(files), seen.count
-    found = []
+    evidence = []
     for index, (each, (check, bound)) in enumerate(zip(tested, checks, strict=True)):
         failing, worst = seen.failing[index] or history, seen.worst[index]
         if failing is None and each.rule == "assume_view":
@@ -89,8 +89,8 @@ def gather(
                 failing = changed(failing, wrong=wrong)
         idle = check is untested or (worst == 0 and each.rule != "assume_view" and may_move(proved, each))
         status: Status = "refuted" if failing is not None else "untested" if idle else "tested"
-        found.append(evidence_on(each, (bound, relation), status, (count, worst, failing), source))
-    return found, seen.suspect()
+        evidence.append(evidence_on(each, (bound, relation), status, (count, worst, failing), source))
+    return evidence, seen.suspect()
 
 
 def relation_of(subject: Subject, proved: Proved) -> str:
@@ -112,7 +112,7 @@ def digest_of_files(files: list[Path]) -> str:
 
 
 def searching(examples: int, *phases: Phase) -> settings:
-    """Return how Hypothesis looks for one counterexample: so many examples, nothing kept, no clock."""
+    """Return how Hypothesis looks for one counterexample: a number of examples, no database, no deadline."""
     return settings(
         max_examples=examples,
         database=None,
@@ -178,11 +178,11 @@ def borders(proved: Proved) -> list[int]:
     """
     ends: set[int] = set()
     for each in proved.hypotheses:
-        said = each.statement
+        statement = each.statement
         if each.rule == "assume_rounds":
-            ends.update(said.get("ends", ()))
+            ends.update(statement.get("ends", ()))
         elif each.rule == "assume_covers":
-            wide = [(first, last) for first, last in said["covers"] if first < last]
+            wide = [(first, last) for first, last in statement["covers"] if first < last]
             ends.update(end for first, last in wide for end in (first - 1, last))
     chosen = sorted(ends)[:: max(-(-len(ends) // BORDERS), 1)]
     return [unit for end in chosen for unit in (end, end + 1) if unit > 0]
@@ -204,10 +204,10 @@ def touring(
 
     coins, middle = named_coins(seed, marks.numbers), (domain.rows + 1) // 2
     asked = {int(mark) + k for mark in marks.numbers for k in (0, 1) if 0 <= mark < domain.rows}
-    found = records(domain, (*marks.numbers, *marks.built), marks.together, given)
+    candidates = records(domain, (*marks.numbers, *marks.built), marks.together, given)
     fits = Counter(column for column, _ in marked_columns(domain, marks.numbers))
     chosen("numbers in the code", range(max(fits.values(), default=0)), FITS)
-    changed = chosen("changed records", found, room // 2)
+    changed = chosen("changed records", candidates, room // 2)
     units = chosen("rows", tours.units(domain, {*more, *asked}), room // 24)
     bases = chosen("tables", tours.special(domain, marks.numbers), room // 60)
     walks = list(tours.walks(domain, relation, marks.numbers)) if radius_of(relation) is None else []
@@ -240,5 +240,5 @@ def strange(
     subject: Subject, proved: Proved, domain: Domain, marks: Landmarks, seed: int
 ) -> ShownPair | None:
     """Return an example in which a view depends on more than releases and coins, for any data; or None."""
-    found = anywhere(subject, proved, domain, marks.numbers, seed)
-    return None if found is None else describe(*found)
+    difference = anywhere(subject, proved, domain, marks.numbers, seed)
+    return None if difference is None else describe(*difference)

@@ -29,8 +29,8 @@ def unpacked_run(document: list[Any]) -> Run:
     """Deserialise a run."""
     exact, released, hidden, own, public = map(_untable, document[:5])
     asked_by, asked, *flags = document[5:]
-    found = {_unname(part): how for part, how in asked_by}
-    return Run(exact, released, View(own, public), found, hidden, tuple(asked), *flags)
+    draws = {_unname(part): how for part, how in asked_by}
+    return Run(exact, released, View(own, public), draws, hidden, tuple(asked), *flags)
 
 
 def _table(arrays: Mapping[Any, Array]) -> list[object]:

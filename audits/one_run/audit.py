@@ -17,7 +17,7 @@ MIN_CANARIES = 10
 MAX_CANARIES = 10_000_000
 MAX_GUESSES = 10_000  #: of one rule
 FRACTIONS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)  #: of the canaries that are guessed
-OTHERS = (0.05, 0.2, 0.5)  #: fractions tried beside the planned one
+OTHERS = (0.05, 0.2, 0.5)  #: fractions tried in addition to the planned one
 SHARE = 0.75  #: of the risk for the planned rule; the other rules share the rest
 LARGE_SHIFT = 3.0  #: of scores, in units of their noise: more is not planned for
 LOWERED, STEPS = 0.85, 30  #: by what factor a level out of reach is lowered, how often
@@ -79,7 +79,7 @@ def audit_canaries(
     rules = rules_for(len(coins), claim, float(1 - confidence))
     ordered = by_score(values, coins, seed)
     guesses = [guess(ordered, rule.each) for rule in rules]
-    levels = [level_below(made, claim, rule.risk) for made, rule in zip(guesses, rules, strict=True)]
+    levels = [level_below(each, claim, rule.risk) for each, rule in zip(guesses, rules, strict=True)]
     best = int(np.argmax(levels))
     return OneRun(claim, levels[best], power(len(coins), rules, claim), guesses[best], rules)
 
@@ -128,7 +128,7 @@ def rules_for(canaries: int, claim: RunClaim, risk: float) -> tuple[GuessRule, .
             break
         level *= LOWERED
     others = sorted({_each(canaries, fraction) for fraction in OTHERS} - {planned})
-    if not others:  # so many canaries that every fraction is `MAX_GUESSES`
+    if not others:  # with that many canaries every fraction is `MAX_GUESSES`
         return (GuessRule(planned, risk),)
     rest = (1 - SHARE) * risk / len(others)
     return (GuessRule(planned, SHARE * risk), *(GuessRule(each, rest) for each in others))

@@ -26,24 +26,26 @@ CURVE_POINTS = 48  #: of the curve of a mu
 Points = list[tuple[Fraction, Fraction]]  #: (ε, δ)
 
 
-def write_certificate(path: Path, found: OneRun, canaries: Canaries, confidence: Fraction, seed: int) -> None:
+def write_certificate(
+    path: Path, one_run: OneRun, canaries: Canaries, confidence: Fraction, seed: int
+) -> None:
     """Write the certificate of an audit to a file; raises `InputError` for a plan as the claim."""
-    document = certificate(found, canaries, confidence, seed)
+    document = certificate(one_run, canaries, confidence, seed)
     with writing(path.parent):
         atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
-def certificate(found: OneRun, canaries: Canaries, confidence: Fraction, seed: int) -> checked.Document:
+def certificate(one_run: OneRun, canaries: Canaries, confidence: Fraction, seed: int) -> checked.Document:
     """Return the document; its bound is the first of a few lower ones that the checker confirms.
 
     Raises `InputError` for a whole curve as the claim.
     """
-    claim = found.claim
+    claim = one_run.claim
     if isinstance(claim, CurveClaim):
         right = "claim mu, or epsilon and delta"
         raise InputError("a certificate of one run holds no bound on a plan's whole curve", right)
     ordered = by_score(canaries.scores, canaries.included, seed)
-    rule = next(rule for rule in found.rules if 2 * rule.each == found.best.made)
+    rule = next(rule for rule in one_run.rules if 2 * rule.each == one_run.best.made)
     of_mu = isinstance(claim, MuClaim)
     delta = Fraction(0) if isinstance(claim, MuClaim) else claim.delta
     document: checked.Document = {
@@ -55,8 +57,8 @@ def certificate(found: OneRun, canaries: Canaries, confidence: Fraction, seed: i
             "included": int(canaries.included.sum()),
             "sha256": canaries.digest,
         },
-        "rules": [{"each": r.each, "risk": to_digits(r.risk, up=False)} for r in found.rules],
-        "best": {"each": rule.each, "right": found.best.right},
+        "rules": [{"each": r.each, "risk": to_digits(r.risk, up=False)} for r in one_run.rules],
+        "best": {"each": rule.each, "right": one_run.best.right},
         "hazards": list(checked.HAZARDS),
         "environment": {"dpaccount": dpaccount.__version__},
         "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -64,7 +66,7 @@ def certificate(found: OneRun, canaries: Canaries, confidence: Fraction, seed: i
     if len(ordered) <= checked.MAX_CANARIES:
         document["canaries"]["coins"] = "".join("1" if coin else "0" for coin in ordered)
     places = 10**PLACES
-    most = int(found.lower * places)
+    most = int(one_run.lower * places)
     tried = [*(most - less for less in STEPS_DOWN), *(int(most * share) for share in SHARES)]
     for lower in (Fraction(each, places) for each in tried):
         if lower <= 0:

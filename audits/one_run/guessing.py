@@ -57,7 +57,7 @@ class Guesses:
     made: int
     right: int
 
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Describe the evidence in words."""
         return f"{self.right} of {self.made} guesses right among {self.canaries} canaries"
 
@@ -74,13 +74,13 @@ def guess(ordered: NDArray[np.bool_], each: int) -> Guesses:
     return Guesses(len(ordered), 2 * each, right)
 
 
-def refutes(found: Guesses, needed: Callable[[float], float], risk: float) -> bool:
+def refutes(guesses: Guesses, needed: Callable[[float], float], risk: float) -> bool:
     """Return whether this many right guesses have probability below `risk` under a trade-off function.
 
     `needed` is F⁻¹, rounded down: the least probability under one coin of an event with the given
     one under the other.
     """
-    m, r, v = found.canaries, found.made, found.right
+    m, r, v = guesses.canaries, guesses.made, guesses.right
     if v == 0:
         return False
     total = risk
@@ -98,14 +98,14 @@ def refutes(found: Guesses, needed: Callable[[float], float], risk: float) -> bo
     return False
 
 
-def refutes_point(found: Guesses, epsilon: float, delta: float, risk: float) -> bool:
+def refutes_point(guesses: Guesses, epsilon: float, delta: float, risk: float) -> bool:
     """Return whether this many right guesses have probability below `risk` under (ε, δ), by a binomial."""
     from scipy.special import betainc, expit
 
-    r, v = found.made, found.right
+    r, v = guesses.made, guesses.right
     if v == 0:
         return False
-    s, budget = float(expit(epsilon)), found.canaries * float(expit(-epsilon)) * delta
+    s, budget = float(expit(epsilon)), guesses.canaries * float(expit(-epsilon)) * delta
     counts = np.arange(v + 1)
     tails = np.where(counts == 0, 1.0, betainc(np.maximum(counts, 1), r - counts + 1.0, s))  # P(G ≥ g)
     total = float(tails[v])
@@ -117,32 +117,32 @@ def refutes_point(found: Guesses, epsilon: float, delta: float, risk: float) -> 
     return total * (1 + SUM_ROUNDING) + 1e-11 <= risk
 
 
-def falls(found: Guesses, claim: RunClaim, level: float, risk: float) -> bool:
+def falls(guesses: Guesses, claim: RunClaim, level: float, risk: float) -> bool:
     """Return whether the guesses refute that the claim holds at this level."""
-    if isinstance(claim, PointClaim) and refutes_point(found, level, float(claim.delta), risk):
+    if isinstance(claim, PointClaim) and refutes_point(guesses, level, float(claim.delta), risk):
         return True
-    return refutes(found, lambda power: claim.needed(level, power), risk)
+    return refutes(guesses, lambda power: claim.needed(level, power), risk)
 
 
 @lru_cache(maxsize=10_000)
-def level_below(found: Guesses, claim: RunClaim, risk: float) -> float:
+def level_below(guesses: Guesses, claim: RunClaim, risk: float) -> float:
     """Return the largest level (μ, ε at a δ, or an excess of ε) that is refuted, rounded down."""
-    if not falls(found, claim, 0.0, risk):
+    if not falls(guesses, claim, 0.0, risk):
         return 0.0
     low, high = 0.0, 1.0
-    while high < MAX_EPSILON and falls(found, claim, high, risk):
+    while high < MAX_EPSILON and falls(guesses, claim, high, risk):
         low, high = high, 2 * high
     while high - low > LEVEL_WIDTH:
         middle = (low + high) / 2
-        low, high = (middle, high) if falls(found, claim, middle, risk) else (low, middle)
+        low, high = (middle, high) if falls(guesses, claim, middle, risk) else (low, middle)
     return low
 
 
-def least_refuting(canaries: int, made: int, claim: RunClaim, level: float, risk: float) -> int:
+def least_refuting(canaries: int, guessed: int, claim: RunClaim, level: float, risk: float) -> int:
     """Return the least number of right guesses that refutes the claim at a level; made + 1 if none does."""
-    low, high = -1, made + 1
+    low, high = -1, guessed + 1
     while high - low > 1:
         middle = (low + high) // 2
-        fell = falls(Guesses(canaries, made, middle), claim, level, risk)
+        fell = falls(Guesses(canaries, guessed, middle), claim, level, risk)
         low, high = (low, middle) if fell else (middle, high)
     return high

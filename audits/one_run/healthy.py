@@ -48,11 +48,11 @@ class Shift:
         m = len(included)
         if self.keep is not None:
             return np.where(rng.random(m) < self.keep, included, ~included).astype(np.float64)
-        found = rng.normal(size=m)
+        scores = rng.normal(size=m)
         for shift, rate, count in self.steps:
             times = rng.binomial(count, rate, m) if rate < 1 else count
-            found = found + included * (shift * times)
-        return found
+            scores = scores + included * (shift * times)
+        return scores
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Healthy:
         """Return whether the run shows far more than runs as claimed do."""
         return self.above == 0 and self.shown > self.mean + SPREADS * self.deviation
 
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Describe the comparison in one sentence."""
         as_claimed = f"a run as claimed shows {self.unit} ≥ {self.mean:.2f} ± {self.deviation:.2f}"
         more = ": look for missing clipping, or for less noise than claimed" if self.suspicious else ""
@@ -106,14 +106,14 @@ def _mu_of(point: PointClaim) -> float:
 
 
 def _shift_of_plan(plan: Plan) -> Shift | None:
-    found = []
+    shifts = []
     for event in plan.events:
         steps = _steps(event, 1.0, event.count)
         if steps is None:
             return None
-        found += steps
+        shifts += steps
     # the best fixed weights of steps are their expected shifts; noise then has this variance
-    weights = [(shift * rate, shift, rate, count) for shift, rate, count in found]
+    weights = [(shift * rate, shift, rate, count) for shift, rate, count in shifts]
     noise = math.sqrt(sum(weight**2 * count for weight, _, _, count in weights))
     if noise == 0:
         return None
@@ -130,17 +130,17 @@ def _steps(event: Event, rate: float, count: int) -> list[tuple[float, float, in
 
 
 def healthy(
-    included: NDArray[np.bool_], scores: Floats, found: OneRun, plan: Plan | None, risk: float, seed: int
+    included: NDArray[np.bool_], scores: Floats, one_run: OneRun, plan: Plan | None, risk: float, seed: int
 ) -> Healthy | None:
-    """Return what runs as claimed would show beside this one; None if the plan's scores are not known.
+    """Return what runs as claimed would show, for comparison; None if the plan's scores are not known.
 
     The unit is the claim's; for a plan it is μ, by the rules for the Gaussian mechanism of its mean
     shift.
     """
-    shift = shift_of(found.claim, plan)
+    shift = shift_of(one_run.claim, plan)
     if shift is None:
         return None
-    m, claim, rules = len(included), found.claim, found.rules
+    m, claim, rules = len(included), one_run.claim, one_run.rules
     if plan is not None:
         claim = MuClaim(Fraction(f"{shift.mean:.6f}"))
         rules = rules_for(m, claim, risk)

@@ -57,7 +57,11 @@ def unbroken(path: Path, checked: str) -> Iterator[None]:
 
 def differences(old: CertifyResult, new: CertifyResult) -> list[str]:
     """Return the differences of the second certificate, one sentence each; empty if none."""
-    lines = [_verdict(old, new)] if old["verdict"] != new["verdict"] else []
+    lines = (
+        [f"The verdict was {old['verdict']} and is {new['verdict']}."]
+        if old["verdict"] != new["verdict"]
+        else []
+    )
     pairs = {
         "who is protected": (old["guarantee"]["unit"], new["guarantee"]["unit"]),
         "the relation": (old["guarantee"]["relation"], new["guarantee"]["relation"]),
@@ -84,10 +88,6 @@ def differences(old: CertifyResult, new: CertifyResult) -> list[str]:
     come = [line for line in new["hazards"] if line not in old["hazards"]]
     lines += [f"A hazard is no longer listed: {line}" for line in gone]
     return lines + [f"A hazard is new: {line}" for line in come]
-
-
-def _verdict(old: CertifyResult, new: CertifyResult) -> str:
-    return f"The verdict was {old['verdict']} and is {new['verdict']}."
 
 
 def _shown(certificate: CertifyResult) -> object:

@@ -18,6 +18,7 @@ from audits.reports.words import (
     rule_summary,
     what_it_means,
 )
+from dpaccount.checker.certificate.widths import unchecked
 from dpaccount.exact import as_exact, to_digits
 
 ASSUMED = "What the proof assumes of the code, and how it was tested"
@@ -244,6 +245,8 @@ def _published(certificate: CertifyResult) -> list[Section]:
             )
     if len(tables) > MAX_TABLES:
         blocks.append(Block("text", (f"{len(tables) - MAX_TABLES} more are in the released files.",)))
+    if left := unchecked(certificate):
+        blocks.append(Block("text", (f"Not checked again: {left}.",)))
     scores = certificate["release"].get("evaluation")
     if scores:
         figures = {key: each for key, each in scores.items() if key != "note"}

@@ -88,11 +88,6 @@ def _percent(share: Fraction) -> str:
     return f"{to_digits(min(share, Fraction(1)) * 100, up=True, digits=4)} %"
 
 
-def delta_text(delta: Fraction) -> str:
-    """Return δ in a short form, rounded up."""
-    return to_digits(delta, up=True, digits=3) if delta else "0"
-
-
 def what_it_means(certificate: CertifyResult) -> list[str]:
     """Return the sentences on ε and δ: of what is proved, else of what is claimed."""
     proved, guarantee = certificate["proved"], certificate["guarantee"]
@@ -103,7 +98,8 @@ def what_it_means(certificate: CertifyResult) -> list[str]:
     if point[0] == "inf":
         return ["No finite ε stands: an attacker may learn everything."]
     epsilon, delta = as_exact(point[0]), as_exact(point[1])
-    at = f"ε = {to_digits(epsilon, up=True)} and δ = {delta_text(delta)} ({word})"
+    at_delta = to_digits(delta, up=True, digits=3) if delta else "0"
+    at = f"ε = {to_digits(epsilon, up=True)} and δ = {at_delta} ({word})"
     return [f"At {at}:", *odds(epsilon, delta), *_crowd(delta)]
 
 

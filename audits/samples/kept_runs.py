@@ -87,16 +87,16 @@ class KeptRuns:
 
 def _records(raw: bytes) -> tuple[list[list[Any]], int]:
     """Return the complete records of a file, and where they end."""
-    found: list[list[Any]] = []
+    records: list[list[Any]] = []
     at, head = 0, 2 * LENGTH.size
     while at + head <= len(raw):
         length, checksum = LENGTH.unpack_from(raw, at)[0], LENGTH.unpack_from(raw, at + LENGTH.size)[0]
         body = raw[at + head : at + head + length]
         if not length or len(body) < length or zlib.crc32(body) != checksum:
             break  # of no bytes is what a file system that lost its last blocks shows: zeros
-        found.append(msgspec.msgpack.decode(body))
+        records.append(msgspec.msgpack.decode(body))
         at += head + length
-    return found, at
+    return records, at
 
 
 def _write(file: int, raw: bytes) -> None:
@@ -157,29 +157,29 @@ class KeepingCrew(Crew):
 
     def _made(self, plays: Sequence[Play]) -> list[Outcome]:
         """Return kept outcomes, then those of further runs, which are kept as they are made."""
-        found: list[Outcome] = []
+        outcomes: list[Outcome] = []
         records = self._kept_runs.records
-        while len(found) < len(plays) and records:
+        while len(outcomes) < len(plays) and records:
             if records[0][0] == "end":
                 self._next("end")
-                return found
+                return outcomes
             record = self._next("runs")
             if record is not None:
-                asked = plays[len(found) : len(found) + len(record[2])]
+                asked = plays[len(outcomes) : len(outcomes) + len(record[2])]
                 if len(asked) < len(record[2]) or _digest(asked) != record[1]:
                     what = "these runs were kept of others than are asked for"
                     raise InputError(what, OTHER, self._kept_runs.path)
-                found += [received(each) for each in record[2]]
-        while len(found) < len(plays):
-            batch = plays[len(found) : len(found) + self._chunk_size * self.jobs]
+                outcomes += [received(each) for each in record[2]]
+        while len(outcomes) < len(plays):
+            batch = plays[len(outcomes) : len(outcomes) + self._chunk_size * self.jobs]
             part = super()._made(batch)
             of = _digest(batch[: len(part)])
             self._kept_runs.append("runs", of, [sent(outcome) for outcome in part])
-            found += part
+            outcomes += part
             if len(part) < len(batch):
                 self._kept_runs.append("end")
                 break
-        return found
+        return outcomes
 
     def close(self) -> None:
         """End all processes, and close the file."""

@@ -168,7 +168,7 @@ def _json_lines(path: Path, raw: bytes) -> list[Outcome]:
 
 
 def json_outcome(text: str, path: Path | None = None, where: str = "the result") -> Outcome:
-    """Return the result that one JSON value stands for; raises `InputError` if it is none."""
+    """Return the result that one JSON value encodes; raises `InputError` if it is none."""
     try:
         return of_value(json.loads(text))
     except (ValueError, RecursionError):
@@ -231,9 +231,10 @@ def _alike(
 ) -> tuple[list[Outcome], list[Outcome]]:
     """Return the results of two tables with the same columns, which are numbers on both sides or texts."""
     if one.columns != other.columns:
-        told = [", ".join(table.columns)[:120] or "none" for table in (one, other)]
+        headers = [", ".join(table.columns)[:120] or "none" for table in (one, other)]
         raise InputError(
-            f"{left.name} has the columns {told[0]} and {right.name} {told[1]}", "give both the same columns"
+            f"{left.name} has the columns {headers[0]} and {right.name} {headers[1]}",
+            "give both the same columns",
         )
     numbers: list[tuple[Floats, Floats]] = []
     texts, names, titles = [], [], []
@@ -250,15 +251,15 @@ def _alike(
         else:
             texts.append((here, there))
             titles.append(f"[{name!r}]")
-    found = []
+    sides = []
     for side, table in enumerate((one, other)):
         columns = [each[side] for each in numbers]
         matrix = np.column_stack(columns) if columns else np.zeros((table.rows, 0))
         labels = list(zip(*(each[side] for each in texts), strict=True)) if texts else [()] * table.rows
-        found.append(
+        sides.append(
             [
                 Outcome("row", labels[k], matrix[k], names=tuple(names), titles=tuple(titles))
                 for k in range(table.rows)
             ]
         )
-    return found[0], found[1]
+    return sides[0], sides[1]

@@ -58,7 +58,7 @@ def compare(left: DrawnResults, right: DrawnResults, challenge: Challenge) -> Co
     rule, _ = plan_event(learned.left, learned.right, levels, challenge.risk, runs)
     delta = challenge.delta if challenge.curve is None else Fraction(0)
     reached = rule.measure(learned.score.of(held), learned.score.of(out), delta, challenge.risk)
-    return Compared(reached, leaked(reached), learned.score.said())
+    return Compared(reached, leaked(reached), learned.score.sentence())
 
 
 def _chance_of_alike(sample: DrawnResults) -> float:

@@ -21,12 +21,12 @@ def close(path: str) -> None:
     """
     for each in (Path(path), *Path(path).rglob("*")):
         try:
-            found = each.stat()
+            status = each.stat()
         except OSError:
             continue
         if not _CLOSED:
             sys.addaudithook(_watch)
-        _CLOSED[found.st_dev, found.st_ino] = path
+        _CLOSED[status.st_dev, status.st_ino] = path
 
 
 @contextmanager
@@ -43,8 +43,8 @@ def _watch(event: str, given: tuple[object, ...]) -> None:
     if event != "open" or _READING or not isinstance(given[0], str | bytes | os.PathLike | int):
         return
     try:
-        found = os.stat(given[0])  # noqa: PTH116  # may be a descriptor
+        status = os.stat(given[0])  # noqa: PTH116  # may be a descriptor
     except (OSError, ValueError):
         return
-    if (found.st_dev, found.st_ino) in _CLOSED:
+    if (status.st_dev, status.st_ino) in _CLOSED:
         raise PermissionError("the claim's data file is for the subject's `read` alone; take what it returns")

@@ -81,15 +81,15 @@ class Process:
             self.send(["close", self.code.closed])
         self.send(self._loading())
         try:
-            answer, said = self.receive(IMPORT)
+            answer, text = self.receive(IMPORT)
         except Gone as gone:
-            answer, said = "failed", str(gone)
+            answer, text = "failed", str(gone)
         if answer == "failed":
             self.kill()
             if self.code.command is not None or self.code.python is not None:
-                raise InputError(said)
-            raise InputError(f"importing {self.code.use.partition(':')[0]} failed ({said})", "fix it")
-        self.kind = said
+                raise InputError(text)
+            raise InputError(f"importing {self.code.use.partition(':')[0]} failed ({text})", "fix it")
+        self.kind = text
         return self.kind
 
     def _loading(self) -> list[object]:
@@ -187,7 +187,7 @@ class Tally:
             if outcome.failed:
                 self.failures.setdefault(outcome.structure, [0, outcome.shown_as_failure()])[0] += 1
 
-    def said(self) -> list[str]:
+    def failure_counts(self) -> list[str]:
         """Return a sentence on each kind of failure, the most frequent first."""
         kinds = sorted(self.failures.values(), key=lambda kind: -kind[0])
         return [f"{count:,} of {self.runs:,} runs {_plural(what)}" for count, what in kinds]
@@ -255,25 +255,25 @@ class Crew:
 
     def run(self, plays: Sequence[Play]) -> list[Outcome]:
         """Return the outcome of every run, in order.  Raises `TimeUp` when the wall limit is spent."""
-        found = self.some(plays)
-        if len(found) < len(plays):
+        outcomes = self.some(plays)
+        if len(outcomes) < len(plays):
             raise TimeUp
-        return found
+        return outcomes
 
     def some(self, plays: Sequence[Play]) -> list[Outcome]:
         """Return the outcomes of the first runs, in order: of as many as the wall limit allows."""
-        found = self._made(plays)
-        for outcome in found[:1] + found[-1:]:
+        outcomes = self._made(plays)
+        for outcome in outcomes[:1] + outcomes[-1:]:
             if outcome.structure.startswith(UNMEANT):
                 raise InputError(outcome.structure.removeprefix(UNMEANT).strip())
-        self.tally.add(found)
+        self.tally.add(outcomes)
         if self.tally.opaque and not self.tally.empty:
             raise InputError(
                 f"{self.code.use} {self.tally.opaque} (one of {self.tally.runs} runs), whose content cannot"
                 " be compared",
                 "fix it, so that all that it returns is numbers or text",
             )
-        return found
+        return outcomes
 
     def _made(self, plays: Sequence[Play]) -> list[Outcome]:
         """Make runs; return the outcomes of as many as the wall limit allows."""
@@ -283,14 +283,14 @@ class Crew:
             parts = [self._chunk(self._processes[0], chunk) for chunk in chunks]
         else:
             parts = self._at_once(chunks)
-        found: list[Outcome] = []
+        outcomes: list[Outcome] = []
         for chunk, part in zip(chunks, parts, strict=True):
-            found += part
+            outcomes += part
             if len(part) < len(chunk):
                 break
-        pace = max(begun - self._left(), 1e-9) / max(len(found), 1)
+        pace = max(begun - self._left(), 1e-9) / max(len(outcomes), 1)
         self._chunk_size = max(1, min(CHUNK, int(BATCH / pace)))
-        return found
+        return outcomes
 
     def _at_once(self, chunks: Sequence[Sequence[Play]]) -> list[list[Outcome]]:
         idle: SimpleQueue[Process] = SimpleQueue()

@@ -216,9 +216,9 @@ def _key(data: Any) -> tuple[str, Any]:
     return sha256(json.dumps(document).encode()).hexdigest(), document
 
 
-def _raise(name: str, said: str) -> NoReturn:
+def _raise(name: str, text: str) -> NoReturn:
     """Raise an exception of this name, as the function did."""
     if name == "SystemExit":
-        raise SystemExit(said)
+        raise SystemExit(text)
     kind = name if name.isidentifier() else "Exception"
-    raise type(kind, (Exception,), {})(said)
+    raise type(kind, (Exception,), {})(text)

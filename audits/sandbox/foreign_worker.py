@@ -21,7 +21,7 @@ try:
 except ImportError:  # the interpreter does without
     np = None  # type: ignore[assignment]
 
-TAG = "\x00"  #: the key of a document that stands for a value that JSON has no form for
+TAG = "\x00"  #: the key of a document that encodes a value without a JSON form
 
 
 def takes_generator(function: Callable[..., Any]) -> bool:
@@ -65,7 +65,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(document: Any) -> Any:
-    """Return the value that a document stands for."""
+    """Return the value that a document encodes."""
     if not isinstance(document, dict):
         return document
     kind, held = document[TAG], document["is"]
@@ -130,10 +130,10 @@ def _answer(function: Callable[..., Any], data: Any, seed: int | None) -> Any:
     except BaseException as error:  # whatever it raises is what it did
         name = "SystemExit" if isinstance(error, SystemExit) else type(error).__name__
         try:
-            said = str(error)
+            text = str(error)
         except Exception:
-            said = ""
-        return {TAG: "raised", "is": [name, said]}
+            text = ""
+        return {TAG: "raised", "is": [name, text]}
 
 
 def main() -> None:

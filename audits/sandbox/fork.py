@@ -66,7 +66,7 @@ class Fork:
         """Return the answer; raises `InputError` with what `work` raised, `NoAnswer` where it ended."""
         try:
             write_frame(self._questions, question)
-            kind, said = read_frame(self._answers)
+            kind, answer = read_frame(self._answers)
         except (
             EOFError,
             OSError,
@@ -77,8 +77,8 @@ class Fork:
         ):  # ended, or no answer of ours
             raise NoAnswer("the subject's code ended its process; let it return") from None
         if kind == "error":
-            raise InputError(said)
-        return said
+            raise InputError(answer)
+        return answer
 
 
 def apart(call: Callable[[], object]) -> Any:

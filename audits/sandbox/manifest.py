@@ -168,6 +168,10 @@ class DividedRows:
     folder: Path
     digests: list[str]
 
+    def of(self, number: int) -> tuple[Path, str]:
+        """Return the folder, as an absolute path, and the digest of a part's file."""
+        return self.folder.resolve(), self.digests[number]
+
 
 @contextmanager
 def divided_rows(

@@ -3,7 +3,7 @@
 An outcome is a structure (types, shapes, keys), labels (text) and numbers (doubles).  Whatever a
 function does is an outcome: a value of any kind, an exception, an exit, a crash, no answer in time.
 Nothing of a value is dropped: what is too long is followed by its length and a digest of all of it,
-what a double does not hold has its rest beside it, and what cannot be read is opaque.
+what a double does not hold follows as a second number, and what cannot be read is opaque.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ MAX_NUMBERS = 2**17  #: numbers, or members, of one outcome; one that has more i
 MAX_LABEL = 4096  #: letters of a text; a longer one ends in a digest
 MAX_KEY = 200
 MAX_NAMES = 200  #: numbers, and labels, that are called by their keys
-MAX_PARTS = 256  #: beyond so many parts, equal ones that follow each other are counted
+MAX_PARTS = 256  #: beyond this many parts, equal ones that follow each other are counted
 MAX_STRUCTURE = 2**14
 MAX_NESTING = 100
 EXACT = 2**53  #: whole numbers up to here are doubles
@@ -78,8 +78,8 @@ class Outcome:
         if not self.failed:
             what = "NaN" if len(self.numbers) else self.structure[:MAX_KEY]
             return f"returns {what.replace('object', 'an object of type', 1)}"
-        said = "".join(c if c.isprintable() else " " for c in self.labels[0][:MAX_KEY]) if self.labels else ""
-        return f"{self.structure}: {said}" if said else self.structure
+        text = "".join(c if c.isprintable() else " " for c in self.labels[0][:MAX_KEY]) if self.labels else ""
+        return f"{self.structure}: {text}" if text else self.structure
 
     def shown(self) -> str:
         """Return the outcome in one short line."""
@@ -89,26 +89,26 @@ class Outcome:
 
 def of_value(value: object) -> Outcome:
     """Return the outcome of a run that returned `value`."""
-    found = _Parts()
-    found.walk(value, 0)
-    flat = np.concatenate(found.numbers) if found.numbers else np.zeros(0)
+    parts = _Parts()
+    parts.walk(value, 0)
+    flat = np.concatenate(parts.numbers) if parts.numbers else np.zeros(0)
     if len(flat) > MAX_NUMBERS:
-        found.hide(f"result with {len(flat)} numbers (more than {MAX_NUMBERS})")
-    if found.opaque:  # compared with nothing: it is refused
-        said = _joined([*found.parts[:4], f"object {found.opaque}"])
-        return Outcome(said, (), np.zeros(0), opaque=True)
-    names, titles = _named(found.spans, found.keyed), _named(found.stands, found.keyed)
-    return Outcome(_joined(found.parts), tuple(found.labels), flat, names=names, titles=titles)
+        parts.hide(f"result with {len(flat)} numbers (more than {MAX_NUMBERS})")
+    if parts.opaque:  # compared with nothing: it is refused
+        text = _joined([*parts.parts[:4], f"object {parts.opaque}"])
+        return Outcome(text, (), np.zeros(0), opaque=True)
+    names, titles = _named(parts.spans, parts.keyed), _named(parts.stands, parts.keyed)
+    return Outcome(_joined(parts.parts), tuple(parts.labels), flat, names=names, titles=titles)
 
 
 def of_error(error: BaseException) -> Outcome:
     """Return the outcome of a run that raised or exited."""
     kind = "exits" if isinstance(error, SystemExit) else f"raises {type(error).__name__}"
     try:
-        said = str(error)
+        text = str(error)
     except Exception:
-        said = ""
-    return Outcome(kind, (_label(said),), np.zeros(0), failed=True)
+        text = ""
+    return Outcome(kind, (_label(text),), np.zeros(0), failed=True)
 
 
 def played(function: Callable[..., Any], data: Given, seed: list[int] | None) -> Outcome:
@@ -127,8 +127,8 @@ def played(function: Callable[..., Any], data: Given, seed: list[int] | None) ->
             number = int(mixed.generate_state(1)[0])
             random.seed(number)
             np.random.seed(number)  # noqa: NPY002  # for code that draws from the old global generator
-            made = aligned if seed[1:2] == [ALIGNED] else np.random.default_rng
-            more = (made(mixed),) if takes_generator(function) else ()
+            generator = aligned if seed[1:2] == [ALIGNED] else np.random.default_rng
+            more = (generator(mixed),) if takes_generator(function) else ()
             value = function(given, *more)
         outcome = of_value(value)
     except BaseException as error:  # whatever it raises is what it did
@@ -240,12 +240,12 @@ class _Parts:
 
     def table(self, value: Any, depth: int) -> None:
         """Add a table of pandas or Polars."""
-        found = opened(value)
-        if found is None:
+        table = opened(value)
+        if table is None:
             self.hide(type(value).__name__)
             return
-        self.parts += [_cut(part, MAX_KEY) for part in (found.kind, *found.about)]
-        self.under(self.counted(found.members, len(found.members)), depth)
+        self.parts += [_cut(part, MAX_KEY) for part in (table.kind, *table.about)]
+        self.under(self.counted(table.members, len(table.members)), depth)
 
     def add(self, numbers: NDArray[np.float64]) -> None:
         """Add numbers that stand here."""

@@ -100,9 +100,9 @@ def _read(claim: Claim, made_by: type, path: Source) -> list[object]:
             f"{claim.use} reads files itself", "copy the data here, and name the file", str(path)
         )
     reader = on_files(claim, subject_made(claim, made_by))
-    found = asked(reader, "read", lambda: reader.read(path))
+    parts = asked(reader, "read", lambda: reader.read(path))
     try:
-        return packed(np.array(found, dtype=np.float64))
+        return packed(np.array(parts, dtype=np.float64))
     except (TypeError, ValueError):
         raise InputError("read gives no table of numbers", "return rows, NaN for what lacks", path) from None
 
@@ -121,14 +121,14 @@ def asked(
     before = _parameters(subject)
     name = f"{type(subject).__name__}.{what}"
     try:
-        found = answer()
+        value = answer()
     except (Exception, SystemExit) as error:  # a user's subject may raise anything
         if isinstance(error, passes) or (what == "read" and isinstance(error, InputError)):
             raise
         raise InputError(f"{name} raises {type(error).__name__}", WANTED[what]) from None
     if _parameters(subject) != before:
         raise InputError(f"{name} changes the subject's parameters", "they belong to the claim, leave them")
-    return found
+    return value
 
 
 def _parameters(subject: Subject) -> list[object]:

@@ -188,7 +188,7 @@ def totals_of(
             if work.scheduler is None:
                 ended = _in_forks(claim, made_by, missing, work, divided)
             else:
-                ended = _on_cluster(claim, digests, missing, work.scheduler)
+                ended = _on_cluster(claim, digests, missing, work.scheduler, divided)
             for number, part in ended:
                 check_same()
                 keep(number, part)
@@ -236,17 +236,17 @@ def _check_apart(marks: list[str], source: Source) -> None:
 # ------------------------------------------------------------------ parts
 
 
-def part_of(claim: Claim, made_by: type, part: TablePart, rows: DividedRows | None = None) -> Found:
+def part_of(claim: Claim, made_by: type, part: TablePart, rows: tuple[Path, str] | None = None) -> Found:
     """Return the totals of one part; raises `ReceiptError` where the code charges or draws noise.
 
-    `rows`: the table's in parts; without them the table is read.
+    `rows`: the folder of the table's rows in parts, and the digest of this part's file; without
+    them the table is read.
     """
     what, file = _summed_in_parts(claim, made_by)
     if rows is None:
         found = process.as_task(what.of, files_of(file), part)
     else:
-        digest = rows.digests[part.number]
-        found = process.as_task(totals_of_rows, what, part, rows.folder, digest)
+        found = process.as_task(totals_of_rows, what, part, *rows)
     return found.sums.tolist(), found.units, b64encode(found.marks).decode()
 
 
@@ -270,7 +270,7 @@ def _rows_in_parts(
     The table is divided in a fork, which writes no more when this process was killed: its successor
     has a folder of the same name.
     """
-    apart = work.by_file or work.other or work.scheduler is not None
+    apart = work.by_file or work.other
     if work.folder is None:
         return nullcontext()
     if work.partitions == 1 or apart or not parts:
@@ -311,7 +311,8 @@ def _in_forks(
     for start in range(0, len(parts), work.jobs):
         wave = parts[start : start + work.jobs]
         with ExitStack() as stack:
-            each = [partial(part_of, claim, made_by, part, rows) for part in wave]
+            places = [None if rows is None else rows.of(part.number) for part in wave]
+            each = [partial(part_of, claim, made_by, *one) for one in zip(wave, places, strict=True)]
             what = "summing a part of the table"
             forks = [stack.enter_context(Fork(_in_one_line(what, work_of))) for work_of in each]
             with ThreadPoolExecutor(len(forks)) as pool:
@@ -346,7 +347,11 @@ def _asked(fork: Fork) -> Any:
 
 
 def _on_cluster(
-    claim: Claim, digests: dict[str, str], parts: list[TablePart], scheduler: str
+    claim: Claim,
+    digests: dict[str, str],
+    parts: list[TablePart],
+    scheduler: str,
+    rows: DividedRows | None = None,
 ) -> Iterator[tuple[int, Found]]:
     """Do parts on the workers of a dask cluster, which see the same files under the same names."""
     try:
@@ -354,9 +359,10 @@ def _on_cluster(
     except ImportError:
         raise InputError("dask is not installed", "pip install 'dpaccount[distributed]'") from None
     dask, where = cast("Any", distributed), str(claim.path.resolve())  # dask has no types
+    of = [(each, rows and rows.of(each.number)) for each in parts]
     try:
         with dask.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as cluster:
-            asked = [cluster.submit(_remote, where, digests, each, pure=False) for each in parts]
+            asked = [cluster.submit(_remote, where, digests, *each, pure=False) for each in of]
             number, left = dict(zip(asked, (part.number for part in parts), strict=True)), asked
             alone = 0
             while left:
@@ -382,12 +388,20 @@ def _on_cluster(
         ) from None
 
 
-def _remote(claim: str, digests: dict[str, str], part: TablePart) -> tuple[str | None, list[int], int, str]:
+def _remote(
+    claim: str,
+    digests: dict[str, str],
+    part: TablePart,
+    rows: tuple[Path, str] | None,
+) -> tuple[str | None, list[int], int, str]:
     """Return a part's totals on a worker, or why it refuses.
 
-    A new process does it: one that has been up for long may hold older code than its files.
+    `rows` as in `part_of`; a worker that cannot read them reads the table.  A new process does it:
+    one that has been up for long may hold older code than its files.
     """
-    asked = json.dumps([claim, digests, [part.number, part.of, part.secret.hex(), part.by_file]])
+    asked = json.dumps(
+        [claim, digests, [part.number, part.of, part.secret.hex(), part.by_file], rows], default=str
+    )
     words = [sys.executable, "-c", "from audits.sandbox.table_parts import answer; answer()"]
     done = subprocess.run(words, input=asked, capture_output=True, text=True, check=False)
     if done.returncode:  # what it says might quote data, and the cluster would log it
@@ -398,17 +412,23 @@ def _remote(claim: str, digests: dict[str, str], part: TablePart) -> tuple[str |
 
 def answer() -> None:
     """Answer on standard output what `_remote` asks on standard input."""
-    path, wanted, (number, of, secret, by_file) = json.loads(sys.stdin.read())
+    path, wanted, (number, of, secret, by_file), rows = json.loads(sys.stdin.read())
     try:
         claim = read_claim(Path(path))
         made_by = type(named(subject_of(claim)))
-        data = "" if claim.data_file is None else digest_of_data(claim.data_file)
-        own = digests_of(claim, made_by, data)
+        if rows is not None:
+            folder = Path(rows[0])
+            # None: on another file system, or of another user
+            rows = (folder, rows[1]) if os.access(folder / str(number), os.R_OK) else None
+        read = None if rows else claim.data_file
+        own = digests_of(claim, made_by, "" if read is None else digest_of_data(read))
+        if rows:  # the table is not read; the rows have a digest of their own
+            own["data"] = wanted["data"]
         if other := [name for name, digest in wanted.items() if own[name] != digest]:
             what = f"a worker has another {', '.join(other)} than this program"
             raise InputError(what, "give it the same")
         part = TablePart(number, of, bytes.fromhex(secret), by_file)
-        found: list[Any] = [None, *part_of(claim, made_by, part)]
+        found: list[Any] = [None, *part_of(claim, made_by, part, rows)]
     except (InputError, ReceiptError) as error:
         found = [str(error), [], 0, ""]
     sys.stdout.write(json.dumps(found))

@@ -51,8 +51,8 @@ def _pandas(value: Any, kind: str) -> Opened | None:
 
 
 def _opened(kind: str, dtype: str, about: list[Any], members: Iterable[tuple[Any, Any]]) -> Opened:
-    said = tuple(text.replace(" ", "\\x20") for text in (dtype, repr(about)) if text)
-    return Opened(kind, said, list(members))
+    about_texts = tuple(text.replace(" ", "\\x20") for text in (dtype, repr(about)) if text)
+    return Opened(kind, about_texts, list(members))
 
 
 def _more(value: Any) -> str:
@@ -61,8 +61,8 @@ def _more(value: Any) -> str:
 
 
 def _labels(index: Any) -> list[Any]:
-    found = _values(index)
-    return index.tolist() if found is None else found
+    labels = _values(index)
+    return index.tolist() if labels is None else labels
 
 
 def _index_about(index: Any) -> list[Any]:
@@ -87,7 +87,7 @@ def _values(series: Any) -> list[Any] | None:
     if isinstance(dtype, np.dtype) and dtype.kind in "mM":
         return series.to_numpy().view(np.int64).tolist()
     hidden = getattr(series.array, "_mask", None)
-    if hidden is not None:  # what stands under the mask is there too
+    if hidden is not None:  # the values under the mask are there too
         return list(zip(hidden.tolist(), series.array._data.tolist(), strict=True))
     plain = isinstance(dtype, np.dtype) or type(dtype).__name__ in ("StringDtype", "CategoricalDtype")
     return series.tolist() if plain else None

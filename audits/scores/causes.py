@@ -27,10 +27,12 @@ def cause(learned: Learned, left: Sequence[Outcome], right: Sequence[Outcome], j
         ranked = sorted(candidates, key=lambda each: (each[0], -each[1]))
         for rank in sorted({each[0] for each in ranked}):
             tried = [each for each in ranked if each[0] == rank][:TRIED]
-            judged = [(judge(one, other), said) for _, _, said, one, other in tried]
-            value, said = max(judged, key=lambda each: (each[0], "result" in each[1]))  # by name, if equal
+            judged = [(judge(one, other), sentence) for _, _, sentence, one, other in tried]
+            value, sentence = max(
+                judged, key=lambda each: (each[0], "result" in each[1])
+            )  # by name, if equal
             if value >= enough:
-                return said
+                return sentence
     return None
 
 
@@ -50,12 +52,12 @@ def _events(columns: Columns, a: Floats, b: Floats) -> Iterator[Candidate]:
         often = [((a[:, j] == v).mean(), (b[:, j] == v).mean(), v) for v in levels[-200:]]
         one, other, v = max(often, key=lambda each: (abs(each[0] - each[1]), -len(f"{each[2]:.6g}")))
         here, there = a[:, j] == v, b[:, j] == v
-        said = (
+        sentence = (
             f"{name} is {columns.meaning(name, float(v))} in {here.sum()} of {len(a)} training runs"
             f" on the left, in {there.sum()} of {len(b)} on the right"
         )
         sign = 1.0 if one >= other else -1.0
-        yield rank, abs(one - other), said, sign * here, sign * there
+        yield rank, abs(one - other), sentence, sign * here, sign * there
 
 
 def _whole(columns: Columns, a: Floats, b: Floats) -> Iterator[Candidate]:
@@ -69,8 +71,8 @@ def _whole(columns: Columns, a: Floats, b: Floats) -> Iterator[Candidate]:
         gap = _share_up_to(one, ends) - _share_up_to(other, ends)
         place = int(np.argmax(np.abs(gap)))
         word, sign = ("larger", 1.0) if gap[place] < 0 else ("smaller", -1.0)
-        said = f"{name} is {word} on the left" if columns.rank(name) < 3 else f"{name} differs"
-        yield columns.rank(name), float(abs(gap[place])), said, sign * one, sign * other
+        sentence = f"{name} is {word} on the left" if columns.rank(name) < 3 else f"{name} differs"
+        yield columns.rank(name), float(abs(gap[place])), sentence, sign * one, sign * other
 
 
 def _share_up_to(values: Floats, ends: Floats) -> Floats:

@@ -33,7 +33,7 @@ class RoundingGrid:
             coarse = np.where(np.isnan(steps), head, np.round(head / steps) * steps + 0.0)
         return np.concatenate([coarse, numbers[len(steps) :]])
 
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Return the steps in words."""
         known = self.exponents[~np.isnan(self.exponents)].astype(int)
         ends = sorted({int(known.min()), int(known.max())})

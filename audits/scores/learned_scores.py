@@ -36,14 +36,14 @@ class ScoreTable:
 
     def bins(self, values: Floats) -> NDArray[np.int64]:
         """Return each value's bin: atoms first, then intervals, then missing values."""
-        found = len(self.atoms) + np.searchsorted(self.edges, values, side="right")
-        found[np.isnan(values)] = len(self.atoms) + len(self.edges) + 1
+        bins = len(self.atoms) + np.searchsorted(self.edges, values, side="right")
+        bins[np.isnan(values)] = len(self.atoms) + len(self.edges) + 1
         if len(self.atoms):
             place = np.searchsorted(self.atoms, values)
             place[place == len(self.atoms)] = 0
             exact = self.atoms[place] == values
-            found[exact] = place[exact]
-        return found
+            bins[exact] = place[exact]
+        return bins
 
     def score(self, values: Floats) -> Floats:
         """Return the log-odds of each value."""
@@ -85,7 +85,7 @@ def fit(tables: list[ScoreTable], values: Floats, sides: Floats) -> list[ScoreTa
             step = np.clip(pull / curve, -1.0, 1.0)
             held += step  # in place: changes the tables  # noqa: PLW2901
             total += step[place]
-    return [replace(table, odds=found) for table, found in zip(tables, odds, strict=True)]
+    return [replace(table, odds=each) for table, each in zip(tables, odds, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Score:
             return np.nan_to_num(values, nan=-2e100)
         return np.round(sum((t.score(values[:, t.column]) for t in self.tables), np.zeros(len(values))), 6)
 
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Describe the score in words."""
         if self.column >= 0:
             return ("" if self.sign > 0 else "minus ") + self.columns.names[self.column]

@@ -1,6 +1,6 @@
 """Features of outcomes: a table of numbers from which a score can be learned.
 
-Beside the values themselves: which structure and text an outcome has, the lowest set bit of every
+In addition to the values themselves: which structure and text an outcome has, the lowest set bit of every
 double (where floating-point noise leaks), order statistics, repeated values, differences between
 entries (where noise is reused), and one learned direction.
 """
@@ -48,9 +48,9 @@ class Columns:
     names: list[str] = field(default_factory=list)
     called: dict[Place, str] = field(default_factory=dict)  #: numbers, texts and parts by their keys
 
-    def name(self, kind: str, place: int, said: str) -> str:
+    def name(self, kind: str, place: int, description: str) -> str:
         """Return what a number ("entry"), a text or a part is called: by its keys, else by its place."""
-        return self.called.get((kind, place), f"{kind} {said}")
+        return self.called.get((kind, place), f"{kind} {description}")
 
     def entry(self, place: int) -> str:
         """Return the display name of a number."""
@@ -74,7 +74,7 @@ class Columns:
         return name in ("the kind of result", "the text", "the whole result", *texts)
 
     def meaning(self, name: str, value: float) -> str:
-        """Return what a value of a column stands for: a number, or the kind or text that a code is for."""
+        """Return the meaning of a value of a column: a number, or the kind or text that a code is for."""
         codes: dict[object, float] = {}
         if name == "the kind of result":
             codes = self.structures
@@ -84,9 +84,9 @@ class Columns:
             if name == self.name(*place, f"{place[1] + 1}"):
                 keys = [(key, code) for key, code in self.texts.items() if isinstance(key, tuple)]
                 codes = {key[1]: code for key, code in keys if len(key) == 2 and key[0] == place}
-        found = next((key for key, code in codes.items() if code == value), None)
-        if found is not None:
-            return repr(str(found)[:60].replace(r"\x20", " "))
+        matching = next((key for key, code in codes.items() if code == value), None)
+        if matching is not None:
+            return repr(str(matching)[:60].replace(r"\x20", " "))
         return "one of the rare ones" if codes else f"{value:.6g}"
 
     def table(self, outcomes: Sequence[Outcome]) -> Floats:
@@ -165,22 +165,22 @@ def learn(left: Sequence[Outcome], right: Sequence[Outcome], moved: Floats | Non
 def _keys(outcomes: Sequence[Outcome]) -> dict[Place, str]:
     """Return the unique keys of numbers and texts in the outcome that has most of them."""
     fullest = max(outcomes, key=lambda outcome: len(outcome.names) + len(outcome.titles))
-    found: dict[Place, str] = {}
+    keys: dict[Place, str] = {}
     for kind, names, word in (
         ("entry", fullest.names, "result"),
         ("text", fullest.titles, "the text of result"),
     ):
         for place, name in enumerate(names):
-            said = f"{word}{name}" if name.startswith("[") else name
-            found[kind, place] = f"{said} ({place})" if names.count(name) > 1 else said
-    return found
+            full_name = f"{word}{name}" if name.startswith("[") else name
+            keys[kind, place] = f"{full_name} ({place})" if names.count(name) > 1 else full_name
+    return keys
 
 
 def _tokens(outcome: Outcome, kinds: bool) -> dict[Place, str]:  # noqa: FBT001
     """Return the texts of an outcome, and the parts of its structure, by their places."""
-    found = {("text", at): label for at, label in enumerate(outcome.labels)}
+    tokens = {("text", at): label for at, label in enumerate(outcome.labels)}
     parts = outcome.structure.split(" ") if kinds else []
-    return found | {("part of the kind", at): part for at, part in enumerate(parts)}
+    return tokens | {("part of the kind", at): part for at, part in enumerate(parts)}
 
 
 def _learn_places(columns: Columns, left: Sequence[Outcome], right: Sequence[Outcome]) -> None:
@@ -191,13 +191,13 @@ def _learn_places(columns: Columns, left: Sequence[Outcome], right: Sequence[Out
             for place, token in _tokens(outcome, columns.kinds).items():
                 counts.setdefault(place, {}).setdefault(token, [0, 0])[side] += 1
     apart = {
-        place: sum(abs(a / len(left) - b / len(right)) for a, b in found.values() if a + b > 2)
-        for place, found in counts.items()
+        place: sum(abs(a / len(left) - b / len(right)) for a, b in texts.values() if a + b > 2)
+        for place, texts in counts.items()
     }
     columns.places = sorted(apart, key=lambda place: -apart[place])[:MAX_ENTRIES]
     for place in columns.places:
         if place[0] != "text":  # name the part by its most frequent value
-            usual = max(counts[place].items(), key=lambda found: sum(found[1]))[0]
+            usual = max(counts[place].items(), key=lambda texts: sum(texts[1]))[0]
             shown = usual[:60].replace(r"\x20", " ")
             columns.called[place] = f"{place[0]} {place[1] + 1} ({shown})"
     for place in columns.places:
@@ -316,7 +316,7 @@ def _shared_columns(numbers: Floats, entry: Callable[[int], str]) -> dict[str, F
     known = np.where(np.isnan(numbers), 0.0, numbers)
     with np.errstate(invalid="ignore", over="ignore"):
         inside = np.sort(np.clip(known, -1e300, 1e300), axis=1)
-        found = {
+        columns = {
             "the sum": known.sum(axis=1),
             "the sum of squares": (known * known).sum(axis=1),
             "the largest entry": inside[:, -1],
@@ -338,8 +338,8 @@ def _shared_columns(numbers: Floats, entry: Callable[[int], str]) -> dict[str, F
             else [(i + 1, i) for i in range(min(width - 1, MAX_ENTRIES))]
         )
         for i, j in pairs:
-            found[f"{entry(i)} less {entry(j)}"] = numbers[:, i] - numbers[:, j]
-    return found
+            columns[f"{entry(i)} less {entry(j)}"] = numbers[:, i] - numbers[:, j]
+    return columns
 
 
 def lowest_bit(values: Floats) -> Floats:

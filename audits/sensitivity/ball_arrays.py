@@ -39,9 +39,9 @@ class Balls(np.ndarray[Any, np.dtype[Any]]):
 
 def array(entries: Sequence[Any], shape: tuple[int, ...]) -> Balls:
     """Return an array of balls."""
-    made = np.empty(len(entries), dtype=object)
-    made[:] = entries
-    return made.reshape(shape).view(Balls)
+    whole = np.empty(len(entries), dtype=object)
+    whole[:] = entries
+    return whole.reshape(shape).view(Balls)
 
 
 def applied(ufunc: np.ufunc, method: str, inputs: Sequence[Any], settings: dict[str, Any]) -> Any:
@@ -55,13 +55,13 @@ def applied(ufunc: np.ufunc, method: str, inputs: Sequence[Any], settings: dict[
         function = np.frompyfunc(*FUNCTIONS[ufunc.__name__], 1)
         settings = {key: settings[key] for key in ("axis", "keepdims") if key in settings}
     try:
-        found = getattr(function, method)(*map(_bare, inputs), **settings)
+        result = getattr(function, method)(*map(_bare, inputs), **settings)
     except TypeError as error:
         raise Unsupported(f"uses np.{ufunc.__name__} ({error})") from None
     if outs is not None:
-        _bare(outs[0])[...] = found
+        _bare(outs[0])[...] = result
         return outs[0]
-    return found.view(Balls) if isinstance(found, np.ndarray) and found.dtype == object else found
+    return result.view(Balls) if isinstance(result, np.ndarray) and result.dtype == object else result
 
 
 # arrays of balls need balls: set here
@@ -129,10 +129,10 @@ def _extreme(plain: Callable[..., Any], pick: Callable[[Any, Any], Ball]) -> Cal
         line = list(values[0]) if len(values) == 1 else list(values)
         if settings or not any(isinstance(value, Ball) for value in line):
             return plain(*([line] if len(values) == 1 else values), **settings)
-        found = line[0]
+        extreme = line[0]
         for value in line[1:]:
-            found = pick(found, value)
-        return found
+            extreme = pick(extreme, value)
+        return extreme
 
     return chosen
 

@@ -2,7 +2,7 @@
 
 A `Ball` holds an enclosure of a value (python-flint's `arb`, rounded outward), of its slopes in every
 variable, and of its bends, the second derivatives that involve the changed record.  Where a function
-has a corner (abs, min, max) the slope is Clarke's: all values between those beside it, with which the
+has a corner (abs, min, max) the slope is Clarke's: all values between those on either side, with which the
 mean value theorem still holds (Clarke 1983, Theorem 2.3.7); the bend is then unknown.  NumPy's functions
 take balls once `ball_arrays` is imported.
 """
@@ -92,7 +92,7 @@ class Ball:
     __radd__, __rmul__ = __add__, __mul__
     __sub__, __rsub__ = _both_ways(lambda a, b: a + (-b))
     __truediv__, __rtruediv__ = _both_ways(lambda a, b: a * _reciprocal(b))
-    __pow__, __rpow__ = _both_ways(lambda a, b: power(a, b))  # noqa: PLW0108  # it stands below
+    __pow__, __rpow__ = _both_ways(lambda a, b: power(a, b))  # noqa: PLW0108  # it is defined below
 
     def conjugate(self) -> "Ball":
         """Return the number itself: it is real."""
@@ -149,10 +149,10 @@ def _lifted(value: object) -> Ball | None:
 
 def lifted(value: object) -> Ball:
     """Return a number as a ball; raises `Unsupported` for what is no number."""
-    found = _lifted(value)
-    if found is None:
+    ball = _lifted(value)
+    if ball is None:
         raise Unsupported(f"gives {type(value).__name__}, which is no number")
-    return found
+    return ball
 
 
 def _sum(a: Vector, b: Vector) -> Vector:
@@ -342,8 +342,8 @@ def maximum(x: Any, y: Any) -> Ball:
 def minimum(x: Any, y: Any) -> Ball:
     """Return the smaller of two."""
     a, b = lifted(x), lifted(y)
-    found = -maximum(-a, -b)
-    return Ball(found.value, found.slopes, found.bends, a.positive and b.positive)
+    least = -maximum(-a, -b)
+    return Ball(least.value, least.slopes, least.bends, a.positive and b.positive)
 
 
 def clip(x: Any, low: Any = None, high: Any = None) -> Ball:

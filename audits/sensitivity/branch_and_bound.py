@@ -233,14 +233,14 @@ class Movement:
                 value = _meet(value, between[k][0])
                 shared = [_meet(s, t) for s, t in zip(shared, between[k][1], strict=True)]
             moves.append(Ball(value, (*(-s for s in left[:d]), *right[:own], *shared), None))
-        found = self._size(part, moves)
-        return found.value, found.slopes or (balls.ZERO,) * len(part.box)
+        size = self._size(part, moves)
+        return size.value, size.slopes or (balls.ZERO,) * len(part.box)
 
     def _between(self, part: PairBox) -> list[tuple[arb, list[arb]]] | None:
         """Return each entry's movement, and its slopes in the other records, by the mean value theorem."""
         d = self.width
         try:
-            found = self._run(part, "hull", 0)
+            hull = self._run(part, "hull", 0)
         except Undecided:
             return None
         steps = [
@@ -248,7 +248,7 @@ class Movement:
         ]
         others = len(part.box) - 2 * d
         moves = []
-        for ball in found:
+        for ball in hull:
             slopes = ball.slopes or (balls.ZERO,) * (d + others)
             moved = sum((s * step for s, step in zip(slopes[:d], steps, strict=True)), balls.ZERO)
             shared = [balls.UNKNOWN] * others
@@ -301,18 +301,18 @@ class Movement:
         if self.shape.radius is None:
             return math.inf
         try:
-            found = self._run(part, "hull", 0)
+            hull = self._run(part, "hull", 0)
         except Undecided:
             return math.inf
         flat = (balls.ZERO,) * self.width
-        steep = [[s.abs_upper() for s in (ball.slopes or flat)[: self.width]] for ball in found]
+        steep = [[s.abs_upper() for s in (ball.slopes or flat)[: self.width]] for ball in hull]
         if part.entry is not None:
             norm = sum((s * s for s in steep[part.entry]), balls.ZERO).sqrt()
         else:
             rows = [sum(row, balls.ZERO) for row in steep]
             columns = [sum(column, balls.ZERO) for column in zip(*steep, strict=True)]
             norm = (_largest(rows) * _largest(columns)).sqrt()
-            norm = norm * arb(len(found)).sqrt() if self.norm == "l1" else norm
+            norm = norm * arb(len(hull)).sqrt() if self.norm == "l1" else norm
         return _above(norm * arb(self.shape.radius))
 
     def _run(self, part: PairBox, where: str, side: int) -> list[Ball]:
@@ -329,17 +329,17 @@ class Movement:
                 (min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(part.box[:d], part.box[d:], strict=False)
             ]
             ends = [*hull, *part.box[d:]]
-        rows = self._rows(part, list(range(len(ends))), side)  # which number of the box stands where
+        rows = self._rows(part, list(range(len(ends))), side)  # the number of the box in each place
         changed = rows[part.row] if len(rows) == part.rows else []
         order = [*changed, *(k for row in rows for k in row if k not in changed)]
         count = 0 if where == "middle" else len(order)
         bends = (balls.ZERO,) * (d * count) if where in ("hull", "middle") else None
-        made = {}
+        enclosures = {}
         for place, k in enumerate(order):
             slopes = tuple(arb(int(j == place)) for j in range(count))
-            made[k] = Ball(_ball(ends[k]), slopes, bends, positive=ends[k][0] >= 0)
+            enclosures[k] = Ball(_ball(ends[k]), slopes, bends, positive=ends[k][0] >= 0)
         shape = (len(rows),) if self.shape.columns is None else (len(rows), d)
-        given = array([made[k] for row in rows for k in row], shape)
+        given = array([enclosures[k] for row in rows for k in row], shape)
         try:
             return entries(self.query(given))
         except (Unsupported, Undecided):
@@ -350,7 +350,7 @@ class Movement:
     # ------------------------------------------------------------------ boxes
 
     def _rows(self, part: PairBox, numbers: Sequence[Any], side: int) -> list[list[Any]]:
-        """Return what stands in every record of one side, given what stands for every number of the box."""
+        """Return the entries of every record of one side, from those of every number of the box."""
         d = self.width
         first = d if part.removed else 2 * d
         rows = [list(numbers[k : k + d]) for k in range(first, len(numbers), d)]
@@ -420,10 +420,10 @@ def _meet(a: arb, b: arb) -> arb:
 
 
 def _largest(sizes: Sequence[arb]) -> arb:
-    found = balls.ZERO
+    largest = balls.ZERO
     for size in sizes:
-        found = found.max(size)
-    return found
+        largest = largest.max(size)
+    return largest
 
 
 def _agree(plain: arb, thin: arb) -> bool:

@@ -76,24 +76,24 @@ class Search:
 
 def test_sensitivity(crew: Crew, declared: DeclaredSensitivity, seed: int) -> Search:
     """Search for two neighbours between which the query moves by more than is declared."""
-    found = Search(declared)
+    search = Search(declared)
     shape = declared.shape
     crew.layout = shape.layout
 
     def tried(pairs: Sequence[Pair]) -> list[float]:
-        return _tried(crew, found, pairs)
+        return _tried(crew, search, pairs)
 
     try:
         named = candidates(shape, seed) if declared.pair is None else [declared.pair]
         tried(named[:1])
         if crew.tally.silent == crew.tally.runs:
-            found.odd.append(f"{crew.code.use} {found.why}")
-            return found
+            search.odd.append(f"{crew.code.use} {search.why}")
+            return search
         if declared.pair is not None:
             if crew.tally.empty:
                 raise nothing(crew)
-            found.odd += crew.tally.said()
-            return found
+            search.odd += crew.tally.failure_counts()
+            return search
         room = max(MAX_NUMBERS_SENT // (shape.rows * shape.width), 10)
         many = [*named, *random_pairs(shape, seed, min(RANDOM, room))]
         step = min(AT_ONCE, room)
@@ -101,18 +101,20 @@ def test_sensitivity(crew: Crew, declared: DeclaredSensitivity, seed: int) -> Se
             tried(many[start : start + step])
         if crew.tally.empty:
             raise nothing(crew)
-        if not found.refuted:
-            _hypothesis(tried, found, seed)
-        if found.worst < math.inf:
-            _ascend(tried, found, shape)
-        if found.refuted:
-            _simplify(tried, found, shape)
+        if not search.refuted:
+            _hypothesis(tried, search, seed)
+        if search.worst < math.inf:
+            _ascend(tried, search, shape)
+        if search.refuted:
+            _simplify(tried, search, shape)
     except TimeUp:
         if crew.tally.empty:
             raise nothing(crew) from None
-        found.odd.append(f"cut by time: stopped after {crew.seconds:.3g} seconds, {found.examples} examples")
-    found.odd += crew.tally.said()
-    return found
+        search.odd.append(
+            f"cut by time: stopped after {crew.seconds:.3g} seconds, {search.examples} examples"
+        )
+    search.odd += crew.tally.failure_counts()
+    return search
 
 
 def nothing(crew: Crew) -> InputError:
@@ -125,57 +127,57 @@ def nothing(crew: Crew) -> InputError:
     )
 
 
-def prove_sensitivity(crew: Crew, found: Search) -> None:
+def prove_sensitivity(crew: Crew, search: Search) -> None:
     """Search for a proof of what a search could not refute; what that finds is tried and made plain."""
-    if found.refuted:
+    if search.refuted:
         return
-    declared = found.declared
+    declared = search.declared
     if not isinstance(declared.shape, Shape):
         raise InputError("--prove is for arrays, and columns describe a table", "leave --prove out")
     if crew.left() <= 0:
-        found.proof = Proof("undecided", found.worst, math.inf, 0, "no time was left for a proof")
+        search.proof = Proof("undecided", search.worst, math.inf, 0, "no time was left for a proof")
         return
     boxes = boxes_for(declared.shape, crew.seconds)
     crew.first.send(["prove", declared.norm, str(declared.bound), asdict(declared.shape), boxes])
     try:
-        *said, left, right = crew.first.receive(crew.left())
+        *report, left, right = crew.first.receive(crew.left())
     except Gone as gone:
-        found.proof = Proof("undecided", found.worst, math.inf, 0, f"the query {gone}")
+        search.proof = Proof("undecided", search.worst, math.inf, 0, f"the query {gone}")
         return
-    found.proof = Proof(*said)
-    if found.proof.status == "refuted":
+    search.proof = Proof(*report)
+    if search.proof.status == "refuted":
         worst = Pair(unpacked(left), unpacked(right), "from the proof")
         why = "a run in floating point does not confirm what the balls refute"
         try:
-            _tried(crew, found, [worst])
-            if found.refuted:
-                _simplify(lambda pairs: _tried(crew, found, pairs), found, declared.shape)
+            _tried(crew, search, [worst])
+            if search.refuted:
+                _simplify(lambda pairs: _tried(crew, search, pairs), search, declared.shape)
         except TimeUp:
             why = "no time was left to confirm in floating point what the balls refute"
-        if not found.refuted:
-            found.proof = Proof("undecided", found.worst, math.inf, found.proof.boxes, why)
+        if not search.refuted:
+            search.proof = Proof("undecided", search.worst, math.inf, search.proof.boxes, why)
 
 
 test_sensitivity.__test__ = False  # type: ignore[attr-defined]  # the name is not for pytest
 
 
-def _tried(crew: Crew, found: Search, pairs: Sequence[Pair]) -> list[float]:
+def _tried(crew: Crew, search: Search, pairs: Sequence[Pair]) -> list[float]:
     """Return how far the query moves on each pair; remember the farthest."""
     crew.keep([side for pair in pairs for side in (pair.left, pair.right)])
     outcomes = crew.run([(place,) for place in range(2 * len(pairs))])
     moves = []
     for pair, left, right in zip(pairs, outcomes[::2], outcomes[1::2], strict=True):
-        moved, why = movement(left, right, found.declared.norm)
-        found.examples += 1
-        found.keyed |= left.structure.startswith("dict")
+        moved, why = movement(left, right, search.declared.norm)
+        search.examples += 1
+        search.keyed |= left.structure.startswith("dict")
         if left.void and right.void:
-            found.why = found.why or left.shown()
+            search.why = search.why or left.shown()
         else:
-            found.measured += 1
-        if (left.mutated or right.mutated) and not found.odd:
-            found.odd.append("the query changes the dataset that it is given")
-        if moved > found.worst or found.best is None:
-            found.worst, found.best, found.why = moved, pair, why or found.why
+            search.measured += 1
+        if (left.mutated or right.mutated) and not search.odd:
+            search.odd.append("the query changes the dataset that it is given")
+        if moved > search.worst or search.best is None:
+            search.worst, search.best, search.why = moved, pair, why or search.why
         moves.append(moved)
     return moves
 
@@ -220,7 +222,7 @@ def _frame(structure: str) -> str:
     return NUMBER.sub("number", structure)
 
 
-def _hypothesis(tried: Callable[[Sequence[Pair]], list[float]], found: Search, seed: int) -> None:
+def _hypothesis(tried: Callable[[Sequence[Pair]], list[float]], search: Search, seed: int) -> None:
     @hypothesis.seed(seed)
     @settings(
         max_examples=EXAMPLES,
@@ -230,10 +232,10 @@ def _hypothesis(tried: Callable[[Sequence[Pair]], list[float]], found: Search, s
         phases=[Phase.generate, Phase.target],
         suppress_health_check=list(HealthCheck),
     )
-    @given(pair=neighbouring(found.declared.shape))
+    @given(pair=neighbouring(search.declared.shape))
     def property_test(pair: Pair) -> None:
         target(min(tried([pair])[0], 1e300))
-        if found.refuted:
+        if search.refuted:
             raise Found
 
     with contextlib.suppress(Found):
@@ -244,24 +246,24 @@ class Found(Exception):  # noqa: N818
     """Ends a search that has succeeded."""
 
 
-def _ascend(tried: Callable[[Sequence[Pair]], list[float]], found: Search, shape: Neighbourhood) -> None:
+def _ascend(tried: Callable[[Sequence[Pair]], list[float]], search: Search, shape: Neighbourhood) -> None:
     """Change one entry after the other to the landmark with the largest movement, while that helps."""
     for _ in range(SWEEPS):
-        before = found.worst
-        for place in _entries(found.best, shape):
-            if found.best is None:
+        before = search.worst
+        for place in _entries(search.best, shape):
+            if search.best is None:
                 return
-            tried(_with_entry(found.best, shape, place, shape.landmarks(place[1])))
-        if found.worst <= before:
+            tried(_with_entry(search.best, shape, place, shape.landmarks(place[1])))
+        if search.worst <= before:
             return
 
 
-def _simplify(tried: Callable[[Sequence[Pair]], list[float]], found: Search, shape: Neighbourhood) -> None:
+def _simplify(tried: Callable[[Sequence[Pair]], list[float]], search: Search, shape: Neighbourhood) -> None:
     """Make the counterexample plain: simple numbers, while it still moves as far."""
-    best = found.best
+    best = search.best
     if best is None:
         return
-    plain, most, why = best, found.worst, found.why
+    plain, most, why = best, search.worst, search.why
     for place in _entries(best, shape):
         for value in shape.landmarks(place[1])[:3]:
             changed = _with_entry(plain, shape, place, [value])
@@ -270,7 +272,7 @@ def _simplify(tried: Callable[[Sequence[Pair]], list[float]], found: Search, sha
             if tried(changed)[0] >= most:  # it moves as far, and is plainer
                 plain = changed[0]
                 break
-    found.best, found.worst, found.why = plain, most, why
+    search.best, search.worst, search.why = plain, most, why
 
 
 Entry = tuple[int, int, bool]  #: row of the longer side, column, and whether it is the changed record's
@@ -299,7 +301,7 @@ def changed_row(pair: Pair, shape: Neighbourhood) -> int:
 def _with_entry(pair: Pair, shape: Neighbourhood, place: Entry, values: Sequence[float]) -> list[Pair]:
     """Return the pairs with other values at one entry: on either side of the changed record, else on both."""
     row, column, own = place
-    found = []
+    pairs = []
     a, b = shape.records(pair.left), shape.records(pair.right)
     removed = changed_row(pair, shape) if len(a) != len(b) else None
     for value in values:
@@ -311,39 +313,40 @@ def _with_entry(pair: Pair, shape: Neighbourhood, place: Entry, values: Sequence
                     continue
                 at = row - 1 if removed is not None and shorter and row > removed else row
                 new[side][at, column] = value
-            made = Pair(shape.data(new[0]), shape.data(new[1]), pair.base)
+            changed = Pair(shape.data(new[0]), shape.data(new[1]), pair.base)
             unequal = any(
-                x.tobytes() != y.tobytes() for x, y in ((made.left, pair.left), (made.right, pair.right))
+                x.tobytes() != y.tobytes()
+                for x, y in ((changed.left, pair.left), (changed.right, pair.right))
             )
-            if unequal and shape.neighbours(made.left, made.right):
-                found.append(made)
-    return found
+            if unequal and shape.neighbours(changed.left, changed.right):
+                pairs.append(changed)
+    return pairs
 
 
 # ------------------------------------------------------------------ what is printed
 
 
-def answer(found: Search) -> dict[str, Any]:
+def answer(search: Search) -> dict[str, Any]:
     """Return the answer of `dpaccount sensitivity` (schema dpaccount/sensitivity/1).
 
     `rounding` is the excess over the bound where it is too small to be a counterexample.
     """
-    bound, best = found.declared.bound, found.best
-    worst: float | str = found.worst if math.isfinite(found.worst) else "inf"
+    bound, best = search.declared.bound, search.best
+    worst: float | str = search.worst if math.isfinite(search.worst) else "inf"
     excess = None
-    if not found.refuted and found.worst > bound:
-        excess = rounded(Fraction(found.worst) - bound, up=True)
-    shows = found.refuted and best is not None
-    proof = {} if found.proof is None else {"proof": _proof_json(found.proof)}
+    if not search.refuted and search.worst > bound:
+        excess = rounded(Fraction(search.worst) - bound, up=True)
+    shows = search.refuted and best is not None
+    proof = {} if search.proof is None else {"proof": _proof_json(search.proof)}
     return {
         "schema": "dpaccount/sensitivity/1",
         "bound": shown(bound),
         "worst": worst,
-        "refuted": found.refuted,
+        "refuted": search.refuted,
         "left": None,
         "right": None,
-        **(found.declared.shape.shown(best.left, best.right) if shows and best is not None else {}),
-        "examples": found.examples,
+        **(search.declared.shape.shown(best.left, best.right) if shows and best is not None else {}),
+        "examples": search.examples,
         "rounding": excess,
         **proof,
     }
@@ -360,16 +363,16 @@ def _proof_json(proof: Proof) -> dict[str, object]:
     }
 
 
-def runnable(found: Search, use: str) -> str:
+def runnable(search: Search, use: str) -> str:
     """Return the counterexample as a test in Python that fails."""
     module, _, name = use.partition(":")
-    best, declared = found.best, found.declared
+    best, declared = search.best, search.declared
     if best is None:
         return ""
     call = {"l1": "np.abs(moved).sum()", "l2": "np.linalg.norm(moved)", "linf": "np.abs(moved).max()"}
 
     def numbers(side: str) -> str:
-        return f"np.ravel(list({name}({side}).values()))" if found.keyed else f"np.ravel({name}({side}))"
+        return f"np.ravel(list({name}({side}).values()))" if search.keyed else f"np.ravel({name}({side}))"
 
     form = "" if declared.shape.layout is None else declared.shape.layout.form
     more = {"pandas": ["import pandas as pd"], "polars": ["import polars as pl"]}.get(form, [])
@@ -384,6 +387,6 @@ def runnable(found: Search, use: str) -> str:
             f"    left = {declared.shape.literal(best.left)}",
             f"    right = {declared.shape.literal(best.right)}",
             f"    moved = {numbers('right')} - {numbers('left')}",
-            f"    assert {call[declared.norm]} <= {float(declared.most)!r}  # moves by {found.worst!r}",
+            f"    assert {call[declared.norm]} <= {float(declared.most)!r}  # moves by {search.worst!r}",
         ]
     )

@@ -28,10 +28,10 @@ def consistent(study: NoisyStatistics, tables: dict[str, Rows]) -> dict[str, Row
     `tables` has the released rows of every statistic.  Raises `InputError` for too large a joint table.
     """
     counted = [what for what in study.statistics if what.what in ("count", "histogram") and not what.unlisted]
-    found: dict[str, Rows] = {}
+    adjusted: dict[str, Rows] = {}
     for _, group in groupby(sorted(counted, key=_rows_of), key=_rows_of):
-        found |= _fitted(study, list(group), tables)
-    return {what.name: found[what.name] for what in counted}
+        adjusted |= _fitted(study, list(group), tables)
+    return {what.name: adjusted[what.name] for what in counted}
 
 
 def _rows_of(what: Statistic) -> str:
@@ -40,13 +40,13 @@ def _rows_of(what: Statistic) -> str:
 
 def _axes_of(what: Statistic) -> Axes:
     """Return the labels of every column by which rows are counted, and of those in none of its cells."""
-    found: Axes = {}
+    axes: Axes = {}
     for column, cells in zip(what.by, what.group_cells, strict=True):
-        found[column.name, ()] = [*cells.labels, *([OUTSIDE] if column.bounds[0] < 0 else [])]
+        axes[column.name, ()] = [*cells.labels, *([OUTSIDE] if column.bounds[0] < 0 else [])]
     if what.what in CELLED and what.column is not None:
         outside = bool(what.bins) or what.column.bounds[0] < 0
-        found[what.column.name, what.bins] = [*what.cell_labels, *([OUTSIDE] if outside else [])]
-    return found
+        axes[what.column.name, what.bins] = [*what.cell_labels, *([OUTSIDE] if outside else [])]
+    return axes
 
 
 def _fitted(study: NoisyStatistics, group: list[Statistic], tables: dict[str, Rows]) -> dict[str, Rows]:
@@ -81,14 +81,14 @@ def _fitted(study: NoisyStatistics, group: list[Statistic], tables: dict[str, Ro
 
 def _cells(what: Statistic, axes: Axes, places: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the cell of a statistic that each cell of the joint table counts in, −1 for none."""
-    found, there = np.zeros(places.shape[1], dtype=np.int64), np.ones(places.shape[1], dtype=bool)
+    cells, there = np.zeros(places.shape[1], dtype=np.int64), np.ones(places.shape[1], dtype=bool)
     order = list(axes)
     for key, labels in _axes_of(what).items():
         listed = len(labels) - (labels[-1] is OUTSIDE)
         place = places[order.index(key)]
         there &= place < listed
-        found = found * listed + np.minimum(place, listed - 1)
-    return np.where(there, found, -1)
+        cells = cells * listed + np.minimum(place, listed - 1)
+    return np.where(there, cells, -1)
 
 
 def _rounded(joint: NDArray[np.float64]) -> NDArray[np.int64]:

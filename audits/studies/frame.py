@@ -74,8 +74,8 @@ def _cells(frame: Any, name: str) -> Sequence[object]:
 def _cell(column: Any, place: int) -> object:
     """Return one cell as Python's; None where it cannot be."""
     try:
-        found = column[place]
-        return found.as_py() if hasattr(found, "as_py") else found
+        cell = column[place]
+        return cell.as_py() if hasattr(cell, "as_py") else cell
     except FATAL:
         raise
     except BaseException:

@@ -41,7 +41,7 @@ def plan(claim: Claim) -> StudyPlan:
     check_size(of_few_rows(whole, promise.delta))
     total = Promise(promise.relation, promise.epsilon, promise.delta)
     asked = planned(study.statistics, table.rows, table.max_rows, total, study.law)[1]
-    at, found = 0, []
+    at, parts = 0, []
     for each, amount in asked:
         scales = study.scales[at : at + len(each.draws)]
         at += len(each.draws)
@@ -49,7 +49,7 @@ def plan(claim: Claim) -> StudyPlan:
         alone = replace(study, statistics=(each.what,), scales=scales, thresholds=shown)
         subject: Any = replace(whole, mechanism=alone) if isinstance(whole, ByPerson) else alone
         width = each.half_width(amount)
-        found.append(
+        parts.append(
             PlannedStatistic(
                 name=each.what.name,
                 noise=StatisticNoise(each.law, _in_units(each, scales)),  # type: ignore[arg-type]
@@ -59,19 +59,19 @@ def plan(claim: Claim) -> StudyPlan:
                 too_noisy_below=shown[0] if shown else each.smallest_group(amount),
             )
         )
-    return StudyPlan(claim.name, StudyTotal(float(promise.epsilon), float(promise.delta)), found)
+    return StudyPlan(claim.name, StudyTotal(float(promise.epsilon), float(promise.delta)), parts)
 
 
 def _in_units(asked: StatisticRequest, scales: tuple[Any, ...]) -> dict[str, float]:
     """Return each draw's scale in the units of what is summed, under the last part of its key."""
-    found = {}
+    converted = {}
     for draw, scale in zip(asked.draws, scales, strict=True):
         part, unit = draw.key.rpartition("/")[2], 1.0
         if part == "sum" and asked.what.column is not None:
             low, high = asked.what.column.bounds
             unit = (high - low) / 2 if asked.what.what == "mean" else max(abs(low), abs(high))
-        found[part] = float(scale) * unit
-    return found
+        converted[part] = float(scale) * unit
+    return converted
 
 
 def file_names(claim: Claim) -> list[str]:
@@ -88,8 +88,8 @@ def written_release(claim: Claim, certificate: dict[str, Any], folder: Path) -> 
     proved = {key: certificate["proved"][key] for key in ("epsilon", "delta")}
     rows, may = tables(claim, certificate), bool(certificate["releasable"])
     before = dict[str, str]()
-    if rows:  # what earlier editions released stands first, as it was
-        earlier = [(tables(asked, made), made["digest"]) for asked, made in claim.earlier]
+    if rows:  # what earlier editions released comes first, unchanged
+        earlier = [(tables(asked, document), document["digest"]) for asked, document in claim.earlier]
         before = {name: digest for shown, digest in earlier for name in shown}
         rows = {
             name: each for some in (*(shown for shown, _ in earlier), rows) for name, each in some.items()

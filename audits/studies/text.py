@@ -15,12 +15,12 @@ def planned(plan: StudyPlan) -> str:
     return f"{plan.title}\n{grid(plan.head, plan.rows)}"
 
 
-def released(certificate: dict[str, Any], found: StudyRelease) -> str:
+def released(certificate: dict[str, Any], release: StudyRelease) -> str:
     """Return the verdict, and each statistic as a table with its 95 % interval."""
-    made = {**certificate, "release": None}
-    parts = [summary(made, found.certificate)]
-    for name, each in found.statistics.items():
+    unreleased = {**certificate, "release": None}
+    parts = [summary(unreleased, release.certificate)]
+    for name, each in release.statistics.items():
         table = shown_table(name, each)
         more = f"\n… {len(table.rows) - MOST_SHOWN} more rows" if len(table.rows) > MOST_SHOWN else ""
-        parts.append(f"\n{plain(found.title(name))}\n{grid(table.head, table.rows[:MOST_SHOWN])}{more}")
+        parts.append(f"\n{plain(release.title(name))}\n{grid(table.head, table.rows[:MOST_SHOWN])}{more}")
     return "\n".join(parts)

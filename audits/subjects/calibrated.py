@@ -45,8 +45,8 @@ Noisy = Callable[[Fraction], Subject | None]  #: the subject with a noise; None 
 def noise_of(made_by: type) -> str | None:
     """Return the parameter of a class that is its noise, if it is one that a claim may leave out."""
     known = {field.name: field.default for field in fields(made_by)} if is_dataclass(made_by) else {}
-    found = [name for name in NOISES if isinstance(known.get(name), int | Fraction)]
-    return found[0] if found and not known.keys() & set(TARGETS) else None
+    names = [name for name in NOISES if isinstance(known.get(name), int | Fraction)]
+    return names[0] if names and not known.keys() & set(TARGETS) else None
 
 
 def with_noise(claim: Claim, subject: Subject) -> Subject:
@@ -59,32 +59,32 @@ def with_noise(claim: Claim, subject: Subject) -> Subject:
     it is not proved.
     """
     key, promise, place = noise_of(type(named(subject))), claim.guarantee, claim.parameters
-    said = {} if place is None else place.value
-    targets = [name for name in TARGETS if name in said]
+    given = {} if place is None else place.value
+    targets = [name for name in TARGETS if name in given]
     if key is None:
-        return subject if {"epsilon", "sigma"} & said.keys() else _with_epsilon(claim, subject, said)
-    if key in said and not targets:
+        return subject if {"epsilon", "sigma"} & given.keys() else _with_epsilon(claim, subject, given)
+    if key in given and not targets:
         return subject
-    who: tuple[Any, ...] = (subject, key, frozenset(said))
+    who: tuple[Any, ...] = (subject, key, frozenset(given))
     least = _least(*who, promise.epsilon, promise.delta)
     if place is None or not targets:
         return subject if least is None else least
-    if len(targets) > 1 or key in said:
+    if len(targets) > 1 or key in given:
         raise place.wrong(f"two of {key}, epsilon and accuracy are given", "give one of them")
     asked = place.child(targets[0])
     goal = asked.positive()
     if targets == ["epsilon"]:
         if goal > promise.epsilon:
             raise asked.wrong("it is above the guarantee's epsilon", "lower it, or raise that")
-        found = _least(*who, goal, promise.delta)
-        if found is None:
+        fitted = _least(*who, goal, promise.delta)
+        if fitted is None:
             raise asked.wrong(f"no {key} is proved to meet it", "raise epsilon, or the guarantee's delta")
-        return found
+        return fitted
     try:
-        found = _most(*who, goal, promise.delta)
-        if found is not None and _proved(found, promise.delta) <= promise.epsilon:
-            return found
-        if found is None and half_width(subject, promise.delta) <= goal:
+        fitted = _most(*who, goal, promise.delta)
+        if fitted is not None and _proved(fitted, promise.delta) <= promise.epsilon:
+            return fitted
+        if fitted is None and half_width(subject, promise.delta) <= goal:
             raise asked.wrong("the bounds of the values give it with any noise", "ask for less")
         reached = None if least is None else half_width(least, promise.delta)
     except InputError as error:
@@ -93,11 +93,11 @@ def with_noise(claim: Claim, subject: Subject) -> Subject:
     raise asked.wrong("it needs more than the guarantee's epsilon", f"raise that{more}")
 
 
-def _with_epsilon(claim: Claim, subject: Subject, said: Collection[str]) -> Subject:
+def _with_epsilon(claim: Claim, subject: Subject, given: Collection[str]) -> Subject:
     """Return a subject that makes its noise from an ε of its own with the guarantee's, if it takes that."""
     mechanism: Any = named(subject)
     promised = {"epsilon": claim.guarantee.epsilon, "delta": claim.guarantee.delta}
-    known = {field.name for field in fields(mechanism)} - set(said)
+    known = {field.name for field in fields(mechanism)} - set(given)
     own = {name: value for name, value in promised.items() if name in known}
     if "epsilon" not in own:
         return subject
@@ -105,8 +105,8 @@ def _with_epsilon(claim: Claim, subject: Subject, said: Collection[str]) -> Subj
         changed = replace(mechanism, **own)
     except InputError:
         return subject
-    made = replace(subject, mechanism=changed) if isinstance(subject, ByPerson) else changed
-    return made if _proved(made, claim.guarantee.delta) <= claim.guarantee.epsilon else subject
+    noisy = replace(subject, mechanism=changed) if isinstance(subject, ByPerson) else changed
+    return noisy if _proved(noisy, claim.guarantee.delta) <= claim.guarantee.epsilon else subject
 
 
 def _start(subject: Subject, key: str) -> float:
@@ -115,20 +115,20 @@ def _start(subject: Subject, key: str) -> float:
     return 1 / own if key == RATE else own
 
 
-def _noisy(subject: Subject, key: str, said: frozenset[str]) -> Noisy:
-    """Return what makes the subject with a noise, and with what goes with it if that is not `said`."""
+def _noisy(subject: Subject, key: str, given: frozenset[str]) -> Noisy:
+    """Return what makes the subject with a noise, and with what goes with it if that is not `given`."""
     mechanism: Any = named(subject)
 
     def made(noise: Fraction) -> Subject | None:
-        beside = {}
+        also = {}
         vary = adjacency(mechanism.relation).rows_vary
-        if vary and hasattr(mechanism, "count_scale") and "count_scale" not in said:
-            beside["count_scale"] = 2 * noise / (mechanism.high - mechanism.low)  # both cost the same
-        if hasattr(mechanism, "threshold_scale") and "threshold_scale" not in said:
-            beside["threshold_scale"] = noise / 4
+        if vary and hasattr(mechanism, "count_scale") and "count_scale" not in given:
+            also["count_scale"] = 2 * noise / (mechanism.high - mechanism.low)  # both cost the same
+        if hasattr(mechanism, "threshold_scale") and "threshold_scale" not in given:
+            also["threshold_scale"] = noise / 4
         try:
             own = _rounded(1 / float(noise)) if key == RATE else noise
-            changed = replace(mechanism, **{key: own}, **beside)
+            changed = replace(mechanism, **{key: own}, **also)
         except InputError:
             return None
         return replace(subject, mechanism=changed) if isinstance(subject, ByPerson) else changed
@@ -138,32 +138,32 @@ def _noisy(subject: Subject, key: str, said: frozenset[str]) -> Noisy:
 
 @lru_cache(maxsize=64)  # a command makes its subject several times
 def _least(
-    subject: Subject, key: str, said: frozenset[str], epsilon: Fraction, delta: Fraction
+    subject: Subject, key: str, given: frozenset[str], epsilon: Fraction, delta: Fraction
 ) -> Subject | None:
     """Return the subject with the least noise with which `epsilon` is proved; None: none is."""
-    noisy = _noisy(subject, key, said)
+    noisy = _noisy(subject, key, given)
 
     def enough(noise: Fraction) -> bool:
-        made = noisy(noise)
-        return made is not None and _proved(made, delta) <= epsilon
+        candidate = noisy(noise)
+        return candidate is not None and _proved(candidate, delta) <= epsilon
 
-    found = _edge(_start(subject, key), enough) if epsilon > 0 else None
-    return None if found is None else noisy(found[1])
+    edge = _edge(_start(subject, key), enough) if epsilon > 0 else None
+    return None if edge is None else noisy(edge[1])
 
 
 @lru_cache(maxsize=64)
 def _most(
-    subject: Subject, key: str, said: frozenset[str], accuracy: Fraction, delta: Fraction
+    subject: Subject, key: str, given: frozenset[str], accuracy: Fraction, delta: Fraction
 ) -> Subject | None:
     """Return the subject with the most noise whose intervals have at most the half-width `accuracy`."""
-    noisy = _noisy(subject, key, said)
+    noisy = _noisy(subject, key, given)
 
     def wide(noise: Fraction) -> bool:
-        made = noisy(noise)
-        return made is None or half_width(made, delta) > accuracy
+        candidate = noisy(noise)
+        return candidate is None or half_width(candidate, delta) > accuracy
 
-    found = _edge(_start(subject, key), wide)
-    return None if found is None else noisy(found[0])
+    edge = _edge(_start(subject, key), wide)
+    return None if edge is None else noisy(edge[0])
 
 
 def _edge(start: float, enough: Callable[[Fraction], bool]) -> tuple[Fraction, Fraction] | None:
@@ -210,12 +210,12 @@ def half_width(subject: Subject, delta: Fraction) -> float:
         raise InputError(f"nothing is proved at this delta: {error}", "give a larger delta") from None
     domain = mechanism.domain()
     middle = (np.array(domain.low) + np.array(domain.high)) / 2  # farthest from bounds that end an interval
-    found = []
+    sizes = []
     for rows in (np.zeros((0, len(domain.low))), np.tile(middle, (EXAMPLE_ROWS, 1))):
         view = mechanism.publish(mechanism.query(rows), NoNoise())
         ends = mechanism.accuracy(view)
-        found.append([list(zip(_flat(e["low"]), _flat(e["high"]), strict=True)) for e in ends.values()])
-    widths = [[max((high - low) / 2 for low, high in pairs) for pairs in each] for each in found]
+        sizes.append([list(zip(_flat(e["low"]), _flat(e["high"]), strict=True)) for e in ends.values()])
+    widths = [[max((high - low) / 2 for low, high in pairs) for pairs in each] for each in sizes]
     if any(max(same) - min(same) > SAME_WIDTH * max(same) for same in zip(*widths, strict=True)):
         raise InputError("the accuracy of this mechanism depends on the data", "give epsilon")
     widest: float = max(widths[0])

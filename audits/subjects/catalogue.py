@@ -59,9 +59,9 @@ def entries() -> Iterator[CatalogueEntry]:
     for layer in LAYERS:
         package = importlib.import_module(layer)
         for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda module: module.name):
-            found = _entry(layer, info.name)
-            if found is not None:
-                yield found
+            entry = _entry(layer, info.name)
+            if entry is not None:
+                yield entry
 
 
 def _entry(layer: str, module_name: str) -> CatalogueEntry | None:
@@ -88,9 +88,9 @@ def find(name: str) -> CatalogueEntry:
         module_name = name.replace("-", "_")
         for layer in LAYERS:
             if importlib.util.find_spec(f"{layer}.{module_name}") is not None:
-                found = _entry(layer, module_name)
-                if found is not None and found.name == name:
-                    return found
+                match = _entry(layer, module_name)
+                if match is not None and match.name == name:
+                    return match
     names = ", ".join(entry.name for entry in entries())
     raise InputError(f"unknown subject {name[:70]!r}", f"known: {names}, or package.module:name of your own")
 
@@ -217,7 +217,7 @@ def make(
     """Return the subject with parameters read exactly; unknown ones and wrong types are `InputError`.
 
     With `examples` the parameters that have no default take their example values: for synthetic
-    data.  What is `given` by a table is not said again, but for bounds, and keys about the table
+    data.  What is `given` by a table is not repeated, except bounds, and keys about the table
     are left out.
     """
     _frozen(made_by)
@@ -225,13 +225,13 @@ def make(
     about = TABLE_KEYS if given.keys() - {RADIUS_PARAMETER} else ()
     # the noise then follows from them; that of a user's own class is what the class says
     targets = TARGETS if noise_of(made_by) and is_catalogued(made_by) else ()
-    said = {} if parameters is None else parameters.table((), (*fields, *about, *targets))
+    members = {} if parameters is None else parameters.table((), (*fields, *about, *targets))
     apart = (*about, *targets)
-    values = {name: _value_at(place, fields[name]) for name, place in said.items() if name not in apart}
+    values = {name: _value_at(place, fields[name]) for name, place in members.items() if name not in apart}
     for name, value in given.items():
         if name in values and name not in CLIPS and values[name] != value:
             source = "guarantee" if name == RADIUS_PARAMETER else "table"
-            raise said[name].wrong(f"{name} follows from the {source}: {value}", "leave it out")
+            raise members[name].wrong(f"{name} follows from the {source}: {value}", "leave it out")
     values = {**given, **values}
     where = None if parameters is None else parameters.where
     if examples:
@@ -321,8 +321,8 @@ def _of_tables(value: object) -> bool:
 
 
 def _example(field: dataclasses.Field[Any]) -> dict[str, object]:
-    found = field.metadata.get(EXAMPLE)
-    return {} if found is None else {EXAMPLE: str(found) if isinstance(found, Fraction) else found}
+    example = field.metadata.get(EXAMPLE)
+    return {} if example is None else {EXAMPLE: str(example) if isinstance(example, Fraction) else example}
 
 
 def values_of(subject: Subject) -> dict[str, object]:

@@ -60,19 +60,19 @@ class Code:
 
     def meant(self) -> str | None:
         """Return the file to which the name must refer: files in the folders take precedence."""
-        found = self._found(list(self.folders)) or self.file()
-        return str(found) if found is not None and found.is_file() else None
+        file = self._found(list(self.folders)) or self.file()
+        return str(file) if file is not None and file.is_file() else None
 
     def _found(self, path: list[str]) -> Path | None:
         first, *rest = self.use.partition(":")[0].split(".")
         spec = importlib.machinery.PathFinder.find_spec(first, path)
         if spec is None or spec.origin in (None, "built-in", "frozen"):
             return None
-        found = Path(str(spec.origin))
+        file = Path(str(spec.origin))
         if rest:
-            found = found.parent.joinpath(*rest)
-            return found / "__init__.py" if found.is_dir() else found.with_suffix(".py")
-        return found
+            file = file.parent.joinpath(*rest)
+            return file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
+        return file
 
 
 def code_of(use: str, folder: Path, *, allow_code: bool) -> Code:

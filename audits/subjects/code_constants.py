@@ -53,17 +53,17 @@ def landmarks(subject: Subject, built: Iterable[float] = (), work: int = 1) -> L
     except InputError:  # a class that was typed in has parameters only
         files = []
     written = [constants(content_of(file), own) for file in files if file.suffix == ".py"]
-    found = {number for one, _ in written for each in one for number in (each, -each)}
-    found |= {number for file in files for number in _globals(file)}
+    numbers = {number for one, _ in written for each in one for number in (each, -each)}
+    numbers |= {number for file in files for number in _globals(file)}
     fields = frozenset(numbers_in([*vars(subject).values(), *vars(named(subject)).values()]))
     groups = {group for _, several in written for group in several} | {fields}
     together = sorted((len(group), tuple(sorted(group))) for group in groups if 0 < len(group) <= LONG)
     stands = tuple(group for _, group in together[:GROUPS])
-    return Landmarks(_chosen(found | fields), stands, _chosen({*built} - found), max(work, 1))
+    return Landmarks(_chosen(numbers | fields), stands, _chosen({*built} - numbers), max(work, 1))
 
 
-def _chosen(found: Iterable[float]) -> tuple[float, ...]:
-    chosen = sorted(number for number in found if math.isfinite(number))
+def _chosen(numbers: Iterable[float]) -> tuple[float, ...]:
+    chosen = sorted(number for number in numbers if math.isfinite(number))
     return tuple(chosen[:: max(-(-len(chosen) // MAX_CONSTANTS), 1)])
 
 
@@ -79,10 +79,10 @@ def constants(content: bytes, own: frozenset[str]) -> tuple[frozenset[float], tu
         return isinstance(top, ast.ClassDef) and top.name not in own and _sibling(top, own)
 
     nodes = list(nodes_of(content, of_others))
-    said = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # docstrings
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # docstrings
     places = {id(each) for node in nodes if isinstance(node, ast.Subscript) for each in ast.walk(node.slice)}
     inside = {id(each) for node in nodes if isinstance(node, FUNCTIONS) for each in ast.walk(node)}
-    written = {id(node): frozenset(_written(node)) for node in nodes if id(node) not in said}
+    written = {id(node): frozenset(_written(node)) for node in nodes if id(node) not in docstrings}
     outside = [node for node in nodes if id(node) not in inside]
     several = [list(_inside(node)) for node in nodes if isinstance(node, ast.stmt)]
     groups = [
@@ -93,7 +93,7 @@ def constants(content: bytes, own: frozenset[str]) -> tuple[frozenset[float], tu
 
 
 def _inside(statement: ast.stmt) -> Iterator[ast.AST]:
-    """Yield what stands in a statement; of one that has others in it its head, but for a function."""
+    """Yield the expressions of a statement; of a compound one those of its head, except for a function."""
     if isinstance(statement, FUNCTIONS) or not hasattr(statement, "body"):
         yield from ast.walk(statement)
         return
@@ -134,10 +134,10 @@ def _globals(file: Path) -> Iterator[float]:
                     yield from numbers_in(value)
 
 
-def _sibling(made: ast.ClassDef, own: frozenset[str]) -> bool:
+def _sibling(definition: ast.ClassDef, own: frozenset[str]) -> bool:
     """Return whether a class that is none of `own` is another subject, or extends one of `own`."""
-    methods = {each.name for each in made.body if isinstance(each, ast.FunctionDef)}
-    extends = {ast.unparse(base).rpartition(".")[2] for base in made.bases}
+    methods = {each.name for each in definition.body if isinstance(each, ast.FunctionDef)}
+    extends = {ast.unparse(base).rpartition(".")[2] for base in definition.bases}
     return bool(methods & {"play", "proof"} or extends & own)
 
 
@@ -150,7 +150,7 @@ def numbers_in(value: Any, depth: int = 0) -> Iterator[float]:
         if abs(near) < 1e300:
             yield float(near)
     elif isinstance(value, str):
-        yield from (float(found) for found in NUMBER.findall(value[:LONGEST]) if len(found) < 30)
+        yield from (float(digits) for digits in NUMBER.findall(value[:LONGEST]) if len(digits) < 30)
     elif isinstance(value, CodeType):
         for each in value.co_consts:
             yield from numbers_in(each, depth + (not isinstance(each, CodeType)))

@@ -43,16 +43,16 @@ def modules_of(made_by: type) -> list[Path]:
 
 def files_with(waiting: list[Path], root: Path) -> list[Path]:
     """Return files, in order, and all that they import from the folder `root`, where they are."""
-    found: set[Path] = set()
+    files: set[Path] = set()
     followed: set[str] = set()
     while waiting:
         file = waiting.pop()
-        if file not in found:
-            found.add(file)
+        if file not in files:
+            files.add(file)
             names = _imported(file, root) - followed
             followed |= names
             waiting += [each for name in sorted(names) for each in _files(name, root)]
-    return sorted(found)
+    return sorted(files)
 
 
 def digest_of_code(made_by: type) -> str:
@@ -87,8 +87,8 @@ def uncovered(made_by: type) -> tuple[str, ...]:
             others.add(str(file.resolve().relative_to(root)))
         elif name in tops and not INSTALLED.isdisjoint(file.parts):
             others.add(f"{name} (installed)")
-    said = ", ".join(sorted(others))
-    return (f"The digest of the code does not cover what else it loads: {said}.",) if said else ()
+    names = ", ".join(sorted(others))
+    return (f"The digest of the code does not cover what else it loads: {names}.",) if names else ()
 
 
 def _ours() -> Iterator[tuple[str, Path]]:
@@ -137,11 +137,11 @@ def _imported(file: Path, root: Path) -> frozenset[str]:
 def _files(name: str, root: Path) -> list[Path]:
     """Return the files of the folder that a dotted name leads to."""
     here = root.joinpath(*name.split("."))
-    found = [each for each in (here.with_suffix(".py"), here / "__init__.py") if each.is_file()]
+    files = [each for each in (here.with_suffix(".py"), here / "__init__.py") if each.is_file()]
     loaded = getattr(sys.modules.get(name), "__file__", None)  # an extension module, say
     if isinstance(loaded, str) and Path(loaded).is_file():
-        found.append(Path(loaded))
-    return [file for file in (each.resolve() for each in found) if _below(root, file)]
+        files.append(Path(loaded))
+    return [file for file in (each.resolve() for each in files) if _below(root, file)]
 
 
 @lru_cache(maxsize=4096)  # a file is parsed once; whether it changed is seen by reading it
@@ -150,17 +150,17 @@ def _names(content: bytes, package: tuple[str, ...]) -> frozenset[str]:
 
     They stand in import statements at any level, and in text that is a name.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     for node in nodes_of(content):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else ()
             start = ".".join([*above, *filter(None, [node.module])])
-            found |= {start, *(f"{start}.{alias.name}".lstrip(".") for alias in node.names)}
+            names |= {start, *(f"{start}.{alias.name}".lstrip(".") for alias in node.names)}
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _dotted(node.value):
-            found.add(node.value)
-    ways = [name.split(".") for name in found - {""}]
+            names.add(node.value)
+    ways = [name.split(".") for name in names - {""}]
     return frozenset(".".join(parts[:depth]) for parts in ways for depth in range(1, len(parts) + 1))
 
 

@@ -50,7 +50,7 @@ def planned_noise(plan: Plan) -> list[PlannedNoise]:
     Raises `InputError` if there is none, or other noise than Gaussian and Laplace, or other samples
     than Poisson's.
     """
-    found: list[PlannedNoise] = []
+    planned: list[PlannedNoise] = []
     todo = [(event, 1.0, 1, False) for event in plan.events]
     while todo:
         event, rate, count, shared = todo.pop()
@@ -59,10 +59,10 @@ def planned_noise(plan: Plan) -> list[PlannedNoise]:
         inside = getattr(event, "of", None)
         if isinstance(event, Gaussian | DiscreteGaussian):
             ratio = float(event.sensitivity) / float(event.sigma)
-            found.append(PlannedNoise("gaussian", ratio, rate, count, shared))
+            planned.append(PlannedNoise("gaussian", ratio, rate, count, shared))
         elif isinstance(event, Laplace | DiscreteLaplace):
             ratio = float(event.sensitivity) / float(event.scale)
-            found.append(PlannedNoise("laplace", ratio, rate, count, shared))
+            planned.append(PlannedNoise("laplace", ratio, rate, count, shared))
         elif isinstance(event, PoissonSubsampled | PoissonReplaced):
             todo.append((event.of, rate * float(event.rate), count, shared))
         elif inside is None or isinstance(event, OnSample):
@@ -72,25 +72,25 @@ def planned_noise(plan: Plan) -> list[PlannedNoise]:
             parts = inside if isinstance(inside, tuple) else (inside,)
             shared = shared or (rate < 1 and len(parts) > 1)
             todo += [(part, rate, count, shared) for part in parts]
-    if not found:
+    if not planned:
         raise InputError("the plan has no noise", "give a plan of Gaussian or Laplace noise")
-    return sorted(found, key=lambda noise: -noise.ratio)
+    return sorted(planned, key=lambda noise: -noise.ratio)
 
 
-def hold_rate(found: Traced, rates: set[float]) -> None:
+def hold_rate(traced: Traced, rates: set[float]) -> None:
     """Add a note if the draws that were seen do not decide on each row, or rates differ."""
     rate = max(rates)
     if len(rates) > 1:
-        found.note(f"the plan has several sampling rates: only the largest, {rate:g}, is compared")
+        traced.note(f"the plan has several sampling rates: only the largest, {rate:g}, is compared")
     if rate >= 1:
         return
-    if not found.drawn & BY_ROW:
-        found.note("the plan samples rows one by one, and no draw that decides on a row was seen")
-    for name in sorted(found.drawn.intersection(PICKS)):
-        found.note(f"the plan samples rows one by one, and {name} may pick a fixed number")
+    if not traced.drawn & BY_ROW:
+        traced.note("the plan samples rows one by one, and no draw that decides on a row was seen")
+    for name in sorted(traced.drawn.intersection(PICKS)):
+        traced.note(f"the plan samples rows one by one, and {name} may pick a fixed number")
 
 
-def hold_samples(found: Traced, runs: list[Any], planned: list[PlannedNoise]) -> None:
+def hold_samples(traced: Traced, runs: list[Any], planned: list[PlannedNoise]) -> None:
     """Add a finding if rows are not in sums as in Poisson samples, or a note if that is not seen."""
     places = {(*place,) for run in runs for place in run["places"] if place[-1] != "other"}
     seen = [run for run in runs if run["inside"] is not None]
@@ -104,33 +104,33 @@ def hold_samples(found: Traced, runs: list[Any], planned: list[PlannedNoise]) ->
     for run in seen:
         at = [k for k, place in enumerate(run["places"]) if (*place,) in moving]
         cells.append(np.array(run["inside"], dtype=bool)[:, at])
-    if len(seen) < len(runs) or not any(each.shape[1] for each in cells) or found.last is None:
-        found.note(f"which rows are in a sample was not seen{WHERE_SEEN}")
+    if len(seen) < len(runs) or not any(each.shape[1] for each in cells) or traced.last is None:
+        traced.note(f"which rows are in a sample was not seen{WHERE_SEEN}")
         return
     most, rate = sum(noise.count for noise in planned), max(noise.rate for noise in planned)
     alone = all(each.shape[1] == most for each in cells) and not any(each.shared for each in planned)
     in_order, notes = judged(cells, rate, ordered=True)
     finding = in_order if alone else judged(cells, rate, ordered=False)[0]
     if finding is not None:
-        found.add("samples", 0.0, finding, found.last)
+        traced.add("samples", 0.0, finding, traced.last)
     elif in_order is not None:
-        found.note(f"{in_order}, which is too much unless noise calls share a sample")
-    for said in notes:
-        found.note(said)
+        traced.note(f"{in_order}, which is too much unless noise calls share a sample")
+    for note in notes:
+        traced.note(note)
 
 
-def hold_counts(found: Traced, planned: list[PlannedNoise]) -> None:
+def hold_counts(traced: Traced, planned: list[PlannedNoise]) -> None:
     """Add a note if one run calls noise whose input moves in any run more often than the plan does."""
     for family in ("laplace", "gaussian"):
-        moving = {place for place, seen in found.places.items() if seen.moved and seen.family == family}
-        made = max((sum(counts[place] for place in moving) for counts in found.counts), default=0)
+        moving = {place for place, seen in traced.places.items() if seen.moved and seen.family == family}
+        draws = max((sum(counts[place] for place in moving) for counts in traced.counts), default=0)
         most = sum(noise.count for noise in planned if noise.family == family)
-        if 0 < most < made:
-            found.note(f"{made} calls of {family} noise in one run, and the plan has {most}, {OF_VECTOR}")
+        if 0 < most < draws:
+            traced.note(f"{draws} calls of {family} noise in one run, and the plan has {most}, {OF_VECTOR}")
 
 
 def _hold_in_order(
-    found: Traced, moves: list[tuple[str, float]], planned: list[PlannedNoise], pair: Pair
+    traced: Traced, moves: list[tuple[str, float]], planned: list[PlannedNoise], pair: Pair
 ) -> None:
     """Add a finding if the calls of one run, the largest movement first, do not fit the plan's.
 
@@ -146,42 +146,42 @@ def _hold_in_order(
         over = [(k, size, most) for k, (size, most) in pairs if size > most * (1 + ROUNDED)]
         if not over or over[0][0] == 1:  # a finding of its place already
             continue
-        said = f"call {over[0][0]} of {family} noise, the largest movement first, moves"
-        said = f"{said} {over[0][1]:.6g} of its scale, and the plan allows {over[0][2]:.6g}"
+        sentence = f"call {over[0][0]} of {family} noise, the largest movement first, moves"
+        sentence = f"{sentence} {over[0][1]:.6g} of its scale, and the plan allows {over[0][2]:.6g}"
         most = sum(noise.count * noise.ratio**power for noise in plan)
         if sum(size**power for size in mine) > most * (1 + ROUNDED):
-            found.add(f"order of {family}", over[0][1], said, pair)
+            traced.add(f"order of {family}", over[0][1], sentence, pair)
         else:
-            found.note(f"{said}, {OF_VECTOR}", over[0][1], f"order of {family}")
+            traced.note(f"{sentence}, {OF_VECTOR}", over[0][1], f"order of {family}")
 
 
 def gather_planned(
-    found: Traced,
+    traced: Traced,
     document: dict[str, Any],
     pair: Pair,
     allowed: dict[str, float | None],
     planned: list[PlannedNoise],
 ) -> None:
     """Add what one pair showed of a plan's noise: the plan allows nothing else to move."""
-    begin(found, document, pair)
-    for said in document["notes"]:
-        if UNEXPLAINED in said:  # draws for the rows that both sides have are the same
-            found.add(UNEXPLAINED, 0.0, said.partition(";")[0], pair)
+    begin(traced, document, pair)
+    for note in document["notes"]:
+        if UNEXPLAINED in note:  # draws for the rows that both sides have are the same
+            traced.add(UNEXPLAINED, 0.0, note.partition(";")[0], pair)
         else:
-            found.note(said)
+            traced.note(note)
     counts: Counter[tuple[str, str, int]] = Counter()
     moves = []
     for call, file, line, scale, family, moved, *_ in document["calls"]:
         place = (call, file, line)
-        found.places.setdefault(place, Seen(scale, family)).add(scale, moved)
+        traced.places.setdefault(place, Seen(scale, family)).add(scale, moved)
         if moved is None:
             continue
         counts[place] += 1
         limit = allowed[family]
         if scale is not None and limit is not None:
-            hold(found, place, scale * limit, moved, pair)
+            hold(traced, place, scale * limit, moved, pair)
             moves.append((family, ratio_of(moved, scale)))
         else:
-            note_unjudged(found, place, moved)
-    found.counts.append(counts)
-    _hold_in_order(found, moves, planned, pair)
+            note_unjudged(traced, place, moved)
+    traced.counts.append(counts)
+    _hold_in_order(traced, moves, planned, pair)

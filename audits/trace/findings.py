@@ -43,16 +43,16 @@ class Traced:
     drawn: set[str] = field(default_factory=set)  #: names of calls that are no noise
     counts: list[Counter[tuple[str, str, int]]] = field(default_factory=list)  #: of a pair's calls
 
-    def add(self, kind: str, size: float, said: str, pair: Pair) -> None:
+    def add(self, kind: str, size: float, sentence: str, pair: Pair) -> None:
         """Add a finding, unless one of its kind is as large."""
         if kind not in self.findings or size > self.findings[kind][0]:
-            self.findings[kind] = (size, said, pair)
+            self.findings[kind] = (size, sentence, pair)
 
-    def note(self, said: str, size: float = 0.0, kind: str | None = None) -> None:
+    def note(self, sentence: str, size: float = 0.0, kind: str | None = None) -> None:
         """Add a note, unless one of its kind (by default, the same words) is as large."""
-        kind = said if kind is None else kind
+        kind = sentence if kind is None else kind
         if kind not in self.notes or size > self.notes[kind][0]:
-            self.notes[kind] = (size, said)
+            self.notes[kind] = (size, sentence)
 
 
 def ratio_of(moved: float, scale: float) -> float:
@@ -60,31 +60,31 @@ def ratio_of(moved: float, scale: float) -> float:
     return moved / scale if scale else math.inf if moved else 0.0
 
 
-def begin(found: Traced, document: dict[str, Any], pair: Pair) -> None:
+def begin(traced: Traced, document: dict[str, Any], pair: Pair) -> None:
     """Add the findings that need no claim; raises `InputError` if the function fails on the first pair."""
-    if found.pairs == 0 and document["failed"] is not None:
+    if traced.pairs == 0 and document["failed"] is not None:
         raise InputError(f"the function {document['failed']}", "fix it, so that it returns numbers or text")
-    found.pairs += 1
+    traced.pairs += 1
     if document["failed"] is None:  # what is 0 on one pair only is no input that is missing
         here = {(*place,) for place in document["unused"]}
-        found.unused = here if found.unused is None else found.unused & here
-    found.last = pair
-    found.drawn.update(document["drawn"])
-    for said in document["findings"]:
-        found.add(said.partition(" (")[0], 0.0, said, pair)  # by how much is said once
+        traced.unused = here if traced.unused is None else traced.unused & here
+    traced.last = pair
+    traced.drawn.update(document["drawn"])
+    for finding in document["findings"]:
+        traced.add(finding.partition(" (")[0], 0.0, finding, pair)  # by how much is said once
     if document["unsure"] is not None:
-        found.unsure.append((document["unsure"], [(*place,) for place in document["still"]], pair))
+        traced.unsure.append((document["unsure"], [(*place,) for place in document["still"]], pair))
 
 
-def hold(found: Traced, place: tuple[str, str, int], declared: float, measured: float, pair: Pair) -> None:
+def hold(traced: Traced, place: tuple[str, str, int], declared: float, measured: float, pair: Pair) -> None:
     """Add a finding if more was measured than declared."""
     if measured > declared * (1 + ROUNDED):
         where = f"{place[0]} at {place[1]}:{place[2]}"
-        said = f"{where}: declared sensitivity {declared:.6g}, measured {measured:.6g}"
-        found.add(where, measured, said, pair)
+        sentence = f"{where}: declared sensitivity {declared:.6g}, measured {measured:.6g}"
+        traced.add(where, measured, sentence, pair)
 
 
-def note_unjudged(found: Traced, place: tuple[str, str, int], moved: float) -> None:
+def note_unjudged(traced: Traced, place: tuple[str, str, int], moved: float) -> None:
     """Add a note that nothing says how far the input of this noise may move."""
     if moved:
-        found.note(f"{place[0]} at {place[1]}:{place[2]}: {UNJUDGED}")
+        traced.note(f"{place[0]} at {place[1]}:{place[2]}: {UNJUDGED}")

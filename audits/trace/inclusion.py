@@ -33,21 +33,21 @@ def probes(shape: Shape, seed: int) -> list[list[Data]]:
     base = dataset(shape.domain(), "uniform", seed)
     names = ("low", "high", "alternating columns")
     others = [dataset(shape.domain(1), each, seed)[0] for each in names]
-    found = [[shape.data(base)]]
+    datasets = [[shape.data(base)]]
     for row in range(min(shape.rows, ROWS_REPLACED)):
-        found.append([])
+        datasets.append([])
         for record in others:
             changed = base.copy()
             changed[row] = record
-            found[-1].append(shape.data(changed))
-    return found
+            datasets[-1].append(shape.data(changed))
+    return datasets
 
 
 @dataclass(frozen=True)
 class ChosenCells:
     """Cells that are chosen by what came before them: how many, and in how many the row is."""
 
-    said: str
+    condition: str
     cells: int
     inside: int
 
@@ -73,11 +73,11 @@ def conditions(runs: list[Cells], *, ordered: bool) -> list[ChosenCells]:
             ("a row that was in {} steps before", times),
             ("a row {} steps after it was in", step + 1 - last),
         ]
-    shape, found = stack.shape, list[ChosenCells]()
-    for said, key in keys:
-        found += _counted(said, np.broadcast_to(key, shape)[real], stack[real])
+    shape, chosen = stack.shape, list[ChosenCells]()
+    for condition, key in keys:
+        chosen += _counted(condition, np.broadcast_to(key, shape)[real], stack[real])
     both = np.einsum("ajs,aks->jk", stack, stack).tolist()
-    found += [
+    chosen += [
         ChosenCells(f"row {other + 1}, where row {one + 1} is,", both[one][one], both[one][other])
         for one in range(shape[1])
         for other in range(one + 1, shape[1])
@@ -86,19 +86,19 @@ def conditions(runs: list[Cells], *, ordered: bool) -> list[ChosenCells]:
     earlier = stack[:, :, :-1] * real[:, :, 1:]
     cells = earlier.sum(axis=(0, 2)).tolist()
     next_in = np.einsum("ajs,aks->jk", earlier, stack[:, :, 1:]).tolist()
-    found += [
+    chosen += [
         ChosenCells(f"row {j + 1}, one step after row {i + 1} was in,", cells[i], next_in[i][j])
         for i, j in itertools.permutations(range(shape[1]), 2)
         if ordered and cells[i]
     ]
-    return found
+    return chosen
 
 
-def _counted(said: str, keys: NDArray[np.int64], inside: NDArray[np.int64]) -> Iterator[ChosenCells]:
+def _counted(condition: str, keys: NDArray[np.int64], inside: NDArray[np.int64]) -> Iterator[ChosenCells]:
     values, places = np.unique(keys, return_inverse=True)
     cells, hits = np.bincount(places), np.bincount(places, inside)
     for value, count, hit in zip(values.tolist(), cells.tolist(), hits.tolist(), strict=True):
-        yield ChosenCells(said.format(value % 10**6, value // 10**6), count, int(hit))
+        yield ChosenCells(condition.format(value % 10**6, value // 10**6), count, int(hit))
 
 
 def evidence(each: ChosenCells, rate: float) -> float:
@@ -134,7 +134,7 @@ def judged(runs: list[Cells], rate: float, *, ordered: bool) -> tuple[str | None
     if np.logaddexp.reduce(logs) >= least:
         alone = np.flatnonzero(logs >= least)
         worst = every[int(alone[0]) if len(alone) else int(np.argmax(logs))]  # the plainest first
-        where = f"{worst.said} is in {worst.inside} of {worst.cells} sums"
+        where = f"{worst.condition} is in {worst.inside} of {worst.cells} sums"
         finding = f"{where}, and the plan says a rate of {rate:g} by itself"
     notes = []
     rows, steps = runs[0].shape

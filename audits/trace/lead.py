@@ -61,7 +61,7 @@ def trace_pair(
             if one.place == other.place and one.scale != other.scale:
                 notes.append(f"the scale of {_at(one)} depends on random values")
     added = {number for each in first.sums for number in each.parts}
-    seen = bool(first.calls) and not any(said.endswith("on both sides") for said in notes)
+    seen = bool(first.calls) and not any(note.endswith("on both sides") for note in notes)
     seen = seen and all(call.seen or k in added for k, call in enumerate(first.calls))
     differs, unsure = before.key() != after.key() and not (draws and after.failed), None
     notes += _noise_shown(first, before, added)
@@ -198,7 +198,7 @@ def _reused(first: Tape, second: Tape) -> tuple[list[str], list[str]]:
     findings, notes = [], []
     for number, call in enumerate(first.calls):
         own = [k for k, each in enumerate(first.sums) if each.parts.get(number)]
-        said = f"one noise value of {_at(call)} is added to several values"
+        sentence = f"one noise value of {_at(call)} is added to several values"
         for k in own[1:]:
             one, other = first.sums[own[0]].parts, first.sums[k].parts
             if one != other and (len(one) > 1 or len(other) > 1):
@@ -207,11 +207,11 @@ def _reused(first: Tape, second: Tape) -> tuple[list[str], list[str]]:
             factors = one[number], other[number]
             left, right = (_apart(tape, (own[0], k), factors) for tape in (first, second))
             if left is None or right is None or left.shape != right.shape:
-                notes.append(said)
+                notes.append(sentence)
             elif not np.allclose(left, right, ROUNDING, ROUNDING, equal_nan=True):
-                findings.append(said)
+                findings.append(sentence)
             elif left.any() or right.any():
-                notes.append(f"{said}, which differ by what did not change")
+                notes.append(f"{sentence}, which differ by what did not change")
     return findings, notes
 
 

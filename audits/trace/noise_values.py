@@ -62,18 +62,18 @@ for _kind in (NoiseFloat, NoiseInt):
 
 def noise(value: Any, tape: Tape, parts: dict[int, float]) -> Any:
     """Return a value as a sum of the noise of calls, by number, each times a factor."""
-    made: Any
+    held: Any
     if isinstance(value, np.ndarray):
-        made = np.array(value).view(NoiseArray)
+        held = np.array(value).view(NoiseArray)
     elif isinstance(value, int | np.integer):
-        made = NoiseInt(value)
+        held = NoiseInt(value)
     elif isinstance(value, float):
-        made = NoiseFloat(value)
-        made.of_python = type(value) is float
+        held = NoiseFloat(value)
+        held.of_python = type(value) is float
     else:
         return value
-    made.tape, made.parts = tape, parts
-    return made
+    held.tape, held.parts = tape, parts
+    return held
 
 
 def plain(value: Any) -> Any:

@@ -102,34 +102,34 @@ class Tape:
         if np.any(location) and np.shape(location) != np.shape(value):
             location = np.broadcast_to(location, np.shape(value))
         held = copy(value), copy(location)  # the function may change its own in place
-        made = NoiseCall(call, file, line, np.shape(value), scale, *held, unit=scale)
+        noise_call = NoiseCall(call, file, line, np.shape(value), scale, *held, unit=scale)
         first = self._first(number)
         if self.before is not None:
-            if first is None or first.place != made.place:
+            if first is None or first.place != noise_call.place:
                 what = "the number or the order of noise calls depends on the data"
                 self.findings.setdefault(f"{what}, from {call} at {file}:{line} on")
             else:
-                made.value = self._replayed(first, made)
-                value = copy(made.value)
-                self._moved(made, first.location, location)
-        self.calls.append(made)
+                noise_call.value = self._replayed(first, noise_call)
+                value = copy(noise_call.value)
+                self._moved(noise_call, first.location, location)
+        self.calls.append(noise_call)
         return number, value
 
     def _first(self, number: int) -> NoiseCall | None:
         calls = [] if self.before is None else self.before.calls
         return calls[number] if number < len(calls) else None
 
-    def _replayed(self, first: NoiseCall, made: NoiseCall) -> Any:
+    def _replayed(self, first: NoiseCall, noise_call: NoiseCall) -> Any:
         """Return the first run's values; where there are more now, further ones follow."""
-        if first.shape == made.shape:
+        if first.shape == noise_call.shape:
             return first.value
-        if len(first.shape) == 1 and len(made.shape) == 1:
-            if made.call.endswith(("permutation", "shuffle")):
-                order, rows = np.asarray(first.value), made.shape[0]
+        if len(first.shape) == 1 and len(noise_call.shape) == 1:
+            if noise_call.call.endswith(("permutation", "shuffle")):
+                order, rows = np.asarray(first.value), noise_call.shape[0]
                 return np.concatenate([order[:rows], np.arange(len(order), rows)])
-            same = min(first.shape[0], made.shape[0])
-            return np.concatenate([np.asarray(first.value)[:same], np.asarray(made.value)[same:]])
-        return made.value
+            same = min(first.shape[0], noise_call.shape[0])
+            return np.concatenate([np.asarray(first.value)[:same], np.asarray(noise_call.value)[same:]])
+        return noise_call.value
 
     def lead(self, parts: dict[int, float]) -> tuple[int, float | None]:
         """Return the call that hides most in a sum of noise, and the scale of that noise, if known.
@@ -149,51 +149,51 @@ class Tape:
     def added(self, parts: dict[int, float], given: Any, total: Any) -> Any:
         """Note that noise was added to `given`; return the sum to go on with."""
         number, scale = self.lead(parts)
-        made = self.calls[number]
+        noise_call = self.calls[number]
         if np.shape(given) != np.shape(total):
             given = np.broadcast_to(given, np.shape(total))
         given, total = (copy(each) if np.ndim(each) else each for each in (given, total))
-        known = made.scale if made.inputs else scale
-        made.scale = None if known is None or scale is None else min(known, scale)
-        made.inputs.append((given, total))
+        known = noise_call.scale if noise_call.inputs else scale
+        noise_call.scale = None if known is None or scale is None else min(known, scale)
+        noise_call.inputs.append((given, total))
         self.sums.append(Sum(parts, given, total))
         first = self._first(number)
-        if first is None or first.place != made.place or len(first.inputs) < len(made.inputs):
+        if first is None or first.place != noise_call.place or len(first.inputs) < len(noise_call.inputs):
             return total
-        before, total_before = first.inputs[len(made.inputs) - 1]
-        if not self._moved(made, before, given):
+        before, total_before = first.inputs[len(noise_call.inputs) - 1]
+        if not self._moved(noise_call, before, given):
             return total
-        self._compare(made, parts[number], before, given)
+        self._compare(noise_call, parts[number], before, given)
         self.sums[-1] = Sum(parts, given, total_before)
         return total_before
 
-    def _compare(self, made: NoiseCall, factor: float, before: Any, given: Any) -> None:
+    def _compare(self, noise_call: NoiseCall, factor: float, before: Any, given: Any) -> None:
         """Judge inputs with more entries than the noise, and those of whole noise."""
-        where = f"{made.call} at {made.file}:{made.line}"
+        where = f"{noise_call.call} at {noise_call.file}:{noise_call.line}"
         one, other = np.asarray(before, dtype=np.float64), np.asarray(given, dtype=np.float64)
-        if math.prod(made.shape) < one.size:
-            shape = (1,) * (one.ndim - len(made.shape)) + made.shape
+        if math.prod(noise_call.shape) < one.size:
+            shape = (1,) * (one.ndim - len(noise_call.shape)) + noise_call.shape
             axes = tuple(axis for axis in range(one.ndim) if shape[axis] < one.shape[axis])
             with np.errstate(invalid="ignore"):
                 apart = (other - one).max(axis=axes) - (other - one).min(axis=axes)
             differs = (apart > ROUNDING * np.abs([one, other]).max(initial=1.0)).any()
-            said = f"one noise value of {where} is added to several values"
-            (self.findings if differs else self.notes).setdefault(said)
-        if made.call.endswith(("geometric", "dlaplace")) and factor:
+            sentence = f"one noise value of {where} is added to several values"
+            (self.findings if differs else self.notes).setdefault(sentence)
+        if noise_call.call.endswith(("geometric", "dlaplace")) and factor:
             steps = np.concatenate([one.ravel(), other.ravel()]) / factor
             if not np.allclose(steps, np.round(steps), ROUNDING, ROUNDING):
                 self.notes.setdefault(f"the whole noise of {where} is added to what is not whole")
 
-    def _moved(self, made: NoiseCall, before: Any, given: Any) -> bool:
-        """Note how far an input moved; return whether that can be told."""
-        moved = distance(before, given, made.family)
+    def _moved(self, noise_call: NoiseCall, before: Any, given: Any) -> bool:
+        """Note how far an input moved; return whether that is known."""
+        moved = distance(before, given, noise_call.family)
         if moved is None:
-            where = f"{made.call} at {made.file}:{made.line}"
+            where = f"{noise_call.call} at {noise_call.file}:{noise_call.line}"
             self.findings.setdefault(f"the shape of what {where} is added to depends on the data")
             return False
-        if moved > 0 or np.any(given) or made.inputs:
-            made.moved = max(made.moved or 0.0, moved)
-            made.largest = max(made.largest, distance(before, given, "largest entry") or 0.0)
+        if moved > 0 or np.any(given) or noise_call.inputs:
+            noise_call.moved = max(noise_call.moved or 0.0, moved)
+            noise_call.largest = max(noise_call.largest, distance(before, given, "largest entry") or 0.0)
         return True
 
 

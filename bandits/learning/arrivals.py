@@ -73,7 +73,7 @@ class Live(Subject, Protocol):
         """Return the δ of its proof."""
 
     def course(self, noise: Noise, coins: int) -> Course:
-        """Return a run that has served nobody; public coins are seeded by `coins`."""
+        """Return a run that has not served anyone yet; public coins are seeded by `coins`."""
 
 
 def name_of(subject: object) -> str:

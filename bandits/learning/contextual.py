@@ -30,7 +30,7 @@ TIE = 1e-12  #: scores so near the best one share it
 #: a coordinate of NaN, as a number of the tested domain that no measurement is: not on offer
 OFF = -RADIUS * (1 - 2.0**-30)
 
-SEVERAL = 6  #: batches of a bandit that stands for all of its family in tests, at least
+SEVERAL = 6  #: least number of batches of a bandit that represents its family in tests
 MAX_DICTIONARY = 256  #: points of a space that features are made of
 
 PUBLIC_COINS = 2021  #: seed of the public points of dictionaries
@@ -273,7 +273,7 @@ class Contextual(Calibrated):
         return self.served(data, noise, coins)
 
     def served(self, data: Rows, noise: Noise, coins: int, delays: Integers | None = None) -> View:
-        """Return what `play` does of people who answer so many people later; by default at once."""
+        """Return what `play` does for people who answer `delays` people later; by default at once."""
         rewards = data[:, -self.candidates :]
 
         def pays(first: int, shown: list[Actions]) -> Floats:
@@ -304,17 +304,17 @@ class MomentBandit(Contextual):
             raise InputError("this bandit takes no late answers", "leave delays out")
 
     def member(self, rounds: int) -> "MomentBandit":
-        """Return this bandit on people who may be late: on so many at most, but several batches of them."""
+        """Return this bandit on people who may be late: at most `rounds`, but several batches of them."""
         fewest = SEVERAL * self.batches[0][1]
         return replace(self, rounds=min(self.rounds, max(rounds, fewest)), delays=self.takes_late)
 
     def domain(self) -> Domain:
         """Return one row per person: coordinates, what each candidate would pay, and with `delays` when."""
-        found = super().domain()
+        plain = super().domain()
         if not self.delays:
-            return found
-        low, high, never = (*found.low, 0.0), (*found.high, float(self.rounds)), float(self.rounds)
-        return Domain(self.rounds, low, high, (*found.integer, True), (*found.nothing, never))
+            return plain
+        low, high, never = (*plain.low, 0.0), (*plain.high, float(self.rounds)), float(self.rounds)
+        return Domain(self.rounds, low, high, (*plain.integer, True), (*plain.nothing, never))
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action only."""
@@ -333,12 +333,12 @@ def together(rounds: int, size: int, growth: Fraction = Fraction(0)) -> list[Cov
 
     The last one has what is left.
     """
-    found, first = [], 1
+    covers, first = [], 1
     while first <= rounds:
         last = min(first + max(size, int(growth * (first - 1))) - 1, rounds)
-        found.append((first, last))
+        covers.append((first, last))
         first = last + 1
-    return found
+    return covers
 
 
 class ContextualCourse(Course):

@@ -45,8 +45,8 @@ class Features(Protocol):
 
 def _coordinates(points: Floats, dimension: int) -> None:
     if points.ndim < 1 or points.shape[-1] != dimension:
-        found = points.shape[-1] if points.ndim else 0
-        raise InputError(f"points have {found} coordinates", f"these features take {dimension}")
+        width = points.shape[-1] if points.ndim else 0
+        raise InputError(f"points have {width} coordinates", f"these features take {dimension}")
 
 
 # ------------------------------------------------------------------ Fourier features
@@ -113,14 +113,14 @@ def _tensor(dimension: int, axis: Floats, mass: Floats) -> FourierFeatures:
         if index <= other
     ]
     frequencies = np.array([[axis[i] for i in index] for index, _ in kept])
-    found = np.array([times * np.prod([mass[i] for i in index]) for index, times in kept])
-    if not abs(found.sum() - 1) <= NORM_ROUNDING:
+    products = np.array([times * np.prod([mass[i] for i in index]) for index, times in kept])
+    if not abs(products.sum() - 1) <= NORM_ROUNDING:
         raise InputError(f"{per_axis} nodes per axis are too many for double precision", "use fewer")
-    return FourierFeatures(frequencies, found / found.sum())
+    return FourierFeatures(frequencies, products / products.sum())
 
 
 def random_features(kernel: str, dimension: int, count: int, lengthscale: float) -> FourierFeatures:
-    """Return features at so many frequencies, drawn by public coins from the kernel's spectral density.
+    """Return features at `count` frequencies, drawn by public coins from the kernel's spectral density.
 
     Normal for the squared-exponential kernel; Student's t with 2ν degrees of freedom for Matérn's (Rahimi &
     Recht 2008; Rasmussen & Williams 2006, section 4.2.1).

@@ -44,15 +44,15 @@ class Journal:
 
     def append(self, event: Line) -> None:
         """Write an event; it is on the disk when this returns."""
-        line, made = _line(event, self.last())
+        line, line_digest = _line(event, self.last())
         written = 0
         while written < len(line):
             written += os.write(self._descriptor, line[written:])
         os.fsync(self._descriptor)
-        self._digests.append(made)
+        self._digests.append(line_digest)
 
     def last(self) -> str:
-        """Return the digest of the last line: it stands for all lines up to it."""
+        """Return the digest of the last line: it covers all lines up to it."""
         return self._digests[-1]
 
     def holds(self, digests: Iterable[str]) -> bool:
@@ -69,10 +69,10 @@ class Journal:
 def _make(file: Path, head: Line) -> None:
     draft = file.with_name(f".{file.name}.{token_hex(8)}")
     try:
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OURS), "wb") as made:
-            made.write(_line(head, "")[0])
-            made.flush()
-            os.fsync(made.fileno())
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OURS), "wb") as draft_file:
+            draft_file.write(_line(head, "")[0])
+            draft_file.flush()
+            os.fsync(draft_file.fileno())
         os.link(draft, file)  # unlike a rename, never replaces a file that appeared meanwhile
         sync_folder(file.parent)
     except FileExistsError:
@@ -114,10 +114,10 @@ def _read(descriptor: int, name: str) -> tuple[list[str], list[Line]]:
     digests: list[str] = []
     lines = []
     for body, written in _checked(raw[:end], name):
-        made = digest([digests[-1] if digests else "", body])
-        if made != written:
+        expected = digest([digests[-1] if digests else "", body])
+        if expected != written:
             raise _damaged(name)
-        digests.append(made)
+        digests.append(expected)
         lines.append(body)
     if not lines:
         raise _damaged(name)
@@ -136,9 +136,11 @@ def _checked(raw: bytes, name: str) -> Iterator[tuple[Line, object]]:
             line = None
         if not isinstance(line, dict):
             raise _damaged(name)
-        found = str(line.get("schema"))[:40]
-        if number == 0 and found != SCHEMA:
-            raise InputError(f"the state file {name} is of version {found!r}", f"this program reads {SCHEMA}")
+        schema = str(line.get("schema"))[:40]
+        if number == 0 and schema != SCHEMA:
+            raise InputError(
+                f"the state file {name} is of version {schema!r}", f"this program reads {SCHEMA}"
+            )
         written = line.pop("digest", None)
         yield line, written
 
@@ -149,5 +151,5 @@ def _damaged(name: str) -> InputError:
 
 def _line(body: Line, before: str) -> tuple[bytes, str]:
     """Return an event as it is written after the line of digest `before`, and its own digest."""
-    made = digest([before, body])
-    return canonical({**body, "digest": made}) + b"\n", made
+    line_digest = digest([before, body])
+    return canonical({**body, "digest": line_digest}) + b"\n", line_digest

@@ -86,8 +86,8 @@ class NystromFeatures:
             raise InputError(
                 f"points have shape {points.shape}", f"these features take {dimension} coordinates"
             )
-        found = self.kernel(points.reshape(-1, dimension), self.dictionary) @ self._root
-        return found.reshape(*points.shape[:-1], self.size)
+        features = self.kernel(points.reshape(-1, dimension), self.dictionary) @ self._root
+        return features.reshape(*points.shape[:-1], self.size)
 
     @property
     def size(self) -> int:

@@ -53,11 +53,11 @@ def charged(journal: Journal, theorem: Theorem, ledger: Ledger, scope: str | Non
         raise InputError("this ledger has no charge of the run", "give the ledger that the run began with")
     theorem = payable(theorem, ledger.budget.measure)
     parts = ledger.charge_in_parts(theorem, str(head["subject"]), None, stream, journal.last, scope=scope)
-    made = max((event["released"] for event in events if "released" in event), default=0)
-    if len(parts) < made:
+    released = max((event["released"] for event in events if "released" in event), default=0)
+    if len(parts) < released:
         raise InputError(
-            f"this ledger keeps {len(parts)} releases of {made} that the run made: an older copy, which would"
-            " spend again",
+            f"this ledger keeps {len(parts)} releases of {released} that the run made:"
+            " an older copy, which would spend again",
             "give the newest",
         )
     if not journal.holds(parts.after):

@@ -16,7 +16,7 @@ True
 (3, [3])
 
 Everyone has a public slot, in the order of arrival.  A batch of slots is shown what was learned
-from earlier batches; it is released when the first person of the next batch asks, whoever has
+from earlier batches; it is released when the first person of the next batch asks, whatever has
 answered by then.  So the timing and number of releases do not depend on answers or missing answers.
 
 The state file is durable on disk before a ticket is issued or an answer accepted: contexts,
@@ -157,7 +157,7 @@ class Session:
 
     @property
     def closed(self) -> bool:
-        """Return whether it serves nobody any more, as after a step that failed: open it again."""
+        """Return whether it serves no more people, as after a step that failed: open it again."""
         return self._broken
 
     # -------------------------------------------------------------- what people see
@@ -178,8 +178,8 @@ class Session:
         if self._ended:
             return []
         first = 1 if self._takes_late() else self._course.batches[self._closed][0]
-        told = self._rewards.keys() | self._late
-        return [number for number in range(first, self.asked + 1) if number not in told]
+        answered = self._rewards.keys() | self._late
+        return [number for number in range(first, self.asked + 1) if number not in answered]
 
     def ticket(self, number: int) -> Ticket:
         """Return a lost ticket again; raises `InputError` if it was never issued."""
@@ -241,17 +241,17 @@ class Session:
                 self._journal.append({"late": number})
                 self._late.add(number)
             return False
-        told = self._told(reward)
+        answer = self._told(reward)
         if isinstance(self._course, Checked) and not np.isnan(_row(reward)).any():
-            self._course.check(float(_row(told)[0, 0]))
+            self._course.check(float(_row(answer)[0, 0]))
         late = self._ended or (self._is_late(number) and not self._takes_late())
         with _or_closed(self):
             if late:
                 self._journal.append({"late": number})
                 self._late.add(number)
             else:
-                self._journal.append({"tell": number, "reward": told})
-                self._hear(number, told)
+                self._journal.append({"tell": number, "reward": answer})
+                self._hear(number, answer)
         return not late and number not in self._course.uncounted
 
     @_alone
@@ -263,7 +263,7 @@ class Session:
     def result(self) -> View:
         """End the session and return what it showed: in `own` a row for every ticket, for that person's eyes.
 
-        Slots that nobody took stay empty.  The batch under way is released if its sum is to be shown, or if
+        Unused slots stay empty.  The batch under way is released if its sum is to be shown, or if
         it is whole and not the last.  The same call again returns the same.
         """
         with _or_closed(self):
@@ -283,18 +283,18 @@ class Session:
     def _takes_late(self) -> bool:
         """Return whether a late answer enters the batch under way.
 
-        Not if nobody learns from that, or if the proof that is charged does not say that it may.
+        Not if no later batch learns from that, or if the proof that is charged does not say that it may.
         """
         read = self._closed < len(self._course.batches) - (0 if self._course.last_is_read else 1)
         return self._course.takes_late and self._late_proved and read
 
-    def _hear(self, number: int, told: float | list[float]) -> None:
+    def _hear(self, number: int, answer: float | list[float]) -> None:
         """Take an answer that counts: with its own batch, or with the one under way."""
         if self._is_late(number) and not self._takes_late():  # only in a state file
             raise InputError(f"the state counts a late answer of ticket {number}", "no proof covers it")
-        self._rewards[number] = told
-        if self._is_late(number) and not isinstance(told, list):
-            self._course.add_late(number, told)
+        self._rewards[number] = answer
+        if self._is_late(number) and not isinstance(answer, list):
+            self._course.add_late(number, answer)
 
     def _due(self) -> bool:
         """Return whether an ended session still has a batch to release."""
@@ -383,8 +383,8 @@ class Session:
                 else f"a message is {len(domain.low)} numbers"
             )
             raise InputError(str(what), "give NaN for an unknown one")
-        told: list[float] = domain.clamped(row)[0].tolist()
-        return told[0] if len(told) == 1 else told
+        numbers: list[float] = domain.clamped(row)[0].tolist()
+        return numbers[0] if len(numbers) == 1 else numbers
 
     def _check_open(self) -> None:
         if self._broken or self._process != process.this():
@@ -424,8 +424,8 @@ def _row(given: ArrayLike | None) -> Floats:
         whole: Any = [] if given is None else given
         if "numpy.ma" in sys.modules:  # else nothing is masked, and its import takes long
             whole = np.ma.array(whole, dtype=object).filled(math.nan)
-        found = [_double(value) for value in np.array(whole, dtype=object).ravel()]
-        return np.array([found], dtype=np.float64).reshape(1, -1)
+        numbers = [_double(value) for value in np.array(whole, dtype=object).ravel()]
+        return np.array([numbers], dtype=np.float64).reshape(1, -1)
     except (TypeError, ValueError):
         return np.zeros((1, 0))
 

@@ -1,4 +1,4 @@
-"""What learns from private messages: asked for a point, told what came back; no privacy inside."""
+"""What learns from private messages: asked for a point, given the answer; no privacy inside."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Question:
 
 
 class Choosy(ABC):
-    """A learner that can be told which points are on offer."""
+    """A learner that accepts which points are on offer."""
 
     @abstractmethod
     def ask(self, among: Integers | None = None) -> Question:
@@ -31,7 +31,7 @@ class Choosy(ABC):
 class RewardLearner(Protocol):
     """A program over numbers that knows its horizon: `ask` and `tell` in turn, once a person.
 
-    Whoever does not answer is passed over: the next person is asked the same.
+    A person who does not answer is skipped: the next person is asked the same.
     """
 
     def ask(self) -> Question:

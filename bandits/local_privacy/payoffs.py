@@ -1,4 +1,4 @@
-"""What a learner may assume of the numbers that it is told, and how wide it therefore looks.
+"""What a learner may assume of the numbers that it receives, and how wide its bounds therefore are.
 
 Theory's constants are those of the theorems.  Practical ones are of the same order (Zhou & Tan 2020, §5):
 λ = c/s² is what a Gaussian prior of deviation s = B/2 makes of noise of second moment c, and a bound lies a
@@ -67,6 +67,6 @@ class Payoffs:
 
 
 def best(bounds: Floats, rng: np.random.Generator) -> int:
-    """Return the place of the largest bound; those equal up to rounding are told apart by coins."""
+    """Return the place of the largest bound; ties up to rounding fall by coins."""
     near = bounds >= bounds.max() - TIE_TOLERANCE * np.abs(bounds).max()
     return int(np.argmax(np.where(near, rng.random(len(bounds)), -1.0)))

@@ -43,7 +43,7 @@ class PublishedGpUcb(LocalRewards):
 
     @cached_property
     def payoffs(self) -> Payoffs:
-        """Return what the learner may assume of what it is told, from public parameters only."""
+        """Return what the learner may assume of its messages, from public parameters only."""
         order, bound = float(self.order), float(self.bound)
         own = (
             float(self.noise_bound) ** (1 + order) if self.noise_moment is None else float(self.noise_moment)

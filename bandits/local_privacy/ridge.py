@@ -27,7 +27,7 @@ class Ridge:
         self._solve()
 
     def _solve(self) -> None:
-        """Invert V as it stands."""
+        """Invert the current V."""
         phi = self.features
         inner = (phi.T * self.plays) @ phi + self.ridge * np.eye(phi.shape[1])
         self.solved: Floats = np.linalg.solve(inner, phi.T).T.astype(np.float64)  #: ΦV⁻¹

@@ -86,12 +86,12 @@ class LocalRewards:
                 f"the kernel {self.kernel!r} has points of its own, and no length scale",
                 f"leave space out, and lengthscale at {LENGTHSCALE}",
             )
-        found = of_matrix(delays(self.kernel).kernel)
-        if len(found) != self.points:
+        points = of_matrix(delays(self.kernel).kernel)
+        if len(points) != self.points:
             raise InputError(
-                f"the kernel {self.kernel!r} has {len(found)} points", f"give points = {len(found)}"
+                f"the kernel {self.kernel!r} has {len(points)} points", f"give points = {len(points)}"
             )
-        return found
+        return points
 
     @cached_property
     def prior(self) -> Floats:
@@ -138,7 +138,7 @@ class LocalRewards:
         return slot
 
     def learner(self, coins: int) -> RewardLearner:
-        """Return what chooses points, before anybody told anything."""
+        """Return the learner that chooses points, without observations."""
         raise NotImplementedError
 
     def message(self, noise: Noise, slot: int, shown: Floats, reward: float, coin: float) -> float:
@@ -153,7 +153,7 @@ class LocalRewards:
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Ask every person once, in order; all that was shown and answered is for everyone."""
-        # a stream of their own: beside a simulation's noise of one seed, the same coins would bias messages
+        # a stream of their own: with the coins of a simulation's noise of one seed, messages would be biased
         tosses = np.random.default_rng((coins, 17)).random(self.rounds).tolist()  # one a row
 
         def tells(slot: int, shown: Floats) -> float:
@@ -173,9 +173,9 @@ class LocalRewards:
 @lru_cache(maxsize=8)
 def prior_kernel(space: Space, kernel: str, lengthscale: float) -> Floats:
     """Return the kernel matrix of public points, which every run of a subject shares."""
-    found = space.kernel(kernel, lengthscale)
-    found.setflags(write=False)
-    return found
+    matrix = space.kernel(kernel, lengthscale)
+    matrix.setflags(write=False)
+    return matrix
 
 
 def relative(reward: float, centre: float, clip: float) -> float:
@@ -214,7 +214,7 @@ class RewardCourse(Course):
         return self._shown[-1]
 
     def close(self, rewards: Floats, answered: Answered) -> None:
-        """Tell the learner what the one person of the batch under way told."""
+        """Give the learner the answer of the one person of the batch under way."""
         self._answers.append(float(rewards[0]) if answered[0] else float("nan"))
         if not answered[0]:
             return
@@ -227,7 +227,7 @@ class RewardCourse(Course):
             self._learner.tell(int(point), centre + clip * self._answers[-1], spread * clip**2)
 
     def check(self, message: float) -> None:
-        """Refuse what the channel never sends, such as a reward itself: all that is told is for everyone."""
+        """Refuse what the channel never sends, such as a reward itself: all answers are for everyone."""
         if self._subject.privacy == "local" and not self._subject.by.sends(message):
             raise InputError(
                 f"{message:g} is no message of the channel {self._subject.channel!r}",
@@ -235,7 +235,7 @@ class RewardCourse(Course):
             )
 
     def view(self) -> View:
-        """Return what was shown and answered, NaN by whoever was silent; all of it is for everyone."""
+        """Return what was shown and answered, NaN where there was no answer; all of it is for everyone."""
         shown = np.array(self._shown).reshape(-1, 3)
         return View(
             public={

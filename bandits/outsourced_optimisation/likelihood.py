@@ -35,7 +35,7 @@ def fitted(
         _profile(points, answers, RowKernel(float(length), 1.0, spread), (noise, around))
         for length in np.geomspace(diameter / 100, 2 * diameter, LENGTHS)
     ]
-    _, kernel, mean = max(tried, key=lambda found: found[0])
+    _, kernel, mean = max(tried, key=lambda fit: fit[0])
     return kernel, mean
 
 

@@ -84,7 +84,7 @@ class Modeler:
         self.posterior = RowPosterior(self.points, self.kernel, self.noise, self.mean)
 
     def ask(self) -> int:
-        """Return the index of the row to query next: the same one until an answer is told."""
+        """Return the index of the row to query next: the same one until an answer is given."""
         asked = self.posterior.asked
         if not asked:
             return self.first

@@ -52,9 +52,9 @@ class RowPosterior:
     def _covariance(self, index: int) -> Floats:
         point = self._flat[index]
         squares = np.maximum(self._squares + self._squares[index] - 2 * (self._flat @ point), 0.0)
-        found = self.kernel.of(squares, self.points.shape[1])
-        found[index] = self.kernel.scale
-        return found
+        covariance = self.kernel.of(squares, self.points.shape[1])
+        covariance[index] = self.kernel.scale
+        return covariance
 
     def _room(self) -> Floats:
         if len(self.asked) == len(self._rows):

@@ -14,7 +14,7 @@ from mechanisms.gaussian_rows import GaussianRows
 from mechanisms.k_norm import MOST_COLUMNS
 from mechanisms.shared import moved_rows
 
-RATE_STEPS = 10**6  #: a rate is rounded down to so many parts of one
+RATE_STEPS = 10**6  #: a rate is rounded down to a multiple of one over this
 K_NORM_GRID_BITS = 12  #: of K-norm noise's grid, whose step times √d counts as a distance
 GAUSSIAN_GRID_BITS = 30  #: bits of Gaussian noise's grid: what it costs in δ is multiplied by e^ε
 
@@ -47,15 +47,15 @@ def choose(
         raise InputError(
             f"K-norm noise is drawn for at most {MOST_COLUMNS} columns", "give delta > 0, or fewer"
         )
-    said = f"per number √(d+1)/rate = {lengths.deviation:.6g} by K-norm noise"
+    because = f"per number √(d+1)/rate = {lengths.deviation:.6g} by K-norm noise"
     if normal is None:
-        return replace(lengths, because=f"{said}; δ = 0 admits no Gaussian noise")
-    said += f", {normal.deviation:.6g} by Gaussian noise, at d = {columns}"
+        return replace(lengths, because=f"{because}; δ = 0 admits no Gaussian noise")
+    because += f", {normal.deviation:.6g} by Gaussian noise, at d = {columns}"
     if lengths.deviation > normal.deviation:
-        return replace(normal, because=said)
+        return replace(normal, because=because)
     if not drawn:
-        return replace(normal, because=f"{said}; K-norm noise is drawn for at most {MOST_COLUMNS} columns")
-    return replace(lengths, because=f"{said}; and δ = 0")
+        return replace(normal, because=f"{because}; K-norm noise is drawn for at most {MOST_COLUMNS} columns")
+    return replace(lengths, because=f"{because}; and δ = 0")
 
 
 def _k_norm(columns: int, epsilon: Fraction, unit: Fraction, radius: Fraction) -> RowNoise:

@@ -53,7 +53,7 @@ class SavedModeler:
     smallest: bool
 
     def ask(self) -> int:
-        """Return the index of the row to query next; the same until an answer is told."""
+        """Return the index of the row to query next; the same until an answer is given."""
         return self.modeler.ask()
 
     def tell(self, index: int, answer: float) -> None:
@@ -137,10 +137,10 @@ def _resumed(
     for name in ("length", "noise", "seed", "smallest", "rounds", "lengths"):
         if begin[name] not in (getattr(Settings, name), head.get(name)):
             raise InputError(f"{state} began with {name} = {head.get(name)}", f"leave --{name} out")
-    made = SavedModeler(_begun(points, facts, head), journal, bool(head["smallest"]))
+    modeler = SavedModeler(_begun(points, facts, head), journal, bool(head["smallest"]))
     for event in journal.events:
-        made.modeler.tell(event["index"], -event["answer"] if made.smallest else event["answer"])
-    return made
+        modeler.modeler.tell(event["index"], -event["answer"] if modeler.smallest else event["answer"])
+    return modeler
 
 
 def _begun(points: Floats, facts: dict[str, Any], head: dict[str, Any]) -> Modeler:
@@ -156,10 +156,10 @@ def _begun(points: Floats, facts: dict[str, Any], head: dict[str, Any]) -> Model
 
 
 def _read(table: Path) -> tuple[bytes, Floats, dict[str, Any]]:
-    """Return a table's bytes, its rows clipped to the public box, and the facts that stand beside it."""
-    beside = table.with_name(f"{table.name}.json")
+    """Return a table's bytes, its rows clipped to the public box, and the facts in the file next to it."""
+    sidecar = table.with_name(f"{table.name}.json")
     try:
-        raw, facts = table.read_bytes(), json.loads(beside.read_bytes())
+        raw, facts = table.read_bytes(), json.loads(sidecar.read_bytes())
         rows = list(csv.reader(io.StringIO(raw.decode())))[1:]
         points = np.array([[float(cell) for cell in row] for row in rows], dtype=np.float64)
     except OSError as error:
@@ -171,12 +171,12 @@ def _read(table: Path) -> tuple[bytes, Floats, dict[str, Any]]:
             f"{table} is no table of numbers, rows of equal length", "give what curate wrote"
         ) from None
     if not isinstance(facts, dict) or facts.get("sha256") != hashlib.sha256(raw).hexdigest():
-        raise InputError(f"{table} is not the table that {beside.name} is about", "fetch both again")
+        raise InputError(f"{table} is not the table that {sidecar.name} is about", "fetch both again")
     if points.ndim != 2 or not len(points) or not np.isfinite(points).all():
         raise InputError(f"{table} is no table of finite numbers", "give what curate wrote")
     for name in ("radius", "noise_variance"):
         if not _size(facts.get(name)):
-            raise InputError(f"{name} is no number of at least 0", "give what curate wrote", beside.name)
+            raise InputError(f"{name} is no number of at least 0", "give what curate wrote", sidecar.name)
     radius = facts.get("radius")
     reach = math.inf if radius is None else float(radius)
     return raw, np.clip(points, -reach, reach), facts

@@ -62,7 +62,7 @@ class FunctionLearner:
         self._settle()
 
     def begin(self, people: int) -> None:
-        """Choose directions and clip of a phase of so many people, from public numbers and releases."""
+        """Choose directions and clip of a phase of `people`, from public numbers and releases."""
         self._people = people
         values, vectors = settled_eigh(self._covariance)
         whitened = self._phi @ (vectors * np.sqrt(np.maximum(values, 0.0)))

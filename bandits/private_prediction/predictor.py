@@ -48,7 +48,7 @@ class Predictor:
 
     A row is a person's context, then what each of the `actions` would pay them; rewards are clipped at
     ±`bound`.  The contexts of predictions are public coins here, as the context generator draws them:
-    whoever asks for their own is told what was chosen, and others are not.
+    a person who asks for a prediction sees it, and others do not.
     """
 
     status: ClassVar[str] = "sound"
@@ -137,9 +137,9 @@ class Predictor:
             np.clip(data[np.arange(len(data)), self.grid.numbers + actions], -most, most) / most
         )  # no overflow warns
         units = np.trunc(np.clip(np.nan_to_num(rewards, nan=0.0), -1, 1) * BOUND_STEPS).astype(np.int64)
-        found: Integers = np.zeros(self.grid.places, dtype=np.int64)
-        np.add.at(found, self.grid.place_of(self.grid.contexts_in(data), actions), units)
-        return found
+        totals: Integers = np.zeros(self.grid.places, dtype=np.int64)
+        np.add.at(totals, self.grid.place_of(self.grid.contexts_in(data), actions), units)
+        return totals
 
     def matrix(self, coins: int) -> Floats:
         """Return h(w, w′) of all places, of public quantities and coins alone."""
@@ -162,7 +162,7 @@ def share(rule: str, predictions: int, epsilon: Fraction, delta: Fraction) -> Fr
 
 
 def predicted(rule: str, width: int, scale: Fraction, predictions: int, delta: Fraction) -> Theorem:
-    """Return what so many predictions cost, scores moving within `width` and each of η = 1/`scale`."""
+    """Return what all predictions cost, scores moving within `width` and each of η = 1/`scale`."""
     law = exponential if rule == "exponential" else permute_and_flip
     moved = assume_range("scores", Fraction(width), REPLACE_ONE, "movement")
     leaves = [law(moved, 1 / (scale * width), f"prediction-{j}") for j in range(predictions)]

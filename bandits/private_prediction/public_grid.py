@@ -157,9 +157,9 @@ class Eigenfeatures:
 @lru_cache(maxsize=8)
 def _gram(grid: PublicGrid) -> Floats:
     points = grid.points()
-    found = kernels.matrix(grid.kernel, points, points, float(grid.lengthscale))
-    found.setflags(write=False)
-    return found
+    matrix = kernels.matrix(grid.kernel, points, points, float(grid.lengthscale))
+    matrix.setflags(write=False)
+    return matrix
 
 
 @lru_cache(maxsize=16)

@@ -64,7 +64,7 @@ class Supremum:
         raise InputError("Supremum cannot be subclassed")
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        """Refuse pickling and copying: what is unpickled was found by nobody."""
+        """Refuse pickling and copying: an unpickled one was not computed here."""
         raise InputError("a Supremum cannot be pickled or copied", "search again, or keep its as_json")
 
     @property
@@ -183,8 +183,8 @@ def branch_and_bound(posterior: PosteriorVariance, hint: Point, most: int = EVAL
             for signs in itertools.product((-1, 1), repeat=dimension):
                 moved = tuple(c + s * quarter for c, s in zip(centre, signs, strict=True))
                 open_cell(moved, depth + 1)
-        found = Enclosure(best, max(cell[2] for cell in heap))
-    return Supremum(found, BOX, f"sqrt(2 - 2 k)/sqrt(tau), k {posterior.kernel}", tries, _SEAL)
+        enclosure = Enclosure(best, max(cell[2] for cell in heap))
+    return Supremum(enclosure, BOX, f"sqrt(2 - 2 k)/sqrt(tau), k {posterior.kernel}", tries, _SEAL)
 
 
 def over_places(posterior: PosteriorVariance, points: list[Point]) -> Supremum:

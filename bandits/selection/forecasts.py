@@ -91,4 +91,5 @@ def error(stream: str, epsilon: Fraction, delta: Fraction, ends: Sequence[int], 
         epsilon,
         delta,
     )
-    return float(sigma) * continual_sums.largest_deviation(stream, len(ends))
+    rounds = len(ends)
+    return float(sigma) * max(continual_sums.deviation(stream, t, rounds) for t in range(1, rounds + 1))

@@ -40,17 +40,21 @@ def choose(
     """
     if epsilon <= 0 or not 0 <= delta < 1 or rounds < 2 or (predictions is not None and predictions < 1):
         raise out_of_range("epsilon > 0, 0 <= delta < 1, rounds >= 2 and predictions >= 1")
-    found = {("function-release", "k-norm"): _released(grid, rounds, _k_norm(epsilon), MAX_K_NORM_NUMBERS)}
+    candidates = {
+        ("function-release", "k-norm"): _released(grid, rounds, _k_norm(epsilon), MAX_K_NORM_NUMBERS)
+    }
     if delta > 0:
-        found["function-release", "gaussian"] = _released(grid, rounds, _gaussian(grid, epsilon, delta), None)
+        candidates["function-release", "gaussian"] = _released(
+            grid, rounds, _gaussian(grid, epsilon, delta), None
+        )
     if predictions is not None and predictions <= MAX_PREDICTIONS:
         scale = share("exponential", predictions, epsilon, delta)
-        found["range-predictor", "exponential"] = covariance.forecast(
+        candidates["range-predictor", "exponential"] = covariance.forecast(
             grid, rounds, 1.0, 1 / float(scale), 2.0
         )
-    name, kind = min(found, key=lambda each: found[each])
+    name, kind = min(candidates, key=lambda each: candidates[each])
     key = "law" if name == "function-release" else "rule"
-    listed = ", ".join(f"{subject} {law} {error:.3g}" for (subject, law), error in found.items())
+    listed = ", ".join(f"{subject} {law} {error:.3g}" for (subject, law), error in candidates.items())
     wanted = "any number of predictions" if predictions is None else f"{predictions} predictions"
     return Selection(
         name, {key: kind}, f"forecast error of a reward in units of its bound, {wanted}: {listed}"

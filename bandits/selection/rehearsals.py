@@ -42,7 +42,7 @@ AT_ONCE = 8  #: rehearsals that are done and kept together
 FIRST_SEED = 18_000_000  #: rehearsals' worlds are no reproduction's
 MAX_REHEARSED_ROUNDS = 4096  #: rounds of a rehearsal
 PROXY = 1024  #: rounds of a rehearsal in place of more
-#: simple baselines: phases of half of those before, or of so many parts of all, each released by itself
+#: simple baselines: phases of half of those before, or equal parts of all, each released by itself
 PARTS = 16
 PHASES: dict[str, Value] = {"stream": "separate", "growth": Fraction(1, 2)}
 #: and one release after a quarter of the people, from which all others are served
@@ -79,8 +79,8 @@ def choose(
     """Return the bandit of least mean regret in public rehearsals, for a kind of privacy, budget and horizon.
 
     ``joint``: contexts and rewards are private; people bring `candidates` points.  ``reward``: the points of
-    `space` are public, rewards private.  ``local``: nobody is trusted with either.  Each kind is
-    another promise, none stands in for another.
+    `space` are public, rewards private.  ``local``: no one is trusted with either.  Each kind is
+    another promise, and none replaces another.
 
     A `space` has the points that are played, in worlds drawn by `laws` in turn; the name of a surface, by
     default camelback, has worlds of its own.  Raises `InputError` for parameters that make no sense.
@@ -97,13 +97,13 @@ def choose(
         raise InputError(f"privacy is {privacy[:40]!r}", "known: joint, reward, local")
     named = privacy == "reward" and not isinstance(space, Space)
     longest = (10 if named else 1) * MAX_REHEARSED_ROUNDS
-    said = "" if named else f" in worlds {', '.join(map(str, laws))} (as shares of uniform choices' regret)"
+    where = "" if named else f" in worlds {', '.join(map(str, laws))} (as shares of uniform choices' regret)"
     left_out = "other laws and rates, late or missing answers, drift"
     if rounds > longest:
         # of fewer people, whose noise is the same share of the deviation of their rewards' sum
         epsilon = Fraction(float(epsilon) * sqrt(rounds / PROXY)).limit_denominator(1000)
         rounds, left_out = PROXY, f"more than {longest} people, {left_out}"
-        said = f" of {PROXY} people at ε = {float(epsilon):.3g}{said}"
+        where = f" of {PROXY} people at ε = {float(epsilon):.3g}{where}"
     if isinstance(space, Space) and privacy == "reward":
         runners = _on_points(space, epsilon, delta, rounds, laws)
     elif isinstance(space, Space) or (space is None and privacy == "joint"):
@@ -112,30 +112,30 @@ def choose(
         runners = _on_surface(space or "camelback", epsilon, delta, rounds)
     else:
         raise InputError("a surface is for public points", "give a space, or none")
-    found = race(runners)
-    return replace(found, because=f"{found.because}{said}; not rehearsed: {left_out}")
+    selection = race(runners)
+    return replace(selection, because=f"{selection.because}{where}; not rehearsed: {left_out}")
 
 
 def race(runners: Sequence[Runner]) -> Selection:
     """Rehearse on the same worlds, in stages; return the runner of least mean regret among those left."""
     left = list(runners)
-    found: dict[str, list[float]] = {runner.label: [] for runner in runners}
+    regrets: dict[str, list[float]] = {runner.label: [] for runner in runners}
     for before, most in pairwise((0, *STAGES)):
         seeds = range(FIRST_SEED + before, FIRST_SEED + most)
         plays = [(f"rehearse {runner.label}", partial(_played, runner.play)) for runner in left]
         series = [Series(label, play, seeds, AT_ONCE) for label, play in plays]
         for runner, done in zip(left, run(series), strict=True):
-            found[runner.label] += done.tolist()
-        best = np.array(min((found[r.label] for r in left), key=lambda each: float(np.mean(each))))
-        left = [runner for runner in left if not _behind(np.array(found[runner.label]) - best)]
+            regrets[runner.label] += done.tolist()
+        best = np.array(min((regrets[r.label] for r in left), key=lambda each: float(np.mean(each))))
+        left = [runner for runner in left if not _behind(np.array(regrets[runner.label]) - best)]
         if len(left) == 1:
             break
-    winner = min(left, key=lambda runner: float(np.mean(found[runner.label])))
+    winner = min(left, key=lambda runner: float(np.mean(regrets[runner.label])))
     listed = ", ".join(
         f"{label} {np.mean(each):.4g} ± {np.std(each, ddof=1) / sqrt(len(each)):.2g}"
-        for label, each in sorted(found.items(), key=lambda item: float(np.mean(item[1])))
+        for label, each in sorted(regrets.items(), key=lambda item: float(np.mean(item[1])))
     )
-    count = sum(map(len, found.values()))
+    count = sum(map(len, regrets.values()))
     return Selection(winner.subject, winner.parameters, f"mean regret in {count} public rehearsals: {listed}")
 
 
@@ -175,7 +175,7 @@ def _contextual(
     if space is None:
         common |= {"candidates": candidates, "dimension": dimension}
     quiet = quietest(epsilon, delta, rounds, MomentGpUcb.size).parameters
-    made: list[tuple[str, type[Any], dict[str, Value]]] = [
+    kinds: list[tuple[str, type[Any], dict[str, Value]]] = [
         ("moment-gp-ucb", MomentGpUcb, quiet),
         ("moment-gp-ucb", MomentGpUcb, {**PHASES, "refresh": max(rounds // PARTS, 1)}),
         ("moment-gp-ucb", MomentGpUcb, {**ONCE, "refresh": -(-rounds // 4)}),
@@ -185,7 +185,7 @@ def _contextual(
     ]
     return [
         Runner(name, parameters, partial(_on_people, kind(**common, **parameters), laws))
-        for name, kind, parameters in made
+        for name, kind, parameters in kinds
     ]
 
 
@@ -201,18 +201,20 @@ def _on_points(
 ) -> list[Runner]:
     """Return the bandits that offer a space to everybody, rewards of 0 or 1 being private."""
     common: dict[str, Any] = {"space": space, "epsilon": epsilon, "rounds": rounds}
-    made: list[tuple[str, type[Any], dict[str, Value]]] = [
+    kinds: list[tuple[str, type[Any], dict[str, Value]]] = [
         ("phased-posterior", PhasedPosterior, {"stream": stream, "reward_noise": "estimated"})
         for stream in ("separate", "correlated")
     ]
-    made += [("surface-gp-ucb", SurfaceGpUcb, {})]
+    kinds += [("surface-gp-ucb", SurfaceGpUcb, {})]
     if rounds >= 2 * len(space):
-        made += [("arm-phases", ArmPhases, {"index": index}) for index in FOR_REGRET]
-    found = []
-    for name, kind, parameters in made:
+        kinds += [("arm-phases", ArmPhases, {"index": index}) for index in FOR_REGRET]
+    runners = []
+    for name, kind, parameters in kinds:
         own = {} if kind is ArmPhases else {"delta": delta}
-        found.append(Runner(name, parameters, partial(_of_space, kind(**common, **own, **parameters), laws)))
-    return found
+        runners.append(
+            Runner(name, parameters, partial(_of_space, kind(**common, **own, **parameters), laws))
+        )
+    return runners
 
 
 def _of_space(subject: Any, laws: tuple[WorldLaw, ...], seed: int) -> float:
@@ -226,8 +228,8 @@ def _on_surface(name: str, epsilon: Fraction, delta: Fraction, rounds: int) -> l
     """Return the bandits whose points are public, on functions drawn from the prior of a surface's points."""
     common: dict[str, Any] = {"surface": name, "epsilon": epsilon, "delta": delta, "rounds": rounds}
     phased = [PhasedPosterior(**common, stream=stream) for stream in ("separate", "correlated")]
-    found = [Runner("phased-posterior", {"stream": p.stream}, partial(_on_drawn, p)) for p in phased]
-    return [*found, Runner("surface-gp-ucb", {}, partial(_on_drawn, SurfaceGpUcb(**common)))]
+    runners = [Runner("phased-posterior", {"stream": p.stream}, partial(_on_drawn, p)) for p in phased]
+    return [*runners, Runner("surface-gp-ucb", {}, partial(_on_drawn, SurfaceGpUcb(**common)))]
 
 
 def _on_drawn(subject: PhasedPosterior | SurfaceGpUcb, seed: int) -> float:

@@ -34,9 +34,9 @@ class Delays:
         """Return the covariance of the train rows, each point scaled to mean 0 and variance 1."""
         centred = self.train - self.train.mean(axis=0)
         normal = centred / np.sqrt((centred**2).sum(axis=0))
-        found: Floats = normal.T @ normal
-        np.fill_diagonal(found, 1.0)  # so it is, up to rounding
-        return found
+        gram: Floats = normal.T @ normal
+        np.fill_diagonal(gram, 1.0)  # so it is, up to rounding
+        return gram
 
     @property
     def bound(self) -> float:

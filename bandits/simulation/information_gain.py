@@ -4,7 +4,7 @@
 Definition 1).  Floating point throughout.
 """
 
-from math import e, log
+from math import log
 
 import numpy as np
 
@@ -35,11 +35,6 @@ def greedy_gain(kernel: Floats, rounds: int, ridge: float) -> float:
         along = posterior[at].copy()
         posterior -= np.outer(along, along) / (along[at] + ridge)
     return total
-
-
-def greedy_upper_bound(kernel: Floats, rounds: int, ridge: float) -> float:
-    """Return the greedy gain over 1 − 1/e: at least γ_T."""
-    return greedy_gain(kernel, rounds, ridge) / (1 - 1 / e)
 
 
 def spectral_upper_bound(kernel: Floats, rounds: int, ridge: float) -> float:

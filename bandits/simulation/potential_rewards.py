@@ -15,7 +15,7 @@ Indices = NDArray[np.int64]
 class PotentialRewards:
     """Mean reward of every point, and what each would pay each person: `rows` is [people, points].
 
-    `bound` (B) and `noise_bound` (R) are what a learner is told of |mean| and |noise|: public numbers, which
+    `bound` (B) and `noise_bound` (R) are what a learner knows of |mean| and |noise|: public numbers, which
     the rewards themselves may exceed.
     """
 

@@ -4,7 +4,7 @@ People were logged on one arm; a policy is judged on those whose arm it would ha
 Langford & Wang 2011).  Every record is a public slot.  Its own logged arm and its own coin make the offer and
 the recommendation, in such a way that the recommended arm has the policy's law, and is the logged one as
 often as can be (a maximal coupling): of kept records with one arm recommended, the rewards are those of
-people logged on that arm.  A record that is not kept stays in its own slot and moves nobody.
+people logged on that arm.  A record that is not kept stays in its own slot and moves no other record.
 """
 
 from dataclasses import dataclass
@@ -31,10 +31,10 @@ class Offers:
 
     def matrix(self) -> Floats:
         """Return the pairs' probabilities, symmetric with a zero diagonal."""
-        found = np.zeros((len(self.logging), len(self.logging)))
+        shares = np.zeros((len(self.logging), len(self.logging)))
         for first, second, probability in self.pairs:
-            found[first, second] = found[second, first] = float(probability)
-        return found
+            shares[first, second] = shares[second, first] = float(probability)
+        return shares
 
     def indifferent(self, cells: int) -> Floats:
         """Return the policy that prefers no arm, [contexts, arms]: equal shares, or equal scores of pairs."""
@@ -78,14 +78,14 @@ class Replay:
         return np.random.default_rng([self._coins, PURPOSES.index(what)]).random(many)
 
     def _partners(self, coins: Floats) -> Integers:
-        """Draw the arm that is offered beside the logged one a: o with probability P{a, o}/ΣP{a, ·}."""
+        """Draw the arm that is offered with the logged one, a: o with probability P{a, o}/ΣP{a, ·}."""
         matrix = self.offers.matrix()
         upto = np.cumsum(matrix / matrix.sum(axis=1, keepdims=True), axis=1)
         upto[:, -1] = 1.0
-        found: Integers = np.zeros(len(coins), dtype=np.int64)
+        partners: Integers = np.zeros(len(coins), dtype=np.int64)
         for edge in upto.T:
-            found += coins >= edge[self.arm]
-        return found
+            partners += coins >= edge[self.arm]
+        return partners
 
     def recommend(self, now: slice, policy: Floats) -> Integers:
         """Return the recommended arm of every slot; −1 where no record takes part."""
@@ -125,7 +125,7 @@ class Replay:
         place = (self.cell * arms + self.arm)[self.inside]
         people = np.bincount(place, minlength=self.counts.places)
         good = np.bincount(place, self.reward[self.inside], minlength=self.counts.places) / self.counts.steps
-        means = (good / np.maximum(people, 1)).reshape(shape)  # an arm that nobody was logged on counts 0
+        means = (good / np.maximum(people, 1)).reshape(shape)  # an arm without logged records counts 0
         cell = self.cell[self.inside]
         if self.other is None:
             best, usual = means.max(axis=1)[cell], means.mean(axis=1)[cell]
@@ -135,12 +135,12 @@ class Replay:
         return best, usual, means[cell, recommended[self.inside]]
 
     def regrets(self, recommended: Integers | None) -> Floats:
-        """Return best − recommended mean of every slot, 0 where nobody takes part; None: uniform choices."""
+        """Return best − recommended mean of every slot, 0 where none takes part; None: uniform choices."""
         nothing = np.full(len(self.inside), -1, dtype=np.int64)
         best, usual, played = self._paid(nothing if recommended is None else recommended)
-        found = np.zeros(len(self.inside))
-        found[self.inside] = best - (usual if recommended is None else played)
-        return found
+        regrets = np.zeros(len(self.inside))
+        regrets[self.inside] = best - (usual if recommended is None else played)
+        return regrets
 
     def evaluate(self, recommended: Integers) -> dict[str, float]:
         """Return rewards and regret against the arms' means in this very data, slot by slot."""

@@ -136,8 +136,8 @@ class Space:
         if not isinstance(cells, Sequence) or len(cells) != len(self.axes):
             names = ", ".join(axis.name for axis in self.axes)
             raise InputError(f"a candidate is {str(cells)[:40]}", f"give its name, or {names[:200]}")
-        found, clipped = of_cells(self.axes, cells)
-        return self._turned(np.array(found)).tolist(), clipped
+        scaled, clipped = of_cells(self.axes, cells)
+        return self._turned(np.array(scaled)).tolist(), clipped
 
     def candidates(self, brought: Any, most: int) -> tuple[list[list[float]], int]:
         """Return `most` candidates as rows, and how many numbers were clipped; without any, all points.
@@ -164,16 +164,16 @@ class Space:
 
     def counts(self, subject: Any, name: str, count: int) -> None:
         """Set a subject's number to that of the space; raises `InputError` where another one is said."""
-        said = getattr(subject, name)
-        if said not in (count, type(subject).__dataclass_fields__[name].default):
-            raise InputError(f"{name} is {said}, and the space has {count}", f"leave {name} out")
+        stated = getattr(subject, name)
+        if stated not in (count, type(subject).__dataclass_fields__[name].default):
+            raise InputError(f"{name} is {stated}, and the space has {count}", f"leave {name} out")
         object.__setattr__(subject, name, count)
 
 
 def of_cells(axes: Sequence[Axis], cells: Sequence[Any]) -> tuple[list[float], int]:
     """Return the coordinates in [0, 1] of a cell for each axis, and how many were clipped."""
-    found = [axis.scaled(cell) for axis, cell in zip(axes, cells, strict=True)]
-    return [each for part, _ in found for each in part], sum(wrong for _, wrong in found)
+    scaled = [axis.scaled(cell) for axis, cell in zip(axes, cells, strict=True)]
+    return [each for part, _ in scaled for each in part], sum(wrong for _, wrong in scaled)
 
 
 def grid(count: int) -> Space:

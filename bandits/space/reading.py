@@ -36,15 +36,15 @@ def as_claimed(place: Place) -> Any:
     Raises `InputError` where it says others.
     """
     written = _with_digests(place)
-    found = read_space(replace(place, value=written))
-    return {**written, "clipped": found.clipped} if found.clipped else written
+    space = read_space(replace(place, value=written))
+    return {**written, "clipped": space.clipped} if space.clipped else written
 
 
 def _with_digests(place: Place) -> Any:
     if not isinstance(place.value, dict):
         return place.value
-    found = {key: _with_digests(place.child(key)) for key in place.value}
-    return {**found, "digest": _content(place)[1]} if isinstance(found.get("file"), str) else found
+    members = {key: _with_digests(place.child(key)) for key in place.value}
+    return {**members, "digest": _content(place)[1]} if isinstance(members.get("file"), str) else members
 
 
 def files_named(place: Place) -> Iterator[Place]:
@@ -74,20 +74,20 @@ def _space(place: Place, keys: tuple[str, ...]) -> Space:
         raise place.wrong("these are no points", "give a file, a box, both, or a kernel")
     box = _box(table["box"]) if "box" in table else {}
     if "kernel" in table:
-        found = _of_matrix(table["kernel"])
+        fields = _of_matrix(table["kernel"])
     elif "file" in table:
-        found = _of_file(place, box, table.get("weight"))
+        fields = _of_file(place, box, table.get("weight"))
     else:
-        found = _of_box(table["box"], box)
+        fields = _of_box(table["box"], box)
     if "most" in table:
-        found["most"] = table["most"].integer(len(found["names"]), MAX_CANDIDATES)
+        fields["most"] = table["most"].integer(len(fields["names"]), MAX_CANDIDATES)
     if "contexts" in table:
-        found["contexts"] = _space(table["contexts"], CONTEXT_KEYS)
-    if "clipped" in table and table["clipped"].integer() != (clipped := found.get("clipped", 0)):
+        fields["contexts"] = _space(table["contexts"], CONTEXT_KEYS)
+    if "clipped" in table and table["clipped"].integer() != (clipped := fields.get("clipped", 0)):
         raise table["clipped"].wrong(
             f"{clipped} numbers are clipped to the box", "give that, or leave it out"
         )
-    return Space(**found)
+    return Space(**fields)
 
 
 # ------------------------------------------------------------------ files
@@ -127,7 +127,7 @@ def _lines(content: bytes, path: Path) -> tuple[list[str], list[list[str]]]:
 def _of_file(place: Place, box: dict[str, Axis], weight: Place | None) -> dict[str, Any]:
     content, digest, path = _content(place)
     header, lines = _lines(content, path)
-    units = {UNIT.sub("", cell): found[1] if (found := UNIT.search(cell)) else "" for cell in header}
+    units = {UNIT.sub("", cell): match[1] if (match := UNIT.search(cell)) else "" for cell in header}
     if len(units) < len(header) or "" in units:
         raise InputError("a column has no name, or that of another", "name each once", path)
     columns = dict(zip(units, map(list, zip(*lines, strict=True)), strict=True))
@@ -196,21 +196,21 @@ def _axis(name: str, cells: list[str], unit: str, box: Axis | None, path: Path) 
     if texts == len(cells) and box is None:
         return Axis(name, unit=unit, values=tuple(sorted(set(cells))))
     numbers = [_number(cell) for cell in cells]
-    for number, (cell, found) in enumerate(zip(cells, numbers, strict=True), 1):
+    for number, (cell, parsed) in enumerate(zip(cells, numbers, strict=True), 1):
         if box is None and 2 * texts > len(cells) and (not cell or _reads_as_number(cell)):
             raise InputError(f"point {number}: {name} is {cell[:40]!r}", "a text belongs there, too", path)
-        if found is None and (box is not None or 2 * texts <= len(cells)):
+        if parsed is None and (box is not None or 2 * texts <= len(cells)):
             raise InputError(
                 f"point {number}: {name} is {cell[:40]!r}", "a finite number belongs there", path
             )
-    known = [found for found in numbers if found is not None]
+    known = [parsed for parsed in numbers if parsed is not None]
     return box or Axis(name, min(known), max(known), unit)
 
 
 def _number(cell: str) -> float | None:
     """Return a number of a file; None for what is none, NaN, or beyond 10¹⁵."""
-    found = float(cell) if _reads_as_number(cell) and "_" not in cell else inf
-    return found if abs(found) <= MAX_COORDINATE else None
+    parsed = float(cell) if _reads_as_number(cell) and "_" not in cell else inf
+    return parsed if abs(parsed) <= MAX_COORDINATE else None
 
 
 def _reads_as_number(cell: str) -> bool:
@@ -223,12 +223,12 @@ def _reads_as_number(cell: str) -> bool:
 
 def _weights(cells: list[str] | None, weight: Place, path: Path) -> Floats:
     numbers = [_number(cell) for cell in cells or ()]
-    found = [number for number in numbers if number is not None and number >= 0]
-    if cells is None or len(found) < len(cells) or not sum(found) > 0:
+    weights = [number for number in numbers if number is not None and number >= 0]
+    if cells is None or len(weights) < len(cells) or not sum(weights) > 0:
         raise weight.wrong(
             f"{path.name} has no column {weight.text()[:40]!r} of weights", "give numbers >= 0"
         )
-    return np.array(found)
+    return np.array(weights)
 
 
 def _law(points: Floats, often: Floats) -> tuple[Floats, tuple[float, ...]]:
@@ -299,12 +299,12 @@ def _of_matrix(place: Place) -> dict[str, Any]:
     if len(lines) != len(header) or any(each is None for row in numbers for each in row):
         raise InputError("this is no square matrix of numbers", "write names, and a line for each", path)
     try:
-        found = of_matrix(np.array(numbers, dtype=np.float64))
+        space = of_matrix(np.array(numbers, dtype=np.float64))
     except InputError as error:
         raise error.inside(str(path)) from None
     return {
         "names": _named(header, len(header), path),
-        "coordinates": found.coordinates,
+        "coordinates": space.coordinates,
         "alike": True,
         "source": f"{path.name} {digest}",
     }

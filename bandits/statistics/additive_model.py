@@ -28,12 +28,12 @@ class AdditiveModel:
     def __init__(
         self, points: Sequence[Floats], lengths: tuple[float, ...], kernel: str = "squared-exponential"
     ) -> None:
-        made: dict[int, tuple[Floats, list[Floats]]] = {}  # groups often share their points
+        cached: dict[int, tuple[Floats, list[Floats]]] = {}  # groups often share their points
         for each in points:
-            if id(each) not in made:
-                made[id(each)] = _prior_roots(each, lengths, kernel)
-        self.groups = [made[id(each)][0] for each in points]
-        self._roots = [made[id(each)][1] for each in points]
+            if id(each) not in cached:
+                cached[id(each)] = _prior_roots(each, lengths, kernel)
+        self.groups = [cached[id(each)][0] for each in points]
+        self._roots = [cached[id(each)][1] for each in points]
         self.lengths = len(lengths)
         self.slices, self.size = _beside(self.groups)
 

@@ -65,9 +65,9 @@ class ArmOrder:
             high = at[others, np.minimum(least + 1, PLACES - 1)]
         above = np.minimum(high + self._rounding, 1)[:, None]
         below = np.maximum(low - self._rounding, 0)[:, None]
-        found = (self._side(ours, above, 1) + self._side(others, below, -1))[:, 0]
-        found[arm] = 0.0
-        return found
+        products = (self._side(ours, above, 1) + self._side(others, below, -1))[:, 0]
+        products[arm] = 0.0
+        return products
 
     def _side(self, arms: Integers, means: Floats, sign: int) -> Floats:
         """Return log E₊ or log E₋ of every arm at its row of means, less what rounding may add."""

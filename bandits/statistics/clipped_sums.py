@@ -37,8 +37,8 @@ def best_clip(width: float, noise: float, typical: float) -> Clip:
     `noise` is the deviation of a released number in units of the clip and `typical` an eigenvalue of
     Σ ggᵀ: (C²·noise² + v(C)·typical)/κ(C)², v the clipped variance and κ = erf(C/(width·√2)).
     """
-    found = min(width * np.geomspace(0.1, 3, 40), key=lambda c: _cost(float(c), width, noise, typical))
-    return clip_at(float(found), width)
+    best = min(width * np.geomspace(0.1, 3, 40), key=lambda c: _cost(float(c), width, noise, typical))
+    return clip_at(float(best), width)
 
 
 def clip_at(bound: float, width: float) -> Clip:

@@ -208,10 +208,10 @@ def widest(stream: str, rounds: int) -> float:
     if stream == "sqrt-toeplitz":
         return 2 * math.sqrt(rounds / math.pi) * 2.0**factors.WEIGHT_BITS
     if stream == "buffered-toeplitz":
-        one, found = 2.0**factors.DECAY, 2.0**factors.DECAY
+        one, total = 2.0**factors.DECAY, 2.0**factors.DECAY
         for weight, decay in factors.buffers(rounds, BUFFERS):
-            found += weight / (1 - decay / one) * -math.expm1(rounds * math.log(decay / one))
-        return found
+            total += weight / (1 - decay / one) * -math.expm1(rounds * math.log(decay / one))
+        return total
     return float(rounds)
 
 
@@ -246,8 +246,3 @@ def _toeplitz_deviations(rounds: int) -> Floats:
 def _buffered_deviations(rounds: int) -> Floats:
     history = partial(Buffers, factors.buffers(rounds, BUFFERS))
     return np.sqrt(spread.toeplitz(history, rounds, 1.0, 1, bits=factors.DECAY).variances)
-
-
-def largest_deviation(stream: str, rounds: int) -> float:
-    """Return the largest of those deviations over rounds 1 … `rounds`."""
-    return max(deviation(stream, t, rounds) for t in range(1, rounds + 1))

@@ -26,8 +26,8 @@ class LinearPosterior:
     def covariance(self, variances: Floats) -> Floats:
         """Return P for a prior of independent weights of these variances; 0 keeps a weight at 0."""
         root = np.sqrt(variances)
-        found = root[:, None] * np.linalg.inv(self.around(root)) * root
-        return (found + found.T) / 2
+        covariance = root[:, None] * np.linalg.inv(self.around(root)) * root
+        return (covariance + covariance.T) / 2
 
     def around(self, root: Floats) -> Floats:
         """Return I + LᵀJL for a diagonal L = `root` [size]."""

@@ -96,13 +96,8 @@ def theorem1_width(
     return noise + approximation + sqrt(max(log_det, 0.0) + 2 * log(2 / zeta))
 
 
-def size_published(rounds: int, dimension: int, *, remark3: bool = False) -> int:
-    """Return m = 2(6 ln T)^d of Corollary 1, or 2(3 ln T)^d of Remark 3, rounded up axis by axis."""
-    return 2 * nodes_per_axis(rounds, remark3=remark3) ** dimension
-
-
 def nodes_per_axis(rounds: int, *, remark3: bool = False) -> int:
-    """Return m̄ = ⌈6 ln T⌉ or ⌈3 ln T⌉."""
+    """Return m̄ = ⌈6 ln T⌉ of Corollary 1, or ⌈3 ln T⌉ of Remark 3: 2m̄^d features."""
     if rounds < 2:
         raise InputError(f"the horizon is {rounds}", "at least 2 rounds belong here")
     return ceil((3 if remark3 else 6) * log(rounds))

@@ -37,11 +37,14 @@ from dpaccount.numerics.work_budget import (
     unlimited,
 )
 from dpaccount.pairs.composition import Composition
+from dpaccount.pairs.pair import ExactPair
 from dpaccount.precision import certified
 
 SHARE = 0.7  #: of the work that is left, for a method that another one may follow
 CLOSE = Fraction(1, 10**16)  #: relative width at which bounds in closed form are the answer
 SAMPLE = 0.06 * SECOND  #: steps that each of many different samples takes at least
+ALIKE = 0.0075 * SECOND  #: the same of samples that share much of the work (`Transform.family`)
+CROWD = 133  #: different samples beyond which one direction alone is looked at closely
 COARSE = Fraction(1, 1000)  #: width beyond which many different pairs are held between few sorts
 NARROW = Fraction(1, 10**6)  #: beyond which an answer is held between those of simpler pairs
 CLOSED_FORM = "mean and deviation"
@@ -196,11 +199,23 @@ def _closer(total: Composition, rough: Enclosure, closer: Callable[[], Answer]) 
         return Answer(rough, CLOSED_FORM)
     try:
         with limited(granted(METHOD)):
-            affordable(SAMPLE * sum(bool(pair.rising()) for pair, _ in total.pairs))
+            affordable(sum(map(_least_work, total.pairs)))
             answer = closer()
     except UNREACHED:
         return Answer(rough, f"{CLOSED_FORM}; closer methods are out of reach at these magnitudes")
     return intersect_upper(intersect_lower(answer, rough.lower), rough.upper)
+
+
+def _least_work(counted: tuple[ExactPair, int]) -> float:
+    """Return the steps that a pair takes at least among many different ones."""
+    pair, _ = counted
+    transform = pair.transform() if pair.rising() else None
+    return (SAMPLE if transform is None or not transform.family() else ALIKE) if pair.rising() else 0.0
+
+
+def crowded(total: Composition) -> bool:
+    """Say whether so many different samples leave no work for a second direction or method."""
+    return sum(bool(pair.rising()) for pair, _ in total.pairs) > CROWD
 
 
 def close_epsilon(total: Composition, target: Fraction, gap: Fraction) -> Answer:
@@ -241,10 +256,18 @@ def _cross_checked(answer: Answer, bound: Callable[[], Fraction | None]) -> Answ
 def _over_directions(total: Composition, answer: Callable[[Composition, Number], Answer]) -> Answer:
     """Return the worse direction's answer; they share the work.
 
-    The second one need not be known closely where it costs less than the first one's lower end.
+    The second one need not be known closely where it costs less than the first one's lower end.  Of a crowd,
+    the one that costs less with simpler pairs is known by them alone.
     """
     answers: list[Answer] = []
     ways = total.directions
+    simpler = total.between() if len(ways) > 1 and crowded(total) else None
+    if simpler is not None:
+        above = [answer(way, Fraction(0)) for way in simpler[1].directions]
+        worst = max((0, 1), key=lambda k: above[k].bounds.upper)
+        other = above[1 - worst]
+        rest = Answer(Enclosure(Fraction(0), other.bounds.upper), other.method)
+        return largest_answer([answer(ways[worst], Fraction(0)), rest])
     for left, way in zip(range(len(ways), 0, -1), ways, strict=True):
         least = answers[0].bounds.lower if answers else None
         with limited(steps_left() / left):
@@ -276,7 +299,7 @@ def _first(total: Composition, ask: Ask) -> Answer | None:
     *methods, last = [method for method in EXACT if method.applies(total)]
     for method in methods:
         try:
-            with limited(steps_left() * SHARE):
+            with limited(steps_left() * (1 if crowded(total) else SHARE)):
                 bounds = ask(method)
         except UNREACHED:
             continue

@@ -14,7 +14,7 @@ from dpaccount.noise.samplers import root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, assume_tree, factorised, linear, nodes
 from mechanisms.continual import factors
 from mechanisms.continual.factor_sums import FactorSums, History, Sums
-from mechanisms.continual.spread import Spread
+from mechanisms.continual.spread import Spread, toeplitz
 from mechanisms.continual.tree_sums import levels
 from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
@@ -82,6 +82,28 @@ class PrefixSums:
         wide = reach[:, None] + float(self.reach()) * 2.0**-40  # of floating point along the stream
         of = "the prefix sums of clipped vectors"
         return {"prefix-sums": accuracy.around(view.public["prefix-sums"], wide, level, of)}
+
+
+@dataclass(frozen=True)
+class FactorRows(PrefixSums):
+    """Prefix sums from the noisy rows of a Toeplitz factor, whose past rows a `History` applies."""
+
+    def history(self, width: int, kind: type) -> History:
+        """Return an empty history of rows of `width` numbers of the type `kind`."""
+        raise NotImplementedError
+
+    def floors(self) -> float:
+        """Return a bound on what rounding down adds to an estimate, in steps of the noise."""
+        return 0.0
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release row by row; show all prefix sums, in the data's own units."""
+        return play(self.history, self, data, noise)
+
+    def spread(self) -> Spread:
+        """Return how every estimate combines the rows' noise."""
+        scale, floors = self.scale(self.sigma), self.floors()
+        return toeplitz(self.history, self.rounds, scale, self.columns, bits=self.finer, floors=floors)
 
 
 def proof(name: str, matrix: Sequence[Sequence[int]], subject: PrefixSums, delta: Fraction) -> Theorem:

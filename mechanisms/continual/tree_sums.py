@@ -83,7 +83,7 @@ class HonakerSums:
         self.rounds += 1
         level, exact = 0, value
         refined = self._release((0, self.rounds - 1), exact).astype(np.float64)
-        while level < self._top and level in self._waiting:  # a right half: its parent ends here too
+        while level < self._top and level in self._waiting:  # a right half: its parent ends here
             left, left_refined = self._waiting.pop(level)
             exact, halves = left + exact, left_refined + refined
             weight = 2 * variance_from_below(level)

@@ -39,7 +39,7 @@ def around(shown: Array, reach: Array | float, level: Fraction, of: str) -> Inte
 
 
 def outwards(low: Array, high: Array, level: Fraction, of: str, least: float = -np.inf) -> Interval:
-    """Return an interval whose ends were computed in floating point, widened by 2^−40 of their size.
+    """Return an interval whose ends are floating-point results, widened by 2^−40 of their size.
 
     `least` is a known lower limit of the estimated values; the other arguments are those of
     `interval`.

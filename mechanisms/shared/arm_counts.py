@@ -119,7 +119,7 @@ class ArmCounts:
     # ------------------------------------------------------------------ data
 
     def rounded(self, rewards: Floats, coins: Floats) -> Integers:
-        """Return rewards in [0, 1] as whole steps, rounded up or down by a coin each: right on average.
+        """Return rewards in [0, 1] as whole steps, each rounded by a coin: right on average.
 
         `coins` are uniform in [0, 1), one for each record.  A reward that is true or false is whole.
         """

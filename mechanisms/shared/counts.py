@@ -44,7 +44,6 @@ class NoisyCounts(Additive):
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         known_relation(self.relation)
         if self.law not in LAWS:
             raise InputError(f"law is {self.law!r}", f"known: {', '.join(LAWS)}")

@@ -43,7 +43,7 @@ def most(magnitude: Fraction, bits: int) -> int:
 
 
 def spanned(low: Fraction, high: Fraction) -> None:
-    """Refuse an interval whose ends are the same doubles, or whose ends or width are beyond 2^±1000.
+    """Refuse an interval whose ends are equal doubles, or whose ends or width are beyond 2^±1000.
 
     Such ends would divide by zero or overflow later, when an error could depend on private rows.
     """
@@ -91,7 +91,7 @@ def in_ball(rows: Floats, radius: Fraction, bits: int) -> Integers:
     safe = rows if np.isfinite(rows).all() else np.nan_to_num(rows, nan=0.0)
     largest = np.maximum(np.abs(safe).max(axis=-1, keepdims=True), 1e-300)
     unit = safe / largest  # so that squares neither overflow nor vanish
-    # summed one after another: further columns of zeros leave a row's length as it is, to the last bit
+    # summed one by one: further columns of zeros leave a row's length unchanged, to the last bit
     squares = np.cumsum(unit * unit, axis=-1)[..., -1:]
     length = np.maximum(np.sqrt(squares), 1e-300)
     limit = float(radius) * (1 - 2.0**-40)

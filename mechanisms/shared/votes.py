@@ -31,7 +31,6 @@ class ChoiceByVotes:
     relation: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
         known_relation(self.relation)
         if self.rate <= 0 or min(self.limit, self.rows) < 1:
             raise out_of_range("rate > 0, limit >= 1 and rows >= 1")
@@ -70,6 +69,6 @@ class ChoiceByVotes:
 
 
 def votes(data: Rows, limit: int) -> Integers:
-    """Return each candidate's total; a vote is rounded down and clipped to 0 … `limit`, NaN is 0."""
+    """Return the candidates' totals; votes are rounded down and clipped to 0 … `limit`, NaN is 0."""
     clean = np.clip(np.nan_to_num(data, nan=0.0), 0, limit)
     return np.floor(clean).astype(np.int64).sum(axis=0)

@@ -144,10 +144,11 @@ Planned = tuple[tuple[StatisticRequest, float], ...]  #: statistics, each with i
 def check_pure(draw: Draw) -> None:
     """Refuse Laplace noise for sums of which a row moves several by broken amounts."""
     if not draw.cells and draw.interval is None:
-        raise InputError(
-            f"{draw.key} has several sums of numbers, which need Gaussian noise",
-            "give the guarantee a delta > 0, and no other law",
-        )
+        name, _, part = draw.key.rpartition("/")
+        instead = "give the guarantee a delta > 0, and no other law"
+        if part == "sum":
+            instead += ", or one statistic for each group, with where = \"COLUMN == 'VALUE'\""
+        raise InputError(f"{name} has several sums of numbers, which need Gaussian noise", instead)
 
 
 def moved_by(draw: Draw, law: str, *, vary: bool) -> Fraction:

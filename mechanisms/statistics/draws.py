@@ -45,7 +45,7 @@ class Draw:
 
     @property
     def bits(self) -> int:
-        """Return the exponent of the grid of these sums under Laplace noise: counts are integers."""
+        """Return the grid exponent of these sums under Laplace noise: counts are integers."""
         return 0 if self.cells else BITS
 
 
@@ -120,7 +120,7 @@ def totals(what: Statistic, draw: Draw, codes: Mapping[str, Floats], bits: int) 
         part = some[what.column.name] / most
         if draw.interval is None:
             return _summed(group, [part], draw.size, bits)
-        low, high = (end * 2**bits for end in draw.interval)  # a quotient may be rounded beyond them
+        low, high = (end * 2**bits for end in draw.interval)  # a quotient may be beyond them
         return np.array([np.clip(_exact(part, bits), ceil(low), floor(high)).sum()], dtype=np.int64)
     z = what.scaled(what.column, some)
     if what.what == "regression":

@@ -21,7 +21,7 @@ Ends = tuple[Floats, Floats, Floats]  #: estimates, lower and upper ends; NaN: n
 
 SLACK: Final = 2.0**-40  #: relative, for floating point
 ULPS: Final = 2.0**-50  #: of a column's bounds: more than what a few operations on them round
-RIDGE: Final = 1e-9  #: of the mean square of the features, so that a regression always has a solution
+RIDGE: Final = 1e-9  #: of the features' mean square, so that a regression always has a solution
 
 
 def estimate(

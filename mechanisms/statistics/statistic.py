@@ -34,7 +34,7 @@ MOST_FEATURES: Final = 20  #: of a regression
 LONGEST_FILE: Final = 200  #: bytes of a file's name
 NUMBERS: Final = ("estimate", "low", "high")  #: columns of what is released, after those of `by`
 MOST_STATISTICS: Final = 200
-SPLITTING: Final = ("share", "accuracy", "epsilon")  #: ways to state a statistic's part of the total
+SPLITTING: Final = ("share", "accuracy", "epsilon")  #: ways to state a statistic's share
 RESERVED: Final = ("accuracy", "labels")  #: names of other members of a release
 SMALLEST, LARGEST = Fraction(1, 10**15), Fraction(10**15)  #: shares and accuracies
 

@@ -29,7 +29,7 @@ def numbers_of(texts: Iterable[str], length: int) -> NDArray[np.float64]:
 
 
 def _cut(text: str, length: int) -> bytes:
-    """Return a text's first bytes, without a broken last character; NUL, which pads, is left out."""
+    """Return a text's first bytes, without a broken last character and without NUL, which pads."""
     whole = text.replace("\0", "").encode("utf-8", "replace")
     return whole[:length].decode("utf-8", "ignore").encode()
 

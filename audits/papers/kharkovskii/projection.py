@@ -37,8 +37,8 @@ def column_space(p: Values, seed: int) -> dict[str, Any]:
     left: list[float] = []
     for threshold in (least / 2, least * 2):
         for _ in range(20):
-            kept.append(outside(transform(rows, threshold, int(p["r"]), rng).rows, rows))
-            left.append(outside(transform(other, threshold, int(p["r"]), rng).rows, rows))
+            kept.append(outside(transform(rows, threshold, int(p["r"]), rng), rows))
+            left.append(outside(transform(other, threshold, int(p["r"]), rng), rows))
     return {
         "attack": "does Z lie in the column space of the first data?",
         "n": len(rows),
@@ -77,7 +77,7 @@ def branch_energy(p: Values, seed: int, *, always: bool = False) -> dict[str, An
     floor = 2 * width if always else width
     runs = int(min(TRIALS // 2, max(500, 10**6 // columns)))
     worlds = [
-        np.array([_energy(transform(x, floor, columns, rng).rows, frame[:, 1], width) for _ in range(runs)])
+        np.array([_energy(transform(x, floor, columns, rng), frame[:, 1], width) for _ in range(runs)])
         for x in (other, rows)
     ]
     return {

@@ -40,11 +40,11 @@ def tree_prefixes(data: Data, rng: np.random.Generator) -> list[int]:
 
 def tree_shared(data: Data, rng: np.random.Generator) -> list[int]:
     """Draw one noise a level: nodes of a level differ by exact sums."""
-    found = []
+    nodes = []
     for width in (1, 2, 4, 8):
         sums = data.reshape(-1, width).sum(axis=1)
-        found += [int(total) for total in sums + geometric(rng, 4.0)]
-    return found
+        nodes += [int(total) for total in sums + geometric(rng, 4.0)]
+    return nodes
 
 
 def _nodes(data: Data, rng: np.random.Generator, scale: float) -> list[int]:

@@ -13,7 +13,7 @@ from dpaccount.errors import InputError
 
 @dataclass(frozen=True)
 class ListedFunction:
-    """A function to attack: where it stands, its data, the (ε, δ) that it claims, and whether that holds."""
+    """A function to attack: its place, its data, the (ε, δ) that it claims, and whether that holds."""
 
     name: str
     where: str
@@ -42,8 +42,10 @@ class ListedFunction:
     def source(self) -> str:
         """Return what it does and whose mistake it is: the first line of its docstring."""
         module, _, function = self.where.partition(":")
-        said = getattr(importlib.import_module(f"audits.subjects.broken.{module}"), function).__doc__ or ""
-        return str(said).splitlines()[0]
+        docstring = (
+            getattr(importlib.import_module(f"audits.subjects.broken.{module}"), function).__doc__ or ""
+        )
+        return str(docstring).splitlines()[0]
 
     def claimed(self) -> str:
         """Return the claim and its data in words."""

@@ -5,10 +5,10 @@ initial points.  Hyper-parameters are known to all learners alike, as in section
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -91,7 +91,7 @@ def published(
     """Play Algorithm 2 on what Algorithm 1 releases, ω as it is read."""
     field = experiment.field(seed)
     threshold = width(math.exp(log_epsilon), float(experiment.delta), columns)
-    rows = transform(field.points, threshold, columns, np.random.default_rng([20, seed])).rows
+    rows = transform(field.points, threshold, columns, np.random.default_rng([20, seed]))
     return _played(field, rows, experiment.kernel(field), rule, (rounds, seed))
 
 
@@ -118,10 +118,3 @@ def excess(
 @lru_cache(maxsize=64)
 def _without(experiment: Experiment, rule: Acquisition, rounds: int, seeds: tuple[int, ...]) -> float:
     return float(np.mean([plain(experiment, rule, rounds, seed)[-1] for seed in seeds]))
-
-
-def details(
-    experiment: Experiment, rule: Acquisition, rounds: int
-) -> Callable[[Sequence[int], Floats], dict[str, Any]]:
-    """Return a cell's additional entries: the excess over the same rule without privacy."""
-    return partial(excess, experiment, rule, rounds)

@@ -79,7 +79,7 @@ def _published(
         printed,
         claim=_claim(experiment, log_epsilon, columns),
         summary=LAST_ROUND,
-        details=run.details(experiment, rule, rounds),
+        details=partial(run.excess, experiment, rule, rounds),
         like="r" in more and not experiment.stand_in,
     )
 
@@ -91,7 +91,7 @@ def _ours(experiment: Experiment, log_epsilon: float, rounds: int, **more: Any) 
         partial(run.ours, experiment, subject, rounds),
         subject=subject,
         summary=LAST_ROUND,
-        details=run.details(experiment, NOISE_AWARE, rounds),
+        details=partial(run.excess, experiment, NOISE_AWARE, rounds),
     )
 
 

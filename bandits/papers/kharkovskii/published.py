@@ -50,18 +50,6 @@ def least_singular_value(rows: Floats) -> float:
 
 
 @dataclass(frozen=True)
-class Transformed:
-    """What Algorithm 1 releases, and what it found on the way.
-
-    `rows` is Z, of shape [n, r]; `least` is σ_min of the centred data; `lifted` is the branch taken.
-    """
-
-    rows: Floats
-    least: float
-    lifted: bool
-
-
-@dataclass(frozen=True)
 class LiftedRows:
     """Centred rows [n, d] as lines 2–9 leave them: `rows` lifted or not, σ_min and σ_max of them before."""
 
@@ -85,10 +73,9 @@ def lifted(rows: Floats, threshold: float) -> LiftedRows:
     return LiftedRows(left * raised @ right, least, float(values.max()), below)
 
 
-def transform(rows: Floats, threshold: float, columns: int, rng: np.random.Generator) -> Transformed:
-    """Return Algorithm 1's release of X [n, d] at r = `columns`."""
-    lift = lifted(rows, threshold)
-    return Transformed(lift.projected(columns, rng), lift.least, lift.lifted)
+def transform(rows: Floats, threshold: float, columns: int, rng: np.random.Generator) -> Floats:
+    """Return Z [n, r], Algorithm 1's release of X [n, d] at r = `columns`."""
+    return lifted(rows, threshold).projected(columns, rng)
 
 
 def outside(released: Floats, rows: Floats) -> float:

@@ -13,6 +13,7 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from bandits.function_release import FunctionRelease
 from bandits.jdp_gp_ucb import JdpGpUcb
@@ -90,14 +91,9 @@ def chosen(subject: Predictor, world: Draws, count: int, seed: int) -> Floats:
     totals, matrix = subject.totals(data, actions), subject.matrix(seed)
     rate = 1 / (float(subject.noise_scale) * subject.width)
     scores = np.stack([subject.table(matrix, cell) @ totals for cell in range(grid.contexts)]) * rate
-    chances = _softmax(scores) if subject.rule == "exponential" else permuted(scores)
+    chances = softmax(scores, axis=1) if subject.rule == "exponential" else permuted(scores)
     expected = (chances[grid.cell_of(truth.contexts)] * truth.losses()).sum(axis=1)
     return asked(expected, count)
-
-
-def _softmax(scores: Floats) -> Floats:
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True)
 
 
 def permuted(scores: Floats) -> Floats:

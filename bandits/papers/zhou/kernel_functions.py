@@ -27,12 +27,8 @@ def kernel_function(kernel: Floats, rounds: int, seed: int, noise: str = "unifor
         raise out_of_range("a square kernel matrix and rounds >= 1")
     one_of("noise", noise, NOISES)
     rng = np.random.default_rng([seed, 11 + NOISES.index(noise)])  # apart from a run's coins and noise
-    means = _combination(rng, kernel)
+    centres = rng.integers(0, len(kernel), CENTRES)
+    means = kernel[:, centres] @ rng.uniform(-1, 1, CENTRES)
     eta = rng.uniform(-1, 1, rounds) if noise == "uniform" else rng.standard_t(3, rounds)
     limit = 1.0 if noise == "uniform" else float("nan")
     return PotentialRewards(means, means + eta[:, None], float(np.abs(means).max()), limit)
-
-
-def _combination(rng: np.random.Generator, kernel: Floats) -> Floats:
-    centres = rng.integers(0, len(kernel), CENTRES)
-    return kernel[:, centres] @ rng.uniform(-1, 1, CENTRES)

@@ -22,6 +22,7 @@ from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.pair import EqualCopies, LossPair
 
 LOG2 = math.log(2)
+MANY = 133  #: different pairs, of which no more digits are sought than needed
 MAX_STEPS = 10**12  #: of one pair in a lattice composition
 DEPTHS = 60.0, 250.0, 900.0  #: −log of the rarest losses that are counted: they must be small next to δ
 
@@ -221,6 +222,8 @@ def _digits(total: Composition, gap: Fraction) -> tuple[float, ...]:
     """Return the accuracies to try: many digits where they cost little, and what the gap needs."""
     needed = max(4.0, -log_float(gap) / math.log(10) + 2)
     many = max(17.0, needed)
+    if len(total.pairs) > MANY:
+        return (needed,)
     return (many, needed) if has_transform(total) else (needed, many)
 
 

@@ -11,11 +11,13 @@ from ..documents import BROKEN, Rejected, Unreadable, Work, brief, canonical, di
 from ..facts import Fact, Private
 from ..relation import NO_RADIUS, has_radius
 from .hazards import hazards_of, short_numbers
+from .parts import check_parts
 from .releases import check_release
 from .replaced import check_replaced
 from .shapes import CERTIFICATE, day, exact_of
 from .tables import check_tables
 from .verdict import refutation, unproved
+from .widths import unchecked
 
 #: Subjects whose own parameter `epsilon` is of one answer, or at a δ of their own; others' is the claim's.
 OWN_EPSILON = {
@@ -30,13 +32,16 @@ def check_certificate(document: dict[str, Any], at: date | None) -> None:
     """Verify shape, digest, derivation and verdict of a certificate, or reject."""
     CERTIFICATE(document, "the certificate")
     steps = document["proved"]["derivation"]
-    final = conclusions(steps)[-1] if steps else None
+    facts = conclusions(steps) if steps else []
+    final = facts[-1] if steps else None
     used = sum(1 for _ in reachable(steps))
     ensure(used == len(steps), "the derivation holds a step that its last one does not rest on")
     check_content(document, at)
     check_subject(document)
     check_target(document, final)
     check_tables(document)
+    if steps and document["claim"]["subject"].get("parameters", {}).get("statistic"):
+        check_parts(document, facts)
     check_release(document, final)
     first = hazards_of(document)
     ensure(document["hazards"][: len(first)] == first, f"not listed first among the hazards: {brief(first)}")
@@ -140,7 +145,8 @@ def judged(raw: bytes, at: date | None = None, *, derivation: bool = False) -> t
     except BROKEN as why:
         raise Rejected(f"a field has the wrong shape ({type(why).__name__}: {str(why)[:80]})") from None
     steps, verdict = len(document["proved"]["derivation"]), document["verdict"]
-    return verdict, f"{verdict}: the digest, {steps} steps and the verdict follow"
+    rest = f" (not checked again: {left})" if (left := unchecked(document)) else ""
+    return verdict, f"{verdict}: the digest, {steps} steps and the verdict follow{rest}"
 
 
 def opened(raw: bytes, *, derivation: bool) -> dict[str, Any]:

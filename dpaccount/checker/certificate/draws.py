@@ -1,5 +1,6 @@
 """What the statistics of a study draw: each key, by which law, and how far a row moves it at least."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -48,7 +49,7 @@ def counted(name: str, size: int, cells: int = 1) -> LeastMove:
     return LeastMove(f"{name}/count", size, Fraction(cells), Fraction(2 * cells), cells)
 
 
-def unlisted(held: Table) -> bool:
+def unlisted(held: Mapping[str, Any]) -> bool:
     """Return whether a statistic counts rows by unlisted values; reject texts anywhere else."""
     by, column = held.get("by", []), held.get("column")
     top = held["what"] == "top" and not by and column is not None
@@ -64,7 +65,7 @@ def names_of(held: Table) -> list[str]:
     return [held["name"], *([f"{held['name']}/texts"] if unlisted(held) else [])]
 
 
-def labels(column: Table) -> int:
+def labels(column: Mapping[str, Any]) -> int:
     """Return how many cells a described column has."""
     if column["kind"] == "integer":
         low, high = ends(column)
@@ -74,7 +75,7 @@ def labels(column: Table) -> int:
     return listed
 
 
-def ends(column: Table) -> Interval:
+def ends(column: Mapping[str, Any]) -> Interval:
     """Return the least and the largest code of a described column of numbers."""
     if column["kind"] == "boolean":
         return Fraction(0), Fraction(1)
@@ -83,7 +84,7 @@ def ends(column: Table) -> Interval:
     return low, high
 
 
-def least_moves(held: Table, *, exact: bool) -> list[LeastMove]:
+def least_moves(held: Mapping[str, Any], *, exact: bool) -> list[LeastMove]:
     """Return what a described statistic draws; `exact`: the number of a table's rows is public."""
     name, what, by = held["name"], held["what"], held.get("by", [])
     if unlisted(held):

@@ -1,12 +1,13 @@
 """Columns read from a table: those named by parameters, or by the statistics of a study."""
 
+from fractions import Fraction
 from typing import Any
 
 from ..documents import Rejected, brief, ensure, text
-from .conditions import where_reads
+from .conditions import ORDERED, where_reads
 from .derived import check_joined
 from .draws import STUDY, check_draws
-from .shapes import exact_of
+from .shapes import exact_of, maybe
 
 Table = dict[str, Any]
 NAMING = ("column", "columns", "by", "bins")  # parameters that select what is read of a table
@@ -80,8 +81,11 @@ def check_described(listed: list[Table], held: Table, columns: Table) -> None:
         read = [each.get("name") for each in tables_of(own.get("declared"))]
         ensure(read == where_reads(claim.get("where", ""), columns), f"{about} has a where of other columns")
         edges = [[exact_of(edge, "bins") for edge in given.get("bins", [])] for given in (claim, own)]
-        rank = [None if given.get("q") is None else exact_of(given["q"], "q") for given in (claim, own)]
-        ensure(edges[0] == edges[1] and rank[0] == rank[1], f"{about} has other bins, or another q")
+        ensure(edges[0] == edges[1], f"{about} has other bins than the claim lists")
+        for key in ("q", "share", "accuracy", "epsilon"):
+            both = [maybe(given.get(key), key) for given in (claim, own)]
+            both[0] = Fraction(1) if key == "share" and both[0] is None else both[0]
+            ensure(both[0] == both[1], f"{about} has another {key} than the claim lists")
 
 
 def tables_of(value: Any) -> list[Table]:
@@ -102,7 +106,11 @@ def is_declared(own: Table, columns: Table) -> bool:
     same = kind and same_source and all(is_declared(one, columns) for one in of)
     if same:
         check_joined(own, columns)
-    return same and (own.get("values"), own.get("other")) == (
-        claim.get("values", []),
-        claim.get("other", False),
+    listed, described = (
+        [each.get(key, empty) for key, empty in (("values", []), ("other", False), ("length", None))]
+        for each in (claim, own)
     )
+    cells = [each.get("missing") for each in (claim, own)]
+    if all(type(cell) in (int, float, str) for cell in cells) and own.get("kind") in ORDERED:
+        cells = [exact_of(cell, "missing") for cell in cells]
+    return same and listed == described and cells[0] == cells[1]

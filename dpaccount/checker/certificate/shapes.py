@@ -83,6 +83,13 @@ def exact_of(value: object, name: str) -> Fraction | None:
     return Fraction(form)
 
 
+def maybe(value: object, name: str) -> Fraction | None:
+    """Read a finite number that may be missing, None."""
+    exact = None if value is None else exact_of(value, name)
+    ensure(value is None or exact is not None, f"{name} should be finite")
+    return exact
+
+
 def amount(least: int | None = 0, *, endless: bool = False) -> Shape:
     """Return the shape of a number, as JSON number or as text, of at least `least`."""
 

@@ -17,7 +17,7 @@ from flint import arb
 from dpaccount.cached import cached_property
 from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.fourier import saddlepoint
-from dpaccount.numerics.fourier.transforms import Counted, Decay
+from dpaccount.numerics.fourier.transforms import Counted, Decay, Transform
 from dpaccount.numerics.intervals import ball, between, precision
 from dpaccount.numerics.work_budget import SECOND, spend
 
@@ -69,6 +69,23 @@ class Product:
         for factor, count in self.parts:
             found *= factor.value(s) ** count
         return found
+
+    def above(self, s: arb) -> arb:
+        """Return an upper bound on M(s), s ≥ 0 or s ≤ −1, by the costliest of each few of a large family."""
+        return Product(self.mu2, self._costliest).value(s)
+
+    @cached_property
+    def _costliest(self) -> Counted:
+        families: dict[Any, list[tuple[Transform, int]]] = {}
+        for part in self.parts:
+            families.setdefault(part[0].family() or part[0], []).append(part)
+        kept: list[tuple[Transform, int]] = []
+        for family in families.values():
+            family.sort(key=lambda part: part[0].order())
+            size = -(-len(family) // FEW)
+            chunks = [family[k : k + size] for k in range(0, len(family), size)]
+            kept += [(chunk[-1][0], sum(count for _, count in chunk)) for chunk in chunks]
+        return tuple(kept)
 
 
 @dataclass(frozen=True)
@@ -126,6 +143,7 @@ def _on_grid(value: float, ratio: float, *, up: bool) -> float:
     return float(ratio ** (math.ceil(power) if up else round(power)))
 
 
+FEW = 48  #: transforms of one family, where all are not needed
 MOST_DECAYS = 6  #: of those that are slow to find
 EASY = 0.4 * SECOND  #: steps of node evaluations (a rough estimate) up to which no smoothing is considered
 EASY_DIGITS = 12.0  #: digits that are only sought where they are easy
@@ -281,16 +299,44 @@ def _cut(product: Product, line: _Candidate, smooth: Fraction, most_nodes: float
 
 
 def _decaying(parts: Counted) -> Counted:
-    """Return the parts whose decay is looked at: of many that are slow to find, the most frequent ones.
-
-    Nothing is lost but nodes: |M(c + it)/M(c)| ≤ 1 for the other ones.
-    """
+    """Return the parts whose decay is looked at: of many that are slow to find, the most frequent ones."""
     slow = sorted((count for factor, count in parts if factor.slow_decay), reverse=True)
     if len(slow) <= MOST_DECAYS:
         return parts
     often = [part for part in parts if part[0].slow_decay and part[1] >= slow[MOST_DECAYS - 1]]
+    often.sort(key=lambda part: part[0].order())
     kept = often[:: len(often) // MOST_DECAYS][:MOST_DECAYS]
     return tuple(part for part in parts if not part[0].slow_decay or part in kept)
+
+
+def _shared_decays(parts: Counted, known: Counted, c: arb) -> dict[Transform, tuple[arb, int]]:
+    """Return, for transforms of known decay, how much of others falls alike, and how many those are.
+
+    |M(c + it)/M(c)| ≤ 1 for all others: nothing is lost but nodes.
+    """
+    shares: dict[Transform, tuple[arb, int]] = {}
+    own = {factor for factor, _ in known}
+    ordered = sorted(own, key=lambda factor: factor.order())
+    with precision(64):
+        for factor, count in parts if len(own) < len(parts) else ():
+            below = [each for each in ordered if each.order() <= factor.order()]
+            part = factor.share_of(below[-1], c) if below and factor not in own else arb(0)
+            if part > 0:
+                least, many = shares.get(below[-1], (arb(1), 0))
+                shares[below[-1]] = least.min(part.lower()), many + count
+    return shares
+
+
+@dataclass(frozen=True)
+class PartialDecay(Decay):
+    """The decay of a transform of which the share `part` falls as another one does."""
+
+    other: Decay
+    part: arb
+
+    def far(self, t: arb) -> arb:
+        """Return a bound for all τ ≥ t."""
+        return 1 - self.part * (1 - self.other.far(t))
 
 
 class Decays:
@@ -299,11 +345,14 @@ class Decays:
     def __init__(self, product: Product, c: arb, smooth: Fraction, depth: float) -> None:
         self.mu2 = product.mu2[0] + smooth
         known = _decaying(product.parts)
-        missing = sum(count for _, count in product.parts) / max(sum(count for _, count in known), 1)
-        share = (depth + 5) * missing
-        self.parts: list[tuple[Decay, int]] = [
-            (factor.decay(c, share / count), count) for factor, count in known
-        ]
+        shares = _shared_decays(product.parts, known, c)
+        seen = sum(count for _, count in known) + sum(count for _, count in shares.values())
+        share = (depth + 5) * sum(count for _, count in product.parts) / max(seen, 1)
+        self.parts: list[tuple[Decay, int]] = []
+        for factor, count in known:
+            part, more = shares.get(factor, (arb(0), 0))
+            decay = factor.decay(c, share / (count + more))
+            self.parts += [(decay, count), (PartialDecay(decay, part), more)] if more else [(decay, count)]
 
     def tail(self, t: arb, step: arb) -> arb:
         """Return a bound on h·Σ_{nh>t} E(nh)/(nh)²: E(t)/t while `near` holds, then the far bound."""

@@ -72,9 +72,9 @@ class Inversion:
             self.sum = Trigonometric([value / (p * (p + 1)) for value, p in zip(values, points, strict=True)])
             self.bump = Trigonometric(values) if chosen.smooth else None
             extra = ball(chosen.smooth)
-            self.right = product.value(s) * (s * (s + 1) * extra / 2).exp() * _kappa(s)
+            self.right = product.above(s) * (s * (s + 1) * extra / 2).exp() * _kappa(s)
             if chosen.left > 0:
-                self.left = product.value(-1 - v) * (v * (v + 1) * extra / 2).exp() * _kappa(v)
+                self.left = product.above(-1 - v) * (v * (v + 1) * extra / 2).exp() * _kappa(v)
             else:
                 self.left = product.value(v) * (v * (v + 1) * extra / 2).exp()
             self.cut = self.h * (count - 1)

@@ -7,6 +7,7 @@ the pair dominates: Zhu, Dong & Wang 2022).
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -14,12 +15,16 @@ from typing import Any
 
 from flint import acb, arb, ctx
 
+from dpaccount.cached import cached_property
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine, Tilted
-from dpaccount.numerics.fourier.transforms import Decay, OnPoissonSample, Transform
+from dpaccount.numerics.fourier.transforms import Counted, Decay, OnPoissonSample, Transform
 from dpaccount.numerics.intervals import ball, ceil_of, precision
-from dpaccount.numerics.work_budget import as_rate, kept
+from dpaccount.numerics.work_budget import as_rate, kept, spend
 
+LEAST_JOINT = 8  #: transforms that have a joint estimate
+MOST_JOINT_MU2 = 16  #: of them
+MOST_SHIFT = 300  #: of u in joint estimates
 DECAY_SECONDS = 0.3  #: for the nodes of one decay (a rough estimate)
 
 
@@ -66,6 +71,35 @@ class SampledGaussianTransform(ByParts, OnPoissonSample):
         """Return an estimate of count·log M(s), by the trapezoid rule in floats."""
         return count * _float_log_h(self.rate, self.mu2, self.power(s))
 
+    @classmethod
+    def jointly(cls, parts: Counted) -> tuple[Callable[[float], float] | None, Counted]:
+        """Return an estimate of log M(s) of many such transforms together, and those left over."""
+        own = [(each, n) for each, n in parts if isinstance(each, cls) and each.mu2 <= MOST_JOINT_MU2]
+        if len(own) < LEAST_JOINT:
+            return None, parts
+        return lru_cache(_JointEstimate(own).log_m), tuple(part for part in parts if part not in own)
+
+    def family(self) -> tuple[type, Fraction, bool]:
+        """Return the rate and the direction: the law of z rises with μ² in convex order."""
+        return type(self), self.rate, self.added
+
+    def order(self) -> Fraction:
+        """Return μ²."""
+        return self.mu2
+
+    def share_of(self, other: Transform, c: arb) -> arb:
+        """Return κM_ν(c)/M(c) of a smaller noise cost ν at the same rate: this law is at least κ times that.
+
+        The densities of dP/dQ at e^t are those of N(μ²/2, μ²) at t, whose ratio is (ν/μ) e^{(ν² − μ²)/8} at
+        least, at t = 0; samples map dP/dQ alike.
+        """
+        if not isinstance(other, SampledGaussianTransform) or self.family() != other.family():
+            return arb(0)
+        if not 0 < other.mu2 <= self.mu2:
+            return arb(0)
+        ratio = (ball(other.mu2 / self.mu2)).sqrt() * (ball(other.mu2 - self.mu2) / 8).exp()
+        return ratio * other.value(c) / self.value(c)
+
     def tilted(self, c: arb) -> "TiltedSample":
         """Return φ z^a."""
         return TiltedSample(self, self.power(c))
@@ -78,6 +112,42 @@ class SampledGaussianTransform(ByParts, OnPoissonSample):
     def by_parts(self, c: arb) -> list[tuple[float, float]]:
         """Return (1 − p_b, V_b), rounded up, for candidate cuts b."""
         return _by_parts(self, c)
+
+
+class _JointEstimate:
+    """Float estimates of Σ n·log M(s) of many sampled Gaussians, on one grid of u."""
+
+    def __init__(self, parts: list[tuple[SampledGaussianTransform, int]]) -> None:
+        import numpy as np
+
+        self.counts = np.array([float(n) for _, n in parts])
+        self.added = np.array([each.added for each, _ in parts])
+        self.mu = np.sqrt([float(each.mu2) for each, _ in parts])[:, None]
+        self.rates = np.array([as_rate(each.rate) for each, _ in parts])[:, None]
+
+    def log_m(self, s: float) -> float:
+        """Return the estimate; small deviations from 1 keep their digits, as ∫ φ(z − 1) = 0."""
+        import numpy as np
+
+        a = np.where(self.added, -s, 1 + s)[:, None]
+        most, least, most_a = float(self.mu.max()), float(a.min()), max(float(a.max()), 0.0)
+        spend(self.counts.size)
+        if most_a * most > MOST_SHIFT:  # there z^a ≈ q^a e^{av}
+            logs = a * np.log(self.rates) + a * (a - 1) * self.mu**2 / 2
+            return float(self.counts @ np.maximum(logs, 0)[:, 0])
+        left = np.log(1e-3 * (1 / self.rates - 1)) + self.mu**2 / 2  # left of it z ≈ 1 − q
+        low = -9.0 - min(-min(least, 0.0) * most, 1 + max(0.0, float((-left / self.mu).max())))
+        high = 9.0 + most_a * most
+        u = np.linspace(low, high, int((high - low) / min(0.2, 0.5 / most)) + 2)
+        excess = self.rates * np.expm1(np.minimum(u * self.mu - self.mu**2 / 2, 600))
+        log_z = np.log1p(excess)
+        power, weight = a * log_z, np.exp(-u * u / 2) * (u[1] - u[0]) / math.sqrt(2 * math.pi)
+        if power.max() < 30:
+            return float(self.counts @ np.log1p((np.expm1(power) - a * excess) @ weight))
+        top = power - u * u / 2
+        peak = top.max(axis=1)
+        sums = np.exp(top - peak[:, None]).sum(axis=1) * (u[1] - u[0]) / math.sqrt(2 * math.pi)
+        return float(self.counts @ (peak + np.log(sums)))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -139,10 +209,18 @@ class TiltedSample:
         """Return min(a, 0)."""
         return self.a.min(arb(0))
 
+    @cached_property
+    def _balls(self) -> dict[int, tuple[arb, arb, arb]]:
+        """Return a place for μ, μ²/2 and q at each precision that is asked for."""
+        return {}
+
     def log_z(self, u: Number) -> Number:
         """Return log z(u)."""
-        mu, q = ball(self.mu2).sqrt(), ball(self.factor.rate)
-        return (q * (u * mu - mu * mu / 2).expm1()).log1p()
+        known = self._balls.get(ctx.prec)
+        if known is None:
+            known = self._balls[ctx.prec] = ball(self.mu2).sqrt(), ball(self.mu2) / 2, ball(self.factor.rate)
+        mu, half, q = known
+        return (q * (u * mu - half).expm1()).log1p()
 
     def logs(self, u: Number) -> tuple[Number, Number]:
         """Return log z^a and log z."""
@@ -186,15 +264,16 @@ def normal(x: arb) -> arb:
 
 
 def _real_h(factor: SampledGaussianTransform, a: arb) -> arb:
-    if a.rad() == 0 and arb(float(a)) == a:
-        return _kept_h(replace(factor, added=False), float(a), ctx.prec)
+    if a.rad() == 0 and a.is_finite():
+        mantissa, exponent = a.man_exp()
+        return _kept_h(replace(factor, added=False), int(mantissa), int(exponent), ctx.prec)
     return ShiftedLine.real(TiltedSample(factor, a)).total()
 
 
-@kept(1 << 10)
-def _kept_h(factor: SampledGaussianTransform, a: float, bits: int) -> arb:
-    """Return H(a) at the precision of the moment, which is `bits`."""
-    return ShiftedLine.real(TiltedSample(factor, arb(a))).total()
+@kept(1 << 13)
+def _kept_h(factor: SampledGaussianTransform, mantissa: int, exponent: int, bits: int) -> arb:
+    """Return H(mantissa·2^exponent) at the precision of the moment, which is `bits`."""
+    return ShiftedLine.real(TiltedSample(factor, arb((mantissa, exponent)))).total()
 
 
 @kept(32)

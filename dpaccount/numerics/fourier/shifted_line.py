@@ -13,7 +13,7 @@ from flint import acb, arb, ctx
 
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.transforms import blurred
-from dpaccount.numerics.intervals import ball
+from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.work_budget import bearable, spend
 
 MOST_POINTS = 200_000  #: of a quadrature
@@ -99,7 +99,9 @@ class ShiftedLine:
         turn = 2 * arb.pi() / self.step
         near = 1 / ((turn * self.shift).exp() - 1)
         near += self._kappa(self.top) / ((turn * (self.top - self.shift)).exp() - 1)
-        error = near * self.law.whole() + self._tails() * self._kappa(self.shift)
+        with precision(64):
+            whole = self.law.whole()
+        error = near * whole + self._tails() * self._kappa(self.shift)
         return [blurred(value, error) for value in exponential_sums.along(self._points(), h, count)]
 
     def _points(self) -> list[tuple[acb, acb]]:

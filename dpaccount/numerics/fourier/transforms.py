@@ -65,6 +65,21 @@ class Transform:
         """Return how |M(c + it)/M(c)| falls; `depth` is the −log of it that is worth resolving."""
         return Decay()
 
+    def family(self) -> Any:
+        """Return a key of transforms whose laws rise in convex order with `order`; None: of no family.
+
+        So M(s) rises for s ≥ 0 and for s ≤ −1.
+        """
+        return None
+
+    def order(self) -> Fraction:
+        """Return the number by which transforms of one family are ordered."""
+        return Fraction(0)
+
+    def share_of(self, other: "Transform", c: arb) -> arb:
+        """Return f with |M(c + it)| ≤ M(c)·(1 − f·(1 − decay of `other`)), for every t; 0: not known."""
+        return arb(0)
+
     def work(self, c: float, bits: int) -> float:
         """Return roughly how many steps of work one node on Re s = c takes at so many bits."""
         return 3.0

@@ -8,7 +8,7 @@ import pytest
 
 from audits.api import on_code
 from audits.api.dispatch import certify
-from audits.api.on_subject import said_cut
+from audits.api.on_subject import with_cut_noted
 from audits.api.requests import Certify
 from audits.attack.runs import silent
 from audits.claim import read_claim
@@ -596,5 +596,5 @@ def test_a_class_that_time_cut_says_so(dpaccount, tmp_path):
     (tmp_path / "claim.toml").write_text(CLASS_CLAIM.format(name="Fine", seconds=NO_LIMIT))
     claim = read_claim(tmp_path / "claim.toml")  # it asks for 100 runs
     answer = {"refuted": False, "trials": 60, "attack": "white box"}
-    assert said_cut(answer, claim.audit)["attack"] == "white box; cut by time: 60 of 100 runs"
-    assert said_cut({**answer, "trials": 100}, claim.audit)["attack"] == "white box"
+    assert with_cut_noted(answer, claim.audit)["attack"] == "white box; cut by time: 60 of 100 runs"
+    assert with_cut_noted({**answer, "trials": 100}, claim.audit)["attack"] == "white box"

@@ -66,9 +66,9 @@ def test_pairs_that_differ_in_more_than_numbers_are_kept_through_all_rounds(draw
 def test_runs_that_fail_on_one_side_alone_are_told_however_few():
     one, other = of_value(1), of_error(ValueError("negative for 7"))
     trial = Trial(candidates(DATA, 1)[0], [one] * 9 + [other], [one] * 10)
-    assert trial.told == 1
-    assert Trial(trial.candidate, trial.left, trial.left).told == 0
-    assert Trial(trial.candidate, [one] * 3, [of_value(2)] * 3).told == 0  # numbers are for scores
+    assert trial.unlike_runs == 1
+    assert Trial(trial.candidate, trial.left, trial.left).unlike_runs == 0
+    assert Trial(trial.candidate, [one] * 3, [of_value(2)] * 3).unlike_runs == 0  # numbers are for scores
 
 
 def test_a_pair_whose_floats_have_finer_bits_on_one_side_is_kept():

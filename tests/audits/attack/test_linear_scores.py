@@ -57,7 +57,7 @@ def test_a_shift_in_many_columns_is_scored_along_the_movement():
 
     along = best_score(left, right, judge, moved)
     assert along.value > 0.5
-    assert "the direction in which the entries move" in along.score.said()
+    assert "the direction in which the entries move" in along.score.sentence()
     assert best_score(left, right, judge).value < 0.3
     unlike = best_score(left, right, judge, np.zeros(900))  # no direction at all
-    assert "the direction" not in unlike.score.said()
+    assert "the direction" not in unlike.score.sentence()

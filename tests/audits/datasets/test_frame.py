@@ -331,6 +331,6 @@ def test_the_rows_that_differ_and_the_others_make_both_sides_again():
 
 
 def test_bases_have_names_of_their_own():
-    said = [base.said() for base in bases(PERSONS)]
+    said = [base.sentence() for base in bases(PERSONS)]
     assert len(set(said)) == len(said) > 30
     assert all(rows.shape[1] == len(COLUMNS) for rows in persons(PERSONS).values())

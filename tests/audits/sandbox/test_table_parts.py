@@ -28,6 +28,9 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.proved import Proved
 from mechanisms.clipped_mean import ClippedMean
 from mechanisms.subject import Additive
+from mechanisms.table.divided import divide
+from mechanisms.table.files import files_of
+from mechanisms.table.totals import TablePart
 from mechanisms.table.user_level import named
 from tests.audits.certificate.test_tables import MECHANISMS, claim_on, opened, reads, table
 
@@ -604,11 +607,44 @@ def drawing(tmp_path, monkeypatch):
 def test_a_worker_of_another_version_refuses(tmp_path, monkeypatch, capsys, other, said):
     table(tmp_path)
     claim = claimed(tmp_path)
-    words = json.dumps([str(claim.path), {**real_digests(claim), **other}, [0, 1, "00" * 32, False]])
+    words = json.dumps([str(claim.path), {**real_digests(claim), **other}, [0, 1, "00" * 32, False], None])
     monkeypatch.setattr(sys, "stdin", io.StringIO(words))
     table_parts.answer()
     found = [f"a worker has another {said} than this program; give it the same", [], 0, ""]
     assert json.loads(capsys.readouterr().out) == found
+
+
+@pytest.fixture
+def on_worker(tmp_path, monkeypatch, capsys):
+    """Return what a worker answers that is asked for a part of seven, given what it is told of rows."""
+    table(tmp_path)
+    claim = claimed(tmp_path)
+    digests, what = real_digests(claim), table_parts.summed(claim, find(claim.use).made_by)
+    parts = [TablePart(number, 7, bytes(32)) for number in range(7)]
+    (tmp_path / "rows").mkdir()
+    divided = divide(what, files_of(claim.data_file), parts[0], tmp_path / "rows")
+
+    def answered(number, folder="rows"):
+        rows = folder and [str(tmp_path / folder), divided[number]]
+        words = json.dumps([str(claim.path), digests, [number, 7, "00" * 32, False], rows])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(words))
+        table_parts.answer()
+        return json.loads(capsys.readouterr().out)
+
+    return answered
+
+
+def test_a_worker_reads_the_rows_of_its_part_and_without_them_the_table(tmp_path, on_worker, monkeypatch):
+    whole = [on_worker(number, None) for number in range(7)]
+    assert [on_worker(number, "elsewhere") for number in range(7)] == whole
+    monkeypatch.setattr(table_parts, "files_of", lambda _: 1 / 0)
+    monkeypatch.setattr(table_parts, "digest_of_data", lambda _: 1 / 0)
+    assert [on_worker(number) for number in range(7)] == whole
+    path = max((tmp_path / "rows").iterdir(), key=lambda path: path.stat().st_size)
+    path.write_bytes(path.read_bytes()[:-16] + bytes(16))
+    wrong, *found = on_worker(int(path.name))
+    assert "the rows of a part are not as they were written" in wrong
+    assert found == [[], 0, ""]
 
 
 def test_another_pyarrow_is_other_work_and_the_same_release(tmp_path, monkeypatch):
@@ -633,7 +669,7 @@ def test_a_part_that_draws_noise_is_refused_in_a_fork(drawing, jobs):
 def test_a_part_that_draws_noise_is_refused_on_a_worker(drawing, monkeypatch, capsys):
     claim, charged = drawing
     monkeypatch.setattr(table_parts, "digests_of", lambda *_: DIGESTS)
-    words = json.dumps([str(claim.path), DIGESTS, [0, 1, "00" * 32, False]])
+    words = json.dumps([str(claim.path), DIGESTS, [0, 1, "00" * 32, False], None])
     monkeypatch.setattr(sys, "stdin", io.StringIO(words))
     table_parts.answer()
     wrong, *found = json.loads(capsys.readouterr().out)
@@ -834,7 +870,7 @@ def test_a_scheduler_that_goes_away_is_one_line_and_what_was_kept_goes_on(tmp_pa
     words = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny"]
     worker = subprocess.Popen([*words, "--no-dashboard"], stderr=subprocess.DEVNULL)
     try:
-        looks = iter([False, True])
+        looks = iter([True, False, True])  # the rows are divided, then parts come back
         with pytest.raises(InputError, match=r"the dask cluster at .* failed .*finished parts are kept"):
             asked(claim, replace(work, scheduler=address), lambda: not next(looks) and scheduler.kill())
     finally:

@@ -15,6 +15,7 @@ from audits.reports.tables import numbers
 from audits.sandbox import table_parts
 from audits.studies import results, text
 from audits.subjects.catalogue import find, subject_of
+from dpaccount import checker
 from dpaccount.errors import InputError
 from dpaccount.proof.derivation import point
 from dpaccount.schemas.study import PlannedStatistic, StatisticNoise, StudyPlan, StudyTotal
@@ -358,6 +359,23 @@ def test_a_study_is_released_once(dpaccount, released, tmp_path):
     assert spent(dpaccount)["epsilon"]["upper"] <= 1 + 1e-9
     code, shown, _ = dpaccount("check", folder / "certificate.json", "--json")
     assert (code, json.loads(shown)["valid"]) == (0, True)
+    left = "not checked again: the intervals of 'the median', 'the quantile', 'the regression'; those of 'the variance'"
+    assert left in dpaccount("check", folder / "certificate.json")[1]
+    assert left.capitalize() in (folder / "report.html").read_text().replace("&#39;", "'").replace(
+        "&#x27;", "'"
+    )
+    for term, number, why in (("epsilon", "0.1", "costs more"), ("accuracy", "200", "less accurate")):
+        forged = json.loads((folder / "certificate.json").read_text())
+        for listed in (forged["claim"]["subject"], forged["subject"]):
+            for each in (
+                one for key in ("statistic", "statistics") for one in listed["parameters"].get(key, [])
+            ):
+                if each.get(term) is not None:
+                    each[term] = number
+        body = {member: each for member, each in forged.items() if member not in ("digest", "signature")}
+        (folder / "forged.json").write_text(json.dumps({**forged, "digest": checker.digest(body)}))
+        code, shown, _ = dpaccount("check", folder / "forged.json")
+        assert (code, why in shown) == (1, True), shown
 
 
 @pytest.mark.slow
@@ -551,8 +569,18 @@ def test_a_wrong_head_is_one_sentence(study, old, new, why):
 def test_pure_privacy_has_no_noise_for_several_sums_of_numbers(study, what):
     more = 'on = ["age"]' if what == "regression" else "" if what == "variance" else 'by = ["ward"]'
     path = study(statistics(stat(what, f'column = "x"\n{more}')), HEAD.replace("1e-6", "0"))
-    with pytest.raises(InputError, match="which need Gaussian noise; give the guarantee a delta > 0"):
+    with pytest.raises(InputError, match="which need Gaussian noise; give the guarantee a delta > 0") as error:
         results.plan(read_claim(path))
+    assert ("one statistic for each group, with where" in str(error.value)) == (what in ("sum", "mean"))
+
+
+@pytest.mark.parametrize("what", ["sum", "mean"])
+def test_pure_privacy_has_noise_for_a_group_of_its_own(study, what):
+    """What a refusal of groups says to do instead: as many statistics, which share the total."""
+    groups = [stat(what, f"column = \"x\"\nwhere = \"ward == '{one}'\"", f"of {one}") for one in "AB"]
+    plan = results.plan(read_claim(study(statistics(*groups), HEAD.replace("1e-6", "0"))))
+    assert [each.noise.law for each in plan.statistics] == ["laplace", "laplace"]
+    assert sum(each.epsilon for each in plan.statistics) <= 1 + 1e-9
 
 
 def test_a_refused_study_charges_nothing(dpaccount, study, data):

@@ -37,7 +37,7 @@ def test_every_product_has_mean_one_under_poisson_samples(rate, ordered):
         for each in every:
             mean += probability * (math.exp(evidence(each, rate)) - 1)
         weight += probability
-        assert len({each.said for each in every}) == len(every) <= most_conditions(2, 2)
+        assert len({each.condition for each in every}) == len(every) <= most_conditions(2, 2)
     assert weight == pytest.approx(1)
     assert mean == pytest.approx(0, abs=1e-12)
 

@@ -18,6 +18,7 @@ SHOWN = (
         "hazards",
         "draws",
         "widths",
+        "parts",
         "releases",
         "derived",
         "reads",

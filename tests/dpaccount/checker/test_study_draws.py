@@ -344,7 +344,12 @@ def test_an_interval_of_a_count_reaches_as_far_to_either_side(law, least):
     held, _ = drawn([Statistic("n", "count")], law=law)
 
     def passes(low, high):
-        around = {"low": [low], "high": [high], "level": 0.95, "of": "words"}
+        around = {
+            "low": [low],
+            "high": [high],
+            "level": 0.95,
+            "of": "the count of clipped numbers without noise",
+        }
         try:
             check_widths({"n": [1000], "accuracy": {"n": around}}, held)
         except Rejected:

@@ -1,0 +1,101 @@
+"""Many different samples of Gaussian noise: what they share, and that the answer is as close as for few."""
+
+import random
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from flint import arb
+
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.numerics.fourier.contours import PartialDecay, Product
+from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
+from dpaccount.numerics.intervals import precision
+from dpaccount.plan.events import Gaussian, Plan, PoissonSubsampled
+
+RATES = ("0.001", "0.01", "0.2", "0.9")
+
+
+def transforms(rng, count):
+    """Different samples at one rate, in one direction."""
+    rate, added = Fraction(rng.choice(RATES)), rng.random() < 0.5
+    squares = {Fraction(round(1000 * rng.uniform(0.05, 4)), 1000) for _ in range(count)}
+    return [SampledGaussianTransform(rate, mu2, added=added) for mu2 in squares]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_sample_falls_as_much_as_its_share_of_one_of_less_cost_does(seed):
+    rng = random.Random(seed)
+    with precision(96):
+        low, high = sorted(transforms(rng, 3), key=lambda each: each.order())[:2]
+        c, step = arb(rng.choice([0.01, 0.5, 5.0])), arb(rng.choice([0.5, 3.0]))
+        part = high.share_of(low, c)
+        assert 0 < part <= 1
+        bound = PartialDecay(low.decay(c, 20.0), part.lower())
+        values = high.nodes(c, step, 25)
+        theirs = low.nodes(c, step, 25)
+        for n in range(1, 25):
+            ratio, other = (abs(row[n]) / abs(row[0]) for row in (values, theirs))
+            assert ratio.lower() <= bound.far(n * step).upper()
+            assert ratio.lower() <= (1 - part * (1 - other)).upper()
+        assert low.share_of(high, c) == 0
+
+
+def test_nothing_is_shared_with_another_rate_or_direction():
+    one = SampledGaussianTransform(Fraction(1, 10), Fraction(1))
+    for other in (SampledGaussianTransform(Fraction(1, 5), Fraction(1, 2)), one.reversed()):
+        assert one.share_of(other, arb(1)) == 0
+        assert one.family() != other.family()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_costliest_of_a_family_bound_the_moments_of_all(seed):
+    rng = random.Random(seed)
+    counted = tuple((each, 1 + k % 3) for k, each in enumerate(transforms(rng, 60)))
+    product = Product((Fraction(0), Fraction(0)), counted)
+    assert len(product._costliest) < len(product.parts)
+    for s in (arb(3) / 2, arb(0), arb(-1), arb(-5) / 2):
+        with precision(96):
+            above, value = product.above(s), product.value(s)
+        assert above.upper() >= value.lower()
+        most = value.log() + abs(value.log()) / 20 + arb(1) / 100
+        assert above.log().lower() <= most.upper()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_joint_estimates_are_the_sums_of_single_ones(seed):
+    rng = random.Random(seed)
+    parts = tuple((each, rng.choice([1, 5])) for each in transforms(rng, 12))
+    estimate, left = SampledGaussianTransform.jointly(parts)
+    assert not left
+    for s in (1e-3, 0.3, 4.0, 30.0, -0.5, -1.7, -8.0):
+        single = sum(each.log_m(s, count) for each, count in parts)
+        assert estimate(s) == pytest.approx(single, rel=1e-3, abs=1e-9)
+
+
+def steps(count):
+    """Different noise levels from 1 to 2, one step each at one rate."""
+    return [PoissonSubsampled(rate="0.01", of=Gaussian(sigma=1 + Fraction(k, count))) for k in range(count)]
+
+
+@pytest.mark.slow
+def test_a_crowd_of_samples_is_enclosed_as_closely_as_few():
+    """Beyond 133 there were no other ends than those of two dozen simpler pairs, some per cent apart."""
+    plan = Plan("add-remove", steps(140))
+    bounds = Accountant(plan).epsilon("1e-6")
+    assert bounds.upper - bounds.lower <= Fraction(1, 10**6)
+    fewer, more = (
+        Accountant(Plan("add-remove", [PoissonSubsampled(rate="0.01", of=Gaussian(sigma=end), count=140)]))
+        for end in (2, 1)
+    )
+    assert fewer.epsilon("1e-6").upper < bounds.lower
+    assert bounds.upper < more.epsilon("1e-6").lower
+    sevens = [steps(140)[k : k + 7] for k in range(0, 140, 7)]
+    above, below = (
+        Accountant(Plan("add-remove", [replace(each[end], count=7) for each in sevens])).epsilon("1e-6")
+        for end in (0, 6)
+    )
+    assert below.lower <= bounds.upper
+    assert bounds.lower <= above.upper
+    assert below.upper < bounds.lower
+    assert bounds.upper < above.lower
