@@ -569,7 +569,9 @@ def test_a_wrong_head_is_one_sentence(study, old, new, why):
 def test_pure_privacy_has_no_noise_for_several_sums_of_numbers(study, what):
     more = 'on = ["age"]' if what == "regression" else "" if what == "variance" else 'by = ["ward"]'
     path = study(statistics(stat(what, f'column = "x"\n{more}')), HEAD.replace("1e-6", "0"))
-    with pytest.raises(InputError, match="which need Gaussian noise; give the guarantee a delta > 0") as error:
+    with pytest.raises(
+        InputError, match="which need Gaussian noise; give the guarantee a delta > 0"
+    ) as error:
         results.plan(read_claim(path))
     assert ("one statistic for each group, with where" in str(error.value)) == (what in ("sum", "mean"))
 
@@ -577,7 +579,7 @@ def test_pure_privacy_has_no_noise_for_several_sums_of_numbers(study, what):
 @pytest.mark.parametrize("what", ["sum", "mean"])
 def test_pure_privacy_has_noise_for_a_group_of_its_own(study, what):
     """What a refusal of groups says to do instead: as many statistics, which share the total."""
-    groups = [stat(what, f"column = \"x\"\nwhere = \"ward == '{one}'\"", f"of {one}") for one in "AB"]
+    groups = [stat(what, f'column = "x"\nwhere = "ward == \'{one}\'"', f"of {one}") for one in "AB"]
     plan = results.plan(read_claim(study(statistics(*groups), HEAD.replace("1e-6", "0"))))
     assert [each.noise.law for each in plan.statistics] == ["laplace", "laplace"]
     assert sum(each.epsilon for each in plan.statistics) <= 1 + 1e-9

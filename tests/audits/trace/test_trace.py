@@ -418,7 +418,7 @@ def test_all_planted_training_bugs_are_found_against_a_plan(
     assert any(said in each for each in answer["findings"]), answer["findings"]
 
 
-@pytest.mark.slow(one_in=2)
+@pytest.mark.slow(one_in=5)
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize(
     "claimed", [["--plan", "plan.json"], ["--sensitivity", "1", "--relation", "add-remove"]]

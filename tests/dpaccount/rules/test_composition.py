@@ -22,7 +22,7 @@ def test_what_a_rule_gives(program, case):
     assert PROGRAMS[program](rule, premises, given) == gives
 
 
-@pytest.mark.parametrize(**of("composition", TRUE))
+@looped(**of("composition", TRUE))
 def test_true_side_conditions_are_accepted_at_their_edges(program, case):
     assert PROGRAMS[program](*case)
 

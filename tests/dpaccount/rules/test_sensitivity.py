@@ -61,7 +61,7 @@ def test_what_a_rule_gives(program, case):
     assert PROGRAMS[program](rule, premises, given) == gives
 
 
-@pytest.mark.parametrize(**of("sensitivity", TRUE))
+@looped(**of("sensitivity", TRUE))
 def test_true_side_conditions_are_accepted_at_their_edges(program, case):
     assert PROGRAMS[program](*case)
 
