@@ -1,5 +1,6 @@
 """Shared fixtures.  Tests run from anywhere; nothing reads outside the project."""
 
+import gc
 import os
 import re
 import shutil
@@ -21,6 +22,17 @@ settings.register_profile(
 )
 settings.register_profile("deep", max_examples=5000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile("dev")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without the garbage collector: it would walk every test again as the next ones are made."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()  # what is collected stays until the end
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects

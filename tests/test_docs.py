@@ -11,6 +11,7 @@ import pytest
 
 from audits import cli
 from dpaccount import proof
+from tests.looped import looped
 
 FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 WORDS = re.compile(r"\b(issue tracker|Claude|/work/|shared/|helper session)\b")
@@ -128,9 +129,7 @@ def test_commands_of_the_readme_exist(root):
         assert cli.run(words) == 0
 
 
-@pytest.mark.parametrize(
-    "folder", ["dpaccount", "mechanisms", "bandits", "audits", "docs", "examples", "tests"]
-)
+@looped("folder", ["dpaccount", "mechanisms", "bandits", "audits", "docs", "examples", "tests"])
 def test_nothing_speaks_of_how_it_was_made(root, folder):
     for file in sorted((root / folder).rglob("*")):
         if file.suffix in (".py", ".md", ".toml", ".html") and file.name != "test_docs.py":

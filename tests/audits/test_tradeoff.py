@@ -21,6 +21,7 @@ from audits.tradeoff import (
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.plan.events import Gaussian, Laplace, Plan, Zcdp
+from tests.looped import looped
 
 RATES = np.random.default_rng(1).random((60, 2))
 
@@ -32,7 +33,7 @@ def test_quantiles_enclose():
         assert above - below < 1e-9
 
 
-@pytest.mark.parametrize(
+@looped(
     "claim",
     [
         MuClaim(F(1)),
@@ -51,7 +52,7 @@ def test_bounds_grow_with_hits_and_fall_with_alarms(claim):
         assert max(planned - offset, 0) == pytest.approx(level, rel=1e-2, abs=1e-6)
 
 
-@pytest.mark.parametrize("mu", [0.1, 1.0, 3.0])
+@looped("mu", [0.1, 1.0, 3.0])
 def test_events_of_a_gaussian_shift_show_mu_and_no_more(mu):
     cuts = np.linspace(-2, 2 + mu, 9)
     events = [(float(ndtr(mu - cut)), float(ndtr(-cut))) for cut in cuts]

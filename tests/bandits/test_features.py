@@ -18,6 +18,7 @@ from bandits.learning.features import (
 )
 from bandits.papers.dubey.regret_bounds import quadrature_error, remarks, theorem2_bound
 from dpaccount.errors import InputError
+from tests.looped import looped
 
 POINTS = np.random.default_rng(0).uniform(-1, 1, (60, 2))
 
@@ -63,8 +64,8 @@ def test_wrong_dimensions_are_refused():
 # ------------------------------------------------------------------ the paper's bound
 
 
-@pytest.mark.parametrize("per_axis", [4, 8, 13, 16, 20])
-@pytest.mark.parametrize("width", [1.0, 4.0])
+@looped("per_axis", [4, 8, 13, 16, 20])
+@looped("width", [1.0, 4.0])
 def test_the_true_error_is_below_theorem_2(per_axis, width):
     error = quadrature_error(2, per_axis, 1.0, width)
     assert 0 <= error.lower <= error.upper
@@ -89,7 +90,7 @@ def test_remarks_are_said_with_their_numbers():
     assert [text.split(":")[0] for text in remarks(2, 30, 1.0, 4.0, 1024)] == ["Remark 6"]
 
 
-@pytest.mark.parametrize("error", [0.5, 0.05, 1e-6])
+@looped("error", [0.5, 0.05, 1e-6])
 def test_eigenfeatures_are_the_fewest_that_err_so_little_and_no_longer_than_the_kernel(error):
     points = np.linspace(0, 1, 41)[:, None]
     kernel = squared_exponential(points, points, 0.06)
@@ -129,7 +130,7 @@ def test_every_kernel_has_features_that_approach_it_or_is_refused(kernel, basis)
     assert phi(POINTS.reshape(6, 10, 2)).reshape(60, -1) == pytest.approx(found)
 
 
-@pytest.mark.parametrize("kernel", [kernel for kernel in MAP_KERNELS if kernel != "polynomial"])
+@looped("kernel", [kernel for kernel in MAP_KERNELS if kernel != "polynomial"])
 def test_more_random_features_err_less(kernel):
     exact = kernel_of(kernel, 0.7)(POINTS, POINTS)
     errors = []

@@ -17,6 +17,7 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof.derivation import point
+from tests.looped import looped
 
 SMALL = FunctionRelease(rounds=24, served=3, actions=4, contexts=4, sigma=Fraction(1, 2))
 
@@ -148,7 +149,7 @@ def test_it_learns_where_chance_does_not():
     assert np.mean(errors) < 0.15
 
 
-@pytest.mark.parametrize(
+@looped(
     ("wrong", "said"),
     [
         ({"epsilon": Fraction(0)}, "epsilon > 0"),

@@ -16,12 +16,13 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from mechanisms.symmetric_gaussian import FEATURE_BITS, contribution
+from tests.looped import looped
 
 DELTA = Fraction(1, 10**6)
 
 
-@pytest.mark.parametrize("per_axis", [1, 2, 3, 4, 7, 12])
-@pytest.mark.parametrize("dimension", [1, 2])
+@looped("per_axis", [1, 2, 3, 4, 7, 12])
+@looped("dimension", [1, 2])
 def test_features_have_norm_one(dimension, per_axis):
     features = quadrature_features(dimension, per_axis, 1.0)
     points = np.random.default_rng(0).uniform(-5, 5, (50, dimension))
@@ -102,7 +103,7 @@ def test_noise_is_calibrated_to_the_path_not_the_leaf():
     assert one.proof(DELTA).conclusion.curve.epsilon < many.proof(DELTA).conclusion.curve.epsilon
 
 
-@pytest.mark.parametrize(
+@looped(
     "parameters",
     [
         {"rounds": 1}, {"candidates": 0}, {"sigma": Fraction(0)}, {"width": Fraction(-1)},

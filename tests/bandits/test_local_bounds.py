@@ -21,6 +21,7 @@ from tests.bandits.local_rates import (
     theorem3_rate,
     theorem4_rate,
 )
+from tests.looped import looped
 
 SETTINGS = st.builds(
     lambda kernel, **more: Setting(kernel, smoothness=2.5 if kernel == "matern" else None, **more),
@@ -174,7 +175,7 @@ def test_upper_orders_fall_with_epsilon_and_rise_with_all_else(rate, rounds, gai
     assert rate(rounds, gain, epsilon=epsilon, **{**UPPER, "delta": 0.01 / factor}) >= here * slack
 
 
-@pytest.mark.parametrize("rate", [theorem2_rate, theorem3_rate, corollary1_rate])
+@looped("rate", [theorem2_rate, theorem3_rate, corollary1_rate])
 def test_upper_orders_have_the_factor_1_over_epsilon_and_do_not_vanish(rate):
     small = [rate(10**4, 5.0, epsilon=epsilon, **UPPER) for epsilon in (1e-4, 1e-5)]
     assert small[1] / small[0] == pytest.approx(10, rel=1e-2)

@@ -17,6 +17,7 @@ from dpaccount.noise.samplers import Rehearsal
 from mechanisms.shared.arm_counts import ArmCounts
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.declaration import read_table
+from tests.looped import looped
 from tests.mechanisms import shop_logs
 from tests.mechanisms.shop_logs import CONVERSIONS, DELTA, EVEN, UNEVEN
 
@@ -40,7 +41,7 @@ def made(seed, shares=(0.5, 0.3, 0.2), rows=3000, cells=1):
 # ------------------------------------------------------------------ public constants
 
 
-@pytest.mark.parametrize("slots", [2, 9, 60, 5630])
+@looped("slots", [2, 9, 60, 5630])
 def test_every_slot_is_in_one_release(slots):
     covers = LoggedPolicy(slots=slots).covers()
     assert covers[0][0] == 1
@@ -120,9 +121,7 @@ def test_who_is_passed_over_counts_in_their_own_slot_and_an_undeclared_arm_nowhe
     assert (slots.recommend(slice(0, 3000), np.full((1, 3), 1 / 3))[::7] == -1).all()
 
 
-@pytest.mark.parametrize(
-    "odd", [(0, 5, 1, 1), (3, 0, 1, 1), (np.inf, 0, 1, 1), (0, 0, 1, np.nan), (0, np.nan, 1, 1)]
-)
+@looped("odd", [(0, 5, 1, 1), (3, 0, 1, 1), (np.inf, 0, 1, 1), (0, 0, 1, np.nan), (0, np.nan, 1, 1)])
 def test_what_a_row_may_not_be_is_clamped_and_stops_no_run(odd):
     subject, rows = LoggedPolicy(arms=("a", "b"), slots=20, steps=16), made(6, (0.5, 0.5), 20)
     rows[19] = odd
@@ -313,7 +312,7 @@ def test_reports_publish_releases_only(trial):
 # ------------------------------------------------------------------ bad input
 
 
-@pytest.mark.parametrize(
+@looped(
     "parameters",
     [
         {"arms": "ab"}, {"prior": "lucky"}, {"prior": "positions"}, {"sigma": Fraction(0)}, {"reward": ""},
@@ -326,7 +325,7 @@ def test_parameters_that_make_no_sense_are_refused(parameters):
         LoggedPolicy(**parameters)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("before", "after", "said"),
     [
         ('"positions"', '"lucky"', "known here: exchangeable, positions"),

@@ -18,6 +18,7 @@ from bandits.learning.nystrom import (
 from bandits.local_privacy.ridge import Ridge
 from bandits.simulation.information_gain import gain
 from dpaccount.errors import InputError
+from tests.looped import looped
 
 GRID = np.linspace(0, 1, 30)[:, None]
 KERNEL = squared_exponential(GRID, GRID, 0.2)
@@ -49,7 +50,7 @@ def marked(*points):
     return found
 
 
-@pytest.mark.parametrize("points", [(3,), (0, 9, 21), tuple(range(0, 30, 3))])
+@looped("points", [(3,), (0, 9, 21), tuple(range(0, 30, 3))])
 def test_products_are_the_kernel_on_the_span_of_the_dictionary(points):
     phi, of = embedding(ROUGH, marked(*points)), list(points)
     inner = ROUGH[np.ix_(of, of)]

@@ -13,6 +13,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof.derivation import point
+from tests.looped import looped
 
 DELTA = Fraction(1, 10**6)
 CHANCES, OTHER = np.array([0.5, 0.3, 0.2]), np.array([0.1, 0.3, 0.6])
@@ -41,8 +42,8 @@ def log(rows, seed, chances=CHANCES, model=False):
     return every[np.random.default_rng([7000, seed]).choice(len(law), rows, p=law)]
 
 
-@pytest.mark.parametrize("model", [False, True])
-@pytest.mark.parametrize("cap", [Fraction(1, 100), Fraction(3, 2), Fraction(10), Fraction(1000)])
+@looped("model", [False, True])
+@looped("cap", [Fraction(1, 100), Fraction(3, 2), Fraction(10), Fraction(1000)])
 def test_a_record_is_in_the_ball_and_some_are_at_its_edge(model, cap):
     """All corners of what a row may be, NaN and infinities included."""
     subject = PolicyValue(rows=6, cap=cap, model=model)
@@ -73,8 +74,8 @@ def test_estimates_are_unbiased_where_nothing_is_clipped():
     assert first + 0.5 == pytest.approx(VALUE, abs=1e-5)
 
 
-@pytest.mark.parametrize("cap", [Fraction(1, 10), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(5)])
-@pytest.mark.parametrize("lacking", [False, True])
+@looped("cap", [Fraction(1, 10), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(5)])
+@looped("lacking", [False, True])
 def test_the_value_is_between_what_clipped_weights_allow(cap, lacking):
     """Also where the log never has the last action."""
     chances = np.array([0.6, 0.4, 0.0]) if lacking else CHANCES
@@ -109,7 +110,7 @@ def test_intervals_hold_and_the_estimate_is_near(model):
     assert np.sqrt(np.mean(np.square(off))) < 0.04
 
 
-@pytest.mark.parametrize("cap", [Fraction(1, 2), Fraction(1), Fraction(3)])
+@looped("cap", [Fraction(1, 2), Fraction(1), Fraction(3)])
 def test_more_records_make_a_narrower_interval(cap):
     def width(rows, scale):
         subject = PolicyValue(rows=rows, cap=cap, sigma=Fraction(scale))
@@ -138,7 +139,7 @@ def test_the_claim_is_met_and_no_noise_is_left_over(model):
     assert 0.98 < epsilon <= 1
 
 
-@pytest.mark.parametrize(
+@looped(
     "wrong",
     [{"rows": 0}, {"rows": 2.5}, {"cap": 1.5}, {"cap": Fraction(0)}, {"cap": Fraction(10**4)}, {"sigma": Fraction(0)},
      {"epsilon": Fraction(0)}, {"delta": Fraction(0)}],
@@ -148,8 +149,8 @@ def test_bad_parameters_are_refused(wrong):
         PolicyValue(**wrong)
 
 
-@pytest.mark.parametrize("lacks", [*product((False, True), repeat=3)])
-@pytest.mark.parametrize("whole", [False, True])
+@looped("lacks", [*product((False, True), repeat=3)])
+@looped("whole", [False, True])
 def test_a_model_with_missing_cells_is_off_by_the_missing_weight_at_most(lacks, whole):
     """Predictions that lack for some actions, or with their mean, must not pass for one of ½."""
     law, rows = records(model=True)

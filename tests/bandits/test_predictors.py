@@ -17,6 +17,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof.derivation import point
+from tests.looped import looped
 
 FEW = {"rounds": 12, "actions": 4, "contexts": 5}
 SUBJECTS = [
@@ -35,7 +36,7 @@ def kernel_trick(grid, points, per_round, ridge):
     return (gram - across.T @ np.linalg.solve(inner, across)) / ridge
 
 
-@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda s: f"{s.named} {s.kernel}")
+@looped("subject", SUBJECTS)
 def test_no_pair_of_records_moves_the_scores_further_than_is_paid_for(subject):
     """Enumerated: every pair of places, rewards at both ends, every cell."""
     matrix, worst = subject.matrix(3), 0
@@ -51,7 +52,7 @@ def test_no_pair_of_records_moves_the_scores_further_than_is_paid_for(subject):
         assert worst > 0.6 * subject.width  # the bound is not idle; USCA's is twice as wide as needed
 
 
-@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda s: f"{s.named} {s.kernel}")
+@looped("subject", SUBJECTS)
 def test_scores_are_what_the_tables_say_and_move_by_one_record(subject):
     rng = np.random.default_rng(1)
     data = drawn(subject.grid, "rkhs", 1).records(subject.rounds, 1)
@@ -64,7 +65,7 @@ def test_scores_are_what_the_tables_say_and_move_by_one_record(subject):
         assert moved.max() - moved.min() <= subject.width
 
 
-@pytest.mark.parametrize("kernel", ["squared-exponential", "matern-1/2", "matern-5/2"])
+@looped("kernel", ["squared-exponential", "matern-1/2", "matern-5/2"])
 def test_kernel_and_feature_form_of_the_covariance_agree(kernel):
     """Lemma 3.1 and Lemma 9.1: μ̄ and σ̄² by the kernel trick are those of features."""
     grid = PublicGrid(4, 5, kernel, Fraction(1, 5))
@@ -74,7 +75,7 @@ def test_kernel_and_feature_form_of_the_covariance_agree(kernel):
     assert np.allclose(by_features, by_kernel, atol=1e-6)
 
 
-@pytest.mark.parametrize("bound", [Fraction(1, 10**15), Fraction(1, 10**7), Fraction(10**15)])
+@looped("bound", [Fraction(1, 10**15), Fraction(1, 10**7), Fraction(10**15)])
 def test_a_ridge_below_all_rounding_leaves_tables_within_their_reach(bound):
     """Places that Z holds nowhere: with τ = 1e-31 the sum is singular in doubles, and was solved as it was."""
     subject = Usca(rounds=16, actions=3, contexts=3, kernel="matern-3/2", bound=bound, gamma=Fraction(1000))
@@ -175,7 +176,7 @@ def test_the_selector_chooses_by_public_quantities_and_says_why():
         choose(grid, 512, Fraction(1), small, 0)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("made", "wrong", "said"),
     [
         (RangePredictor, {"epsilon": Fraction(0)}, "epsilon > 0"),

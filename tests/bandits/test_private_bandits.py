@@ -35,6 +35,7 @@ from dpaccount.proof.decide import ANYONE
 from dpaccount.proof.derivation import point
 from mechanisms.continual import factors
 from mechanisms.continual.tree_sums import TreeSums
+from tests.looped import looped
 
 ONE, TENTH, SMALL = Fraction(1), Fraction(1, 10), Fraction(1, 10**6)
 
@@ -78,7 +79,7 @@ def test_the_local_message_costs_one_release_whatever_the_horizon():
 # ------------------------------------------------------------------ streams
 
 
-@pytest.mark.parametrize("t", [1, 2, 3, 7, 12, 64])
+@looped("t", [1, 2, 3, 7, 12, 64])
 def test_deviations_are_those_of_the_estimates(t):
     assert continual_sums.deviation("tree", t, 1024) ** 2 == pytest.approx(bin(t).count("1"))
     weights = factors.sqrt_toeplitz(t) / 2.0**factors.WEIGHT_BITS
@@ -86,7 +87,7 @@ def test_deviations_are_those_of_the_estimates(t):
     assert continual_sums.deviation("honaker", t, 1024) <= continual_sums.deviation("tree", t, 1024)
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 40])
+@looped("rounds", [1, 2, 40])
 def test_deviations_of_decaying_buffers_are_those_of_its_inverse(rounds):
     """A·C⁻¹ of the dense factor, row by row; and never below the least of all, that of its own column norm."""
     coefficients = factors.decaying(factors.buffers(rounds, continual_sums.BUFFERS), rounds)
@@ -97,8 +98,8 @@ def test_deviations_of_decaying_buffers_are_those_of_its_inverse(rounds):
         assert found == pytest.approx(np.linalg.norm(rows[t - 1]), rel=1e-6)
 
 
-@pytest.mark.parametrize("size", [1, 5])
-@pytest.mark.parametrize("growth", [Fraction(0), Fraction(1, 16), Fraction(1)])
+@looped("size", [1, 5])
+@looped("growth", [Fraction(0), Fraction(1, 16), Fraction(1)])
 def test_batches_that_share_a_posterior_grow_with_what_is_known(size, growth):
     batches = together(200, size, growth)
     assert [first for first, _ in batches] == [1, *(last + 1 for _, last in batches[:-1])]
@@ -152,7 +153,7 @@ def test_batches_cover_every_round_once_and_stay_several_under_strong_noise(sigm
     assert len(covers) >= (6 if sigma <= 40 else 1)
 
 
-@pytest.mark.parametrize("rounds", [40, 400, 10_000])
+@looped("rounds", [40, 400, 10_000])
 def test_rows_of_correlated_batches_cost_one_release(rounds):
     """No column of C is longer than 1, exactly; so the same σ proves at most the same ε."""
     rows = PhasedPosterior(rounds=rounds, sigma=Fraction(3), stream="correlated")
@@ -172,7 +173,7 @@ def test_noise_is_correlated_where_it_drowns_small_batches():
     assert len(strong.covers()) > 1.5 * len(replace(strong, stream="separate").covers())
 
 
-@pytest.mark.parametrize("truth", [0.03, 0.3, 1.0])
+@looped("truth", [0.03, 0.3, 1.0])
 def test_the_rewards_noise_is_found_in_residuals(truth):
     """Rows with hardly any noise but the rewards' own, clipped at 2: one option is likeliest."""
     rng, guess = np.random.default_rng(0), clipped_sums.RewardNoise(None)
@@ -330,9 +331,7 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("bandit", "wrong"), [(each, wrong) for each, all_ in WRONG.items() for wrong in all_]
-)
+@looped(("bandit", "wrong"), [(each, wrong) for each, all_ in WRONG.items() for wrong in all_])
 def test_parameters_out_of_range_are_refused_in_one_sentence(bandit, wrong):
     with pytest.raises(InputError) as refused:
         bandit(**wrong)
@@ -364,7 +363,7 @@ def test_released_parameters_are_those_that_scored():
     assert means.argmax() == view.own["action"][-1]
 
 
-@pytest.mark.parametrize("stream", continual_sums.STREAMS)
+@looped("stream", continual_sums.STREAMS)
 def test_a_batch_is_one_round_of_the_stream(stream):
     """It moves as one person does; the proof names the people of each round, but where these may be late."""
     subject = MomentGpUcb(
@@ -425,8 +424,8 @@ def test_sums_that_would_not_stay_exact_are_refused():
     assert MomentGpUcb(**{**shape, "stream": "sqrt-toeplitz"}, refresh=4096).ends[-1] == 999_424
 
 
-@pytest.mark.parametrize("stream", continual_sums.STREAMS)
-@pytest.mark.parametrize("rounds", [1, 2, 7, 64])
+@looped("stream", continual_sums.STREAMS)
+@looped("rounds", [1, 2, 7, 64])
 def test_no_row_is_wider_than_is_said(stream, rounds):
     widest, ones = [], np.full(1, 1000, dtype=np.int64)
 

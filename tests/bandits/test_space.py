@@ -25,6 +25,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from mechanisms.symmetric_gaussian import FEATURE_BITS
+from tests.looped import looped
 
 POINTS = "name,dose (mg),hours,maker\nlow,5,1,A\nmiddle,50,2,B\nhigh,300,24,A\nodd,7,12,C\n"
 SMALL = {
@@ -178,7 +179,7 @@ def test_a_kernel_matrix_is_the_kernel_whatever_the_learner_assumes(tmp_path):
         assert found.kernel(kernel, 0.3) == pytest.approx(np.array([[1, 0.5, 0], [0.5, 1, 0.2], [0, 0.2, 1]]))
 
 
-@pytest.mark.parametrize("kernel", kernels.POINT_KERNELS)
+@looped("kernel", kernels.POINT_KERNELS)
 def test_kernels_are_positive_semidefinite_and_products_are_those_of_coordinates(kernel):
     points = np.random.default_rng(2).random((30, 3))
     found = kernels.matrix(kernel, points, points, 0.4)

@@ -23,6 +23,7 @@ from bandits.statistics import kernels
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.intervals import precision
+from tests.looped import looped
 
 HALF = Fraction(1, 2)
 
@@ -82,7 +83,7 @@ def test_a_ridge_that_is_not_positive_is_refused():
         posterior("squared-exponential", size=3, ridge=Fraction(0))
 
 
-@pytest.mark.parametrize("kernel", kernels.KERNELS)
+@looped("kernel", kernels.KERNELS)
 def test_balls_and_floats_agree_on_a_kernel(kernel):
     from dpaccount.numerics.intervals import ball
 

@@ -14,6 +14,7 @@ from bandits.simulation.surfaces import (
     surface,
 )
 from dpaccount.errors import InputError
+from tests.looped import looped
 
 MICHALEWICZ_AT = [
     *(2.202905520173, np.pi / 2, 1.284991570553, 1.923058469866, 1.720469772566),
@@ -80,7 +81,7 @@ def test_rewards_of_negative_means_are_zero():
     assert people.rewards[people.means < 0].sum() == 0
 
 
-@pytest.mark.parametrize("wrong", [(0, 5, 2), (5, 1, 2), (5, 5, 9)])
+@looped("wrong", [(0, 5, 2), (5, 1, 2), (5, 5, 9)])
 def test_settings_that_make_no_sense_are_refused(wrong):
     with pytest.raises(InputError):
         simulated_people(*wrong, seed=0)

@@ -13,6 +13,7 @@ from bandits.simulation import information_gain
 from bandits.statistics import published_noise
 from dpaccount.errors import InputError
 from dpaccount.proof.derivation import point
+from tests.looped import looped
 
 TENTH = Fraction(1, 10)
 GRID = np.linspace(0, 1, 30)[:, None]
@@ -92,7 +93,7 @@ def test_gain_of_independent_points_is_a_sum_of_logarithms():
     assert information_gain.greedy_gain(np.eye(5), 5, 0.5) == pytest.approx(5 * log(3) / 2)
 
 
-@pytest.mark.parametrize("rounds", [1, 10, 100])
+@looped("rounds", [1, 10, 100])
 def test_bounds_lie_above_what_is_reached(rounds):
     kernel = squared_exponential(GRID, GRID, 0.2)
     reached = information_gain.greedy_gain(kernel, rounds, 0.1)
@@ -164,7 +165,7 @@ def test_definition_5_is_what_the_learner_inverts_if_the_noise_stands_below_the_
     assert np.abs(apart - learned).max() > 0.01
 
 
-@pytest.mark.parametrize("per_axis", [4, 6, 8])
+@looped("per_axis", [4, 6, 8])
 def test_lemma_1_a_function_of_few_points_has_a_near_one_of_features(per_axis):
     """At most Bε lies between Σ α_i k(x_i, ·), with B = Σ|α_i|, and Σ α_i Φ(x_i)·Φ: ε is that of Φ."""
     rng = np.random.default_rng(7001)

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.corpus import corpus
+from tests.looped import looped
 
 QUICK = ("derivations", "rehearsals", "ledgers", "helps", "refusals")
 
@@ -35,7 +36,7 @@ def test_long_answers_are_those_that_are_kept(root, section):
     assert not differences(root, section)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("lower", "upper", "false"),
     [(1.0, 2.0, False), (None, 1.5, False), (2.0, "inf", False), (2.5, 3.0, True), (None, 0.5, True)],
 )

@@ -13,11 +13,12 @@ from audits.cli.options import lines
 from dpaccount.documents import canonical, parse_json, parse_toml
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, as_exact, formatted, printed, read_number, shown, to_digits, to_noise
+from tests.looped import looped
 
 fractions = st.fractions(min_value=Fraction(-(10**9)), max_value=Fraction(10**9))
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "value"),
     [
         ("0.1", Fraction(1, 10)),
@@ -30,7 +31,7 @@ def test_decimals_are_read_exactly(text, value):
     assert read_number(text) == value
 
 
-@pytest.mark.parametrize(
+@looped(
     "text", ["nan", "inf", "-Infinity", "0x1", "", "1_000", "1e5001", "1e-99999999", "1" * 401, "1/2", "١"]
 )
 def test_other_numbers_are_refused(text):
@@ -68,7 +69,7 @@ def test_enclosures_refuse_nan_and_crossed_ends():
     assert Fraction(1) in Enclosure(Fraction(1), Fraction(1))
 
 
-@pytest.mark.parametrize(
+@looped(
     "text",
     [
         '{"a": 1, "a": 2}', '{"a": NaN}', '{"a": Infinity}', "{} {}", "[" * 100 + "]" * 100, '{"a": 1e9999}',
@@ -81,9 +82,7 @@ def test_malformed_json_is_one_sentence_with_the_file(text):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "text", ["a = nan", "a = inf", "a = 1\na = 2", "a = ", "a = 1e9999", b"\xff", "a = " + "[" * 2000]
-)
+@looped("text", ["a = nan", "a = inf", "a = 1\na = 2", "a = ", "a = 1e9999", b"\xff", "a = " + "[" * 2000])
 def test_malformed_toml_is_one_sentence_with_the_file(text):
     with pytest.raises(InputError, match=r"claim\.toml: "):
         parse_toml(text, "claim.toml")
@@ -98,12 +97,12 @@ def test_places_name_where_a_value_stands():
         place.table(("delta",))
 
 
-@pytest.mark.parametrize(("text", "whole"), [("1e18", 10**18), ("100.0", 100), ("7", 7)])
+@looped(("text", "whole"), [("1e18", 10**18), ("100.0", 100), ("7", 7)])
 def test_integer_valued_spellings_count_as_integers(text, whole):
     assert parse_json(text, "n").integer() == whole
 
 
-@pytest.mark.parametrize("text", ["true", "1.5", '"3"', "null"])
+@looped("text", ["true", "1.5", '"3"', "null"])
 def test_other_values_are_not_integers(text):
     with pytest.raises(InputError):
         parse_json(text, "n").integer()
@@ -120,7 +119,7 @@ def test_a_float_is_the_decimal_that_it_prints_as(value):
     assert as_exact(value) == Fraction(repr(value)) == as_exact(repr(value))
 
 
-@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), True, "", "1/0", None, [1], Decimal("NaN")])
+@looped("wrong", [float("nan"), float("inf"), True, "", "1/0", None, [1], Decimal("NaN")])
 def test_what_is_no_number_is_none_in_python(wrong):
     with pytest.raises(InputError):
         as_exact(wrong)
@@ -177,7 +176,7 @@ def test_an_enclosure_without_a_lower_end_says_so():
     assert repr(Enclosure(Fraction(10) ** 400, float("inf"))) == "[1e+400, inf]"
 
 
-@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int32, np.uint64, np.int64])
+@looped("kind", [np.int8, np.uint8, np.int16, np.int32, np.uint64, np.int64])
 def test_integers_of_numpy_do_not_wrap_around(kind):
     """100 squared is 16 in eight bits, so that a cost of 10000 would have been 16."""
     assert as_exact(kind(100)) ** 20 == 10**40

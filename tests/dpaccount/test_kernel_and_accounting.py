@@ -40,6 +40,7 @@ from dpaccount.proof import (
     to_pure,
     to_zcdp,
 )
+from tests.looped import looped
 
 F = Fraction
 QUARTER = F(1, 4)
@@ -111,7 +112,7 @@ def least_rho(event, release):
     return rho
 
 
-@pytest.mark.parametrize("name", KINDS)
+@looped("name", KINDS)
 def test_numbers_that_add_are_the_same(name):
     event, release = KINDS[name]
     part = release("k")
@@ -124,7 +125,7 @@ def test_numbers_that_add_are_the_same(name):
         assert event.pure() == whole.conclusion.curve.epsilon
 
 
-@pytest.mark.parametrize("name", KINDS)
+@looped("name", KINDS)
 def test_three_of_a_kind_cost_what_three_releases_cost(name):
     event, release = KINDS[name]
     together = compose(*(to_zcdp(release(key)) for key in "abc")).conclusion.curve.rho
@@ -132,7 +133,7 @@ def test_three_of_a_kind_cost_what_three_releases_cost(name):
     assert replace(event, count=3).zcdp() == together * less
 
 
-@pytest.mark.parametrize("name", ["gaussian", "laplace", "discrete_laplace"])
+@looped("name", ["gaussian", "laplace", "discrete_laplace"])
 def test_groups_are_the_same_factor(name):
     event, release = KINDS[name]
     many = event.for_group(3)

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import dpaccount
+from tests.looped import looped
 
 HEAVY = ("flint", "sqlite3", "numpy", "opendp", "dpaccount.plan", "dpaccount.ledger")
 
@@ -28,7 +29,7 @@ def test_importing_it_imports_nothing_heavy(root):
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("name", dpaccount.__all__)
+@looped("name", dpaccount.__all__)
 def test_every_name_is_there_with_its_documentation(name):
     assert getattr(dpaccount, name).__doc__
 
@@ -37,7 +38,7 @@ def test_every_name_is_there_with_its_documentation(name):
 MADE = ("Ledger", "Relation")
 
 
-@pytest.mark.parametrize("name", [name for name in dpaccount.__all__ if name not in MADE])
+@looped("name", [name for name in dpaccount.__all__ if name not in MADE])
 def test_every_parameter_is_typed_and_documented(name):
     """By its name in the docstring, for all that is called."""
     called = getattr(dpaccount, name)

@@ -13,6 +13,7 @@ from dpaccount.proof import assume_ball, assume_cell, assume_clipped, assume_eve
 from dpaccount.proof.decide import neighbouring
 from dpaccount.relation import RELATION_CLASSES, AddRemove, BoundedRow, ReplaceOne, adjacency, radius_of
 from dpaccount.schemas import schemas
+from tests.looped import looped
 
 VALUES = range(4)  #: of a record; steps of 1 between them stand for a convex set
 DATASETS = [rows for size in range(4) for rows in product(VALUES, repeat=size)]
@@ -79,7 +80,7 @@ def wrong(relation, word):
     return {name for name, right in tests.items() if not right}
 
 
-@pytest.mark.parametrize("relation", KNOWN, ids=str)
+@looped("relation", KNOWN)
 def test_a_relation_is_as_enumerated(relation):
     assert wrong(relation, relation.word) == set()
 
@@ -109,7 +110,7 @@ class PublicSize(AddRemove):
         return rows[:unit]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("planted", "caught"),
     [
         (FarRow(F(1)), {"neighbour"}),
@@ -124,7 +125,6 @@ class PublicSize(AddRemove):
         ),
         (PublicSize(), {"rows_vary", "neighbour", *(f"moves by {shift}" for shift in SHIFTS[1:])}),
     ],
-    ids=lambda each: type(each).__name__,
 )
 def test_what_a_class_says_wrongly_is_found(planted, caught):
     assert wrong(planted, planted.word) == caught

@@ -4,12 +4,11 @@ import importlib.util
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from audits.reports import words
 from audits.reports.words import by_machine
 from dpaccount.checker.facts import RULES
 from tests.dpaccount.rules.programs import WITNESSES
+from tests.looped import looped
 
 ROOT = Path(__file__).parents[2]
 FORMAL = ROOT / "tests" / "formal"
@@ -83,7 +82,7 @@ def test_nothing_is_left_open():
     assert formal.left_open(SOURCES) == []
 
 
-@pytest.mark.parametrize(
+@looped(
     "text",
     [
         'Extract Constant at_most => "true".',

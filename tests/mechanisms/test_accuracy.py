@@ -35,6 +35,7 @@ from mechanisms.shared import confidence, grid
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.stable_histogram import StableHistogram
 from mechanisms.subject import READS, released
+from tests.looped import looped
 
 F = Fraction
 LEVEL = F(19, 20)
@@ -250,7 +251,7 @@ def test_narrower_intervals_do_not(name):
     assert not rehearsals(subject, data, 2000, share).believable(LEVEL)
 
 
-@pytest.mark.parametrize("name", ["laplace-sum", "gaussian-sum", "histogram", "binary-tree", "exponential"])
+@looped("name", ["laplace-sum", "gaussian-sum", "histogram", "binary-tree", "exponential"])
 def test_a_quarter_is_seen_at_once(name):
     data = hardest(CASES[name], dataset(CASES[name].domain(), "uniform", 7), 1 / 4)
     assert not rehearsals(CASES[name], data, 100, 1 / 4).believable(LEVEL)
@@ -292,8 +293,8 @@ def test_a_higher_level_is_never_narrower(name):
 # ------------------------------------------------------------------ tails
 
 
-@pytest.mark.parametrize("scale", [0.25, 1.0, 7 / 3, 40.5])
-@pytest.mark.parametrize("alpha", [F(1, 2), F(1, 20), F(1, 10**7)])
+@looped("scale", [0.25, 1.0, 7 / 3, 40.5])
+@looped("alpha", [F(1, 2), F(1, 20), F(1, 10**7)])
 def test_tails_are_the_least_that_hold(scale, alpha):
     reach = int(60 * scale * np.sqrt(scale)) + 60
     x = np.arange(-reach, reach + 1)

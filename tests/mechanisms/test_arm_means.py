@@ -15,6 +15,7 @@ from mechanisms import arm_means
 from mechanisms.arm_means import ArmMeans
 from mechanisms.shared.logged_trials import record_coins
 from mechanisms.subject import View
+from tests.looped import looped
 from tests.mechanisms import shop_logs
 from tests.mechanisms.shop_logs import CONVERSIONS, DELTA, EVEN, UNEVEN
 
@@ -36,7 +37,7 @@ def test_under_add_remove_the_same_noise_costs_less():
     assert spent[1] < spent[0] < 1
 
 
-@pytest.mark.parametrize(
+@looped(
     "wrong",
     [
         {"arms": "ab"}, {"arms": ("a",), "logging": (Fraction(1, 2),) * 2}, {"sigma": Fraction(1, 3)},

@@ -20,6 +20,7 @@ from mechanisms.shared.reward_expressions import condition
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
 from mechanisms.table.declaration import read_table
+from tests.looped import looped
 
 COLUMNS = (
     Column("visits", "integer", Fraction(0), Fraction(1000)),
@@ -55,7 +56,7 @@ def test_a_condition_means_what_python_says(visits, spending, arm, least, most, 
     assert holds(text, arm, visits=visits, spending=spending) == meant
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "cells", "meant"),
     [
         ("seen", {"seen": 1}, True),
@@ -74,7 +75,7 @@ def test_what_a_condition_may_say(text, cells, meant):
     assert holds(text, **cells) == meant
 
 
-@pytest.mark.parametrize(
+@looped(
     "text",
     [
         "", "visits", "visits >=", "visits >= 1 or seen", "visits >= spending", "visits + 1 >= 2", "1 >= 2", "and",
@@ -162,7 +163,7 @@ def test_two_cells_of_one_name_are_refused():
         read_trial(place.child("p"), read_table(place.child("data")))
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "message"),
     [
         ('reward = "converted"', "'arm' is missing"),
@@ -225,7 +226,7 @@ STATISTICS = [
 ]
 
 
-@pytest.mark.parametrize("counts", STATISTICS, ids=repr)
+@looped("counts", STATISTICS)
 def test_every_record_adds_a_declared_vector_and_all_of_them_occur(counts):
     seen = {(0,) * counts.size}
     one = np.ones(1, dtype=np.int64)
@@ -238,7 +239,7 @@ def test_every_record_adds_a_declared_vector_and_all_of_them_occur(counts):
     assert seen == set(counts.points())
 
 
-@pytest.mark.parametrize("counts", STATISTICS, ids=repr)
+@looped("counts", STATISTICS)
 def test_a_record_replaced_moves_the_whole_by_at_most_two(counts):
     moves = [
         sum((a - b) ** 2 for a, b in zip(p, q, strict=True)) for p, q in product(counts.points(), repeat=2)
@@ -253,12 +254,8 @@ def test_counts_beside_sums_cost_nothing_but_a_new_shift():
     assert set(with_counts) - set(shifts) == {(1,), (1, 1, 1)}
 
 
-@pytest.mark.parametrize(
-    "counts", [ArmCounts(4), ArmCounts(4, steps=16), ArmCounts(2, cells=2, passed=True)], ids=repr
-)
-@pytest.mark.parametrize(
-    ("epsilon", "delta"), [(Fraction(1), Fraction(1, 10**6)), (Fraction(3), Fraction(1, 1000))]
-)
+@looped("counts", [ArmCounts(4), ArmCounts(4, steps=16), ArmCounts(2, cells=2, passed=True)])
+@looped(("epsilon", "delta"), [(Fraction(1), Fraction(1, 10**6)), (Fraction(3), Fraction(1, 1000))])
 def test_the_noise_is_the_least_that_is_proved(counts, epsilon, delta):
     sigma = counts.least_sigma(epsilon, delta)
     spent = [point(approximate(counts.leaf(s, "sums"), delta))[0] for s in (sigma, sigma - Fraction(1, 32))]
@@ -284,7 +281,7 @@ def test_rewards_are_rounded_right_on_average():
         assert abs(steps.mean() / 16 - reward) < 5 / 32 / np.sqrt(40_000) + 1e-12
 
 
-@pytest.mark.parametrize("wrong", [(0, 1, 1), (2, 0, 1), (2, 1, 0), (9, 8, 1), (4, 1, 64)])
+@looped("wrong", [(0, 1, 1), (2, 0, 1), (2, 1, 0), (9, 8, 1), (4, 1, 64)])
 def test_statistics_without_a_proof_of_bearable_length_are_refused(wrong):
     with pytest.raises(InputError):
         ArmCounts(*wrong)
@@ -294,7 +291,7 @@ def test_statistics_without_a_proof_of_bearable_length_are_refused(wrong):
 
 
 @pytest.mark.statistical  # 4,000 intervals of 95 % each, seeded: below 93.5 % once in ten thousand
-@pytest.mark.parametrize(("mean", "people"), [(0.02, 3000), (0.12, 1500), (0.5, 200), (0.97, 800)])
+@looped(("mean", "people"), [(0.02, 3000), (0.12, 1500), (0.5, 200), (0.97, 800)])
 def test_an_interval_covers_noise_and_sampling(mean, people):
     rng, sigma = np.random.default_rng(3), 8.46875
     ups = rng.binomial(people, mean, 4000)

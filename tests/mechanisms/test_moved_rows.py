@@ -23,6 +23,7 @@ from mechanisms.gaussian_rows import GaussianRows
 from mechanisms.k_norm import KNorm
 from mechanisms.row_sketch import RowSketch
 from mechanisms.shared import grid, moved_rows
+from tests.looped import looped
 from tests.planted import moved_rows_twins
 
 F = Fraction
@@ -33,7 +34,7 @@ TWINS = [
 ]
 
 
-@pytest.mark.parametrize("made_by", MOVED)
+@looped("made_by", MOVED)
 def test_a_unit_costs_less_than_a_replaced_row_and_both_are_proved(made_by):
     costs = []
     for unit in (F(1, 100), F(1, 2), F(1), F(0)):
@@ -48,7 +49,7 @@ def test_a_unit_costs_less_than_a_replaced_row_and_both_are_proved(made_by):
     assert costs[0] < costs[-1] / 4
 
 
-@pytest.mark.parametrize("made_by", MOVED)
+@looped("made_by", MOVED)
 def test_a_unit_beyond_the_ball_costs_what_a_replaced_row_costs(made_by):
     far = made_by(unit=F(100)).proof(DELTA)
     assert point(far) == point(made_by().replaced(DELTA))
@@ -68,7 +69,7 @@ def test_a_negative_unit_is_refused():
             made_by(unit=F(-1))
 
 
-@pytest.mark.parametrize("columns", [1, 2, 3, 7, 16])
+@looped("columns", [1, 2, 3, 7, 16])
 def test_rows_in_a_ball_follow_their_points_exactly(columns):
     """Exact fractions: near pairs, far ones, across the sphere, across zero and across steps of the grid."""
     rng = np.random.default_rng(columns)
@@ -92,7 +93,7 @@ def test_grids_need_their_term():
     assert np.abs(a - b).sum() == 9
 
 
-@pytest.mark.parametrize(("columns", "dimension"), [(1, 1), (2, 2), (3, 2), (2, 5), (6, 6), (12, 3)])
+@looped(("columns", "dimension"), [(1, 1), (2, 2), (3, 2), (2, 5), (6, 6), (12, 3)])
 def test_the_stretch_of_a_map_is_an_upper_bound_close_to_it(columns, dimension):
     for seed in range(5):
         steps = moved_rows.in_steps(np.random.default_rng(seed).standard_normal((columns, dimension)))

@@ -23,6 +23,7 @@ from mechanisms.local_mean import LocalMean
 from mechanisms.quantile import Quantile
 from mechanisms.subject import private
 from mechanisms.subject.private import Private, release
+from tests.looped import looped
 
 MISUSES = {
     "print": str,
@@ -52,7 +53,7 @@ MISUSES = {
 }
 
 
-@pytest.mark.parametrize("misuse", MISUSES.values(), ids=MISUSES.keys())
+@looped("misuse", MISUSES.values())
 def test_misuse_raises_and_names_the_way_out(misuse):
     with pytest.raises(InputError, match="release"):
         misuse(Private([[1.0], [2.0], [3.0]]))
@@ -224,7 +225,7 @@ def test_bounds_that_are_not_the_mechanisms_are_refused(tmp_path, mechanism, low
         assert opened.show()["entries"] == fine
 
 
-@pytest.mark.parametrize("made_by", [ClippedMean, LaplaceSum, LaplaceVector, LocalMean, Quantile])
+@looped("made_by", [ClippedMean, LaplaceSum, LaplaceVector, LocalMean, Quantile])
 def test_bounds_have_no_silent_default(made_by):
     with pytest.raises(TypeError, match="low"):
         made_by()

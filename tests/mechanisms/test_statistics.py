@@ -18,6 +18,7 @@ from mechanisms.second_moments import SecondMoments
 from mechanisms.stable_histogram import StableHistogram
 from mechanisms.symmetric_gaussian import STEP
 from mechanisms.variance import MAX_STEPS, Variance
+from tests.looped import looped
 
 F = Fraction
 DELTA = F(1, 10**6)
@@ -82,7 +83,7 @@ def test_a_row_counts_once_in_every_cell_that_it_names():
     assert StableHistogram(rows=5, cells=4, keys=3).query(data).tolist() == [2, 1, 2, 0]
 
 
-@pytest.mark.parametrize("keys", [1, 2, 5])
+@looped("keys", [1, 2, 5])
 def test_what_a_row_that_names_a_few_cells_costs(keys):
     histogram = StableHistogram(rows=5, scale=F(4), threshold=120, keys=keys)
     assert point(histogram.proof(DELTA)) == (F(keys, 4), DELTA)
@@ -97,15 +98,13 @@ def test_counts_cost_the_same_however_many_groups_there_are():
         assert point(Count(law=law).proof(F(delta)))[0] < costs.pop()
 
 
-@pytest.mark.parametrize("ranks", ["", "1/2,", "half", "0", "1", "1/0", "nan", ", ".join(["1/2"] * 101)])
+@looped("ranks", ["", "1/2,", "half", "0", "1", "1/0", "nan", ", ".join(["1/2"] * 101)])
 def test_ranks_that_are_none_are_refused_in_a_sentence(ranks):
     with pytest.raises(InputError, match="ranks is"):
         Quantiles(low=0, high=1, ranks=ranks)
 
 
-@pytest.mark.parametrize(
-    "bounds", ["0 1", "0 1; 0 1; 1 0", "0 1; 0 1; 0", "0 1; 0 1; a b", "0 1; 0 1; 0 1/0"]
-)
+@looped("bounds", ["0 1", "0 1; 0 1; 1 0", "0 1; 0 1; 0", "0 1; 0 1; a b", "0 1; 0 1; 0 1/0"])
 def test_bounds_that_are_none_are_refused_in_a_sentence(bounds):
     with pytest.raises(InputError, match="bounds is"):
         SecondMoments(low=0, high=1, bounds=bounds)
@@ -119,8 +118,8 @@ def test_the_checker_follows_the_variance_with_the_most_steps():
 UNTOLD = [(F(0), F(1, 10**400)), (F(1), 1 + F(1, 2**60)), (F(-(10**308)), F(10**308)), (F(0), F(10**400))]
 
 
-@pytest.mark.parametrize("made_by", [Quantiles, Variance, SecondMoments])
-@pytest.mark.parametrize(("low", "high"), UNTOLD)
+@looped("made_by", [Quantiles, Variance, SecondMoments])
+@looped(("low", "high"), UNTOLD)
 def test_intervals_that_doubles_do_not_tell_are_refused_before_there_are_rows(made_by, low, high):
     """Else a width of 0 or infinity stops a run, whether there are rows or not being private."""
     with pytest.raises(InputError, match="doubles"):

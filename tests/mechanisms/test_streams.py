@@ -18,6 +18,7 @@ from mechanisms.buffered_toeplitz import BufferedToeplitz
 from mechanisms.continual import factors, tree_sums
 from mechanisms.continual.factor_sums import AllRows, Buffers, FactorSums, Restarting, Window
 from mechanisms.joint_gaussian import JointGaussian
+from tests.looped import looped
 
 T = 1024
 
@@ -132,7 +133,7 @@ def test_error_times_sensitivity_at_1024_rounds():
     )  # with the root
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 16, 64])
+@looped("rounds", [1, 2, 16, 64])
 def test_the_optimal_factor_is_better_than_the_toeplitz_one(rounds):
     best, weights = factors.optimal(rounds), factors.sqrt_toeplitz(rounds)
     assert (np.triu(best, 1) == 0).all()
@@ -155,7 +156,7 @@ def test_the_optimal_factor_meets_its_lower_bound():
     assert bound <= reached <= bound * 1.0005
 
 
-@pytest.mark.parametrize(("rounds", "buffers"), [(2**30, 2), (2**26, 2), (10**6, 6), (2, 64), (1, 6)])
+@looped(("rounds", "buffers"), [(2**30, 2), (2**26, 2), (10**6, 6), (2, 64), (1, 6)])
 def test_buffered_proofs_verify_their_own_bound_at_any_length(rounds, buffers):
     """Decays that differ from 1 by little; the rule is stricter than the estimate's rounding."""
     theorem = BufferedToeplitz(rounds=rounds, buffers=buffers).proof(Fraction(1, 10**6))
@@ -198,7 +199,7 @@ def test_too_long_optimal_factors_are_refused():
 
 
 @pytest.mark.statistical  # seeded
-@pytest.mark.parametrize("name", ["sqrt-toeplitz", "banded", "buffered", "optimal", "honaker", "tree"])
+@looped("name", ["sqrt-toeplitz", "banded", "buffered", "optimal", "honaker", "tree"])
 def test_measured_errors_are_the_stated_ones(name):
     rounds, width = 48, 2000
     rng = np.random.default_rng(1)

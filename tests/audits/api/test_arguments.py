@@ -8,6 +8,7 @@ import pytest
 from audits.api.arguments import AuditArguments, SensitivityArguments, described, terms_of
 from audits.cli.questions import AuditOptions, SensitivityOptions
 from dpaccount.errors import InputError
+from tests.looped import looped
 
 #: command-line texts, and the Python values that ask the same
 SAME = [
@@ -21,7 +22,7 @@ SAME = [
 ]
 
 
-@pytest.mark.parametrize(("texts", "values"), SAME)
+@looped(("texts", "values"), SAME)
 def test_both_ask_the_same_attack(texts, values):
     line = AuditOptions(epsilon="0.5", delta="1e-6", trials="1e3", jobs="1", **texts).question("m:f")
     python = AuditArguments(
@@ -43,7 +44,7 @@ def test_both_ask_the_same_attack(texts, values):
         assert [side.tolist() for side in line.data.pair] == [side.tolist() for side in python.data.pair]
 
 
-@pytest.mark.parametrize(("texts", "values"), SAME)
+@looped(("texts", "values"), SAME)
 def test_both_ask_the_same_test_of_sensitivity(texts, values):
     line = SensitivityOptions(norm="l2", bound="1/3", **texts).question("m:f").declared
     python = (
@@ -67,7 +68,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("argument", "sentence"), WRONG)
+@looped(("argument", "sentence"), WRONG)
 def test_what_is_out_of_range_is_named_as_the_caller_writes_it(argument, sentence):
     for named, name in ((str, ""), (lambda name: "--" + name, "--")):
         with pytest.raises(InputError) as error:
@@ -75,7 +76,7 @@ def test_what_is_out_of_range_is_named_as_the_caller_writes_it(argument, sentenc
         assert str(error.value).startswith(name + sentence)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("values", "sentence"),
     [
         ({"shape": (1, 2, 3), "low": 0, "high": 1}, "shape: found 3 sizes; give rows, or rows and columns"),

@@ -17,6 +17,7 @@ from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import of_value
 from audits.subjects.code import Code
 from dpaccount.errors import DpaccountError
+from tests.looped import looped
 
 CLINIC = """
 import os, signal, sys, time
@@ -401,7 +402,7 @@ def test_folders_stay_at_the_end_of_the_path(tmp_path):
         assert crew.run([(0,)])[0].labels == (str(tmp_path), str(tmp_path))
 
 
-@pytest.mark.parametrize(
+@looped(
     ("value", "structure", "labels", "numbers"),
     [
         (None, "None", (), []),

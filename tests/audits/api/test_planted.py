@@ -1,10 +1,9 @@
 """Every audit must catch its broken twin, and leave the correct subject alone."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from audits.attack.white_box import Target, attack, attack_early, targets
@@ -12,16 +11,15 @@ from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
 from audits.hypothesis_tests.search import gather
 from audits.subjects.catalogue import subject_made
-from audits.subjects.code import import_subject
-from bandits.jdp_gp_ucb import JdpGpUcb
+from audits.subjects.code import import_subject, on_path
 from bandits.logged_policy import LoggedPolicy
 from dpaccount.noise.proved import Proved
-from dpaccount.proof import assume_rare, despite
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.laplace_sum import LaplaceSum
-from mechanisms.subject import View
 
-DELTA = Fraction(1, 10**6)
+with on_path([str(Path(__file__).parents[2] / "planted")]):
+    from broken_sums import DELTA, Counter, HalfNoise, Lucky, Raises, RawFeatures, ShowsOwn, Unclipped
+
 PLANTED = Path(__file__).parents[2] / "planted"
 
 
@@ -41,59 +39,6 @@ def test_planted_twins_of_the_logged_policy_are_refuted(name):
 def broken(subject):
     found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=80, seed=1, files=[])
     return {entry.rule for entry in found if entry.status == "refuted"}
-
-
-@dataclass(frozen=True)
-class Unclipped(LaplaceSum):
-    """Planted: forgets to clip."""
-
-    def query(self, data):
-        return np.trunc(data[:, :1] * 2.0**self.bits).astype(np.int64).sum(axis=0)
-
-
-@dataclass(frozen=True)
-class HalfNoise(LaplaceSum):
-    """Planted: releases twice the value and halves the answer, noise included."""
-
-    def play(self, data, noise, coins):
-        return View(public={"sum": noise.noisy("sum", 0, 2 * self.query(data)) / 2})
-
-
-@dataclass(frozen=True)
-class Counter(GaussianSum):
-    """Planted: shows how many rows are large."""
-
-    def play(self, data, noise, coins):
-        shown = super().play(data, noise, coins)
-        return View(public={**shown.public, "large": np.array((np.abs(data) > 1).sum())})
-
-
-@dataclass(frozen=True)
-class Raises(GaussianSum):
-    """Planted: fails on some data."""
-
-    def play(self, data, noise, coins):
-        if data.max() > 3:
-            raise ValueError("too large")
-        return super().play(data, noise, coins)
-
-
-@dataclass(frozen=True)
-class RawFeatures(JdpGpUcb):
-    """Planted: the reward enters the next action without noise."""
-
-    def play(self, data, noise, coins):
-        shown = super().play(data, noise, coins)
-        best = data[:, -self.candidates :].mean(axis=1) > 0.5
-        return View(own={"action": shown.own["action"] + np.roll(best, 1)})
-
-
-@dataclass(frozen=True)
-class ShowsOwn(GaussianSum):
-    """Planted: a central mechanism that shows each row its own rounding; the world sees that too."""
-
-    def play(self, data, noise, coins):
-        return View(own={"rounded": np.rint(data)}, public=super().play(data, noise, coins).public)
 
 
 @pytest.mark.slow(one_in=3)
@@ -124,16 +69,6 @@ def test_code_that_raises_on_some_data_is_a_finding():
 )
 def test_correct_ones_lose_none(subject):
     assert broken(subject) == set()
-
-
-@dataclass(frozen=True)
-class Lucky(LaplaceSum):
-    """Claims to fail only in a rare event, which no test looks for."""
-
-    def proof(self, delta):
-        inner = super().proof(Fraction(0))
-        near = assume_rare("laplace-sum", "event", delta, "hope")
-        return despite(inner, near, delta)
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from audits.attack.membership_guessing import Guess, epsilon_below, plan_guess, 
 from audits.attack.planning import weighed
 from audits.attack.thresholds import plan_known_threshold, plan_threshold, violation
 from benchmarks.audits import fit
+from tests.looped import looped
 
 RISK = Fraction(1, 20)
 HALF = Fraction(1, 2)
@@ -54,7 +55,7 @@ def test_bets_on_rules_that_follow_the_runs_before_gain_nothing(delta, peeks):
 # ------------------------------------------------------------------ the coin
 
 
-@pytest.mark.parametrize(
+@looped(
     ("v", "r", "n", "s", "bad"),
     [(50, 100, 1000, 0.5, 0), (80, 100, 1000, 0.6, 0.01), (20, 30, 10**5, 0.5, 1e-5), (5, 5, 100, 0.9, 0.5), (3, 2, 10, 0.5, 0.1)],
 )  # fmt: skip

@@ -11,6 +11,7 @@ from audits.attack.thresholds import choose_threshold, clopper_pearson
 from dpaccount import checker
 from dpaccount.checker import documents
 from dpaccount.checker.certificate import counts
+from tests.looped import looped
 
 F = Fraction
 
@@ -53,7 +54,7 @@ def exact_failure(p: float, q: float, runs: int, risk: F, delta: F) -> float:
     return total
 
 
-@pytest.mark.parametrize(("p", "q"), [(0.5, 0.5), (0.6, 0.2), (0.99, 0.98), (0.1, 0.01)])
+@looped(("p", "q"), [(0.5, 0.5), (0.6, 0.2), (0.99, 0.98), (0.1, 0.01)])
 def test_the_bound_fails_no_more_often_than_stated(p, q):
     """Exact, no sampling: over all outcomes of 30 runs a side."""
     assert exact_failure(p, q, 30, F(1, 20), F(1, 100)) <= 0.05

@@ -9,6 +9,7 @@ import pytest
 from benchmarks import libraries
 from benchmarks.unseen import found, mechanisms
 from benchmarks.wrapped import unseen_set
+from tests.looped import looped
 
 SET = mechanisms()
 
@@ -54,7 +55,7 @@ def test_every_known_fault_has_a_sound_neighbour_and_a_function():
         assert ("--confidence" in words) == (case.thread == libraries.SOUND and words[1] == "audit")
 
 
-@pytest.mark.parametrize("case", libraries.CASES, ids=lambda case: case.name)
+@looped("case", libraries.CASES)
 def test_a_known_fault_that_is_not_found_is_missed_whatever_is_noted_of_it(case):
     sound = case.thread == libraries.SOUND
     assert [libraries.right(case, {"exit": code}) for code in range(4)] == [sound, not sound, False, False]

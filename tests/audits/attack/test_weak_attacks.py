@@ -13,11 +13,10 @@ from audits.certificate.verdict import untested
 from audits.datasets.bases import Pair
 from audits.sandbox.crew import Crew
 from audits.subjects.code import Code
+from tests.looped import looped
 
 
-@pytest.mark.parametrize(
-    ("limit", "runs", "weak"), [(20, 57, True), (1, 57, False), (20, 10**6, True), (5, 1, True)]
-)
+@looped(("limit", "runs", "weak"), [(20, 57, True), (1, 57, False), (20, 10**6, True), (5, 1, True)])
 def test_runs_that_could_not_refute_a_claim_say_so(limit, runs, weak):
     bound = Threshold(0.5).measure(np.zeros(runs), np.zeros(runs), Fraction(0), Fraction(1, 20))
     points = (

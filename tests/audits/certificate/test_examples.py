@@ -18,6 +18,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.subject import Domain, View
+from tests.looped import looped
 
 CLAIM = """
 schema = "dpaccount/claim/1"
@@ -101,7 +102,7 @@ class Wrong(LaplaceSum):
         ]
 
 
-@pytest.mark.parametrize("given", ["wide", "text", "empty", "flat"])
+@looped("given", ["wide", "text", "empty", "flat"])
 def test_what_is_no_table_is_refused(given):
     subject = Wrong(low=Fraction(0), high=Fraction(1), rows=3, given=given)
     with pytest.raises(InputError, match="an example table is no rows of 1 numbers"):

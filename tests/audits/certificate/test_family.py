@@ -20,13 +20,14 @@ from bandits.phased_gp_ucb import PhasedGpUcb
 from dpaccount.noise.proved import Proved
 from dpaccount.proof.derivation import write
 from dpaccount.schemas.certificate import Evidence
+from tests.looped import looped
 
 DELTA = Fraction(1, 10**6)
 SMALL = {"candidates": 2, "dimension": 1, "nodes_per_axis": 2, "size": 2, "sigma": Fraction(2)}
 CLAIM = SimpleNamespace(audit=SimpleNamespace(seed=1), guarantee=SimpleNamespace(delta=DELTA))
 
 
-@pytest.mark.parametrize("rounds", [50, 300, 10**6])
+@looped("rounds", [50, 300, 10**6])
 def test_a_family_has_a_small_member_and_a_larger_one_of_the_same_proof(rounds):
     subject = PhasedGpUcb(rounds=rounds, **SMALL)
     few, some = member_of(subject, DELTA)
@@ -37,8 +38,8 @@ def test_a_family_has_a_small_member_and_a_larger_one_of_the_same_proof(rounds):
     assert steps[0] == steps[1] == steps[2]
 
 
-@pytest.mark.parametrize("law", ["laplace", "gaussian"])
-@pytest.mark.parametrize(("block", "arms", "few"), [(1, 3, 64), (40, 3, 240), (1, 80, 160)])
+@looped("law", ["laplace", "gaussian"])
+@looped(("block", "arms", "few"), [(1, 3, 64), (40, 3, 240), (1, 80, 160)])
 def test_arms_have_members_too(law, block, arms, few):
     subject = ArmPhases(rounds=10**6, arms=arms, block=block, law=law, delta=DELTA)
     small, some = member_of(subject, DELTA)
@@ -76,7 +77,7 @@ def test_of_another_proof_or_of_code_that_nobody_reviewed_there_is_no_member(mon
     assert member_of(tree, DELTA)[0].delays is False  # no late answers there
 
 
-@pytest.mark.parametrize("name", ["radius", "relation", "because", "query", "key", "bits", "grid"])
+@looped("name", ["radius", "relation", "because", "query", "key", "bits", "grid"])
 def test_only_sizes_may_differ_within_a_family(name):
     steps = write(PhasedGpUcb(rounds=50, **SMALL).proof(DELTA))
     other = write(PhasedGpUcb(rounds=50, **SMALL).proof(DELTA))

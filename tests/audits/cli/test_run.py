@@ -23,6 +23,7 @@ from audits.papers.reproduce import certificate
 from bandits.papers.dubey import regret
 from bandits.phased_gp_ucb import PhasedGpUcb
 from tests.documents import wrong
+from tests.looped import looped
 
 SMALL = """
 schema = "dpaccount/experiment/1"
@@ -149,7 +150,7 @@ def test_regrets_of_a_log_add_up_to_what_a_release_says():
     assert trial(replace(world, rows=absent), None, 3)[7] == 0
 
 
-@pytest.mark.parametrize(
+@looped(
     "world", [RewardsWorld(2000), RewardsWorld(2000, "delays-by-hour"), SurfaceWorld(2000), SurfaceWorld(20, "michalewicz-10")]
 )  # fmt: skip
 def test_uniform_choices_regret_what_uniform_draws_do(world):

@@ -10,6 +10,7 @@ import pytest
 from audits.subjects.catalogue import listed
 from bandits.learning import features
 from tests.audits.cli.subject_runs import OWN, PRODUCTS, toml
+from tests.looped import looped
 
 HEAD = """
 schema = "dpaccount/claim/1"
@@ -153,7 +154,7 @@ def test_a_rehearsal_serves_people_with_these_options(dpaccount, tmp_path, name,
     assert code == 0, err
 
 
-@pytest.mark.parametrize("name", RUNS)
+@looped("name", RUNS)
 def test_no_option_is_left_out(name):
     """What the command lists is changed in a run above; of contextual features, every kernel and basis."""
     _, small, runs = RUNS[name]

@@ -20,6 +20,7 @@ from audits.subjects.code import import_subject
 from dpaccount.documents import parse_json, parse_toml
 from dpaccount.errors import InputError
 from mechanisms.table import Column, Table
+from tests.looped import looped
 
 ROOT = Path(__file__).parents[3]
 VISITS = ROOT / "examples" / "pandas_function" / "visits.toml"
@@ -159,7 +160,7 @@ def matrix(frame, cells):
     return np.column_stack([np.arange(len(cells)), *[cells] * len(frame.table.columns)])
 
 
-@pytest.mark.parametrize("form", FORMS)
+@looped("form", FORMS)
 def test_types_follow_from_the_declaration_and_never_from_cells(form):
     columns = tuple(column for column in COLUMNS if form != "array" or column.kind != "text")
     for gaps in (True, False):
@@ -186,7 +187,7 @@ def test_a_data_frame_is_what_reading_a_file_gives():
     assert polars.equals(pl.read_csv(io.StringIO(text.replace("True", "true").replace("False", "false"))))
 
 
-@pytest.mark.parametrize("form", FORMS)
+@looped("form", FORMS)
 def test_a_run_gets_a_copy_and_changes_are_noticed(form):
     frame = Frame(Table(COLUMNS[:1], 3, "clone"), form, (True,), "replace-one")
     given_ = Given(frame.layout.dataset(matrix(frame, [3.0, MISSING, 5.0])))
@@ -252,7 +253,7 @@ def described(more="", columns=AGE, relation="replace-one"):
     return read_data(parse_toml(TABLE.format(more=more, columns=columns), "t.toml"), relation, None)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("more", "columns", "relation", "said"),
     [
         ("low = 0", AGE, "replace-one", "low: this describes an array"),

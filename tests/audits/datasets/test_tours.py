@@ -10,6 +10,7 @@ from audits.datasets.records import STRATA, about, records, sums
 from audits.datasets.tours import UNITS, by_unit, examples, special, star, units, walks
 from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
 from mechanisms.subject import Domain
+from tests.looped import looped
 
 WIDE = Domain(20, (0.0, -5.0, 0.0), (100.0, 5.0, 9.0), (False, False, True))
 RELATIONS = st.sampled_from([REPLACE_ONE, ADD_REMOVE])
@@ -65,7 +66,7 @@ def test_the_first_and_the_last_rows_and_those_asked_for_are_changed(rows):
     assert len(found) <= 3 * UNITS
 
 
-@pytest.mark.parametrize("high", [1.0, 3.0, 9.0])
+@looped("high", [1.0, 3.0, 9.0])
 def test_whole_numbers_are_as_likely_as_each_other_the_top_one_too(high):
     rows = dataset(Domain(6000, (0.0,), (high,), (True,)), "uniform", 1)[:, 0].astype(int)
     counts = np.bincount(rows, minlength=int(high) + 1)
@@ -99,7 +100,7 @@ def test_a_column_has_its_grid_while_the_others_are_high():
     assert len(np.unique(found[alone, 0])) >= STRATA // 1.1
 
 
-@pytest.mark.parametrize("many", [40, 190, 300])
+@looped("many", [40, 190, 300])
 def test_every_number_of_a_table_is_tried(many):
     marks = tuple(float(1000 + 7 * k) for k in range(many))
     domain = Domain(20, (0.0, 0.0), (100.0, 99999.0), (False, True))
@@ -141,9 +142,7 @@ def test_marks_of_one_expression_stand_in_several_columns_at_once(group):
         assert (found[:, columns] == np.array(group[: len(columns)])).all(axis=1).any()
 
 
-@pytest.mark.parametrize(
-    "base", [*MADE, "rising 2 uniform", "falling 0 in turn", "ends 5", "last of 30 high"]
-)
+@looped("base", [*MADE, "rising 2 uniform", "falling 0 in turn", "ends 5", "last of 30 high"])
 def test_every_base_is_within_the_domain(base):
     assert WIDE.contains(dataset(WIDE, base, 1))
 

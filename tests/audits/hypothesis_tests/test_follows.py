@@ -21,6 +21,7 @@ from dpaccount.proof import assume_lipschitz, centred, gaussian, k_norm, moved
 from dpaccount.relation import REPLACE_ONE, adjacency, bounded_row, radius_of
 from mechanisms.gaussian_rows import GaussianRows
 from mechanisms.subject import Domain
+from tests.looped import looped
 
 F = Fraction
 RADIUS = bounded_row(F(1, 4))
@@ -69,7 +70,7 @@ def test_pulling_ends_within_the_radius_exactly(here, other):
     assert Pair(np.array([here]), found[None], "", unit=1).travelled <= F(1, 16)
 
 
-@pytest.mark.parametrize(
+@looped(
     "text",
     [
         "bounded-row",

@@ -4,7 +4,7 @@ Each class below draws what its proof pays for and no bound is passed, so that o
 can tell: its test must refute it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -16,6 +16,7 @@ from audits.hypothesis_tests import search
 from audits.hypothesis_tests.checks import _in_cells, check_of, untested
 from audits.hypothesis_tests.search import gather
 from audits.subjects import catalogue
+from audits.subjects.code import on_path
 from dpaccount import checker
 from dpaccount.checker.certificate import evidence
 from dpaccount.noise.proved import Proved
@@ -27,27 +28,38 @@ from dpaccount.proof import (
     assume_rounds,
     buffered,
     centred,
-    discrete_gaussian,
     factorised,
     fine_gaussian,
     gaussian,
     linear,
-    mixture,
     nodes,
     to_approximate,
 )
 from dpaccount.proof.derivation import hypotheses, write
-from dpaccount.proof.search import approximate
 from mechanisms.buffered_toeplitz import BufferedToeplitz
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.optimal_factor import OptimalFactor
 from mechanisms.shared import grid
 from mechanisms.sqrt_toeplitz import SqrtToeplitz
 from mechanisms.stable_histogram import StableHistogram
-from mechanisms.subject import View, shown
+from mechanisms.subject import View
 from tests.dpaccount.rules.statements import theorems
+from tests.looped import looped
 
-DELTA, HUGE = Fraction(1, 10**6), Fraction(10**6)
+with on_path([str(Path(__file__).parents[2] / "planted")]):
+    from other_rounds import (
+        DELTA,
+        HUGE,
+        Both,
+        Fewer,
+        Halved,
+        HalvedBuffers,
+        Late,
+        LateDense,
+        SameTwo,
+        Spread,
+        sums,
+    )
 
 
 def statuses(subject, examples=60):
@@ -57,15 +69,6 @@ def statuses(subject, examples=60):
     return {entry.rule: entry.status for entry in found}
 
 
-@dataclass(frozen=True)
-class Spread(StableHistogram):
-    """Counts a row in its cell and in the next one."""
-
-    def query(self, data):
-        counts = super().query(data)
-        return counts + np.roll(counts, 1)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("keys", [1, 2])
 def test_a_replaced_row_goes_from_its_cells_and_comes_to_others(keys):
@@ -73,16 +76,6 @@ def test_a_replaced_row_goes_from_its_cells_and_comes_to_others(keys):
     given = {"rows": 4, "cells": 30, "keys": keys, "relation": REPLACE_ONE}
     assert set(statuses(StableHistogram(**given)).values()) == {"tested"}
     assert statuses(Spread(**given), examples=300)["assume_cell"] == "refuted"
-
-
-@dataclass(frozen=True)
-class SameTwo(StableHistogram):
-    """Counts every row that names a cell in two fixed ones: replacing moves as much as going and coming may."""
-
-    def query(self, data):
-        found = np.zeros(self.cells, dtype=np.int64)
-        found[:2] = super().query(data).sum()
-        return found
 
 
 @pytest.mark.parametrize("most", [1, 2])
@@ -104,38 +97,6 @@ def test_a_row_in_two_cells_is_not_taken_for_one_that_goes_and_comes(relation):
     assert statuses(planted, examples=20)["assume_cell"] == "refuted"
 
 
-@dataclass(frozen=True)
-class Halved(SqrtToeplitz):
-    """Adds half of every vector in its own round, and half in the next one."""
-
-    def play(self, data, noise, coins):
-        return super().play((data + np.roll(data, 1, axis=0)) / 2, noise, coins)
-
-
-@dataclass(frozen=True)
-class Late(SqrtToeplitz):
-    """Lets every unit enter the round after its own."""
-
-    def play(self, data, noise, coins):
-        return super().play(np.roll(data, 1, axis=0), noise, coins)
-
-
-@dataclass(frozen=True)
-class LateDense(OptimalFactor):
-    """The same, of an explicit factor."""
-
-    def play(self, data, noise, coins):
-        return super().play(np.roll(data, 1, axis=0), noise, coins)
-
-
-@dataclass(frozen=True)
-class HalvedBuffers(BufferedToeplitz):
-    """The same as `Halved`, with decaying buffers."""
-
-    def play(self, data, noise, coins):
-        return super().play((data + np.roll(data, 1, axis=0)) / 2, noise, coins)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("made_by", [Halved, Late, LateDense, HalvedBuffers])
 def test_a_unit_that_enters_another_round_than_its_own_is_refuted(made_by):
@@ -153,27 +114,13 @@ def test_honest_streams_pass(made_by):
     assert set(found.values()) == {"tested"}
 
 
-def sums(subject):
-    return linear(assume_ball("g", subject.radius, subject.relation, "movement"))
-
-
-@dataclass(frozen=True)
-class Fewer(GaussianSum):
-    """Draws as many numbers as it has columns, and says one fewer: their distance would be too small."""
-
-    def proof(self, delta):
-        far, step = Fraction(1, 1000), grid.step(self.bits)
-        one = fine_gaussian(sums(self), HUGE, step, self.columns - 1, far, "sum")
-        return shown(approximate(one, Fraction(1, 10)), "fewer")
-
-
 @pytest.mark.slow
 def test_more_numbers_than_are_declared_are_refuted():
     """The receipt refuses them in the first place, which is a finding on every hypothesis."""
     assert statuses(Fewer(rows=4, columns=3))["assume_numbers"] == "refuted"
 
 
-@pytest.mark.parametrize("declared", [1, 2, 3, 4])
+@looped("declared", [1, 2, 3, 4])
 def test_numbers_are_counted_by_their_own_check(declared):
     subject = GaussianSum(rows=4, columns=3)
     theorem = fine_gaussian(sums(subject), HUGE, grid.step(subject.bits), declared, Fraction(1, 1000), "sum")
@@ -189,19 +136,6 @@ def ran(exact):
     from audits.hypothesis_tests.replay import Run
 
     return Run(exact=exact, released=dict(exact), view=View())
-
-
-@dataclass(frozen=True)
-class Both(GaussianSum):
-    """Pays for the worst of two parts, of which one is drawn, and draws both."""
-
-    def proof(self, delta):
-        step = grid.step(self.bits)
-        parts = [discrete_gaussian(sums(self), self.sigma**2, step, key) for key in "ab"]
-        return shown(approximate(mixture(*parts), delta), "both")
-
-    def play(self, data, noise, coins):
-        return View(public={key: noise.noisy(key, 0, self.query(data)) for key in "ab"})
 
 
 @pytest.mark.slow

@@ -40,6 +40,7 @@ from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.subject import Domain, View
 from mechanisms.subject.isolation import Handed, NotPlain, identical, kept, plain, played, watched
 from mechanisms.subject.private import Private, release
+from tests.looped import looped
 
 DELTA = Fraction(1, 10**6)
 UNIT = {"low": Fraction(0), "high": Fraction(1)}
@@ -49,7 +50,7 @@ HERE = Path(__file__).parent
 # ------------------------------------------------------------------ the noise that is handed over
 
 
-@pytest.mark.parametrize(
+@looped(
     "name", ["releasable", "theorem", "entry", "inner", "exact", "__class__", "__dict__", "_inner", "_asked"]
 )
 def test_noise_has_no_attribute_that_tells_who_answers(name):
@@ -205,7 +206,7 @@ def test_one_and_true_zero_and_its_negative_are_told_apart():
     assert identical(one(float("nan")), one(float("nan")))
 
 
-@pytest.mark.parametrize(
+@looped(
     "shown",
     [
         [1, 2],
@@ -214,7 +215,6 @@ def test_one_and_true_zero_and_its_negative_are_told_apart():
         np.zeros(2, dtype=[("a", "i4"), ("b", "i1")]),
         np.zeros(2, dtype=np.longdouble),
     ],
-    ids=["list", "table", "object", "records", "longdouble"],
 )
 def test_what_cannot_be_compared_in_full_is_refused(shown):
     with pytest.raises(NotPlain):
@@ -345,7 +345,7 @@ def test_numbers_in_the_code_are_landmarks_and_those_of_other_subjects_are_not(t
     assert 424242 in named_coins(1, (424242.0, 0.5))
 
 
-@pytest.mark.parametrize("others", BACKGROUNDS)
+@looped("others", BACKGROUNDS)
 def test_a_crowd_has_its_size(others):
     rows = dataset(Domain(9, (0.0,), (10.0,), (False,)), crowd(4, 7.5, 0, others), 3)
     assert (rows[:, 0] == 7.5).sum() == 4
@@ -494,7 +494,7 @@ def flag(of):
     return what
 
 
-@pytest.mark.parametrize("threshold", [0.2, 0.5, 0.8])
+@looped("threshold", [0.2, 0.5, 0.8])
 def test_an_exact_mean_is_told_by_unrelated_data_however_many_rows(threshold):
     subject = Shows(**UNIT, rows=5000, what=flag(lambda data, noisy: data.mean() > threshold))
     found = anywhere(subject, Proved(subject.proof(DELTA)), subject.domain(), (), 1)

@@ -13,6 +13,7 @@ from audits.one_run.certificate import _points_of_mu, certificate
 from audits.one_run.guessing import Guesses, falls, refutes
 from dpaccount.checker.certificate import one_run
 from dpaccount.checker.documents import Rejected, Work, digest
+from tests.looped import looped
 
 CONFIDENCE = Fraction(19, 20)
 SMALL = Fraction(1, 10**5)
@@ -27,7 +28,7 @@ def made(claim, shift=3.0, m=400, seed=1, confidence=CONFIDENCE):
     return found, certificate(found, Canaries(included, scores, "0" * 64), confidence, 1)
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
+@looped("claim", CLAIMS)
 def test_the_checker_confirms_nearly_the_bound_of_the_audit(claim):
     found, document = made(claim)
     verdict, said = one_run.judged(json.loads(json.dumps(document)))
@@ -63,7 +64,7 @@ def test_what_the_checker_refutes_the_audit_refutes_and_nearly_the_other_way_rou
     assert 30 < agreed < 120
 
 
-@pytest.mark.parametrize("mu", ["0.1", "1", "4.5"])
+@looped("mu", ["0.1", "1", "4.5"])
 def test_points_follow_from_mu_and_not_from_less(mu):
     points = _points_of_mu(Fraction(mu))
     document = {"claim": {"mu": "1"}, "points": [[str(e), str(d)] for e, d in points]}
@@ -91,7 +92,7 @@ def accepted(document):
     return True
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
+@looped("claim", CLAIMS)
 def test_every_change_is_rejected_although_the_digest_is_made_again(claim):
     _, document = made(claim)
     name = "mu" if "mu" in document["claim"] else "epsilon"
@@ -134,7 +135,7 @@ def test_counts_without_coins_are_held_for_larger_runs(monkeypatch):
     assert not accepted(document)  # so few coins are in the document
 
 
-@pytest.mark.parametrize(
+@looped(
     ("included", "right"),
     [(1, 2000), (200_001, 2000), (89_000, 2000), (100_000, 2001)],
 )
@@ -162,7 +163,7 @@ def test_guesses_that_no_coins_can_give_are_rejected(monkeypatch):
         assert accepted(other) == (2 <= right <= 18)
 
 
-@pytest.mark.parametrize("confidence", [Fraction(1, 3), Fraction(7, 10), Fraction(19, 20)])
+@looped("confidence", [Fraction(1, 3), Fraction(7, 10), Fraction(19, 20)])
 def test_the_bound_is_above_0_at_any_confidence_and_says_which(confidence):
     found, document = made(CLAIMS[1], confidence=confidence)
     verdict, said = one_run.judged(document)

@@ -16,6 +16,7 @@ from audits.one_run.healthy import healthy
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.plan.events import Gaussian, Gdp, Plan, PoissonSubsampled
+from tests.looped import looped
 
 RISK = 0.05
 
@@ -67,8 +68,8 @@ def most_likely(m, points, least):
     return -found.fun
 
 
-@pytest.mark.parametrize("point", [(0.5, 0.0), (0.5, 0.05), (0.1, 0.2), (1.5, 0.01)])
-@pytest.mark.parametrize("m", [1, 2, 3])
+@looped("point", [(0.5, 0.0), (0.5, 0.05), (0.1, 0.2), (1.5, 0.01)])
+@looped("m", [1, 2, 3])
 def test_no_mechanism_at_all_is_refuted_more_often_than_the_risk(m, point):
     claim = PointClaim(F(str(point[0])), F(str(point[1])))
     for least in range(1, m + 1):
@@ -199,7 +200,7 @@ def test_expected_accuracy_is_that_of_gaussian_scores():
 PEER = {1.0: (1.39, 0.536), 2.0: (2.83, 1.052), 3.0: (3.84, 1.510)}
 
 
-@pytest.mark.parametrize("mu", PEER)
+@looped("mu", PEER)
 def test_bounds_are_at_least_those_of_a_peer(mu):
     cost = Accountant(Plan("replace-one", Gdp(mu=str(mu)))).epsilon("1e-5").upper
     points, levels = [], []
@@ -252,7 +253,7 @@ def test_a_plan_whose_scores_are_unknown_has_no_healthy_run():
 # ------------------------------------------------------------------ input and output
 
 
-@pytest.mark.parametrize(
+@looped(
     ("included", "scores", "said"),
     [
         ([1, 0] * 10, [float("nan")] + [0.0] * 19, "canary 1 is NaN"),

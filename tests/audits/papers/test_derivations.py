@@ -15,6 +15,7 @@ from dpaccount import checker
 from dpaccount.checker import derivation
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
+from tests.looped import looped
 
 WORDS = ("mode", "users", "laws", "kernel", "part")
 
@@ -216,7 +217,7 @@ def test_column_spaces():
 # ------------------------------------------------------------------ the parts of derivations
 
 
-@pytest.mark.parametrize("value", [Fraction(1, 3), Fraction(10**40, 7), Fraction(1, 10**90), Fraction(5)])
+@looped("value", [Fraction(1, 3), Fraction(10**40, 7), Fraction(1, 10**90), Fraction(5)])
 def test_short_numbers_lie_on_their_side(value):
     low, high = short_below(value), short_above(value)
     assert low <= value <= high
@@ -224,7 +225,7 @@ def test_short_numbers_lie_on_their_side(value):
     assert max(low.numerator, low.denominator) <= 2**66 * max(value, 1 / value)
 
 
-@pytest.mark.parametrize("reward", ["0.3", "0.99", "1", "1.5", "2.36", "9", "1e9"])
+@looped("reward", ["0.3", "0.99", "1", "1.5", "2.36", "9", "1e9"])
 def test_the_rational_pair_lies_in_the_domain_and_nearly_reaches_the_supremum(reward):
     b = Fraction(reward)
     square = Enclosure(b * b, b * b)
@@ -237,7 +238,7 @@ def test_the_rational_pair_lies_in_the_domain_and_nearly_reaches_the_supremum(re
     assert moved >= movement.square.lower * (1 - Fraction(1, 10**12))
 
 
-@pytest.mark.parametrize("reward", ["0", "0.5", "1", "2", "2.3548", "50"])
+@looped("reward", ["0", "0.5", "1", "2", "2.3548", "50"])
 def test_the_stated_sensitivity_is_just_above_the_supremum(reward):
     b = Fraction(reward)
     bound = full_statistics("q", b).conclusion.bound

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from audits import papers
 from audits.papers.dubey import rank_one
 from audits.papers.enclosures import exactly
+from tests.looped import looped
 
 mp.mp.dps = 30
 
@@ -68,7 +69,7 @@ def test_sensitivity_by_optimisation(reward):
         assert best == pytest.approx(exact, rel=2e-3)
 
 
-@pytest.mark.parametrize("reward", ["0.5", "1.7", "2.5", "9"])
+@looped("reward", ["0.5", "1.7", "2.5", "9"])
 def test_sensitivity_witness_reaches_the_supremum(reward):
     movement = rank_one.with_corner(exactly(Fraction(reward) ** 2))
     c, (y, other) = float(movement.cosine), movement.rewards
@@ -316,7 +317,7 @@ def test_trees_far_from_the_experiments(name, alpha, beta, rounds, reward):
     agrees(check(name, alpha=alpha, beta=beta, T=rounds, B=reward), a, b, mu, sigma)
 
 
-@pytest.mark.parametrize(("mode", "rounds", "nodes"), [("restart", 2, 1), ("restart", 2**20, 20), ("carry", 2, 3),
+@looped(("mode", "rounds", "nodes"), [("restart", 2, 1), ("restart", 2**20, 20), ("carry", 2, 3),
                                                        ("carry", 8, 10), ("carry", 2**20, 231)])  # fmt: skip
 def test_doubling_far(mode, rounds, nodes):
     a, b, c = mp.mpf(4), mp.mpf("0.05"), mp.mpf("1.5")
@@ -325,9 +326,7 @@ def test_doubling_far(mode, rounds, nodes):
     agrees(check("dubey-remark5", alpha=4, beta="0.05", T=rounds, B="1.5", mode=mode), a, b, mu, sigma)
 
 
-@pytest.mark.parametrize(
-    ("y", "reward"), [("7", "2"), ("-7", "2"), ("1e6", "0"), ("0.1", "0.5"), ("-0.5", "3")]
-)
+@looped(("y", "reward"), [("7", "2"), ("-7", "2"), ("1e6", "0"), ("0.1", "0.5"), ("-0.5", "3")])
 def test_unclipped_far(y, reward):
     a, b = mp.mpf(2), mp.mpf("0.01")
     v, w = mp.mpf(y), -mp.mpf(reward)
@@ -337,7 +336,7 @@ def test_unclipped_far(y, reward):
     agrees(answer, a, b, mp.sqrt(10 * square / 2) / sigma, sigma)
 
 
-@pytest.mark.parametrize(("alpha", "beta", "rounds", "reward"), FAR)
+@looped(("alpha", "beta", "rounds", "reward"), FAR)
 def test_repair_far(alpha, beta, rounds, reward):
     c = mp.mpf(reward)
     square = 2 * (1 + c * c) ** 2 if c <= 1 else 8 * c * c
@@ -350,9 +349,7 @@ def test_repair_far(alpha, beta, rounds, reward):
     assert answer["proved"]["epsilon"]["upper"] == pytest.approx(float(alpha), rel=1e-6, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("alpha", "beta", "reward"), [("1e-4", "0.3", "9"), ("40", "1e-9", "0.1"), ("3", "0.97", "1")]
-)
+@looped(("alpha", "beta", "reward"), [("1e-4", "0.3", "9"), ("40", "1e-9", "0.1"), ("3", "0.97", "1")])
 def test_lemma5_far(alpha, beta, reward):
     a, b = mp.mpf(alpha), mp.mpf(beta)
     x, u = mp.log(5 / (2 * b)), mp.log(5 / b)
@@ -364,7 +361,7 @@ def test_lemma5_far(alpha, beta, reward):
     assert answer["factor"] == pytest.approx(float(largest_mu(a, b) / mu), rel=1e-9)
 
 
-@pytest.mark.parametrize(("epsilon", "distance", "reach"), [("0.01", "3", "1"), ("5", "1", "2"), ("1", "1e6", "0.5"),
+@looped(("epsilon", "distance", "reach"), [("0.01", "3", "1"), ("5", "1", "2"), ("1", "1e6", "0.5"),
                                                             ("2", "2", "1"), ("700", "9", "4")])  # fmt: skip
 def test_far_rewards(epsilon, distance, reach):
     e, d, b = mp.mpf(epsilon), mp.mpf(distance), 2 * mp.mpf(reach) / mp.mpf(epsilon)
@@ -382,9 +379,7 @@ def test_far_rewards(epsilon, distance, reach):
     assert clipped["noise"]["needed"] == pytest.approx(float(2 * b))
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "n"), [("0.01", "1e-9", 2), ("50", "1e-5", 10**6), ("1", "0.9", 3)]
-)
+@looped(("epsilon", "delta", "n"), [("0.01", "1e-9", 2), ("50", "1e-5", 10**6), ("1", "0.9", 3)])
 def test_noise_on_the_data_far(epsilon, delta, n):
     needed = 1 / largest_mu(mp.mpf(epsilon), mp.mpf(delta))
     plain = check("kharkovskii-gaussian", n=n, epsilon=epsilon, delta=delta)
@@ -421,8 +416,8 @@ def test_always_lifted_data(n, d, r, epsilon, delta):
     assert answer["verdict"] == "LOOSE"
 
 
-@pytest.mark.parametrize(("n", "d"), [(4, 2), (3, 1), (10**9, 5), (102, 100)])
-@pytest.mark.parametrize("delta", ["1e-9", "0.99"])
+@looped(("n", "d"), [(4, 2), (3, 1), (10**9, 5), (102, 100)])
+@looped("delta", ["1e-9", "0.99"])
 def test_projected_data_are_told_apart_at_every_epsilon(n, d, delta):
     answer = check("kharkovskii-theorem1", n=n, d=d, r=1, epsilon=1000, delta=delta)
     assert answer["proved"]["epsilon"] == {"lower": "inf", "upper": "inf"}
@@ -430,7 +425,7 @@ def test_projected_data_are_told_apart_at_every_epsilon(n, d, delta):
     assert answer["verdict"] == "REFUTED"
 
 
-@pytest.mark.parametrize(("epsilon", "reward", "spread", "rounds", "delta"), [
+@looped(("epsilon", "reward", "spread", "rounds", "delta"), [
     ("0.01", "5", "0.5", 1, "0.5"), ("30", "1", "0.01", 10**9, "1e-9"), ("1", "1e-3", "1", 10, "0.9")])  # fmt: skip
 def test_clipping_far(epsilon, reward, spread, rounds, delta):
     e, b = mp.mpf(epsilon), mp.mpf(reward)

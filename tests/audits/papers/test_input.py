@@ -10,6 +10,7 @@ from audits import papers
 from audits.papers.claim_check import Cost
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
+from tests.looped import looped
 
 KEYS = {
     *(
@@ -117,7 +118,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("name", "settings", "says"), BAD)
+@looped(("name", "settings", "says"), BAD)
 def test_bad_parameters(name, settings, says):
     with pytest.raises(InputError) as caught:
         papers.claim(name, settings)

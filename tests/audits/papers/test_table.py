@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 
 from audits import papers
+from tests.looped import looped
 
 E11, E28, E29 = "3.004166023946433", "16.444646771097049", "18.174145369443060"
 
@@ -56,7 +57,7 @@ LEMMA2 = [
 ]
 
 
-@pytest.mark.parametrize(("alpha", "beta", "reward", "expected"), LEMMA2)
+@looped(("alpha", "beta", "reward", "expected"), LEMMA2)
 def test_lemma2(alpha, beta, reward, expected):
     answer = check("dubey-lemma2", alpha=alpha, beta=beta, T=1024, B=reward)
     same(epsilon(answer), expected)
@@ -96,7 +97,7 @@ LIMITS = [
 ]
 
 
-@pytest.mark.parametrize(("alpha", "beta", "limit"), LIMITS)
+@looped(("alpha", "beta", "limit"), LIMITS)
 def test_largest_reward(alpha, beta, limit):
     step = Fraction(1, 10 ** len(limit.split(".")[1]))
     verdicts = [
@@ -215,7 +216,7 @@ def test_steps():
     assert check("dubey-lemma4-sketch")["proved"]["epsilon"] == {"lower": "inf", "upper": "inf"}
 
 
-@pytest.mark.parametrize(("beta", "expected"), [("0.1", 11.9204), ("0.01", 11.1336), ("1e-5", 10.5550)])
+@looped(("beta", "expected"), [("0.1", 11.9204), ("0.01", 11.1336), ("1e-5", 10.5550)])
 def test_lemma5(beta, expected):
     answer = check("dubey-lemma5", alpha=10, beta=beta, B=3)
     assert round(epsilon(answer), 4) == expected
@@ -238,7 +239,7 @@ THRESHOLDS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "beta", "limit"), THRESHOLDS)
+@looped(("name", "beta", "limit"), THRESHOLDS)
 def test_lemma5_thresholds(name, beta, limit):
     step = Fraction(1, 10 ** len(limit.split(".")[1]))
     below, above = (check(name, alpha=Fraction(limit) + s * step, beta=beta)["verdict"] for s in (-1, 1))
@@ -298,7 +299,7 @@ def test_kharkovskii_theorem1():
 
 
 # the largest r that the paper reports below σ_min = 1030.9, and the next one that it tried
-@pytest.mark.parametrize(("power", "columns"), [("3.0041660", 10), ("3.6692967", 15), ("4.4816891", 20)])
+@looped(("power", "columns"), [("3.0041660", 10), ("3.6692967", 15), ("4.4816891", 20)])
 def test_omega_reading(power, columns):
     from audits.papers.kharkovskii.projection import printed_omega, published_omega
 
@@ -307,7 +308,7 @@ def test_omega_reading(power, columns):
     assert printed_omega(*at, columns).lower > 1030.9
 
 
-@pytest.mark.parametrize(("power", "columns"), [("3.0041660", 10), ("3.6692967", 15), ("4.4816891", 20)])
+@looped(("power", "columns"), [("3.0041660", 10), ("3.6692967", 15), ("4.4816891", 20)])
 def test_only_the_reading_meets_the_thresholds(power, columns):
     answer = check("kharkovskii-omega", r=columns, epsilon=power)
     same(answer["witness"]["least_singular_value"], 1030.931073)
@@ -378,7 +379,7 @@ def test_pavlovic_multi(uses, expected):
     assert pure == {"lower": uses, "upper": uses}
 
 
-@pytest.mark.parametrize(
+@looped(
     ("alpha", "verdict"), [("10", "LOOSE"), ("163.4", "SOUND"), ("163.5", "UNPROVEN"), ("234.3", "REFUTED")]
 )
 def test_actions_of_others(alpha, verdict):

@@ -20,6 +20,7 @@ from audits.scores.outcome_columns import learn
 from audits.sensitivity.search import movement
 from audits.subjects.code import Code
 from dpaccount.errors import InputError
+from tests.looped import looped
 
 
 @dataclass
@@ -132,7 +133,7 @@ def test_the_attack_sees_every_change_beside_noise(leaf, wrapped):
     assert any(apart)
 
 
-@pytest.mark.parametrize("leaf", LEAVES)
+@looped("leaf", LEAVES)
 def test_a_query_moves_with_every_change_or_is_refused(leaf):
     a, b = (of_value([1.0, member]) for member in LEAVES[leaf])
     if a.opaque or b.opaque:
@@ -151,7 +152,7 @@ OPAQUE = {"Decimal", "Fraction", "too deep", "too many", "too many members", "th
 }
 
 
-@pytest.mark.parametrize("leaf", LEAVES)
+@looped("leaf", LEAVES)
 def test_only_what_cannot_be_read_is_opaque(leaf):
     assert [of_value((1.0, member)).opaque for member in LEAVES[leaf]] == [leaf in OPAQUE] * 2
 

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow
-import pytest
 
 from audits.datasets.forms import Given
 from audits.sandbox.frames import received, sent
 from audits.sandbox.outcomes import of_value, played, takes_generator
 from audits.sensitivity.search import movement
+from tests.looped import looped
 
 SERIES = pd.Series([1.0, 2.0], index=["north", "south"], name="cost")
 FRAME = pd.DataFrame({"age": [3, 4], "city": ["north", None]})
@@ -29,7 +29,7 @@ def attributed(series):
     return series
 
 
-@pytest.mark.parametrize(
+@looped(
     ("one", "other"),
     [
         (SERIES, SERIES.add([0, 1e-9])),
@@ -86,7 +86,7 @@ def test_what_differs_is_seen_and_travels(one, other):
     assert (back.names, back.titles) == (left.names, left.titles)
 
 
-@pytest.mark.parametrize(
+@looped(
     "value",
     [
         pd.Series([1], dtype=pd.ArrowDtype(pyarrow.int64())),
@@ -96,7 +96,6 @@ def test_what_differs_is_seen_and_travels(one, other):
         pl.DataFrame({"a": [1]}).lazy(),
         FRAME.groupby("city"),
     ],
-    ids=lambda value: type(value).__name__,
 )
 def test_what_cannot_be_read_whole_is_opaque(value):
     assert of_value(value).opaque
@@ -145,7 +144,7 @@ def keyword(data, *, epsilon=1.0):
     return 1
 
 
-@pytest.mark.parametrize(
+@looped(
     ("function", "takes"),
     [
         (lambda data, rng: 1, True),

@@ -20,12 +20,13 @@ from audits.trace.inclusion import (
     seeds_needed,
 )
 from tests.audits.trace import sampled
+from tests.looped import looped
 
 ROWS = 6
 
 
-@pytest.mark.parametrize("ordered", [True, False])
-@pytest.mark.parametrize("rate", [0.1, 0.4, 0.75])
+@looped("ordered", [True, False])
+@looped("rate", [0.1, 0.4, 0.75])
 def test_every_product_has_mean_one_under_poisson_samples(rate, ordered):
     """By enumeration of two runs; so their mean reaches 10⁶ with probability 10⁻⁶ at most."""
     mean = weight = 0.0

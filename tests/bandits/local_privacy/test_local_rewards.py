@@ -16,6 +16,7 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from mechanisms.local.channels import CHANNELS
+from tests.looped import looped
 
 ZERO = Fraction(0)
 B = {"bound": Fraction(2), "noise_bound": Fraction(1)}
@@ -42,7 +43,7 @@ def test_only_the_reward_of_the_point_that_was_shown_is_read():
     assert all(np.array_equal(part, shown[name]) for name, part in run(subject, other).items())
 
 
-@pytest.mark.parametrize("channel", CHANNELS)
+@looped("channel", CHANNELS)
 def test_a_reward_of_any_value_is_answered(channel):
     data = people()
     data[:5] = np.array([np.nan, np.inf, -np.inf, 1e308, -1e308])[:, None]
@@ -64,7 +65,7 @@ def test_gp_ucb_without_privacy_finds_the_best_point():
     assert np.abs(late - np.argmax(data[0])).mean() < 2
 
 
-@pytest.mark.parametrize(
+@looped(
     ("wrong", "said"),
     [
         ({"epsilon": Fraction(0)}, "epsilon"), ({"epsilon": Fraction(31)}, "epsilon"),
@@ -88,7 +89,7 @@ def test_the_bounds_have_no_default():
         LdpGpUcb()
 
 
-@pytest.mark.parametrize("shown", [(0.0, 0.0), (0.0, np.inf), (0.0, np.nan), (np.nan, 1.0), (np.inf, 1.0)])
+@looped("shown", [(0.0, 0.0), (0.0, np.inf), (0.0, np.nan), (np.nan, 1.0), (np.inf, 1.0)])
 def test_a_device_refuses_a_centre_or_clip_that_is_none(shown):
     with pytest.raises(InputError, match="centre"):
         relative(0.5, *shown)
@@ -176,7 +177,7 @@ def test_the_shipped_data_are_points_too():
     assert len(small(kernel="delays-by-carrier", points=29).domain_points) == 29
 
 
-@pytest.mark.parametrize(
+@looped(
     ("kernel", "said"),
     [
         (np.ones((2, 3)), "square"),
@@ -192,7 +193,7 @@ def test_what_is_no_kernel_matrix_is_refused(kernel, said):
         of_matrix(kernel)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("epsilon", "best"), [(Fraction(1, 2), "duchi"), (Fraction(2), "piecewise"), (Fraction(6), "piecewise")]
 )
 def test_the_selector_takes_the_channel_whose_answers_vary_least_and_says_why(epsilon, best):
@@ -215,7 +216,7 @@ def test_the_mean_square_of_one_bit_is_that_of_its_two_values():
     assert forecasts.answer_square("duchi", Fraction(1)) == pytest.approx(1 / np.tanh(0.5) ** 2)
 
 
-@pytest.mark.parametrize(
+@looped(
     "wrong",
     [
         (Fraction(31), Fraction(1), Fraction(1), 9, np.eye(2)),

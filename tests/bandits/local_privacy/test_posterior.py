@@ -15,6 +15,7 @@ from bandits.statistics.axes import eigenfeatures
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
+from tests.looped import looped
 
 KERNEL = grid(12).kernel("matern-5/2", 0.2)
 BOUNDS = {"bound": Fraction(2), "noise_bound": Fraction(1)}
@@ -102,8 +103,8 @@ def test_the_clip_falls_from_what_a_prior_allows_to_the_noise_and_never_beyond()
     assert max(clips) <= 3.0
 
 
-@pytest.mark.parametrize("bounds", [(0.0, 1.0), (1.0, 0.0), (1e-9, 1e9), (1e9, 1e-9)])
-@pytest.mark.parametrize("one_bit", [True, False])
+@looped("bounds", [(0.0, 1.0), (1.0, 0.0), (1e-9, 1e9), (1e9, 1e-9)])
+@looped("one_bit", [True, False])
 def test_whatever_the_bounds_and_answers_the_questions_are_finite(bounds, one_bit):
     ours, rng = residual(bounds=bounds, one_bit=one_bit), np.random.default_rng(4)
     for _ in range(300):
@@ -132,7 +133,7 @@ def test_parameters_of_the_posterior_that_make_no_sense_are_refused(wrong, said)
         LocalPosterior(**BOUNDS, **wrong)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
+@looped("value", [np.nan, np.inf, -np.inf, 1e300])
 def test_the_published_channel_refuses_no_value(value):
     subject = LdpCtlGpUcb(rounds=3, points=4, rewards_within=Fraction(3), **BOUNDS)
     data = np.full((3, 4), value)
@@ -145,7 +146,7 @@ def fraction(subject, world, noise):
     return world.regrets(subject.play(world.rows, noise, 5).public["points"]).sum() / world.at_random
 
 
-@pytest.mark.parametrize("channel", ["duchi", "piecewise", "hybrid", "laplace"])
+@looped("channel", ["duchi", "piecewise", "hybrid", "laplace"])
 def test_it_learns_through_every_channel_and_without_one(channel):
     """Seeded; of 20 other seeds the worst was .11 through a channel (ε = 4) and .04 without."""
     world = kernel_function(grid(30).kernel("squared-exponential", 0.2), 1000, 6)

@@ -16,6 +16,7 @@ from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof.derivation import point
 from mechanisms.local.channels import CHANNELS, TABLES
+from tests.looped import looped
 
 ZERO = Fraction(0)
 B = {"bound": Fraction(2), "noise_bound": Fraction(1)}
@@ -35,8 +36,8 @@ def run(subject, data, seed=0):
     return subject.play(data, rehearse(subject.proof(ZERO), Rehearsal(seed)), seed).public
 
 
-@pytest.mark.parametrize("made", MADE)
-@pytest.mark.parametrize("channel", CHANNELS)
+@looped("made", MADE)
+@looped("channel", CHANNELS)
 def test_one_message_a_person_costs_epsilon(made, channel):
     subject = small(made, channel=channel, epsilon=Fraction(3, 2))
     assert point(subject.proof(ZERO)) == (Fraction(3, 2), 0)
@@ -58,7 +59,7 @@ def test_a_person_who_answers_all_replays_is_charged_for_all():
     assert point(small(LdpMomaGpUcb, people=5).proof(ZERO)) == (1, 0)
 
 
-@pytest.mark.parametrize("made", MADE)
+@looped("made", MADE)
 def test_without_privacy_rewards_are_told_and_nothing_is_proved(made):
     subject, data = small(made, privacy="none"), people()
     shown = subject.play(data, NoNoise(), 0).public
@@ -129,7 +130,7 @@ def test_moments_of_rewards_as_they_are():
     assert (weibull.start, weibull.scale, weibull.tail_power) == (2, 2, 0.5)
 
 
-@pytest.mark.parametrize("channel", TABLES)
+@looped("channel", TABLES)
 def test_messages_have_the_moments_that_are_assumed(channel):
     """From the channel's table, for mean rewards f and rewards of mean f at the ends of what is possible."""
     subject = small(LdpTgpUcb, channel=channel)
@@ -162,7 +163,7 @@ def test_laplace_messages_have_the_moments_that_are_assumed():
 # ------------------------------------------------------------------ refusals
 
 
-@pytest.mark.parametrize(
+@looped(
     ("made", "wrong", "said"),
     [
         (LdpAtaGpUcb, {"constants": "best"}, "known: theory, practical"),

@@ -16,6 +16,7 @@ from bandits.local_privacy.payoffs import Payoffs, best
 from bandits.local_privacy.ridge import FRESH, Ridge
 from bandits.simulation.information_gain import gain
 from dpaccount.errors import InputError
+from tests.looped import looped
 
 N = 20
 GRID = np.linspace(0, 1, N)[:, None]
@@ -78,10 +79,8 @@ def test_an_observation_never_makes_a_point_less_known():
 # ------------------------------------------------------------------ TGP
 
 
-@pytest.mark.parametrize(
-    ("payoffs", "noise"), [(LAPLACE, two), (HEAVY, t3), (FEW, t3)], ids=["laplace", "heavy", "few"]
-)
-@pytest.mark.parametrize("constants", ["theory", "practical"])
+@looped(("payoffs", "noise"), [(LAPLACE, two), (HEAVY, t3), (FEW, t3)])
+@looped("constants", ["theory", "practical"])
 def test_tgp_line_by_line(payoffs, noise, constants):
     learner = TruncatedGpUcb(KERNEL, payoffs, constants, 1)
     points, values = fed(learner, 60, lambda rng: 3 * noise(rng))
@@ -149,10 +148,8 @@ def test_truncated_sums_are_those_of_every_message_looked_at():
         assert np.abs(history.truncated(rows, cut) - naive).max() < 1e-9
 
 
-@pytest.mark.parametrize(
-    ("payoffs", "noise"), [(DUCHI, two), (HEAVY, t3), (FEW, t3)], ids=["duchi", "heavy", "few"]
-)
-@pytest.mark.parametrize("constants", ["theory", "practical"])
+@looped(("payoffs", "noise"), [(DUCHI, two), (HEAVY, t3), (FEW, t3)])
+@looped("constants", ["theory", "practical"])
 def test_ata_line_by_line(payoffs, noise, constants):
     """Plays one by one, b_t of the last round for all of them; a root of Ṽ⁻¹ is L⁻¹."""
     learner = AdaptivelyTruncatedGpUcb(KERNEL, payoffs, 60, constants, 1)
@@ -212,7 +209,7 @@ def test_theory_asks_for_hundreds_of_people():
         MedianOfMeansGpUcb(KERNEL, DUCHI, 300, "practical", 1, 0)
 
 
-@pytest.mark.parametrize("people", [1, 2, 5, 8])
+@looped("people", [1, 2, 5, 8])
 def test_moma_line_by_line(people):
     learner = MedianOfMeansGpUcb(KERNEL, HEAVY, 83, "theory", 1, people)
     points, values = fed(learner, 83, t3)
@@ -307,8 +304,8 @@ def test_equal_bounds_up_to_rounding_share():
     assert {best(np.array([1.0, 1 + 1e-6, 0.5]), rng) for _ in range(50)} == {1}
 
 
-@pytest.mark.parametrize("name", MAKE)
-@pytest.mark.parametrize("payoffs", [LAPLACE, HEAVY, FEW], ids=["laplace", "heavy", "few"])
+@looped("name", MAKE)
+@looped("payoffs", [LAPLACE, HEAVY, FEW])
 def test_it_learns_where_theory_says_so_too(name, payoffs):
     """The best point is played more than at random, by practical constants and without much noise."""
     learner = MAKE[name](

@@ -11,6 +11,7 @@ from bandits.ldp_tgp_ucb import TruncatedGpUcb
 from bandits.learning.features import squared_exponential
 from bandits.learning.nystrom import embedding
 from bandits.local_privacy.payoffs import Payoffs
+from tests.looped import looped
 
 N = 15
 GRID = np.linspace(0, 1, N)[:, None]
@@ -41,7 +42,7 @@ def gamma_of(law):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("law", LAWS)
+@looped("law", LAWS)
 def test_lemma_10(law):
     """Within γ with probability ¾; 2000 estimates, four deviations below it: chance 3e-5 if it were just ¾."""
     far = distances(law, 2000, 1)
@@ -61,7 +62,7 @@ def test_lemma_11(law):
     assert outside <= 3
 
 
-@pytest.mark.parametrize("k", [4, 7, 12, 31])
+@looped("k", [4, 7, 12, 31])
 def test_the_choice_is_within_three_radii_of_the_truth(k):
     """No chance in it: if more than two thirds lie within γ of 0, k* lies within 3γ, wherever the others are."""
     rng = np.random.default_rng(k)

@@ -10,13 +10,14 @@ from bandits.outsourced_optimisation.likelihood import fitted
 from bandits.outsourced_optimisation.modeler import AS_PUBLISHED, NOISE_AWARE, Acquisition, Modeler, beta
 from bandits.outsourced_optimisation.posterior import RowPosterior
 from dpaccount.errors import InputError
+from tests.looped import looped
 
 
 def points(n=60, d=2, seed=0):
     return np.random.default_rng(seed).normal(size=(n, d)) * 3
 
 
-@pytest.mark.parametrize("spread", [0.0, 0.4, (0.1, 0.9)])
+@looped("spread", [0.0, 0.4, (0.1, 0.9)])
 def test_the_posterior_is_that_of_the_textbook(spread):
     """By the n × n formulas of section 2, over more answers than the first room of rows holds."""
     rows, kernel, noise = points(), RowKernel(2.0, 1.7, spread), 0.01
@@ -88,7 +89,7 @@ def test_it_finds_the_best_row_of_a_smooth_function():
         assert values[modeler.posterior.asked].max() >= np.sort(values)[-3]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("index", "answer", "said"),
     [
         (12, 1.0, "numbered 0 to 11"),

@@ -18,6 +18,7 @@ from bandits.papers.kharkovskii.published import (
     width,
 )
 from dpaccount.errors import InputError
+from tests.looped import looped
 
 GRID = grid(100)
 
@@ -26,7 +27,7 @@ def rows(n=40, d=3, seed=0):
     return np.random.default_rng(seed).normal(size=(n, d)) * [5, 3, 1][:d]
 
 
-@pytest.mark.parametrize(("log_epsilon", "columns"), [(1.1, 10), (1.3, 15), (1.5, 20)])
+@looped(("log_epsilon", "columns"), [(1.1, 10), (1.3, 15), (1.5, 20)])
 def test_the_reading_meets_the_thresholds_that_the_paper_reports_and_the_print_does_not(log_epsilon, columns):
     epsilon = Fraction(math.exp(log_epsilon)).limit_denominator(10**9)
     least, delta = least_singular_value(GRID), Fraction(1, 10**5)
@@ -72,7 +73,7 @@ def test_a_neighbour_leaves_the_column_space(factor):
 # ------------------------------------------------------------------ theorems
 
 
-@pytest.mark.parametrize(("n", "needed"), [(10_000, 708), (36_000, 790), (2004, 605)])
+@looped(("n", "needed"), [(10_000, 708), (36_000, 790), (2004, 605)])
 def test_lemma_1_asks_for_more_columns_than_any_experiment_has(n, needed):
     assert theory.needed_columns(n, 0.025, 0.5) == needed
     assert theory.needed_columns(n, 0.025, 0.4) > needed

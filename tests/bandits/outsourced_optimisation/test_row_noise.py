@@ -10,6 +10,7 @@ from dpaccount.errors import InputError
 from dpaccount.proof.derivation import point
 from mechanisms.gaussian_rows import GaussianRows
 from mechanisms.k_norm import KNorm
+from tests.looped import looped
 
 F = Fraction
 DELTA, UNIT, RADIUS = F(1, 10**5), F(1), F(25)
@@ -59,7 +60,7 @@ def test_without_delta_there_is_k_norm_noise_only():
         choose(17, F(1), F(0), UNIT, RADIUS)
 
 
-@pytest.mark.parametrize(
+@looped(
     "bad",
     [{"epsilon": F(0)}, {"delta": F(1)}, {"delta": F(-1)}, {"columns": 0}, {"radius": F(0)}, {"unit": F(-1)}],
 )

@@ -13,6 +13,7 @@ from bandits.papers.kharkovskii import experiments, figures
 from bandits.papers.kharkovskii.sound import GRID_BITS, KNormRows
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
+from tests.looped import looped
 
 E11 = experiments.epsilon_of(1.1)
 
@@ -90,7 +91,7 @@ def test_a_reproduction_prints_what_is_printed_and_forms_no_ratio_to_other_data(
     assert "r >= 572" in table(answer)
 
 
-@pytest.mark.parametrize("name", ["figure2a", "figure2b", "figure2c", "branin", "tables"])
+@looped("name", ["figure2a", "figure2b", "figure2c", "branin", "tables"])
 def test_reproductions_have_names_and_say_what_is_assumed(name):
     study = find(f"kharkovskii2020-{name}")
     assert any("first query" in text for text in study.assumed)

@@ -12,6 +12,7 @@ from bandits.papers.zhou.panels import Panel
 from bandits.papers.zhou.sentences import BEST, CHEAP, judged
 from bandits.simulation.delays import delays
 from mechanisms.local.channels import channel
+from tests.looped import looped
 
 SE, MATERN = "squared-exponential", "matern-5/2"
 LDP = {"ldp-ata-gp-ucb", "ldp-tgp-ucb", "ldp-moma-gp-ucb"}
@@ -105,8 +106,8 @@ def made_up_rows(moma, epsilon, error=1.0):
     ]
 
 
-@pytest.mark.parametrize(("moma", "confirmed"), [(5.0, True), (15.0, False)])
-@pytest.mark.parametrize("epsilon", [1.0, None])
+@looped(("moma", "confirmed"), [(5.0, True), (15.0, False)])
+@looped("epsilon", [1.0, None])
 def test_sentences_are_judged_by_the_numbers(moma, confirmed, epsilon):
     rows = made_up_rows(moma, epsilon)
     other = {**rows[0], "algorithm": "local-posterior", "constants": None}
@@ -161,7 +162,7 @@ def test_a_short_figure_of_zhou_has_a_checked_derivation_in_every_private_row(na
     reproduce.write_out(tmp_path, answer, curves)
 
 
-@pytest.mark.parametrize("epsilon", [0.25, 0.5, 1.0, 2.0, 2.3, 2.35, 4.0, 10.0])
+@looped("epsilon", [0.25, 0.5, 1.0, 2.0, 2.3, 2.35, 4.0, 10.0])
 def test_our_channel_has_less_variance_than_laplace_noise_in_the_worst_case(epsilon):
     exact, units = Fraction(epsilon), np.linspace(-1, 1, 33)
     worst = {

@@ -17,13 +17,14 @@ from dpaccount.plan.events import (
     RandomizedResponse,
     Relation,
 )
+from tests.looped import looped
 
 
 def replaced(*events):
     return Accountant(Plan(Relation.REPLACE_ONE, events))
 
 
-@pytest.mark.parametrize(
+@looped(
     ("events", "delta", "exact"),
     [
         ((Gaussian(sigma=1),), "1e-5", "4.377178095681224627650116"),
@@ -42,9 +43,7 @@ def test_encloses_known_values(events, delta, exact):
     assert bounds.upper - bounds.lower <= Fraction(1, 10**9)
 
 
-@pytest.mark.parametrize(
-    "wrong", [float("nan"), True, "1/0", "nan", "x", None, Decimal("NaN"), Decimal("Infinity")]
-)
+@looped("wrong", [float("nan"), True, "1/0", "nan", "x", None, Decimal("NaN"), Decimal("Infinity")])
 def test_what_is_no_exact_number_is_refused(wrong):
     both = replaced(Gaussian(sigma=1))
     for call in (both.epsilon, both.delta, lambda x: both.epsilon("0.1", gap=x), lambda x: Gaussian(sigma=x)):
@@ -64,7 +63,7 @@ def test_ranges():
         Accountant(Plan(Relation.REPLACE_ONE, ()), group=0)
 
 
-@pytest.mark.parametrize("group", [0, -1, 1.5, True, "2", np.int8(100)])
+@looped("group", [0, -1, 1.5, True, "2", np.int8(100)])
 def test_a_group_is_a_whole_number(group):
     with pytest.raises(InputError, match="a group of"):
         Accountant(Gaussian(sigma=1), group)

@@ -11,6 +11,7 @@ from dpaccount.accounting.answers import calibrate_answer
 from dpaccount.accounting.calibrate import CLOSED, PARAMETERS, calibrate
 from dpaccount.errors import InputError
 from dpaccount.plan.events import VOCABULARY, Plan, Relation
+from tests.looped import looped
 
 LESS = Fraction(1, 10**6)
 TARGETS = {
@@ -111,7 +112,7 @@ def test_known_values():
     assert abs(float(many.value) / (2 * 10**4.5 * 3.730631634816) - 1) < 1e-9
 
 
-@pytest.mark.parametrize(
+@looped(
     ("name", "value"),
     [("laplace", 3), ("discrete_laplace", 3), ("pure", Fraction(1, 3)), ("exponential", Fraction(1, 3))],
 )
@@ -140,7 +141,7 @@ def test_extremes(name, epsilon, delta, count):
     assert found.bounds.upper <= Fraction(epsilon)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("name", "options", "message"),
     [
         ("poisson_subsampled", {}, "cannot be calibrated"),

@@ -22,6 +22,7 @@ from dpaccount.plan.events import (
     Relation,
     Zcdp,
 )
+from tests.looped import looped
 
 DELTA = Fraction(1, 10**5)
 
@@ -30,7 +31,7 @@ def test_its_example():
     assert doctest.testmod(filters).failed == 0
 
 
-@pytest.mark.parametrize(
+@looped(
     ("measure", "budget", "event", "times"),
     [
         (Measure("zcdp"), 1, Gaussian(sigma=2), 8),
@@ -139,7 +140,7 @@ def test_a_sample_has_the_renyi_bound_of_a_mixture():
     assert max(exact) - 1e-9 <= float(meter.spent) < whole
 
 
-@pytest.mark.parametrize("name", ["zcdp", "gdp", "pure"])
+@looped("name", ["zcdp", "gdp", "pure"])
 def test_without_a_bound_the_charge_is_refused(name):
     with pytest.raises(BudgetError, match=f"no bound in {name}"):
         Odometer(Measure(name)).charge(Approximate(epsilon=1, delta="1e-6"))

@@ -18,6 +18,7 @@ from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events
 from dpaccount.plan.events import DiscreteLaplace, Gaussian, Laplace, Pure, RandomizedResponse
+from tests.looped import looped
 
 GDP, MILLIONTH = MEASURES["gdp"], Fraction(1, 10**6)
 
@@ -284,7 +285,7 @@ def test_events_of_no_bounded_loss_are_added_up():
         mu_squared([(failing, 2)])
 
 
-@pytest.mark.parametrize(
+@looped(
     "other",
     [
         Gaussian(sigma=5),

@@ -18,6 +18,7 @@ from dpaccount.numerics.closed.gdp_of_release import _of_large, mu_squared
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
+from tests.looped import looped
 
 HUGE, TINY = "1e5000", "1e-5000"
 
@@ -123,7 +124,7 @@ def test_bounds_in_closed_form_meet_the_exact_ones(event, count):
         assert fine.bounds.lower <= rough.upper
 
 
-@pytest.mark.parametrize(
+@looped(
     ("event", "exact"),
     [
         (ev.Pure(epsilon=10**40), 10**40),
@@ -145,7 +146,7 @@ def test_gaussian_dp_of_large_pure_losses_joins_the_exact_one():
     assert mu_squared(Fraction(10) ** 400) <= 8 * Fraction(10) ** 400
 
 
-@pytest.mark.parametrize("count", [2, 30, 1000])
+@looped("count", [2, 30, 1000])
 def test_samples_of_pure_mechanisms_are_tight(count):
     event = ev.PoissonSubsampled(rate="0.1", of=ev.Pure(epsilon="0.5"), count=count)
     found = Accountant(Plan(Relation.ADD_REMOVE, (event,))).epsilon("1e-5")

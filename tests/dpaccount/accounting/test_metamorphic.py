@@ -15,6 +15,7 @@ from dpaccount.errors import InputError
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
+from tests.looped import looped
 
 GAP = "1e-4"
 SAMPLES = {
@@ -284,7 +285,7 @@ def test_what_is_slight_costs_little_beside_many_samples(slight):
     slight_beside_samples(slight, 1000, 1)
 
 
-@pytest.mark.parametrize("of", [ev.Pure(epsilon=1), ev.Laplace(scale=1), ev.DiscreteLaplace(scale=1)])
+@looped("of", [ev.Pure(epsilon=1), ev.Laplace(scale=1), ev.DiscreteLaplace(scale=1)])
 def test_samples_of_bounded_losses_have_a_largest_loss(of):
     """At δ = 0 three samples of a largest loss 1 cost 3·ln(1 + (e − 1)/2), exactly."""
     found = epsilon(ev.PoissonSubsampled(rate="0.5", of=of, count=3), delta=0)

@@ -13,6 +13,7 @@ from dpaccount.accounting.calibrate import calibrate
 from dpaccount.numerics.closed import bounded_range, renyi, single_order
 from dpaccount.numerics.intervals import ball
 from dpaccount.plan.events import BoundedRange, Exponential, Gaussian, Plan, Rdp, Relation, Zcdp
+from tests.looped import looped
 
 
 def replaced(*events):
@@ -81,7 +82,7 @@ def test_adaptive_choice_costs_more():
     assert Fraction("0.236535") <= adaptive <= Fraction("0.236545")
 
 
-@pytest.mark.parametrize(("count", "eps"), [(1, 0.3), (2, 0.2), (3, 0.5), (6, 0.5)])
+@looped(("count", "eps"), [(1, 0.3), (2, 0.2), (3, 0.5), (6, 0.5)])
 def test_fixed_beforehand_by_brute_force(count, eps):
     """Equal intervals are best (checked for k = 2 over pairs too), at one of k + 1 stationary points."""
 

@@ -12,6 +12,7 @@ from dpaccount.accounting.calibrate_plan import FIXED, settle, unknown_in
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.plan.event_base import RANGES
+from tests.looped import looped
 
 DELTA = Fraction(1, 10**5)
 FTRL = {"event": "dp_ftrl", "rounds": 40, "sigma": 2, "participations": 3, "separation": 5}
@@ -99,7 +100,7 @@ def test_every_number_of_an_event_is_tried_here():
 PAIR = {"event": "dominating_pair", "p": ["1/2", "1/2"], "q": ["1/4", "3/4"]}
 
 
-@pytest.mark.parametrize(
+@looped(
     ("event", "path", "why"),
     [
         ({"event": "rdp", "points": [[2, "1/2"]]}, ("points", 0, 0), "an order says where"),

@@ -20,6 +20,7 @@ from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.numerics.fourier import contours
 from dpaccount.plan.events import Gaussian, Laplace, Plan, RandomAllocation
+from tests.looped import looped
 
 RUN = Training(examples=60000, batch=256, sigma="1.1", steps=14063)
 CHEAP = {"event": "gaussian", "sigma": 10, "count": 4}
@@ -59,7 +60,7 @@ def test_a_run_is_made_from_passes_and_a_target():
     assert run.epsilon("1e-5").upper <= 2
 
 
-@pytest.mark.parametrize(
+@looped(
     "wrong",
     [
         {"sigma": 1},
@@ -175,7 +176,7 @@ def test_the_noise_that_random_allocation_needs():
     assert less.epsilon(1e-5).lower > 1
 
 
-@pytest.mark.parametrize(
+@looped(
     ("changes", "message"),
     [
         ({"sampling": "random-allocation", "steps": 41}, "41 steps are no whole passes of 10; use 50 or 40"),
@@ -206,7 +207,7 @@ def test_the_names_of_the_field(capsys):
     assert "no whole batch" in told(capsys, "--sample-rate", "0.0333", "--sigma", "2")
 
 
-@pytest.mark.parametrize(
+@looped(
     "wrong",
     [{"batch": 0}, {"batch": 11}, {"steps": 0}, {"sigma": 0}, {"sampling": "shuffled"}, {"examples": 2.5}],
 )
@@ -263,7 +264,7 @@ def test_a_rate_that_may_be_one_is_one():
     assert settle(asked(lots, relation="add-remove"), Fraction(1), Fraction(1, 10**5)).value == 1
 
 
-@pytest.mark.parametrize(
+@looped(
     ("events", "said"),
     [
         ([CHEAP], "no number"),
@@ -362,7 +363,7 @@ def test_a_plan_with_a_question_mark_is_calibrated(capsys, tmp_path):
     assert cli.run(["calibrate", str(file), "--epsilon", "1", "--delta", "1e-6", "--count", "2"]) == 2
 
 
-@pytest.mark.parametrize("counts", [(60000, 0), (0, 256), (60000.0, 256), (60000, True), (-1, -1)])
+@looped("counts", [(60000, 0), (0, 256), (60000.0, 256), (60000, True), (-1, -1)])
 def test_steps_of_no_examples_are_refused(counts):
     with pytest.raises(InputError, match="examples or batch"):
         steps_of(1, *counts)

@@ -21,6 +21,7 @@ from dpaccount.plan.events import (
     SampledWithoutReplacement,
     Sequence,
 )
+from tests.looped import looped
 
 
 def sample(rate, *of, count=1):
@@ -85,7 +86,7 @@ def narrow(events, delta, known, width="1e-6"):
     assert Fraction(known[0]) <= found.lower <= found.upper <= Fraction(known[1])
 
 
-@pytest.mark.parametrize("name", ROWS)
+@looped("name", ROWS)
 def test_rows_are_narrow(name):
     narrow(*ROWS[name])
 

@@ -14,6 +14,7 @@ from dpaccount.checker.accounting.releases import PlanRelease, Releases
 from dpaccount.checker.documents import Work
 from dpaccount.checker.intervals import Interval
 from tests.dpaccount.checker.enumeration import laws, number
+from tests.looped import looped
 
 F = Fraction
 ARITHMETIC = Interval(40)
@@ -57,8 +58,8 @@ def law(relation, event):
     return p, q
 
 
-@pytest.mark.parametrize("name", FINITE)
-@pytest.mark.parametrize("back", [False, True])
+@looped("name", FINITE)
+@looped("back", [False, True])
 def test_the_largest_loss_and_what_is_lost_are_those_of_the_law(name, back):
     relation, event = FINITE[name]
     p, q = law(relation, event)[:: -1 if back else 1]
@@ -72,7 +73,7 @@ def test_the_largest_loss_and_what_is_lost_are_those_of_the_law(name, back):
     assert number(F(found[0][1])) <= number("0.7") + mpf(10) ** -30 or name != "allocation"
 
 
-@pytest.mark.parametrize("name", FINITE)
+@looped("name", FINITE)
 def test_renyi_bounds_are_no_smaller_than_the_divergences(name):
     relation, event = FINITE[name]
     for order in (F(101, 100), F(3, 2), F(4)):
@@ -153,7 +154,7 @@ def test_a_failure_on_a_sample_has_a_finite_loss_where_the_unit_is_added():
     assert largest(ARITHMETIC, on, back=False)[1][1] >= F(1, 200)
 
 
-@pytest.mark.parametrize("name", ["pure", "approximate", "twice", "pair", "sample"])
+@looped("name", ["pure", "approximate", "twice", "pair", "sample"])
 def test_a_largest_loss_shows_its_answer_and_nothing_less(name):
     relation, event = FINITE[name]
     on = releases(relation, event)

@@ -15,6 +15,7 @@ from dpaccount.errors import InputError
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import read_plan
+from tests.looped import looped
 
 F = Fraction
 ADD, SWAP = "add-remove", "replace-one"
@@ -73,7 +74,7 @@ MEANT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("relation", "given", "meant"), MEANT)
+@looped(("relation", "given", "meant"), MEANT)
 def test_an_event_adds_its_releases(relation, given, meant):
     assert releases(relation, given) == meant
     more = releases(relation, given, {**given, "count": 2 * given.get("count", 1)}, GAUSSIAN)
@@ -107,7 +108,7 @@ EMPTY = [
 ]
 
 
-@pytest.mark.parametrize(("relation", "given"), EMPTY)
+@looped(("relation", "given"), EMPTY)
 def test_what_moves_nothing_adds_nothing(relation, given):
     assert releases(relation, given) == NOTHING
 
@@ -172,7 +173,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("relation", "given", "why"), REFUSED)
+@looped(("relation", "given", "why"), REFUSED)
 def test_what_is_no_event_is_refused(relation, given, why):
     with pytest.raises((Rejected, TypeError), match=why):
         read(relation, given)
@@ -204,7 +205,7 @@ def test_units_meet_the_events_that_cover_them():
     assert all(on.mu_squared == F(1, 4) for _, on in found)
 
 
-@pytest.mark.parametrize(
+@looped(
     "event",
     [
         ev.Tree(rounds=13, sigma=3, sensitivity=2, start=4, count=2),
@@ -219,7 +220,7 @@ def test_streams_move_what_the_accountant_says(event):
     assert found == event.mu_squared()
 
 
-@pytest.mark.parametrize(
+@looped(
     "event",
     [
         ev.MatrixFactorisation(rounds=9, sigma=3, sensitivity=2, count=2),
@@ -312,7 +313,7 @@ def drawn(event):
     return max([event.get("population", 0), *map(drawn, of if isinstance(of, list) else [of])])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@looped("seed", range(4))
 def test_what_the_checker_takes_the_reader_of_plans_takes_and_no_cover_lacks_who_is_drawn(seed):
     rng, taken = Random(seed), 0
     for _ in range(500):

@@ -21,6 +21,7 @@ from dpaccount.checker.accounting.methods import symmetric
 from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.documents import Work
 from dpaccount.checker.intervals import Interval
+from tests.looped import looped
 
 SAMPLED = {"event": "poisson_subsampled", "rate": "0.1", "of": {"event": "pure", "epsilon": 1}, "count": 3}
 PLAN = {
@@ -155,7 +156,7 @@ def allocation():
     return made({**PLAN, "events": [event]}, delta=Fraction(1, 1000))
 
 
-@pytest.mark.parametrize(
+@looped(
     ("key", "value"),
     [("steps", 4), ("steps", 6), ("times", 2), ("count", 3), ("of", {"event": "gaussian", "sigma": "0.9"})],
 )
@@ -192,7 +193,7 @@ def test_sums_of_places_that_are_no_sums_or_too_long_are_refused(key, value):
     assert time.process_time() - begun < 5
 
 
-@pytest.mark.parametrize(
+@looped(
     "of",
     [
         {"event": "pure", "epsilon": 1, "count": 2},
@@ -217,7 +218,7 @@ def test_a_smaller_answer_is_refused_by_its_mathematics():
     assert "does not follow" in said(sealed(forged))
 
 
-@pytest.mark.parametrize(
+@looped(
     ("path", "value"),
     [
         (("derivation", 0, "with", "parts", 1, "step"), "1/" + "9" * 40),
@@ -283,7 +284,7 @@ def test_without_a_new_digest_nothing_can_be_changed():
     assert "digest" in said(changed)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("path", "value"),
     [
         (("plan", "events", 0, "rate"), "0.05"),

@@ -22,6 +22,7 @@ from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan
 from tests.dpaccount.checker.enumeration import number
 from tests.dpaccount.checker.test_account_forgeries import SMALL, consistent, edited, said
+from tests.looped import looped
 
 F = Fraction
 EVENTS = {
@@ -173,7 +174,7 @@ def test_units_that_meet_different_gaussian_noise_are_counted_as_the_worst_of_th
     assert on == Releases(9 * single, ())
 
 
-@pytest.mark.parametrize("units", [(1, 1), (2, 0), (0, 2), (3, 1)])
+@looped("units", [(1, 1), (2, 0), (0, 2), (3, 1)])
 def test_units_on_poisson_samples_are_below_their_measure_and_near(units):
     """By the trapezoid rule; the units of the first dataset move noise one way, the others the other way."""
     rate, mu, z = 0.25, 0.75, np.linspace(-12, 12, 24001)

@@ -1,9 +1,8 @@
 """What a certificate notes of its ledger's budget: there or not there, and of one shape."""
 
-import pytest
-
 from tests.documents import wrong
 from tests.dpaccount.checker.made import HONEST, ON_DATA, accepted, edited
+from tests.looped import looped
 
 ENDS = {"lower": 2.0, "upper": 2.0}
 BUDGET = {
@@ -22,7 +21,7 @@ def test_a_certificate_is_read_with_a_budget_and_without():
     assert not wrong("certificate", noting(BUDGET))
 
 
-@pytest.mark.parametrize(
+@looped(
     "change",
     [
         {"epsilon": "much"}, {"epsilon": -1}, {"relation": "friends"}, {"unit": 1}, {"measure": None}, {"note": 1},
@@ -36,7 +35,7 @@ def test_a_damaged_budget_is_refused(change):
     assert by_schema or change in ({"epsilon": "much"}, {"epsilon": -1}, {"after": {"lower": 0, "upper": -1}})
 
 
-@pytest.mark.parametrize(
+@looped(
     "change",
     [
         {"relation": "add-remove"}, {"relation": "bounded-row, radius 1"}, {"after": {"lower": 0.5, "upper": 0.25}},
@@ -48,7 +47,7 @@ def test_a_budget_that_contradicts_the_claim_or_itself_is_refused(change):
     assert not accepted(noting({**BUDGET, **change}))
 
 
-@pytest.mark.parametrize("name", BUDGET)
+@looped("name", BUDGET)
 def test_a_budget_that_lacks_a_member_is_refused(name):
     less = {key: value for key, value in BUDGET.items() if key != name}
     assert not accepted(noting(less))

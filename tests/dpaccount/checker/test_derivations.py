@@ -35,6 +35,7 @@ from dpaccount.proof import (
 )
 from dpaccount.proof.derivation import write
 from tests.dpaccount.checker.test_costs import chained
+from tests.looped import looped
 
 F = Fraction
 
@@ -94,7 +95,7 @@ def test_pi_is_bounded_below_closely():
             )
 
 
-@pytest.mark.parametrize("terms", [4, 6, 8, 12])
+@looped("terms", [4, 6, 8, 12])
 def test_a_cut_series_still_encloses(terms):
     """Few terms at many digits: the bound on what is left is all that saves the upper end."""
     i = Interval(40)
@@ -105,7 +106,7 @@ def test_a_cut_series_still_encloses(terms):
             assert holds(total, exact / mpmath.npdf(x))
 
 
-@pytest.mark.parametrize("steps", [1, 2, 3, 10])
+@looped("steps", [1, 2, 3, 10])
 def test_a_short_fraction_still_encloses(steps):
     i = Interval(40)
     with mpmath.workdps(60):
@@ -114,8 +115,8 @@ def test_a_short_fraction_still_encloses(steps):
             assert holds(distributions.tail_fraction(i, Decimal(x), steps), exact)
 
 
-@pytest.mark.parametrize("digits", [3, 10, 40])
-@pytest.mark.parametrize("x", ["-6", "-2.5", "0", "0.3", "3.9", "4", "8", "37"])
+@looped("digits", [3, 10, 40])
+@looped("x", ["-6", "-2.5", "0", "0.3", "3.9", "4", "8", "37"])
 def test_the_upper_tail_encloses(x, digits):
     i = Interval(digits)
     with mpmath.workdps(80):
@@ -162,9 +163,7 @@ def test_the_lattice_law_accounts_for_what_it_cuts():
     assert kept <= below * 100 <= kept + excess
 
 
-@pytest.mark.parametrize(
-    ("n", "p", "k"), [(50, "0.1", 9), (200, "0.5", 120), (30, "0.9", 30), (1000, "0.01", 25)]
-)
+@looped(("n", "p", "k"), [(50, "0.1", 9), (200, "0.5", 120), (30, "0.9", 30), (1000, "0.01", 25)])
 def test_binomial_tails_enclose(n, p, k):
     i = Interval(40)
     with mpmath.workdps(60):
@@ -175,9 +174,7 @@ def test_binomial_tails_enclose(n, p, k):
         assert holds(distributions.binomial_tail(i, n, 1 - F(p), low, up=False), mpmath.fsum(terms[k:]))
 
 
-@pytest.mark.parametrize(
-    ("n", "k", "odds"), [(3, 0, "1/7"), (40, 25, "3/4"), (90, 89, "1/3"), (5, 5, "1/9"), (2, 0, "1/5")]
-)
+@looped(("n", "k", "odds"), [(3, 0, "1/7"), (40, 25, "3/4"), (90, 89, "1/3"), (5, 5, "1/9"), (2, 0, "1/5")])
 def test_sums_over_their_first_term_are_enclosed_to_the_last_part(n, k, odds):
     """Sums of few terms, exactly; rounding inwards anywhere is seen, and the enclosure is a few parts wide."""
     ratio, whole, term = Fraction(odds), Fraction(1), Fraction(1)
@@ -189,7 +186,7 @@ def test_sums_over_their_first_term_are_enclosed_to_the_last_part(n, k, odds):
     assert high - low <= 40 * n
 
 
-@pytest.mark.parametrize("n", [0, 1, 5, 30, 200, 201, 202, 1000, 10**7])
+@looped("n", [0, 1, 5, 30, 200, 201, 202, 1000, 10**7])
 def test_log_factorials_enclose_closely(n):
     i = Interval(60)
     with mpmath.workdps(80):
@@ -237,7 +234,7 @@ def test_an_edit_without_new_digests_is_caught():
         check_derivation(steps)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("index", "edit", "message"),
     [
         (2, lambda s: s["with"].update(variance="100"), "claims"),
@@ -311,7 +308,7 @@ def scramble(rng: random.Random, value):
     return rng.choice(choices)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@looped("seed", range(4))
 def test_random_damage_is_rejected_or_sound(seed):
     """500 edits a seed, digests recomputed where that is possible: what is still accepted is still proved.
 

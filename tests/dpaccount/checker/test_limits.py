@@ -9,6 +9,7 @@ import pytest
 
 from dpaccount import checker
 from dpaccount.checker import Rejected, check_derivation, derivation, documents
+from tests.looped import looped
 
 MUCH = "more arithmetic"
 BALL = ("assume_ball", [], {"query": "q", "radius": "1", "relation": "replace-one", "because": "t"})
@@ -75,7 +76,7 @@ def test_many_overlaps_cost_work(monkeypatch):
         check_derivation(steps)
 
 
-@pytest.mark.parametrize("table", [5, [5], [[None]], None])
+@looped("table", [5, [5], [[None]], None])
 def test_a_step_that_breaks_is_rejected_and_never_passed_over(table):
     """What went before must not stand in for a step that raises anything else than a refusal."""
     steps = document(points(2, 1), ("finite", [0], {"table": table, "epsilon": "1", "key": "k"}))
@@ -107,7 +108,7 @@ def test_names_and_premises_are_bounded():
         check_derivation(document(short, ("compose", [0] * 5001, {})))
 
 
-@pytest.mark.parametrize("size", [2, 3, 10, 10**6, 10**30])
+@looped("size", [2, 3, 10, 10**6, 10**30])
 def test_groups_of_any_size_are_summed_by_doubling(size):
     """At ε = 0 the δ of a group of k is exactly kδ: enough, and not less."""
     start = ("assume_filter", [], {**budget(), "budget": ["0", "1/" + "1" + "0" * 40]})

@@ -5,6 +5,7 @@ import pytest
 from dpaccount import checker
 from dpaccount.checker.certificate.verdict import relations
 from tests.dpaccount.checker.made import R, accepted, certificate, edited, point, step
+from tests.looped import looped
 
 A = "add-remove"
 TABLE = {
@@ -73,7 +74,7 @@ def test_what_protects_so_many_rows_protects_a_person_of_so_many(rows, most):
     assert not accepted(on_table(persons(rows, most), max_rows=1))  # the claim says otherwise
 
 
-@pytest.mark.parametrize(("rows", "most"), [(A, 4), (R, 2), (A, 5), (A, 3), (A, 2)])
+@looped(("rows", "most"), [(A, 4), (R, 2), (A, 5), (A, 3), (A, 2)])
 def test_a_person_of_more_rows_is_not_protected(rows, most):
     enough, odd = divmod(most, 2 if rows == A else 1)
     assert accepted(on_table(persons(rows, most), max_rows=enough)) is (odd == 0)

@@ -19,6 +19,7 @@ from tests.dpaccount.checker.made import (
     sealed,
     step,
 )
+from tests.looped import looped
 
 BOUNDED, SECOND = "bounded-row, radius 1/2", ("proved", "replace_one")
 VALUE = "1 as far as its row and 1/8 more, 1 in all"
@@ -89,7 +90,7 @@ def test_no_other_relation_has_it():
     assert "goes with the proof of a radius" in why(edited(plain, (SECOND, None)))
 
 
-@pytest.mark.parametrize(
+@looped(
     ("second", "reason"),
     [
         (second_proof(upper=1.5), "below what"),
@@ -169,7 +170,7 @@ def test_what_is_beside_is_of_what_is_shown():
     assert accepted(moved(steps=main, second=second_proof(query="clinic")))
 
 
-@pytest.mark.parametrize(
+@looped(
     ("how", "words"),
     [
         ({"factor": "2", "reach": "1"}, "up to a distance of 0.5: the radius is 1 of it"),
@@ -226,7 +227,7 @@ def test_evidence_is_for_the_radius_and_within_the_reach():
     assert "should be" in why(moved(((*entry, "value"), "l2-squared 1")))
 
 
-@pytest.mark.parametrize(
+@looped(
     ("read", "kinds", "identity", "right"),
     [
         (["a", "b"], ("number", "number"), None, True),

@@ -7,12 +7,13 @@ import pytest
 from dpaccount import checker
 from dpaccount.checker import Rejected
 from tests.dpaccount.checker.made import BEATEN, HONEST, certificate, edited, point, refuted, sealed
+from tests.looped import looped
 
 BALL = next(k for k, entry in enumerate(HONEST["sensitivity"]) if entry["rule"] == "assume_ball")
 SIGNED = {"algorithm": "ed25519", "key": "0" * 64, "signed": "2026-11-20T09:59:59Z", "value": "A" * 86 + "=="}
 
 
-@pytest.mark.parametrize(
+@looped(
     ("edits", "why"),
     [
         ([(("signature",), SIGNED)], "signed before it was made"),

@@ -6,6 +6,7 @@ import pytest
 
 from dpaccount.checker import Rejected
 from dpaccount.checker.certificate.shapes import amount, closed, each, either, kind, listed, tabled, written
+from tests.looped import looped
 
 SHAPES = {
     "empty": lambda: closed({}),
@@ -56,12 +57,12 @@ TAKEN = [
 ]
 
 
-@pytest.mark.parametrize(("shape", "value", "why"), REFUSED)
+@looped(("shape", "value", "why"), REFUSED)
 def test_what_has_another_shape_is_refused_where_it_stands(shape, value, why):
     with pytest.raises(Rejected, match=f"^{why}$"):
         SHAPES[shape]()(value, "x")
 
 
-@pytest.mark.parametrize(("shape", "value"), TAKEN)
+@looped(("shape", "value"), TAKEN)
 def test_what_has_the_shape_is_taken(shape, value):
     assert SHAPES[shape]()(value, "x") is None

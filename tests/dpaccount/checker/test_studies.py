@@ -20,6 +20,7 @@ from dpaccount.proof.derivation import write
 from mechanisms.noisy_statistics import NoisyStatistics
 from tests.audits.studies.test_studies import HEAD, every, statistics
 from tests.dpaccount.checker.made import HONEST
+from tests.looped import looped
 
 PURE = statistics(
     'name = "n"\nwhat = "count"',
@@ -272,7 +273,7 @@ def test_a_median_counts_in_five_cells(honest):
         check(document)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("more", "why"),
     [
         ({"edition": 2, "follows": "sha256:" + "0" * 64}, "a later edition is of a study"),

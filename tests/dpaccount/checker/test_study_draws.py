@@ -32,6 +32,7 @@ from mechanisms.statistics.draws import draws as product_draws
 from mechanisms.statistics.draws import root
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.columns import Column
+from tests.looped import looped
 
 WARD, ONE = Column("ward", "category", values=("A", "B")), Column("ward", "category", values=("A",))
 X, Y, FLAG = (
@@ -72,7 +73,7 @@ def drawn(statistics, relation="replace-one", law="gaussian", cls=NoisyStatistic
     return json.loads(json.dumps([held, write(study.proof(delta))]))
 
 
-@pytest.mark.parametrize(("relation", "law"), MADE)
+@looped(("relation", "law"), MADE)
 def test_draws_of_every_kind_are_those_of_the_product(relation, law):
     """Of each statistic alone: its keys, their sizes and how far a row moves each, by either program."""
     checked = 0
@@ -205,7 +206,7 @@ def twice(held, steps):
     steps.append(next(step for step in steps if step["rule"] == "fine_gaussian"))
 
 
-@pytest.mark.parametrize("forge", [other_scales, not_exact, other_relation, other_law, sampled, twice])
+@looped("forge", [other_scales, not_exact, other_relation, other_law, sampled, twice])
 def test_parameters_are_those_of_the_draws(forge):
     held, steps = drawn([Statistic("n", "count"), Statistic("m", "mean", X, by=(WARD,))])
     held["scales"][0] = "41"
@@ -253,13 +254,13 @@ def columns_of_the_product():
     )
 
 
-@pytest.mark.parametrize("formula", CONDITIONS)
+@looped("formula", CONDITIONS)
 def test_conditions_are_those_of_the_product(formula):
     read = where_reads(formula, DECLARED)
     assert formula.strip() == "" or tuple(read) == condition(formula, columns_of_the_product())[0]
 
 
-@pytest.mark.parametrize("formula", NO_CONDITIONS, ids=range(len(NO_CONDITIONS)))
+@looped("formula", NO_CONDITIONS)
 def test_what_is_no_condition_is_refused_by_both(formula):
     with pytest.raises(Rejected):
         where_reads(formula, DECLARED)
@@ -268,9 +269,7 @@ def test_what_is_no_condition_is_refused_by_both(formula):
             condition(formula, columns_of_the_product())
 
 
-@pytest.mark.parametrize(
-    "formula", ["age > median(age)", "seen and age", "not median(age)", "age == open('x') and seen"]
-)
+@looped("formula", ["age > median(age)", "seen and age", "not median(age)", "age == open('x') and seen"])
 def test_a_derived_condition_is_of_one_row(formula):
     with pytest.raises(Rejected):
         every_column({"columns": DECLARED, "derived": {"zz": formula}})

@@ -18,6 +18,7 @@ from dpaccount.ledger.journal.log import in_decimal
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.review import report
 from dpaccount.plan.events import Approximate, Plan, Pure, Zcdp
+from tests.looped import looped
 
 BUDGET = {"epsilon": Fraction(1), "delta": Fraction(1, 10**6), "unit": "person", "relation": "replace-one"}
 
@@ -180,7 +181,7 @@ def test_a_repeated_key_is_said(url):
 IN_FULL = {"sensitivity": "1", "count": "1", "cover": ["3", "9"]}
 
 
-@pytest.mark.parametrize(
+@looped(
     ("held", "read"),
     [
         ("28/1", "40"), ("a/1", "10"), ("1/a", "0.1"), ("-1/3", "-1/3"), ("sqrt-toeplitz", "sqrt-toeplitz"),

@@ -17,6 +17,7 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import store
 from dpaccount.plan.events import Gaussian, Laplace, Plan, Pure, Relation, Tree
+from tests.looped import looped
 
 from .conftest import a_sum, approximate, discrete_gaussian, pure, steps_in
 
@@ -126,7 +127,7 @@ def test_a_truncated_ledger_is_refused(make, url, tmp_path, share):
         Ledger.open(url)
 
 
-@pytest.mark.parametrize(
+@looped(
     "wrong",
     [
         "postgresql://alice:secret@host/db",

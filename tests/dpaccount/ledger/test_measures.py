@@ -14,6 +14,7 @@ from dpaccount.ledger.balances.budget import measure
 from dpaccount.ledger.requests import short
 from dpaccount.plan import events
 from dpaccount.proof import gdp_delta
+from tests.looped import looped
 
 GDP, PURE, APPROXIMATE, ZCDP = (measure(name) for name in ("gdp", "pure", "approximate", "zcdp"))
 MILLIONTH = Fraction(1, 10**6)
@@ -25,7 +26,7 @@ def test_unknown_measures_are_refused():
             measure(name)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("curve", "able"),
     [
         (proof.Pure(Fraction(1)), {"gdp", "pure", "approximate", "zcdp", "either"}),
@@ -129,7 +130,7 @@ def test_simple_fractions_stay_exact():
         assert short(amount) == amount
 
 
-@pytest.mark.parametrize("amount", [Fraction(1, 7**5000), Fraction("1e-5000"), Fraction(10**5000, 7**3000)])
+@looped("amount", [Fraction(1, 7**5000), Fraction("1e-5000"), Fraction(10**5000, 7**3000)])
 def test_shortened_amounts_can_be_written(amount):
     after = short(amount)
     assert after >= amount

@@ -26,6 +26,7 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import group_commit, server, server_rows, sqlite_file
 from dpaccount.ledger.stores.server_address import server_address
 from dpaccount.plan.events import Plan, Pure, Relation
+from tests.looped import looped
 
 from .conftest import pure
 
@@ -930,7 +931,7 @@ def test_a_pooler_that_leads_elsewhere_is_noticed_in_the_next_transaction(ledger
 # ------------------------------------------------------------------ bad URLs
 
 
-@pytest.mark.parametrize(
+@looped(
     "url",
     [
         "postgresql://",

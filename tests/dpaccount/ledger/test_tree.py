@@ -13,6 +13,7 @@ from dpaccount.errors import LedgerError
 from dpaccount.ledger.balances import segment_tree
 from dpaccount.ledger.balances.segment_tree import SpentTree, marks_of, nothing, read
 from dpaccount.ledger.balances.step_functions import LAST_UNIT, plus, spent_on, total, zero
+from tests.looped import looped
 
 UNITS = 20
 sizes = st.sampled_from([Fraction(1, 10), Fraction(1, 4), Fraction(0)])
@@ -108,7 +109,7 @@ def test_a_node_is_authentic(many):
     assert {hashlib.sha256(body.encode()).hexdigest() for body in nodes.values()} == digests - {""}
 
 
-@pytest.mark.parametrize("seed", range(20))
+@looped("seed", range(20))
 def test_a_changed_node_is_refused_by_every_charge_that_reads_it(seed):
     dice = random.Random(seed)
     ends = [sorted(dice.sample(range(1, 1000), 2)) for _ in range(30)]
@@ -154,7 +155,7 @@ def test_units_end_where_the_store_does():
     assert all(0 < node < 2**63 for node in tree.changed)
 
 
-@pytest.mark.parametrize(
+@looped(
     "steps",
     [[(2, (Fraction(1),))], [(1, (Fraction(1),)), (3, (Fraction(2),))], [(0, (Fraction(1),)), (3, zero(1))]],
 )
@@ -163,7 +164,7 @@ def test_steps_that_no_charge_has_are_refused(steps):
         marks_of(steps, 1)
 
 
-@pytest.mark.parametrize(
+@looped(
     "text", ["", "0|0|0|0", "0|0|0|0|x|", "64|0|0|0|", "-1|0|0|0|", "00|0|0|0|", "0|0.0|0|0|", "0|0 0|0|0|"]
 )
 def test_a_root_has_one_spelling(text):

@@ -34,6 +34,7 @@ from dpaccount.proof import (
     sparse_vector,
     stable_histogram,
 )
+from tests.looped import looped
 
 F = Fraction
 SCORES = np.array([0, 2, 3, -1])
@@ -116,7 +117,7 @@ def test_an_event_is_decided_at_higher_precision_where_a_ball_is_wide():
     assert len(asked) == 3
 
 
-@pytest.mark.parametrize(
+@looped(
     ("law", "value"),
     [
         (Law("exponential", 1.0), np.zeros((2, 2), dtype=np.int64)),
@@ -153,8 +154,8 @@ def test_the_scales_are_read_from_the_proof_and_never_rounded_down():
     assert (found["d"].limit, found["e"].threshold, found["f"].table) == (2, 30.0, COIN)
 
 
-@pytest.mark.parametrize("scale", [F(1), F(3, 2), F(10, 3), F(1, 3), F(1, 2**40), F(0.1)])
-@pytest.mark.parametrize("threshold", [2, 32, 2**53, 2**53 + 1])
+@looped("scale", [F(1), F(3, 2), F(10, 3), F(1, 3), F(1, 2**40), F(0.1)])
+@looped("threshold", [2, 32, 2**53, 2**53 + 1])
 def test_a_histogram_is_drawn_at_no_larger_delta_than_proved(scale, threshold):
     """δ = e^(−(τ−1)/b)/(1 + e^(−1/b)) rises with b and falls in τ: what is drawn is what was proved, or refused."""
     theorem = stable_histogram(assume_cell("q", "add-remove", "t"), scale, threshold, F(1), "k")

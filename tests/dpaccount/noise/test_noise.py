@@ -32,6 +32,7 @@ from dpaccount.proof import (
     linear,
     nodes,
 )
+from tests.looped import looped
 
 F = Fraction
 
@@ -89,7 +90,7 @@ def test_only_squares_of_doubles_have_exact_roots():
     assert dyadic_up(F("16.9")) == F(541, 32)
 
 
-@pytest.mark.parametrize("values", [np.array([0.5]), np.array([LIMIT]), np.array([-LIMIT]), np.array([True])])
+@looped("values", [np.array([0.5]), np.array([LIMIT]), np.array([-LIMIT]), np.array([True])])
 def test_only_integers_in_range_are_released(values):
     with pytest.raises(ReceiptError):
         in_range(values)
@@ -156,7 +157,7 @@ def test_the_law_is_read_from_the_leaf_and_never_rounded_down():
     assert 0 <= F(found.scale) - F(2**20, 3) < F(1, 2**30)
 
 
-@pytest.mark.parametrize("make", ["continuous", "inexact", "twice"])
+@looped("make", ["continuous", "inexact", "twice"])
 def test_what_cannot_be_drawn_is_refused_before_anything_is_drawn(make):
     ball = linear(assume_ball("q", F(1), "replace-one", "t"))
     moves = differences(assume_points("q", [(0,), (1,)], "replace-one", "t"))
@@ -184,7 +185,7 @@ def test_symmetric_noise_is_symmetric_with_a_doubled_diagonal():
         rehearse(whole, Rehearsal(3)).noisy_symmetric("k", 0, np.array([[0, 1], [2, 0]]))
 
 
-@pytest.mark.parametrize("kind", ["symmetric", "ball", "k-norm"])
+@looped("kind", ["symmetric", "ball", "k-norm"])
 def test_noise_that_64_bits_might_cut_is_refused(kind):
     """Cut noise added to a value wraps, and shows it."""
     ball, fine = linear(assume_ball("q", F(1), "replace-one", "t")), F(1, 2**52)

@@ -25,6 +25,7 @@ from dpaccount.pairs.gaussian import GaussianPair
 from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.poisson import SampledGaussian, SampledPair
 from dpaccount.pairs.response import ResponsePair
+from tests.looped import looped
 
 STEP = Fraction(1, 3)
 
@@ -108,7 +109,7 @@ def test_a_law_spread_onto_nodes_encloses_its_curve_between_them(name, step):
         assert not made.lowest(t) > curve(t)
 
 
-@pytest.mark.parametrize("step", [Fraction(5), Fraction(2), Fraction(3, 4), Fraction(1, 2), Fraction(2, 61)])
+@looped("step", [Fraction(5), Fraction(2), Fraction(3, 4), Fraction(1, 2), Fraction(2, 61)])
 def test_laplace_masses_in_closed_form_connect_the_dots(step):
     loss, grid = Fraction(1), Grid(step, 80, 0)
     made = connect_dots.laplace(loss, grid)
@@ -133,8 +134,8 @@ def test_an_upper_curve_stays_below_its_lattice_of_which_nothing_is_known_from_b
         assert made.lowest(t) == 0
 
 
-@pytest.mark.parametrize("added", [False, True])
-@pytest.mark.parametrize("failing", [False, True])
+@looped("added", [False, True])
+@looped("failing", [False, True])
 def test_a_lattice_on_a_sample_encloses_the_curve_of_the_sample(added, failing):
     """The lattice of the inner pair, sampled, and the curve of the sampled pair share no code."""
     failures = ((Fraction(1, 100), 1),) if failing else ()
@@ -152,8 +153,8 @@ def test_a_lattice_on_a_sample_encloses_the_curve_of_the_sample(added, failing):
                 assert not made.lowest(t) > exact(t)
 
 
-@pytest.mark.parametrize(("many", "few"), [(100, 1), (1, 100), (30, 30)])
-@pytest.mark.parametrize("gaussian_loss", [Fraction(1, 50), Fraction(1)])
+@looped(("many", "few"), [(100, 1), (1, 100), (30, 30)])
+@looped("gaussian_loss", [Fraction(1, 50), Fraction(1)])
 def test_lattices_with_one_step_and_with_a_step_for_each_pair_enclose_one_number(many, few, gaussian_loss):
     """Gaussian noise alone is known exactly; of both kinds of lattices the ends overlap."""
     target = Fraction(1, 10**6)
@@ -196,7 +197,7 @@ def gaussian_inversion(**changes):
     return Inversion(Product((Fraction(1), Fraction(1)), ()), Contour(**{**chosen, **changes}))
 
 
-@pytest.mark.parametrize(
+@looped(
     "changes",
     [
         {"period": 3.0},  # aliases on both sides dominate
@@ -285,7 +286,7 @@ def test_of_many_slow_decays_the_most_frequent_are_looked_at():
             assert not decays._product(n * h, near=True) < whole[n]
 
 
-@pytest.mark.parametrize(
+@looped(
     "factor",
     [
         LaplacePair(Fraction(1, 2)).transform(),
@@ -310,7 +311,7 @@ def test_decays_bound_the_transform(factor):
                 assert not decay.near(t) < ratio
 
 
-@pytest.mark.parametrize("steps", [0, 1, 2, 4])
+@looped("steps", [0, 1, 2, 4])
 def test_dropped_laplace_terms_are_bounded(steps):
     with precision(200):
         wide = laplace._sum(Fraction(1, 3), Fraction(1, 2), 6, steps, 0)
@@ -318,8 +319,8 @@ def test_dropped_laplace_terms_are_bounded(steps):
         assert wide.rad() > arb(2) ** -60 or steps >= 6
 
 
-@pytest.mark.parametrize("first", [1, 2, 8, 15])
-@pytest.mark.parametrize("at", [Fraction(0), Fraction(1, 3), Fraction(-1, 4)])
+@looped("first", [1, 2, 8, 15])
+@looped("at", [Fraction(0), Fraction(1, 3), Fraction(-1, 4)])
 def test_parts_of_laplaces_that_are_left_out_are_bounded(first, at):
     with precision(200):
         whole = laplace._sum(at, Fraction(1, 10), 32, 32, 0)

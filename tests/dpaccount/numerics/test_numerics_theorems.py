@@ -10,6 +10,7 @@ from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.numerics import theorems
 from dpaccount.plan.events import Approximate, BoundedRange, Plan, Pure, Relation, Zcdp
+from tests.looped import looped
 
 DELTA = Fraction(1, 10**6)
 
@@ -58,7 +59,7 @@ def kairouz(epsilon, delta, k, slack):
     return [(eps, at) for eps, at in points if at <= slack]
 
 
-@pytest.mark.parametrize(("epsilon", "delta", "k"), [("0.1", "0", 30), ("0.5", "1e-7", 12), ("1", "1e-9", 5)])
+@looped(("epsilon", "delta", "k"), [("0.1", "0", 30), ("0.5", "1e-7", 12), ("1", "1e-9", 5)])
 def test_optimal_lies_between_the_listed_points(epsilon, delta, k):
     """The published theorem lists ε on a grid of 2ε; the least listed one is at most 2ε above the optimum."""
     low, high = theorems.optimal([(Fraction(epsilon), Fraction(delta), k)], Fraction(1, 10**4))
@@ -169,7 +170,7 @@ def shuffled_responses(epsilon, users, target):
     return high
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+@looped("epsilon", [0.5, 1.0, 2.0])
 def test_shuffling_covers_shuffled_randomised_response(epsilon):
     found = theorems.shuffled(Fraction(str(epsilon)), 900, Fraction(1, 10**4))
     assert shuffled_responses(epsilon, 900, 1e-4) < found < Fraction(str(epsilon))
@@ -215,7 +216,7 @@ NONSENSE = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "given"), NONSENSE)
+@looped(("rule", "given"), NONSENSE)
 def test_what_is_no_loss_chance_or_count_is_refused(rule, given):
     with pytest.raises(InputError, match=r"it must be (above|at least|a whole number)"):
         rule(*given)

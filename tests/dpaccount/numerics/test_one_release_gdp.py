@@ -13,6 +13,7 @@ from dpaccount.numerics import domination
 from dpaccount.numerics.closed.gdp_of_release import mu_squared
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events
+from tests.looped import looped
 
 LOSSES = ["1/1000", "1/20", "1/2", "1", "3", "12", "60"]
 DIGITS = 80
@@ -208,7 +209,7 @@ def test_permute_and_flip_lies_below_it(scores, epsilon, data):
             assert divergence(pair, at) <= gaussian_delta(mu, at) + mpmath.mpf(10) ** -20
 
 
-@pytest.mark.parametrize("epsilon", ["1/4", "1", "5"])
+@looped("epsilon", ["1/4", "1", "5"])
 def test_permute_and_flip_needs_as_much(epsilon):
     """The twin: two candidates that change places show a millionth less to be too little."""
     with mpmath.workdps(30):

@@ -22,6 +22,7 @@ from dpaccount.numerics.closed import gaussian, toeplitz
 from dpaccount.plan.events import DpFtrl, Gaussian, Plan
 from dpaccount.plan.plan_file import read_plan
 from dpaccount.proof.sensitivity import _stretch as kernel_stretch
+from tests.looped import looped
 
 SHAPES = st.tuples(st.integers(1, 7), st.integers(1, 4), st.integers(1, 4))
 WEIGHTS = st.lists(st.integers(-4, 4), min_size=1, max_size=7)
@@ -142,7 +143,7 @@ def test_all_three_programs_bound_every_pattern_alike(shape, weights, seed):
     assert high == (low if falling else kernel_stretch([weights], rounds, times, b, "factorised"))
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, 4])
+@looped("length", [1, 2, 3, 4])
 def test_short_factors_in_many_rounds(length):
     """More rounds than the factor is long: what two lags do not reach costs nothing."""
     weights = [3, -2, 2, 1][:length]
@@ -218,7 +219,7 @@ def test_the_event_is_a_gaussian_of_its_movement():
     assert event.for_group(3).movement() == (9 * low, 9 * high)
 
 
-@pytest.mark.parametrize(
+@looped(
     "wrong",
     [
         {"mechanism": "honaker"},

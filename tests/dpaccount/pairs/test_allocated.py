@@ -18,6 +18,7 @@ from dpaccount.numerics.allocation.mean_powers import LogNormals, MeanPowers
 from dpaccount.numerics.intervals import precision
 from dpaccount.pairs.allocated import AllocatedGaussian, AllocatedResponse
 from dpaccount.plan.plan_file import read_plan
+from tests.looped import looped
 
 EXAMPLE = Plan("add-remove", RandomAllocation(steps=234, of=Gaussian(sigma="1.1"), count=60))
 
@@ -149,7 +150,7 @@ def enumerated(steps, epsilon, count, at):
     return removed, sum(m * max(1 - at * s, 0) for s, m in total.items())
 
 
-@pytest.mark.parametrize(("steps", "count"), [(2, 1), (2, 3), (3, 2), (5, 2)])
+@looped(("steps", "count"), [(2, 1), (2, 3), (3, 2), (5, 2)])
 def test_pure_beside_exact_rationals(steps, count):
     epsilon = Fraction(3)  # e^ε
     truth = enumerated(steps, epsilon, count, Fraction(7, 4))
@@ -226,7 +227,7 @@ def test_beside_other_events():
     assert whole.upper - whole.lower < Fraction(1, 10**6)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("changes", "message"),
     [
         ({"times": 5}, "times exceeds steps"),

@@ -24,6 +24,7 @@ from dpaccount.pairs.poisson import SampledPair
 from dpaccount.pairs.table import TablePair
 from dpaccount.plan.events import DominatingPair, Gaussian, Plan, PoissonSubsampled, Pure, Sequence
 from dpaccount.plan.plan_file import read_plan
+from tests.looped import looped
 
 GAP = Fraction(1, 10**6)
 FAILS = DominatingPair(p=["3/4", "0.2499", "0.0001", 0], q=["1/4", "0.7495", 0, "0.0005"])
@@ -181,7 +182,7 @@ def test_the_numbers_beside_the_curve():
     assert cost(DominatingPair(p=["0.5", "0.5"], q=["0.5", "0.5"])).epsilon(0).upper == 0
 
 
-@pytest.mark.parametrize(
+@looped(
     ("p", "q", "message"),
     [
         (["0.5", "0.4"], ["0.5", "0.5"], "p sums to 0.9, not to 1"),
@@ -217,7 +218,7 @@ def test_a_file_is_read_and_written_and_says_what_is_assumed(tmp_path, capsys):
     assert "nothing here checks it" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("wrong", ['"half"', "[0.5, 0.6]", "[2, -1]", '["?", 1]', "[[1]]"])
+@looped("wrong", ['"half"', "[0.5, 0.6]", "[2, -1]", '["?", 1]', "[[1]]"])
 def test_a_wrong_list_in_a_file_is_one_sentence(wrong):
     text = f'{{"schema":"dpaccount/events/1","relation":"replace-one","events":[{{"event":"dominating_pair","p":{wrong},"q":[1, 0]}}]}}'
     with pytest.raises(InputError):

@@ -17,6 +17,7 @@ from dpaccount.accounting.accountant import Accountant
 from dpaccount.numerics.work_budget import raised
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
+from tests.looped import looped
 
 NEAR = Fraction(1, 10**6)
 ADDED, REPLACED = Relation.ADD_REMOVE, Relation.REPLACE_ONE
@@ -114,7 +115,7 @@ def test_a_chain_of_samples_is_bounded_in_time():
 # ------------------------------------------------------------------ closed forms against lists of losses
 
 
-@pytest.mark.parametrize(("scale", "moved"), [(1, 1), (3, 7), (50, 20), ("1/2", 6)])
+@looped(("scale", "moved"), [(1, 1), (3, 7), (50, 20), ("1/2", 6)])
 def test_geometric_noise_by_its_tails_and_by_its_losses(scale, moved):
     from dpaccount.numerics.intervals import precision
     from dpaccount.pairs.discrete import GeometricPair

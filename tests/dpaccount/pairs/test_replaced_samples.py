@@ -21,6 +21,7 @@ from dpaccount.numerics.lattice import composing
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, PoissonReplaced, PoissonSubsampled
+from tests.looped import looped
 
 NOISES = {
     "gaussian": ev.Gaussian(sigma=1),
@@ -250,7 +251,7 @@ def test_more_of_anything_costs_no_less(name, rate, count):
     assert Accountant(single).epsilon("1e-4", "1e-2").lower <= here.upper
 
 
-@pytest.mark.parametrize("name", NOISES)
+@looped("name", NOISES)
 def test_a_sample_that_holds_everybody_is_no_sample(name):
     whole = cost(PoissonReplaced(rate=1, of=NOISES[name]), delta="1e-3")
     assert whole == cost(NOISES[name].for_group(2), delta="1e-3")
@@ -260,7 +261,7 @@ def test_a_sample_that_holds_everybody_is_no_sample(name):
     assert cost(PoissonReplaced(rate=0, of=NOISES[name]), delta=0).upper == 0
 
 
-@pytest.mark.parametrize("name", ["laplace", "discrete_laplace", "pure"])
+@looped("name", ["laplace", "discrete_laplace", "pure"])
 def test_the_largest_loss_is_the_pure_one(name):
     event = PoissonReplaced(rate="0.3", of=NOISES[name])
     loss = float(NOISES[name].pure())
@@ -295,7 +296,7 @@ def test_an_attack_on_a_run_shows_no_more_and_would_catch_a_row_counted_once():
 # ------------------------------------------------------------------ refused
 
 
-@pytest.mark.parametrize(
+@looped(
     ("of", "message"),
     [
         (ev.RandomizedResponse(epsilon=1), "no bound is known for randomized_response"),

@@ -13,6 +13,7 @@ from dpaccount.numerics.work_budget import ANSWER, raised, steps_done
 from dpaccount.pairs import composition
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import composition_of
+from tests.looped import looped
 
 F = Fraction
 
@@ -46,7 +47,7 @@ def test_a_sampled_curve_rises_with_rate_and_noise_ratio(kind):
             assert low.lower() <= high.upper()
 
 
-@pytest.mark.parametrize("kind", [Gaussian(sigma=2), Laplace(scale=2), Laplace(scale=F(1, 3))])
+@looped("kind", [Gaussian(sigma=2), Laplace(scale=2), Laplace(scale=F(1, 3))])
 def test_the_parameters_with_which_a_pair_rises_are_all_it_has(kind):
     """Put back, they give the same pair; others give the pair of the event that has them."""
     for added in (False, True):

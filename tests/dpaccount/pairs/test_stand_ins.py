@@ -18,6 +18,7 @@ from dpaccount.numerics.closed.toeplitz import group_squares
 from dpaccount.pairs.of_events import composition_of, group_compositions
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
+from tests.looped import looped
 
 ROUNDING = 1e-10  #: of sums in doubles
 CELLS = 24  #: that continuous noise is rounded to: a post-processing of it
@@ -436,7 +437,7 @@ def nodes(rounds):
             yield set(range(start, start + (1 << level)))
 
 
-@pytest.mark.parametrize("rounds", range(1, 10))
+@looped("rounds", range(1, 10))
 def test_groups_of_rounds_share_only_common_nodes_and_rows(rounds):
     """All groups of a tree's rounds, and of a factor's columns, tried: Σ (rounds under a node)², |Σ columns|²."""
     c = [Fraction(math.comb(2 * k, k), 4**k) for k in range(rounds)]
@@ -484,8 +485,8 @@ def test_groups_of_long_streams():
     assert low <= group_squares(3000, 800)[0] <= high
 
 
-@pytest.mark.parametrize("k", [2, 3, 6])
-@pytest.mark.parametrize("epsilon", [0.2, 1.0])
+@looped("k", [2, 3, 6])
+@looped("epsilon", [0.2, 1.0])
 def test_a_group_of_pure_releases_is_a_chain(epsilon, k):
     """By k steps of α ↦ min(e^ε α, 1 − e^−ε(1 − α)): δ is attained at a kink, each a preimage of the first."""
     grow, shrink = math.exp(epsilon), math.exp(-epsilon)

@@ -13,6 +13,7 @@ from dpaccount.accounting.measures import Measure
 from dpaccount.errors import BudgetError
 from dpaccount.plan import events as ev
 from tests.dpaccount.pairs.test_stand_ins import MAKERS, ROUNDING, enumerated, stand_ins
+from tests.looped import looped
 
 SAMPLES = (ev.PoissonSubsampled, ev.PoissonReplaced, ev.SampledWithoutReplacement)
 ORDERS = (1.05, 1.5, 3, 12, 60)
@@ -48,13 +49,13 @@ def holds(event):
             assert truth <= bound * (1 + 1e-9) + ROUNDING, (event, at)
 
 
-@pytest.mark.parametrize("label", sorted(MAKERS))
+@looped("label", sorted(MAKERS))
 def test_the_numbers_of_every_kind_hold(label):
     for seed in range(4):
         holds(MAKERS[label](random.Random(f"{label} {seed}")))
 
 
-@pytest.mark.parametrize("label", sorted(MAKERS))
+@looped("label", sorted(MAKERS))
 def test_no_number_is_above_what_follows_from_another_one(label):
     """ρ is at most μ²/2 and ε²/2; a sample costs no more than the whole, in any measure."""
     for seed in range(6):
@@ -89,7 +90,7 @@ def test_samples_of_gaussian_noise_have_numbers():
             spent.charge(ev.PoissonSubsampled(rate="1/10", of=gaussian))
 
 
-@pytest.mark.parametrize(
+@looped(
     ("event", "most"),
     [
         (ev.PoissonSubsampled(rate="0.999", of=ev.Exponential(epsilon=1)), "0.125"),

@@ -23,6 +23,7 @@ from dpaccount.plan.events import (
     Tree,
 )
 from dpaccount.plan.plan_file import read_plan
+from tests.looped import looped
 
 
 def plan(*events, relation="replace-one", raw=None):
@@ -35,7 +36,7 @@ def test_decimals_are_read_as_written():
     assert plan(raw=raw).events == (Pure(epsilon=Fraction(1, 10), count=10**18),)
 
 
-@pytest.mark.parametrize("spelled", [0.1, "0.1", "1/10", Fraction(1, 10), Decimal("0.1"), np.float64(0.1)])
+@looped("spelled", [0.1, "0.1", "1/10", Fraction(1, 10), Decimal("0.1"), np.float64(0.1)])
 def test_a_number_is_the_same_in_every_spelling(spelled):
     assert Gaussian(sigma=spelled) == Gaussian(sigma=Fraction(1, 10))
 
@@ -43,7 +44,7 @@ def test_a_number_is_the_same_in_every_spelling(spelled):
 GAUSS = {"event": "gaussian", "sigma": 1}
 
 
-@pytest.mark.parametrize(
+@looped(
     ("event", "where"),
     [
         ({"event": "gauss", "sigma": 1}, "/events/0/event"),
@@ -95,7 +96,7 @@ def test_many_covers_share_one_reading():
     assert {event.bare() for event in events} == {Gaussian(sigma=1)}
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 3, 7, 8, 13, 100])
+@looped("rounds", [1, 2, 3, 7, 8, 13, 100])
 def test_tree_classes_count_the_complete_nodes_over_every_round(rounds):
     touched = {}
     for depth, (first, last) in Tree(rounds=rounds, sigma=1, start=5).classes():
@@ -114,7 +115,7 @@ def test_scalar_bounds():
     assert len(VOCABULARY) == 22
 
 
-@pytest.mark.parametrize("cover", [(0, 1), (2, 1), (1.0, 2), (True, 2), (1,), (1, 2, 3), 5, "12"])
+@looped("cover", [(0, 1), (2, 1), (1.0, 2), (True, 2), (1,), (1, 2, 3), 5, "12"])
 def test_covers_are_ranges_in_python_too(cover):
     with pytest.raises(InputError, match="cover"):
         Gaussian(sigma=1, cover=cover)
@@ -137,16 +138,14 @@ def test_scalars_of_samples():
     assert Event.pure(PoissonSubsampled(rate=0, of=Gaussian(sigma=2))) == 0
 
 
-@pytest.mark.parametrize("text", ["256/60000", "+1/2", "1e-3", "0.1", ".5"])
+@looped("text", ["256/60000", "+1/2", "1e-3", "0.1", ".5"])
 def test_a_real_number_may_be_text_in_a_file(text):
     sampled = {"event": "poisson_subsampled", "rate": text, "of": {**GAUSS, "sigma": text}}
     (event,) = plan(sampled, relation="add-remove").events
     assert event.rate == event.of.sigma == Fraction(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["1/0", "1/-2", "1.5/2", "1/2/3", "", "1 /2", "0x1", "nan", "1" * 300 + "/" + "1" * 300]
-)
+@looped("text", ["1/0", "1/-2", "1.5/2", "1/2/3", "", "1 /2", "0x1", "nan", "1" * 300 + "/" + "1" * 300])
 def test_other_text_is_no_number(text):
     with pytest.raises(InputError, match=r"/events/0/sigma: .*; "):
         plan({**GAUSS, "sigma": text})
@@ -171,7 +170,7 @@ PLANS = [
 ]
 
 
-@pytest.mark.parametrize("written", PLANS)
+@looped("written", PLANS)
 def test_a_plan_is_read_back_as_it_was_written(written):
     assert read_plan(parse_json(written.to_json(), "plan.json")) == written
     assert all(

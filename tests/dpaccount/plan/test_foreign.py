@@ -29,6 +29,7 @@ from dpaccount.plan.events import (
 )
 from dpaccount.plan.foreign import TREE, dp_event_tree, opacus_history, opendp_measurement, to_dp_event
 from dpaccount.plan.plan_file import read_plan
+from tests.looped import looped
 
 GAUSS = {"type": "GaussianDpEvent", "noise_multiplier": 1.1}
 LAPLACE = {"type": "LaplaceDpEvent", "noise_multiplier": 2.0}
@@ -81,7 +82,7 @@ READ = [
 ]
 
 
-@pytest.mark.parametrize(("event", "means"), READ)
+@looped(("event", "means"), READ)
 def test_a_dp_event_is_read_as_what_it_means(event, means):
     assert tree(event) == Plan("add-remove", means)
 
@@ -110,7 +111,7 @@ def test_poisson_samples_are_read_under_replace_one():
     assert 1.1 - 1e-12 < back["event"]["noise_multiplier"] <= 1.1
 
 
-@pytest.mark.parametrize(
+@looped(
     "kind",
     [
         "NonPrivateDpEvent",
@@ -129,7 +130,7 @@ def test_other_dp_events_are_refused_by_name(kind):
         tree(nested)
 
 
-@pytest.mark.parametrize(
+@looped(
     "wrong",
     [
         {**GAUSS, "noise_multiplier": 0.0},
@@ -163,7 +164,7 @@ def test_a_tree_says_its_relation():
     assert dp_event_tree(place, "replace-one").events == (Gaussian(sigma=2, sensitivity=2),)
 
 
-@pytest.mark.parametrize("number", ["1/3", "2/3", "0.1", "1e-400", "0." + "9" * 30, "1" + "0" * 17 + "1"])
+@looped("number", ["1/3", "2/3", "0.1", "1e-400", "0." + "9" * 30, "1" + "0" * 17 + "1"])
 def test_what_is_written_costs_no_less(number):
     """Doubles below, above and next to the number: noise never grows, rates and rho never shrink."""
 
@@ -180,9 +181,7 @@ def test_what_is_written_costs_no_less(number):
         assert back(Laplace(scale=1, sensitivity=number)).scale <= 1 / Fraction(number)
 
 
-@pytest.mark.parametrize(
-    "event", [Gaussian(sigma="1e-400"), Zcdp(rho="1e400"), Laplace(scale=1, sensitivity="1e400")]
-)
+@looped("event", [Gaussian(sigma="1e-400"), Zcdp(rho="1e400"), Laplace(scale=1, sensitivity="1e400")])
 def test_what_no_double_says_is_refused(event):
     with pytest.raises(InputError, match="double"):
         to_dp_event(Plan("add-remove", event))
@@ -238,9 +237,7 @@ def test_a_history_is_read_with_and_without_its_state():
 UNIFORM = {"history": [[1.1, 0.004, 100]], "sampling": "uniform"}  # a member that their state never has
 
 
-@pytest.mark.parametrize(
-    "wrong", [[[1, 2]], [[1.1, 2, 3]], [[0, 0.1, 3]], [[1, 0.1, 0]], {"mechanism": "rdp"}, 3, UNIFORM]
-)
+@looped("wrong", [[[1, 2]], [[1.1, 2, 3]], [[0, 0.1, 3]], [[1, 0.1, 0]], {"mechanism": "rdp"}, 3, UNIFORM])
 def test_a_wrong_history_is_one_sentence(wrong):
     with pytest.raises(InputError, match=r"history\.json"):
         opacus_history(parse_json(json.dumps(wrong), "history.json"))

@@ -16,6 +16,7 @@ from dpaccount.plan import events as ev
 from dpaccount.plan import groups
 from dpaccount.plan.event_base import Stream
 from dpaccount.plan.events import Plan, Relation
+from tests.looped import looped
 
 DELTA = "1e-6"
 
@@ -24,7 +25,7 @@ def of(*events, group=1, relation=Relation.REPLACE_ONE):
     return Accountant(Plan(relation, events), group)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("event", "scaled"),
     [
         (ev.Gaussian(sigma=5), ev.Gaussian(sigma=5, sensitivity=3)),
@@ -109,7 +110,7 @@ def test_streams(event):
     assert two.upper > one.upper
 
 
-@pytest.mark.parametrize(
+@looped(
     ("event", "group", "delta", "value"),
     [
         (ev.Tree(rounds=2, sigma=10), 2, "1e-6", 1.037603961397),

@@ -24,6 +24,7 @@ from dpaccount.proof import (
 )
 from dpaccount.proof.decide import lattice_delta, normal_cdf, pure_delta
 from dpaccount.proof.search import least_epsilon
+from tests.looped import looped
 
 F = Fraction
 
@@ -98,7 +99,7 @@ def brute_force(variance: float, shift: tuple[int, ...], count: int, epsilon: fl
     return total
 
 
-@pytest.mark.parametrize(
+@looped(
     ("variance", "shift", "count", "epsilon"),
     [
         (1, (1,), 1, "0.3"),
@@ -169,7 +170,7 @@ def test_what_cannot_be_decided_is_refused():
     assert not at_most(lambda _: arb("nan"), Fraction(10))
 
 
-@pytest.mark.parametrize("curve", [Gdp(Fraction(0)), Pure(Fraction(0)), Lattice(Fraction(1), ((),), 5)])
+@looped("curve", [Gdp(Fraction(0)), Pure(Fraction(0)), Lattice(Fraction(1), ((),), 5)])
 def test_nothing_moves_costs_nothing(curve):
     assert at_most(lambda bits: delta_ball(curve, Fraction(0), bits), Fraction(0))
 

@@ -20,6 +20,7 @@ from dpaccount.proof import (
     to_approximate,
 )
 from dpaccount.proof.derivation import digest_of, point, write
+from tests.looped import looped
 
 F = Fraction
 
@@ -52,7 +53,7 @@ def test_the_point_of_a_theorem_is_what_it_proves():
     assert point(assume_filter("q", "approximate", [F(1), F(1, 7)], REPLACE_ONE, "test")) == (1, F(1, 7))
 
 
-@pytest.mark.parametrize("theorem", [sum_of(), noisy().premises[0], sum_of().premises[0]], ids=repr)
+@looped("theorem", [sum_of(), noisy().premises[0], sum_of().premises[0]])
 def test_no_point_is_read_of_another_statement(theorem):
     with pytest.raises(RuleError, match="needed a statement at"):
         point(theorem)
@@ -63,13 +64,13 @@ def keyed(key):
     return gaussian(ball, F(4), key)
 
 
-@pytest.mark.parametrize("length", [0, 1, 199, 200])
+@looped("length", [0, 1, 199, 200])
 def test_a_key_is_a_short_text_that_the_checker_takes(length):
     steps = write(keyed("k" * length))
     assert checker.check_derivation(steps)[-1][0] == "Private"
 
 
-@pytest.mark.parametrize("key", ["k" * 201, 7, None, b"k", ("k",), ["k"]], ids=lambda key: type(key).__name__)
+@looped("key", ["k" * 201, 7, None, b"k", ("k",), ["k"]])
 def test_no_other_key_is_drawn(key):
     with pytest.raises(RuleError, match="a key is a text of at most 200 characters"):
         keyed(key)

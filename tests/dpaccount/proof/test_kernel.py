@@ -68,6 +68,7 @@ from dpaccount.proof import (
     to_zcdp,
 )
 from dpaccount.proof.derivation import digest_of, hypotheses, walk, write
+from tests.looped import looped
 
 F = Fraction
 ZERO, HALF, ONE, NINE = F(0), F(1, 2), F(1), F(9)
@@ -134,7 +135,7 @@ def rank_one_without_corner(v, y):
     return matrix
 
 
-@pytest.mark.parametrize("reward", [F(0), F(1, 2), F(9, 10), ONE, F(3, 2), F(5)])
+@looped("reward", [F(0), F(1, 2), F(9, 10), ONE, F(3, 2), F(5)])
 def test_rank_one_bound_holds_and_is_attained(reward):
     """Independent search: random vectors of norms up to 1, at and off the boundary."""
     bound = float(linear(assume_rank_one("q", reward, REPLACE_ONE, "t")).conclusion.bound)
@@ -157,7 +158,7 @@ def test_rank_one_bound_holds_and_is_attained(reward):
     assert attained == pytest.approx(bound, rel=1e-12)
 
 
-@pytest.mark.parametrize("reward", [F(1, 2), ONE, F(3, 2), F(2), F("2.3548"), F(3), F(5), F(40)])
+@looped("reward", [F(1, 2), ONE, F(3, 2), F(2), F("2.3548"), F(3), F(5), F(40)])
 def test_outer_products_with_corner(reward):
     """The supremum by a dense independent search, then one part in 1e6 above and below it."""
     b = float(reward)
@@ -208,7 +209,7 @@ def test_a_tree_is_the_sum_of_its_nodes(rounds):
     assert assume_tree("q", rounds, "t").conclusion == assume_tree("q", rounds, "t", levels).conclusion
 
 
-@pytest.mark.parametrize(
+@looped(
     ("rule", "arguments"),
     [
         (assume_points, ("q", [], REPLACE_ONE, "t")),
@@ -276,9 +277,7 @@ def test_leaves_give_their_curves():
     assert discrete_gaussian(person, F(1), F(1, 4), "k").conclusion.curve == Zcdp(F(25, 32))
 
 
-@pytest.mark.parametrize(
-    ("b", "x", "u"), [("1", "1", "1"), ("1/2", "3", "1/2"), ("3", "1", "2"), ("2", "1/5", "7")]
-)
+@looped(("b", "x", "u"), [("1", "1", "1"), ("1/2", "3", "1/2"), ("3", "1", "2"), ("2", "1/5", "7")])
 def test_joint_noise_bounds_the_sum_and_is_attained(b, x, u):
     """Random pairs of vectors, norms and rewards never exceed it; the worst cosine attains it."""
     b, x, u = F(b), F(x), F(u)
@@ -312,7 +311,7 @@ def test_joint_noise_refuses():
     refuses(joint, linear(person), ONE, match="contribution rank-one")
 
 
-@pytest.mark.parametrize("bad", [F(0), F(-1), 1.0, None])
+@looped("bad", [F(0), F(-1), 1.0, None])
 def test_noise_needs_an_exact_positive_scale(bad):
     ball = linear(assume_ball("q", ONE, REPLACE_ONE, "t"))
     refuses(laplace, linear(clipped()), bad, None, "k")
@@ -642,7 +641,7 @@ def everything():
     ]
 
 
-@pytest.mark.parametrize("number", range(10))
+@looped("number", range(10))
 def test_the_checker_infers_what_the_kernel_proved(number):
     theorem = everything()[number]
     steps = write(theorem)

@@ -60,6 +60,7 @@ from dpaccount.proof import (
 )
 from dpaccount.proof.decide import lattice_delta, range_delta
 from dpaccount.proof.derivation import write
+from tests.looped import looped
 
 F = Fraction
 NOTHING, ONE, HALF = F(0), F(1), F(1, 2)
@@ -100,7 +101,7 @@ def bound(s):
     return F(201643, 10**7) / square + F(1573, 10**5) / (square * F(s))
 
 
-@pytest.mark.parametrize("s", ["1", "1.1", "1.5", "2", "3", "7", "20", "50"])
+@looped("s", ["1", "1.1", "1.5", "2", "3", "7", "20", "50"])
 def test_a_fine_grid_is_this_close_to_rounded_noise(s):
     true = total_variation(s)
     assert true < float(bound(s)) < true + 0.02 / float(s) ** 3
@@ -119,8 +120,8 @@ def test_fine_gaussian_takes_the_distance_that_it_can_verify():
     assert confirmed(fine_gaussian(matrix, F(4), ONE, 3, ONE, "k")).curve == NearGdp(ONE, ONE)
 
 
-@pytest.mark.parametrize("s", [1, 2, 4])
-@pytest.mark.parametrize("epsilon", ["0", "0.1", "0.5", "1", "2", "4"])
+@looped("s", [1, 2, 4])
+@looped("epsilon", ["0", "0.1", "0.5", "1", "2", "4"])
 def test_the_near_curve_is_above_the_exact_one_on_coarse_grids(s, epsilon):
     """One release moved by one step: the exact curve of the integers against GDP and the distance."""
     near = NearGdp(F(1, s * s), bound(s))
@@ -141,8 +142,8 @@ def test_distances_add_over_the_releases_that_read_a_unit_and_over_groups():
 # ------------------------------------------------------------------ bounded range
 
 
-@pytest.mark.parametrize("eta", ["0.1", "1", "5"])
-@pytest.mark.parametrize("part", ["0", "0.3", "0.9", "0.999"])
+@looped("eta", ["0.1", "1", "5"])
+@looped("part", ["0", "0.3", "0.9", "0.999"])
 def test_the_curve_of_bounded_range_is_the_worst_two_point_pair(eta, part):
     eta, epsilon = float(eta), float(eta) * float(part)
     losses = np.linspace(0, eta, 200_001)
@@ -375,7 +376,7 @@ def answers(symbols, relation=REPLACE_ONE):
     return assume_points("q", [(i,) for i in range(symbols)], relation, "t")
 
 
-@pytest.mark.parametrize(("chance", "symbols"), [(F(3, 4), 2), (F(3, 5), 4), (F(1, 4), 4)])
+@looped(("chance", "symbols"), [(F(3, 4), 2), (F(3, 5), 4), (F(1, 4), 4)])
 def test_randomised_response_is_a_table(chance, symbols):
     ratio = max(F(1), chance * (symbols - 1) / (1 - chance))
     epsilon = F(math.ceil(math.log(ratio) * 10**12), 10**12)
@@ -467,8 +468,8 @@ def test_sparse_vectors_refuse():
 # ------------------------------------------------------------------ histograms of what is there
 
 
-@pytest.mark.parametrize("many", [1, 2, 7])
-@pytest.mark.parametrize(("scale", "threshold"), [(F(1), 2), (F(2), 15), (F(1, 2), 30)])
+@looped("many", [1, 2, 7])
+@looped(("scale", "threshold"), [(F(1), 2), (F(2), 15), (F(1, 2), 30)])
 def test_a_lone_record_shows_one_of_its_cells_this_rarely(scale, threshold, many):
     with mpmath.workdps(40):
         q = mpmath.exp(-1 / mpmath.mpf(scale.numerator) * scale.denominator)

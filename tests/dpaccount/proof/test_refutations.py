@@ -30,6 +30,7 @@ from dpaccount.proof import (
     to_approximate,
 )
 from dpaccount.proof.derivation import write
+from tests.looped import looped
 
 F = Fraction
 ONE, HALF = F(1), F(1, 2)
@@ -96,7 +97,7 @@ def test_what_is_proved_is_not_refuted_and_what_is_refuted_is_not_proved():
         refuses(refute, noisy, epsilon, high + F(1, 10**9))
 
 
-@pytest.mark.parametrize("epsilon", ["0", "0.5", "1.9"])
+@looped("epsilon", ["0", "0.5", "1.9"])
 def test_laplace_noise_on_a_number(epsilon):
     pair = ends(left=(ONE,), right=(F(0),), relation=ADD_REMOVE)
     noisy = apart(pair, once(), "laplace", HALF)

@@ -55,6 +55,7 @@ from dpaccount.proof import (
 )
 from dpaccount.proof.derivation import hypotheses, write
 from dpaccount.proof.theorem import releases
+from tests.looped import looped
 
 F = Fraction
 ONE, HALF = F(1), F(1, 2)
@@ -277,9 +278,9 @@ def farthest(points, matrix, times, apart, relation):
     return best
 
 
-@pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE])
-@pytest.mark.parametrize("points", [(5, 6), (0, 1), (-2, 3), (4,)])
-@pytest.mark.parametrize(("times", "apart"), [(2, 1), (2, 2), (3, 1)])
+@looped("relation", [REPLACE_ONE, ADD_REMOVE])
+@looped("points", [(5, 6), (0, 1), (-2, 3), (4,)])
+@looped(("times", "apart"), [(2, 1), (2, 2), (3, 1)])
 def test_a_neighbour_may_take_part_at_other_rounds(relation, points, times, apart):
     """Points 5 and 6: replaced in its rounds a unit moves them by 1, moved to other rounds by 5 and 6."""
     coefficients, rounds = [2, 1, -1], 4

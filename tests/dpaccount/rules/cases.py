@@ -4,10 +4,7 @@ Facts are written as derivations hold them.  Rows with one changed member name i
 their premises.
 """
 
-import json
 from fractions import Fraction
-
-import pytest
 
 from dpaccount.checker.derivation import NOISE
 from dpaccount.checker.facts import RULES
@@ -683,20 +680,12 @@ def family(rule):
     return RULES[rule].source.__module__.rpartition(".")[2] if rule in RULES else "composition"
 
 
-def named(case):
-    """The rule, and the side condition: what differs from the honest case on these premises."""
-    rule, premises, given = case[:3]
-    same = [honest for honest in HONEST if honest[0] == rule and honest[1] == premises]
-    changed = {k: v for k, v in given.items() if same and same[0][2].get(k, "") != v}
-    return f"{rule}: {json.dumps(changed or premises)[:70]}"
-
-
 def of(name, table):
-    """The cases of a family for each program, for `parametrize`; the kernel reads no files."""
+    """The cases of a family for each program, for `looped`; the kernel reads no files."""
     return {
         "argnames": "program, case",
         "argvalues": [
-            pytest.param(program, case, id=f"{program}-{named(case)}")
+            (program, case)
             for case in table
             if family(case[0]) == name
             for program in ("checker", "kernel")

@@ -23,6 +23,7 @@ from dpaccount.proof import (
 )
 from dpaccount.proof.derivation import write
 from dpaccount.relation import bounded_row
+from tests.looped import looped
 
 F = Fraction
 GRID, WIDE, RATE, REACH = F(1, 4), 2, F(3, 2), F(4)
@@ -56,7 +57,7 @@ def pairs(rng, radius, count):
         yield left, [x + y for x, y in zip(left, step, strict=True)]
 
 
-@pytest.mark.parametrize("radius", [F(1, 100), F(1, 4), F(1), F(3, 2)])
+@looped("radius", [F(1, 100), F(1, 4), F(1), F(3, 2)])
 def test_no_two_rows_on_a_grid_are_told_apart_better_than_proved(radius):
     proved = at(radius).conclusion
     assert proved.relation == bounded_row(radius)
@@ -66,7 +67,7 @@ def test_no_two_rows_on_a_grid_are_told_apart_better_than_proved(radius):
         assert worst > float(RATE * radius)  # what holds off the grid does not hold on it
 
 
-@pytest.mark.parametrize("radius", [F(1, 2), F(7, 5), F(2), F(5)])
+@looped("radius", [F(1, 2), F(7, 5), F(2), F(5)])
 def test_a_longer_way_is_paid_step_by_step(radius):
     """A mechanism of one unit costs ⌈r⌉ units at distance r; its own proof at r never costs more."""
     unit = at(F(1)).conclusion.curve.epsilon

@@ -4,9 +4,10 @@ import pytest
 
 from tests.dpaccount.rules.cases import FALSE, HONEST, TRUE, amounts, of
 from tests.dpaccount.rules.programs import PROGRAMS, REFUSALS
+from tests.looped import looped
 
 
-@pytest.mark.parametrize(**of("composition", HONEST))
+@looped(**of("composition", HONEST))
 def test_nothing_together_costs_less_than_one_of_its_parts(program, case):
     """Whatever a rule puts together or shows, no number of its curve is below that of a part."""
     rule, premises, given, _ = case
@@ -15,18 +16,18 @@ def test_nothing_together_costs_less_than_one_of_its_parts(program, case):
         assert all(a >= b for a, b in zip(amounts(whole), amounts(part), strict=True))
 
 
-@pytest.mark.parametrize(**of("composition", HONEST))
+@looped(**of("composition", HONEST))
 def test_what_a_rule_gives(program, case):
     rule, premises, given, gives = case
     assert PROGRAMS[program](rule, premises, given) == gives
 
 
-@pytest.mark.parametrize(**of("composition", TRUE))
+@looped(**of("composition", TRUE))
 def test_true_side_conditions_are_accepted_at_their_edges(program, case):
     assert PROGRAMS[program](*case)
 
 
-@pytest.mark.parametrize(**of("composition", FALSE))
+@looped(**of("composition", FALSE))
 def test_false_side_conditions_are_refused(program, case):
     with pytest.raises(REFUSALS[program]):
         PROGRAMS[program](*case)

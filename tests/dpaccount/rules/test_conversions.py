@@ -6,6 +6,7 @@ import pytest
 
 from tests.dpaccount.rules.cases import FALSE, HONEST, TRUE, of
 from tests.dpaccount.rules.programs import PROGRAMS, REFUSALS
+from tests.looped import looped
 
 F = Fraction
 
@@ -13,8 +14,8 @@ F = Fraction
 POINTS = [case for case in HONEST if case[0] == "to_approximate" and case[2]["delta"] != "0"]
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("case", POINTS, ids=lambda case: case[1][0][2][0])
+@looped("program", PROGRAMS)
+@looped("case", POINTS)
 def test_a_point_is_refused_somewhere_below_every_one_that_holds(program, case):
     """Larger ε and δ follow too; with ε and δ a thousandth of them nothing does, whatever the order."""
     rule, premises, given, _ = case
@@ -27,18 +28,18 @@ def test_a_point_is_refused_somewhere_below_every_one_that_holds(program, case):
             PROGRAMS[program](rule, premises, {**given, **less})
 
 
-@pytest.mark.parametrize(**of("conversions", HONEST))
+@looped(**of("conversions", HONEST))
 def test_what_a_rule_gives(program, case):
     rule, premises, given, gives = case
     assert PROGRAMS[program](rule, premises, given) == gives
 
 
-@pytest.mark.parametrize(**of("conversions", TRUE))
+@looped(**of("conversions", TRUE))
 def test_true_side_conditions_are_accepted_at_their_edges(program, case):
     assert PROGRAMS[program](*case)
 
 
-@pytest.mark.parametrize(**of("conversions", FALSE))
+@looped(**of("conversions", FALSE))
 def test_false_side_conditions_are_refused(program, case):
     with pytest.raises(REFUSALS[program]):
         PROGRAMS[program](*case)

@@ -6,6 +6,7 @@ import pytest
 
 from tests.dpaccount.rules.cases import FALSE, HONEST, TRUE, amounts, of
 from tests.dpaccount.rules.programs import PROGRAMS, REFUSALS
+from tests.looped import looped
 
 F = Fraction
 
@@ -13,7 +14,7 @@ F = Fraction
 SCALES = {"scale": F(9, 10), "variance": F(9, 10), "threshold": F(9, 10), "rate": F(11, 10)}
 
 
-@pytest.mark.parametrize(**of("noise", HONEST))
+@looped(**of("noise", HONEST))
 def test_no_noise_of_a_smaller_scale_is_as_private(program, case):
     """A tenth less noise is refused, or its curve is larger in some number and smaller in none."""
     rule, premises, given, gives = case
@@ -27,18 +28,18 @@ def test_no_noise_of_a_smaller_scale_is_as_private(program, case):
         assert curve != amounts(gives)
 
 
-@pytest.mark.parametrize(**of("noise", HONEST))
+@looped(**of("noise", HONEST))
 def test_what_a_rule_gives(program, case):
     rule, premises, given, gives = case
     assert PROGRAMS[program](rule, premises, given) == gives
 
 
-@pytest.mark.parametrize(**of("noise", TRUE))
+@looped(**of("noise", TRUE))
 def test_true_side_conditions_are_accepted_at_their_edges(program, case):
     assert PROGRAMS[program](*case)
 
 
-@pytest.mark.parametrize(**of("noise", FALSE))
+@looped(**of("noise", FALSE))
 def test_false_side_conditions_are_refused(program, case):
     with pytest.raises(REFUSALS[program]):
         PROGRAMS[program](*case)

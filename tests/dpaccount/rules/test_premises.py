@@ -29,14 +29,15 @@ from dpaccount.proof.derivation import write
 from tests.dpaccount.rules.cases import HONEST
 from tests.dpaccount.rules.programs import PROGRAMS, REFUSALS, proved_again
 from tests.dpaccount.rules.statements import DERIVATIONS
+from tests.looped import looped
 
 APART = ("compose", "parallel")  #: statements about different things are put together here
 OBSERVED = ("post_process", "billboard", "local_view")  #: a view has a name of its own; its keys bind it
 SEVERAL = sorted({case[0] for case in HONEST if len(case[1]) > 1})
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("rule", [rule for rule in SEVERAL if rule not in (*APART, *OBSERVED)])
+@looped("program", PROGRAMS)
+@looped("rule", [rule for rule in SEVERAL if rule not in (*APART, *OBSERVED)])
 def test_premises_about_another_query_are_refused(program, rule):
     """One premise after the other is about another query, everything else is as it was."""
     tried = 0
@@ -185,7 +186,7 @@ def refused_by_checker(cells):
         check_derivation([*steps, {**body, "from": ends, "digest": digest}])
 
 
-@pytest.mark.parametrize("rule", ["compose", "parallel", "mixture"])
+@looped("rule", ["compose", "parallel", "mixture"])
 def test_one_key_has_one_law(rule):
     """A key with two scales, or two rules, is two draws, whichever statements use it."""
     from dpaccount import proof

@@ -11,6 +11,7 @@ from dpaccount.checker import sensitivity
 from dpaccount.errors import RuleError
 from tests.dpaccount.rules.cases import FALSE, HONEST, MANY, ONCE, TRUE, UNIT, A, R, of, rounds
 from tests.dpaccount.rules.programs import PROGRAMS, REFUSALS, by_checker
+from tests.looped import looped
 
 F = Fraction
 
@@ -33,8 +34,8 @@ def test_no_bound_is_below_a_movement_that_two_records_make(program):
             )
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("relation", [R, A])
+@looped("program", PROGRAMS)
+@looped("relation", [R, A])
 def test_no_bound_is_below_a_movement_that_cells_make(program, relation):
     """By brute force over records that add 1 to a bounded number of five cells."""
     for most in (1, 2):
@@ -54,24 +55,24 @@ def test_the_checker_lists_no_endless_differences():
         by_checker("assume_cell", [], {**given, "most": 1001})
 
 
-@pytest.mark.parametrize(**of("sensitivity", HONEST))
+@looped(**of("sensitivity", HONEST))
 def test_what_a_rule_gives(program, case):
     rule, premises, given, gives = case
     assert PROGRAMS[program](rule, premises, given) == gives
 
 
-@pytest.mark.parametrize(**of("sensitivity", TRUE))
+@looped(**of("sensitivity", TRUE))
 def test_true_side_conditions_are_accepted_at_their_edges(program, case):
     assert PROGRAMS[program](*case)
 
 
-@pytest.mark.parametrize(**of("sensitivity", FALSE))
+@looped(**of("sensitivity", FALSE))
 def test_false_side_conditions_are_refused(program, case):
     with pytest.raises(REFUSALS[program]):
         PROGRAMS[program](*case)
 
 
-@pytest.mark.parametrize("root", ["1/3", "1/7", "3/10", "9/1000", "2/5"])
+@looped("root", ["1/3", "1/7", "3/10", "9/1000", "2/5"])
 def test_outer_products_at_a_rational_root(root):
     """B = (b² + 1)/b has the root b, so the supremum is an exact fraction: a bound below it is refused."""
     b = F(root)
@@ -88,7 +89,7 @@ def test_outer_products_at_a_rational_root(root):
             proof.linear(outer(reward), 8 * reward**2)
 
 
-@pytest.mark.parametrize("reward", ["11/10", "3/2", "2", "9/4", "47/20"])
+@looped("reward", ["11/10", "3/2", "2", "9/4", "47/20"])
 def test_outer_products_at_the_end(reward):
     """Up to B = 2.3548 the supremum is 8B², at t = B."""
     b = F(reward)

@@ -18,6 +18,7 @@ from dpaccount.checker.facts import RULES
 from tests.dpaccount.rules.cases import HONEST
 from tests.dpaccount.rules.programs import REFUSALS, WITNESSES, by_checker, proved_again
 from tests.dpaccount.rules.statements import DERIVATIONS
+from tests.looped import looped
 
 F = Fraction
 
@@ -28,9 +29,7 @@ def test_every_rule_is_among_them():
     assert {case[0] for case in HONEST} == set(RULES)
 
 
-@pytest.mark.parametrize(
-    ("rule", "premises", "given"), [case[:3] for case in HONEST], ids=[case[0] for case in HONEST]
-)
+@looped(("rule", "premises", "given"), [case[:3] for case in HONEST])
 def test_witnesses_hold_what_they_should_and_premises_are_of_their_kind(rule, premises, given):
     optional = (
         {"grid", "bound_squared", "order", "most", "ends"}
@@ -54,9 +53,7 @@ def test_witnesses_hold_what_they_should_and_premises_are_of_their_kind(rule, pr
         refused(rule, premises, {**given, "query": 1})
 
 
-@pytest.mark.parametrize(
-    ("rule", "premises", "given"), [case[:3] for case in HONEST], ids=[case[0] for case in HONEST]
-)
+@looped(("rule", "premises", "given"), [case[:3] for case in HONEST])
 def test_a_list_is_never_read_from_the_characters_of_a_text(rule, premises, given):
     for name in [name for name, value in given.items() if isinstance(value, list)]:
         for other in ("2", "ab", dict.fromkeys("ab"), {}):
@@ -70,7 +67,7 @@ def refused(rule, premises, given):
         by_checker(rule, premises, given)
 
 
-@pytest.mark.parametrize("steps", DERIVATIONS, ids=lambda steps: steps[-1]["rule"])
+@looped("steps", DERIVATIONS)
 def test_both_prove_the_same(steps):
     assert check_derivation(steps) == proved_again(steps) == [step["gives"] for step in steps]
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dpaccount.errors import InputError
 from dpaccount.relation import Relation
 from dpaccount.work.described import DERIVED, described, digest
+from tests.looped import looped
 from tests.planted import tasks
 from tests.planted.tasks import by_the_clock, squares
 
@@ -126,7 +127,7 @@ def test_a_function_that_its_module_does_not_have_is_refused(monkeypatch):
         described(squares)
 
 
-@pytest.mark.parametrize("value", [squares, Setting(1, Fraction(1)), Odd.ONE, partial(squares, 1.0), Setting])
+@looped("value", [squares, Setting(1, Fraction(1)), Odd.ONE, partial(squares, 1.0), Setting])
 def test_what_is_no_code_of_ours_is_refused(value):
     """Its helper modules, globals and defaults may change without a trace."""
     with pytest.raises(InputError, match="cannot be kept"):

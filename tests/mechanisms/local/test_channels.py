@@ -9,6 +9,7 @@ import pytest
 from dpaccount.errors import InputError
 from dpaccount.proof.derivation import point
 from mechanisms.local.channels import CHANNELS, TABLES, LaplaceChannel, TableChannel, bounded, channel
+from tests.looped import looped
 
 EPSILONS = [Fraction(1, 2), Fraction(1), Fraction(2), Fraction(30)]
 
@@ -24,8 +25,8 @@ class Places:
         return values * 0
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("name", TABLES)
+@looped("epsilon", EPSILONS)
+@looped("name", TABLES)
 def test_a_table_is_unbiased_and_within_its_ratio_exactly(name, epsilon):
     by = TableChannel(name, epsilon, 3)
     table, values = by.parts
@@ -38,7 +39,7 @@ def test_a_table_is_unbiased_and_within_its_ratio_exactly(name, epsilon):
         assert max(max(row) for row in table) / (1 - max(max(row) for row in table)) == max(ratios)
 
 
-@pytest.mark.parametrize("name", TABLES)
+@looped("name", TABLES)
 def test_the_variance_is_that_of_place_and_answer_together(name):
     by = TableChannel(name, Fraction(1), 3)
     table, values = by.parts
@@ -53,7 +54,7 @@ def test_the_variance_is_that_of_place_and_answer_together(name):
         assert by.variance(np.array([float(unit)]))[0] == pytest.approx(float(square - unit**2))
 
 
-@pytest.mark.parametrize(
+@looped(
     ("unit", "coin", "place"),
     [
         (nan, 0.0, 3),
@@ -83,7 +84,7 @@ def test_over_coins_the_place_has_the_mean_of_the_number():
     assert np.mean(noise.seen) == pytest.approx(3 + 3 * 0.37, abs=1e-3)
 
 
-@pytest.mark.parametrize("unit", [nan, inf, -inf, 1e300, 2.0, -1.0])
+@looped("unit", [nan, inf, -inf, 1e300, 2.0, -1.0])
 def test_laplace_noise_is_added_to_a_clipped_number(unit):
     noise = Places()
     LaplaceChannel(Fraction(1)).send(noise, 0, unit, 0.25)
@@ -98,15 +99,15 @@ def test_laplace_variance_is_that_of_the_discrete_law():
     assert LaplaceChannel(Fraction(1)).variance(np.zeros(1))[0] == pytest.approx(direct, rel=1e-3)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("name", CHANNELS)
+@looped("epsilon", EPSILONS)
+@looped("name", CHANNELS)
 def test_every_channel_proves_its_own_epsilon_for_each_person(name, epsilon):
     theorem = channel(name, epsilon).proof("a-name", 5, Fraction(0))
     assert point(theorem) == (epsilon, 0)
     assert theorem.conclusion.observer == "local"
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(-1), Fraction(31)])
+@looped("epsilon", [Fraction(0), Fraction(-1), Fraction(31)])
 def test_an_epsilon_out_of_range_is_refused(epsilon):
     with pytest.raises(InputError, match="epsilon"):
         channel("duchi", epsilon)
@@ -117,14 +118,14 @@ def test_an_unknown_channel_is_refused():
         channel("gauss", Fraction(1))
 
 
-@pytest.mark.parametrize("name", TABLES)
+@looped("name", TABLES)
 def test_an_epsilon_too_small_for_a_table_is_one_sentence(name):
     assert point(channel(name, Fraction(1, 10**9)).proof("a-name", 2, Fraction(0)))[0] == Fraction(1, 10**9)
     with pytest.raises(InputError, match="at least 1e-09"):
         channel(name, Fraction(1, 10**10)).proof("a-name", 2, Fraction(0))
 
 
-@pytest.mark.parametrize("coin", [1 - 2.0**-53, 1 - 1.5 * 2.0**-34, 1 - 2.0**-34, 0.5, 0.0])
+@looped("coin", [1 - 2.0**-53, 1 - 1.5 * 2.0**-34, 1 - 2.0**-34, 0.5, 0.0])
 def test_rounding_a_coin_takes_no_number_beyond_the_clip(coin):
     """2^20 + coin, in doubles, is 2^20 + 1 for coins near 1: then two numbers were more than 2 apart."""
     noise = Places()
@@ -141,7 +142,7 @@ def test_over_coins_a_number_on_the_fine_grid_has_its_mean():
     assert np.mean(noise.seen) == 12345.25
 
 
-@pytest.mark.parametrize("name", CHANNELS)
+@looped("name", CHANNELS)
 def test_a_channel_knows_its_own_messages(name):
     by = channel(name, Fraction(1))
     own = by.values.tolist() if name in TABLES else [0.0, -3 / 2**20, 17.5]

@@ -14,6 +14,7 @@ from dpaccount.checker.documents import Rejected
 from dpaccount.errors import InputError
 from mechanisms.statistics.conditions import condition
 from mechanisms.table.columns import Column
+from tests.looped import looped
 from tests.mechanisms.statistics.test_derived import COLUMNS, DECLARED, FORMULAS, exact, rows_of
 
 COMPARED = {
@@ -108,7 +109,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("formula", "why"), REFUSED)
+@looped(("formula", "why"), REFUSED)
 def test_what_is_undefined_for_some_row_is_refused_by_both(formula, why):
     with pytest.raises(InputError) as error:
         condition(formula, COLUMNS)

@@ -16,6 +16,7 @@ from mechanisms.noisy_statistics import NoisyStatistics
 from mechanisms.statistics.derived import code_of, derived, sources_of
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.columns import Column
+from tests.looped import looped
 
 DAYS = date(2019, 12, 30), date(2021, 3, 1)
 COLUMNS = (
@@ -211,7 +212,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("formula", "why"), REFUSED)
+@looped(("formula", "why"), REFUSED)
 def test_what_is_not_defined_for_some_row_is_refused(formula, why):
     """In one sentence; and the checker refuses it in a certificate."""
     with pytest.raises(InputError) as error:

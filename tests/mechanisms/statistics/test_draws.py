@@ -3,13 +3,13 @@
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpaccount.proof import REPLACE_ONE
 from mechanisms.statistics.draws import BITS, BRANCHES, LEVELS, cut, draws
 from mechanisms.statistics.statistic import Statistic
+from tests.looped import looped
 from tests.mechanisms.statistics.tables import (
     BOUNDS,
     PURE,
@@ -192,7 +192,7 @@ def test_sums_of_a_billion_rows_have_room():
         assert 2 * largest < 2**62
 
 
-@pytest.mark.parametrize(("low", "high"), BOUNDS)
+@looped(("low", "high"), BOUNDS)
 def test_replaced_by_a_row_of_nothing(low, high):
     """Where a person has fewer rows than may count, rows of nothing take their places."""
     for kind in ("sum", "mean", "variance"):

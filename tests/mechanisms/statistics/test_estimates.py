@@ -11,6 +11,7 @@ from mechanisms.statistics import estimates
 from mechanisms.statistics.draws import BRANCHES, LEVELS, cut
 from mechanisms.statistics.estimates import estimate
 from mechanisms.statistics.statistic import Statistic
+from tests.looped import looped
 from tests.mechanisms.statistics.tables import AGE, SEEN, coded, groups, plain, statistics, study, value
 
 METHODS = (
@@ -139,7 +140,7 @@ def test_regressions_contain_exact_least_squares(data):
         assert (high - low < 0.2).all()
 
 
-@pytest.mark.parametrize("noisy", [3.3, -0.2, 0.0, 1e9 + 0.4])
+@looped("noisy", [3.3, -0.2, 0.0, 1e9 + 0.4])
 def test_noise_beyond_its_reach_shows_no_empty_interval(noisy):
     """One of twenty statistics has such noise: its interval misses the truth, but is one."""
     for what in (Statistic("s", "count"), Statistic("s", "mean", value(Fraction(0), Fraction(10)))):

@@ -20,6 +20,7 @@ from mechanisms.sparse_vector import SparseVector
 from mechanisms.stable_histogram import StableHistogram
 from mechanisms.table import Column, Table
 from mechanisms.table.bind_columns import bind
+from tests.looped import looped
 
 F = Fraction
 TABLE = Table(
@@ -176,7 +177,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("made_by", "parameters", "match"), WRONG, ids=[match for *_, match in WRONG])
+@looped(("made_by", "parameters", "match"), WRONG)
 def test_columns_of_another_kind_are_refused_in_one_sentence(made_by, parameters, match):
     with pytest.raises(InputError, match=match) as error:
         bound(made_by, **parameters)

@@ -12,6 +12,7 @@ from dpaccount.documents import parse_toml
 from dpaccount.errors import InputError
 from mechanisms.table import Column
 from mechanisms.table.columns import read_columns
+from tests.looped import looped
 
 F = Fraction
 COLUMNS = [
@@ -94,7 +95,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("text", WRONG, ids=WRONG.values())
+@looped("text", WRONG)
 def test_declarations_that_contradict_themselves_are_refused_in_one_sentence(text):
     with pytest.raises(InputError, match=WRONG[text]) as error:
         read_columns(parse_toml(text, "claim.toml"))

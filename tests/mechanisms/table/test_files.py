@@ -21,6 +21,7 @@ from mechanisms.table.files import NULL_FOLDER, DataFile, Remote, files_of
 from mechanisms.table.persons import SECRET_BYTES
 from mechanisms.table.reading import batches
 from mechanisms.table.totals import TablePart
+from tests.looped import looped
 from tests.mechanisms.table.test_totals import summed
 
 WARDS = ("A", "B C", "ö/é=1", None)
@@ -108,7 +109,7 @@ def test_a_url_is_read_as_the_folder_that_it_copies(tmp_path, kind):
     assert stamp_of(Remote("memory://t")) != before
 
 
-@pytest.mark.parametrize(
+@looped(
     ("url", "message"),
     [
         ("file:///etc/passwd", "URLs of file are not read; known: s3, "),

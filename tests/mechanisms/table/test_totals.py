@@ -33,6 +33,7 @@ from mechanisms.table.files import files_of
 from mechanisms.table.persons import SECRET_BYTES, PersonCounters, keys_of
 from mechanisms.table.reading import ArrowCells, check_same_columns
 from mechanisms.table.totals import Summed, TablePart, TableTotals
+from tests.looped import looped
 
 SECRET = bytes(range(SECRET_BYTES))
 COLUMNS = (
@@ -244,7 +245,7 @@ def test_keys_of_many_texts_do_not_collide_and_are_drawn_by_the_secret():
     assert (other != keys[:9]).all()
 
 
-@pytest.mark.parametrize("kind", [pa.int8(), pa.uint64(), pa.int64()])
+@looped("kind", [pa.int8(), pa.uint64(), pa.int64()])
 def test_integers_are_compared_as_integers_with_gaps_too(kind):
     held = pa.array([3, None, 3, 7, None], kind)
     keys = keys_of(ArrowCells(held), SECRET)
