@@ -256,8 +256,7 @@ def plan(study: File, *, json_: Json = False) -> int:
     from audits.studies import results
     from audits.studies.text import planned
 
-    claim = read_claim(study)
-    study_plan = results.plan(claim)
+    study_plan = results.plan(claim := read_claim(study))
     show(to_builtins(study_plan), json_, lambda _: planned(study_plan))
     if isinstance(claim.data_file, Path) and not claim.data_file.exists():
         say(f"note: {claim.data_file}: no such file or folder; a release needs it")
