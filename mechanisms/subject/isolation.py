@@ -89,7 +89,7 @@ class Played:
     printed: bool = False
 
 
-class Stream:
+class StandardStream:
     """A standard stream that passes everything on, and knows whether text was written to it."""
 
     def __init__(self, inner: Any) -> None:
@@ -119,7 +119,7 @@ def watched(subject: Subject, data: Rows, noise: Noise, coins: int) -> Played:
     asked: list[str] = []
     failed: list[BaseException] = []
     given = np.array(data, dtype=np.float64, order="C")
-    out, err = Stream(sys.stdout), Stream(sys.stderr)
+    out, err = StandardStream(sys.stdout), StandardStream(sys.stderr)
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             shown = subject.play(given, Handed(noise, asked, failed), coins)
