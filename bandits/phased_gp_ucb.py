@@ -91,7 +91,7 @@ class PhasedGpUcb(MomentBandit):
         root = factors.sqrt_toeplitz(len(self.ends))
         lags = np.subtract.outer(np.arange(len(root)), np.arange(len(root)))
         weights = np.where(lags >= 0, root[lags], 0)
-        rows = continual_sums.FactorRows(weights, lambda number, row: noise.noisy("sums", number, row))
+        rows = continual_sums.StreamedRows(weights, lambda number, row: noise.noisy("sums", number, row))
         return Learner(PhaseBelief(self, weights / 2.0**factors.WEIGHT_BITS), rows.add, self.ends)
 
 

@@ -39,7 +39,7 @@ from bandits.statistics.additive_model import SCALES, AdditiveModel
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.calibration import one_of, target
 from bandits.statistics.clipped_sums import CONTRIBUTION_BITS, RewardNoise
-from bandits.statistics.continual_sums import FactorRows
+from bandits.statistics.continual_sums import StreamedRows
 from bandits.statistics.linear_posterior import LinearPosterior, evidence
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
@@ -182,7 +182,7 @@ class PosteriorCourse(SurfaceCourse):
     def __init__(self, subject: PhasedPosterior, noise: Noise, coins: int) -> None:
         super().__init__(subject, subject.covers(), len(subject.model.groups))
         weights, self._bits = subject.weights(), WEIGHTS if subject.correlated else 0
-        self._rows = FactorRows(weights, lambda number, row: noise.noisy("batch", number, row))
+        self._rows = StreamedRows(weights, lambda number, row: noise.noisy("batch", number, row))
         self._learner = Learner(
             *(subject.model, float(subject.noise_scale), subject.rounds, coins),
             weights / 2.0**self._bits,

@@ -35,7 +35,7 @@ ROOM = 60  #: bits that the rows of a stream may take
 BUFFERS = 6  #: sums that decay: with so many a stream errs less than with √Toeplitz rows
 
 
-class FactorRows:
+class StreamedRows:
     """Noisy rows of C·x, for a posterior that takes them as they are; `weights` is C [n, n].
 
     C is lower triangular, in integers; x are the exact sums of the rounds.

@@ -142,11 +142,13 @@ def check(document, facts=None):
     check_widths(report, held)
 
 
+@pytest.mark.slow(one_in=4)
 @pytest.mark.parametrize(("name", "relation", "max_rows"), CASES)
 def test_what_the_product_plans_and_releases_is_valid(name, relation, max_rows):
     check(rehearsed(name, relation, max_rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "relation", "max_rows"), CASES)
 @settings(max_examples=6, deadline=None)
 @given(
@@ -249,6 +251,7 @@ def is_free(path, document):
     return held in ("rows", "persons", "max_rows", "bits")  # compared with the declared table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "relation", "max_rows"), CASES)
 def test_each_number_changed_alone_is_not_valid(name, relation, max_rows):
     document = rehearsed(name, relation, max_rows)
