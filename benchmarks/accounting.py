@@ -194,7 +194,7 @@ def written() -> str:
 
 
 def rows(setting: BenchmarkSetting) -> Rows:
-    """Yield every row beside each peer; raise `AssertionError` where one is below our lower end."""
+    """Yield every row against each peer; raise `AssertionError` where one is below our lower end."""
     why = setting.lacks("dp_accounting")
     theirs: Found = {} if why else setting.asked(THEIRS, REPEATS, written())
     for name, (relation, events, delta) in ROWS.items():

@@ -69,7 +69,7 @@ class Searched:
     `raised` counts the examples whose left run gave nothing to judge, `why` says why the last did; `void`
     counts those that show no value on either side. The code wrote to its data where `changed`, and to a
     standard stream where `printed`; it drew noise where `drawn`. `runs` are kept where they ran apart;
-    `strange` is an example in which what is shown differs between two datasets that are no neighbours;
+    `strange` is an example whose output differs between two datasets that are not neighbours;
     `skipped` says what of a tour was left out, if any.
     """
 

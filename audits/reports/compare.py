@@ -57,11 +57,9 @@ def unbroken(path: Path, checked: str) -> Iterator[None]:
 
 def differences(old: CertifyResult, new: CertifyResult) -> list[str]:
     """Return the differences of the second certificate, one sentence each; empty if none."""
-    lines = (
-        [f"The verdict was {old['verdict']} and is {new['verdict']}."]
-        if old["verdict"] != new["verdict"]
-        else []
-    )
+    lines = []
+    if old["verdict"] != new["verdict"]:
+        lines.append(f"The verdict was {old['verdict']} and is {new['verdict']}.")
     pairs = {
         "who is protected": (old["guarantee"]["unit"], new["guarantee"]["unit"]),
         "the relation": (old["guarantee"]["relation"], new["guarantee"]["relation"]),

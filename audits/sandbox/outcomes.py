@@ -97,7 +97,7 @@ def of_value(value: object) -> Outcome:
     if parts.opaque:  # compared with nothing: it is refused
         text = _joined([*parts.parts[:4], f"object {parts.opaque}"])
         return Outcome(text, (), np.zeros(0), opaque=True)
-    names, titles = _named(parts.spans, parts.keyed), _named(parts.stands, parts.keyed)
+    names, titles = _named(parts.spans, parts.keyed), _named(parts.label_places, parts.keyed)
     return Outcome(_joined(parts.parts), tuple(parts.labels), flat, names=names, titles=titles)
 
 
@@ -187,8 +187,8 @@ class _Parts:
     members: int = 0
     at: str = ""  #: the keys and places that lead to what is walked
     keyed: bool = False  #: there was a key
-    spans: list[tuple[str, int]] = field(default_factory=list)  #: where numbers stand, how many together
-    stands: list[tuple[str, int]] = field(default_factory=list)  #: where labels stand
+    spans: list[tuple[str, int]] = field(default_factory=list)  #: where numbers are, how many together
+    label_places: list[tuple[str, int]] = field(default_factory=list)  #: where labels are
 
     def hide(self, what: str) -> None:
         """Note that the content of something cannot be seen."""
@@ -255,7 +255,7 @@ class _Parts:
     def label(self, text: str) -> None:
         """Add a text at this position."""
         self.labels.append(text)
-        self.stands.append((self.at, 1))
+        self.label_places.append((self.at, 1))
 
     def all_of(self, value: Any, depth: int) -> None:
         """Add the members of a list or set."""

@@ -58,8 +58,8 @@ def landmarks(subject: Subject, built: Iterable[float] = (), work: int = 1) -> L
     fields = frozenset(numbers_in([*vars(subject).values(), *vars(named(subject)).values()]))
     groups = {group for _, several in written for group in several} | {fields}
     together = sorted((len(group), tuple(sorted(group))) for group in groups if 0 < len(group) <= LONG)
-    stands = tuple(group for _, group in together[:GROUPS])
-    return Landmarks(_chosen(numbers | fields), stands, _chosen({*built} - numbers), max(work, 1))
+    grouped = tuple(group for _, group in together[:GROUPS])
+    return Landmarks(_chosen(numbers | fields), grouped, _chosen({*built} - numbers), max(work, 1))
 
 
 def _chosen(numbers: Iterable[float]) -> tuple[float, ...]:

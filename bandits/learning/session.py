@@ -16,8 +16,8 @@ True
 (3, [3])
 
 Everyone has a public slot, in the order of arrival.  A batch of slots is shown what was learned
-from earlier batches; it is released when the first person of the next batch asks, whatever has
-answered by then.  So the timing and number of releases do not depend on answers or missing answers.
+from earlier batches; it is released when the first person of the next batch asks, even if
+answers are missing.  So the timing and number of releases do not depend on answers or missing answers.
 
 The state file is durable on disk before a ticket is issued or an answer accepted: contexts,
 actions, rewards, public coins, closed batches, number of releases.  A batch is closed there before

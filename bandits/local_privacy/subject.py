@@ -235,7 +235,7 @@ class RewardCourse(Course):
             )
 
     def view(self) -> View:
-        """Return what was shown and answered, NaN where there was no answer; all of it is for everyone."""
+        """Return what was shown and answered, NaN for a missing answer; all of it is public."""
         shown = np.array(self._shown).reshape(-1, 3)
         return View(
             public={

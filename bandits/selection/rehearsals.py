@@ -42,7 +42,7 @@ AT_ONCE = 8  #: rehearsals that are done and kept together
 FIRST_SEED = 18_000_000  #: rehearsals' worlds are no reproduction's
 MAX_REHEARSED_ROUNDS = 4096  #: rounds of a rehearsal
 PROXY = 1024  #: rounds of a rehearsal in place of more
-#: simple baselines: phases of half of those before, or equal parts of all, each released by itself
+#: simple baselines: phases of half the earlier people, or equal parts of all; each is released separately
 PARTS = 16
 PHASES: dict[str, Value] = {"stream": "separate", "growth": Fraction(1, 2)}
 #: and one release after a quarter of the people, from which all others are served

@@ -252,12 +252,12 @@ def _cross_checked(answer: Answer, bound: Callable[[], Fraction | None]) -> Answ
 def _over_directions(total: Composition, answer: Callable[[Composition, Number], Answer]) -> Answer:
     """Return the worse direction's answer; they share the work.
 
-    The second one need not be known closely where it costs less than the first one's lower end.  Of a
-    crowd, the one that costs less with simpler pairs is known by them alone.
+    The second one need not be known closely where it costs less than the first one's lower end.  Of many
+    samples, the direction that costs less with simpler pairs is bounded by these alone.
     """
     answers: list[Answer] = []
     ways = total.directions
-    simpler = total.between() if len(ways) > 1 and exact.crowded(total) else None
+    simpler = total.between() if len(ways) > 1 and exact.has_many_samples(total) else None
     if simpler is not None:
         above = [answer(way, Fraction(0)) for way in simpler[1].directions]
         worst = max((0, 1), key=lambda k: above[k].bounds.upper)
@@ -295,7 +295,7 @@ def _first(total: Composition, ask: Ask) -> Answer | None:
     *methods, last = [method for method in EXACT if method.applies(total)]
     for method in methods:
         try:
-            with limited(steps_left() * (1 if exact.crowded(total) else SHARE)):
+            with limited(steps_left() * (1 if exact.has_many_samples(total) else SHARE)):
                 bounds = ask(method)
         except UNREACHED:
             continue

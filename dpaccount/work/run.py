@@ -53,7 +53,7 @@ class Series:
 
 @dataclass(frozen=True)
 class NamedPlay:
-    """A function that is none of ours: with our packages' code, `what` determines its results.
+    """A function from outside our packages, whose results `what` and the code of these determine.
 
     The caller answers for that: what is kept under one `what` is taken for the same.
     """

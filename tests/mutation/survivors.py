@@ -6,7 +6,7 @@ usage: python tests/mutation/survivors.py MODULE TEST_FILE... [--most SECONDS] [
 The heavy imports are paid once, before the forks.  In a child the mutated module stands in for the real
 one before anything of the package is imported; nothing on disk changes.  Tests are plain functions,
 their parameters expanded here; those that ask for fixtures run under pytest for what is left.  A mutant
-that runs out of time or memory counts as killed: nobody would wait for it.  Where DPACCOUNT_STORE names
+that runs out of time or memory counts as killed.  Where DPACCOUNT_STORE names
 a file, the same command goes on there after it was killed.
 """
 

@@ -175,7 +175,7 @@ def test_a_run_that_was_killed_goes_on_and_gives_the_same_survivors(tmp_path, mo
 
 
 def test_a_mutant_is_tried_outside_the_task():
-    """Tests that charge a ledger would fail inside, whatever the mutant is."""
+    """Inside a task a test that charges a ledger fails, so every mutant would count as killed."""
     survivors = loaded("survivors")
     tried = process.as_task(survivors.killer, lambda: f"in a task: {process.IN_TASK.get()}", 60)
     assert tried == "in a task: False"

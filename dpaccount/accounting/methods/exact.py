@@ -22,14 +22,14 @@ from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.pair import EqualCopies, LossPair
 
 LOG2 = math.log(2)
-CROWD = 133  #: different samples that leave no work for a second direction or method
+MANY_SAMPLES = 133  #: different ones that leave no work for a second direction or method
 MAX_STEPS = 10**12  #: of one pair in a lattice composition
 DEPTHS = 60.0, 250.0, 900.0  #: −log of the rarest losses that are counted: they must be small next to δ
 
 
-def crowded(total: Composition) -> bool:
-    """Say whether different samples are so many that one method in one direction is affordable."""
-    return sum(bool(pair.rising()) for pair, _ in total.pairs) > CROWD
+def has_many_samples(total: Composition) -> bool:
+    """Return whether the work suffices for one method in one direction only."""
+    return sum(bool(pair.rising()) for pair, _ in total.pairs) > MANY_SAMPLES
 
 
 # ---- one step: the pair's own curve
@@ -227,7 +227,7 @@ def _digits(total: Composition, gap: Fraction) -> tuple[float, ...]:
     """Return the accuracies to try: many digits where they cost little, and what the gap needs."""
     needed = max(4.0, -log_float(gap) / math.log(10) + 2)
     many = max(17.0, needed)
-    if crowded(total):
+    if has_many_samples(total):
         return (needed,)
     return (many, needed) if has_transform(total) else (needed, many)
 

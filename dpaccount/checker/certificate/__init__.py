@@ -39,8 +39,7 @@ def check_certificate(document: dict[str, Any], at: date | None) -> None:
     check_subject(document)
     check_target(document, final)
     check_tables(document)
-    if steps and document["claim"]["subject"].get("parameters", {}).get("statistic"):
-        check_parts(document, facts)
+    check_parts(document, facts)
     check_release(document, final)
     first = hazards_of(document)
     ensure(document["hazards"][: len(first)] == first, f"not listed first among the hazards: {brief(first)}")

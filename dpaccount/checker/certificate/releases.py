@@ -12,7 +12,7 @@ from ..relation import ADDED
 from .draws import STUDY, LeastMove, ends, least_moves, maybe, names_of, unlisted
 from .replaced import neighbours_of
 from .shapes import exact_of
-from .widths import LET_PASS, ROUNDED, DrawnNoise, Table, check_widths, noise_of
+from .widths import LET_PASS, ROUNDED, SQUARE, DrawnNoise, Table, check_widths, noise_of
 
 SUM_ROUNDING = Fraction(1, 2**40)  # more than rounding to doubles adds to a sum
 ENDS = {"low", "high", "level", "of"}  # of the interval of a reported number
@@ -103,7 +103,9 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], final: Fact | 
 
 
 def check_parts(document: Table, facts: list[Fact]) -> None:
-    """Verify that that statistics cost, are as accurate, and share the total, as stated."""
+    """Verify the epsilon, the accuracy or the share that is stated of each statistic of a proved study."""
+    if not facts or document["subject"]["use"] != STUDY:
+        return
     held, steps = document["subject"]["parameters"], document["proved"]["derivation"]
     scales, shares = iter(held["scales"]), dict[bool, list[tuple[Fraction, Fraction]]]()
     for each in held["statistics"]:
@@ -184,6 +186,6 @@ def half_width(each: Table, held: Table, noise: list[DrawnNoise]) -> float:
         return (reach[0] + integer(held["rows"]) * ROUNDED) * max(abs(low), abs(high))
     groups, half = noise[0].groups, (high - low) / 2
     size, off = max(integer(held.get("persons", held["rows"])) // groups, 1), sum(reach[1:])
-    wide = sum(reach) if what == "mean" else reach[0] / 1.6 + 2 * reach[0] + 2.5 * off
+    wide = sum(reach) if what == "mean" else reach[0] / SQUARE + 2 * reach[0] + 2.5 * off
     per_row = wide * size / (size**2 - off**2) if off < size else math.inf
     return min(per_row, 1) * half if what == "mean" else min(per_row, 0.5) * half**2

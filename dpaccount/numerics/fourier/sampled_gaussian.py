@@ -78,7 +78,8 @@ class SampledGaussianTransform(ByParts, OnPoissonSample):
         own = [part for part in known if part[0].mu2 <= MOST_JOINT_MU2]
         if len(own) < LEAST_JOINT:
             return None, parts
-        rest = tuple(part for part in parts if part not in own)
+        left = {each for each, _ in parts} - {each for each, _ in own}
+        rest = tuple(part for part in parts if part[0] in left)
         return lru_cache(_JointEstimate(own).log_m), rest
 
     def family(self) -> tuple[type, Fraction, bool]:

@@ -234,9 +234,9 @@ def test_half_the_noise_is_told_from_a_healthy_run_where_no_bound_refutes():
         included, scores = run(sigma)
         found = audit_canaries(included, scores, claim)
         assert found.verdict != "REFUTED"
-        beside = healthy(included, scores, found, plan, RISK, 1)
-        assert beside.suspicious == odd
-        assert ("look for missing clipping" in beside.sentence()) == odd
+        comparison = healthy(included, scores, found, plan, RISK, 1)
+        assert comparison.suspicious == odd
+        assert ("look for missing clipping" in comparison.sentence()) == odd
     included, scores = canaries(500, 1.0, 3)
     for other in (MuClaim(F(1)), PointClaim(F(4), F(1, 10**5)), PointClaim(F(1))):
         assert healthy(included, scores, audit_canaries(included, scores, other), None, RISK, 1) is not None

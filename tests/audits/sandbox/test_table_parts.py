@@ -616,7 +616,7 @@ def test_a_worker_of_another_version_refuses(tmp_path, monkeypatch, capsys, othe
 
 @pytest.fixture
 def on_worker(tmp_path, monkeypatch, capsys):
-    """Return what a worker answers that is asked for a part of seven, given what it is told of rows."""
+    """Return the answer of a worker to one part of seven, with the rows that it is given."""
     table(tmp_path)
     claim = claimed(tmp_path)
     digests, what = real_digests(claim), table_parts.summed(claim, find(claim.use).made_by)

@@ -80,7 +80,7 @@ def steps(count):
 
 
 @pytest.mark.slow
-def test_a_crowd_of_samples_is_enclosed_as_closely_as_few():
+def test_many_samples_are_enclosed_as_closely_as_few():
     """Beyond 133 there were only the ends of two dozen simpler pairs, some per cent apart."""
     plan = Plan("add-remove", steps(140))
     bounds = Accountant(plan).epsilon("1e-6")
