@@ -226,7 +226,8 @@ def _as_json(value: object) -> Any:
     if isinstance(value, tuple):
         return [_as_json(item) for item in value]
     # hexadecimal: decimal conversion of long integers is slow, and limited to 4300 digits
-    return f"{value.numerator:x}/{value.denominator:x}" if isinstance(value, Fraction | int) else value
+    exact = type(value) is Fraction or isinstance(value, int)  # `isinstance` of an abstract class is slow
+    return f"{value.numerator:x}/{value.denominator:x}" if exact else value
 
 
 @cache
