@@ -80,11 +80,11 @@ def _judged(document: dict[str, Any]) -> tuple[str, str]:
     body = {name: value for name, value in document.items() if name != "digest"}
     same, other = document["digest"] == digest(body), "the document's digest does not match its content"
     try:
-        found = _followed(document)
+        answer = _followed(document)
     except Rejected as why:
         raise Rejected(str(why) if same else f"{other}; {why}") from None
     ensure(same, other)
-    return found
+    return answer
 
 
 def _followed(document: dict[str, Any]) -> tuple[str, str]:
@@ -95,9 +95,9 @@ def _followed(document: dict[str, Any]) -> tuple[str, str]:
         raise Rejected(f"nothing is confirmed: {brief(text(confirmed['why']))}")
     check_members(confirmed, ("upper",))
     lower = tight(document["tight"])
-    found = real(text(confirmed["upper"]), "confirmed.upper")
-    ensure(lower is None or lower <= found, "the tight lower end is above what is confirmed")
-    epsilon, delta = (found, value) if asked == "delta" else (value, found)
+    upper = real(text(confirmed["upper"]), "confirmed.upper")
+    ensure(lower is None or lower <= upper, "the tight lower end is above what is confirmed")
+    epsilon, delta = (upper, value) if asked == "delta" else (value, upper)
     ensure(delta <= 1, "delta is above 1")
     count = infer(document["plan"], group, steps, epsilon, delta)
     at = document["question"][asked]

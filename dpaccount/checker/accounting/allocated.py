@@ -36,9 +36,9 @@ class PlaceWeights(NamedTuple):
 
     def mass(self, scale: int) -> int:
         """Return the sum of the weights: about 1, or rounding up has too few digits, and numbers grow."""
-        found = self.zero + sum(sum(weights) for _, weights in self.runs.values())
-        ensure(found <= 2 * scale, "too few digits for so many steps")
-        return found
+        mass = self.zero + sum(sum(weights) for _, weights in self.runs.values())
+        ensure(mass <= 2 * scale, "too few digits for so many steps")
+        return mass
 
 
 class PlaceLimits(NamedTuple):
@@ -57,11 +57,11 @@ def merged(a: Run, b: Run) -> Run:
     low, high = min(a[0], b[0]), max(a[0] + len(a[1]), b[0] + len(b[1]))
     ensure(high - low < MAX_WEIGHTS, "more places than this checker keeps")
     spend(high - low)
-    found = [0] * (high - low)
+    weights_of_both = [0] * (high - low)
     for first, weights in (a, b):
         for k, weight in enumerate(weights, first - low):
-            found[k] += weight
-    return low, found
+            weights_of_both[k] += weight
+    return low, weights_of_both
 
 
 def scaled(a: Run, weight: int, digits: int) -> Run:
@@ -76,12 +76,12 @@ def halved(a: Run) -> Run:
         return a
     spend(len(weights))
     low = first // 2
-    found = [0] * ((first + len(weights)) // 2 - low + 1)
+    halves = [0] * ((first + len(weights)) // 2 - low + 1)
     for k, weight in enumerate(weights, first - 2 * low):
-        found[k // 2] += weight if k % 2 == 0 else (weight + 1) // 2
+        halves[k // 2] += weight if k % 2 == 0 else (weight + 1) // 2
         if k % 2:
-            found[k // 2 + 1] += (weight + 1) // 2
-    return low, found
+            halves[k // 2 + 1] += (weight + 1) // 2
+    return low, halves
 
 
 def convolved(a: Run, b: Run, digits: int) -> Run:
@@ -91,13 +91,13 @@ def convolved(a: Run, b: Run, digits: int) -> Run:
     return a[0] + b[0], multiply(a[1], b[1], digits)
 
 
-def settled(zero: int, found: dict[int, Run], lost: int, bits: int) -> PlaceWeights:
+def settled(zero: int, runs_of: dict[int, Run], lost: int, bits: int) -> PlaceWeights:
     """Bring runs into form: what lies beyond 2^bits spacings goes to the next coarser one."""
     runs, carried, e = dict[int, Run](), EMPTY, 0
-    while e <= max(found, default=0) or carried[1]:
+    while e <= max(runs_of, default=0) or carried[1]:
         ensure(e < MAX_OCTAVES, "places too far apart for this checker")
         spend(10)
-        first, weights = merged(found.get(e, EMPTY), carried)
+        first, weights = merged(runs_of.get(e, EMPTY), carried)
         cut = max(0, min((1 << bits) - first, len(weights)))
         kept, carried = (first, weights[:cut]), halved((first + cut, weights[cut:]))
         if kept[1]:
@@ -108,7 +108,7 @@ def settled(zero: int, found: dict[int, Run], lost: int, bits: int) -> PlaceWeig
 
 def together(a: PlaceWeights, b: PlaceWeights, fine: PlaceLimits, bits: int) -> PlaceWeights:
     """Bound the sum of two independent variables; the smaller place takes the spacing of the larger one."""
-    scale, digits, found = 10**fine.digits, fine.digits, dict[int, Run]()
+    scale, digits, runs_of = 10**fine.digits, fine.digits, dict[int, Run]()
     _, mass = a.mass(scale), b.mass(scale)
     low, below = EMPTY, EMPTY
     for e in range(max([*a.runs, *b.runs], default=0) + 1):
@@ -123,10 +123,10 @@ def together(a: PlaceWeights, b: PlaceWeights, fine: PlaceLimits, bits: int) -> 
         whole = EMPTY
         for part in parts:
             whole = merged(whole, part)
-        found[e] = whole
+        runs_of[e] = whole
         low, below = halved(merged(low, one)), halved(through)
     lost = b.lost - (-mass * a.lost // scale)
-    return settled(-(-a.zero * b.zero // scale), found, lost, bits)
+    return settled(-(-a.zero * b.zero // scale), runs_of, lost, bits)
 
 
 def shortened(a: PlaceWeights, fine: PlaceLimits, copies: int, *, back: bool) -> PlaceWeights:
@@ -181,7 +181,7 @@ def placed(i: Interval, inner: UpperMeasure, fine: PlaceLimits, bits: int, *, ba
 
     E(Y − x)₊ is 1 − x for x < 0: what the weights lack of 1 lies at 0.
     """
-    scale, found = 10**fine.digits, dict[int, dict[int, int]]()
+    scale, weights_at = 10**fine.digits, dict[int, dict[int, int]]()
     zero = total = 0
     for z, p in inner.atoms:
         spend(40)
@@ -194,13 +194,13 @@ def placed(i: Interval, inner: UpperMeasure, fine: PlaceLimits, bits: int, *, ba
         share = (place / (1 << e) - low) * weight
         high = share.numerator // share.denominator if back else _ceiling(share)
         total += weight
-        places = found.setdefault(e, {})
+        places = weights_at.setdefault(e, {})
         for k, part in ((low, weight - high), (low + 1, high)):
             places[k] = places.get(k, 0) + part
     lost = _ceiling(exact(inner.lost) * scale)
     zero += lost if back else max(0, scale - total)
     runs = dict[int, Run]()
-    for e, places in found.items():
+    for e, places in weights_at.items():
         first, last = min(places), max(places)
         ensure(last - first < MAX_WEIGHTS, "more places than this checker keeps")
         spend(last - first)

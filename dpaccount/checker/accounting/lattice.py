@@ -55,7 +55,7 @@ def place(i: Interval, whole: UpperMeasure, step: Fraction, limits: Limits) -> L
     measure = trimmed(i, whole, limits)
     up, down, scale = i.up, i.down, Decimal(10) ** limits.digits
     ratio = i.exp(i.of(-step))
-    found: dict[int, int] = {}
+    masses_at: dict[int, int] = {}
     gap = down.subtract(ONE, ratio[1])
     ensure(gap > 0, "the step is too narrow for this many digits")
     for z, p in measure.atoms:
@@ -70,12 +70,12 @@ def place(i: Interval, whole: UpperMeasure, step: Fraction, limits: Limits) -> L
             ensure(z <= down.divide(at, ratio[1]), "a loss lies beyond its node")
         share = max(NONE, up.subtract(ONE, down.divide(at, z)))
         high = _ceiling(up.multiply(up.multiply(p, scale), up.divide(share, gap)))
-        found[node + 1] = found.get(node + 1, 0) + high
-        found[node] = found.get(node, 0) + max(0, mass - high)
-    low, high = min(found), max(found)
+        masses_at[node + 1] = masses_at.get(node + 1, 0) + high
+        masses_at[node] = masses_at.get(node, 0) + max(0, mass - high)
+    low, high = min(masses_at), max(masses_at)
     ensure(high - low < MAX_NODES, "more nodes than this checker keeps")
     spend(high - low)
-    masses = [found.get(k, 0) for k in range(low, high + 1)]
+    masses = [masses_at.get(k, 0) for k in range(low, high + 1)]
     return Lattice(step, low, masses, _ceiling(up.multiply(measure.lost, scale)))
 
 
@@ -116,15 +116,15 @@ def coarser(i: Interval, a: Lattice) -> Lattice:
     ratio, scale = i.exp(i.of(-a.step)), 10**i.digits
     share = _ceiling(i.up.multiply(i.up.divide(ONE, i.down.add(ONE, ratio[0])), Decimal(scale)))
     low = a.low // 2
-    found = [0] * ((a.low + len(a.masses)) // 2 - low + 1)
+    masses = [0] * ((a.low + len(a.masses)) // 2 - low + 1)
     for k, mass in enumerate(a.masses, a.low):
         if k % 2:
             high = -(-mass * share // scale)
-            found[(k + 1) // 2 - low] += high
-            found[(k - 1) // 2 - low] += max(0, mass - high)
+            masses[(k + 1) // 2 - low] += high
+            masses[(k - 1) // 2 - low] += max(0, mass - high)
         else:
-            found[k // 2 - low] += mass
-    return Lattice(2 * a.step, low, found, a.lost)
+            masses[k // 2 - low] += mass
+    return Lattice(2 * a.step, low, masses, a.lost)
 
 
 def power(i: Interval, base: Lattice, times: int, limits: Limits) -> Lattice:

@@ -81,11 +81,11 @@ def of_tails(i: Interval, odds: list[Pair], there: list[Pair], back: list[Pair])
 def gathered(i: Interval, atoms: Atoms) -> Atoms:
     """Return the atoms in the order of their odds, those of equal odds as one."""
     spend(2 * len(atoms))
-    found: dict[Decimal, Decimal] = {}
+    masses: dict[Decimal, Decimal] = {}
     for odds, mass in atoms:
         if mass:
-            found[odds] = i.up.add(found[odds], mass) if odds in found else mass
-    return sorted(found.items())
+            masses[odds] = i.up.add(masses[odds], mass) if odds in masses else mass
+    return sorted(masses.items())
 
 
 def of_curve(i: Interval, step: Fraction, first: int, heights: list[Decimal]) -> UpperMeasure:

@@ -81,7 +81,7 @@ def composed(i: Interval, on: Releases, witness: object, digits: int, *, back: b
     if on.mu_squared:
         counted = [(None, 1), *counted]
     ensure(len(parts) == len(counted), "needed one part for each release")
-    found = []
+    powers = []
     for part, (release, count) in zip(parts, counted, strict=True):
         check_members(part, ("step", "limits"), ("spacing", "inside"))
         spacing = positive(part["spacing"], "spacing") if "spacing" in part else Fraction(0)
@@ -91,8 +91,8 @@ def composed(i: Interval, on: Releases, witness: object, digits: int, *, back: b
             measure = measure_of(i, release, spacing, part.get("inside"), digits, back=back)
         limits = limits_of(part["limits"], digits)
         base = place(i, measure, positive(part["step"], "step"), limits)
-        found.append(power(i, base, count, limits))
-    return together(i, found, digits)
+        powers.append(power(i, base, count, limits))
+    return together(i, powers, digits)
 
 
 def limits_of(witness: object, digits: int) -> Limits:

@@ -32,13 +32,13 @@ def classes(document: Any, group: int = 1) -> tuple[str, list[tuple[int | None, 
     shared, ranges = ReleaseTally(), list[tuple[Range, ReleaseTally]]()
     for given in items(document["events"]):
         add_top(shared, ranges, given, relation)
-    found: list[tuple[int | None, Releases]] = swept(shared, ranges) if ranges else [(None, shared.total())]
+    units: list[tuple[int | None, Releases]] = swept(shared, ranges) if ranges else [(None, shared.total())]
     if group == 1:
-        return relation, found
-    if all(on.others == () for _, on in found):
-        found = [max(found, key=lambda each: each[1].mu_squared)]
-    ensure(len(found) == 1, "groups are confirmed where some units meet all that any unit meets")
-    [(unit, on)] = found
+        return relation, units
+    if all(on.others == () for _, on in units):
+        units = [max(units, key=lambda each: each[1].mu_squared)]
+    ensure(len(units) == 1, "groups are confirmed where some units meet all that any unit meets")
+    [(unit, on)] = units
     sampled = any(each.kind == "poisson" for each, _ in on.others)
     parts = range((group + 1) // 2 if sampled else group, group + 1)
     ensure(len(parts) <= MAX_GROUP, "a group of more than this checker takes on samples")
@@ -79,15 +79,15 @@ def add_top(
     if name in ("tree", "matrix_factorisation"):
         ranges += stream(given)
         return
-    found = ReleaseTally()
+    tally = ReleaseTally()
     cover = cover_of(given["cover"]) if isinstance(given, dict) and "cover" in given else None
-    add_event(found, given, relation, 1, inside=False)
+    add_event(tally, given, relation, 1, inside=False)
     if cover is None:
-        shared.merge(found)
+        shared.merge(tally)
     else:
         held = cover[1] - cover[0] + 1 >= drawn_from(given)
         ensure(held, "the cover holds fewer units than the population")
-        ranges.append((cover, found))
+        ranges.append((cover, tally))
 
 
 def cover_of(value: object) -> tuple[int, int]:
@@ -109,12 +109,12 @@ def stream(given: dict[str, Any]) -> list[tuple[Range, ReleaseTally]]:
         runs = [(nodes * once, cover) for nodes, cover in tree_runs(rounds, start)]
     else:
         runs = [(once * root_square(rounds), (start, start + rounds - 1))]
-    found = []
+    tallies = []
     for square, cover in runs:
         tally = ReleaseTally()
         tally.gaussian(square)
-        found.append((cover, tally))
-    return found
+        tallies.append((cover, tally))
+    return tallies
 
 
 def swept(
@@ -128,11 +128,11 @@ def swept(
     )
     now, begun = ReleaseTally(), None
     now.merge(shared)
-    found: dict[Releases, int | None] = {}
+    first_units: dict[Releases, int | None] = {}
     for at, starts, index in changes:
         if not starts and begun is not None:  # between a beginning and an end
-            found.setdefault(now.total(), begun)
-            ensure(len(found) <= MAX_CLASSES, "more classes of units than this checker looks at")
+            first_units.setdefault(now.total(), begun)
+            ensure(len(first_units) <= MAX_CLASSES, "more classes of units than this checker looks at")
         now.merge(ranges[index][1], 1 if starts else -1)
         begun = at if starts else None
-    return [(unit, releases) for releases, unit in found.items()]
+    return [(unit, releases) for releases, unit in first_units.items()]

@@ -96,9 +96,9 @@ def spaced_square(up: Any, column: list[Decimal], rounds: int, times: int, apart
 
 def tree_square(rounds: int, times: int, apart: int) -> int:
     """Bound Σ over complete nodes of (rounds of the pattern under it)²: on each level as many full ones."""
-    found = 0
+    squares = 0
     for level in range(rounds.bit_length()):
         whole_blocks, most = rounds >> level << level, -(-(1 << level) // apart)
         held = min(times, -(-whole_blocks // apart))
-        found += held // most * most**2 + (held % most) ** 2
-    return found
+        squares += held // most * most**2 + (held % most) ** 2
+    return squares

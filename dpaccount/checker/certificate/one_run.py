@@ -171,10 +171,10 @@ def needed(i: Interval, lines: list[tuple[Pair, Pair, Pair]], hit: Pair) -> Pair
 
 def number(value: object) -> Fraction:
     """Read a finite number."""
-    found = exact_of(value, "a number")
-    if found is None:
+    exact_value = exact_of(value, "a number")
+    if exact_value is None:
         raise Rejected("a number should be finite")
-    return found
+    return exact_value
 
 
 def to_read() -> Any:
