@@ -8,6 +8,7 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.internal.cache import LRUCache
 from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 
 def draw_examples(
@@ -35,7 +36,7 @@ def draw_examples(
 def _without_local_constants() -> Iterator[None]:
     """Leave out the constants of the local modules that are loaded: which ones differs between programs."""
     ours = {
-        "_get_local_constants": providers.Constants,
+        "_get_local_constants": Constants,
         "CONSTANTS_CACHE": LRUCache(1024),
     }
     kept = {name: getattr(providers, name) for name in ours}
