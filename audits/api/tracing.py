@@ -34,8 +34,8 @@ from dpaccount.exact import whole_argument
 from dpaccount.plan.events import Gdp, Plan
 
 SAMPLED = (
-    "{} may be a sample, for which inputs of noise may move by more than ε and δ say: give --sensitivity to"
-    " hold them against what is declared"
+    "{} may be a sample, for which inputs of noise may move by more than ε and δ say: give --sensitivity"
+    " alone to hold them against what is declared"
 )
 LATER = "data that are added to this sum are not followed, so add them to the noise itself"
 IF_SHOWN = "which is too much if the result shows all these noisy values, but not if it compares them"
@@ -48,8 +48,8 @@ MAX_PAIRS = 60  #: pairs that are traced, as far as time allows
 class TraceRequest:
     """Trace a function on pairs of neighbouring datasets; the claim says what its noise allows.
 
-    `mu` is for Gaussian noise: by default the largest that meets (ε, δ).  With a declared `sensitivity`,
-    every input is held against that instead; with `events`, calls against its releases, by movement.
+    `mu` is for Gaussian noise: by default the largest that meets (ε, δ).  A declared `sensitivity` limits
+    every input besides; with `events`, calls are held against its releases, by movement.
     """
 
     use: str
@@ -237,7 +237,7 @@ def _gather(
         if not why or not any(why in each for each in traced.notes):  # by how much is said once
             traced.note(note)
     spent = {"laplace": 0.0, "gaussian": 0.0}
-    sampled = bool(document["draws"]) and sensitivity is None
+    sampled = bool(document["draws"]) and any(limit is not None for limit in allowed.values())
     if sampled:
         traced.note(SAMPLED.format(document["draws"]))
     for call, file, line, scale, family, moved, largest, _ in document["calls"]:
@@ -248,8 +248,7 @@ def _gather(
         limit = allowed[family]
         if sensitivity is not None:
             hold(traced, (call, file, line), float(sensitivity), moved, pair)
-            continue
-        if limit is None or scale is None:
+        elif limit is None or scale is None:
             note_unjudged(traced, (call, file, line), moved)
         if limit is None or scale is None or sampled:
             continue

@@ -243,7 +243,7 @@ class TraceOptions:
         By how many standard deviations the input of Gaussian noise may move (default: what epsilon and delta
         allow).
     sensitivity
-        How far every input of noise may move, whatever epsilon is: for sums over a sample.
+        How far every input of noise may move; for sums over a sample, without epsilon and mu.
     plan
         In place of these: a JSON file of schema dpaccount/events/1. No input of noise may move by more of
         its scale than the plan says, or more often, and no row be sampled more often.

@@ -11,16 +11,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import numpy as np
-from hypothesis import Phase, given
+from hypothesis import Phase
 
 from audits.datasets.bases import Pair
 from audits.datasets.domain_pairs import pairs
+from audits.datasets.drawing import draw_examples
 from audits.hypothesis_tests import search
 from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.evidence import WorstPair, describe, evidence_on
-from audits.hypothesis_tests.search import Counterexample, digest_of_files, searching
+from audits.hypothesis_tests.search import Counterexample, digest_of_files
 from audits.hypothesis_tests.smoke_test import MAX_DATASET_NUMBERS
 from audits.subjects.code import check_imports
 from audits.subjects.code_constants import landmarks
@@ -104,9 +104,6 @@ def bounding(
     tried, worst, failing = 0, 0, None
     subject = replace(subject, rows=min(subject.rows, MADE_UP_PERSONS))  # a slot depends on no other one
 
-    @hypothesis.seed(seed)
-    @searching(examples, Phase.generate, Phase.shrink)
-    @given(pair=pairs(subject.domain(), subject.relation, landmarks(subject).numbers))
     def property_test(pair: Pair) -> None:
         nonlocal tried, worst, failing
         tried += 1
@@ -123,8 +120,9 @@ def bounding(
             failing = describe(pair, 0, wrong)
             raise Counterexample
 
+    drawn = pairs(subject.domain(), subject.relation, landmarks(subject).numbers)
     with contextlib.suppress(Counterexample):
-        property_test()
+        draw_examples(property_test, seed, examples, Phase.generate, Phase.shrink, pair=drawn)
     return tried, worst, failing
 
 

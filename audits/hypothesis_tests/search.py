@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import hypothesis
-from hypothesis import HealthCheck, Phase, given, settings, target
+from hypothesis import Phase, target
 from hypothesis import strategies as st
 from hypothesis.errors import Flaky
 from msgspec.structs import replace as changed
@@ -21,6 +20,7 @@ from msgspec.structs import replace as changed
 from audits.datasets import tours
 from audits.datasets.bases import Exemplified, Pair
 from audits.datasets.domain_pairs import marked_columns, named_coins, pairs, stepping
+from audits.datasets.drawing import draw_examples
 from audits.datasets.records import FITS, records, thin
 from audits.hypothesis_tests.checks import Check, check_of, may_move, untested
 from audits.hypothesis_tests.evidence import Example, Searched, WorstPair, describe, evidence_on
@@ -111,19 +111,6 @@ def digest_of_files(files: list[Path]) -> str:
     return "sha256:" + total.hexdigest()
 
 
-def searching(examples: int, *phases: Phase) -> settings:
-    """Return how Hypothesis looks for one counterexample: a number of examples, no database, no deadline."""
-    return settings(
-        max_examples=examples,
-        database=None,
-        deadline=None,
-        print_blob=False,
-        report_multiple_bugs=False,
-        phases=phases,
-        suppress_health_check=list(HealthCheck),
-    )
-
-
 def search(  # noqa: PLR0913
     subject: Subject,
     proved: Proved,
@@ -149,12 +136,6 @@ def search(  # noqa: PLR0913
     judge = Judge(subject, proved, checks, apart=apart)
     about = [relation] if radius_of(relation) is None else [relation, REPLACE_ONE]
 
-    @hypothesis.seed(seed)
-    @searching(examples, Phase.generate, Phase.target, Phase.shrink)
-    @given(
-        pair=st.one_of(*(pairs(domain, each, marks.numbers) for each in about)),
-        coins=st.one_of(st.integers(0, 2**32 - 1), st.sampled_from(named_coins(seed, marks.numbers))),
-    )
     def property_test(pair: Pair, coins: int) -> None:
         size, failed = judge.examined(pair, coins)
         target(size)
@@ -166,8 +147,11 @@ def search(  # noqa: PLR0913
             touring(judge, domain, each, marks, borders(proved), seed)
         for pair in stepping(domain, relation) if len(about) > 1 else ():
             judge.examined(pair, seed)
+    phases = Phase.generate, Phase.target, Phase.shrink
+    pair = st.one_of(*(pairs(domain, each, marks.numbers) for each in about))
+    coins = st.one_of(st.integers(0, 2**32 - 1), st.sampled_from(named_coins(seed, marks.numbers)))
     with contextlib.suppress(Counterexample, Flaky):  # stateful code fails intermittently
-        property_test()
+        draw_examples(property_test, seed, examples, *phases, pair=pair, coins=coins)
     return judge.seen
 
 

@@ -81,7 +81,7 @@ def audit_canaries(
     guesses = [guess(ordered, rule.each) for rule in rules]
     levels = [level_below(each, claim, rule.risk) for each, rule in zip(guesses, rules, strict=True)]
     best = int(np.argmax(levels))
-    return OneRun(claim, levels[best], power(len(coins), rules, claim), guesses[best], rules)
+    return OneRun(claim, levels[best], power(np.sort(values), rules, claim), guesses[best], rules)
 
 
 def check_canaries(included: NDArray[np.generic], scores: Floats) -> None:
@@ -163,6 +163,16 @@ def _accuracy(shift: float, share: float) -> float:
     return ins / max(ins + outs, 1e-300)
 
 
-def power(canaries: int, rules: Sequence[GuessRule], claim: RunClaim) -> float:
-    """Return the level that these rules show if every guess is right."""
-    return max(level_below(Guesses(canaries, 2 * r.each, 2 * r.each), claim, r.risk) for r in rules)
+def power(ordered: Floats, rules: Sequence[GuessRule], claim: RunClaim) -> float:
+    """Return the level that these rules show if every guess is right, as far as the scores allow.
+
+    Of canaries with one and the same score, some guessed in and some out, the fewer are guessed wrong.
+    """
+    return max(level_below(_most_right(ordered, rule.each), claim, rule.risk) for rule in rules)
+
+
+def _most_right(ordered: Floats, each: int) -> Guesses:
+    m = len(ordered)
+    low, high = ordered[:each], ordered[m - each :]
+    tied = min(int((low == high[0]).sum()), int((high == low[-1]).sum()))
+    return Guesses(m, 2 * each, 2 * each - tied)

@@ -4,7 +4,9 @@ What the bound rests on, and nothing here can check: the results of each file ar
 on one dataset, and the two datasets are neighbours.
 """
 
+import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -24,7 +26,7 @@ UNSEEN = (
     " each file has independent results on one dataset, and the two datasets are neighbours"
 )
 MIN_RESULTS = 2 * TRAIN  #: of one side
-UNLIKELY = 1e-9  #: two files of less likely the same bytes are one file
+UNLIKELY = 1e-9  #: two files of less likely the same results, in whatever order, are one sample
 
 
 @dataclass(frozen=True)
@@ -39,15 +41,16 @@ class Compared:
 def compare(left: DrawnResults, right: DrawnResults, challenge: Challenge) -> Compared:
     """Return the bound of two samples; a seeded half of each chooses the event that the other half counts.
 
-    Raises `InputError` if a side has fewer than `MIN_RESULTS` results, and for one file given twice.
+    Raises `InputError` if a side has fewer than `MIN_RESULTS` results, and for one sample given twice.
     """
     for sample in (left, right):
         if len(sample.results) < MIN_RESULTS:
             raise InputError(
                 f"{len(sample.results)} results are too few", f"give at least {MIN_RESULTS}", sample.path
             )
-    if left.digest == right.digest and _chance_of_alike(left) < UNLIKELY:
-        what = f"{left.path.name} and {right.path.name} have the same bytes, which two draws do not give"
+    counts, others = (Counter(result.key() for result in sample.results) for sample in (left, right))
+    if counts == others and _chance_of_alike(counts.values()) < UNLIKELY:
+        what = f"{left.path.name} and {right.path.name} hold the same results, which two draws do not give"
         raise InputError(what, "give each dataset the results that were drawn on it", right.path)
     rng = np.random.default_rng([challenge.seed, 7])
     train_left, held = _halves(left, rng)
@@ -61,10 +64,11 @@ def compare(left: DrawnResults, right: DrawnResults, challenge: Challenge) -> Co
     return Compared(reached, leaked(reached), learned.score.sentence())
 
 
-def _chance_of_alike(sample: DrawnResults) -> float:
-    """Return how likely a second draw of these results equals the first, by their frequencies."""
-    counts = np.array([*Counter(result.key() for result in sample.results).values()])
-    return float(((counts / counts.sum()) ** 2).sum() ** counts.sum())
+def _chance_of_alike(counts: Iterable[int]) -> float:
+    """Return how likely a second sample has the same counts, by their own frequencies: a multinomial."""
+    seen = np.array([*counts])
+    logs = seen * np.log(seen / seen.sum()) - [math.lgamma(count + 1) for count in seen]
+    return math.exp(math.lgamma(seen.sum() + 1) + logs.sum())
 
 
 def _halves(sample: DrawnResults, rng: np.random.Generator) -> tuple[list[Outcome], list[Outcome]]:

@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
 
-import hypothesis
 import numpy as np
-from hypothesis import HealthCheck, Phase, given, settings, target
+from hypothesis import Phase, target
 
 from audits.datasets.bases import Pair
+from audits.datasets.drawing import draw_examples
 from audits.datasets.neighbours import candidates, neighbouring, random_pairs
 from audits.datasets.shape import Neighbourhood, Shape
 from audits.sandbox.crew import Crew, Gone, TimeUp
@@ -223,23 +223,14 @@ def _frame(structure: str) -> str:
 
 
 def _hypothesis(tried: Callable[[Sequence[Pair]], list[float]], search: Search, seed: int) -> None:
-    @hypothesis.seed(seed)
-    @settings(
-        max_examples=EXAMPLES,
-        database=None,
-        deadline=None,
-        print_blob=False,
-        phases=[Phase.generate, Phase.target],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(pair=neighbouring(search.declared.shape))
     def property_test(pair: Pair) -> None:
         target(min(tried([pair])[0], 1e300))
         if search.refuted:
             raise Found
 
+    pair, phases = neighbouring(search.declared.shape), (Phase.generate, Phase.target)
     with contextlib.suppress(Found):
-        property_test()
+        draw_examples(property_test, seed, EXAMPLES, *phases, pair=pair)
 
 
 class Found(Exception):  # noqa: N818

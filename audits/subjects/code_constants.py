@@ -18,7 +18,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from audits.subjects.sources import content_of, modules_of, nodes_of
+from audits.subjects.sources import content_of, modules_of, statements_of
 from dpaccount.errors import InputError
 from mechanisms.subject import Subject
 from mechanisms.table.user_level import named
@@ -67,29 +67,63 @@ def _chosen(numbers: Iterable[float]) -> tuple[float, ...]:
     return tuple(chosen[:: max(-(-len(chosen) // MAX_CONSTANTS), 1)])
 
 
-@lru_cache(maxsize=4096)  # a file is parsed once; whether it changed is seen by reading it
 def constants(content: bytes, own: frozenset[str]) -> tuple[frozenset[float], tuple[frozenset[float], ...]]:
     """Return every number that a source writes down, also as text; and those that stand together.
 
     That is in one statement, one function, or outside of functions; numbers of places, as in data[:, 2], are
     not among these.  Other subjects than `own` that stand in the source are left out.
     """
+    kept = [each for each in _statements(content) if not each.of_others(own)]
+    outside = frozenset[float]().union(*(each.outside for each in kept))
+    groups = dict.fromkeys(group for each in kept for group in each.groups)
+    return frozenset[float]().union(*(each.numbers for each in kept)), (*groups, outside)
 
-    def of_others(top: ast.stmt) -> bool:
-        return isinstance(top, ast.ClassDef) and top.name not in own and _sibling(top, own)
 
-    nodes = list(nodes_of(content, of_others))
-    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # docstrings
+@dataclass(frozen=True)
+class TopStatement:
+    """The numbers of one statement of a module; and what tells whether it is a class that is a subject."""
+
+    numbers: frozenset[float]
+    groups: tuple[frozenset[float], ...]
+    outside: frozenset[float]  #: of functions
+    name: str | None  #: of a class
+    bases: frozenset[str]
+    subject: bool
+
+    def of_others(self, own: frozenset[str]) -> bool:
+        """Return whether it is a class that is none of `own`, and is a subject or extends one of `own`."""
+        return self.name is not None and self.name not in own and (self.subject or bool(self.bases & own))
+
+
+@lru_cache(maxsize=4096)  # a file is parsed once; whether it changed is seen by reading it
+def _statements(content: bytes) -> tuple[TopStatement, ...]:
+    return tuple(map(_top, statements_of(content)))
+
+
+def _top(top: ast.stmt) -> TopStatement:
+    nodes = list(ast.walk(top))
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     places = {id(each) for node in nodes if isinstance(node, ast.Subscript) for each in ast.walk(node.slice)}
-    inside = {id(each) for node in nodes if isinstance(node, FUNCTIONS) for each in ast.walk(node)}
-    written = {id(node): frozenset(_written(node)) for node in nodes if id(node) not in docstrings}
-    outside = [node for node in nodes if id(node) not in inside]
-    several = [list(_inside(node)) for node in nodes if isinstance(node, ast.stmt)]
-    groups = [
-        frozenset[float]().union(*(written.get(id(each), ()) for each in group if id(each) not in places))
-        for group in (*several, outside)
-    ]
-    return frozenset[float]().union(*written.values()), tuple(dict.fromkeys(groups))
+    functions = [node for node in nodes if isinstance(node, FUNCTIONS)]
+    inside = {id(each) for node in functions for each in ast.walk(node)}
+    found = ((node, frozenset(_written(node))) for node in nodes if id(node) not in docstrings)
+    written = {id(node): numbers for node, numbers in found if numbers}
+    together = {node: numbers for node, numbers in written.items() if node not in places}
+
+    def of(group: Iterable[ast.AST]) -> frozenset[float]:
+        return frozenset[float]().union(*(together.get(id(each), ()) for each in group))
+
+    several = (
+        dict.fromkeys(of(_inside(node)) for node in nodes if isinstance(node, ast.stmt)) if together else {}
+    )
+    outside = of(node for node in nodes if id(node) not in inside)
+    whole = frozenset[float]().union(*written.values())
+    if not isinstance(top, ast.ClassDef):
+        return TopStatement(whole, tuple(several), outside, None, frozenset(), subject=False)
+    bases = frozenset(ast.unparse(base).rpartition(".")[2] for base in top.bases)
+    methods = {each.name for each in top.body if isinstance(each, ast.FunctionDef)}
+    subject = bool(methods & {"play", "proof"})
+    return TopStatement(whole, tuple(several), outside, top.name, bases, subject)
 
 
 def _inside(statement: ast.stmt) -> Iterator[ast.AST]:
@@ -132,13 +166,6 @@ def _globals(file: Path) -> Iterator[float]:
             for name, value in list(vars(module).items()):
                 if name[:2] != "__":
                     yield from numbers_in(value)
-
-
-def _sibling(definition: ast.ClassDef, own: frozenset[str]) -> bool:
-    """Return whether a class that is none of `own` is another subject, or extends one of `own`."""
-    methods = {each.name for each in definition.body if isinstance(each, ast.FunctionDef)}
-    extends = {ast.unparse(base).rpartition(".")[2] for base in definition.bases}
-    return bool(methods & {"play", "proof"} or extends & own)
 
 
 def numbers_in(value: Any, depth: int = 0) -> Iterator[float]:

@@ -4,7 +4,7 @@ import ast
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
@@ -151,7 +151,7 @@ def _names(content: bytes, package: tuple[str, ...]) -> frozenset[str]:
     They stand in import statements at any level, and in text that is a name.
     """
     names: set[str] = set()
-    for node in nodes_of(content):
+    for node in (each for top in statements_of(content) for each in ast.walk(top)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -168,12 +168,9 @@ def _dotted(text: str) -> bool:
     return all(part.isidentifier() for part in text.split("."))
 
 
-def nodes_of(content: bytes, leave_out: Callable[[ast.stmt], bool] = lambda _: False) -> Iterator[ast.AST]:
-    """Yield the nodes of a source, but for top statements to `leave_out`; none of what is no Python."""
+def statements_of(content: bytes) -> list[ast.stmt]:
+    """Return the top statements of a source; none of what is no Python."""
     try:
-        tree = ast.parse(content)
+        return ast.parse(content).body
     except (SyntaxError, ValueError):
-        return
-    for top in tree.body:
-        if not leave_out(top):
-            yield from ast.walk(top)
+        return []

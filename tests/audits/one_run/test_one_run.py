@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 from scipy.sparse import lil_matrix
 
 from audits.one_run import CurveClaim, MuClaim, PointClaim, audit_canaries
-from audits.one_run.audit import _accuracy, power, rules_for
+from audits.one_run.audit import _accuracy, _most_right, power, rules_for
 from audits.one_run.guessing import Guesses, by_score, falls, guess, least_refuting, level_below
 from audits.one_run.healthy import healthy
 from dpaccount.accounting.accountant import Accountant
@@ -162,8 +162,28 @@ def test_power_is_what_perfect_scores_show():
     for claim in (MuClaim(F(1)), PointClaim(F(1), F(1, 10**5))):
         included = np.random.default_rng(1).random(300) < 0.5
         found = audit_canaries(included, included * 1.0, claim)
-        assert found.lower == pytest.approx(power(300, found.rules, claim))
+        assert found.lower == pytest.approx(power(np.arange(300.0), found.rules, claim))
         assert found.verdict == "REFUTED"
+
+
+def test_scores_of_which_most_are_equal_attack_nothing():
+    included = np.random.default_rng(1).random(400) < 0.5
+    for apart in (0, 3, 20):
+        scores = np.where(np.arange(400) < apart, 1.0, 0.0)
+        found = audit_canaries(included, scores, MuClaim(F(1)))
+        assert (found.verdict, found.lower) == ("NOT ATTACKED", 0.0)
+
+
+def test_no_coins_let_more_guesses_be_right_on_average_over_ties_than_power_counts():
+    rng = np.random.default_rng(2)
+    for _ in range(60):
+        scores, each = np.sort(rng.integers(0, 3, 6).astype(float)), int(rng.integers(1, 4))
+        most = max(
+            np.mean([guess(by_score(scores, coins, seed), each).right for seed in range(40)])
+            for coins in np.array([*product((False, True), repeat=6)])
+        )
+        allowed = _most_right(scores, each).right
+        assert allowed - 1 <= most <= allowed + 0.35  # of 40 ways to break ties
 
 
 def test_scores_that_seem_reversed_are_noted_and_change_no_bound():

@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction as F  # noqa: N817
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from audits.attack.runs import Challenge
 from audits.certificate.document import seal
 from audits.samples.reading import read_samples
-from audits.samples.two_samples import compare
+from audits.samples.two_samples import _chance_of_alike, compare
 from audits.tradeoff import MuClaim
 from dpaccount import checker
 
@@ -127,7 +128,24 @@ def test_one_file_given_twice_is_no_attack(dpaccount, tmp_path, ending, name):
     words = ["audit", "--samples", f"a.{ending}", f"{name}.{ending}", "--epsilon", "1", "--json"]
     code, out, err = dpaccount(*words)
     assert (code, out) == (2, "")
-    assert "have the same bytes" in err
+    assert "hold the same results" in err
+
+
+def test_one_sample_in_another_order_is_no_attack(dpaccount, tmp_path):
+    results = gaussian(200, 0.0, 1)
+    write(tmp_path / "a.csv", results)
+    write(tmp_path / "b.csv", results[::-1])
+    code, out, err = dpaccount("audit", "--samples", "a.csv", "b.csv", "--epsilon", "1")
+    assert (code, out) == (2, "")
+    assert "hold the same results" in err
+
+
+def test_the_chance_of_the_same_results_is_that_of_a_multinomial():
+    for counts in ((2, 1), (1, 1, 1), (3, 2)):
+        n, kinds = sum(counts), range(len(counts))
+        alike = [draw for draw in product(kinds, repeat=n) if all(draw.count(k) == counts[k] for k in kinds)]
+        chance = sum(np.prod([counts[k] / n for k in draw]) for draw in alike)
+        assert _chance_of_alike(counts) == pytest.approx(chance)
 
 
 @pytest.mark.parametrize("values", [[1] * 400, [0, 1] * 4, [0] * 399 + [1]])

@@ -191,6 +191,17 @@ def test_measurements_of_opendp_are_not_said_to_be_well(dpaccount, tmp_path):
     assert dpaccount("trace", "opened:total", *WORDS, "--sensitivity", "3")[0] == 0
 
 
+def test_a_declared_sensitivity_does_not_replace_the_claim(dpaccount, folder, tmp_path):
+    """The input moves by 3 as declared, and the scale is a hundredth of what ε = 1 needs."""
+    (tmp_path / "small.py").write_text(
+        "def total(data, rng):\n    return data.sum() + rng.laplace(scale=0.03)\n"
+        "def some(data, rng):\n    return data[rng.random(len(data)) < 0.5].sum() + rng.laplace(scale=0.03)\n"
+    )
+    assert dpaccount("trace", "small:total", *WORDS, "--sensitivity", "3")[0] == 1
+    assert dpaccount("trace", "small:some", *WORDS, "--sensitivity", "3")[0] == 3
+    assert dpaccount("trace", "small:total", *WORDS[2:], "--sensitivity", "3")[0] == 0
+
+
 @pytest.mark.parametrize("name", ["from_zero", "offset", "located_offset", "whole"])
 def test_sound_functions_whose_noise_has_an_offset_are_not_accused_nor_said_to_be_well(
     name, dpaccount, folder
