@@ -15,16 +15,16 @@ one batch, and replacing their reward moves its sum by at most 2C: GDP of 1/σ f
 actions included.  It holds for public contexts only: a private context would move every g of its batch.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, sqrt
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from bandits.learning.arrivals import Answered
+from bandits.learning.contextual import SEVERAL
 from bandits.simulation.surfaces import (
     COARSE,
     Indices,
@@ -124,10 +124,12 @@ class PhasedPosterior(SurfaceBandit):
     def covers(self) -> list[Cover]:
         """Return the rounds of every batch: public, from `rounds`, σ and the number of features alone."""
         # few batches are worse than noisy ones
+        most = max(self.rounds // SEVERAL, 1)
         second, growth = max(FIRST, min(self.crowd, self.rounds / 10)), GROWTH
         if self.correlated:
             second, growth = ROW_FIRST, ROW_GROWTH
-        size, first, covers = max(LEAST, ceil(20 * self.noise_scale)), 1, []
+        second, first, covers = min(second, most), 1, []
+        size = min(max(LEAST, ceil(20 * self.noise_scale)), most)
         while first <= self.rounds:
             last = min(first + size - 1, self.rounds)
             covers.append((first, last))
@@ -143,6 +145,10 @@ class PhasedPosterior(SurfaceBandit):
         lengths = np.sqrt(np.cumsum(root**2))[::-1] * (1 + 1e-9)  # of column b: its first n − b weights
         lags = np.subtract.outer(np.arange(batches), np.arange(batches))
         return np.floor(np.where(lags >= 0, root[lags] / lengths, 0.0) * 2**WEIGHTS).astype(np.int64)
+
+    def member(self, rounds: int) -> "PhasedPosterior":
+        """Return this bandit on at most `rounds` people."""
+        return replace(self, rounds=min(self.rounds, rounds))
 
     def proof(self, delta: Fraction) -> Theorem:
         """One vector of norm at most 1 a person, in one batch: Gaussian noise of 2σ on sums, or on rows."""
@@ -209,7 +215,8 @@ class PosteriorCourse(SurfaceCourse):
         if self._replanned:
             self._learner.replan(self._planned)
         self._sums.append(self._rows.add(self._learner.contributions(rewards, answered)))
-        self._learner.tell(self._sums[-1] / 2.0 ** (CONTRIBUTION_BITS + self._bits))
+        if len(self._sums) < len(self.batches):  # no one is shown what the last one says
+            self._learner.tell(self._sums[-1] / 2.0 ** (CONTRIBUTION_BITS + self._bits))
 
 
 @lru_cache(maxsize=4)
@@ -288,7 +295,7 @@ class Learner:
     def _drawn(self, draws: int) -> Floats:
         """Return draws [draws, size] from N(0, P)."""
         coins = self._rng.normal(size=(len(self._factor), draws))
-        return self._prior.times(solve_triangular(self._factor, coins, lower=True, trans="T")).T
+        return self._prior.times(np.linalg.solve(self._factor.T, coins)).T
 
     def _aim(self, points: Indices, people: Floats) -> None:
         """Choose directions g and clip C of a batch with `people` at each point, from public numbers.
@@ -301,7 +308,7 @@ class Learner:
         inner, self._basis = np.ones((len(phi), 1)), np.zeros((self._model.size, 0))
         if self._told:
             # in coordinates whose squares add up to φᵀPφ
-            seen = solve_triangular(self._factor, self._prior.transposed_times(phi.T), lower=True).T
+            seen = np.linalg.solve(self._factor, self._prior.transposed_times(phi.T)).T
             inner, self._basis = self._turned(seen - people @ seen / people.sum())
             # one point for everyone leaves rounding, which is not to be blown up
             inner /= max(sqrt(people @ (inner**2).sum(axis=1) / people.sum()), 1e-6)
@@ -321,7 +328,7 @@ class Learner:
         """
         if not self._correlated:
             return away, np.eye(self._model.size, away.shape[1])
-        root = self._prior.times(solve_triangular(self._factor, np.eye(len(self._factor)), lower=True).T)
+        root = self._prior.times(np.linalg.solve(self._factor, np.eye(len(self._factor))).T)
         values, vectors = np.linalg.eigh(root.T @ root)
         return away @ vectors, root @ (vectors / np.sqrt(np.maximum(values, 1e-30)))
 
@@ -378,7 +385,7 @@ class Learner:
     def _weigh(self, shape: Floats, noise: Floats, observed: Floats) -> None:
         """Estimate the rewards' own noise by what a row has beyond its prediction."""
         gram = self._gram * (self._weights[self._told, self._told] ** 2 if self._correlated else 1.0)
-        known = solve_triangular(self._factor, self._prior.transposed_times(shape.T), lower=True)
+        known = np.linalg.solve(self._factor, self._prior.transposed_times(shape.T))
         rest = known.T @ known + noise - self._spread / self._clip**2 * gram
         self._own.tell(observed - shape @ self._mean, rest, gram, self._clip, self._unsure)
 
@@ -403,24 +410,29 @@ class Learner:
     def _settle(self) -> None:
         """Compute mean θ̂ and the parts of the covariance P = L(I + LᵀJL)⁻¹Lᵀ."""
         prior = self._prior = self._model.prior_root(self._scale, self._length)
-        inner, moment = prior.around(self._observed.information), self._observed.moment
-        self._factor = cholesky(inner, lower=True, overwrite_a=True)
-        self._mean = prior.times(cho_solve((self._factor, True), prior.transposed_times(moment)))
+        inner = np.eye(prior.size) + prior.within(self._observed.information)
+        self._factor = np.linalg.cholesky(inner)
+        known = prior.transposed_times(self._observed.moment)
+        self._mean = prior.times(np.linalg.solve(inner, known))
 
     def _choose_prior(self) -> None:
         """Move to the scale and length of largest marginal likelihood of the releases; at first among all."""
         reach = len(SCALES) + self._model.lengths if self._told == CHOOSING else 1
-        known = [
-            (scale, length)
-            for scale in range(len(SCALES))
-            for length in range(self._model.lengths)
-            if abs(scale - self._scale) + abs(length - self._length) <= reach
-        ]
-        self._scale, self._length = max(known, key=lambda option: self._evidence(*option))
+        likely: dict[tuple[int, int], float] = {}
+        for length in range(self._model.lengths):
+            left = reach - abs(length - self._length)
+            scales = [scale for scale in range(len(SCALES)) if abs(scale - self._scale) <= left]
+            if scales:
+                found = self._evidence(scales, length).tolist()
+                likely |= {(scale, length): value for scale, value in zip(scales, found, strict=True)}
+        self._scale, self._length = max(likely, key=likely.__getitem__)
 
-    def _evidence(self, scale: int, length: int) -> float:
-        """Return ln p(releases) up to a constant, plus the prior's of scale and length."""
-        prior = self._model.prior_root(scale, length)
-        away = (scale - START[0]) ** 2 + (length - START[1]) ** 2
-        known = prior.around(self._observed.information), prior.transposed_times(self._observed.moment)
-        return evidence(*known) - away / 2
+    def _evidence(self, scales: list[int], length: int) -> Floats:
+        """Return ln p(releases) up to a constant, plus the prior's of each scale and the length."""
+        prior = self._model.prior_root(scales[0], length)
+        sizes = np.ones((len(scales), prior.size))  # of another scale's columns, but for the level's
+        sizes[:, 1:] = np.array([[SCALES[scale] / SCALES[scales[0]]] for scale in scales])
+        known = sizes[:, :, None] * prior.within(self._observed.information) * sizes[:, None, :]
+        moment = sizes * prior.transposed_times(self._observed.moment)
+        away = (np.array(scales) - START[0]) ** 2 + (length - START[1]) ** 2
+        return evidence(np.eye(prior.size) + known, moment) - away / 2

@@ -173,7 +173,8 @@ class FunctionLearner:
         """Return ln p(releases) up to a constant, plus the prior's of (s, p)."""
         root = np.sqrt(self._variances(scale, power))
         away = (log(scale / START[0]) / SPAN[0]) ** 2 + ((power - START[1]) / SPAN[1]) ** 2
-        return evidence(self._observed.around(root), root * self._observed.moment) - away / 2
+        known = self._observed.around(root)[None], (root * self._observed.moment)[None]
+        return float(evidence(*known)[0]) - away / 2
 
 
 def phase_covers(rounds: int, phases: int) -> list[Cover]:

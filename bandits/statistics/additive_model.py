@@ -36,6 +36,7 @@ class AdditiveModel:
         self._roots = [cached[id(each)][1] for each in points]
         self.lengths = len(lengths)
         self.slices, self.size = _beside(self.groups)
+        self._blocks: dict[tuple[int, int], Blocks] = {}
 
     def features(self, chosen: Indices) -> Floats:
         """Return φ of choices [n, groups], as rows."""
@@ -47,9 +48,11 @@ class AdditiveModel:
 
         The longer the length, the fewer its columns.
         """
-        size = SCALES[scale] / sqrt(len(self.groups))
-        parts = [size * roots[length] for roots in self._roots]
-        return Blocks(self.slices, *_beside(parts), parts)
+        if (scale, length) not in self._blocks:
+            size = SCALES[scale] / sqrt(len(self.groups))
+            parts = [size * roots[length] for roots in self._roots]
+            self._blocks[scale, length] = Blocks(self.slices, *_beside(parts), parts)
+        return self._blocks[scale, length]
 
     def best(self, weights: Floats, among: Floats | None = None) -> Indices:
         """Return the choice of largest φᵀw, group by group, for every row w of `weights`.
@@ -108,8 +111,6 @@ class Blocks:
     def _each(places: list[slice], right: Floats, parts: list[Floats]) -> list[Floats]:
         return [part @ right[place] for place, part in zip(places, parts, strict=True)]
 
-    def around(self, middle: Floats) -> Floats:
-        """Return I + Lᵀ·middle·L of a symmetric `middle`."""
-        inner = self.transposed_times(self.transposed_times(middle).T)
-        inner[np.diag_indices_from(inner)] += 1.0
-        return inner
+    def within(self, middle: Floats) -> Floats:
+        """Return Lᵀ·middle·L of a symmetric `middle`."""
+        return self.transposed_times(self.transposed_times(middle).T)

@@ -31,30 +31,30 @@ class Clip:
         return max(self.variance - self.slope**2 * unsure, 0.2 * self.variance)
 
 
-def best_clip(width: float, noise: float, typical: float) -> Clip:
-    """Return the clip of residuals of deviation `width` that leaves the least variance a slope.
-
-    `noise` is the deviation of a released number in units of the clip and `typical` an eigenvalue of
-    Σ ggᵀ: (C²·noise² + v(C)·typical)/κ(C)², v the clipped variance and κ = erf(C/(width·√2)).
-    """
-    best = min(width * np.geomspace(0.1, 3, 40), key=lambda c: _cost(float(c), width, noise, typical))
-    return clip_at(float(best), width)
-
-
 def clip_at(bound: float, width: float) -> Clip:
     """Return the clip of normal residuals of deviation `width` at ±`bound`."""
     return Clip(bound, erf(bound / (width * sqrt(2))), clipped_variance(bound / width) * width**2)
-
-
-def _cost(bound: float, width: float, noise: float, typical: float) -> float:
-    clip = clip_at(bound, width)
-    return (bound**2 * noise**2 + clip.variance * typical) / clip.slope**2
 
 
 def clipped_variance(c: float) -> float:
     """Return E clip(Z, ±c)² of a standard normal Z: erf(c/√2) − 2cφ(c) + c²(1 − erf(c/√2))."""
     inside = erf(c / sqrt(2))
     return inside - 2 * c * exp(-(c**2) / 2) / sqrt(2 * pi) + c**2 * (1 - inside)
+
+
+BOUNDS = np.geomspace(0.1, 3, 40)  #: clips to choose from, in units of the deviation
+SLOPES = np.array([erf(c / sqrt(2)) for c in BOUNDS])
+VARIANCES = np.array([clipped_variance(c) for c in BOUNDS])
+
+
+def best_clip(width: float, noise: float, typical: float) -> Clip:
+    """Return the clip of residuals of deviation `width` that leaves the least variance a slope.
+
+    `noise` is the deviation of a released number in units of the clip and `typical` an eigenvalue of
+    Σ ggᵀ: (C²·noise² + v(C)·typical)/κ(C)², v the clipped variance and κ = erf(C/(width·√2)).
+    """
+    cost = (BOUNDS**2 * noise**2 + VARIANCES * typical) / SLOPES**2  # in units of the width
+    return clip_at(width * float(BOUNDS[np.argmin(cost)]), width)
 
 
 def contributions(
@@ -90,11 +90,8 @@ class RewardNoise:
 
         `gram` is Σggᵀ, `bound` the clip C and `unsure` the variance of what was predicted.
         """
-        from scipy.linalg import cholesky, solve_triangular
-
         for place, option in enumerate(OPTIONS):
             own = clip_at(bound, sqrt(option**2 + unsure)).rest(unsure)
-            factor = cholesky(rest + own / bound**2 * gram, lower=True)
-            fitted = solve_triangular(factor, beyond, lower=True)
-            self._likely[place] -= fitted @ fitted / 2 + np.log(np.diag(factor)).sum()
+            law = rest + own / bound**2 * gram
+            self._likely[place] -= (beyond @ np.linalg.solve(law, beyond) + np.linalg.slogdet(law)[1]) / 2
         self.value = OPTIONS[int(np.argmax(self._likely))]

@@ -16,12 +16,9 @@ class LinearPosterior:
 
     def learn(self, shape: Floats, noise: Floats, observed: Floats) -> None:
         """Take in r = `observed` [k] with H = `shape` [k, size] and R = `noise` [k, k]."""
-        from scipy.linalg import cholesky, solve_triangular
-
-        factor = cholesky(noise, lower=True)
-        whitened = solve_triangular(factor, np.column_stack([shape, observed]), lower=True)
-        self.information += whitened[:, :-1].T @ whitened[:, :-1]
-        self.moment += whitened[:, :-1].T @ whitened[:, -1]
+        weighed = shape.T @ np.linalg.solve(noise, np.column_stack([shape, observed]))
+        self.information += (weighed[:, :-1] + weighed[:, :-1].T) / 2
+        self.moment += weighed[:, -1]
 
     def covariance(self, variances: Floats) -> Floats:
         """Return P for a prior of independent weights of these variances; 0 keeps a weight at 0."""
@@ -34,13 +31,16 @@ class LinearPosterior:
         return np.eye(len(root)) + root[:, None] * self.information * root
 
 
-def evidence(inner: Floats, moment: Floats) -> float:
-    """Return ln p(releases) up to a constant, −½ ln det(I + LᵀJL) + ½ hᵀPh, for the prior Λ = LLᵀ.
+def evidence(inner: Floats, moment: Floats) -> Floats:
+    """Return ln p(releases) up to a constant, −½ ln det(I + LᵀJL) + ½ hᵀPh, for each of k priors Λ = LLᵀ.
 
-    `inner` is I + LᵀJL, which is overwritten, and `moment` Lᵀh.
+    `inner` [k, n, n] is I + LᵀJL and `moment` [k, n] Lᵀh.  The last row of the factor of the one bordered by
+    the other has the norm of P^½h; eigenvalues of `inner` are at least 1, so a corner of 1 + ‖Lᵀh‖² will do.
     """
-    from scipy.linalg import cholesky, solve_triangular
-
-    factor = cholesky(inner, lower=True, overwrite_a=True)
-    fitted = solve_triangular(factor, moment, lower=True)
-    return float(fitted @ fitted / 2 - np.log(np.diag(factor)).sum())
+    many, size = moment.shape
+    bordered = np.empty((many, size + 1, size + 1))  # of which the lower triangles are read
+    bordered[:, :size, :size], bordered[:, size, :size] = inner, moment
+    bordered[:, size, size] = 1 + (moment**2).sum(axis=1)
+    factor = np.linalg.cholesky(bordered)
+    fitted, diagonal = factor[:, size, :size], np.diagonal(factor, axis1=1, axis2=2)
+    return (fitted**2).sum(axis=1) / 2 - np.log(diagonal[:, :size]).sum(axis=1)

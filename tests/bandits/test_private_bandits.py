@@ -7,6 +7,7 @@ from itertools import accumulate
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
 from audits.cli import run
 from audits.papers import reproduce
@@ -25,6 +26,7 @@ from bandits.selection import forecasts, rehearsals
 from bandits.simulation.simulated_people import WORLD_LAWS, WorldLaw, simulated_people
 from bandits.space.points import grid
 from bandits.statistics import clipped_sums, continual_sums
+from bandits.statistics.linear_posterior import LinearPosterior, evidence
 from bandits.surface_gp_ucb import Learner as SurfaceLearner
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.errors import InputError
@@ -171,6 +173,33 @@ def test_noise_is_correlated_where_it_drowns_small_batches():
     strong = PhasedPosterior(surface="michalewicz-10", sigma=Fraction(3))
     assert strong.correlated
     assert len(strong.covers()) > 1.5 * len(replace(strong, stream="separate").covers())
+
+
+@looped("size", [1, 5, 40])
+def test_the_evidence_of_priors_is_the_density_of_releases(size):
+    """Of r = Hθ + N(0, R) with θ = Lw, w normal: ln p(r | prior) − ln p(r | θ = 0), for two scales L."""
+    rng, seen = np.random.default_rng(size), LinearPosterior(size)
+    shape, noise, released = (
+        rng.normal(size=(size, size)),
+        np.diag(rng.uniform(1, 3, size)),
+        rng.normal(size=size),
+    )
+    seen.learn(shape, noise, released)
+    inner = np.array([np.eye(size) + scale**2 * seen.information for scale in (0.3, 2.0)])
+    found = evidence(inner, np.array([scale * seen.moment for scale in (0.3, 2.0)]))
+    none = multivariate_normal(cov=noise).logpdf(released)
+    laws = [multivariate_normal(cov=noise + scale**2 * shape @ shape.T) for scale in (0.3, 2.0)]
+    assert found == pytest.approx([law.logpdf(released) - none for law in laws], rel=1e-9)
+
+
+@looped("noise", [0.1, 2.0, 30.0])
+def test_a_clip_leaves_least_variance_a_slope(noise):
+    best, around = clipped_sums.best_clip(0.5, noise, 9.0), 0.5 * clipped_sums.BOUNDS
+    costs = [
+        (clip.bound**2 * noise**2 + clip.variance * 9) / clip.slope**2
+        for clip in (best, *(clipped_sums.clip_at(bound, 0.5) for bound in around))
+    ]
+    assert costs[0] <= min(costs[1:]) * (1 + 1e-12)
 
 
 @looped("truth", [0.03, 0.3, 1.0])

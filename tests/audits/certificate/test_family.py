@@ -17,6 +17,7 @@ from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning.contextual import ContextualCourse
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
+from bandits.phased_posterior import PhasedPosterior
 from dpaccount.noise.proved import Proved
 from dpaccount.proof.derivation import write
 from dpaccount.schemas.certificate import Evidence
@@ -45,6 +46,16 @@ def test_arms_have_members_too(law, block, arms, few):
     small, some = member_of(subject, DELTA)
     assert (small.rounds, some.rounds) == (few, 2000)
     assert replace(small, rounds=10**6) == subject
+
+
+@looped("rounds", [300, 600, 10**6])
+@looped("stream", ["separate", "correlated"])
+def test_a_posterior_of_batches_has_several_of_them_in_a_small_member(rounds, stream):
+    subject = PhasedPosterior(rounds=rounds, stream=stream)
+    small, some = member_of(subject, DELTA)
+    assert (small.rounds, some.rounds) == (64, min(rounds, 2000))
+    assert replace(small, rounds=rounds) == subject
+    assert len(small.covers()) >= 5
 
 
 def test_several_batches_are_in_the_smallest_member():
