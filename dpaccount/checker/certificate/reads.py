@@ -1,9 +1,10 @@
 """Columns read from a table: those named by parameters, or by the statistics of a study."""
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
-from ..documents import Rejected, brief, ensure, text
+from ..documents import Rejected, brief, ensure, integer, text
 from .conditions import ORDERED, where_reads
 from .derived import check_joined
 from .draws import STUDY, check_draws, maybe
@@ -11,6 +12,12 @@ from .shapes import exact_of
 
 Table = dict[str, Any]
 NAMING = ("column", "columns", "by", "bins")  # parameters that select what is read of a table
+ONLY_OF = {"q": ("quantile",), "k": ("top",), "bins": ("histogram", "top"), "on": ("regression",)}
+SPLITTING = ("share", "accuracy", "epsilon")  # ways to state a statistic's part of the total
+LISTED = {"name", "what", "where", "column", "by", *ONLY_OF, *SPLITTING}
+COLUMN = {"name", "kind", "low", "high", "values", "other", "missing", "length", "formula", "of", "found"}
+STUDIED = {"statistic", "law", "statistics", "scales", "rows", "relation", "exact_rows", "thresholds"}
+STUDIED |= {"persons", "max_rows"}
 
 
 def check_read(asked: Table, held: Table, columns: Table, steps: list[Table]) -> None:
@@ -60,10 +67,13 @@ def check_study(asked: Table, steps: list[Table], columns: Table) -> None:
 def check_described(listed: list[Table], held: Table, columns: Table) -> None:
     """Verify that the statistics of the subject are those of the claim, of columns as they are declared."""
     described = held.get("statistics")
+    ensure(held.keys() <= STUDIED, f"a study has no parameters {brief(sorted(held.keys() - STUDIED))}")
     ensure(type(described) is list and len(described) == len(listed), "other statistics are described")
     for claim, own in zip(listed, described if type(described) is list else [], strict=True):
         about = f"the statistic {brief(claim['name'])}"
         ensure(type(own) is dict, f"{about} is described by a table")
+        check_terms(claim, about)
+        ensure(own.keys() <= {*LISTED, "declared"}, f"{about} is described by more than a statistic has")
         for key in ("name", "what", "where", "k"):
             same = own.get(key) == claim.get(key, "" if key == "where" else None)
             ensure(same, f"{about} has another {key} than the claim lists")
@@ -88,6 +98,20 @@ def check_described(listed: list[Table], held: Table, columns: Table) -> None:
             ensure(both[0] == both[1], f"{about} has another {key} than the claim lists")
 
 
+def check_terms(claim: Table, about: str) -> None:
+    """Verify that a listed statistic has only what its kind takes, and one part of the total."""
+    ensure(claim.keys() <= LISTED, f"{about} lists more than a statistic has")
+    right = all(claim["what"] in kinds for key, kinds in ONLY_OF.items() if key in claim)
+    ensure(right and len(claim.keys() & set(SPLITTING)) <= 1, f"{about} lists what does not go together")
+    ensure(all(maybe(claim[key], key) for key in SPLITTING if key in claim), f"{about} has a part of 0")
+    if claim["what"] == "quantile":
+        ensure(0 < (maybe(claim.get("q"), "q") or 0) < 1, f"{about} has no q between 0 and 1")
+    if claim["what"] == "top":
+        ensure(integer(claim.get("k")) >= 1, f"{about} has no k of 1 or more")
+    edges = [float(maybe(edge, "bins") or 0) for edge in claim.get("bins", [])]
+    ensure(all(low < high for low, high in pairwise(edges)), f"{about} has bins that do not rise")
+
+
 def tables_of(value: Any) -> list[Table]:
     """Return a list of tables; rejects anything else."""
     if type(value) is not list or any(type(each) is not dict for each in value):
@@ -103,7 +127,7 @@ def is_declared(own: Table, columns: Table) -> bool:
     same_source = own.get("formula") == claim.get("formula") and [one.get("name") for one in of] == claim.get(
         "of", []
     )
-    same = kind and same_source and all(is_declared(one, columns) for one in of)
+    same = own.keys() <= COLUMN and kind and same_source and all(is_declared(one, columns) for one in of)
     if same:
         check_joined(own, columns)
     listed, described = (

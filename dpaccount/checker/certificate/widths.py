@@ -1,6 +1,6 @@
 """Intervals of a study are as wide as the noise needs, for all numbers of a statistic at once.
 
-Those of quantiles and regressions do not follow from the document: `unchecked` names them.
+What does not follow from the document, such as intervals of quantiles, `unchecked` names.
 Doubles are enough, since what is off by no more than a millionth is let pass.
 """
 
@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from ..documents import ensure, integer
-from .draws import STUDY, LeastMove, ends, least_moves, unlisted
+from .draws import STUDY, TREE, LeastMove, ends, least_moves, unlisted
 from .shapes import exact_of
 
 Table = Mapping[str, Any]
@@ -51,10 +51,16 @@ def noise_of(each: Table, moves: list[LeastMove], drawn: list[Fraction], of: Tab
     many = sum(move.size for move in moves) or integer(of["rows"])
     laplace = unlisted(each) or of["law"] == "laplace"
     rare = float(1 - OF_INTERVALS) / many
-    groups = moves[0].size // (2 if each["what"] == "variance" else 1)
+    groups = numbers_shown(each, moves[0].size)
     steps = [(1.0 if move.cells else STEP) if laplace else 0.0 for move in moves]
     pairs = zip(drawn, steps, strict=True)
     return [DrawnNoise(float(scale), step, rare, groups) for scale, step in pairs]
+
+
+def numbers_shown(each: Table, size: int) -> int:
+    """Return how many numbers a statistic reports of a first draw of `size`; 0 of unlisted values."""
+    parts = {"variance": 2, "median": TREE, "quantile": TREE}
+    return len(each["on"]) + 1 if each["what"] == "regression" else size // parts.get(each["what"], 1)
 
 
 def check_widths(report: Table, held: Table) -> None:
@@ -66,29 +72,27 @@ def check_widths(report: Table, held: Table) -> None:
     for each in held["statistics"]:
         moves, what = least_moves(each, exact=held["exact_rows"]), each["what"]
         drawn = [exact_of(next(scales), "scales") or Fraction(0) for _ in moves]
-        around = report.get("accuracy", {}).get(each["name"])
-        if around is None:
-            continue
-        about, size = f"the interval of {each['name'][:40]!r}", moves[0].size
+        around, about = report["accuracy"][each["name"]], f"the interval of {each['name'][:40]!r}"
         of = f"the {what} of clipped numbers without noise"
         ensure(around["of"] == of, f"{about} is of another thing")
-        size = size if what in (*COUNTED, "sum") else 0
         lists = [report[each["name"]], around["low"], around["high"]]
-        rows = checked_lists(lists, size, what, about)
+        rows = checked_lists(lists, numbers_shown(each, moves[0].size), what, about)
         level = exact_of(around["level"], "level") or Fraction(0)
         ensure(level == OF_INTERVALS, f"{about} is not of the level {float(OF_INTERVALS)}")
         ensure(min(drawn) > 1 / FARTHEST_END, f"{about} is of other numbers")
         noise = noise_of(each, moves, drawn, held)
         if what in COUNTED:
             good = all(count_is_wide(row[0], row[1], row[2], noise[0]) for row in rows)
-        elif what in NOT_DERIVED:
+        elif what == "regression":
             good = all(a <= m <= b for m, a, b in rows if a is not None)
         else:
             low, high = map(float, ends(each["column"]))
-            ensure(len(rows) == noise[0].groups, f"{about} is of other numbers")
             if what == "sum":
                 wide = [min(b - m, m - a) / max(abs(low), abs(high)) for m, a, b in rows]
-                good = min(wide) >= 0 and noise[0].is_rare_beyond(min(wide))
+                off = integer(held["rows"]) * ROUNDED * (1 - 1e-6)
+                good = min(wide) >= off and noise[0].is_rare_beyond(min(wide) - off)
+            elif what in NOT_DERIVED:
+                good = all(low <= a <= m <= b <= high for m, a, b in rows)
             else:
                 good = (means_are_wide if what == "mean" else variances_are_wide)(
                     rows, (low, high), noise, held
@@ -97,7 +101,7 @@ def check_widths(report: Table, held: Table) -> None:
 
 
 def checked_lists(lists: list[Any], size: int, what: str, about: str) -> list[tuple[Any, ...]]:
-    """Return numbers with their ends; reject what are none, or not as many (`size` 0: any number).
+    """Return numbers with their ends; reject what are none, or not `size` many (0: any number).
 
     Ends of a regression may be unknown.
     """
@@ -117,7 +121,7 @@ def count_is_wide(shown: float, low: float, high: float, noise: DrawnNoise) -> b
     if low > 0:
         sides += [shown - low + rounded, (high - low) / 2 + rounded * 2 / 3]
     half = min(sides) if shown > 0 else FARTHEST_END
-    return low <= shown <= high and noise.is_rare_beyond(half)
+    return 0 <= low <= shown <= high and noise.is_rare_beyond(half)
 
 
 def missed(half: float, scale: float, step: float) -> float:
@@ -217,15 +221,27 @@ def variances_are_wide(rows: list[Any], bounds: Ends, noise: list[DrawnNoise], h
     return True
 
 
+def is_at_bound(each: Table, report: Table) -> bool:
+    """Return whether some count of a statistic is 0, or some mean a bound of its column."""
+    bounds = ends(each["column"]) if each["what"] == "mean" else (0,)
+    counts = each["what"] in (*COUNTED, "mean")
+    return counts and any(x in (float(bounds[0]), float(bounds[-1])) for x in report[each["name"]])
+
+
 def unchecked(document: Table) -> str:
-    """Return which intervals of a release do not follow from its document; empty without any."""
+    """Return what of a release's intervals does not follow from its document; empty if all does."""
     if document["release"] is None or document["subject"]["use"] != STUDY:
         return ""
     report, held = document["release"]["report"], document["subject"]["parameters"]
-    given = [each for each in held.get("statistics", []) if each["name"] in report.get("accuracy", {})]
-    names = [repr(each["name"]) for each in given if each["what"] in NOT_DERIVED]
-    parts = [f"the intervals of {', '.join(names)}"] if names else []
-    partly = [repr(each["name"]) for each in given if each["what"] == "variance"]
-    if partly:
-        parts.append(f"those of {', '.join(partly)} beyond the noise of all rows together")
-    return "; ".join(parts)
+    parts: dict[str, list[str]] = {}
+    for each in held.get("statistics", []):
+        what, words = each["what"], []
+        if what in NOT_DERIVED:
+            words += ["the intervals of"]
+        elif what == "variance":
+            words += ["what is beyond the noise of all rows together in those of"]
+        elif what == "mean" and len(least_moves(each, exact=held["exact_rows"])) > 1:
+            words += ["the sizes of groups behind those of"]
+        for some in [*words, *(["one end of those at a bound, in"] if is_at_bound(each, report) else [])]:
+            parts.setdefault(some, []).append(repr(each["name"]))
+    return "; ".join(f"{words} {', '.join(names)}" for words, names in parts.items())

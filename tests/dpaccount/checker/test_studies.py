@@ -119,6 +119,28 @@ def change(what, which, key, value):
     return forge
 
 
+def alike(what, **terms):
+    """Return a forgery of what a statistic is, the same as listed and as described."""
+
+    def forge(document):
+        held = statistic(document, what)
+        for each in held or ():
+            each.update(terms)
+        return held is not None
+
+    return forge
+
+
+def told(key, value):
+    """Return a forgery of one more parameter of the study, or one more member of a column."""
+
+    def forge(document):
+        (document[1] if key == "epsilon" else statistic(document, "mean")[1]["column"])[key] = value
+        return True
+
+    return forge
+
+
 def steps_of(rule, key, value):
     """Return a forgery of what some steps of the proof say."""
 
@@ -238,6 +260,20 @@ FORGED = [
     of_group("of", []),
     of_group("kind", "integer"),
     change("mean", 1, "column", lambda column: {**column, "formula": "age * 2 - x"}),
+    alike("count", q=0.9),
+    alike("count", k=3),
+    alike("count", accuracy=1, epsilon=0.9),
+    alike("count", share=2, epsilon=0.9),
+    alike("count", share=0),
+    alike("count", note="of all households"),
+    alike("count", bins=[0, 1]),
+    alike("histogram", bins=[110, 50, 18, 0]),
+    alike("median", q=0.9),
+    alike("quantile", q=2),
+    alike("top", k="nan"),
+    change("count", 1, "half_width", 1),
+    told("epsilon", 0.01),
+    told("unit", "household"),
     steps_of("stable_histogram", "threshold", 2),
     thresholds,
     scales,

@@ -1,6 +1,7 @@
 """What a study draws, reads and reports, against forgeries of each and against the product's own."""
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
@@ -18,7 +19,7 @@ from dpaccount.checker.certificate.derived import every_column
 from dpaccount.checker.certificate.draws import check_draws, least_moves
 from dpaccount.checker.certificate.reads import check_read
 from dpaccount.checker.certificate.releases import check_reported, check_shown
-from dpaccount.checker.certificate.widths import check_widths
+from dpaccount.checker.certificate.widths import check_widths, unchecked
 from dpaccount.checker.documents import Rejected
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
@@ -362,6 +363,48 @@ def test_an_interval_of_a_count_reaches_as_far_to_either_side(law, least):
     assert not passes(1000 - 2 * least, 1000)
 
 
+@looped(
+    ("what", "values", "low", "high", "fine"),
+    [
+        ("median", [20], [1], [49], True),
+        ("median", [20, 30], [1, 1], [49, 49], False),
+        ("median", [], [], [], False),
+        ("median", [20], [1], [51], False),
+        ("median", [-2], [-3], [49], False),
+        ("median", [20], [21], [49], False),
+        ("regression", [2, 3], [1, None], [9, None], True),
+        ("regression", [2], [1], [9], False),
+        ("count", [900], [700], [1100], True),
+        ("count", [-5], [-5], [-5], False),
+        ("count", [900, 900], [700, 700], [1100, 1100], False),
+    ],
+)
+def test_only_numbers_that_a_release_can_show_are_valid(what, values, low, high, fine):
+    """As many as there are groups or terms, within the column, of no fewer than 0 rows."""
+    y, x = (Column(name, "number", Fraction(0), Fraction(50)) for name in "yx")
+    on = (x,) if what == "regression" else ()
+    held, _ = drawn([Statistic("n", what, column=None if what == "count" else y, on=on)])
+    around = {"low": low, "high": high, "level": 0.95, "of": f"the {what} of clipped numbers without noise"}
+    with nullcontext() if fine else pytest.raises(Rejected):
+        check_widths({"n": values, "accuracy": {"n": around}}, held)
+
+
+def test_ends_that_do_not_follow_are_named():
+    """Those of a count of 0 and of a mean at a bound of its column; and sizes of groups that are private."""
+    some = [Statistic("n", "count"), Statistic("m", "mean", X, where="x > 9", declared=(X,))]
+    held, _ = drawn(some)
+    document = {"subject": {"use": "noisy-statistics", "parameters": held}}
+
+    def named(count, mean):
+        return unchecked({**document, "release": {"report": {"n": [count], "m": [mean]}}})
+
+    at_bound = "one end of those at a bound, in"
+    assert named(3, 1) == "the sizes of groups behind those of 'm'"
+    assert f"{at_bound} 'n'" in named(0, 1)
+    assert f"{at_bound} 'm'" in named(3, float(X.high))
+    assert f"{at_bound} 'n', 'm'" in named(0, float(X.low))
+
+
 def test_a_release_reports_what_is_listed():
     described = drawn([Statistic("n", "count"), Statistic("t", "count", by=(NOTE,))])[0]["statistics"]
     ends = {"low": [0], "high": [1], "level": 0.95, "of": "words"}
@@ -371,6 +414,7 @@ def test_a_release_reports_what_is_listed():
         {**fine, "A": [999.0]}, {**fine, "n/texts": ["a"]}, {k: v for k, v in fine.items() if k != "n"},
         {**fine, "labels": {}}, {**fine, "accuracy": {"A": ends}}, {**fine, "accuracy": {"n": {**ends, "A": 1}}},
         {**fine, "accuracy": [1]}, {**fine, "accuracy": {"n": [1]}},
+        {**fine, "accuracy": {"n": ends}}, {k: v for k, v in fine.items() if k != "accuracy"},
     ):  # fmt: skip
         with pytest.raises(Rejected):
             check_reported(other, described)
