@@ -38,9 +38,11 @@ def write_certificate(
 def certificate(one_run: OneRun, canaries: Canaries, confidence: Fraction, seed: int) -> checked.Document:
     """Return the document; its bound is the first of a few lower ones that the checker confirms.
 
-    Raises `InputError` for a whole curve as the claim.
+    Raises `InputError` for a whole curve as the claim, and a seed of more than 256 bits.
     """
     claim = one_run.claim
+    if seed.bit_length() > 256:
+        raise InputError("the seed is longer than a certificate holds", "give one below 2^256")
     if isinstance(claim, CurveClaim):
         right = "claim mu, or epsilon and delta"
         raise InputError("a certificate of one run holds no bound on a plan's whole curve", right)
@@ -56,6 +58,7 @@ def certificate(one_run: OneRun, canaries: Canaries, confidence: Fraction, seed:
             "count": len(ordered),
             "included": int(canaries.included.sum()),
             "sha256": canaries.digest,
+            "seed": seed,
         },
         "rules": [{"each": r.each, "risk": to_digits(r.risk, up=False)} for r in one_run.rules],
         "best": {"each": rule.each, "right": one_run.best.right},

@@ -173,12 +173,13 @@ class OneRunClaim(Closed, frozen=True):
 
 
 class CanaryCounts(Closed, frozen=True):
-    """The canaries of a run; `coins` by score, the lowest first."""
+    """The canaries of a run; `coins` by score, the lowest first; `seed` broke ties."""
 
     count: Annotated[int, Meta(ge=10)]
     included: Positive
     sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
     coins: Annotated[str, Meta(pattern="^[01]+$")] | Absent = UNSET
+    seed: Count | Absent = UNSET
 
 
 class OneRunRule(Closed, frozen=True):

@@ -85,7 +85,8 @@ def _judged(document: Document) -> tuple[str, str]:
 def counts(document: Document) -> tuple[int, int, int, Fraction]:
     """Return how many guesses are made and right, of how many canaries, and the rule's risk."""
     canaries = document["canaries"]
-    check_members(canaries, ("count", "included", "sha256"), ("coins",))
+    check_members(canaries, ("count", "included", "sha256"), ("coins", "seed"))
+    integer(canaries.get("seed", 0), 0)
     count, included = integer(canaries["count"], 10), integer(canaries["included"])
     ensure(SHA256.fullmatch(text(canaries["sha256"])) is not None, "sha256 is no digest")
     ensure(included < count, "some canaries are included and some are not")

@@ -10,9 +10,10 @@ import pytest
 from audits.one_run import MuClaim, PointClaim, audit_canaries
 from audits.one_run.canaries import Canaries
 from audits.one_run.certificate import _points_of_mu, certificate
-from audits.one_run.guessing import Guesses, falls, refutes
+from audits.one_run.guessing import Guesses, by_score, falls, refutes
 from dpaccount.checker.certificate import one_run
 from dpaccount.checker.documents import Rejected, Work, digest
+from dpaccount.errors import InputError
 from tests.looped import looped
 
 CONFIDENCE = Fraction(19, 20)
@@ -118,12 +119,27 @@ def test_every_change_is_rejected_although_the_digest_is_made_again(claim):
         changed(document, "lower", value="inf"),
         changed(document, "points", value=None),
         changed(document, "canaries", "sha256", value="0" * 63),
+        changed(document, "canaries", "seed", value=-1),
+        changed(document, "canaries", "seed", value="1"),
         changed(document, "created", value="yesterday"),
         changed(document, "environment", value=None),
         changed(document, "rules", 0, "more", value=1),
         {**document, "created": "2020-01-01T00:00:00Z"},
     ]
     assert [number for number, other in enumerate(forged) if accepted(other)] == []
+
+
+def test_the_seed_that_broke_ties_gives_the_coins_in_their_order_again():
+    rng = np.random.default_rng(4)
+    included = rng.random(400) < 0.5
+    scores = np.round(included + rng.normal(size=400))
+    for seed in (1, 8):
+        found = audit_canaries(included, scores, CLAIMS[0], CONFIDENCE, seed)
+        held = certificate(found, Canaries(included, scores, "0" * 64), CONFIDENCE, seed)["canaries"]
+        again = by_score(scores, included, held["seed"])
+        assert held["coins"] == "".join("1" if coin else "0" for coin in again)
+    with pytest.raises(InputError, match="2\\^256"):
+        certificate(found, Canaries(included, scores, "0" * 64), CONFIDENCE, 2**256)
 
 
 def test_counts_without_coins_are_held_for_larger_runs(monkeypatch):
