@@ -2,13 +2,10 @@
 
 With ε₀ = sensitivity/scale and z(t) = 1 − q + q e^t, H(a) = E_Q z^a over the Laplace pair (P, Q): Q has ½
 at t = −ε₀, ½e^{−ε₀} at ε₀ and the density ¼e^{−(ε₀+t)/2} between. Removing a unit has
-M(s) = H(1 + s), adding one M(s) = H(−s). In ℓ = ln z the continuous part is ∫ e^{aℓ} w(ℓ) dℓ from
-ℓ₀ = ln z(−ε₀) to ℓ₁ = ln z(ε₀) with
+M(s) = H(1 + s), adding one M(s) = H(−s).
 
-    w(ℓ) = ¼ e^{−ε₀/2} √q e^ℓ (e^ℓ − 1 + q)^{−3/2},
-
-analytic but for a cut on the real line left of ln(1 − q) < ℓ₀. For a + iτ, τ ≥ 0, the path goes up from ℓ₀ to
-ℓ₀ + iY, across, and down to ℓ₁: there |e^{iτℓ}| = e^{−τ Im ℓ} ≤ 1, so one set of nodes serves all τ.
+ln z is analytic where |Im t| < π. At low frequencies few nodes between −ε₀ and ε₀ do; at others the path goes
+up from −ε₀, across, and down to ε₀: there |z^{iτ}| = e^{−τ arg z} ≤ 1, so one set of nodes serves all τ ≥ 0.
 """
 
 import itertools
@@ -23,18 +20,23 @@ from flint import acb, arb, ctx
 from dpaccount.numerics.closed.sampled_curves import least_log_ratio
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier import exponential_sums
-from dpaccount.numerics.fourier.transforms import OnPoissonSample, Transform, blurred, log_mean
+from dpaccount.numerics.fourier.sampled_gaussian import ByParts, float_up
+from dpaccount.numerics.fourier.transforms import Decay, OnPoissonSample, Transform, blurred, log_mean
 from dpaccount.numerics.intervals import ball
 from dpaccount.numerics.work_budget import as_rate, bearable, kept, spend
 
 MOST_NODES = 4000  #: of the quadrature
+FEW_NODES = 300  #: up to which the path stays on the real line
 RATIO = 4  #: of the ends of a panel
 ELLIPSE = 2.6  #: ρ of the ellipses on which the integrand is bounded; 3 would touch the corner
-ARCS = 96  #: of an ellipse, each bounded at once
+STRIP = 2.0  #: half the height of those around panels of the real line, below π
+ARCS = 32  #: of an ellipse, each bounded at once
+
+Side = tuple[tuple[acb, acb], float]  #: a panel's ends, and the ρ of its ellipse
 
 
 @dataclass(frozen=True)
-class SampledLaplaceTransform(OnPoissonSample):
+class SampledLaplaceTransform(ByParts, OnPoissonSample):
     """The Laplace pair of largest loss `loss` on a Poisson sample of rate `rate`; `added`: the direction."""
 
     loss: Fraction
@@ -42,8 +44,6 @@ class SampledLaplaceTransform(OnPoissonSample):
     def value(self, s: acb) -> acb:
         """Return M(s) for real s, by adaptive quadrature in t (no frequency needs a contour)."""
         a, q, loss = self.power(s), ball(self.rate), ball(self.loss)
-        low, high = _ends(self.rate, self.loss)
-
         evaluations = 0  # counted, as nothing may be raised inside FLINT's quadrature
 
         def integrand(t: acb, analytic: bool) -> acb:  # noqa: FBT001
@@ -53,20 +53,41 @@ class SampledLaplaceTransform(OnPoissonSample):
 
         whole = acb.integral(integrand, acb(-loss), acb(loss)).real
         spend(evaluations * (3 + ctx.prec / 128))
-        return whole + (a * low).exp() / 2 + (a * high - loss).exp() / 2
+        return whole + sum(self._masses(a))
+
+    def _masses(self, a: arb) -> tuple[arb, arb]:
+        """Return the tilted masses at the least and the largest loss."""
+        low, high = _ends(self.rate, self.loss)
+        return (a * low).exp() / 2, (a * high - ball(self.loss)).exp() / 2
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
         a = self.power(c)
-        points, error = _contour(self, a, _binary(float((h * (count - 1)).upper())), ctx.prec)
+        points, error = _rule(self, a, _binary(float((h * (count - 1)).upper())), ctx.prec)
         low, high = _ends(self.rate, self.loss)
-        atoms = [((a * low).exp() / 2, low), ((a * high - ball(self.loss)).exp() / 2, high)]
-        found = [blurred(value, error) for value in exponential_sums.along([*atoms, *points], h, count)]
+        ends = zip(self._masses(a), (low, high), strict=True)
+        found = [blurred(value, error) for value in exponential_sums.along([*ends, *points], h, count)]
         return [value.conjugate() for value in found] if self.added else found
 
     def log_m(self, s: float, count: int) -> float:
         """Return an estimate of count·log M(s)."""
         return count * log_mean(self.power(s), *_float_points(self.rate, self.loss))
+
+    def decay(self, c: arb, depth: float) -> Decay:
+        """Return the proved decay along Re s = c, if the masses at the ends let it fall so far."""
+        return super().decay(c, depth) if self.by_parts(c)[0][0] < math.exp(-depth) else Decay()
+
+    def by_parts(self, c: arb) -> list[tuple[float, float]]:
+        """Return the share of the masses at the ends, and V of what lies between (`SampledDecay`).
+
+        There f = ¼e^{−ε₀/2} e^{−3t/2} z^{a+1}/q; (log f)′ = −3/2 + (a + 1)p(t), p rising, so f is largest at an
+        end and falls before it rises: its variation and its ends are at most twice the sum of f at both.
+        """
+        a, whole = self.power(c), self.value(c)
+        low, high = _ends(self.rate, self.loss)
+        loss = ball(self.loss)
+        ends = ((a + 1) * low + loss).exp() + ((a + 1) * high - 2 * loss).exp()
+        return [(float_up(sum(self._masses(a)) / whole), float_up(ends / (2 * ball(self.rate) * whole)))]
 
     def most_tilt(self) -> float:
         """Return a c at which nearly all of the law lies near the largest loss."""
@@ -88,37 +109,59 @@ def _ends(rate: Fraction, loss: Fraction) -> tuple[arb, arb]:
 
 
 @kept(32)
-def _contour(
+def _rule(
     factor: SampledLaplaceTransform, a: arb, most: float, bits: int
 ) -> tuple[list[tuple[acb, acb]], arb]:
-    """Return (weight·e^{aℓ}, ℓ) on the path and a bound on the error at any τ in [0, most].
+    """Return (weight·z^a, ln z) at the nodes of a rule and a bound on its error at any τ in [0, most].
 
-    Gauss–Legendre rules on panels: towards the corners each panel is RATIO times shorter than the last, down
-    to one as short as 1/most and as the distance of the singularity. The n-point rule on a panel of half
-    length r errs by at most r·(64/15)·B ρ^{−2n}/(1 − ρ^{−2}), B the largest value of the integrand on the
-    ellipse of parameter ρ around the panel (Trefethen 2008).
+    Gauss–Legendre rules on straight panels: with n ≥ 2 points on one of half length r they err by at most
+    r·(64/15)·B ρ^{−2n}/(1 − ρ^{−2}), B the largest value of the integrand on the ellipse of ρ around
+    the panel (Trefethen 2008).
     """
-    low, high = _ends(factor.rate, factor.loss)
-    middle = float(a.mid())
-    height = min(1.0, 6.0 / (1 + abs(middle)))
-    count = math.ceil(bits * math.log(2) / (2 * math.log(ELLIPSE))) + 3
-    gap = float((low - (-ball(factor.rate)).log1p()).lower())
-    first = min(1 / most, gap / 4)
-    corner = [0.0, *_geometric(first, height)]
-    across = max(1, math.ceil(float((high - low).upper()) / height))
-    bearable(count * (2 * len(corner) + across), MOST_NODES)
-    lift = acb(0, 1)
-    sides = [(low + lift * x, low + lift * y) for x, y in itertools.pairwise(corner)]
-    step = (high - low) / across
-    sides += [(low + lift * height + j * step, low + lift * height + (j + 1) * step) for j in range(across)]
-    sides += [(high + lift * y, high + lift * x) for x, y in itertools.pairwise(corner)]
+    wanted = log_mean(float(a.mid()), *_float_points(factor.rate, factor.loss)) - bits * math.log(2)
+    for sides in (_straight(factor), _path(factor, a, most)):
+        bounds = [_largest(factor, a, *side, most) for side in sides]
+        sizes = [_size(bound, rho, wanted) for bound, (_, rho) in zip(bounds, sides, strict=True)]
+        if sum(sizes) <= FEW_NODES:
+            break
+    bearable(sum(sizes), MOST_NODES)
     points, error = [], arb(0)
-    for start, end in sides:
-        spend()
-        own, missed = _panel(factor, a, acb(start), acb(end), count, most)
-        points += own
-        error += missed
+    for ((start, end), rho), largest, count in zip(sides, bounds, sizes, strict=True):
+        half = (end - start) / 2
+        for x, weight in _gauss_legendre(count, ctx.prec):
+            spend()
+            value, log_z = _density(factor, a, (start + end) / 2 + half * x)
+            points.append((weight * half * value, log_z))
+        error += abs(half) * largest * 64 / 15 * arb(rho) ** (-2 * count) / (1 - arb(rho) ** -2)
     return points, error
+
+
+def _straight(factor: SampledLaplaceTransform) -> list[Side]:
+    """Return panels on the real line."""
+    count = math.ceil(factor.loss)
+    bearable(count, MOST_NODES)
+    half = ball(factor.loss) / count
+    high = STRIP / float(half)
+    edges = [acb(2 * j * half - ball(factor.loss)) for j in range(count + 1)]
+    return [(ends, high + math.hypot(high, 1)) for ends in itertools.pairwise(edges)]
+
+
+def _path(factor: SampledLaplaceTransform, a: arb, most: float) -> list[Side]:
+    """Return panels up, across and down.
+
+    Towards the corners each is RATIO times shorter than the last, down to one over which τ·arg z is about 1.
+    """
+    loss, q = ball(factor.loss), as_rate(factor.rate)
+    height = min(1.5, 4 / math.sqrt(1 + abs(float(a.mid()))))
+    turn = q / (q + (1 - q) * math.exp(-float(loss)))  # of arg z, the most per Im t
+    corner = [0.0, *_geometric(1 / (most * turn), height)]
+    across = math.ceil(2 * float(loss) / height)
+    bearable(len(corner) + across, MOST_NODES)
+    lift, step = acb(0, 1), 2 * loss / across
+    edges = [lift * y - loss for y in corner]
+    edges += [lift * height - loss + j * step for j in range(1, across + 1)]
+    edges += [lift * y + loss for y in corner[-2::-1]]
+    return [(ends, ELLIPSE) for ends in itertools.pairwise(edges)]
 
 
 def _geometric(first: float, last: float) -> list[float]:
@@ -128,34 +171,33 @@ def _geometric(first: float, last: float) -> list[float]:
     return found[::-1]
 
 
-def _panel(
-    factor: SampledLaplaceTransform, a: arb, start: acb, end: acb, count: int, most: float
-) -> tuple[list[tuple[acb, acb]], arb]:
-    """Return the weighted nodes of one straight panel and the bound on its error for every τ."""
-    centre, half = (start + end) / 2, (end - start) / 2
-    points = []
-    for x, weight in _gauss_legendre(count, ctx.prec):
-        at = centre + half * x
-        points.append((weight * half * _density(factor, at) * (a * at).exp(), at))
-    rho = arb(ELLIPSE)
-    largest = arb(0)
+def _density(factor: SampledLaplaceTransform, a: arb, at: acb) -> tuple[acb, acb]:
+    """Return ¼e^{−(ε₀+t)/2} z^a and ln z."""
+    log_z = (ball(factor.rate) * at.expm1()).log1p()
+    return (a * log_z - (ball(factor.loss) + at) / 2).exp() / 4, log_z
+
+
+def _largest(factor: SampledLaplaceTransform, a: arb, ends: tuple[acb, acb], rho: float, most: float) -> arb:
+    """Return the largest value of the integrand on an ellipse, for any τ; infinite outside of |Im t| < π."""
+    middle, half, found = (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2, arb(0)
     for j in range(ARCS):  # the integrand is analytic inside, so it is largest on the boundary
-        angle = 2 * arb.pi() * (arb(2 * j + 1) + arb(0).union(arb(1)).union(arb(-1))) / (2 * ARCS)
-        turn = acb(angle.cos(), angle.sin())
-        at = centre + half * (rho * turn + 1 / (rho * turn)) / 2
-        grown = (-most * at.imag.min(arb(0))).exp()  # |e^{iτℓ}|
-        size = abs(at.exp()) / abs(at.expm1() + ball(factor.rate)) ** arb("1.5")
-        largest = largest.max((size * abs((a * at).exp()) * grown).upper())
-    largest *= (-ball(factor.loss) / 2).exp() * ball(factor.rate).sqrt() / 4
-    return points, abs(half) * largest * 64 / 15 * rho ** (-2 * count) / (1 - rho**-2)
+        spend()
+        angle = arb.pi() * (arb(2 * j + 1) + arb(0).union(arb(1)).union(arb(-1))) / ARCS
+        turn = rho * acb(angle.cos(), angle.sin())
+        at = middle + half * (turn + 1 / turn) / 2
+        if not abs(at.imag) < arb.pi():
+            return arb.pos_inf()
+        value, log_z = _density(factor, a, at)
+        grown = (-most * log_z.imag.min(arb(0))).exp()  # |z^{iτ}|
+        found = found.max((abs(value) * grown).upper())
+    return found
 
 
-def _density(factor: SampledLaplaceTransform, at: acb) -> acb:
-    """Return w(ℓ)."""
-    q = ball(factor.rate)
-    grown = at.exp()
-    root = (at.expm1() + q).sqrt()
-    return (-ball(factor.loss) / 2).exp() * q.sqrt() / 4 * grown / root**3
+def _size(largest: arb, rho: float, wanted: float) -> int:
+    """Return how many points bring a panel's error to e^wanted."""
+    if not largest.is_finite():
+        return MOST_NODES
+    return max(2, math.ceil((float(largest.log().mid()) + 2 - wanted) / (2 * math.log(rho))))
 
 
 @lru_cache(maxsize=64)
