@@ -86,6 +86,7 @@ class Judge:
         right with the same releases: then these decided it, and they are all that anybody learns.
         """
         seen = self.seen
+        seen.printed |= run.printed or other.printed
         if isinstance(run, Failed):
             if run.mute:
                 seen.raised, seen.why = seen.raised + 1, run.wrong
@@ -93,7 +94,6 @@ class Judge:
         if isinstance(other, Failed):
             return self._all(other.wrong), 0.0
         seen.changed |= run.changed or other.changed
-        seen.printed |= run.printed or other.printed
         seen.drawn |= bool(run.exact)
         seen.void += all(void(each.view) and not each.hidden for each in (run, other))
         asked = run.asked or other.asked

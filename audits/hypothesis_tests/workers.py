@@ -1,7 +1,9 @@
 """One side of an example: a run recorded or replayed, or how it failed."""
 
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from tempfile import TemporaryFile
 from typing import Any
 
 from audits.hypothesis_tests.replay import (
@@ -27,13 +29,14 @@ class Failed:
     """How a run failed, in one sentence visible to others.  `mute`: there is nothing to judge.
 
     `kind` is the type of what the code raised, and `run` what was released before; None if the
-    failure is wrong whatever the other side does.
+    failure is wrong whatever the other side does.  `printed` is as of a `Run`.
     """
 
     wrong: str
     mute: bool = True
     kind: str | None = None
     run: Run | None = None
+    printed: bool = False
 
 
 Play = Callable[[], Run | Failed]
@@ -66,11 +69,23 @@ def replayed(subject: Subject, data: Rows, run: Run, coins: int, *, again: bool 
 
 
 def side(play: Play, *, apart: bool = False) -> Run | Failed:
-    """Return what a run did, or how it failed: here, or in a process `apart`, which may end."""
+    """Return what a run did, or how it failed: here, or in a process `apart`, which may end.
+
+    Of that process all is seen that reaches its standard output or error, by whatever means.
+    """
     if not apart:
         return play()
+    with TemporaryFile() as output:
+        done = _apart(play, output.fileno())
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+    sys.stderr.write(text)
+    return replace(done, printed=True) if text else done
+
+
+def _apart(play: Play, output: int) -> Run | Failed:
     try:
-        return _unpacked(fork.apart(lambda: _packed(play())))
+        return _unpacked(fork.apart(lambda: _packed(play()), output))
     except fork.NoAnswer:
         return Failed("its process ended")
     except (ValueError, TypeError, AttributeError, LookupError):  # a corrupted answer

@@ -5,6 +5,7 @@ tests some runs start from what this process has done so far.  A module's cache,
 attribute that one of them fills ends with its fork.
 """
 
+import ctypes
 import os
 import signal
 import sys
@@ -28,16 +29,16 @@ class Fork:
     """A fork of this process, made now, that does `work` on what `ask` sends it later, and ends.
 
     Questions and answers are what MessagePack can hold.  It has no files of this process open, unless
-    `files`.  Use it in a ``with`` block.
+    `files`.  What it writes to standard output and error goes to the file descriptor `output`, if there is
+    one.  Use it in a ``with`` block.
     """
 
-    def __init__(self, work: Callable[[Any], object], *, files: bool = False) -> None:
+    def __init__(self, work: Callable[[Any], object], *, files: bool = False, output: int = -1) -> None:
         if not hasattr(os, "fork"):
             raise InputError(POSIX_ONLY.format("forks"))
         inbox, questions = os.pipe()
         answers, outbox = os.pipe()
-        sys.stdout.flush()
-        sys.stderr.flush()
+        _flush()
         self._child = os.fork()
         if self._child == 0:
             if files:
@@ -45,6 +46,9 @@ class Fork:
                 os.close(answers)
             else:
                 _close_all_but(inbox, outbox)
+            if output >= 0:
+                os.dup2(output, 1)
+                os.dup2(output, 2)
             _answer(work, inbox, outbox)
         os.close(inbox)
         os.close(outbox)
@@ -81,10 +85,18 @@ class Fork:
         return answer
 
 
-def apart(call: Callable[[], object]) -> Any:
+def apart(call: Callable[[], object], output: int = -1) -> Any:
     """Return what `call` returns in a fork with all that this process has open; raises as `Fork.ask` does."""
-    with Fork(lambda _: call(), files=True) as child:
+    with Fork(lambda _: call(), files=True, output=output) as child:
         return child.ask()
+
+
+def _flush() -> None:
+    """Write what this process has buffered for standard output and error, that of libraries in C included."""
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        with suppress(AttributeError, OSError, ValueError):  # there is none, or it is closed
+            stream.flush()  # type: ignore[union-attr]
+    ctypes.CDLL(None).fflush(None)
 
 
 def _close_all_but(*kept: int) -> None:
@@ -102,6 +114,7 @@ def _answer(work: Callable[[Any], object], inbox: int, outbox: int) -> None:
                 answer = ["done", work(read_frame(questions))]
             except DpaccountError as error:
                 answer = ["error", str(error)]
+            _flush()
             write_frame(answers, answer)
     finally:
         os._exit(0)

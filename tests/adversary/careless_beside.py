@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -27,6 +28,22 @@ class Chatty(Author):
         file = Path(tempfile.gettempdir()) / f"careless-{os.getpid()}.txt"
         file.write_text(str(data.tolist()))
         file.unlink()
+        return super().play(data, noise, coins)
+
+
+LOG = logging.Logger("careless")
+LOG.addHandler(logging.StreamHandler(sys.__stderr__))  # as of `logging.basicConfig` at import
+
+
+@dataclass(frozen=True)
+class LogsFromTheStart(Author):
+    """Logs to the stream that was standard error when the module was imported."""
+
+    verdict: ClassVar[str] = "CERTIFIED"
+    why: ClassVar[str] = "prints, logs or warns"
+
+    def play(self, data, noise, coins):
+        LOG.warning("true total %s", self.total(data))
         return super().play(data, noise, coins)
 
 

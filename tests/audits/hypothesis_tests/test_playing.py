@@ -1,6 +1,7 @@
 """What a subject is handed and what of its answer is shown; scores of what is shown; digests of code."""
 
 import contextlib
+import ctypes
 import enum
 import os
 import subprocess
@@ -298,6 +299,26 @@ def test_a_run_that_travels_arrives_as_it_left():
             packed_run(replace(run, exact={("k", part): np.array([0])}))
         with pytest.raises(InputError, match="cannot name a part"):  # a wrong request, no finding
             side(lambda part=part: replace(run, exact={("k", part): np.array([0])}), apart=True)
+
+
+WRITERS = {
+    "an early stream": lambda: sys.__stdout__.write("total 17\n"),
+    "bytes": lambda: os.write(1, b"total 17\n"),
+    "a library in C": lambda: ctypes.CDLL(None).puts(b"total 17"),
+    "another program": lambda: subprocess.run([sys.executable, "-c", "print(17)"], check=True),
+    "code that ends its process": lambda: os.write(2, b"17") and os._exit(3),
+    "nothing": lambda: None,
+}
+
+
+@looped("how", list(WRITERS))
+def test_whatever_reaches_the_standard_streams_of_a_process_apart_is_seen(how):
+    def play():
+        WRITERS[how]()
+        return Run({}, {}, View())
+
+    done = side(play, apart=True)
+    assert done.printed == (how != "nothing")
 
 
 @pytest.mark.slow
