@@ -143,7 +143,7 @@ def black_box(
     found = best_score(*train, judge)
     rule, _ = planner(found.left, found.right, delta, RISK, runs)
     held, out = found.score.of(left[cut:]), found.score.of(right[cut:])
-    return rule.measure(held, out, delta, RISK).epsilon_lower, found.score.said()
+    return rule.measure(held, out, delta, RISK).epsilon_lower, found.score.sentence()
 
 
 def limit(case: Case, n: int) -> float:

@@ -63,6 +63,10 @@ BY_OTHER: Final = (
     " code, and returned what it computes, is trusted."
 )
 
+OTHER_VERSION: Final = (
+    "a worker of the cluster cannot do a part ({}), as one with another version of this program;"
+    " install there what this command runs, and start it again"
+)
 SO_FAR: Final = "summing the table: {} of {} parts"  #: what progress says
 
 
@@ -359,10 +363,15 @@ def _on_cluster(
     except ImportError:
         raise InputError("dask is not installed", "pip install 'dpaccount[distributed]'") from None
     dask, where = cast("Any", distributed), str(claim.path.resolve())  # dask has no types
-    of = [(each, None if rows is None else rows.of(each.number)) for each in parts]
+
+    def asked_of(part: TablePart) -> str:
+        place = None if rows is None else rows.of(part.number)
+        about = [part.number, part.of, part.secret.hex(), part.by_file]
+        return json.dumps([where, digests, about, place], default=str)
+
     try:
         with dask.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as cluster:
-            asked = [cluster.submit(_remote, where, digests, *each, pure=False) for each in of]
+            asked = [cluster.submit(_remote, asked_of(part), pure=False) for part in parts]
             number, left = dict(zip(asked, (part.number for part in parts), strict=True)), asked
             alone = 0
             while left:
@@ -370,7 +379,7 @@ def _on_cluster(
                     dask.wait(left, timeout=CONNECT_SECONDS, return_when="FIRST_COMPLETED")
                 ended = {each for each in left if each.done()}
                 for future in ended:
-                    wrong, *found = future.result()
+                    wrong, *found = _answer(future)
                     if wrong is not None:
                         raise InputError(wrong)
                     yield number[future], tuple(found)
@@ -388,30 +397,33 @@ def _on_cluster(
         ) from None
 
 
-def _remote(
-    claim: str,
-    digests: dict[str, str],
-    part: TablePart,
-    rows: tuple[Path, str] | None,
-) -> tuple[str | None, list[int], int, str]:
-    """Return a part's totals on a worker, or why it refuses.
+def _answer(future: Any) -> list[Any]:
+    """Return what `_remote` gave; raises `InputError` where the worker has no such function, or another."""
+    try:
+        answered: list[Any] = json.loads(future.result())
+    except (TypeError, ValueError, AttributeError, ImportError) as error:
+        raise InputError(OTHER_VERSION.format(type(error).__name__)) from None
+    return answered
 
-    `rows` as in `part_of`; a worker that cannot read them reads the table.  A new process does it:
-    one that has been up for long may hold older code than its files.
+
+def _remote(asked: str) -> str:
+    """Return a part's totals on a worker, or why it refuses, as `answer` writes them.
+
+    A new process does it: a worker that has been up for long may hold older code than its files.  One
+    text goes there and one comes back, which any version of this function takes.
     """
-    asked = json.dumps(
-        [claim, digests, [part.number, part.of, part.secret.hex(), part.by_file], rows], default=str
-    )
     words = [sys.executable, "-c", "from audits.sandbox.table_parts import answer; answer()"]
     done = subprocess.run(words, input=asked, capture_output=True, text=True, check=False)
     if done.returncode:  # what it says might quote data, and the cluster would log it
-        return f"a worker's process ended with {done.returncode}", [], 0, ""
-    wrong, sums, units, marks = json.loads(done.stdout)
-    return wrong, sums, units, marks
+        return json.dumps([OTHER_VERSION.format(f"its process ended with {done.returncode}"), [], 0, ""])
+    return done.stdout
 
 
 def answer() -> None:
-    """Answer on standard output what `_remote` asks on standard input."""
+    """Answer on standard output what `_remote` asks on standard input: why not, or None and the part.
+
+    `rows` as in `part_of`; a worker that cannot read them reads the table.
+    """
     path, wanted, (number, of, secret, by_file), rows = json.loads(sys.stdin.read())
     try:
         claim = read_claim(Path(path))

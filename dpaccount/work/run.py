@@ -6,6 +6,7 @@ groups is done twice and compared before it is kept, and a sample of what the st
 
 import hashlib
 import io
+import pickle
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
@@ -189,8 +190,13 @@ def _performed(
 ) -> Generator[tuple[str, bytes], None, None]:
     """Yield the names of groups with their results, as workers end them."""
     from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
 
-    calls = (delayed(perform)(version, name, series.play, seeds) for name, series, seeds in groups)
+    away = type(get_active_backend()[0]).__name__ not in HERE
+    calls = (
+        delayed(perform)(version, name, pickle.dumps(series.play) if away else series.play, seeds)
+        for name, series, seeds in groups
+    )
     ended = Parallel(batch_size=1, return_as="generator_unordered")(calls)
     try:
         for each in ended:  # noqa: UP028  # which `yield from` would close outside of `finally`
@@ -207,11 +213,15 @@ def _performed(
             ended.close()
 
 
-def perform(version: Version | None, name: str, play: Play, seeds: range) -> tuple[str, bytes]:
-    """Do a group, in any process that runs this code; return its name and the bytes of its result."""
+def perform(version: Version | None, name: str, play: Play | bytes, seeds: range) -> tuple[str, bytes]:
+    """Do a group, in any process that runs this code; return its name and the bytes of its result.
+
+    `play` is pickled where another machine may lack what it is made of: the versions are compared first.
+    """
     if version is not None:
         check(version)
-    values = np.ascontiguousarray(process.as_task(_simulated, play, seeds), dtype=np.float64)
+    done = pickle.loads(play) if isinstance(play, bytes) else play  # noqa: S301 - of our own command
+    values = np.ascontiguousarray(process.as_task(_simulated, done, seeds), dtype=np.float64)
     if values.shape[:1] != (len(seeds),):
         raise InputError(f"a task gives {values.shape} for {len(seeds)} seeds", "give a row for each")
     file = io.BytesIO()

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -33,6 +34,7 @@ from mechanisms.table.files import files_of
 from mechanisms.table.totals import TablePart
 from mechanisms.table.user_level import named
 from tests.audits.certificate.test_tables import MECHANISMS, claim_on, opened, reads, table
+from tests.looped import looped
 
 PERSONS = "id = 'who'\nmax_rows = 2"
 DIGESTS = {"claim": "c", "data": "d", "code": "e", "pyarrow": "1"}
@@ -781,10 +783,10 @@ def test_a_cluster_whose_workers_are_killed_finds_the_same_totals(tmp_path, clus
         asked(claim, TableWork(1, 12, tmp_path / "w"), digests=real_digests(claim))
 
 
-def crew_of(address):
+def crew_of(address, folder=None):
     words = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen([*words, "--no-nanny", "--no-dashboard"], **quiet)
+    return subprocess.Popen([*words, "--no-nanny", "--no-dashboard"], **quiet, cwd=folder)
 
 
 @pytest.mark.nightly
@@ -833,6 +835,57 @@ def test_a_worker_with_another_claim_or_table_or_code_is_refused(tmp_path, clust
         digests["code"] = "another"
     with pytest.raises(InputError, match=f"a worker has another {what} than this program"):
         asked(claim, TableWork(1, 2, None, cluster.scheduler_address), digests=digests)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_worker_of_before_is_refused_as_one(tmp_path, cluster, root):
+    """As one that knows the function of a part with other arguments."""
+    table(tmp_path)
+    cluster.scale(0)
+    old = tmp_path / "old"
+    for name in ("dpaccount", "mechanisms", "bandits", "audits"):
+        shutil.copytree(root / name, old / name, ignore=shutil.ignore_patterns("__pycache__"))
+    file = old / "audits" / "sandbox" / "table_parts.py"
+    now = file.read_text()
+    file.write_text(now.replace("def _remote(asked: str)", "def _remote(claim, digests, part, rows)"))
+    assert file.read_text() != now
+    worker = crew_of(cluster.scheduler_address, old)
+    try:
+        with pytest.raises(
+            InputError, match=r"cannot do a part .* as one with another version of this program"
+        ):
+            asked(claimed(tmp_path), TableWork(1, 2, None, cluster.scheduler_address))
+    finally:
+        worker.kill()
+        worker.wait()
+
+
+class Gave:
+    """What a worker gave: a text, or an error."""
+
+    def __init__(self, given):
+        self.given = given
+
+    def result(self):
+        if isinstance(self.given, Exception):
+            raise self.given
+        return self.given
+
+
+@looped(
+    "given", [TypeError("x"), AttributeError("x"), ModuleNotFoundError("x"), "", None, (None, [1], 1, "")]
+)
+def test_what_only_another_version_gives_is_no_part(given):
+    """No function of that name, one with other arguments, or one that gives something else."""
+    with pytest.raises(InputError, match="as one with another version of this program"):
+        table_parts._answer(Gave(given))
+
+
+@pytest.mark.slow
+def test_a_process_that_is_asked_in_other_words_is_of_another_version():
+    wrong, *_ = json.loads(table_parts._remote('["a claim", {}]'))
+    assert "(its process ended with 1), as one with another version of this program" in wrong
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from joblib.parallel import SequentialBackend
 
 from dpaccount.errors import InputError, ReceiptError
 from dpaccount.ledger.ledger import Ledger, init
@@ -260,6 +261,22 @@ def test_a_worker_of_another_version_is_refused_by_name(jobs, monkeypatch, tmp_p
         pytest.raises(InputError, match=r"another version of the code: bandits \w+ in place of 0123, numpy"),
     ):
         run([series(SQUARES)])
+
+
+class OfAnotherMachine(SequentialBackend):
+    """A backend that the runner does not know to be this machine's."""
+
+
+def test_a_task_of_another_machine_is_unpickled_after_the_versions_are_compared(monkeypatch):
+    """A worker of another version may lack what it is made of, and could say no more than that."""
+    sent = []
+    monkeypatch.setattr(runner, "perform", lambda *given: (sent.append(given[2]), perform(*given))[1])
+    with joblib.parallel_config(OfAnotherMachine()):
+        (done,) = run([series(SQUARES)])
+    assert done.tobytes() == EXPECTED.tobytes()
+    assert {type(each) for each in sent} == {bytes}
+    with pytest.raises(InputError, match="another version of the code: bandits"):
+        perform({**current(), "bandits": "0123"}, "a group", b"no pickle", range(2))
 
 
 @pytest.mark.parametrize("jobs", [1, ELSEWHERE])
