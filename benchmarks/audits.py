@@ -140,7 +140,7 @@ def black_box(
     def judge(a: Floats, b: Floats) -> float:
         return planner(a, b, delta, RISK, runs)[1]
 
-    found = best_score(*train, judge)
+    found = best_score(*train, judge, crossed=True)
     rule, _ = planner(found.left, found.right, delta, RISK, runs)
     held, out = found.score.of(left[cut:]), found.score.of(right[cut:])
     return rule.measure(held, out, delta, RISK).epsilon_lower, found.score.sentence()

@@ -263,7 +263,7 @@ def _movement(crew: Crew, trial: Trial, seed: int) -> Floats | None:
 def _learn(trial: Trial, challenge: Challenge, certify: int) -> tuple[Learned, Rule]:
     """Return the score and the rule to certify, both fixed now."""
     runs = max(certify // 2, 1)
-    learned = best_score(trial.left, trial.right, judge_of(challenge, runs), trial.moved)
+    learned = best_score(trial.left, trial.right, judge_of(challenge, runs), trial.moved, crossed=True)
     if challenge.curve is not None:
         levels = challenge.curve.lowers
         return learned, plan_event(learned.left, learned.right, levels, challenge.risk, runs)[0]

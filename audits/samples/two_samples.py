@@ -56,7 +56,7 @@ def compare(left: DrawnResults, right: DrawnResults, challenge: Challenge) -> Co
     train_left, held = _halves(left, rng)
     train_right, out = _halves(right, rng)
     runs = min(len(held), len(out))
-    learned = best_score(train_left, train_right, judge_of(challenge, runs))
+    learned = best_score(train_left, train_right, judge_of(challenge, runs), crossed=True)
     levels = levels_at(challenge.delta) if challenge.curve is None else challenge.curve.lowers
     rule, _ = plan_event(learned.left, learned.right, levels, challenge.risk, runs)
     delta = challenge.delta if challenge.curve is None else Fraction(0)

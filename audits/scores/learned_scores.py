@@ -21,7 +21,7 @@ GRAINS = ((24, 1.0), (8, 10.0))
 MAX_ADDITIVE_COLUMNS = 20  #: columns in the additive model
 ALONE = 6  #: number of columns tried individually
 SWEEPS = 12
-LUCK = 0.15  #: of a bound
+LUCK, FEW = 0.15, 1500  #: part of a bound, of many training runs; from how few on it is more
 
 
 @dataclass(frozen=True)
@@ -131,20 +131,62 @@ class Learned:
 
 
 def best_score(
-    left: Sequence[Outcome], right: Sequence[Outcome], judge: Judge, moved: Floats | None = None
+    left: Sequence[Outcome],
+    right: Sequence[Outcome],
+    judge: Judge,
+    moved: Floats | None = None,
+    *,
+    crossed: bool = False,
 ) -> Learned:
     """Return the score that `judge` (a function of left and right scores) rates highest.
 
-    Fitted on the even runs, judged on the odd ones.  `moved`: see `audits.scores.outcome_columns.learn`.
+    Fitted on the even runs, judged on the odd ones; if `crossed`, also the other way round, and then fitted
+    to all.  `moved`: see `audits.scores.outcome_columns.learn`.
     """
-    columns = learn(left[::2], right[::2], moved)
+    even, odd = slice(0, None, 2), slice(1, None, 2)
+    found: dict[object, list[tuple[Score, Floats, Floats]]] = {}
+    for fitted, held in [(even, odd), (odd, even)][: 1 + crossed]:
+        columns = learn(left[fitted], right[fitted], moved)
+        a, b = columns.table(left), columns.table(right)
+        for score in _candidates(columns, a[fitted], b[fitted], a[held], b[held]):
+            runs = slice(None) if not crossed and _not_fitted(score) else held
+            values = score.of_table(a[runs]), score.of_table(b[runs])
+            found.setdefault(_key(score), []).append((score, *values))
+    folds = [each for each in found.values() if len(each) == 1 + crossed]
+    held_out = [
+        (np.concatenate([f[1] for f in each]), np.concatenate([f[2] for f in each])) for each in folds
+    ]
+    judged = [judge(*each) for each in held_out]
+    trained = min(len(left), len(right))
+    worth = [_worth(each[0][0], value, trained) for each, value in zip(folds, judged, strict=True)]
+    best = int(np.argmax(worth))
+    chosen, to_plan = folds[best][0][0], held_out[best]
+    few = 2 * len(np.unique(to_plan[0])) <= len(to_plan[0])  # then thresholds are equal to scores
+    columns = learn(left, right, moved) if crossed else chosen.columns
     a, b = columns.table(left), columns.table(right)
-    fitted, sides = np.concatenate([a[::2], b[::2]]), np.repeat([1.0, 0.0], [len(a[::2]), len(b[::2])])
+    if crossed:
+        scores = {_key(score): score for score in _candidates(columns, a, b, a, b)}
+        chosen = scores.get(_key(chosen), chosen)
+        if few and chosen.columns is columns:
+            to_plan = chosen.of_table(a), chosen.of_table(b)
+    elif not chosen.tables:
+        to_plan = chosen.of_table(a), chosen.of_table(b)
+    elif not few:
+        used = [table.column for table in chosen.tables]
+        grain = next(grain for grain in GRAINS if grain[1] == chosen.tables[0].ridge)
+        sides = np.repeat([1.0, 0.0], [len(a), len(b)])
+        chosen = _additive(columns, used, np.concatenate([a, b]), sides, grain)
+    return Learned(chosen, to_plan[0], to_plan[1], judged[best])
+
+
+def _candidates(columns: Columns, a: Floats, b: Floats, held: Floats, out: Floats) -> list[Score]:
+    """Return scores fitted to `a` and `b`, of the columns that tell the sides of `held` and `out` best."""
+    fitted, sides = np.concatenate([a, b]), np.repeat([1.0, 0.0], [len(a), len(b)])
     alive = [j for j in range(fitted.shape[1]) if _varies(fitted[:, j])]
     scores = []
     for grain in GRAINS:
         single = [fit([binned(j, fitted[:, j], grain)], fitted, sides)[0] for j in alive]
-        gains = _gains(single, a[1::2], b[1::2])
+        gains = _gains(single, held, out)
         order = np.argsort(-gains)
         useful = [single[k].column for k in order[:MAX_ADDITIVE_COLUMNS] if gains[k] > -np.log(2)]
         if len(useful) > 1:
@@ -155,29 +197,22 @@ def best_score(
             scores += [Score(columns, tables=(single[k],)) for k in alone]
             plain = [single[k].column for k in alone if not columns.coded(columns.names[single[k].column])]
             scores += [Score(columns, column=j, sign=sign) for j in plain for sign in (1.0, -1.0)]
-    if not scores:
-        scores = [Score(columns, column=0)]
-    values = [[s.of_table(each if _not_fitted(s) else each[1::2]) for each in (a, b)] for s in scores]
-    judged = [judge(*each) for each in values]
-    worth = [_worth(score, value) for score, value in zip(scores, judged, strict=True)]
-    best = int(np.argmax(worth))
-    chosen = scores[best]
-    unfitted = slice(None) if not chosen.tables else slice(1, None, 2)
-    to_plan = chosen.of_table(a[unfitted]), chosen.of_table(b[unfitted])
-    if chosen.tables and 2 * len(np.unique(to_plan[0])) > len(
-        to_plan[0]
-    ):  # with few distinct scores, thresholds are equal to scores
-        whole, both = np.concatenate([a, b]), np.repeat([1.0, 0.0], [len(a), len(b)])
-        used = [table.column for table in chosen.tables]
-        grain = next(grain for grain in GRAINS if grain[1] == chosen.tables[0].ridge)
-        chosen = _additive(columns, used, whole, both, grain)
-    return Learned(chosen, *to_plan, judged[best])
+    return [*scores, Score(columns, column=0)]
 
 
-def _worth(score: Score, value: float) -> float:
+def _key(score: Score) -> object:
+    """Return what the fits of one score to different runs share."""
+    if len(score.tables) > 1:
+        return score.tables[0].ridge
+    column = score.tables[0].column if score.tables else score.column
+    return bool(score.tables), score.columns.names[column], score.sign
+
+
+def _worth(score: Score, value: float, runs: int) -> float:
     """Return what a score is chosen by: many columns are lucky; of equals, one with a key is plain."""
     if len(score.tables) > 1:
-        return value - LUCK * (value % 100.0 if value > 0 else 0.0)
+        luck = min(LUCK * (1 + FEW / runs), 1.0)
+        return value - luck * (value % 100.0 if value > 0 else 0.0)
     column = score.tables[0].column if score.tables else score.column
     return value + 1e-9 * (score.columns.names[column] in score.columns.called.values())
 

@@ -3,9 +3,11 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audits.attack.membership_guessing import plan_guess
 from audits.attack.output_scores import Sample, learn
 from audits.attack.thresholds import plan_threshold
 from audits.sandbox.outcomes import Outcome
@@ -61,3 +63,46 @@ def test_a_shift_in_many_columns_is_scored_along_the_movement():
     assert best_score(left, right, judge).value < 0.3
     unlike = best_score(left, right, judge, np.zeros(900))  # no direction at all
     assert "the direction" not in unlike.score.sentence()
+
+
+def shares(draw, moved, *, crossed, seeds=range(30, 36)):
+    """Yield the part of ε = 1 that a score learned on a third of 1,000 runs a side shows of the others."""
+    risk = Fraction(1, 20)
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        runs = [
+            [Outcome("list", (), row) for row in np.round(draw(rng, side) * 1024) / 1024] for side in (0, 1)
+        ]
+        learned = best_score(
+            *(each[:333] for each in runs),
+            lambda left, right: plan_guess(left, right, Fraction(0), risk, 667)[1],
+            moved,
+            crossed=crossed,
+        )
+        rule, _ = plan_guess(learned.left, learned.right, Fraction(0), risk, 667)
+        held = [learned.score.of(each[333:]) for each in runs]
+        yield rule.measure(*held, Fraction(0), risk).epsilon_lower
+
+
+@pytest.mark.slow
+def test_few_runs_teach_more_when_each_half_judges_what_the_other_taught():
+    """The exponential mechanism: its best event is known from both halves, .6 of ε with it known."""
+    laws = np.exp([[0.5] + [0.0] * 9, [0.0] + [0.5] * 9])
+    laws /= laws.sum(axis=1, keepdims=True)
+
+    def draw(rng, side):
+        return rng.choice(10, size=(1000, 1), p=laws[side]).astype(float)
+
+    both, one = (np.mean([*shares(draw, None, crossed=crossed)]) for crossed in (True, False))
+    assert both > max(0.3, one)
+
+
+@pytest.mark.slow
+def test_many_columns_are_not_lucky_on_few_runs():
+    """Five of 31 entries move by a fifth of Laplace noise: their clipped sum is the score, .77 of ε."""
+    moved = np.where(np.arange(31) % 7 == 0, 1.0, 0.0)
+
+    def draw(rng, side):
+        return rng.laplace(0, 5, (1000, 31)) - side * moved
+
+    assert np.mean([*shares(draw, moved, crossed=True)]) > 0.2
