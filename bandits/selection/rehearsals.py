@@ -44,6 +44,7 @@ FIRST_SEED = 18_000_000  #: rehearsals' worlds are no reproduction's
 MAX_REHEARSED_ROUNDS = 4096  #: rounds of a rehearsal
 PROXY = 1024  #: rounds of a rehearsal in place of more
 CELLS = 20  #: of a histogram, at most
+MAP_FEATURES = 512  #: where the default number of nodes would make many more, on more than three axes
 REHEARSED_NOISE = 0.1  #: standard deviation of rehearsed rewards on a surface
 
 
@@ -181,10 +182,13 @@ def _contextual(
         common |= {"candidates": candidates, "dimension": dimension}
     quiet = quietest(epsilon, delta, rounds, MomentGpUcb.size).parameters
     dimension = dimension if space is None else space.dimension
-    moments = [quiet, *baselines(rounds, dimension)]
+    few: dict[str, Value] = {}
+    if space is None and dimension > 3:
+        few = {"nodes_per_axis": int(MAP_FEATURES ** (1 / dimension))}
+    moments = [{**few, **each} for each in (quiet, *baselines(rounds, dimension))]
     kinds: list[tuple[str, type[Any], dict[str, Value]]] = [
         *(("moment-gp-ucb", MomentGpUcb, each) for each in moments),
-        ("phased-gp-ucb", PhasedGpUcb, {}),
+        ("phased-gp-ucb", PhasedGpUcb, few),
         ("jdp-gp-ucb", JdpGpUcb, {"stream": "honaker"}),
         ("doubling-gp-ucb", DoublingGpUcb, {}),
     ]
