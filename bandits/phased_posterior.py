@@ -258,8 +258,6 @@ class Learner:
         self._observed = LinearPosterior(model.size)
         self._settle()
 
-    # ------------------------------------------------------------------ a batch
-
     def ask(self, start: int, stop: int, *, final: bool, among: Floats | None = None) -> Indices:
         """Return the points of rounds `start` … `stop` − 1: uniform at first, greedy in the last batch.
 
@@ -405,15 +403,14 @@ class Learner:
             whole = weight * whole
         return whole[:, :-1], whole[:, -1], noise
 
-    # ------------------------------------------------------------------ the posterior
-
     def _settle(self) -> None:
         """Compute mean θ̂ and the parts of the covariance P = L(I + LᵀJL)⁻¹Lᵀ."""
         prior = self._prior = self._model.prior_root(self._scale, self._length)
         inner = np.eye(prior.size) + prior.within(self._observed.information)
         self._factor = np.linalg.cholesky(inner)
         known = prior.transposed_times(self._observed.moment)
-        self._mean = prior.times(np.linalg.solve(inner, known))
+        solution: Floats = np.linalg.solve(inner, known)
+        self._mean = prior.times(solution)
 
     def _choose_prior(self) -> None:
         """Move to the scale and length of largest marginal likelihood of the releases; at first among all."""

@@ -37,6 +37,7 @@ from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.simulation.simulated_people import simulated_people
 from bandits.space.points import grid
+from benchmarks.chosen_bandits import chosen, played_share, regret_row
 from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows, in_turn
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.receipt import Receipt, rehearse
@@ -72,25 +73,11 @@ def rows(setting: BenchmarkSetting) -> Rows:
     if setting.long:
         yield from whole_runs(10**6)
         yield from late_answers()
+        yield from chosen()
         yield from arms()
         yield from best_arm()
         yield from changing_arms()
         yield from wrong_kernels()
-
-
-def regret_row(what: str, shares: list[float], beside: str, others: list[float]) -> BenchmarkRow:
-    """Return a row of mean regrets over those of uniform choices, with the standard error in its note."""
-    value, other = float(np.mean(shares)), float(np.mean(others))
-    error = f"± {np.std(shares, ddof=1) / math.sqrt(len(shares)):.3f}"
-    return BenchmarkRow(f"regret, {what}", value, "of uniform", beside, other, error)
-
-
-def played_share(bandit, data, means, seed: int) -> float:
-    """Return a run's regret over that of uniform choices, at public points with these means."""
-    noise = rehearse(bandit.proof(bandit.delta), Rehearsal(seed))
-    public = bandit.play(bandit.domain().clamped(data), noise, seed).public
-    lost = means.max() - means[public["arms"] if "arms" in public else public["points"]]
-    return float(lost.mean() / (means.max() - means.mean()))
 
 
 def arms(seeds: range = range(7000, 7024)) -> Rows:

@@ -24,9 +24,10 @@ from dpaccount.errors import InputError, out_of_range
 Kernel = Callable[[Floats, Floats], Floats]  #: points [n, d] and [m, d] ↦ [n, m]
 
 MAP_KERNELS: Final = (*kernels.POINT_KERNELS, "additive", "polynomial")
-BASES: Final = ("chosen", "quadrature", "random-fourier", "nystrom")
+BASES: Final = ("chosen", "quadrature", "random-fourier", "nystrom", "cells")
+squared_exponential = partial(kernels.matrix, "squared-exponential")
 DEGREE = 3  #: of the polynomial kernel
-RADIUS = 2.0  #: of the ball on which the polynomial kernel is at most 1
+RADIUS = 2.0  #: of the ball on which the polynomial kernel is at most 1, and which cells divide
 PUBLIC_COIN = 2021
 MAX_MAP_FEATURES = 4096  #: features of one map
 NORM_ROUNDING = 1e-9  #: a norm of 1 may exceed 1 by so much in floating point; beyond that a map is refused
@@ -47,9 +48,6 @@ def _coordinates(points: Floats, dimension: int) -> None:
     if points.ndim < 1 or points.shape[-1] != dimension:
         width = points.shape[-1] if points.ndim else 0
         raise InputError(f"points have {width} coordinates", f"these features take {dimension}")
-
-
-# ------------------------------------------------------------------ Fourier features
 
 
 @dataclass(frozen=True)
@@ -135,9 +133,6 @@ def random_features(kernel: str, dimension: int, count: int, lengthscale: float)
     return FourierFeatures(frequencies, np.full(count, 1 / count))
 
 
-# ------------------------------------------------------------------ sums and products
-
-
 @dataclass(frozen=True)
 class AdditiveFeatures:
     """One-dimensional features of each coordinate side by side, over √d: for the mean of their kernels."""
@@ -188,9 +183,6 @@ class PolynomialFeatures:
         return len(self._powers)
 
 
-# ------------------------------------------------------------------ which kernel, by which features
-
-
 def kernel_of(kernel: str, lengthscale: float) -> Kernel:
     """Return the kernel of a name in `KERNELS`; ``additive``: squared-exponential, its mean over coordinates.
 
@@ -213,6 +205,14 @@ def _additive(lengthscale: float, left: Floats, right: Floats) -> Floats:
     return np.exp(-square / (2 * lengthscale**2)).mean(axis=-1)
 
 
+def _same_cell(per_axis: int, left: Floats, right: Floats) -> Floats:
+    """Return 1 for points in the same one of the `per_axis`^d cells of [−R, R]^d, and 0 for others."""
+    here, there = (
+        np.clip(np.floor((each / RADIUS + 1) * per_axis / 2), 0, per_axis - 1) for each in (left, right)
+    )
+    return (here[:, None, :] == there[None, :, :]).all(axis=-1).astype(np.float64)
+
+
 def feature_map(
     kernel: str, basis: str, per_axis: int, lengthscale: float, dictionary: Callable[[int], Floats]
 ) -> Features:
@@ -220,13 +220,19 @@ def feature_map(
 
     There are about `per_axis`^d, or d·`per_axis` of an additive kernel.  `dictionary` gives so many
     public points [n, d], for Nyström's.  ``chosen``: quadrature where frequencies are normal, all
-    monomials of a polynomial, Nyström's for Matérn kernels.  Raises `InputError` if a kernel has no
-    such features, or for parameters that make no sense.
+    monomials of a polynomial, Nyström's for Matérn kernels.  ``cells``: a histogram, without a kernel.
+    Raises `InputError` if a kernel has no such features, or for parameters that make no sense.
     """
     exact, dimension = kernel_of(kernel, lengthscale), dictionary(1).shape[1]
     one_of("basis", basis, BASES)
     if not 1 <= per_axis <= MAX_MAP_FEATURES:
         raise InputError(f"nodes_per_axis is {per_axis}", f"it lies in 1 ... {MAX_MAP_FEATURES}")
+    if basis == "cells":
+        if (kernel, lengthscale) != ("squared-exponential", 1):
+            raise InputError("cells have neither kernel nor length scale", "leave both out")
+        _at_most(per_axis**dimension)
+        centres = RADIUS * ((2 * np.arange(per_axis) + 1) / per_axis - 1)
+        return NystromFeatures(partial(_same_cell, per_axis), np.array([*product(centres, repeat=dimension)]))
     if kernel == "polynomial" and basis == "chosen":
         return PolynomialFeatures(dimension)
     if basis == "nystrom" or (basis == "chosen" and "matern" in kernel):
@@ -251,9 +257,6 @@ def _at_most(count: int) -> int:
     if count > MAX_MAP_FEATURES:
         raise InputError(f"{count} features are above {MAX_MAP_FEATURES}", "use fewer nodes_per_axis")
     return count
-
-
-# ------------------------------------------------------------------ subspaces
 
 
 @dataclass(frozen=True)
@@ -295,12 +298,3 @@ def eigenfeatures(kernel: Floats, error: float) -> Floats:
         if np.abs(left).max() <= error:
             return scaled[:, :size]
     return scaled
-
-
-# ------------------------------------------------------------------ kernels
-
-
-def squared_exponential(left: Floats, right: Floats, lengthscale: float) -> Floats:
-    """Return the kernel matrix exp(−‖x−x′‖²/(2ℓ²)) of points [n, d] and [m, d]."""
-    square = ((left[:, None, :] - right[None, :, :]) ** 2).sum(axis=-1)
-    return np.exp(-square / (2 * lengthscale**2))

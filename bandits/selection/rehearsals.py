@@ -28,6 +28,7 @@ from bandits.simulation.surfaces import Surface, surface
 from bandits.space.points import Space
 from bandits.statistics.additive_model import SCALES
 from bandits.statistics.arrays import Floats
+from bandits.statistics.first_moments import HALF
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.proved import Proved
@@ -42,11 +43,8 @@ AT_ONCE = 8  #: rehearsals that are done and kept together
 FIRST_SEED = 18_000_000  #: rehearsals' worlds are no reproduction's
 MAX_REHEARSED_ROUNDS = 4096  #: rounds of a rehearsal
 PROXY = 1024  #: rounds of a rehearsal in place of more
-#: simple baselines: phases of half the earlier people, or equal parts of all; each is released separately
-PARTS = 16
-PHASES: dict[str, Value] = {"stream": "separate", "growth": Fraction(1, 2)}
-#: and one release after a quarter of the people, from which all others are served
-ONCE: dict[str, Value] = {"stream": "separate", "growth": Fraction(3)}
+CELLS = 20  #: of a histogram, at most
+MAP_FEATURES = 512  #: where the default number of nodes would make many more, on more than three axes
 REHEARSED_NOISE = 0.1  #: standard deviation of rehearsed rewards on a surface
 
 
@@ -149,9 +147,6 @@ def _behind(differences: Floats) -> bool:
     return float(np.mean(differences)) > 3 * error
 
 
-# ------------------------------------------------------------------ settings
-
-
 def _noise(subject: Any, seed: int) -> Noise:
     return rehearse(_proved(subject), Rehearsal(np.random.SeedSequence([seed, 3])))
 
@@ -159,6 +154,17 @@ def _noise(subject: Any, seed: int) -> Noise:
 @lru_cache(maxsize=16)
 def _proved(subject: Any) -> Proved:
     return Proved(subject.proof(subject.delta))
+
+
+def baselines(rounds: int, dimension: int) -> list[dict[str, Value]]:
+    """Return parameters that make `moment-gp-ucb` a simple baseline, whose batches are released separately.
+
+    Batches of half the earlier people; a quarter of all, then the others; and the first as a histogram.
+    """
+    phases: dict[str, Value] = {"stream": "separate", "growth": HALF, "refresh": max(rounds // 16, 1)}
+    once: dict[str, Value] = {"growth": Fraction(3), "refresh": -(-rounds // 4)}
+    cells: dict[str, Value] = {"basis": "cells", "nodes_per_axis": max(int(CELLS ** (1 / dimension)), 2)}
+    return [phases, {**phases, **once}, {**phases, **cells}]
 
 
 def _contextual(
@@ -175,11 +181,14 @@ def _contextual(
     if space is None:
         common |= {"candidates": candidates, "dimension": dimension}
     quiet = quietest(epsilon, delta, rounds, MomentGpUcb.size).parameters
+    dimension = dimension if space is None else space.dimension
+    few: dict[str, Value] = {}
+    if space is None and dimension > 3:
+        few = {"nodes_per_axis": int(MAP_FEATURES ** (1 / dimension))}
+    moments = [{**few, **each} for each in (quiet, *baselines(rounds, dimension))]
     kinds: list[tuple[str, type[Any], dict[str, Value]]] = [
-        ("moment-gp-ucb", MomentGpUcb, quiet),
-        ("moment-gp-ucb", MomentGpUcb, {**PHASES, "refresh": max(rounds // PARTS, 1)}),
-        ("moment-gp-ucb", MomentGpUcb, {**ONCE, "refresh": -(-rounds // 4)}),
-        ("phased-gp-ucb", PhasedGpUcb, {}),
+        *(("moment-gp-ucb", MomentGpUcb, each) for each in moments),
+        ("phased-gp-ucb", PhasedGpUcb, few),
         ("jdp-gp-ucb", JdpGpUcb, {"stream": "honaker"}),
         ("doubling-gp-ucb", DoublingGpUcb, {}),
     ]

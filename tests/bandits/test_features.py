@@ -111,7 +111,22 @@ def public(count):
     return np.random.default_rng(3).uniform(-1, 1, (count, 2))
 
 
-@pytest.mark.parametrize("basis", BASES)
+@looped("per_axis", [1, 3, 4])
+def test_cells_are_indicators_of_a_division_of_the_ball(per_axis):
+    phi, rng = feature_map("squared-exponential", "cells", per_axis, 1.0, public), np.random.default_rng(1)
+    assert phi.size == per_axis**2
+    points = rng.uniform(-2, 2, (300, 2))
+    beyond = points * np.where(np.abs(points) == np.abs(points).max(axis=1)[:, None], 9, 1)
+    edges = np.linspace(-2, 2, per_axis + 1)[1:-1]
+    for each in (points, beyond):  # what is outside is in a cell at the edge
+        cell = np.searchsorted(edges, each) @ [per_axis, 1]
+        assert phi(each) @ phi(each).T == pytest.approx((cell[:, None] == cell).astype(float))
+    for kernel, length in (("matern-1/2", 1.0), ("squared-exponential", 0.5)):
+        with pytest.raises(InputError, match="cells have neither"):
+            feature_map(kernel, "cells", per_axis, length, public)
+
+
+@pytest.mark.parametrize("basis", [basis for basis in BASES if basis != "cells"])
 @pytest.mark.parametrize("kernel", MAP_KERNELS)
 @pytest.mark.slow
 def test_every_kernel_has_features_that_approach_it_or_is_refused(kernel, basis):
