@@ -108,12 +108,16 @@ class Release:
 
 @dataclass(frozen=True)
 class PreparedRelease:
-    """A release and the number that it has settled on; `kept` is its certificate if it was made before."""
+    """A release and the number that it has settled on; `kept` is its certificate if it was made before.
+
+    `paid`: its charge was made, and nothing was drawn.
+    """
 
     due: Release
     number: int
     again: bool
     kept: dict[str, Any] | None = None
+    paid: bool = False
 
 
 # -------------------------------------------------------------- the data
@@ -201,8 +205,9 @@ def settle(due: Release, *, again: bool) -> PreparedRelease:
         if due.claim.scope is not None:
             ledger.check_scope(due.claim.scope)
         number, latest = _free(due, ledger)
+        paid = ledger.run_state(due.numbered(number)).charged
         if again or number == 1:
-            return PreparedRelease(due, number, again)
+            return PreparedRelease(due, number, again, paid=paid)
         return PreparedRelease(due, number - 1, again, _made_before(due, ledger, number - 1, latest))
 
 

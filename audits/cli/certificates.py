@@ -268,7 +268,7 @@ def _say_charge(claim: "Claim", *, again: bool) -> None:
     """Say what a new release charges in its ledger's measure, and what the ledger has left.
 
     Raises `InputError` for a ledger that is not there or counts another unit, and `RefusedError` where
-    a new release does not fit and, unless it is made `again`, none was made before that is printed.
+    a new release does not fit and, unless it is made `again`, none is kept or paid.
     """
     from audits.api.dispatch import runs_apart
     from audits.certificate import make, release
@@ -292,7 +292,8 @@ def _say_charge(claim: "Claim", *, again: bool) -> None:
             charge = ledger.decision(proved.theorem, claim.name, proved.units, claim.scope)
         except RefusedError as refused:
             due = None if again else release.identified(claim, subject)
-            if due is None or release.settle(due, again=False).kept is None:
+            run = None if due is None else release.settle(due, again=False)
+            if run is None or not (run.kept or run.paid):
                 raise
             charge = refused.charge
         say(f"{start} at most {cost_of(charge)}; {left}")

@@ -6,7 +6,7 @@ import pytest
 
 from audits import study as python
 from audits.api import dispatch
-from audits.certificate import figures, files, make
+from audits.certificate import figures, files, make, release
 from audits.claim import read_claim
 from audits.subjects.catalogue import subject_of
 from dpaccount.errors import InputError
@@ -85,6 +85,28 @@ def test_a_release_that_does_not_fit_is_refused_before_it_asks(dpaccount, monkey
         assert (code, out, entries()) == (1, "", 0)
         assert "beyond the budget's ε 4" in err
         assert "charge it?" not in err
+
+
+def test_a_release_that_was_paid_before_a_crash_needs_no_second_charge(dpaccount, monkeypatch):
+    """The ledger has no room for another one, and the noise of the one that it paid is not drawn yet."""
+
+    def certify(question, progress, claim=None):
+        raise InputError("enough is seen")
+
+    init(dpaccount, epsilon=1)
+    monkeypatch.setattr(dispatch, "certify", certify)
+    python.Path("a.csv").write_text(DATA)
+    path = study()
+    claim = read_claim(path)
+    proved = make.proof_of(claim, subject_of(claim))
+    due = release.identified(claim, subject_of(claim))
+    with Ledger.open("sqlite:///b.db") as ledger:
+        ledger.charge(proved.theorem, "another", proved.units, due.numbered(2))
+    assert "beyond the budget" in dpaccount("release", path, "--yes")[2]
+    with Ledger.open("sqlite:///b.db") as ledger:
+        ledger.reset("for the test")
+        ledger.charge(proved.theorem, claim.name, proved.units, due.numbered(1))
+    assert "enough is seen" in dpaccount("release", path, "--yes")[2]
 
 
 # ------------------------------------------------------------------ files that are kept
