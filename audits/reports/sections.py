@@ -118,13 +118,16 @@ def _decided(certificate: CertifyResult) -> list[tuple[str, str]]:
         noted = dict(_spending(release["budget"])) if "budget" in release else {}
         rows = [(name, noted.get(key)) for name, key in zip(("Budget", "Spent", "Left"), names, strict=True)]
         money = [(name, value) for name, value in rows if value] or [("Charged", "see the ledger")]
-    sure = certificate["verdict"] == "CERTIFIED"
+    sure, most = certificate["verdict"] == "CERTIFIED", certificate["claim"].get("data", {}).get("max_rows")
+    counted = f" (at most {most} rows of each count)" if most else ""
     return [
-        ("Who is protected" if sure else "Who was to be protected", guarantee["unit"]),
+        ("Who is protected" if sure else "Who was to be protected", guarantee["unit"] + counted),
         ("From what", f"inference {FROM[guarantee['model']]}"),
         ("Claimed", f"ε = {guarantee['epsilon']}, δ = {guarantee['delta']}"),
         ("Proved", proved_text(certificate)),
         *money,
+        ("Code", certificate["subject"]["code"] or "no digest"),
+        ("To be trusted", "who holds the data and wrote the code; the assumptions, tested but not proved"),
         ("Signature", _signed(certificate)),
         ("Valid until", governance(certificate)["valid_until"]),
     ]

@@ -147,6 +147,14 @@ def test_what_a_reviewer_asked_for_is_on_the_page(certificate, asked):
         assert f"{step['rule']}: " in text
 
 
+def test_page_one_says_whose_rows_count_which_code_it_is_and_who_is_trusted(certificate):
+    certificate = released(certificate)
+    certificate["claim"]["data"] |= {"id": "person", "max_rows": 3}
+    first = page.html(certificate).partition("What is promised</h2>")[0]
+    for words in ("(at most 3 rows of each count)", certificate["subject"]["code"], "To be trusted"):
+        assert words in first
+
+
 def test_a_page_is_self_contained_and_can_be_walked(certificate):
     text = page.html(certificate)
     shown = Page(text)
