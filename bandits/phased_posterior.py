@@ -409,8 +409,7 @@ class Learner:
         inner = np.eye(prior.size) + prior.within(self._observed.information)
         self._factor = np.linalg.cholesky(inner)
         known = prior.transposed_times(self._observed.moment)
-        solution: Floats = np.linalg.solve(inner, known)
-        self._mean = prior.times(solution)
+        self._mean = prior.times(np.linalg.solve(inner, known).astype(np.float64))
 
     def _choose_prior(self) -> None:
         """Move to the scale and length of largest marginal likelihood of the releases; at first among all."""
