@@ -21,6 +21,7 @@ GRAINS = ((24, 1.0), (8, 10.0))
 MAX_ADDITIVE_COLUMNS = 20  #: columns in the additive model
 ALONE = 6  #: number of columns tried individually
 SWEEPS = 12
+CROSSED = 5_000_000  #: numbers of one side: of more, fits take longer than they gain
 LUCK, FEW = 0.15, 1500  #: part of a bound, of many training runs; from how few on it is more
 
 
@@ -144,6 +145,7 @@ def best_score(
     to all.  `moved`: see `audits.scores.outcome_columns.learn`.
     """
     even, odd = slice(0, None, 2), slice(1, None, 2)
+    crossed = crossed and sum(len(each.numbers) for each in left) <= CROSSED
     found: dict[object, list[tuple[Score, Floats, Floats]]] = {}
     for fitted, held in [(even, odd), (odd, even)][: 1 + crossed]:
         columns = learn(left[fitted], right[fitted], moved)
