@@ -25,7 +25,7 @@ from dpaccount.plan.events import (
 )
 
 REPEATS = 3
-PATIENCE = 40  #: processor seconds in which dp-accounting must have done a row
+PATIENCE = 10  #: processor seconds in which dp-accounting must have done a row
 LONG = 2.0  #: seconds after which nothing is timed again
 Found = dict[str, dict[str, list[float]]]  #: row → peer → [lower, upper, seconds]
 
@@ -172,7 +172,8 @@ try:
             made = PRVAccountant(
                 prvs=prv, max_self_compositions=[count] * len(prv), eps_error=wide, delta_error=delta / 1000)
             low, _, high = made.compute_epsilon(delta, [count] * len(prv))
-            found.setdefault(name, {})["prv-accountant"] = [float(low), float(high), time.process_time() - begun]
+            spent = time.process_time() - begun
+            found.setdefault(name, {})["prv-accountant"] = [float(low), float(high), spent]
         except Exception as error:
             print(name, "prv-accountant:", error, file=sys.stderr)
 except ImportError as error:
