@@ -25,6 +25,7 @@ from dpaccount.plan.events import (
 )
 
 REPEATS = 3
+PATIENCE = 10  #: processor seconds in which dp-accounting must have done a row
 LONG = 2.0  #: seconds after which nothing is timed again
 Found = dict[str, dict[str, list[float]]]  #: row → peer → [lower, upper, seconds]
 
@@ -69,7 +70,7 @@ ROWS = (
 )
 
 THEIRS = """
-import json, sys, time
+import json, signal, sys, time
 from fractions import Fraction
 import dp_accounting as dp
 from dp_accounting.pld import pld_privacy_accountant as pld
@@ -117,16 +118,26 @@ def responses(_, delta):
     import math
     one = pl.from_randomized_response(2 / (1 + math.exp(.1)), 2)
     return one.self_compose(200).get_epsilon_for_delta(delta)
+def stop(*_):
+    raise TimeoutError
+signal.signal(signal.SIGPROF, stop)
 found = {}
 for name, work in [*rows.items(), ("200 randomised responses", (None, 1e-6))]:
     run = responses if name.startswith("200") else account
     times = []
-    for _ in range(int(sys.argv[1])):
-        begun = time.process_time()
-        epsilon = float(run(*work))
-        times.append(time.process_time() - begun)
-        if sum(times) > 2:
-            break
+    signal.setitimer(signal.ITIMER_PROF, float(sys.argv[3]))
+    try:
+        for _ in range(int(sys.argv[1])):
+            begun = time.process_time()
+            epsilon = float(run(*work))
+            times.append(time.process_time() - begun)
+            if sum(times) > 2:
+                break
+    except TimeoutError:
+        if not times:
+            continue
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
     found[name] = {"dp-accounting": [epsilon, epsilon, min(times)]}
 try:
     import random_allocation as ra
@@ -161,7 +172,8 @@ try:
             made = PRVAccountant(
                 prvs=prv, max_self_compositions=[count] * len(prv), eps_error=wide, delta_error=delta / 1000)
             low, _, high = made.compute_epsilon(delta, [count] * len(prv))
-            found[name]["prv-accountant"] = [float(low), float(high), time.process_time() - begun]
+            spent = time.process_time() - begun
+            found.setdefault(name, {})["prv-accountant"] = [float(low), float(high), spent]
         except Exception as error:
             print(name, "prv-accountant:", error, file=sys.stderr)
 except ImportError as error:
@@ -196,14 +208,14 @@ def written() -> str:
 def rows(setting: BenchmarkSetting) -> Rows:
     """Yield every row against each peer; raise `AssertionError` where one is below our lower end."""
     why = setting.lacks("dp_accounting")
-    theirs: Found = {} if why else setting.asked(THEIRS, REPEATS, written())
+    theirs: Found = {} if why else setting.asked(THEIRS, REPEATS, written(), PATIENCE)
     for name, (relation, events, delta) in ROWS.items():
         bounds, seconds = timed(events, relation, delta, Fraction(1, 10**6))
         width = f"width {float(bounds.upper - (bounds.lower or 0)):.0e}"
         for peer in ("dp-accounting", "prv-accountant", "random-allocation"):
             if peer not in theirs.get(name, {}):
                 if peer == "dp-accounting":
-                    unknown = f"{width}; {why or 'it has no such row'}"
+                    unknown = f"{width}; {why or f'no such row, or not done in {PATIENCE} s'}"
                     yield BenchmarkRow(name, seconds, "s", peer, None, unknown)
                 continue
             below, above, spent = theirs[name][peer]
