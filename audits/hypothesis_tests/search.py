@@ -145,8 +145,8 @@ def search(  # noqa: PLR0913
     if sweep:
         for each in about:
             touring(judge, domain, each, marks, borders(proved), seed)
-        for pair in stepping(domain, relation) if len(about) > 1 else ():
-            judge.examined(pair, seed)
+        for step in stepping(domain, relation) if len(about) > 1 else ():
+            judge.examined(step, seed)
     phases = Phase.generate, Phase.target, Phase.shrink
     pair = st.one_of(*(pairs(domain, each, marks.numbers) for each in about))
     coins = st.one_of(st.integers(0, 2**32 - 1), st.sampled_from(named_coins(seed, marks.numbers)))

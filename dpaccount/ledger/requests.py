@@ -226,8 +226,9 @@ def _as_json(value: object) -> Any:
     if isinstance(value, tuple):
         return [_as_json(item) for item in value]
     # hexadecimal: decimal conversion of long integers is slow, and limited to 4300 digits
-    exact = type(value) is Fraction or isinstance(value, int)  # `isinstance` of an abstract class is slow
-    return f"{value.numerator:x}/{value.denominator:x}" if exact else value
+    if type(value) is Fraction or isinstance(value, int):  # `isinstance` of `Fraction` is slow
+        return f"{value.numerator:x}/{value.denominator:x}"
+    return value
 
 
 @cache

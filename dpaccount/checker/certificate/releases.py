@@ -48,9 +48,7 @@ def check_reported(report: dict[str, Any], described: list[dict[str, Any]]) -> N
     numbers = {name for each in described for name in names_of(each)}
     around = report.get("accuracy", {})
     ensure(report.keys() - {"accuracy"} == numbers, "a release reports other statistics than are listed")
-    ensure(
-        type(around) is dict and around.keys() == names, "intervals are of other statistics than listed"
-    )
+    ensure(type(around) is dict and around.keys() == names, "intervals are of other statistics than listed")
     for name, interval in around.items():
         ensure(type(interval) is dict and interval.keys() == ENDS, f"{brief(name)} has no such interval")
 

@@ -221,11 +221,11 @@ def variances_are_wide(rows: list[Any], bounds: Ends, noise: list[DrawnNoise], h
     return True
 
 
-def is_at_bound(each: Table, report: Table) -> bool:
+def is_at_bound(each: Table, numbers: list[float]) -> bool:
     """Return whether some count of a statistic is 0, or some mean a bound of its column."""
     bounds = ends(each["column"]) if each["what"] == "mean" else (0,)
     counts = each["what"] in (*COUNTED, "mean")
-    return counts and any(x in (float(bounds[0]), float(bounds[-1])) for x in report[each["name"]])
+    return counts and any(x in (float(bounds[0]), float(bounds[-1])) for x in numbers)
 
 
 def unchecked(document: Table) -> str:
@@ -242,6 +242,9 @@ def unchecked(document: Table) -> str:
             words += ["what is beyond the noise of all rows together in those of"]
         elif what == "mean" and len(least_moves(each, exact=held["exact_rows"])) > 1:
             words += ["the sizes of groups behind those of"]
-        for some in [*words, *(["one end of those at a bound, in"] if is_at_bound(each, report) else [])]:
+        for some in [
+            *words,
+            *(["one end of those at a bound, in"] if is_at_bound(each, report[each["name"]]) else []),
+        ]:
             parts.setdefault(some, []).append(repr(each["name"]))
     return "; ".join(f"{words} {', '.join(names)}" for words, names in parts.items())

@@ -80,8 +80,8 @@ class SampledLaplaceTransform(ByParts, OnPoissonSample):
     def by_parts(self, c: arb) -> list[tuple[float, float]]:
         """Return the share of the masses at the ends, and V of what lies between (`SampledDecay`).
 
-        There f = ¼e^{−ε₀/2} e^{−3t/2} z^{a+1}/q; (log f)′ = −3/2 + (a + 1)p(t), p rising, so f is largest at an
-        end and falls before it rises: its variation and its ends are at most twice the sum of f at both.
+        There f = ¼e^{−ε₀/2} e^{−3t/2} z^{a+1}/q; (log f)′ = −3/2 + (a + 1)p(t), p rising, so f falls before
+        it rises: its variation and its ends together are at most twice the sum of f at both ends.
         """
         a, whole = self.power(c), self.value(c)
         low, high = _ends(self.rate, self.loss)
