@@ -60,7 +60,7 @@ echo "$PWD/FOLDER/auditorium/python/dp_auditorium
 $PWD/FOLDER/statdp" > FOLDER/lib/python3.11/site-packages/checkouts.pth
 ```
 
-Each row compares ours with a peer, or the least that such work takes, in one process or in turn.
+Each row compares ours with a peer, or the least that such work takes.
 **The ratio**, ours over theirs, depends less on the load than the figures.
 """
 
@@ -105,8 +105,9 @@ def figure(value: float | None) -> str:
 
 def lacking(rows: list[BenchmarkRow]) -> list[str]:
     """Return what was not measured, once for all rows that lack it, and why."""
-    found = Counter((row.beside, row.note) for row in rows if row.ratio is None)
-    return [f"{beside} in {count} rows: {note}" for (beside, note), count in found.items()]
+    reasons = [(row.beside, row.note.partition("; ")) for row in rows if row.ratio is None]
+    counts = Counter((beside, why or first) for beside, (first, _, why) in reasons)  # a width may come first
+    return [f"{beside} in {count} rows: {why}" for (beside, why), count in counts.items()]
 
 
 def page(book: dict[str, Any]) -> str:
