@@ -108,10 +108,7 @@ class Release:
 
 @dataclass(frozen=True)
 class PreparedRelease:
-    """A release and the number that it has settled on; `kept` is its certificate if it was made before.
-
-    `paid`: its charge was made, and nothing was drawn.
-    """
+    """A release and its number; `kept`: its certificate if made before; `paid`: charged, and not drawn."""
 
     due: Release
     number: int
@@ -190,9 +187,6 @@ def _is_summed(claim: Claim, subject: Subject, work: TableWork) -> bool:
             claim.path,
         )
     return False
-
-
-# -------------------------------------------------------------- which run
 
 
 def settle(due: Release, *, again: bool) -> PreparedRelease:

@@ -283,8 +283,7 @@ def _say_charge(claim: "Claim", *, again: bool) -> None:
         if runs_apart(claim.use):  # its proof is run in a sandbox alone
             say(f"{start} what its proof costs in the measure {ledger.budget.measure.name}; {left}")
             return
-        subject = subject_of(claim)
-        proved = make.proof_of(claim, subject)
+        proved = make.proof_of(claim, subject := subject_of(claim))
         if isinstance(proved, str):
             say(f"{start} nothing, as nothing is proved; {left}")
             return
@@ -292,8 +291,8 @@ def _say_charge(claim: "Claim", *, again: bool) -> None:
             charge = ledger.decision(proved.theorem, claim.name, proved.units, claim.scope)
         except RefusedError as refused:
             due = None if again else release.identified(claim, subject)
-            run = None if due is None else release.settle(due, again=False)
-            if run is None or not (run.kept or run.paid):
+            run = due and release.settle(due, again=False)
+            if not (run and (run.kept or run.paid)):
                 raise
             charge = refused.charge
         say(f"{start} at most {cost_of(charge)}; {left}")

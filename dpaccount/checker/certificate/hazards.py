@@ -38,7 +38,7 @@ UNSEEN = (
 )
 
 #: Subjects that are tested as smaller members of their families.
-FAMILIES = ("arm-phases", "moment-gp-ucb", "phased-gp-ucb")
+FAMILIES = ("arm-phases", "moment-gp-ucb", "phased-gp-ucb", "phased-posterior")
 FEWER_UNITS = "Tests and attack ran on {} units, not on {}: {}."
 SAME_PROOF = (
     "the proof is the same for every number of units, but for sizes; that the code is so, too, rests on its"

@@ -35,6 +35,7 @@ KERNELS = [
     {"kernel": "matern-5/2", "basis": "chosen", "nodes": "given"},
     {"kernel": "additive", "nodes": "remark-3"},
     {"kernel": "polynomial"},
+    {"kernel": "squared-exponential", "basis": "cells", "nodes_per_axis": 2},
     *({"kernel": each} for each in PRODUCTS),
     {
         "space": {"box": {"dose": {"low": -1, "high": 1, "points": 2}}},
