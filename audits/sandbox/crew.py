@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from audits.datasets.forms import Layout
 from audits.sandbox.frames import LENGTH, packed, received, write_frame
-from audits.sandbox.outcomes import SILENT, UNMEANT, Outcome
+from audits.sandbox.outcomes import MAX_NUMBERS, SILENT, UNMEANT, Outcome
 from audits.subjects.code import Code
 from dpaccount.errors import POSIX_ONLY, InputError
 
@@ -271,7 +271,7 @@ class Crew:
             raise InputError(
                 f"{self.code.use} {self.tally.opaque} (one of {self.tally.runs} runs), whose content cannot"
                 " be compared",
-                "fix it, so that all that it returns is numbers or text",
+                f"return numbers or text, at most {MAX_NUMBERS:,} of them",
             )
         return outcomes
 
