@@ -112,11 +112,9 @@ def _ends(rate: Fraction, loss: Fraction) -> tuple[arb, arb]:
 def _rule(
     factor: SampledLaplaceTransform, a: arb, most: float, bits: int
 ) -> tuple[list[tuple[acb, acb]], arb]:
-    """Return (weight·z^a, ln z) at the nodes of a rule and a bound on its error at any τ in [0, most].
+    """Return (weight·z^a, ln z) at the nodes of Gauss–Legendre rules on straight panels.
 
-    Gauss–Legendre rules on straight panels: with n ≥ 2 points on one of half length r they err by at most
-    r·(64/15)·B ρ^{−2n}/(1 − ρ^{−2}), B the largest value of the integrand on the ellipse of ρ around
-    the panel (Trefethen 2008).
+    And a bound on the error at any τ in [0, most].
     """
     wanted = log_mean(float(a.mid()), *_float_points(factor.rate, factor.loss)) - bits * math.log(2)
     for sides in (_straight(factor), _path(factor, a, most)):
@@ -132,8 +130,16 @@ def _rule(
             spend()
             value, log_z = _density(factor, a, (start + end) / 2 + half * x)
             points.append((weight * half * value, log_z))
-        error += abs(half) * largest * 64 / 15 * arb(rho) ** (-2 * count) / (1 - arb(rho) ** -2)
+        error += abs(half) * _missed(largest, arb(rho), count)
     return points, error
+
+
+def _missed(largest: arb, rho: arb, count: int) -> arb:
+    """Bound the error of a rule of n = `count` ≥ 2 points on [−1, 1] by (64/15)·B ρ^{−2n}/(1 − ρ^{−2}).
+
+    B = `largest` is the largest value of the integrand on the ellipse of ρ around it (Trefethen 2008).
+    """
+    return largest * 64 / 15 * rho ** (-2 * count) / (1 - rho**-2)
 
 
 def _straight(factor: SampledLaplaceTransform) -> list[Side]:
