@@ -14,6 +14,7 @@ from dpaccount.numerics.fourier.contours import Contour, Product
 from dpaccount.numerics.fourier.discrete_transforms import DiscreteGaussianTransform
 from dpaccount.numerics.fourier.fourier import Inversion
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform, TiltedSample
+from dpaccount.numerics.fourier.sampled_laplace import SampledLaplaceTransform
 from dpaccount.numerics.fourier.shifted_line import ShiftedLine
 from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.lattice import composing, connect_dots, lattice
@@ -262,6 +263,31 @@ def test_decay_of_the_sampled_gaussian_holds_between_its_nodes(added):
         values = factor.nodes(arb(3), arb("0.0371"), 300)
         for n in range(3, 300, 7):
             assert not decay.far(n * arb("0.0371")) < abs(values[n]) / values[0].real
+
+
+@pytest.mark.slow
+@looped("added", [False, True])
+@looped(
+    ("rate", "loss", "c"),
+    [
+        ("1/20", 2, 3),
+        ("1/2", 12, 2),
+        ("1/100", 8, 5),
+        ("9/10", 1, "-0.5"),
+        ("3/10", 20, 1),
+        ("1/20", "1/2", 30),
+    ],
+)
+def test_decay_of_the_sampled_laplace_holds_between_its_nodes(added, rate, loss, c):
+    """And its parts by themselves, of which a bound is nearly attained."""
+    factor = SampledLaplaceTransform(Fraction(rate), Fraction(loss), added=added)
+    with precision(80):
+        decay, values = factor.decay(arb(c), 0.1), factor.nodes(arb(c), arb("0.371"), 200)
+        [(rest, v)] = factor.by_parts(arb(c))
+        for n in range(1, 200, 3):
+            size, t = abs(values[n]) / values[0].real, n * arb("0.371")
+            assert not decay.far(t) < size
+            assert not rest + v / t < size
 
 
 def test_of_many_slow_decays_the_most_frequent_are_looked_at():
