@@ -281,7 +281,12 @@ def test_wide_results_are_compared_on_fewer_runs_and_that_is_said(in_process, ro
     assert whole.cut is None
     trained = []
     learned = black_box.best_score
-    monkeypatch.setattr(black_box, "best_score", lambda a, *more: trained.append(len(a)) or learned(a, *more))
+
+    def counted(a, *others, **options):
+        trained.append(len(a))
+        return learned(a, *others, **options)
+
+    monkeypatch.setattr(black_box, "best_score", counted)
     monkeypatch.setattr(planned, "MAX_CELLS_IN_MEMORY", 2 * 6 * 50)
     thinned = few_runs(in_process, root, "leaks", 0.0, 1, GIVEN, trials=600)
     assert trained == [50]
