@@ -8,7 +8,7 @@ matrix needs to be made positive definite.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -73,16 +73,20 @@ class MomentGpUcb(MomentBandit):
         return contextual.together(self.rounds, self.refresh, self.growth)
 
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
-        person = assume_ball("moments", HALF, REPLACE_ONE, "movement")
         size, late = self.features.size, self.takes_late
         return continual_sums.vector_proof(
-            self.stream, person, sigma, self.ends, size, CONTRIBUTION_BITS, delta, late=late
+            self.stream, _person(), sigma, self.ends, size, CONTRIBUTION_BITS, delta, late=late
         )
 
     def learner(self, noise: Noise) -> Learner:
         """Return the learner: a batch is a round of the stream."""
         sums = continual_sums.vector_sums(self.stream, noise, self.ends, self.features.size)
         return Learner(MomentBelief(self), sums.add, self.ends)
+
+
+@cache  # one theorem, on which those of all noises rest
+def _person() -> Theorem:
+    return assume_ball("moments", HALF, REPLACE_ONE, "movement")
 
 
 class MomentBelief:

@@ -111,16 +111,10 @@ def vector_proof(
     if late and not takes_late(stream):
         raise RuleError(f"no rule covers late answers in the sums of {stream}")
     query, step, rounds = linear(person), Fraction(1, 2**bits), len(ends)
-    if late:
-        entered: int | Theorem = assume_rounds(str(person.witness["query"]), rounds, "movement", 2, rounds)
-    else:
-        entered = _entered(str(person.witness["query"]), ends)
     if stream == "sqrt-toeplitz":
-        weights = factors.sqrt_toeplitz(rounds).tolist()
-        rows = factorised(query, entered, [weights], factors.WEIGHT_BITS)
-        return gaussian(
-            rows, sigma, step / 2**factors.WEIGHT_BITS, numbers * rounds, "sums", delta, unchanged
-        )
+        rows, finer = _toeplitz_rows(person, tuple(ends), late), step / 2**factors.WEIGHT_BITS
+        return gaussian(rows, sigma, finer, numbers * rounds, "sums", delta, unchanged)
+    entered = _entered(str(person.witness["query"]), ends)
     if stream == "buffered-toeplitz":
         finer, pairs = step / 2**factors.DECAY, factors.buffers(rounds, BUFFERS)
         far = float(person.conclusion.high) ** 0.5 * 2  # type: ignore[union-attr]  # a ball's
@@ -133,6 +127,15 @@ def vector_proof(
     else:
         tree = _tree(str(person.witness["query"]), ends)
     return gaussian(query, sigma, step, numbers, "sums", delta, lambda one: nodes(one, tree))
+
+
+@lru_cache(maxsize=1)  # calibration asks again and again, and a million weights take a second
+def _toeplitz_rows(person: Theorem, ends: tuple[int, ...], late: bool) -> Theorem:  # noqa: FBT001
+    """Return the theorem about the rows of the square root, before their noise."""
+    query, rounds = str(person.witness["query"]), len(ends)
+    late_one = assume_rounds(query, rounds, "movement", 2, rounds) if late else None
+    weights = factors.sqrt_toeplitz(rounds).tolist()
+    return factorised(linear(person), late_one or _entered(query, ends), [weights], factors.WEIGHT_BITS)
 
 
 def _entered(query: str, ends: Sequence[int]) -> int | Theorem:
