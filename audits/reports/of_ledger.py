@@ -25,6 +25,7 @@ LONGEST_KEY = 20  #: characters of a key that a terminal is shown
 NAMES = {"epsilon": "ε", "delta": "δ", "mu_squared": "μ²", "rho": "ρ", "pure": "pure ε"}  #: of amounts
 #: fields of a log entry that are shown after its amounts, before its key
 NOTED = ("purpose", "by", "role", "scope", "cohort", "parts", "about", "reason", *CERTIFIED)
+WORDS = {"drawing": "noise drawn", "release": "result stored", "about": "for entry"}  #: for people
 BAR = 10  #: characters of a bar for a whole cap
 CSV_COLUMNS = ("table", "row", "name", "value")
 
@@ -46,26 +47,26 @@ def shown(report: Report) -> str:
     rows = [_scope_row(each) for each in (whole, *report["scopes"])]
     head = ["scope", "cap", "spent", "left", "", "most-exposed unit"]
     about = f"{budget['unit']}, under {budget['relation']}, added up in {budget['measure']}"
-    counted = f"{report['entries']} charges, {report['refused']} refused, {report['resets']} resets"
+    counted = f"charges: {report['entries']}, refused: {report['refused']}, resets: {report['resets']}"
     return f"{plain(about)}\n{grid(head, rows)}\n{report['explained']}\n{counted}; head {report['head']}"
 
 
 def logged(lines: list[Report]) -> str:
     """Return a ledger's log for a terminal: a row for each entry, amounts rounded up."""
-    head = ["entry", "time (UTC)", "kind", "charged", "units", "about"]
+    head = ["entry", "time (UTC)", "kind", "charged", "units", "details"]
     return grid(head, [_log_row(line) for line in lines])
 
 
 def _log_row(line: Report) -> list[str]:
     spends = (line["spends"] or {}).items()
-    words = [f"{name} {line[name]}" for name in NOTED if line[name] is not None]
+    words = [f"{WORDS.get(name, name)} {line[name]}" for name in NOTED if line[name] is not None]
     key = line["key"] and str(line["key"])
     words += [f"key {key if len(key) <= LONGEST_KEY else key[:LONGEST_KEY] + '…'}"] if key else []
     covered = "all" if line["first"] is None else f"{line['first']} to {line['last']}"
     return [
         str(line["entry"]),
         (line["time"] or "")[:16].replace("T", " "),
-        line["kind"],
+        WORDS.get(line["kind"], line["kind"]),
         ", ".join(f"{NAMES.get(name, name)} {_up(amount)}" for name, amount in spends),
         covered if spends else "",
         ", ".join(words),

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from audits.claim import STUDY
 from audits.reports import attacks, pictures, regret
 from audits.reports.regret import Curve
 from audits.reports.standards import GOVERNANCE, SILENT, governance, nist, proved_text
@@ -74,7 +75,7 @@ def sections(
         *_published(certificate),
         Section("What is not covered", "not-covered", (Block("list", NOT_COVERED),), first=True),
         Section("Sign-off", "sign-off", (_table([(who, "") for who in SIGNED]),), first=True),
-        Section("What is promised", "promised", (_table(_promised(certificate)),)),
+        Section("What is promised", "promised", (_table(_promised(certificate)), *_declared(certificate))),
         Section("Pictures", "pictures", _pictures(certificate)),
         Section("Proof", "proof", _proof(certificate)),
         Section(ASSUMED, "assumed", _assumed(certificate)),
@@ -143,8 +144,36 @@ def _promised(certificate: CertifyResult) -> list[tuple[str, str]]:
             f" neighbours: {claim['relation']}{radius}",
         ),
         ("Of what", f"{subject['name']} ({subject.get('status')}; {subject.get('source')})"),
-        *[(f"Parameter {name}", value) for name, value in flat(subject.get("parameters", {}))],
+        *[(f"Parameter {name}", value) for name, value in flat(_parameters(certificate))],
     ]
+
+
+def _parameters(certificate: CertifyResult) -> dict[str, Any]:
+    """Return the mechanism's parameters, without the statistics of a study, which have a table."""
+    parameters = certificate["subject"].get("parameters", {})
+    left = {"statistic", "statistics"} if _statistics(certificate) else set()
+    return {name: value for name, value in parameters.items() if name not in left}
+
+
+def _statistics(certificate: CertifyResult) -> list[dict[str, Any]]:
+    parameters = certificate["claim"]["subject"].get("parameters", {})
+    listed = parameters.get("statistic") if isinstance(parameters, dict) else None
+    right = isinstance(listed, list) and all(isinstance(each, dict) for each in listed)
+    return listed if right and certificate["claim"]["subject"]["use"] == STUDY else []
+
+
+def _declared(certificate: CertifyResult) -> list[Block]:
+    """Return the statistics of a study as a table, and the declarations of columns as another."""
+    data = certificate["claim"].get("data", {})
+    columns, derived = data.get("columns", {}), data.get("derived", {})
+    named = [{"column": name, **each} for name, each in columns.items() if isinstance(each, dict)]
+    named += [{"column": name, "formula": formula} for name, formula in derived.items()]
+    blocks = []
+    for rows in ([{"name": each.get("name"), **each} for each in _statistics(certificate)], named):
+        head = tuple(dict.fromkeys(name for row in rows for name in row))
+        cells = [tuple(flat(row[name])[0][1] if name in row else "" for name in head) for row in rows]
+        blocks += [_table(cells, head)] if rows else []
+    return blocks
 
 
 def _pictures(certificate: CertifyResult) -> tuple[Block, ...]:
@@ -155,11 +184,12 @@ def _pictures(certificate: CertifyResult) -> tuple[Block, ...]:
 
 
 PROFILE = (
-    "δ over ε: the square is the claim, dots what the proof asserts, triangles what the attack shows."
-    " Where nothing is wrong the attack's lie left of the proof's line."
+    "Privacy profile, δ over ε. Square: the claim. Dots: proved. Triangles: shown by the attack, which lie"
+    " left of the proof's line unless something is wrong."
 )
 TRADE_OFF = (
-    "What any attack misses at least over its false alarms, by what is proved; the dashed line is a coin."
+    "Trade-off curve: the least false-negative rate at each false-positive rate, as proved. Dashed: random"
+    " guessing."
 )
 
 
@@ -204,7 +234,7 @@ def _assumed(certificate: CertifyResult) -> tuple[Block, ...]:
         )
         for entry in entries
     )
-    head = ("assumption", "result", "examples", "largest observed movement (squared)")
+    head = ("assumption", "result", "examples", "largest observed change (squared)")
     wrong = [_table(flat(entry["counterexample"])) for entry in entries if entry["counterexample"]]
     return (Block("table", head=head, rows=rows), *wrong)
 

@@ -46,7 +46,7 @@ def promise(certificate: CertifyResult) -> list[str]:
     relation = meaning.format(unit=unit, radius=guarantee.get("radius"))
     return [
         f"The promise is differential privacy for {unit}. The release would have looked almost the same with"
-        f" other data of {unit}.",
+        f" different data of {unit}.",
         OBSERVERS[guarantee["model"]].format(unit=unit),
         relation,
         "It does not promise that nothing is learned. Facts about the whole population may be learned, and"
@@ -155,8 +155,8 @@ def assumption(entry: Mapping[str, Any], claim: Mapping[str, Any]) -> str:
     says = f"{rule_summary(entry['rule'])} Here: {entry['query']}, declared {entry['value']}."
     accepted = claim.get("assume", {}).get(f"{entry['rule']} {entry['query']}")
     done = {
-        "tested": f"Searched on {entry['examples']} pairs of made-up neighbours; no counterexample was"
-        " found. A search is no proof.",
+        "tested": f"Searched on {entry['examples']} pairs of synthetic neighbours; no counterexample was"
+        " found. A search proves nothing.",
         "proved": "Proved for all inputs by interval arithmetic.",
         "untested": "Not tested.",
         "accepted": f"Accepted by the claim without a test, because: {accepted}.",
