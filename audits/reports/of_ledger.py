@@ -16,16 +16,16 @@ from dpaccount.checker import plain
 from dpaccount.exact import to_digits
 from dpaccount.ledger.answers import room
 from dpaccount.ledger.balances.step_functions import LAST_UNIT
+from dpaccount.ledger.journal.log import csv_cell
 from dpaccount.ledger.requests import CERTIFIED
 
 Report = dict[str, Any]
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  #: how a cell begins that a spreadsheet would compute
 MAX_BARS = 30  #: of a chart
 LONGEST_KEY = 20  #: characters of a key that a terminal is shown
 NAMES = {"epsilon": "ε", "delta": "δ", "mu_squared": "μ²", "rho": "ρ", "pure": "pure ε"}  #: of amounts
 #: fields of a log entry that are shown after its amounts, before its key
 NOTED = ("purpose", "by", "role", "scope", "cohort", "parts", "about", "reason", *CERTIFIED)
-WORDS = {"drawing": "noise drawn", "release": "result stored", "about": "for entry"}  #: for people
+SAID = {"drawing": "noise drawn", "release": "result stored", "about": "for entry"}
 BAR = 10  #: characters of a bar for a whole cap
 CSV_COLUMNS = ("table", "row", "name", "value")
 
@@ -47,7 +47,7 @@ def shown(report: Report) -> str:
     rows = [_scope_row(each) for each in (whole, *report["scopes"])]
     head = ["scope", "cap", "spent", "left", "", "most-exposed unit"]
     about = f"{budget['unit']}, under {budget['relation']}, added up in {budget['measure']}"
-    counted = f"charges: {report['entries']}, refused: {report['refused']}, resets: {report['resets']}"
+    counted = f"charges {report['entries']}, refused {report['refused']}, resets {report['resets']}"
     return f"{plain(about)}\n{grid(head, rows)}\n{report['explained']}\n{counted}; head {report['head']}"
 
 
@@ -59,14 +59,14 @@ def logged(lines: list[Report]) -> str:
 
 def _log_row(line: Report) -> list[str]:
     spends = (line["spends"] or {}).items()
-    words = [f"{WORDS.get(name, name)} {line[name]}" for name in NOTED if line[name] is not None]
+    words = [f"{SAID.get(name, name)} {line[name]}" for name in NOTED if line[name] is not None]
     key = line["key"] and str(line["key"])
     words += [f"key {key if len(key) <= LONGEST_KEY else key[:LONGEST_KEY] + '…'}"] if key else []
     covered = "all" if line["first"] is None else f"{line['first']} to {line['last']}"
     return [
         str(line["entry"]),
         (line["time"] or "")[:16].replace("T", " "),
-        WORDS.get(line["kind"], line["kind"]),
+        str(SAID.get(line["kind"], line["kind"])),
         ", ".join(f"{NAMES.get(name, name)} {_up(amount)}" for name, amount in spends),
         covered if spends else "",
         ", ".join(words),
@@ -113,7 +113,7 @@ def table(report: Report) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
     for line in _values(report):
-        writer.writerow([_cell(value) for value in line])
+        writer.writerow([csv_cell(value) for value in line])
     return out.getvalue()
 
 
@@ -131,10 +131,6 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, object]]:
             yield from _leaves(member, f"{path}.{name}" if path else name)
     elif value is not None:
         yield path, value
-
-
-def _cell(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def nist(report: Report) -> list[dict[str, str]]:

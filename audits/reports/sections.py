@@ -75,7 +75,7 @@ def sections(
         *_published(certificate),
         Section("What is not covered", "not-covered", (Block("list", NOT_COVERED),), first=True),
         Section("Sign-off", "sign-off", (_table([(who, "") for who in SIGNED]),), first=True),
-        Section("What is promised", "promised", (_table(_promised(certificate)), *_declared(certificate))),
+        Section("What is promised", "promised", _terms(certificate)),
         Section("Pictures", "pictures", _pictures(certificate)),
         Section("Proof", "proof", _proof(certificate)),
         Section(ASSUMED, "assumed", _assumed(certificate)),
@@ -136,6 +136,9 @@ def _decided(certificate: CertifyResult) -> list[tuple[str, str]]:
 
 def _promised(certificate: CertifyResult) -> list[tuple[str, str]]:
     claim, subject = certificate["guarantee"], certificate["subject"]
+    study, given = certificate["claim"]["subject"]["use"] == STUDY, subject.get("parameters", {})
+    apart = ("statistic", "statistics") if study else ()  # they have a table
+    listed = {name: each for name, each in given.items() if name not in apart}
     radius = f", one row moves by at most {claim['radius']} in ℓ2" if "radius" in claim else ""
     return [
         (
@@ -144,36 +147,23 @@ def _promised(certificate: CertifyResult) -> list[tuple[str, str]]:
             f" neighbours: {claim['relation']}{radius}",
         ),
         ("Of what", f"{subject['name']} ({subject.get('status')}; {subject.get('source')})"),
-        *[(f"Parameter {name}", value) for name, value in flat(_parameters(certificate))],
+        *[(f"Parameter {name}", value) for name, value in flat(listed)],
     ]
 
 
-def _parameters(certificate: CertifyResult) -> dict[str, Any]:
-    """Return the mechanism's parameters, without the statistics of a study, which have a table."""
-    parameters = certificate["subject"].get("parameters", {})
-    left = {"statistic", "statistics"} if _statistics(certificate) else set()
-    return {name: value for name, value in parameters.items() if name not in left}
-
-
-def _statistics(certificate: CertifyResult) -> list[dict[str, Any]]:
-    parameters = certificate["claim"]["subject"].get("parameters", {})
-    listed = parameters.get("statistic") if isinstance(parameters, dict) else None
-    right = isinstance(listed, list) and all(isinstance(each, dict) for each in listed)
-    return listed if right and certificate["claim"]["subject"]["use"] == STUDY else []
-
-
-def _declared(certificate: CertifyResult) -> list[Block]:
-    """Return the statistics of a study as a table, and the declarations of columns as another."""
-    data = certificate["claim"].get("data", {})
-    columns, derived = data.get("columns", {}), data.get("derived", {})
-    named = [{"column": name, **each} for name, each in columns.items() if isinstance(each, dict)]
-    named += [{"column": name, "formula": formula} for name, formula in derived.items()]
-    blocks = []
-    for rows in ([{"name": each.get("name"), **each} for each in _statistics(certificate)], named):
+def _terms(certificate: CertifyResult) -> tuple[Block, ...]:
+    """Return what is promised, the statistics of a study, and the declarations of columns: a table each."""
+    claim, parameters = certificate["claim"], certificate["subject"].get("parameters", {})
+    listed = parameters.get("statistic", []) if claim["subject"]["use"] == STUDY else []
+    data = claim.get("data", {})
+    columns = [{"column": name, **each} for name, each in data.get("columns", {}).items()]
+    columns += [{"column": name, "formula": text} for name, text in data.get("derived", {}).items()]
+    blocks = [_table(_promised(certificate))]
+    for rows in ([{"name": each.get("name"), **each} for each in listed], columns):
         head = tuple(dict.fromkeys(name for row in rows for name in row))
         cells = [tuple(flat(row[name])[0][1] if name in row else "" for name in head) for row in rows]
         blocks += [_table(cells, head)] if rows else []
-    return blocks
+    return tuple(blocks)
 
 
 def _pictures(certificate: CertifyResult) -> tuple[Block, ...]:
