@@ -141,7 +141,7 @@ def nist(report: Report) -> list[dict[str, str]]:
     rounded = "sums are exact fractions, and what is charged is rounded up"
     known = {
         "Privacy parameters": f"{limits}; {caps}{_spent(life)} over its life",
-        "What the parameters mean": "no unit lost more than what is spent at the worst one",
+        "What the parameters mean": "no unit lost more than what the most-exposed one spent",
         "Variant of differential privacy": f"(ε, δ), added up in {budget['measure']}",
         "Unit of privacy": budget["unit"],
         "Neighbouring datasets": budget["relation"],
@@ -220,7 +220,7 @@ def _words(report: Report) -> Iterator[str]:
         f" ε = {budget['epsilon']} at δ = {budget['delta']} in a period, added up in {budget['measure']}."
     )
     yield (
-        f"The worst unit, {whole['worst_unit']}, has {_spent(whole['committed'])} committed and"
+        f"The most-exposed unit, number {whole['worst_unit']}, has {_spent(whole['committed'])} committed and"
         f" {_spent(whole['reserved'])} reserved. Now a charge of {room(whole['remaining'])} still fits all."
     )
     yield (
@@ -234,7 +234,7 @@ def _words(report: Report) -> Iterator[str]:
 
 
 def _scopes(scopes: list[Report]) -> Block:
-    head = ("scope", "unit", "cap", "worst unit", "committed", "reserved", "spent", "remaining")
+    head = ("scope", "unit", "cap", "most-exposed unit", "committed", "reserved", "spent", "remaining")
     rows = tuple(
         (
             one["scope"] or "(all)",
@@ -293,7 +293,7 @@ def _spent(amounts: Report) -> str:
 
 
 def _inline(amounts: Report | None) -> str:
-    return ", ".join(f"{name} {_text(value)}" for name, value in (amounts or {}).items())
+    return ", ".join(f"{NAMES.get(name, name)} {_text(value)}" for name, value in (amounts or {}).items())
 
 
 def _text(value: object) -> str:
