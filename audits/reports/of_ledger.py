@@ -220,7 +220,7 @@ def _words(report: Report) -> Iterator[str]:
         f" ε = {budget['epsilon']} at δ = {budget['delta']} in a period, added up in {budget['measure']}."
     )
     yield (
-        f"The most-exposed unit, number {whole['worst_unit']}, has {_spent(whole['committed'])} committed and"
+        f"The most-exposed unit, {whole['worst_unit']}, has {_spent(whole['committed'])} committed and"
         f" {_spent(whole['reserved'])} reserved. Now a charge of {room(whole['remaining'])} still fits all."
     )
     yield (
@@ -293,7 +293,7 @@ def _spent(amounts: Report) -> str:
 
 
 def _inline(amounts: Report | None) -> str:
-    return ", ".join(f"{NAMES.get(name, name)} {_text(value)}" for name, value in (amounts or {}).items())
+    return ", ".join(f"{NAMES.get(name, name)} {_text(each)}" for name, each in (amounts or {}).items())
 
 
 def _text(value: object) -> str:

@@ -152,7 +152,7 @@ def _promised(certificate: CertifyResult) -> list[tuple[str, str]]:
 
 
 def _terms(certificate: CertifyResult) -> tuple[Block, ...]:
-    """Return what is promised, the statistics of a study, and the declarations of columns: a table each."""
+    """Return tables: what is promised, the statistics of a study, the declarations of columns."""
     claim, parameters = certificate["claim"], certificate["subject"].get("parameters", {})
     listed = parameters.get("statistic", []) if claim["subject"]["use"] == STUDY else []
     data = claim.get("data", {})
@@ -174,12 +174,12 @@ def _pictures(certificate: CertifyResult) -> tuple[Block, ...]:
 
 
 PROFILE = (
-    "Privacy profile, δ over ε. Square: the claim. Dots: proved. Triangles: shown by the attack, which lie"
-    " left of the proof's line unless something is wrong."
+    "Privacy profile, δ over ε. Square: the claim. Dots: proved. Triangles: shown by the attack;"
+    " they lie left of the proof's line unless something is wrong."
 )
 TRADE_OFF = (
-    "Trade-off curve: the least false-negative rate at each false-positive rate, as proved. Dashed: random"
-    " guessing."
+    "Trade-off curve: the least false-negative rate at each false-positive rate, as proved."
+    " Dashed: random guessing."
 )
 
 

@@ -179,5 +179,5 @@ def _parts(entry: Entry) -> str | None:
 
 
 def csv_cell(value: object) -> object:
-    """Return a cell of a CSV file, with a quotation mark before text that a spreadsheet would evaluate."""
+    """Return a CSV cell, with a quotation mark before text that a spreadsheet would evaluate."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
