@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from audits.certificate.summary import missing
 from audits.claim import STUDY
 from audits.reports import attacks, pictures, regret
 from audits.reports.regret import Curve
@@ -16,6 +15,7 @@ from audits.reports.words import (
     CertifyResult,
     assumption,
     by_machine,
+    missing,
     promise,
     rule_summary,
     what_it_means,

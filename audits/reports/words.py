@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from dpaccount import proof
 from dpaccount.exact import as_exact, to_digits
-from dpaccount.relation import kind_of
+from dpaccount.relation import kind_of, stated
 
 CertifyResult = Mapping[str, Any]  #: a certificate as read from JSON
 
@@ -164,3 +164,30 @@ def assumption(entry: Mapping[str, Any], claim: Mapping[str, Any]) -> str:
     if entry["counterexample"]:
         return f"{says} It is false: {entry['counterexample']['wrong']}."
     return f"{says} {done.get(entry['status'], entry['status'])}"
+
+
+def missing(certificate: Mapping[str, Any]) -> list[str]:
+    """Return how what is proved falls short of what is promised, if it does; of assumptions nothing."""
+    promise, proved = certificate["guarantee"], certificate["proved"]
+    if proved["epsilon"] is None:
+        return []
+    radius = as_exact(promise["radius"]) if "radius" in promise else None
+    promised = (str(stated(promise["relation"], radius)), promise["model"])
+    found = tuple(proved["derivation"][-1]["gives"][3:5])
+    lines = [
+        f"the proof is for {has}, the claim for {wants} ({key} in the claim)"
+        for key, has, wants in zip(("relation", "model"), found, promised, strict=True)
+        if has != wants
+    ]
+    upper, most = proved["epsilon"]["upper"], promise["epsilon"]
+    delta, allowed = proved["delta"], promise["delta"]
+    if most != "inf" and (upper == "inf" or as_exact(upper) > as_exact(most)):
+        lines.append(f"ε ≤ {upper_end(upper)} is proved, which is above the claim's {most}")
+    if as_exact(delta) > as_exact(allowed):
+        lines.append(f"δ = {delta} is proved, which is above the claim's {allowed}")
+    return lines
+
+
+def upper_end(end: float | str) -> str:
+    """Return the upper end of a proved ε to ten digits, rounded up."""
+    return "inf" if end == "inf" else to_digits(as_exact(end), up=True, digits=10)
