@@ -130,8 +130,9 @@ class Study:
     ) -> Released:
         """Certify the study, charge its ledger, draw its noise once, and write what is released to `out`.
 
-        The same call again returns the same release and charges nothing; `new_release` makes and charges
-        another.  `quick` cuts the attack's runs tenfold.  Raises `BudgetError` where the ledger has no room.
+        The same call again, of the same data and code, returns the same release and charges nothing;
+        `new_release` makes another.  `quick` cuts the attack's runs tenfold.  Raises `BudgetError`
+        where the ledger has no room.
         """
         folder = output_folder(self.claim.name, out)
         with self._data() as claim:

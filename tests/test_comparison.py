@@ -4,11 +4,14 @@ import ast
 import math
 import re
 
+import numpy as np
 import pytest
 
 import dpaccount
 from dpaccount.ledger.ledger import init
 from mechanisms.laplace_sum import LaplaceSum
+from mechanisms.statistics.draws import BRANCHES, LEVELS
+from mechanisms.statistics.estimates import fitted
 
 
 @pytest.fixture
@@ -137,3 +140,24 @@ def test_widths_of_counts_are_those_that_the_page_says(page):
             pytest.approx(each, abs=0.05) for each in (ours, pure, 1.96 * math.sqrt(many / 2 / rho))
         ]
         assert ours <= min(said)
+
+
+def test_medians_are_off_by_the_ranks_that_the_page_says(page):
+    """Ours by the noise that a plan shows and the linear estimate, at the worst of the cells near the middle.
+
+    The peers' choose a rank r off with probability ∝ e^(−ε|r|), where ρ = ε²/8 under zCDP.
+    """
+    rows = re.findall(r"^\| (\d+) \| ([\d.]+) ranks \| ([\d.]+) \| ([\d.]+) \|$", page, re.MULTILINE)
+    assert [row[0] for row in rows] == ["1", "12"]
+    size, middle = sum(BRANCHES**level for level in range(1, LEVELS + 1)), BRANCHES**LEVELS // 2
+    below = np.array([fitted(count) for count in np.eye(size)])
+    off = np.linalg.norm(below - below[:, -1:] / 2, axis=0)[middle : middle + BRANCHES + 1].max()
+    for many, *said in ((int(row[0]), *map(float, row[1:])) for row in rows):
+        terms = {"epsilon": 1, "delta": 1e-6, "ledger": "sqlite:///a.db", "columns": {"x": (0, 1)}}
+        table = dpaccount.Table({"x": [1]}, max_units=600, **terms)
+        for number in range(many):
+            table = table.median("x", name=f"n{number}")
+        ours = 1.96 * off * float(table.plan().statistics[0].noise.scales["count"])
+        rho = (math.sqrt(1 + math.log(1e6)) - math.sqrt(math.log(1e6))) ** 2 / many
+        peers = math.log(20) * many, math.log(20) / math.sqrt(8 * rho)
+        assert said == [pytest.approx(each, abs=0.06) for each in (ours, *peers)]

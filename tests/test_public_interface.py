@@ -41,11 +41,9 @@ def test_every_public_name_can_be_imported():
             module.no_such_name  # noqa: B018
 
 
-def test_exit_codes_are_those_of_the_page_and_of_the_errors(sections, root):
-    rows = re.findall(r"^\| \d \| .* \|$", sections["Exit codes"], re.MULTILINE)
-    assert rows == re.findall(
-        r"^\| \d \| .* \|$", (root / "docs" / "command-line.md").read_text(), re.MULTILINE
-    )
+def test_exit_codes_are_those_of_the_errors(sections):
+    rows = re.findall(r"^\| (\d) \| .* \|$", sections["Exit codes"], re.MULTILINE)
+    assert rows == ["0", "1", "2", "3"]
     assert (errors.BudgetError.exit_code, errors.InputError.exit_code, errors.RuleError.exit_code) == (
         1,
         2,

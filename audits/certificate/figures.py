@@ -10,10 +10,10 @@ from typing import Any
 
 from audits.certificate.files import write_tables
 from audits.reports.tables import APART, Row, rows_of
+from dpaccount.ledger.journal.log import csv_cell
 
 MOST_DRAWN = 60  #: maximum numbers in a plot
 FILES = ("release.json", "release.csv", "release.svg")  #: what `write_release` writes
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  #: first characters of a formula in a spreadsheet
 
 
 def answer(certificate: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -52,13 +52,8 @@ def table(rows: list[Row]) -> str:
     written = csv.writer(out, lineterminator="\n")
     written.writerow(("name", "place", "value", "low", "high"))
     for row in rows:
-        written.writerow((cell_text(row.name), cell_text(row.place), row.value, row.low, row.high))
+        written.writerow((csv_cell(row.name), csv_cell(row.place), row.value, row.low, row.high))
     return out.getvalue()
-
-
-def cell_text(text: str) -> str:
-    """Return a cell's text so that no spreadsheet takes it for a formula."""
-    return f"'{text}" if text.startswith(FORMULA) else text
 
 
 def picture(rows: list[Row]) -> str:

@@ -1,14 +1,14 @@
 """A certificate in a few lines, for the terminal."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from audits.reports.words import missing, upper_end
 from dpaccount.accounting.measures import UNBOUNDED
 from dpaccount.checker import plain
-from dpaccount.exact import as_exact, shown, to_digits
+from dpaccount.exact import shown, to_digits
 from dpaccount.ledger.charging import Charge
-from dpaccount.relation import stated
 
 SYMBOLS = {"mu_squared": "μ²", "rho": "ρ", "pure": "pure ε"}  #: of a ledger's amounts
 MAX_SHOWN = 12  #: maximum numbers of an array in a summary
@@ -30,7 +30,7 @@ def parts_of(certificate: dict[str, Any]) -> list[tuple[str, str]]:
     terms += f", {promise['relation']}{moves}"
     parts = [("promised", f"{terms}, of {promise['unit']}"), *_noise(certificate)]
     if proved["epsilon"] is not None:
-        upper, steps = _upper(proved["epsilon"]["upper"]), len(proved["derivation"])
+        upper, steps = upper_end(proved["epsilon"]["upper"]), len(proved["derivation"])
         parts.append(("proved", f"ε ≤ {upper} at δ = {proved['delta']}, in {steps} steps"))
         if "replace_one" in proved:
             parts.append(("replaced", _replaced(proved["replace_one"])))
@@ -57,28 +57,6 @@ def parts_of(certificate: dict[str, Any]) -> list[tuple[str, str]]:
     return parts
 
 
-def missing(certificate: Mapping[str, Any]) -> list[str]:
-    """Return how what is proved falls short of what is promised, if it does; of assumptions nothing."""
-    promise, proved = certificate["guarantee"], certificate["proved"]
-    if proved["epsilon"] is None:
-        return []
-    radius = as_exact(promise["radius"]) if "radius" in promise else None
-    promised = (str(stated(promise["relation"], radius)), promise["model"])
-    found = tuple(proved["derivation"][-1]["gives"][3:5])
-    lines = [
-        f"the proof is for {has}, the claim for {wants} ({key} in the claim)"
-        for key, has, wants in zip(("relation", "model"), found, promised, strict=True)
-        if has != wants
-    ]
-    upper, most = proved["epsilon"]["upper"], promise["epsilon"]
-    delta, allowed = proved["delta"], promise["delta"]
-    if most != "inf" and (upper == "inf" or as_exact(upper) > as_exact(most)):
-        lines.append(f"ε ≤ {_upper(upper)} is proved, which is above the claim's {most}")
-    if as_exact(delta) > as_exact(allowed):
-        lines.append(f"δ = {delta} is proved, which is above the claim's {allowed}")
-    return lines
-
-
 def _noise(certificate: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the noise that followed from the claim, where the claim does not say it."""
     held, given = certificate["subject"]["parameters"], certificate["claim"]["subject"].get("parameters", {})
@@ -91,7 +69,7 @@ def _noise(certificate: dict[str, Any]) -> list[tuple[str, str]]:
 def _replaced(replaced: dict[str, Any] | None) -> str:
     if replaced is None:
         return "nothing is proved of a row that is replaced by any other"
-    upper = _upper(replaced["epsilon"]["upper"])
+    upper = upper_end(replaced["epsilon"]["upper"])
     return f"ε ≤ {upper} at δ = {replaced['delta']} where a row is replaced by any other"
 
 
@@ -120,10 +98,6 @@ def _audit(audit: dict[str, Any]) -> list[tuple[str, str]]:
             line = f"{shown}, where the {point['of']} says"
             lines.append(("beaten", f"{line} {point['limit']}"))
     return lines
-
-
-def _upper(end: float | str) -> str:
-    return "inf" if end == "inf" else to_digits(as_exact(end), up=True, digits=10)
 
 
 def _lower(epsilon: float) -> str:

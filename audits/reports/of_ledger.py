@@ -16,15 +16,16 @@ from dpaccount.checker import plain
 from dpaccount.exact import to_digits
 from dpaccount.ledger.answers import room
 from dpaccount.ledger.balances.step_functions import LAST_UNIT
+from dpaccount.ledger.journal.log import csv_cell
 from dpaccount.ledger.requests import CERTIFIED
 
 Report = dict[str, Any]
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  #: how a cell begins that a spreadsheet would compute
 MAX_BARS = 30  #: of a chart
 LONGEST_KEY = 20  #: characters of a key that a terminal is shown
 NAMES = {"epsilon": "ε", "delta": "δ", "mu_squared": "μ²", "rho": "ρ", "pure": "pure ε"}  #: of amounts
 #: fields of a log entry that are shown after its amounts, before its key
 NOTED = ("purpose", "by", "role", "scope", "cohort", "parts", "about", "reason", *CERTIFIED)
+SAID = {"drawing": "noise drawn", "release": "result stored", "about": "for entry"}
 BAR = 10  #: characters of a bar for a whole cap
 CSV_COLUMNS = ("table", "row", "name", "value")
 
@@ -46,26 +47,26 @@ def shown(report: Report) -> str:
     rows = [_scope_row(each) for each in (whole, *report["scopes"])]
     head = ["scope", "cap", "spent", "left", "", "most-exposed unit"]
     about = f"{budget['unit']}, under {budget['relation']}, added up in {budget['measure']}"
-    counted = f"{report['entries']} charges, {report['refused']} refused, {report['resets']} resets"
+    counted = f"charges {report['entries']}, refused {report['refused']}, resets {report['resets']}"
     return f"{plain(about)}\n{grid(head, rows)}\n{report['explained']}\n{counted}; head {report['head']}"
 
 
 def logged(lines: list[Report]) -> str:
     """Return a ledger's log for a terminal: a row for each entry, amounts rounded up."""
-    head = ["entry", "time (UTC)", "kind", "charged", "units", "about"]
+    head = ["entry", "time (UTC)", "kind", "charged", "units", "details"]
     return grid(head, [_log_row(line) for line in lines])
 
 
 def _log_row(line: Report) -> list[str]:
     spends = (line["spends"] or {}).items()
-    words = [f"{name} {line[name]}" for name in NOTED if line[name] is not None]
+    words = [f"{SAID.get(name, name)} {line[name]}" for name in NOTED if line[name] is not None]
     key = line["key"] and str(line["key"])
     words += [f"key {key if len(key) <= LONGEST_KEY else key[:LONGEST_KEY] + '…'}"] if key else []
     covered = "all" if line["first"] is None else f"{line['first']} to {line['last']}"
     return [
         str(line["entry"]),
         (line["time"] or "")[:16].replace("T", " "),
-        line["kind"],
+        str(SAID.get(line["kind"], line["kind"])),
         ", ".join(f"{NAMES.get(name, name)} {_up(amount)}" for name, amount in spends),
         covered if spends else "",
         ", ".join(words),
@@ -112,7 +113,7 @@ def table(report: Report) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
     for line in _values(report):
-        writer.writerow([_cell(value) for value in line])
+        writer.writerow([csv_cell(value) for value in line])
     return out.getvalue()
 
 
@@ -132,10 +133,6 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, object]]:
         yield path, value
 
 
-def _cell(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
-
-
 def nist(report: Report) -> list[dict[str, str]]:
     """Return the points of NIST SP 800-226, each with what a ledger knows of it, or that it is not stated."""
     budget, life, scopes = report["budget"], report["guaranteed"], report["scopes"]
@@ -144,7 +141,7 @@ def nist(report: Report) -> list[dict[str, str]]:
     rounded = "sums are exact fractions, and what is charged is rounded up"
     known = {
         "Privacy parameters": f"{limits}; {caps}{_spent(life)} over its life",
-        "What the parameters mean": "no unit lost more than what is spent at the worst one",
+        "What the parameters mean": "no unit lost more than what the most-exposed one spent",
         "Variant of differential privacy": f"(ε, δ), added up in {budget['measure']}",
         "Unit of privacy": budget["unit"],
         "Neighbouring datasets": budget["relation"],
@@ -223,7 +220,7 @@ def _words(report: Report) -> Iterator[str]:
         f" ε = {budget['epsilon']} at δ = {budget['delta']} in a period, added up in {budget['measure']}."
     )
     yield (
-        f"The worst unit, {whole['worst_unit']}, has {_spent(whole['committed'])} committed and"
+        f"The most-exposed unit, {whole['worst_unit']}, has {_spent(whole['committed'])} committed and"
         f" {_spent(whole['reserved'])} reserved. Now a charge of {room(whole['remaining'])} still fits all."
     )
     yield (
@@ -237,7 +234,7 @@ def _words(report: Report) -> Iterator[str]:
 
 
 def _scopes(scopes: list[Report]) -> Block:
-    head = ("scope", "unit", "cap", "worst unit", "committed", "reserved", "spent", "remaining")
+    head = ("scope", "unit", "cap", "most-exposed unit", "committed", "reserved", "spent", "remaining")
     rows = tuple(
         (
             one["scope"] or "(all)",
@@ -296,7 +293,7 @@ def _spent(amounts: Report) -> str:
 
 
 def _inline(amounts: Report | None) -> str:
-    return ", ".join(f"{name} {_text(value)}" for name, value in (amounts or {}).items())
+    return ", ".join(f"{NAMES.get(name, name)} {_text(each)}" for name, each in (amounts or {}).items())
 
 
 def _text(value: object) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from audits.certificate.summary import missing
+from audits.claim import STUDY
 from audits.reports import attacks, pictures, regret
 from audits.reports.regret import Curve
 from audits.reports.standards import GOVERNANCE, SILENT, governance, nist, proved_text
@@ -15,6 +15,7 @@ from audits.reports.words import (
     CertifyResult,
     assumption,
     by_machine,
+    missing,
     promise,
     rule_summary,
     what_it_means,
@@ -75,7 +76,7 @@ def sections(
         *_published(certificate),
         Section("What is not covered", "not-covered", (Block("list", NOT_COVERED),), first=True),
         Section("Sign-off", "sign-off", (_table([(who, "") for who in SIGNED]),), first=True),
-        Section("What is promised", "promised", (_table(_promised(certificate)),)),
+        Section("What is promised", "promised", _terms(certificate)),
         Section("Pictures", "pictures", _pictures(certificate)),
         Section("Proof", "proof", _proof(certificate)),
         Section(ASSUMED, "assumed", _assumed(certificate)),
@@ -137,6 +138,9 @@ def _decided(certificate: CertifyResult) -> list[tuple[str, str]]:
 
 def _promised(certificate: CertifyResult) -> list[tuple[str, str]]:
     claim, subject = certificate["guarantee"], certificate["subject"]
+    study, given = certificate["claim"]["subject"]["use"] == STUDY, subject.get("parameters", {})
+    apart = ("statistic", "statistics") if study else ()  # they have a table
+    listed = {name: each for name, each in given.items() if name not in apart}
     radius = f", one row moves by at most {claim['radius']} in ℓ2" if "radius" in claim else ""
     return [
         (
@@ -145,8 +149,23 @@ def _promised(certificate: CertifyResult) -> list[tuple[str, str]]:
             f" neighbours: {claim['relation']}{radius}",
         ),
         ("Of what", f"{subject['name']} ({subject.get('status')}; {subject.get('source')})"),
-        *[(f"Parameter {name}", value) for name, value in flat(subject.get("parameters", {}))],
+        *[(f"Parameter {name}", value) for name, value in flat(listed)],
     ]
+
+
+def _terms(certificate: CertifyResult) -> tuple[Block, ...]:
+    """Return tables: what is promised, the statistics of a study, the declarations of columns."""
+    claim, parameters = certificate["claim"], certificate["subject"].get("parameters", {})
+    listed = parameters.get("statistic", []) if claim["subject"]["use"] == STUDY else []
+    data = claim.get("data", {})
+    columns = [{"column": name, **each} for name, each in data.get("columns", {}).items()]
+    columns += [{"column": name, "formula": text} for name, text in data.get("derived", {}).items()]
+    blocks = [_table(_promised(certificate))]
+    for rows in ([{"name": each.get("name"), **each} for each in listed], columns):
+        head = tuple(dict.fromkeys(name for row in rows for name in row))
+        cells = [tuple(flat(row[name])[0][1] if name in row else "" for name in head) for row in rows]
+        blocks += [_table(cells, head)] if rows else []
+    return tuple(blocks)
 
 
 def _pictures(certificate: CertifyResult) -> tuple[Block, ...]:
@@ -157,11 +176,12 @@ def _pictures(certificate: CertifyResult) -> tuple[Block, ...]:
 
 
 PROFILE = (
-    "δ over ε: the square is the claim, dots what the proof asserts, triangles what the attack shows."
-    " Where nothing is wrong the attack's lie left of the proof's line."
+    "Privacy profile, δ over ε. Square: the claim. Dots: proved. Triangles: shown by the attack;"
+    " they lie left of the proof's line unless something is wrong."
 )
 TRADE_OFF = (
-    "What any attack misses at least over its false alarms, by what is proved; the dashed line is a coin."
+    "Trade-off curve: the least false-negative rate at each false-positive rate, as proved."
+    " Dashed: random guessing."
 )
 
 
@@ -206,7 +226,7 @@ def _assumed(certificate: CertifyResult) -> tuple[Block, ...]:
         )
         for entry in entries
     )
-    head = ("assumption", "result", "examples", "largest observed movement (squared)")
+    head = ("assumption", "result", "examples", "largest observed change (squared)")
     wrong = [_table(flat(entry["counterexample"])) for entry in entries if entry["counterexample"]]
     return (Block("table", head=head, rows=rows), *wrong)
 

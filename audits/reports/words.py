@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from dpaccount import proof
 from dpaccount.exact import as_exact, to_digits
-from dpaccount.relation import kind_of
+from dpaccount.relation import kind_of, stated
 
 CertifyResult = Mapping[str, Any]  #: a certificate as read from JSON
 
@@ -46,7 +46,7 @@ def promise(certificate: CertifyResult) -> list[str]:
     relation = meaning.format(unit=unit, radius=guarantee.get("radius"))
     return [
         f"The promise is differential privacy for {unit}. The release would have looked almost the same with"
-        f" other data of {unit}.",
+        f" different data of {unit}.",
         OBSERVERS[guarantee["model"]].format(unit=unit),
         relation,
         "It does not promise that nothing is learned. Facts about the whole population may be learned, and"
@@ -155,8 +155,8 @@ def assumption(entry: Mapping[str, Any], claim: Mapping[str, Any]) -> str:
     says = f"{rule_summary(entry['rule'])} Here: {entry['query']}, declared {entry['value']}."
     accepted = claim.get("assume", {}).get(f"{entry['rule']} {entry['query']}")
     done = {
-        "tested": f"Searched on {entry['examples']} pairs of made-up neighbours; no counterexample was"
-        " found. A search is no proof.",
+        "tested": f"Searched on {entry['examples']} pairs of synthetic neighbours; no counterexample was"
+        " found. A search proves nothing.",
         "proved": "Proved for all inputs by interval arithmetic.",
         "untested": "Not tested.",
         "accepted": f"Accepted by the claim without a test, because: {accepted}.",
@@ -164,3 +164,30 @@ def assumption(entry: Mapping[str, Any], claim: Mapping[str, Any]) -> str:
     if entry["counterexample"]:
         return f"{says} It is false: {entry['counterexample']['wrong']}."
     return f"{says} {done.get(entry['status'], entry['status'])}"
+
+
+def missing(certificate: Mapping[str, Any]) -> list[str]:
+    """Return how what is proved falls short of what is promised, if it does; of assumptions nothing."""
+    promise, proved = certificate["guarantee"], certificate["proved"]
+    if proved["epsilon"] is None:
+        return []
+    radius = as_exact(promise["radius"]) if "radius" in promise else None
+    promised = (str(stated(promise["relation"], radius)), promise["model"])
+    found = tuple(proved["derivation"][-1]["gives"][3:5])
+    lines = [
+        f"the proof is for {has}, the claim for {wants} ({key} in the claim)"
+        for key, has, wants in zip(("relation", "model"), found, promised, strict=True)
+        if has != wants
+    ]
+    upper, most = proved["epsilon"]["upper"], promise["epsilon"]
+    delta, allowed = proved["delta"], promise["delta"]
+    if most != "inf" and (upper == "inf" or as_exact(upper) > as_exact(most)):
+        lines.append(f"ε ≤ {upper_end(upper)} is proved, which is above the claim's {most}")
+    if as_exact(delta) > as_exact(allowed):
+        lines.append(f"δ = {delta} is proved, which is above the claim's {allowed}")
+    return lines
+
+
+def upper_end(end: float | str) -> str:
+    """Return the upper end of a proved ε to ten digits, rounded up."""
+    return "inf" if end == "inf" else to_digits(as_exact(end), up=True, digits=10)

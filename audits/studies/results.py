@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from audits.certificate.figures import cell_text
 from audits.certificate.files import folder_for, write_tables
 from audits.claim import Claim
 from audits.hypothesis_tests.smoke_test import check_size, of_few_rows
 from audits.reports.tables import study_of, tables
 from audits.subjects.catalogue import subject_of
 from dpaccount.errors import InputError
+from dpaccount.ledger.journal.log import csv_cell
 from dpaccount.noise.laws import double_up
 from dpaccount.proof.derivation import point
 from dpaccount.schemas.study import (
@@ -104,7 +104,7 @@ def written(each: StudyTable) -> str:
     """Return a statistic's rows as CSV; texts that a spreadsheet would take for a formula are quoted."""
     out = io.StringIO()
     lines = csv.writer(out, lineterminator="\n")
-    lines.writerow(cell_text(name) for name in (each.rows or [dict.fromkeys(NUMBERS)])[0])
+    lines.writerow(csv_cell(name) for name in (each.rows or [dict.fromkeys(NUMBERS)])[0])
     for row in each.rows:
-        lines.writerow(cell_text(value) if isinstance(value, str) else value for value in row.values())
+        lines.writerow(csv_cell(value) for value in row.values())
     return out.getvalue()

@@ -301,7 +301,7 @@ def sgd(  # noqa: PLR0913 - what a run is
     if (epochs is None) == (steps is None):
         raise InputError("epochs and steps are both given, or neither", "give one of them")
     if (sigma is None) == (target_epsilon is None) or (target_epsilon is None) != (delta is None):
-        raise InputError("the noise is not given once", "give sigma, or target_epsilon and delta")
+        raise InputError("the noise is not given once", "give sigma alone, or target_epsilon and delta")
     if steps is None and epochs is not None:
         steps = steps_of(epochs, examples, batch, sampling)
     spread: Any = 1 if sigma is None else sigma

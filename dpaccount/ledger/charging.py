@@ -271,7 +271,7 @@ def refusal(over: changes.Over | None) -> str | None:
     names = zip(budget.measure.amounts, total, strict=True)
     sums = ", ".join(f"{name} {printed(amount, up=True)}" for name, amount in names)
     epsilon = printed(budget.measure.enclosure(total, budget.delta).upper, up=True)
-    at = f"ε {epsilon} at δ {shown(budget.delta)} ({sums})"
-    limit = shown(budget.epsilon)
+    at = sums if epsilon == "inf" else f"ε {epsilon} at δ {shown(budget.delta)} ({sums})"
+    limit = shown(budget.epsilon) + (f" at δ {shown(budget.delta)}" if epsilon == "inf" else "")
     beyond = f"the budget's ε {limit}" if scope is None else f"the ε {limit} of the scope {scope}"
     return f"the charge would bring unit {unit} to {at}, beyond {beyond}"

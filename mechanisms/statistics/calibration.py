@@ -1,10 +1,10 @@
 """The noise of a study's statistics: shares of a total, or what a wanted accuracy needs."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 from scipy.stats import norm
 
@@ -226,8 +226,8 @@ def _fitted(
     """Return what `least_scales` does, None where there is no such noise."""
     fixed = {k: each.wanted() for k, each in enumerate(asked) if each.what.accuracy or each.fixed}
     shares = sum(float(each.what.share) for k, each in enumerate(asked) if k not in fixed)
-    left = total - sum(fixed.values())  # what is not proved is refused below
-    if left < -total * 1e-6 or (shares and left <= total * 1e-6):
+    left = _left(total, fixed.values(), shares)
+    if left is None:
         return None
 
     def amounts(factor: float) -> list[float]:
@@ -254,6 +254,12 @@ def _fitted(
     return scales(high), amounts(high)
 
 
+def _left(total: Any, fixed: Iterable[float], shares: float | Fraction) -> Any:
+    """Return what fixed amounts leave of a total; None if they exceed it, or leave none for `shares`."""
+    left = total - sum(type(total)(min(each, 1e300)) for each in fixed)
+    return None if left < -total / 10**6 or (shares and left <= total / 10**6) else left
+
+
 def split_keyed(
     statistics: Sequence[Statistic], epsilon: Fraction, moves: int, rows: int
 ) -> list[tuple[StatisticRequest, float]]:
@@ -267,15 +273,14 @@ def split_keyed(
         if what.unlisted
         for fixed in [rounded(what.epsilon, up=False) if what.epsilon else None]
     ]
-    fixed = {what.name: float(what.epsilon) for what in statistics if what.epsilon}
-    fixed |= {each.what.name: each.wanted() for each in keyed if each.what.accuracy or each.fixed}
+    given = {what.name: float(what.epsilon) for what in statistics if what.epsilon}
+    fixed = given | {each.what.name: each.wanted() for each in keyed if each.what.accuracy or each.fixed}
     shares = sum(what.share for what in statistics if what.name not in fixed)
-    left = epsilon - sum(map(Fraction, fixed.values())) if math.inf not in fixed.values() else Fraction(-1)
-    if left < -epsilon / 10**6 or (left <= 0 and shares):
-        equal = float(epsilon) / len(statistics)
-        can = ", ".join(
-            f"{each.what.name} ± {shown(each.half_width(equal) or 1)}" for each in keyed if each.what.accuracy
-        )
+    left = _left(epsilon, fixed.values(), shares)
+    if left is None:
+        equal = (float(epsilon) - sum(given.values())) / (len(statistics) - len(given) or 1)
+        wanted = [each for each in keyed if each.what.accuracy and equal > 0]
+        can = ", ".join(f"{each.what.name} ± {shown(each.half_width(equal) or 1)}" for each in wanted)
         raise InputError(BEYOND, f"raise the guarantee's epsilon, or ask for {can}" if can else LOWER)
     parts = [
         fixed.get(each.what.name) or rounded(left * each.what.share / shares, up=False) for each in keyed

@@ -102,7 +102,7 @@ def table(lines: Iterable[Line]) -> str:
     writer.writeheader()
     for line in lines:
         spends = line["spends"] and " ".join(f"{name} {amount}" for name, amount in line["spends"].items())
-        writer.writerow({name: _cell(value) for name, value in {**line, "spends": spends}.items()})
+        writer.writerow({name: csv_cell(value) for name, value in {**line, "spends": spends}.items()})
     return out.getvalue()
 
 
@@ -178,5 +178,6 @@ def _parts(entry: Entry) -> str | None:
     return ranges.text(read_body(entry.kind, entry.body).parts) if entry.kind in (ROUNDS, RETURN) else None
 
 
-def _cell(value: object) -> object:
+def csv_cell(value: object) -> object:
+    """Return a CSV cell, with a quotation mark before text that a spreadsheet would evaluate."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

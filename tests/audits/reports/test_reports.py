@@ -125,7 +125,7 @@ def test_where_one_number_does_not_say_what_fits_more_is_said(certificate, measu
 
 ASKED = {  # by a reviewer, of a report
     "what the promise is, and what not": ("The promise is", "It does not promise", "right at most"),
-    "assumptions as sentences": ("Searched on 288 pairs of made-up neighbours", "A search is no proof"),
+    "assumptions as sentences": ("Searched on 288 pairs of synthetic neighbours", "A search proves nothing"),
     "the budget": ("Spent before this release", "Rest after it", "Head after the charge"),
     "who answers": (
         "owner (who answers for the release)",
@@ -558,3 +558,28 @@ def test_no_text_of_a_certificate_moves_a_cursor_or_begins_a_line(
     text = file.with_name("report.html").read_text() if kind == "--html" else output
     assert all(c.isprintable() or c == "\n" for c in text)
     assert sum(line.startswith("Proof: ") for line in text.splitlines()) == (kind == "--nist")
+
+
+def test_statistics_and_columns_of_a_study_are_tables(certificate):
+    """A row each, as the author wrote them, and no path of names for each of their members."""
+    statistics = [
+        {"name": "n", "what": "count", "by": ["ward", "sex"]},
+        {"name": "m", "what": "mean", "column": "x"},
+    ]
+    certificate["claim"]["subject"] = {"use": "noisy-statistics", "parameters": {"statistic": statistics}}
+    certificate["claim"]["data"] = {
+        "columns": {"x": {"type": "number", "high": 3}},
+        "derived": {"z": "x + 1"},
+    }
+    certificate["subject"]["parameters"] = {
+        "statistic": statistics,
+        "statistics": statistics,
+        "law": "laplace",
+    }
+    text = page.markdown(certificate).partition("## What is promised")[2].partition("\n## ")[0]
+    assert "| n | count | ward, sex |  |" in text
+    assert "| m | mean |  | x |" in text
+    assert "| x | number | 3 |  |" in text
+    assert "| z |  |  | x + 1 |" in text
+    assert "Parameter law" in text
+    assert "Parameter statistic" not in text

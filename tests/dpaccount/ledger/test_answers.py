@@ -64,6 +64,12 @@ def test_a_refused_charge_is_an_answer(url):
     assert (shown["entries"], shown["refused"], shown["head"]) == (0, 1, answer["head"])
 
 
+def test_a_refusal_for_delta_says_so_and_no_infinite_epsilon(url):
+    answers.init(url, **BUDGET, measure="approximate")
+    reason = answers.charge(url, place({"event": "approximate", "epsilon": 0.5, "delta": 3e-6}))["reason"]
+    assert "delta 3e-06, beyond the budget's ε 1 at δ 1e-06" in reason
+
+
 def test_a_given_pair_of_laws_is_said_to_be_assumed(url):
     answers.init(url, **BUDGET)
     pair = place({"event": "dominating_pair", "p": ["0.51", "0.49"], "q": ["0.49", "0.51"]})
