@@ -173,8 +173,9 @@ def run_file(
         resumes.
     """
     from audits.papers import experiment as papers
+    from audits.papers.experiment_file import read_experiment
 
-    asked = papers.read_experiment(experiment)
+    asked = read_experiment(experiment)
     folder = out or Path("experiments") / asked.name
     folder.mkdir(parents=True, exist_ok=True)
     if options.store is None and usual_store() is None:
