@@ -14,6 +14,7 @@ from audits.claim import NAME, as_written, inside
 from audits.papers.experiment_worlds import WORLDS, LogWorld
 from audits.subjects import catalogue
 from bandits.logged_policy import LoggedPolicy
+from bandits.papers.pavlovic.sentences import better_from
 from bandits.papers.reproduction import Cell, Claim, Judge, Reproduction, TrialWorld, trial
 from bandits.papers.zhou.sentences import judged
 from dpaccount.documents import Place, parse_toml, read_bytes
@@ -37,7 +38,7 @@ MAX_EXPERIMENT_CELLS = 1000
 MOST_TRIALS, MOST_ROUNDS = 1000, 100_000
 LOG_EPSILON, LOG_DELTA = Fraction(1), Fraction(1, 10**6)  #: defaults of a policy on a log
 LABEL = re.compile(EXPERIMENT_LABEL)
-JUDGES: dict[str, Judge] = {"median-of-means": judged}  #: of a paper's sentences
+JUDGES: dict[str, Judge] = {"median-of-means": judged, "predictions": better_from}  #: of a paper's sentences
 
 
 @dataclass(frozen=True)
@@ -86,9 +87,7 @@ def _rows_of_a_paper(path: Path, rounds: int) -> list[Cell]:
     cells = []
     for world, cell in _runs(top, rounds, path.parent):
         said = {**world.row, **cell.row}
-        details = None if cell.play.args[1] is None else partial(world.details, cell.play.args[1])
-        row = {key: said.get(name) for key, name in columns.items()}
-        cells.append(replace(cell, row=row, details=details))
+        cells.append(replace(cell, row={key: said.get(name) for key, name in columns.items()}))
     _differ(cells, top["row"])
     return cells
 
@@ -110,14 +109,16 @@ def _name(entries: dict[str, Place], pattern: re.Pattern[str] = LABEL) -> str:
 def _runs(top: dict[str, Place], rounds: int | None, folder: Path) -> list[tuple[TrialWorld, Cell]]:
     """Return every run with its world, in the order of the file and of `order`."""
     runs: list[tuple[TrialWorld, Cell]] = []
-    names = {_name(at.table(*keys(WorldTable))) for at in top["world"].items()}
-    for at in top["world"].items():
-        for name, world in _worlds(at, rounds, folder):
-            for each in top["algorithm"].items():
-                cells = _cells(each, world, at, names)
-                runs += [(world, replace(cell, row={"world": name, **cell.row})) for cell in cells]
-                if len(runs) > MAX_EXPERIMENT_CELLS:
-                    raise each.wrong(f"more than {MAX_EXPERIMENT_CELLS} runs of trials", "split the file")
+    worlds = [(at, *made) for at in top["world"].items() for made in _worlds(at, rounds, folder)]
+    names = {name for at, one, _ in worlds for name in (_name(at.table(*keys(WorldTable))), one)}
+    for at, name, world in worlds:
+        for each in top["algorithm"].items():
+            if not _there(each, names) & {name, _name(at.table(*keys(WorldTable)))}:
+                continue
+            cells = _cells(each, world, at)
+            runs += [(world, replace(cell, row={"world": name, **cell.row})) for cell in cells]
+            if len(runs) > MAX_EXPERIMENT_CELLS:
+                raise each.wrong(f"more than {MAX_EXPERIMENT_CELLS} runs of trials", "split the file")
     if not runs:
         raise top["world"].wrong("no world or no algorithm", "give a [[world]] and an [[algorithm]]")
     if len({world.summary.name for world, _ in runs}) > 1:
@@ -174,27 +175,32 @@ def _log(given: dict[str, Place], place: Place, folder: Path) -> LogWorld:
     return LogWorld(len(rows), rows, policy)
 
 
-def _cells(place: Place, world: TrialWorld, at: Place, names: set[str]) -> Iterator[Cell]:
+def _there(place: Place, names: set[str]) -> set[str]:
+    """Return the names of the worlds that an algorithm plays in."""
+    entries = place.table(*keys(AlgorithmTable))
+    return {one.text(*sorted(names)) for one in entries["worlds"].items()} if "worlds" in entries else names
+
+
+def _cells(place: Place, world: TrialWorld, at: Place) -> Iterator[Cell]:
     """Yield an algorithm's runs in a world: one for each combination of its listed parameters."""
     entries = place.table(*keys(AlgorithmTable))
     use, name, given = entries["use"].text(), _name(entries), entries.get("parameters", place)
-    there = {one.text(*sorted(names)) for one in entries["worlds"].items()} if "worlds" in entries else names
-    if _name(at.table(*keys(WorldTable))) not in there:
-        return
-    if use == BY_CHANCE:
+    if use == BY_CHANCE or use in world.beside:
         if "parameters" in entries:
-            raise given.wrong("uniform choices have no parameters", "leave them out")
-        yield Cell({"algorithm": name}, partial(trial, world, None), summary=world.summary)
+            raise given.wrong(f"{use} choices have no parameters", "leave them out")
+        play = partial(trial, world, None) if use == BY_CHANCE else partial(world.beside[use], world)
+        details = partial(world.details, None)
+        yield Cell({"algorithm": name}, play, summary=world.summary, details=details)
         return
     made_by = catalogue.find(use).made_by
     if not issubclass(made_by, world.serves):
         known = [each.name for each in catalogue.entries() if issubclass(each.made_by, world.serves)]
-        right = f"there: {', '.join(known)}, {BY_CHANCE}"
+        right = f"there: {', '.join((*known, *world.beside, BY_CHANCE))}"
         raise entries["use"].wrong(f"{use} does not play in the world {at.value['use']}", right)
     values: dict[str, Any] = {}
     for part in (each.child("parameters") for each in (at, place) if "parameters" in each.value):
         for key, value in _members(part).items():
-            if key in world.given or key in values:
+            if key in world.given(made_by) or key in values:
                 raise value.wrong(f"{key} follows from the world", "leave it out")
             if value.value == []:
                 raise value.wrong("an empty list", "give a value, or several")
@@ -225,18 +231,19 @@ def _cell(world: TrialWorld, made_by: type[Any], name: str, place: Place) -> Cel
     if isinstance(world, LogWorld):
         policy, delta = _policy(world, place)
         return Cell(row, partial(trial, replace(world, delta=delta), policy), subject=policy, delta=delta)
-    known = {key: value for key, value in world.given.items() if key in made_by.__dataclass_fields__}
+    known = {k: value for k, value in world.given(made_by).items() if k in made_by.__dataclass_fields__}
     merged = {**world.chosen(made_by, place.value), **known}
     bandit: Any = catalogue.make(made_by, Place(merged, place.file, place.at, toml=True))
-    if getattr(bandit, "privacy", None) == "none":
-        return Cell(row, partial(trial, world, bandit), summary=world.summary)
-    try:
-        # the least σ is written in, so that workers need not search for it; other noise follows epsilon
-        if hasattr(bandit, "sigma") and getattr(bandit, "law", "gaussian") == "gaussian":
-            bandit = replace(bandit, sigma=bandit.noise_scale)
-    except InputError as error:
-        raise place.placed(error) from None
-    return Cell(row, partial(trial, world, bandit), subject=bandit, delta=bandit.delta, summary=world.summary)
+    cell = Cell(row, partial(trial, world, bandit), summary=world.summary)
+    if getattr(bandit, "privacy", None) != "none":
+        try:
+            # the least σ is written in, so that workers need not search for it; other noise follows epsilon
+            if hasattr(bandit, "sigma") and getattr(bandit, "law", "gaussian") == "gaussian":
+                bandit = replace(bandit, sigma=bandit.noise_scale)
+        except InputError as error:
+            raise place.placed(error) from None
+        cell = replace(cell, play=partial(trial, world, bandit), subject=bandit, delta=bandit.delta)
+    return replace(cell, details=partial(world.details, bandit))
 
 
 def _policy(world: LogWorld, place: Place) -> tuple[Any, Fraction]:

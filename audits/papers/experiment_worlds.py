@@ -13,6 +13,7 @@ from bandits.arm_phases import ArmPhases
 from bandits.learning.contextual import Contextual
 from bandits.logged_policy import LoggedPolicy
 from bandits.papers.dubey import regret
+from bandits.papers.pavlovic.errors import PredictionWorld
 from bandits.papers.reproduction import TrialWorld, noise_of
 from bandits.papers.zhou.lower_bound import HardWorld
 from bandits.papers.zhou.panels import RewardsWorld
@@ -34,8 +35,7 @@ class PeopleWorld(TrialWorld):
     candidates: int = 25
     dimension: int = 2
 
-    @property
-    def given(self) -> dict[str, Any]:
+    def given(self, made_by: type[Any]) -> dict[str, Any]:
         """Return the people's number, and the number and dimension of their points."""
         return {"rounds": self.rounds, "candidates": self.candidates, "dimension": self.dimension}
 
@@ -62,8 +62,7 @@ class SurfaceWorld(TrialWorld):
         """Refuse a surface that is none."""
         one_of("surface", self.surface, SURFACES)
 
-    @property
-    def given(self) -> dict[str, Any]:
+    def given(self, made_by: type[Any]) -> dict[str, Any]:
         """Return the surface and the number of people."""
         return {"rounds": self.rounds, "surface": self.surface}
 
@@ -90,8 +89,7 @@ class ArmsWorld(TrialWorld):
         """Refuse numbers of arms and people that no bandit takes."""
         ArmPhases(rounds=self.rounds, arms=self.arms)
 
-    @property
-    def given(self) -> dict[str, Any]:
+    def given(self, made_by: type[Any]) -> dict[str, Any]:
         """Return the number of people and of arms."""
         return {"rounds": self.rounds, "arms": self.arms}
 
@@ -124,6 +122,10 @@ class LogWorld(TrialWorld):
     policy: LoggedPolicy  #: what the log is of
     delta: Fraction = Fraction(0)  #: at which noise is proved
 
+    def given(self, made_by: type[Any]) -> dict[str, Any]:
+        """Return nothing: what follows from the log is read with it."""
+        return {}
+
     def regrets(self, bandit: Any, seed: int) -> Floats:
         """Return best mean − mean of every recommended arm, of the means in this very log."""
         view = bandit.play(self.rows, noise_of(bandit.proof(self.delta), seed), seed)
@@ -140,5 +142,6 @@ WORLDS: dict[str, type[Any]] = {
     "arms": ArmsWorld,
     "rewards": RewardsWorld,
     "hard-functions": HardWorld,
+    "predictions": PredictionWorld,
     "log": LogWorld,
 }

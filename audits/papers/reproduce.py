@@ -37,9 +37,8 @@ def reproductions() -> list[Reproduction]:
     """Return all that can be reproduced."""
     from bandits.papers.dubey import figures as dubey
     from bandits.papers.kharkovskii import figures as kharkovskii
-    from bandits.papers.pavlovic import figures as pavlovic
 
-    listed = [each for paper in (dubey, kharkovskii, pavlovic) for each in paper.REPRODUCTIONS]
+    listed = [each for paper in (dubey, kharkovskii) for each in paper.REPRODUCTIONS]
     return listed + [read_reproduction(path) for path in sorted(PAPERS.glob("*/*.toml"))]
 
 

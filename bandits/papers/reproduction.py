@@ -75,13 +75,16 @@ class TrialWorld:
     are paired.  Subclasses are frozen dataclasses, whose fields beside `rounds` are keys of the file.
     """
 
-    serves: ClassVar[type[Any]]  #: the bandits' common class
+    serves: ClassVar[type[Any] | tuple[type[Any], ...]]  #: the bandits' classes
     summary: ClassVar[Summary] = CUMULATIVE_REGRET
+    #: by what a file calls them, what is played beside bandits: of the world, a trial's seed, and parameters
+    beside: ClassVar[dict[str, Callable[..., Floats]]] = {}
 
-    @property
-    def given(self) -> dict[str, Any]:
-        """Return the parameters that follow from this world, for the bandits that have them."""
-        return {}
+    rounds: int
+
+    def given(self, made_by: type[Any]) -> dict[str, Any]:
+        """Return the parameters of a class of bandits that follow from this world, or more."""
+        raise NotImplementedError
 
     @property
     def row(self) -> dict[str, Any]:

@@ -35,6 +35,9 @@ class WorldTable(DeclaredTable, frozen=True, kw_only=True):
     surface: TextOrMore = UNSET
     kernel: TextOrMore = UNSET
     tails: TextOrMore = UNSET
+    draws: TextOrMore = UNSET
+    people: OneOrMore = UNSET
+    predictions: OneOrMore = UNSET
     file: str | Absent = UNSET
     log: dict[str, Any] | Absent = UNSET
     parameters: dict[str, Any] | Absent = UNSET

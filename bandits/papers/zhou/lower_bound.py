@@ -50,8 +50,7 @@ class HardWorld(TrialWorld):
         """Return one trial's people, under one of the functions drawn uniformly."""
         return self.functions.rewards(np.linspace(0, 1, PANEL_POINTS), self.rounds, seed, moment=1.0)
 
-    @property
-    def given(self) -> dict[str, Any]:
+    def given(self, made_by: type[Any]) -> dict[str, Any]:
         """Return the points, their kernel and ε, with B = 2Δ and B + R, the size of a non-zero reward."""
         peak, size = 2 * self.functions.gap, self.functions.size(1.0)
         return {

@@ -80,8 +80,7 @@ class RewardsWorld(TrialWorld):
         """Return c of heavy tails, E η²."""
         return delays(self.kernel).moments[1] if self.kernel in FILES else MOMENT_OF_STUDENT
 
-    @property
-    def given(self) -> dict[str, Any]:
+    def given(self, made_by: type[Any]) -> dict[str, Any]:
         """Return the points with their kernel, and the bounds of the first trial's rewards."""
         common = {"rounds": self.rounds, "kernel": self.kernel, **self.known(self.people(1, 0))}
         if self.tails == "heavy":
