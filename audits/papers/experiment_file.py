@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import partial
+from inspect import signature
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,25 @@ def _rows_of_a_paper(path: Path, rounds: int) -> list[Cell]:
         said = {**world.row, **cell.row}
         cells.append(replace(cell, row={key: said.get(name) for key, name in columns.items()}))
     _differ(cells, top["row"])
+    if "published" in top and rounds == top["rounds"].integer():
+        for at in top["published"].items():
+            for printed in _listed_together(at):
+                value = printed.pop("value")
+                found = [k for k, cell in enumerate(cells) if printed.items() <= cell.row.items()]
+                if len(found) != 1:
+                    raise at.wrong(f"{len(found)} rows are {printed}", "a printed number is of one row")
+                cells[found[0]] = replace(cells[found[0]], published=value)
     return cells
+
+
+def _listed_together(place: Place) -> Iterator[dict[str, Any]]:
+    """Yield the members of a table, in turn those of its lists, which are of one length."""
+    table = {key: as_written(each.value) for key, each in _members(place).items()}
+    lists = {key: value for key, value in table.items() if isinstance(value, list)}
+    if "value" not in table or len({len(value) for value in lists.values()}) > 1:
+        raise place.wrong("no value, or lists of two lengths", "give a value for each of the rows")
+    for each in zip(*lists.values(), strict=True) if lists else [()]:
+        yield {**table, **dict(zip(lists, each, strict=True))}
 
 
 def _differ(cells: list[Cell], place: Place) -> None:
@@ -186,11 +205,7 @@ def _cells(place: Place, world: TrialWorld, at: Place) -> Iterator[Cell]:
     entries = place.table(*keys(AlgorithmTable))
     use, name, given = entries["use"].text(), _name(entries), entries.get("parameters", place)
     if use == BY_CHANCE or use in world.beside:
-        if "parameters" in entries:
-            raise given.wrong(f"{use} choices have no parameters", "leave them out")
-        play = partial(trial, world, None) if use == BY_CHANCE else partial(world.beside[use], world)
-        details = partial(world.details, None)
-        yield Cell({"algorithm": name}, play, summary=world.summary, details=details)
+        yield from _beside(given if "parameters" in entries else None, world, use, name)
         return
     made_by = catalogue.find(use).made_by
     if not issubclass(made_by, world.serves):
@@ -207,7 +222,26 @@ def _cells(place: Place, world: TrialWorld, at: Place) -> Iterator[Cell]:
             values[key] = value.value
     for one in _listed(values):
         cell = _cell(world, made_by, name, Place(one, given.file, given.at, toml=True))
+        if "private" in entries and not entries["private"].flag():
+            cell = replace(cell, subject=None, delta=None)
         yield replace(cell, claim=_claim(entries["claim"], world, one)) if "claim" in entries else cell
+
+
+def _beside(given: Place | None, world: TrialWorld, use: str, name: str) -> Iterator[Cell]:
+    """Yield the runs of what is no bandit, whose parameters are numbers."""
+    play = partial(trial, world, None) if use == BY_CHANCE else partial(world.beside[use], world)
+    names = [one for one, each in signature(play).parameters.items() if each.kind is each.KEYWORD_ONLY]
+    if given is not None and not names:
+        raise given.wrong(f"{use} choices have no parameters", "leave them out")
+    written = {} if given is None else {key: given.table(tuple(names))[key].value for key in names}
+    for one in _listed(written):
+        numbers = {key: float(Place(one, str(given)).child(key).positive()) for key in one}
+        yield Cell(
+            {"algorithm": name, **as_written(one)},
+            partial(play, **numbers),
+            summary=world.summary,
+            details=partial(world.details, None),
+        )
 
 
 def _members(place: Place) -> dict[str, Place]:

@@ -3,7 +3,8 @@
 Noise is a rehearsal's: nothing here is releasable.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -17,6 +18,7 @@ from bandits.papers.pavlovic.errors import PredictionWorld
 from bandits.papers.reproduction import TrialWorld, noise_of
 from bandits.papers.zhou.lower_bound import HardWorld
 from bandits.papers.zhou.panels import RewardsWorld
+from bandits.phased_posterior import PhasedPosterior
 from bandits.simulation.simulated_people import simulated_people
 from bandits.simulation.surfaces import SURFACES, SurfaceBandit, surface
 from bandits.statistics.arrays import Floats
@@ -54,6 +56,10 @@ class SurfaceWorld(TrialWorld):
     """A catalogued test function on a public grid, whose rewards have normal noise."""
 
     serves: ClassVar[type[Any]] = SurfaceBandit
+    beside: ClassVar[dict[str, Callable[..., Floats]]] = {
+        "at-random": regret.surface_at_random,
+        "shown-rewards": regret.shown_rewards,
+    }
 
     rounds: int
     surface: str = "camelback"
@@ -66,6 +72,11 @@ class SurfaceWorld(TrialWorld):
         """Return the surface and the number of people."""
         return {"rounds": self.rounds, "surface": self.surface}
 
+    @property
+    def row(self) -> dict[str, Any]:
+        """Return the surface."""
+        return {"surface": self.surface}
+
     def regrets(self, bandit: Any, seed: int) -> Floats:
         """Return max f − f at every point played."""
         return regret.surface(bandit, seed)
@@ -74,6 +85,16 @@ class SurfaceWorld(TrialWorld):
         """Return max f − the mean of f over its grid."""
         known = surface(self.surface)
         return np.full(self.rounds, known.best - sum(float(table.mean()) for table in known.tables))
+
+    def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, Any]:
+        """Return how many people give a posterior at ε < 1 as much accuracy at 1: signal grows with people."""
+        if not isinstance(bandit, PhasedPosterior) or bandit.epsilon >= 1:
+            return {}
+        least = replace(bandit, epsilon=Fraction(1), sigma=None).noise_scale
+        people = int(self.rounds * least / bandit.noise_scale)
+        here, there = float(bandit.noise_scale), float(least)
+        why = f"{self.rounds} people at sigma {here:.4g} say as much as {people} at {there:.4g}, that of alpha 1"
+        return {"people_at_alpha_1": people, "because": why}
 
 
 @dataclass(frozen=True)

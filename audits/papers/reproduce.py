@@ -38,8 +38,12 @@ def reproductions() -> list[Reproduction]:
     from bandits.papers.dubey import figures as dubey
     from bandits.papers.kharkovskii import figures as kharkovskii
 
-    listed = [each for paper in (dubey, kharkovskii) for each in paper.REPRODUCTIONS]
-    return listed + [read_reproduction(path) for path in sorted(PAPERS.glob("*/*.toml"))]
+    made = {"dubey": dubey.REPRODUCTIONS, "kharkovskii": kharkovskii.REPRODUCTIONS}
+    listed = []
+    for paper in ("dubey", "zhou", "kharkovskii", "pavlovic"):
+        listed += made.get(paper, ())
+        listed += [read_reproduction(path) for path in sorted((PAPERS / paper).glob("*.toml"))]
+    return listed
 
 
 def find(name: str) -> Reproduction:

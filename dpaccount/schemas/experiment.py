@@ -47,13 +47,15 @@ class AlgorithmTable(Closed, frozen=True):
     """An algorithm; a parameter that is a list is one run for each of its members.
 
     `worlds` are the names of those it plays in, by default all; `claim` is a paper's, whose `name` stands
-    beside the claim's parameters: each a value, or the name of the algorithm's parameter that has it.
+    beside the claim's parameters: each a value, or the name of the algorithm's parameter that has it.  Where
+    `private` is false, noise hides nothing, and nothing is proved.
     """
 
     use: str
     name: ExperimentLabel | Absent = UNSET
     worlds: list[str] | Absent = UNSET
     parameters: dict[str, Any] | Absent = UNSET
+    private: bool | Absent = UNSET
     claim: dict[str, Any] | Absent = UNSET
 
 
