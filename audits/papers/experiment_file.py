@@ -84,11 +84,11 @@ def _opened(path: Path) -> dict[str, Place]:
 def _rows_of_a_paper(path: Path, rounds: int) -> list[Cell]:
     """Return the cells of a table or figure, their rows as `row` has them, with what the paper prints."""
     top = _opened(path)
-    columns = {key: each.text() for key, each in _members(top["row"]).items()}
-    cells = []
-    for world, cell in _runs(top, rounds, path.parent):
-        said = {**world.row, **cell.row}
-        cells.append(replace(cell, row={key: said.get(name) for key, name in columns.items()}))
+    runs = _runs(top, rounds, path.parent)
+    said = [{**world.row, **cell.row} for world, cell in runs]
+    columns = {key: _known(each, said) for key, each in _members(top["row"]).items()}
+    rows = [{key: each.get(name) for key, name in columns.items()} for each in said]
+    cells = [replace(cell, row=row) for (_, cell), row in zip(runs, rows, strict=True)]
     _differ(cells, top["row"])
     if "published" in top and rounds == top["rounds"].integer():
         for at in top["published"].items():
@@ -99,6 +99,13 @@ def _rows_of_a_paper(path: Path, rounds: int) -> list[Cell]:
                     raise at.wrong(f"{len(found)} rows are {printed}", "a printed number is of one row")
                 cells[found[0]] = replace(cells[found[0]], published=value)
     return cells
+
+
+def _known(place: Place, rows: list[dict[str, Any]]) -> str:
+    """Return the name of what some rows have."""
+    if not any(place.text() in row for row in rows):
+        raise place.wrong(f"no run has {place.text()[:60]!r}", "name a parameter, or what a world says")
+    return place.text()
 
 
 def _listed_together(place: Place) -> Iterator[dict[str, Any]]:
@@ -129,23 +136,33 @@ def _runs(top: dict[str, Place], rounds: int | None, folder: Path) -> list[tuple
     """Return every run with its world, in the order of the file and of `order`."""
     runs: list[tuple[TrialWorld, Cell]] = []
     worlds = [(at, *made) for at in top["world"].items() for made in _worlds(at, rounds, folder)]
-    names = {name for at, one, _ in worlds for name in (_name(at.table(*keys(WorldTable))), one)}
-    for at, name, world in worlds:
+    known = {name for _, names, _ in worlds for name in names}
+    for at, names, world in worlds:
         for each in top["algorithm"].items():
-            if not _there(each, names) & {name, _name(at.table(*keys(WorldTable)))}:
-                continue
-            cells = _cells(each, world, at)
-            runs += [(world, replace(cell, row={"world": name, **cell.row})) for cell in cells]
+            cells = _cells(each, world, at) if _there(each, known).intersection(names) else ()
+            runs += [(world, replace(cell, row={"world": names[1], **cell.row})) for cell in cells]
             if len(runs) > MAX_EXPERIMENT_CELLS:
                 raise each.wrong(f"more than {MAX_EXPERIMENT_CELLS} runs of trials", "split the file")
     if not runs:
         raise top["world"].wrong("no world or no algorithm", "give a [[world]] and an [[algorithm]]")
     if len({world.summary.name for world, _ in runs}) > 1:
         raise top["world"].wrong("worlds of two measures", "split the file")
-    order = ["world", *(each.text() for each in top["order"].items())] if "order" in top else []
-    seen: dict[tuple[str, Any], int] = {}
-    runs.sort(key=lambda run: [seen.setdefault((key, run[1].row.get(key)), len(seen)) for key in order])
-    return runs
+    rows = [cell.row for _, cell in runs]
+    order = ["world", *(_known(each, rows) for each in top["order"].items())] if "order" in top else []
+    seen: dict[str, int] = {}
+
+    def first(run: tuple[TrialWorld, Cell]) -> list[int]:
+        return [seen.setdefault(json.dumps([key, run[1].row.get(key)]), len(seen)) for key in order]
+
+    return sorted(runs, key=first)
+
+
+def _some(given: dict[str, Place]) -> dict[str, Any]:
+    """Return values, refusing lists of none."""
+    for each in given.values():
+        if each.value == []:
+            raise each.wrong("an empty list", "give a value, or several")
+    return {key: each.value for key, each in given.items()}
 
 
 def _listed(values: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -154,19 +171,19 @@ def _listed(values: dict[str, Any]) -> Iterator[dict[str, Any]]:
     return (dict(zip(values, chosen, strict=True)) for chosen in product(*lists))
 
 
-def _worlds(place: Place, rounds: int | None, folder: Path) -> Iterator[tuple[str, TrialWorld]]:
-    """Yield the worlds of a table: one for each combination of its listed keys, named by these."""
+def _worlds(place: Place, rounds: int | None, folder: Path) -> Iterator[tuple[tuple[str, str], TrialWorld]]:
+    """Yield the worlds of a table, one for each combination of its listed keys, with its name and theirs."""
     entries = place.table(*keys(WorldTable))
     kind, name = WORLDS[entries["use"].text(*WORLDS)], _name(entries)
     if kind is LogWorld:
         log = place.table(("use", "file", "log", "rows", "columns"), ("name", "parameters", *TABLE_KEYS))
-        yield name, _log(log, place, folder)
+        yield (name, name), _log(log, place, folder)
         return
     known = {field.name: field.type for field in fields(kind) if field.name != "rounds"}
     place.table(("use",), ("name", "parameters", *known))
     if rounds is None:
         raise place.wrong("the number of people is missing", "give rounds at the top of the file")
-    written = {key: entries[key].value for key in known if key in entries}
+    written = _some({key: entries[key] for key in known if key in entries})
     for chosen in _listed(written):
         at = Place(chosen, place.file, place.at, toml=True)
         given = {key: _READ[known[key]](at.child(key)) for key in chosen}
@@ -176,7 +193,7 @@ def _worlds(place: Place, rounds: int | None, folder: Path) -> Iterator[tuple[st
             world.by_chance(0)  # refuses what makes no people
         except InputError as error:
             raise place.placed(error) from None
-        yield " ".join([name, *apart]), world
+        yield (name, " ".join([name, *apart])), world
 
 
 #: how a world's key is read, by the type of its field
@@ -197,7 +214,10 @@ def _log(given: dict[str, Place], place: Place, folder: Path) -> LogWorld:
 def _there(place: Place, names: set[str]) -> set[str]:
     """Return the names of the worlds that an algorithm plays in."""
     entries = place.table(*keys(AlgorithmTable))
-    return {one.text(*sorted(names)) for one in entries["worlds"].items()} if "worlds" in entries else names
+    if "worlds" not in entries:
+        return names
+    _some({"worlds": entries["worlds"]})
+    return {one.text(*sorted(names)) for one in entries["worlds"].items()}
 
 
 def _cells(place: Place, world: TrialWorld, at: Place) -> Iterator[Cell]:
@@ -205,21 +225,21 @@ def _cells(place: Place, world: TrialWorld, at: Place) -> Iterator[Cell]:
     entries = place.table(*keys(AlgorithmTable))
     use, name, given = entries["use"].text(), _name(entries), entries.get("parameters", place)
     if use == BY_CHANCE or use in world.beside:
-        yield from _beside(given if "parameters" in entries else None, world, use, name)
+        parameters = entries.get("parameters", Place({}, place.file, place.at, toml=True))
+        yield from _beside(parameters, world, use, name)
         return
     made_by = catalogue.find(use).made_by
     if not issubclass(made_by, world.serves):
-        known = [each.name for each in catalogue.entries() if issubclass(each.made_by, world.serves)]
-        right = f"there: {', '.join((*known, *world.beside, BY_CHANCE))}"
+        serve = [each.name for each in catalogue.entries() if issubclass(each.made_by, world.serves)]
+        right = f"there: {', '.join((*serve, *world.beside, BY_CHANCE))}"
         raise entries["use"].wrong(f"{use} does not play in the world {at.value['use']}", right)
     values: dict[str, Any] = {}
+    known = {*world.given(made_by), "space"}
     for part in (each.child("parameters") for each in (at, place) if "parameters" in each.value):
         for key, value in _members(part).items():
-            if key in world.given(made_by) or key in values:
+            if key in known or key in values:
                 raise value.wrong(f"{key} follows from the world", "leave it out")
-            if value.value == []:
-                raise value.wrong("an empty list", "give a value, or several")
-            values[key] = value.value
+        values |= _some(_members(part))
     for one in _listed(values):
         cell = _cell(world, made_by, name, Place(one, given.file, given.at, toml=True))
         if "private" in entries and not entries["private"].flag():
@@ -227,21 +247,17 @@ def _cells(place: Place, world: TrialWorld, at: Place) -> Iterator[Cell]:
         yield replace(cell, claim=_claim(entries["claim"], world, one)) if "claim" in entries else cell
 
 
-def _beside(given: Place | None, world: TrialWorld, use: str, name: str) -> Iterator[Cell]:
-    """Yield the runs of what is no bandit, whose parameters are numbers."""
+def _beside(given: Place, world: TrialWorld, use: str, name: str) -> Iterator[Cell]:
+    """Yield the runs of what is no bandit, whose parameters are chances."""
     play = partial(trial, world, None) if use == BY_CHANCE else partial(world.beside[use], world)
-    names = [one for one, each in signature(play).parameters.items() if each.kind is each.KEYWORD_ONLY]
-    if given is not None and not names:
+    names = tuple(one for one, each in signature(play).parameters.items() if each.kind is each.KEYWORD_ONLY)
+    if given.value and not names:
         raise given.wrong(f"{use} choices have no parameters", "leave them out")
-    written = {} if given is None else {key: given.table(tuple(names))[key].value for key in names}
-    for one in _listed(written):
-        numbers = {key: float(Place(one, str(given)).child(key).positive()) for key in one}
-        yield Cell(
-            {"algorithm": name, **as_written(one)},
-            partial(play, **numbers),
-            summary=world.summary,
-            details=partial(world.details, None),
-        )
+    for one in _listed(_some(given.table(names))):
+        at = Place(one, given.file, given.at, toml=True)
+        run = partial(play, **{key: float(at.child(key).real(0, 1)) for key in names})
+        row = {"algorithm": name, **as_written(one)}
+        yield Cell(row, run, summary=world.summary, details=partial(world.details, None))
 
 
 def _members(place: Place) -> dict[str, Place]:

@@ -37,7 +37,7 @@ class PeopleWorld(TrialWorld):
     candidates: int = 25
     dimension: int = 2
 
-    def given(self, made_by: type[Any]) -> dict[str, Any]:
+    def given(self, made_by: type[Any]) -> dict[str, object]:
         """Return the people's number, and the number and dimension of their points."""
         return {"rounds": self.rounds, "candidates": self.candidates, "dimension": self.dimension}
 
@@ -68,12 +68,12 @@ class SurfaceWorld(TrialWorld):
         """Refuse a surface that is none."""
         one_of("surface", self.surface, SURFACES)
 
-    def given(self, made_by: type[Any]) -> dict[str, Any]:
+    def given(self, made_by: type[Any]) -> dict[str, object]:
         """Return the surface and the number of people."""
         return {"rounds": self.rounds, "surface": self.surface}
 
     @property
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """Return the surface."""
         return {"surface": self.surface}
 
@@ -86,14 +86,15 @@ class SurfaceWorld(TrialWorld):
         known = surface(self.surface)
         return np.full(self.rounds, known.best - sum(float(table.mean()) for table in known.tables))
 
-    def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, Any]:
-        """Return how many people give a posterior at ε < 1 as much accuracy at 1: signal grows with people."""
+    def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, object]:
+        """Return how many people are as good at ε = 1 as these below it: signal grows with people."""
         if not isinstance(bandit, PhasedPosterior) or bandit.epsilon >= 1:
             return {}
         least = replace(bandit, epsilon=Fraction(1), sigma=None).noise_scale
         people = int(self.rounds * least / bandit.noise_scale)
         here, there = float(bandit.noise_scale), float(least)
-        why = f"{self.rounds} people at sigma {here:.4g} say as much as {people} at {there:.4g}, that of alpha 1"
+        as_much = f"say as much as {people} at {there:.4g}, that of alpha 1"
+        why = f"{self.rounds} people at sigma {here:.4g} {as_much}"
         return {"people_at_alpha_1": people, "because": why}
 
 
@@ -110,7 +111,7 @@ class ArmsWorld(TrialWorld):
         """Refuse numbers of arms and people that no bandit takes."""
         ArmPhases(rounds=self.rounds, arms=self.arms)
 
-    def given(self, made_by: type[Any]) -> dict[str, Any]:
+    def given(self, made_by: type[Any]) -> dict[str, object]:
         """Return the number of people and of arms."""
         return {"rounds": self.rounds, "arms": self.arms}
 
@@ -143,7 +144,7 @@ class LogWorld(TrialWorld):
     policy: LoggedPolicy  #: what the log is of
     delta: Fraction = Fraction(0)  #: at which noise is proved
 
-    def given(self, made_by: type[Any]) -> dict[str, Any]:
+    def given(self, made_by: type[Any]) -> dict[str, object]:
         """Return nothing: what follows from the log is read with it."""
         return {}
 

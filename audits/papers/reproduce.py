@@ -39,10 +39,11 @@ def reproductions() -> list[Reproduction]:
     from bandits.papers.kharkovskii import figures as kharkovskii
 
     made = {"dubey": dubey.REPRODUCTIONS, "kharkovskii": kharkovskii.REPRODUCTIONS}
-    listed = []
+    listed: list[Reproduction] = []
     for paper in ("dubey", "zhou", "kharkovskii", "pavlovic"):
         listed += made.get(paper, ())
-        listed += [read_reproduction(path) for path in sorted((PAPERS / paper).glob("*.toml"))]
+        files = sorted((PAPERS / paper).glob("*.toml"), key=lambda path: path.stem)
+        listed += map(read_reproduction, files)
     return listed
 
 

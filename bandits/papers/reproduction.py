@@ -20,7 +20,7 @@ from dpaccount.proof import Theorem
 
 Play = Callable[[int], Floats]  #: seed ↦ a number for every round; picklable
 #: the trials' seeds, and what their rounds gave [trials, rounds] ↦ further keys of the row
-Details = Callable[[Sequence[int], Floats], dict[str, Any]]
+Details = Callable[[Sequence[int], Floats], dict[str, object]]
 
 
 #: the name of a paper's claim, and the settings of its verdict
@@ -82,16 +82,16 @@ class TrialWorld:
 
     rounds: int
 
-    def given(self, made_by: type[Any]) -> dict[str, Any]:
+    def given(self, made_by: type[Any]) -> dict[str, object]:
         """Return the parameters of a class of bandits that follow from this world, or more."""
         raise NotImplementedError
 
     @property
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """Return what a reproduction's rows may say of this world."""
         return {}
 
-    def chosen(self, made_by: type[Any], parameters: dict[str, Any]) -> dict[str, Any]:
+    def chosen(self, made_by: type[Any], parameters: dict[str, object]) -> dict[str, object]:
         """Return parameters with what this world chooses of those left out."""
         return parameters
 
@@ -103,7 +103,7 @@ class TrialWorld:
         """Return the regret that every round of uniform choices is expected to have."""
         raise NotImplementedError
 
-    def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, Any]:
+    def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, object]:
         """Return a reproduction's further entries of a bandit's row, of regrets [trials, rounds]."""
         return {}
 

@@ -12,7 +12,7 @@ from dpaccount.schemas.claim import CLAIM_NAME, DeclaredTable
 from dpaccount.schemas.fields import Absent, AnyMembers, Closed, Number
 
 EXPERIMENT: Final = "dpaccount/experiment/1"
-EXPERIMENT_LABEL: Final = "[^\\x00-\\x1f\\x7f]{1,70}"
+EXPERIMENT_LABEL: Final = "[a-z0-9][a-z0-9 ,._-]{0,63}"
 ExperimentName = Annotated[str, Meta(pattern=f"^{CLAIM_NAME}$")]
 ExperimentLabel = Annotated[str, Meta(pattern=f"^{EXPERIMENT_LABEL}$")]
 OneOrMore = Number | list[Number] | Absent
@@ -22,7 +22,7 @@ TextOrMore = str | list[str] | Absent
 class WorldTable(DeclaredTable, frozen=True, kw_only=True):
     """Whom the algorithms serve: simulated people, or the records of a log's file.
 
-    A key that is a list is one world for each of its members; `parameters` are those of every algorithm there.
+    A key that is a list is one world for each of its members; `parameters` are of every algorithm there.
     """
 
     use: str
@@ -69,7 +69,8 @@ class ExperimentFile(Closed, frozen=True, tag_field="schema", tag=EXPERIMENT):
     """Every algorithm with all its parameters in every world, with the same seeds.
 
     `order` names keys by whose values a world's rows stand together.  A paper's table or figure has its
-    `source`, what is `assumed`, the keys of its rows (`row`: of a world or a parameter), and published numbers.
+    `source`, what is `assumed`, the keys of its rows with the world's or parameter's names (`row`), and
+    what is `published`.
     """
 
     name: ExperimentName

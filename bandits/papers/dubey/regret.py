@@ -97,7 +97,7 @@ class _Shown(Learner):
 
 
 def shown_rewards(world: Any, seed: int, *, delta: float) -> Floats:
-    """Return the regret of every round of learning from rewards, each shown in the clear by a coin of chance δ.
+    """Return the regret of every round of learning from rewards, each shown in the clear with chance δ.
 
     Not private in any useful sense: the coin alone makes it (0, δ)-private, which is what such a δ allows.
     """

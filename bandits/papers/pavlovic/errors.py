@@ -84,21 +84,21 @@ class PredictionWorld(TrialWorld):
         return PublicGrid(SIDE, SIDE, self.kernel, LENGTH)
 
     @property
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """Return what functions are of, how many people there are, and predictions."""
         row = {"kernel": self.kernel, "draws": self.draws}
         return {**row, "rounds": self.learned, "predictions": self.predictions}
 
-    def given(self, made_by: type[Any]) -> dict[str, Any]:
+    def given(self, made_by: type[Any]) -> dict[str, object]:
         """Return the grid, or for bandits its square in the ball of radius 2, with the number of people."""
-        given: dict[str, Any] = {"rounds": self.learned, "kernel": self.kernel}
+        given: dict[str, object] = {"rounds": self.learned, "kernel": self.kernel}
         if issubclass(made_by, Predictor | FunctionRelease):
             shape = {"actions": SIDE, "contexts": SIDE, "lengthscale": LENGTH}
             return {**given, **shape, "predictions": self.predictions}
         return {**given, "candidates": SIDE, "dimension": 2, "lengthscale": JOINT_LENGTH}
 
-    def chosen(self, made_by: type[Any], parameters: dict[str, Any]) -> dict[str, Any]:
-        """Return parameters with the δ at which a mechanism's predictions are composed, if there are several."""
+    def chosen(self, made_by: type[Any], parameters: dict[str, object]) -> dict[str, object]:
+        """Return parameters with the δ at which several predictions of a mechanism are composed."""
         several = issubclass(made_by, Predictor) and self.predictions > 1
         return {"delta": DELTA, **parameters} if several else parameters
 
@@ -107,7 +107,7 @@ class PredictionWorld(TrialWorld):
         return _drawn(self.grid, self.draws, seed)
 
     def regrets(self, bandit: Any, seed: int) -> Floats:
-        """Return the errors of predictions at equally spaced contexts, or a bandit's last quarter of losses."""
+        """Return errors at equally spaced contexts, or the losses of a bandit's last quarter of people."""
         if isinstance(bandit, Predictor):
             return chosen(bandit, self, seed)
         return (released if isinstance(bandit, FunctionRelease) else joint)(bandit, self, seed)
@@ -120,7 +120,7 @@ class PredictionWorld(TrialWorld):
         """Return the mean error of uniform actions."""
         return float(np.mean([self.drawn(seed).losses().mean() for seed in seeds]))
 
-    def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, Any]:
+    def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, object]:
         """Return the error of chance, and the mean of worst contexts."""
         return {"chance": round(self.chance(seeds), 6), "worst": round(float(runs.max(axis=1).mean()), 6)}
 
@@ -199,4 +199,3 @@ def joint(subject: JdpGpUcb | MomentGpUcb, world: PredictionWorld, seed: int) ->
     places = np.floor(contexts * CONTEXTS).astype(np.int64)
     lost = truth.losses()[places, np.asarray(view.own["action"])][-len(data) // 4 :]
     return lost[np.floor((np.arange(world.rounds) + 0.5) * len(lost) / world.rounds).astype(np.int64)]
-

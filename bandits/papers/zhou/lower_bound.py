@@ -37,7 +37,7 @@ class HardWorld(TrialWorld):
         one_of("kernel", self.kernel, HARD_KERNELS)
 
     @property
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """Return the kernel and ε."""
         return {"data": "hard functions", "kernel": self.kernel, "epsilon": float(self.epsilon)}
 
@@ -50,7 +50,7 @@ class HardWorld(TrialWorld):
         """Return one trial's people, under one of the functions drawn uniformly."""
         return self.functions.rewards(np.linspace(0, 1, PANEL_POINTS), self.rounds, seed, moment=1.0)
 
-    def given(self, made_by: type[Any]) -> dict[str, Any]:
+    def given(self, made_by: type[Any]) -> dict[str, object]:
         """Return the points, their kernel and ε, with B = 2Δ and B + R, the size of a non-zero reward."""
         peak, size = 2 * self.functions.gap, self.functions.size(1.0)
         return {
@@ -71,7 +71,7 @@ class HardWorld(TrialWorld):
         """Return largest mean − mean over the points."""
         return np.full(self.rounds, self.people(seed).at_random)
 
-    def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, Any]:
+    def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, object]:
         """Return Theorem 1's orders, without their constants, and what was measured over the larger."""
         name, smooth = (SE, None) if self.kernel == SE else ("matern", SMOOTHNESS)
         rate = lower_rate(Setting(name, self.rounds, float(self.epsilon), smoothness=smooth))
@@ -90,4 +90,3 @@ class HardWorld(TrialWorld):
 @cache
 def _hardest(kernel: str, lengthscale: float, epsilon: float, rounds: int) -> HardFunctions:
     return hardest(kernel, lengthscale, bound=1.0, epsilon=epsilon, rounds=rounds, moment=1.0)
-

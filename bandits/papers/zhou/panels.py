@@ -55,7 +55,7 @@ class RewardsWorld(TrialWorld):
         one_of("tails", self.tails, TAILS)
 
     @property
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """Return the data, and the kernel of synthetic ones."""
         shipped = self.kernel in FILES
         return {
@@ -70,7 +70,7 @@ class RewardsWorld(TrialWorld):
         kernel = prior_kernel(grid(PANEL_POINTS), self.kernel, float(LENGTHSCALE))
         return kernel_function(kernel, rounds, seed, NOISES[TAILS.index(self.tails)])
 
-    def known(self, people: PotentialRewards) -> dict[str, Any]:
+    def known(self, people: PotentialRewards) -> dict[str, object]:
         """Return B and R; noise with heavy tails of second moment c counts as uniform on ±√(3c)."""
         noise = people.noise_bound if self.tails == "bounded" else sqrt(3 * self.noise_moment)
         return {"bound": rational(people.bound), "noise_bound": rational(noise)}
@@ -80,7 +80,7 @@ class RewardsWorld(TrialWorld):
         """Return c of heavy tails, E η²."""
         return delays(self.kernel).moments[1] if self.kernel in FILES else MOMENT_OF_STUDENT
 
-    def given(self, made_by: type[Any]) -> dict[str, Any]:
+    def given(self, made_by: type[Any]) -> dict[str, object]:
         """Return the points with their kernel, and the bounds of the first trial's rewards."""
         common = {"rounds": self.rounds, "kernel": self.kernel, **self.known(self.people(1, 0))}
         if self.tails == "heavy":
@@ -89,11 +89,11 @@ class RewardsWorld(TrialWorld):
             return {**common, "points": len(delays(self.kernel).kernel)}
         return {**common, "points": PANEL_POINTS, "lengthscale": LENGTHSCALE}
 
-    def chosen(self, made_by: type[Any], parameters: dict[str, Any]) -> dict[str, Any]:
+    def chosen(self, made_by: type[Any], parameters: dict[str, object]) -> dict[str, object]:
         """Return parameters with one epoch for MoMA where there are fewer people than an epoch takes."""
         if not issubclass(made_by, LdpMomaGpUcb) or "people" in parameters:
             return parameters
-        asked = replays(self.rounds, parameters.get("constants", made_by.constants))
+        asked = replays(self.rounds, str(parameters.get("constants", made_by.constants)))
         return {"people": self.rounds, **parameters} if asked > self.rounds else parameters
 
     def regrets(self, bandit: Any, seed: int) -> Floats:
@@ -105,8 +105,8 @@ class RewardsWorld(TrialWorld):
         """Return largest mean − mean over the points."""
         return np.full(self.rounds, self.people(1, seed).at_random)
 
-    def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, Any]:
-        """Return regret against uniform play, the clipped share, and how often a learner updates all it knows.
+    def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, object]:
+        """Return regret against uniform play, the clipped share, and updates of all that a learner knows.
 
         `share` is regret over that of uniform play in the same trial; a row `learns` where its mean lies
         below 1 by two standard errors.  `touched` is the share of rewards beyond the clip B + R, of public

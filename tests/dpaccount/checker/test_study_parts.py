@@ -81,7 +81,9 @@ CASES = [
 def listed(what):
     """Return a statistic as a claim lists it."""
     texts = {"where": what.where, "k": what.k, "column": what.column and what.column.name}
-    own = "accuracy" if what.accuracy else "epsilon" if what.epsilon else "share"  # a claim states one of them
+    own = (
+        "accuracy" if what.accuracy else "epsilon" if what.epsilon else "share"
+    )  # a claim states one of them
     exact = {key: getattr(what, key) for key in ("q", own)}
     lists = {key: [each.name for each in getattr(what, key)] for key in ("by", "on")}
     terms = texts | lists | {key: float(each) for key, each in exact.items() if each is not None}
