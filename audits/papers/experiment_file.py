@@ -112,10 +112,13 @@ def _listed_together(place: Place) -> Iterator[dict[str, Any]]:
     """Yield the members of a table, in turn those of its lists, which are of one length."""
     table = {key: as_written(each.value) for key, each in _members(place).items()}
     lists = {key: value for key, value in table.items() if isinstance(value, list)}
-    if "value" not in table or len({len(value) for value in lists.values()}) > 1:
-        raise place.wrong("no value, or lists of two lengths", "give a value for each of the rows")
+    if len({len(value) for value in lists.values()}) > 1:
+        raise place.wrong("lists of two lengths", "give a value for each of the rows")
     for each in zip(*lists.values(), strict=True) if lists else [()]:
-        yield {**table, **dict(zip(lists, each, strict=True))}
+        one = {**table, **dict(zip(lists, each, strict=True))}
+        if not isinstance(one.get("value"), int | float):
+            raise place.wrong("no value that is a number", "give a value for each of the rows")
+        yield one
 
 
 def _differ(cells: list[Cell], place: Place) -> None:
@@ -234,7 +237,7 @@ def _cells(place: Place, world: TrialWorld, at: Place) -> Iterator[Cell]:
         right = f"there: {', '.join((*serve, *world.beside, BY_CHANCE))}"
         raise entries["use"].wrong(f"{use} does not play in the world {at.value['use']}", right)
     values: dict[str, Any] = {}
-    known = {*world.given(made_by), "space"}
+    known = {*world.given(made_by), "space", "delays"}  # people answer at once
     for part in (each.child("parameters") for each in (at, place) if "parameters" in each.value):
         for key, value in _members(part).items():
             if key in known or key in values:

@@ -94,7 +94,7 @@ class PredictionWorld(TrialWorld):
         given: dict[str, object] = {"rounds": self.learned, "kernel": self.kernel}
         if issubclass(made_by, Predictor | FunctionRelease):
             shape = {"actions": SIDE, "contexts": SIDE, "lengthscale": LENGTH}
-            return {**given, **shape, "predictions": self.predictions}
+            return {**given, **shape, "predictions": self.predictions, "served": 0}
         return {**given, "candidates": SIDE, "dimension": 2, "lengthscale": JOINT_LENGTH}
 
     def chosen(self, made_by: type[Any], parameters: dict[str, object]) -> dict[str, object]:

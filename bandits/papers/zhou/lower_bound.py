@@ -17,6 +17,7 @@ from bandits.papers.zhou.panels import LENGTHSCALE, PANEL_POINTS, course, ration
 from bandits.simulation.potential_rewards import PotentialRewards
 from bandits.statistics.arrays import Floats
 from bandits.statistics.calibration import one_of
+from dpaccount.errors import out_of_range
 
 SE = HARD_KERNELS[0]
 
@@ -33,8 +34,10 @@ class HardWorld(TrialWorld):
     epsilon: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        """Refuse a kernel that is none."""
+        """Refuse a kernel that is none, and what makes no functions."""
         one_of("kernel", self.kernel, HARD_KERNELS)
+        if not (1 <= 1000 * self.epsilon <= 30_000 and 1 <= 1000 * self.lengthscale <= 1000):
+            raise out_of_range("epsilon in [.001, 30] and lengthscale in [.001, 1]")
 
     @property
     def row(self) -> dict[str, object]:
