@@ -1,6 +1,6 @@
 """The experiment: the tables of its file, for `dpaccount run`.
 
-Every number may be written as one or as text. `audits.papers.experiment` reads the file, and says what
+Every number may be written as one or as text. `audits.papers.experiment_file` reads it, and says what
 is wrong.
 """
 

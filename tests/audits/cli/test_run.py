@@ -310,6 +310,7 @@ def lower_bound():
     return (PAPERS / "zhou/lower-bound.toml").read_text().replace("[0.25, 0.5, 1, 2]", "[1]")
 
 
+@pytest.mark.slow
 def test_a_copy_of_a_paper_s_file_is_run_and_gives_the_reproduction_s_values(dpaccount, tmp_path):
     small = lower_bound().replace("trials = 10", "trials = 2").replace("rounds = 10_000", "rounds = 32")
     (tmp_path / "copy.toml").write_text(small)
