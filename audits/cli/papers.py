@@ -127,14 +127,15 @@ def reproduce(
         Also write summary.json, curves.csv and regret.svg into this folder.
     """
     from audits.papers import reproduce as papers
+    from audits.papers.experiment_file import MOST_ROUNDS, MOST_TRIALS
 
     if name is None or list_:
         listed = [{"name": each.name, "source": each.source} for each in papers.reproductions()]
         show(listed, json_, lambda rows: "\n".join(f"{e['name']:<26} {e['source']}" for e in rows))
         return 0
     count, horizon = (
-        whole(trials, "--trials", 2, papers.MOST_TRIALS),
-        whole(rounds, "--rounds", 32, papers.MOST_ROUNDS),
+        whole(trials, "--trials", 2, MOST_TRIALS),
+        whole(rounds, "--rounds", 32, MOST_ROUNDS),
     )
     first = whole(seed, "--seed", 0, 10**6) or 0
     with reporting() as report, options.work():
@@ -173,8 +174,9 @@ def run_file(
         resumes.
     """
     from audits.papers import experiment as papers
+    from audits.papers.experiment_file import read_experiment
 
-    asked = papers.read_experiment(experiment)
+    asked = read_experiment(experiment)
     folder = out or Path("experiments") / asked.name
     folder.mkdir(parents=True, exist_ok=True)
     if options.store is None and usual_store() is None:

@@ -1,25 +1,24 @@
 """Worlds that bandits are compared on, each with the bandits that it can serve.
 
-A world makes its people of a trial's seed alone, so that all bandits meet the same people: differences
-between them are paired.  Noise is a rehearsal's: nothing here is releasable.
+Noise is a rehearsal's: nothing here is releasable.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
 from bandits.arm_phases import ArmPhases
 from bandits.learning.contextual import Contextual
-from bandits.local_privacy.subject import LocalRewards
 from bandits.logged_policy import LoggedPolicy
 from bandits.papers.dubey import regret
-from bandits.papers.reproduction import noise_of
-from bandits.papers.zhou.figures import MATERN, SE
-from bandits.papers.zhou.panels import LENGTHSCALE, PANEL_POINTS, Panel, played
-from bandits.simulation.delays import FILES, delays
+from bandits.papers.pavlovic.errors import PredictionWorld
+from bandits.papers.reproduction import TrialWorld, noise_of
+from bandits.papers.zhou.lower_bound import HardWorld
+from bandits.papers.zhou.panels import RewardsWorld
+from bandits.phased_posterior import PhasedPosterior
 from bandits.simulation.simulated_people import simulated_people
 from bandits.simulation.surfaces import SURFACES, SurfaceBandit, surface
 from bandits.statistics.arrays import Floats
@@ -28,29 +27,8 @@ from bandits.statistics.calibration import one_of
 ARMS_SEED = 2026  #: of worlds of arms, before a trial's own
 
 
-class TrialWorld(Protocol):
-    """People of a trial, and what a bandit's choices for them cost."""
-
-    serves: ClassVar[type[Any]]  #: the bandits' common class
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """Return the parameters of a bandit that follow from this world."""
-
-    def regrets(self, bandit: Any, seed: int) -> Floats:
-        """Return the regret of every round of one trial."""
-
-    def by_chance(self, seed: int) -> Floats:
-        """Return the regret that every round of uniform choices is expected to have."""
-
-
-def trial(world: TrialWorld, bandit: Any | None, seed: int) -> Floats:
-    """Return the regret of every round of one trial; without a bandit, that of uniform choices."""
-    return world.by_chance(seed) if bandit is None else world.regrets(bandit, seed)
-
-
 @dataclass(frozen=True)
-class PeopleWorld:
+class PeopleWorld(TrialWorld):
     """`rounds` people with `candidates` points each in a ball, as in `simulated_people`."""
 
     serves: ClassVar[type[Any]] = Contextual
@@ -59,8 +37,7 @@ class PeopleWorld:
     candidates: int = 25
     dimension: int = 2
 
-    @property
-    def given(self) -> dict[str, Any]:
+    def given(self, made_by: type[Any]) -> dict[str, object]:
         """Return the people's number, and the number and dimension of their points."""
         return {"rounds": self.rounds, "candidates": self.candidates, "dimension": self.dimension}
 
@@ -75,10 +52,14 @@ class PeopleWorld:
 
 
 @dataclass(frozen=True)
-class SurfaceWorld:
+class SurfaceWorld(TrialWorld):
     """A catalogued test function on a public grid, whose rewards have normal noise."""
 
     serves: ClassVar[type[Any]] = SurfaceBandit
+    beside: ClassVar[dict[str, Callable[..., Floats]]] = {
+        "at-random": regret.surface_at_random,
+        "shown-rewards": regret.shown_rewards,
+    }
 
     rounds: int
     surface: str = "camelback"
@@ -87,10 +68,14 @@ class SurfaceWorld:
         """Refuse a surface that is none."""
         one_of("surface", self.surface, SURFACES)
 
-    @property
-    def given(self) -> dict[str, Any]:
+    def given(self, made_by: type[Any]) -> dict[str, object]:
         """Return the surface and the number of people."""
         return {"rounds": self.rounds, "surface": self.surface}
+
+    @property
+    def row(self) -> dict[str, object]:
+        """Return the surface."""
+        return {"surface": self.surface}
 
     def regrets(self, bandit: Any, seed: int) -> Floats:
         """Return max f − f at every point played."""
@@ -101,9 +86,20 @@ class SurfaceWorld:
         known = surface(self.surface)
         return np.full(self.rounds, known.best - sum(float(table.mean()) for table in known.tables))
 
+    def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, object]:
+        """Return how many people are as good at ε = 1 as these below it: signal grows with people."""
+        if not isinstance(bandit, PhasedPosterior) or bandit.epsilon >= 1:
+            return {}
+        least = replace(bandit, epsilon=Fraction(1), sigma=None).noise_scale
+        people = int(self.rounds * least / bandit.noise_scale)
+        here, there = float(bandit.noise_scale), float(least)
+        as_much = f"say as much as {people} at {there:.4g}, that of alpha 1"
+        why = f"{self.rounds} people at sigma {here:.4g} {as_much}"
+        return {"people_at_alpha_1": people, "because": why}
+
 
 @dataclass(frozen=True)
-class ArmsWorld:
+class ArmsWorld(TrialWorld):
     """`arms` public actions, whose chances of a reward of 1 are uniform in [.2, .8], anew for every trial."""
 
     serves: ClassVar[type[Any]] = ArmPhases
@@ -115,8 +111,7 @@ class ArmsWorld:
         """Refuse numbers of arms and people that no bandit takes."""
         ArmPhases(rounds=self.rounds, arms=self.arms)
 
-    @property
-    def given(self) -> dict[str, Any]:
+    def given(self, made_by: type[Any]) -> dict[str, object]:
         """Return the number of people and of arms."""
         return {"rounds": self.rounds, "arms": self.arms}
 
@@ -138,57 +133,18 @@ class ArmsWorld:
         return np.full(self.rounds, means.max() - means.mean())
 
 
-@dataclass(frozen=True)
-class RewardsWorld:
-    """People who keep their rewards: a function of a kernel, anew for every trial, or shipped data."""
-
-    serves: ClassVar[type[Any]] = LocalRewards
-
-    rounds: int
-    kernel: str = SE
-
-    def __post_init__(self) -> None:
-        """Refuse a kernel that is none."""
-        one_of("kernel", self.kernel, (SE, MATERN, *FILES))
-
-    @cached_property
-    def panel(self) -> Panel:
-        """Return where rewards are from; their noise is bounded."""
-        known = self.kernel in FILES
-        return Panel(
-            self.kernel if known else "synthetic", "empirical" if known else self.kernel, Fraction(1)
-        )
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """Return the points with their kernel, and the bounds of the first trial's rewards."""
-        bounds = self.panel.known(self.panel.world(1, 0))
-        common = {"rounds": self.rounds, "kernel": self.kernel, **bounds}
-        if self.kernel in FILES:
-            return {**common, "points": len(delays(self.kernel).kernel)}
-        return {**common, "points": PANEL_POINTS, "lengthscale": LENGTHSCALE}
-
-    def regrets(self, bandit: Any, seed: int) -> Floats:
-        """Return largest mean − mean of every point played; the bounds are the trial's own."""
-        return played(self.panel, bandit, seed)
-
-    def by_chance(self, seed: int) -> Floats:
-        """Return largest mean − mean over the points."""
-        return np.full(self.rounds, self.panel.world(1, seed).at_random)
-
-
 @dataclass(frozen=True, eq=False)
-class LogWorld:
+class LogWorld(TrialWorld):
     """The records of a randomised log, in their order; a trial's seed is that of coins and noise alone."""
 
     serves: ClassVar[type[Any]] = LoggedPolicy
 
+    rounds: int
     rows: Floats  #: as `LoggedPolicy` takes them
     policy: LoggedPolicy  #: what the log is of
     delta: Fraction = Fraction(0)  #: at which noise is proved
 
-    @property
-    def given(self) -> dict[str, Any]:
+    def given(self, made_by: type[Any]) -> dict[str, object]:
         """Return nothing: what follows from the log is read with it."""
         return {}
 
@@ -207,5 +163,7 @@ WORLDS: dict[str, type[Any]] = {
     "surface": SurfaceWorld,
     "arms": ArmsWorld,
     "rewards": RewardsWorld,
+    "hard-functions": HardWorld,
+    "predictions": PredictionWorld,
     "log": LogWorld,
 }

@@ -18,7 +18,9 @@ import numpy as np
 
 from audits import papers
 from audits.attack.runs import Progress, counted, silent
+from audits.papers.experiment_file import MOST_ROUNDS, MOST_TRIALS, read_reproduction
 from audits.papers.parameters import Value
+from bandits.papers import reproduction
 from bandits.papers.reproduction import CUMULATIVE_REGRET, Cell, Play, Reproduction
 from bandits.statistics.arrays import Floats
 from dpaccount.documents import replacing
@@ -27,7 +29,7 @@ from dpaccount.exact import rounded
 from dpaccount.work.run import Series, run
 from dpaccount.work.workers import workers
 
-MOST_TRIALS, MOST_ROUNDS = 1000, 100_000
+PAPERS = Path(reproduction.__file__).parent  #: whose folders have files of tables and figures
 FAR = 200  #: where last values are further apart than this, a figure has a logarithmic axis
 
 
@@ -35,11 +37,14 @@ def reproductions() -> list[Reproduction]:
     """Return all that can be reproduced."""
     from bandits.papers.dubey import figures as dubey
     from bandits.papers.kharkovskii import figures as kharkovskii
-    from bandits.papers.pavlovic import figures as pavlovic
-    from bandits.papers.zhou import figures as zhou
 
-    named = (dubey, zhou, kharkovskii, pavlovic)
-    return [each for paper in named for each in paper.REPRODUCTIONS]
+    made = {"dubey": dubey.REPRODUCTIONS, "kharkovskii": kharkovskii.REPRODUCTIONS}
+    listed: list[Reproduction] = []
+    for paper in ("dubey", "zhou", "kharkovskii", "pavlovic"):
+        listed += made.get(paper, ())
+        files = sorted((PAPERS / paper).glob("*.toml"), key=lambda path: path.stem)
+        listed += map(read_reproduction, files)
+    return listed
 
 
 def find(name: str) -> Reproduction:

@@ -9,7 +9,7 @@ standard error.  It is `CUMULATIVE_REGRET` by default; where a round's number is
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from dpaccount.proof import Theorem
 
 Play = Callable[[int], Floats]  #: seed ↦ a number for every round; picklable
 #: the trials' seeds, and what their rounds gave [trials, rounds] ↦ further keys of the row
-Details = Callable[[Sequence[int], Floats], dict[str, Any]]
+Details = Callable[[Sequence[int], Floats], dict[str, object]]
 
 
 #: the name of a paper's claim, and the settings of its verdict
@@ -66,6 +66,51 @@ class Cell:
     details: Details | None = None
     like: bool = True
     delta: Fraction | None = None  #: at which the subject is proved; None: its own
+
+
+class TrialWorld:
+    """People of a trial, and what a bandit's choices for them cost; a world of an experiment's file.
+
+    People follow from the trial's seed alone, so that all bandits meet the same: differences between them
+    are paired.  Subclasses are frozen dataclasses, whose fields beside `rounds` are keys of the file.
+    """
+
+    serves: ClassVar[type[Any] | tuple[type[Any], ...]]  #: the bandits' classes
+    summary: ClassVar[Summary] = CUMULATIVE_REGRET
+    #: by what a file calls them, what is played beside bandits: of the world, a trial's seed, and parameters
+    beside: ClassVar[dict[str, Callable[..., Floats]]] = {}
+
+    rounds: int
+
+    def given(self, made_by: type[Any]) -> dict[str, object]:
+        """Return the parameters of a class of bandits that follow from this world, or more."""
+        raise NotImplementedError
+
+    @property
+    def row(self) -> dict[str, object]:
+        """Return what a reproduction's rows may say of this world."""
+        return {}
+
+    def chosen(self, made_by: type[Any], parameters: dict[str, object]) -> dict[str, object]:
+        """Return parameters with what this world chooses of those left out."""
+        return parameters
+
+    def regrets(self, bandit: Any, seed: int) -> Floats:
+        """Return the regret of every round of one trial."""
+        raise NotImplementedError
+
+    def by_chance(self, seed: int) -> Floats:
+        """Return the regret that every round of uniform choices is expected to have."""
+        raise NotImplementedError
+
+    def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, object]:
+        """Return a reproduction's further entries of a bandit's row, of regrets [trials, rounds]."""
+        return {}
+
+
+def trial(world: TrialWorld, bandit: Any | None, seed: int) -> Floats:
+    """Return the regret of every round of one trial; without a bandit, that of uniform choices."""
+    return world.by_chance(seed) if bandit is None else world.regrets(bandit, seed)
 
 
 @dataclass(frozen=True)

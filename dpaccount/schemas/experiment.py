@@ -1,6 +1,6 @@
 """The experiment: the tables of its file, for `dpaccount run`.
 
-Every number may be written as one or as text. `audits.papers.experiment` reads the file, and says what
+Every number may be written as one or as text. `audits.papers.experiment_file` reads it, and says what
 is wrong.
 """
 
@@ -9,36 +9,69 @@ from typing import Annotated, Any, Final
 from msgspec import UNSET, Meta
 
 from dpaccount.schemas.claim import CLAIM_NAME, DeclaredTable
-from dpaccount.schemas.fields import Absent, Closed, Number
+from dpaccount.schemas.fields import Absent, AnyMembers, Closed, Number
 
 EXPERIMENT: Final = "dpaccount/experiment/1"
+EXPERIMENT_LABEL: Final = "[a-z0-9][a-z0-9 ,._-]{0,63}"
 ExperimentName = Annotated[str, Meta(pattern=f"^{CLAIM_NAME}$")]
+ExperimentLabel = Annotated[str, Meta(pattern=f"^{EXPERIMENT_LABEL}$")]
+OneOrMore = Number | list[Number] | Absent
+TextOrMore = str | list[str] | Absent
 
 
 class WorldTable(DeclaredTable, frozen=True, kw_only=True):
-    """Whom the algorithms serve: simulated people, or the records of a log's file."""
+    """Whom the algorithms serve: simulated people, or the records of a log's file.
+
+    A key that is a list is one world for each of its members; `parameters` are of every algorithm there.
+    """
 
     use: str
-    name: ExperimentName | Absent = UNSET
-    candidates: Number | Absent = UNSET
-    dimension: Number | Absent = UNSET
-    arms: Number | Absent = UNSET
-    surface: str | Absent = UNSET
-    kernel: str | Absent = UNSET
+    name: ExperimentLabel | Absent = UNSET
+    candidates: OneOrMore = UNSET
+    dimension: OneOrMore = UNSET
+    arms: OneOrMore = UNSET
+    lengthscale: OneOrMore = UNSET
+    epsilon: OneOrMore = UNSET
+    surface: TextOrMore = UNSET
+    kernel: TextOrMore = UNSET
+    tails: TextOrMore = UNSET
+    draws: TextOrMore = UNSET
+    people: OneOrMore = UNSET
+    predictions: OneOrMore = UNSET
     file: str | Absent = UNSET
     log: dict[str, Any] | Absent = UNSET
-
-
-class AlgorithmTable(Closed, frozen=True):
-    """An algorithm; a parameter that is a list is one run for each of its members."""
-
-    use: str
-    name: ExperimentName | Absent = UNSET
     parameters: dict[str, Any] | Absent = UNSET
 
 
+class AlgorithmTable(Closed, frozen=True):
+    """An algorithm; a parameter that is a list is one run for each of its members.
+
+    `worlds` are the names of those it plays in, by default all; `claim` is a paper's, whose `name` stands
+    beside the claim's parameters: each a value, or the name of the algorithm's parameter that has it.  Where
+    `private` is false, noise hides nothing, and nothing is proved.
+    """
+
+    use: str
+    name: ExperimentLabel | Absent = UNSET
+    worlds: list[str] | Absent = UNSET
+    parameters: dict[str, Any] | Absent = UNSET
+    private: bool | Absent = UNSET
+    claim: dict[str, Any] | Absent = UNSET
+
+
+class PublishedTable(AnyMembers, frozen=True):
+    """Numbers that a paper prints: those of the rows with these members, in lists of one length."""
+
+    value: OneOrMore
+
+
 class ExperimentFile(Closed, frozen=True, tag_field="schema", tag=EXPERIMENT):
-    """Every algorithm with all its parameters in every world, with the same seeds."""
+    """Every algorithm with all its parameters in every world, with the same seeds.
+
+    `order` names keys by whose values a world's rows stand together.  A paper's table or figure has its
+    `source`, what is `assumed`, the keys of its rows with the world's or parameter's names (`row`), and
+    what is `published`.
+    """
 
     name: ExperimentName
     world: Annotated[list[WorldTable], Meta(min_length=1)]
@@ -46,3 +79,9 @@ class ExperimentFile(Closed, frozen=True, tag_field="schema", tag=EXPERIMENT):
     trials: Number
     rounds: Number | Absent = UNSET
     seed: Number | Absent = UNSET
+    order: list[str] | Absent = UNSET
+    source: str | Absent = UNSET
+    assumed: list[str] | Absent = UNSET
+    row: dict[str, str] | Absent = UNSET
+    published: list[PublishedTable] | Absent = UNSET
+    sentences: str | Absent = UNSET

@@ -155,6 +155,25 @@ def without(value: Any) -> Any:
     return [without(each) for each in value] if isinstance(value, list) else value
 
 
+def reproductions() -> Answers:
+    """Digests of the papers' tables and figures, short; without two that choose algorithms for minutes."""
+    from audits.papers import reproduce
+
+    long = ("dubey2021-figure1", "dubey2021-figure2")
+    names = [each.name for each in reproduce.reproductions() if each.name not in long]
+    with ProcessPoolExecutor(JOBS) as pool:
+        return dict(pool.map(reproduction, names))
+
+
+def reproduction(name: str) -> tuple[str, Any]:
+    """Return a name and the digest of its answer without seconds, in whatever order its rows are."""
+    code, out, err = printed("reproduce", name, "--trials=2", "--rounds=32", "--jobs=1", "--json")
+    found = json.loads(out) if out else {"rows": [], "seconds": err}
+    del found["seconds"]
+    found["rows"].sort(key=json.dumps)
+    return name, [code, digest(found)]
+
+
 def ledgers() -> Answers:
     """What scripted ledgers export, without times and digests, and how they answer."""
     scripts = json.loads((KEPT / "scripts.json").read_text())
@@ -216,7 +235,7 @@ def refusals() -> Answers:
 
 SECTIONS: dict[str, Callable[[], Answers]] = {
     section.__name__: section
-    for section in (accounts, derivations, rehearsals, certificates, ledgers, helps, refusals)
+    for section in (accounts, derivations, rehearsals, certificates, reproductions, ledgers, helps, refusals)
 }
 
 

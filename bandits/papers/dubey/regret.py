@@ -1,6 +1,6 @@
 """Regret of bandits on synthetic people, with rehearsal noise: nothing here is releasable."""
 
-from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,12 @@ from bandits.papers.reproduction import noise_of
 from bandits.phased_posterior import Learner, PhasedPosterior
 from bandits.simulation.information_gain import feature_upper_bound
 from bandits.simulation.simulated_people import simulated_people
+from bandits.simulation.surfaces import surface as known_surface
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.published_noise import lemma3_spectrum, theorem1_width
 from bandits.surface_gp_ucb import SurfaceGpUcb
 
+QUIET = Fraction(1, 100)  #: noise of a learner that is not private
 REWARD_NOISE = 0.1  #: standard deviation of the surfaces' rewards
 
 
@@ -83,17 +85,6 @@ def surface(subject: PhasedPosterior | SurfaceGpUcb, seed: int) -> Floats:
     return subject.world.regret(np.asarray(view.public["points"]))
 
 
-@dataclass(frozen=True)
-class Published:
-    """Not private in any useful sense: each reward is shown in the clear with probability `chance`.
-
-    The coin alone makes it (0, `chance`)-private: what a δ of that size allows.
-    """
-
-    surface: PhasedPosterior
-    chance: float
-
-
 class _Shown(Learner):
     """A learner without noise that receives each reward only if its coin succeeds."""
 
@@ -105,11 +96,14 @@ class _Shown(Learner):
         super()._aim(points, np.maximum(shown, 1e-12))  # a batch may have no shown user
 
 
-def shown_rewards(case: Published, seed: int) -> Floats:
-    """Return the regret of every round of learning from rewards that coins publish."""
-    subject = case.surface
+def shown_rewards(world: Any, seed: int, *, delta: float) -> Floats:
+    """Return the regret of every round of learning from rewards, each shown in the clear with chance δ.
+
+    Not private in any useful sense: the coin alone makes it (0, δ)-private, which is what such a δ allows.
+    """
+    subject = PhasedPosterior(surface=world.surface, rounds=world.rounds, sigma=QUIET)
     learner = _Shown(subject.model, float(subject.noise_scale), subject.rounds, seed)
-    learner.chance = case.chance
+    learner.chance = delta
     rng, parts = np.random.default_rng([seed, 2]), []
     covers = subject.covers()
     for number, (first, last) in enumerate(covers):
@@ -120,8 +114,8 @@ def shown_rewards(case: Published, seed: int) -> Floats:
     return np.concatenate(parts)
 
 
-def surface_at_random(subject: PhasedPosterior, seed: int) -> Floats:
+def surface_at_random(world: Any, seed: int) -> Floats:
     """Return the regret of every round of uniform choices."""
-    rng = np.random.default_rng(seed)
-    points = np.stack([rng.integers(0, n, subject.rounds) for n in subject.world.sizes], axis=1)
-    return subject.world.regret(points)
+    rng, known = np.random.default_rng(seed), known_surface(world.surface)
+    points = np.stack([rng.integers(0, n, world.rounds) for n in known.sizes], axis=1)
+    return known.regret(points)

@@ -1,7 +1,7 @@
 """Where the algorithms of Zhou & Tan 2020 are compared: functions of a kernel, and two data sets.
 
-Section 5.1: 100 points of [0, 1], f = Σ aᵢ k(·, xᵢ) anew for every trial, noise uniform on [−1, 1] or, where
-nothing is private, Student's t with 3 degrees of freedom; or means of test rows, and these rows as rewards.
+Section 5.1: 100 points of [0, 1], f = Σ aᵢ k(·, xᵢ) anew for every trial, noise uniform on [−1, 1] or, with
+heavy tails, Student's t with 3 degrees of freedom; or means of test rows, and these rows as rewards.
 """
 
 from collections.abc import Sequence
@@ -9,27 +9,26 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from bandits.ldp_moma_gp_ucb import LdpMomaGpUcb, replays
 from bandits.local_privacy.subject import LocalRewards, prior_kernel
-from bandits.papers.reproduction import noise_of
-from bandits.papers.zhou.kernel_functions import MOMENT_OF_STUDENT, kernel_function
+from bandits.papers.reproduction import TrialWorld, noise_of
+from bandits.papers.zhou.hard_functions import HARD_KERNELS
+from bandits.papers.zhou.kernel_functions import MOMENT_OF_STUDENT, NOISES, kernel_function
 from bandits.simulation.delays import FILES, delays
 from bandits.simulation.potential_rewards import PotentialRewards
 from bandits.space.points import grid
 from bandits.statistics.arrays import Floats
+from bandits.statistics.calibration import one_of
 from dpaccount.noise.receipt import NoNoise
 
 PANEL_POINTS = 100
 LENGTHSCALE = Fraction(1, 5)
 ROUNDING_STEPS = 2**20  #: bounds are rounded up to multiples of its inverse
-
-
-def channel_of(epsilon: Fraction) -> str:
-    """Return our channel: one bit up to the ε where Laplace noise has as much variance, then piecewise."""
-    return "duchi" if epsilon < Fraction(2324, 1000) else "piecewise"
+TAILS = ("bounded", "heavy")
 
 
 def rational(number: float) -> Fraction:
@@ -38,50 +37,92 @@ def rational(number: float) -> Fraction:
 
 
 @dataclass(frozen=True)
-class Panel:
-    """Data, the kernel of synthetic ones, and ε; None if nothing is private and tails are heavy."""
+class RewardsWorld(TrialWorld):
+    """People who keep their rewards: a function of a kernel, anew for every trial, or shipped data.
 
-    data: str
-    kernel: str
-    epsilon: Fraction | None
+    With `tails` ``heavy`` learners know a second moment of the noise in place of a bound.
+    """
+
+    serves: ClassVar[type[Any]] = LocalRewards
+
+    rounds: int
+    kernel: str = HARD_KERNELS[0]
+    tails: str = TAILS[0]
+
+    def __post_init__(self) -> None:
+        """Refuse a kernel or tails that are none."""
+        one_of("kernel", self.kernel, (*HARD_KERNELS, *FILES))
+        one_of("tails", self.tails, TAILS)
 
     @property
-    def row(self) -> dict[str, Any]:
-        """Return the fields that every row of the panel shares."""
-        shown = None if self.epsilon is None else float(self.epsilon)
-        return {"data": self.data, "kernel": self.kernel, "epsilon": shown}
+    def row(self) -> dict[str, object]:
+        """Return the data, and the kernel of synthetic ones."""
+        shipped = self.kernel in FILES
+        return {
+            "data": self.kernel if shipped else "synthetic",
+            "kernel": "empirical" if shipped else self.kernel,
+        }
 
-    def world(self, rounds: int, seed: int) -> PotentialRewards:
-        """Return one trial's people."""
-        if self.data in FILES:
-            return delays(self.data).rewards(rounds, seed)
+    def people(self, rounds: int, seed: int) -> PotentialRewards:
+        """Return the first people of a trial."""
+        if self.kernel in FILES:
+            return delays(self.kernel).rewards(rounds, seed)
         kernel = prior_kernel(grid(PANEL_POINTS), self.kernel, float(LENGTHSCALE))
-        return kernel_function(kernel, rounds, seed, "uniform" if self.epsilon else "student")
+        return kernel_function(kernel, rounds, seed, NOISES[TAILS.index(self.tails)])
 
-    def known(self, world: PotentialRewards) -> dict[str, Any]:
-        """Return B and R; without privacy a noise of second moment c counts as uniform on ±√(3c)."""
-        if self.epsilon is not None:
-            return {"bound": rational(world.bound), "noise_bound": rational(world.noise_bound)}
-        return {"bound": rational(world.bound), "noise_bound": rational(sqrt(3 * self.noise_moment))}
+    def known(self, people: PotentialRewards) -> dict[str, object]:
+        """Return B and R; noise with heavy tails of second moment c counts as uniform on ±√(3c)."""
+        noise = people.noise_bound if self.tails == "bounded" else sqrt(3 * self.noise_moment)
+        return {"bound": rational(people.bound), "noise_bound": rational(noise)}
 
     @property
     def noise_moment(self) -> float:
         """Return c of heavy tails, E η²."""
-        return delays(self.data).moments[1] if self.data in FILES else MOMENT_OF_STUDENT
+        return delays(self.kernel).moments[1] if self.kernel in FILES else MOMENT_OF_STUDENT
 
-    def subject(self, kind: type[LocalRewards], rounds: int, **more: Any) -> LocalRewards:
-        """Return an algorithm for this panel, with the first trial's B; `played` gives each trial its own."""
-        given: dict[str, Any] = {"rounds": rounds, **self.known(self.world(1, 0)), **more}
-        given |= {"privacy": "none"} if self.epsilon is None else {"epsilon": self.epsilon}
-        if self.data in FILES:
-            return kind(kernel=self.data, points=len(delays(self.data).kernel), **given)
-        return kind(kernel=self.kernel, lengthscale=LENGTHSCALE, points=PANEL_POINTS, **given)
+    def given(self, made_by: type[Any]) -> dict[str, object]:
+        """Return the points with their kernel, and the bounds of the first trial's rewards."""
+        common = {"rounds": self.rounds, "kernel": self.kernel, **self.known(self.people(1, 0))}
+        if self.tails == "heavy":
+            common["noise_moment"] = rational(self.noise_moment)
+        if self.kernel in FILES:
+            return {**common, "points": len(delays(self.kernel).kernel)}
+        return {**common, "points": PANEL_POINTS, "lengthscale": LENGTHSCALE}
 
+    def chosen(self, made_by: type[Any], parameters: dict[str, object]) -> dict[str, object]:
+        """Return parameters with one epoch for MoMA where there are fewer people than an epoch takes."""
+        if not issubclass(made_by, LdpMomaGpUcb) or "people" in parameters:
+            return parameters
+        asked = replays(self.rounds, str(parameters.get("constants", made_by.constants)))
+        return {"people": self.rounds, **parameters} if asked > self.rounds else parameters
 
-def played(panel: Panel, subject: LocalRewards, seed: int) -> Floats:
-    """Return the regret of every round of one trial."""
-    world = panel.world(subject.rounds, seed)
-    return course(replace(subject, **panel.known(world)), world, seed)
+    def regrets(self, bandit: Any, seed: int) -> Floats:
+        """Return largest mean − mean of every point played; the bounds are the trial's own."""
+        people = self.people(self.rounds, seed)
+        return course(replace(bandit, **self.known(people)), people, seed)
+
+    def by_chance(self, seed: int) -> Floats:
+        """Return largest mean − mean over the points."""
+        return np.full(self.rounds, self.people(1, seed).at_random)
+
+    def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, object]:
+        """Return regret against uniform play, the clipped share, and updates of all that a learner knows.
+
+        `share` is regret over that of uniform play in the same trial; a row `learns` where its mean lies
+        below 1 by two standard errors.  `touched` is the share of rewards beyond the clip B + R, of public
+        train rows or of synthetic ones.
+        """
+        at_random = np.array([_chance(self, seed) for seed in seeds])
+        shares = runs.sum(axis=1) / at_random
+        error = shares.std(ddof=1) / sqrt(len(shares))
+        return {
+            "random": round(float(at_random.mean()), 2),
+            "share": round(float(shares.mean()), 4),
+            "share_median": round(float(np.median(shares)), 4),
+            "learns": bool(shares.mean() + 2 * error < 1),
+            **(_clipped(self, seeds) if self.tails == "bounded" else {}),
+            "updates": self.rounds // getattr(bandit, "replays", 1),
+        }
 
 
 def course(subject: LocalRewards, world: PotentialRewards, seed: int) -> Floats:
@@ -93,37 +134,15 @@ def course(subject: LocalRewards, world: PotentialRewards, seed: int) -> Floats:
 
 
 @lru_cache(maxsize=1024)
-def chance(panel: Panel, rounds: int, seed: int) -> float:
-    """Return what uniform play is expected to regret in one trial."""
-    return rounds * panel.world(1, seed).at_random
+def _chance(world: RewardsWorld, seed: int) -> float:
+    return world.rounds * world.people(1, seed).at_random
 
 
-def details(panel: Panel, seeds: Sequence[int], runs: Floats) -> dict[str, Any]:
-    """Return a row's additional entries: regret against uniform play, and the clipped share.
-
-    `share` is regret over that of uniform play in the same trial; a row `learns` where its mean lies below 1
-    by two standard errors.  `touched` is the share of rewards beyond the clip B + R, of public train rows or
-    of synthetic ones.
-    """
-    at_random = np.array([chance(panel, runs.shape[1], seed) for seed in seeds])
-    shares = runs.sum(axis=1) / at_random
-    error = shares.std(ddof=1) / sqrt(len(shares))
-    numbers = {
-        "random": round(float(at_random.mean()), 2),
-        "share": round(float(shares.mean()), 4),
-        "share_median": round(float(np.median(shares)), 4),
-        "learns": bool(shares.mean() + 2 * error < 1),
-    }
-    return numbers if panel.epsilon is None else {**numbers, **_clipped(panel, seeds)}
-
-
-def _clipped(panel: Panel, seeds: Sequence[int]) -> dict[str, float]:
+def _clipped(world: RewardsWorld, seeds: Sequence[int]) -> dict[str, float]:
     """Return the mean clip B + R over the trials, and the share of public rewards beyond it."""
-    if panel.data in FILES:
-        clip = delays(panel.data).bound + delays(panel.data).noise_bound
-        return {
-            "clip": round(clip, 4),
-            "touched": float((np.abs(delays(panel.data).train) > clip).mean().round(5)),
-        }
-    worlds = [panel.world(1, seed) for seed in seeds]
-    return {"clip": round(float(np.mean([w.bound + w.noise_bound for w in worlds])), 4), "touched": 0.0}
+    if world.kernel in FILES:
+        known = delays(world.kernel)
+        clip = known.bound + known.noise_bound
+        return {"clip": round(clip, 4), "touched": float((np.abs(known.train) > clip).mean().round(5))}
+    trials = [world.people(1, seed) for seed in seeds]
+    return {"clip": round(float(np.mean([t.bound + t.noise_bound for t in trials])), 4), "touched": 0.0}

@@ -12,16 +12,20 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 from pyarrow import parquet
 
-from audits.papers import experiment
-from audits.papers.experiment_worlds import LogWorld, RewardsWorld, SurfaceWorld, trial
-from audits.papers.reproduce import certificate
+from audits.papers.experiment_file import read_experiment, read_reproduction
+from audits.papers.experiment_worlds import LogWorld, RewardsWorld, SurfaceWorld
+from audits.papers.reproduce import PAPERS, certificate, reproduce, reproductions
+from audits.subjects import catalogue
 from bandits.papers.dubey import regret
+from bandits.papers.reproduction import trial
 from bandits.phased_gp_ucb import PhasedGpUcb
+from dpaccount.errors import InputError
 from tests.documents import wrong
 from tests.looped import looped
 
@@ -136,7 +140,7 @@ def test_a_log_is_replayed_and_more_budget_regrets_less(dpaccount):
 
 @pytest.mark.usefixtures("written")
 def test_regrets_of_a_log_add_up_to_what_a_release_says():
-    plan = experiment.read_experiment(Path("log.toml"))
+    plan = read_experiment(Path("log.toml"))
     world, policy = plan.cells[2].play.args
     assert isinstance(world, LogWorld)
     view = policy.play(world.rows, regret.noise_of(policy.proof(world.delta), 3), 3)
@@ -157,10 +161,10 @@ def test_uniform_choices_regret_what_uniform_draws_do(world):
     """The mean of each point's regret, told by the world itself from points drawn uniformly."""
     rng, expected = np.random.default_rng(3), trial(world, None, 4)
     if isinstance(world, SurfaceWorld):
-        known = experiment.catalogue.find("phased-posterior").made_by(surface=world.surface).world
+        known = catalogue.find("phased-posterior").made_by(surface=world.surface).world
         drawn = known.regret(np.stack([rng.integers(0, n, 20000) for n in known.sizes], axis=1))
     else:
-        people = world.panel.world(1, 4)
+        people = world.people(1, 4)
         drawn = people.regrets(rng.integers(0, len(people.means), 20000))
         expected = expected * len(people.rows) if len(people.rows) != 1 else expected
     assert expected[0] == pytest.approx(drawn.mean(), abs=5 * drawn.std() / 20000**0.5)
@@ -210,8 +214,20 @@ EDITS = [
     ('name = "small"', 'name = "../small"', "is not allowed"),
     ("candidates = 6", "candidates = 1", "world.0: a parameter is out of range"),
     ("candidates = 6", 'surface = "camelback"', "unknown key 'surface'"),
-    ("candidates = 6", "candidates = [6, 7]", "a number belongs here"),
-    ('use = "people"', 'use = "nobody"', "known here: people, surface, arms, rewards, log"),
+    ("candidates = 6", "candidates = [6, [7]]", "a number belongs here"),
+    ("candidates = 6", "candidates = []", "world.0.candidates: an empty list"),
+    ("candidates = 6", "parameters = { epsilon = 1 }", "epsilon follows from the world"),
+    ("candidates = 6", "parameters = 5", "a table of keys and values belongs here"),
+    ("trials = 3", "trials = 3\norder = ['epsilom']", "no run has 'epsilom'"),
+    ("delta = 1e-6", "space = { file = 'x.csv' }", "space follows from the world"),
+    ("delta = 1e-6", "delays = true", "delays follows from the world"),
+    ('use = "people"\ncandidates = 6', 'use = "hard-functions"\nepsilon = 1e-300', "epsilon in [.001, 30]"),
+    ('use = "people"\ncandidates = 6', 'use = "predictions"\npeople = 1e-300', "2 to 1000000 people"),
+    ('use = "uniform"', 'use = "uniform"\nworlds = ["persons"]', "unknown value 'persons'; known here: people"),
+    ('use = "uniform"', 'use = "uniform"\nworlds = []', "worlds: an empty list"),
+    ('use = "uniform"', 'use = "uniform"\nname = "$x"', "is not allowed"),
+    ("[[algorithm]]", "[[world]]\nuse = 'predictions'\n[[algorithm]]", "does not play in the world predictions"),
+    ('use = "people"', 'use = "nobody"', "known here: people, surface, arms, rewards, hard-functions, predictions, log"),
     ('use = "people"', 'use = "surface"', "unknown key 'candidates'"),
     ('use = "phased-gp-ucb"', 'use = "phased-posterior"', "does not play in the world people; there: "),
     ('use = "phased-gp-ucb"', 'use = "laplace-sum"', "does not play"),
@@ -276,6 +292,108 @@ def test_a_file_of_the_schema_is_what_the_schema_says(root):
         )
     for edit in ({"trials": None}, {"sed": 5}, {"world": []}, {"algorithm": [{}]}):
         assert wrong("experiment", {**tomllib.loads(SMALL), **edit})
+
+
+# ------------------------------------------------------------------ tables and figures of papers
+
+PUBLISHED = """
+[[published]]
+kernel = "matern-5/2"
+epsilon = [1, 4]
+channel = ["laplace", "piecewise"]
+algorithm = ["ldp-ata-gp-ucb", "local-posterior"]
+value = [7, 8]
+"""
+
+
+def lower_bound():
+    return (PAPERS / "zhou/lower-bound.toml").read_text().replace("[0.25, 0.5, 1, 2]", "[1]")
+
+
+@pytest.mark.slow
+def test_a_copy_of_a_paper_s_file_is_run_and_gives_the_reproduction_s_values(dpaccount, tmp_path):
+    small = lower_bound().replace("trials = 10", "trials = 2").replace("rounds = 10_000", "rounds = 32")
+    (tmp_path / "copy.toml").write_text(small)
+    code, out, _ = dpaccount("run", tmp_path / "copy.toml", "--json", "--jobs", 1, "--out", tmp_path / "out")
+    assert code == 0
+    answer, _ = reproduce("zhou2020-lower-bound", trials=2, rounds=32)
+    there = {(r["kernel"], r["epsilon"], r["algorithm"]): r for r in answer["rows"]}
+    rows = json.loads(out)["rows"]
+    assert len(rows) == 12
+    for row in rows:
+        kernel = "matern-5/2" if "matern" in row["world"] else "squared-exponential"
+        again = there[kernel, 4.0 if "large" in row["world"] else 1.0, row["algorithm"]]
+        assert row["value"] == pytest.approx(again["value"], abs=0.01)
+        assert row["proved"] == again["proved"]
+
+
+def test_every_file_of_a_paper_is_of_the_schema_and_lists_what_reproduce_lists():
+    import tomllib
+
+    files = sorted(PAPERS.glob("*/*.toml"))
+    assert len(files) == 7
+    names = {each.name: each.source for each in reproductions()}
+    for path in files:
+        document = tomllib.loads(path.read_text())
+        assert not wrong("experiment", document), path
+        assert names[document["name"]] == document["source"]
+
+
+def test_published_numbers_stand_beside_their_rows_at_the_paper_s_own_rounds(tmp_path):
+    path = tmp_path / "file.toml"
+    path.write_text(lower_bound() + PUBLISHED)
+    cells = read_reproduction(path).cells(10_000)
+    assert {(c.row["epsilon"], c.row["algorithm"], c.published) for c in cells if c.published} == {
+        (1, "ldp-ata-gp-ucb", 7),
+        (4, "local-posterior", 8),
+    }
+    assert not any(cell.published for cell in read_reproduction(path).cells(40))
+
+
+@looped(
+    ("before", "after", "said"),
+    [
+        ("value = [7, 8]", "value = [7]", "lists of two lengths"),
+        ("value = [7, 8]", "", "no value that is a number"),
+        ("value = [7, 8]", "value = [7, '8']", "no value that is a number"),
+        ("epsilon = [1, 4]", "epsilon = [1, 5]", "0 rows are"),
+        ('kernel = "matern-5/2"\nepsilon = [1', "epsilon = [1", "2 rows are"),
+        ('constants = "constants"', 'constants = "constant"', "no run has 'constant'"),
+        ('algorithm = "algorithm"', "", "two runs are the same"),
+    ],
+)
+def test_numbers_and_rows_that_are_no_run_s_are_refused(before, after, said):
+    with TemporaryDirectory() as folder:
+        path, text = Path(folder) / "file.toml", lower_bound() + PUBLISHED
+        assert before in text
+        path.write_text(text.replace(before, after))
+        with pytest.raises(InputError, match=re.escape(said)):
+            read_reproduction(path).cells(10_000)
+
+
+def test_worlds_of_two_measures_make_no_table(dpaccount, tmp_path):
+    text = SMALL[: SMALL.rindex("[[algorithm]]")] + "[[world]]\nuse = 'predictions'\n"
+    (tmp_path / "two.toml").write_text(text)
+    code, _, err = dpaccount("run", tmp_path / "two.toml")
+    assert code == 2
+    assert "worlds of two measures" in err
+
+
+def test_worlds_parameters_and_names_choose_who_plays_where(tmp_path):
+    """A listed key is a world each; a world's parameters are everybody's there; `order` puts rows together."""
+    text = SMALL.replace("candidates = 6", "candidates = [6, 7]\nparameters = { growth = [0, 1] }")
+    text = text.replace("trials = 3", "trials = 3\norder = ['epsilon']")
+    text = text.replace('use = "phased-gp-ucb"', 'use = "jdp-gp-ucb"\nworlds = ["people 7"]')
+    (tmp_path / "made.toml").write_text(text)
+    cells = read_experiment(tmp_path / "made.toml").cells
+    rows = [(c.row["world"], c.row["algorithm"], c.row.get("epsilon"), c.row.get("growth")) for c in cells]
+    assert rows == [
+        ("people 6", "uniform", None, None),
+        ("people 7", "uniform", None, None),
+        *(("people 7", "jdp-gp-ucb", epsilon, growth) for epsilon in (1, "1/2") for growth in (0, 1)),
+    ]
+    assert [c.subject.candidates for c in cells[2:]] == [7] * 4
+    assert [c.subject.growth for c in cells[2:]] == [0, 1, 0, 1]
 
 
 # ------------------------------------------------------------------ the same bytes

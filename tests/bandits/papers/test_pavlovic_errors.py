@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from audits.papers.reproduce import certificate
-from bandits.papers.pavlovic import errors, figures
+from audits.papers.reproduce import certificate, find
+from bandits.papers.pavlovic import errors
+from bandits.papers.pavlovic.errors import PredictionWorld
 from dpaccount.noise.samplers import Rehearsal
 
 
@@ -25,17 +26,17 @@ def test_contexts_that_are_asked_for_are_equally_spaced_and_average_to_the_whole
 
 @pytest.mark.slow
 def test_rows_name_kernel_draws_rounds_epsilon_and_predictions():
-    cells = figures.error(64)
+    cells = find("pavlovic2025-error").cells(64)
     assert {cell.row["rounds"] for cell in cells} == {16, 64, 256, 1024}
-    assert {cell.row["kernel"] for cell in cells} == set(figures.FIGURE_KERNELS)
+    assert {cell.row["kernel"] for cell in cells} == {"squared-exponential", "matern-5/2"}
     assert all((cell.subject is None) == (cell.row["epsilon"] is None) for cell in cells)
-    assert {cell.row["predictions"] for cell in figures.predictions(64)} == {1, 2, 10, 100}
+    assert {cell.row["predictions"] for cell in find("pavlovic2025-predictions").cells(64)} == {1, 2, 10, 100}
 
 
 def test_every_private_cell_carries_a_proof_of_its_own_epsilon():
     """One cell of every algorithm, at ε = 1."""
     seen = {}
-    for cell in figures.predictions(64):
+    for cell in find("pavlovic2025-predictions").cells(64):
         seen.setdefault((cell.row["algorithm"], cell.row["predictions"] > 1), cell)
     for cell in seen.values():
         if cell.subject is not None:
@@ -48,8 +49,8 @@ def test_every_private_cell_carries_a_proof_of_its_own_epsilon():
 @pytest.mark.statistical
 def test_ours_err_less_than_the_published_algorithm():
     """Four seeds at T = 1024 and ε = 1: .33 against .02 to .07, tens of standard errors apart."""
-    world = figures.worlds("squared-exponential", "rkhs", 1024)
-    cells = [cell for cell in figures.predictions(1024) if cell.row["predictions"] == 1]
+    world = PredictionWorld(1024)
+    cells = [cell for cell in find("pavlovic2025-predictions").cells(1024) if cell.row["predictions"] == 1]
     mine = {c.row["algorithm"]: c for c in cells if c.row["kernel"] == "squared-exponential"}
     losses = {name: np.mean([cell.play(seed).mean() for seed in range(4)]) for name, cell in mine.items()}
     published = losses.pop("usca")
