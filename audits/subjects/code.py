@@ -14,6 +14,7 @@ from typing import Any
 
 from audits.subjects.sources import files_with
 from dpaccount.errors import InputError
+from dpaccount.work.archive import ArchivedFunction, archived
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,8 @@ class Code:
     """A user's code: ``package.module:name``, found in `folders` (at the end of the path) or installed.
 
     It may not open the file `closed` by itself; see `audits.sandbox.closed`.  `value` is the function itself
-    where it travels by value.  It runs in the interpreter `python` if there is one; `command` is a program
-    in place of a function.
+    where it travels by value, `archived` where its modules travel.  It runs in the interpreter `python` if
+    there is one; `command` is a program in place of a function.
     """
 
     use: str
@@ -31,6 +32,7 @@ class Code:
     value: bytes | None = None
     python: str | None = None
     command: str | None = None
+    archived: ArchivedFunction | None = None
 
     @property
     def name(self) -> str:
@@ -57,6 +59,21 @@ class Code:
             return []
         file = file.resolve()
         return files_with([file], file.parents[depth + (file.name == "__init__.py")])
+
+    def travelling(self) -> "Code":
+        """Return the same code as an archive of `files`; raises `InputError` if these cannot travel."""
+        files, file, module = self.files(), self.file(), self.use.partition(":")[0]
+        if not files or file is None:
+            raise InputError(f"{module} is no file of Python", "leave out --store and --backend")
+        package, parts = file.name == "__init__.py", module.split(".")
+        root = file.resolve().parents[len(parts) - 1 + package]
+        above = (root.joinpath(*parts[:k], "__init__.py") for k in range(1, len(parts)))
+        try:
+            made = archived(root, self.use, sorted({*files, *(each for each in above if each.is_file())}))
+        except InputError as error:
+            right = f"{error.right}, or leave out --store and --backend: then it runs here"
+            raise InputError(error.what, right, error.where) from None
+        return Code(self.use, (), archived=made)
 
     def meant(self) -> str | None:
         """Return the file to which the name must refer: files in the folders take precedence."""
