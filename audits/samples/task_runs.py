@@ -25,6 +25,8 @@ from dpaccount.work.workers import workers
 
 SIZE = 25  #: runs of one task: of slow code, what an interruption loses
 SAID = 1000  #: runs from which progress is reported
+#: what a run may come to that does not come of its seed alone
+OF_THE_MACHINE = ("raises MemoryError", "ends its process by signal SIGKILL")
 AGES = 1e9  #: seconds that are left at any time
 
 
@@ -57,9 +59,9 @@ class SandboxedRuns:
         for outcome in outcomes:
             if outcome.structure.startswith(UNMEANT):
                 raise InputError(outcome.structure.removeprefix(UNMEANT).strip())
-            if outcome.silent or (outcome.failed and "SIGKILL" in outcome.structure):
+            if outcome.silent or (outcome.failed and outcome.structure in OF_THE_MACHINE):
                 what = f"a run of {self.code.use} {outcome.structure}, which may be the machine's doing"
-                raise InputError(what, "allow more --seconds, or leave out --store and --backend")
+                raise InputError(what, "allow more --seconds or memory, or leave out --store and --backend")
         return _rows([msgspec.msgpack.encode(sent(outcome)) for outcome in outcomes])
 
 
@@ -67,13 +69,16 @@ _HERE = threading.local()  #: of each thread of a worker, the crew that it used 
 
 
 def _crew_of(code: Code, seconds: float) -> UnhurriedCrew:
-    if getattr(_HERE, "of", None) != (code, seconds):
-        if hasattr(_HERE, "of"):
-            _HERE.crew.close()
-            del _HERE.of
-        _HERE.crew, _HERE.of = UnhurriedCrew(code, seconds=seconds), (code, seconds)
-    crew: UnhurriedCrew = _HERE.crew
+    crew: UnhurriedCrew | None = getattr(_HERE, "crew", None)
+    if crew is None or (crew.code, crew.seconds) != (code, seconds):
+        _end_crew()
+        crew = _HERE.crew = UnhurriedCrew(code, seconds=seconds)
     return crew
+
+
+def _end_crew() -> None:
+    if (crew := _HERE.__dict__.pop("crew", None)) is not None:
+        crew.close()
 
 
 def _rows(answers: Sequence[bytes]) -> Floats:
@@ -98,6 +103,11 @@ class TaskCrew(UnhurriedCrew):
             right = "leave out --store and --backend: then it runs here"
             raise InputError(f"{code.use} is a class, and functions f(data, rng) are tasks", right)
         self._jobs, self._progress, self._data = jobs, progress, list[NDArray[Any]]()
+
+    def close(self) -> None:
+        """End the processes of this thread."""
+        super().close()
+        _end_crew()
 
     def keep(self, datasets: Sequence[NDArray[Any]]) -> None:
         """Hand the datasets that `run` then refers to by their place."""

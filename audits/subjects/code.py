@@ -61,15 +61,16 @@ class Code:
         return files_with([file], file.parents[depth + (file.name == "__init__.py")])
 
     def travelling(self) -> "Code":
-        """Return the same code as an archive of `files`; raises `InputError` if these cannot travel."""
-        files, file, module = self.files(), self.file(), self.use.partition(":")[0]
-        if not files or file is None:
+        """Return it with an archive of what it imports; raises `InputError` if that cannot travel."""
+        file, module = self.file(), self.use.partition(":")[0]
+        if file is None or not file.is_file():
             raise InputError(f"{module} is no file of Python", "leave out --store and --backend")
-        package, parts = file.name == "__init__.py", module.split(".")
-        root = file.resolve().parents[len(parts) - 1 + package]
-        above = (root.joinpath(*parts[:k], "__init__.py") for k in range(1, len(parts)))
+        file, parts = file.resolve(), module.split(".")
+        root = file.parents[len(parts) - 1 + (file.name == "__init__.py")]
+        above = [root.joinpath(*parts[:k], "__init__.py") for k in range(1, len(parts))]
+        files = files_with([file, *filter(Path.is_file, above)], root, in_text=False)
         try:
-            made = archived(root, self.use, sorted({*files, *(each for each in above if each.is_file())}))
+            made = archived(root, self.use, files)
         except InputError as error:
             right = f"{error.right}, or leave out --store and --backend: then it runs here"
             raise InputError(error.what, right, error.where) from None
