@@ -72,8 +72,8 @@ class Worker:
         """Load a function whose modules travelled, for good; its runs count as tasks."""
         limit_memory(memory)
         function = ArchivedFunction(raw, digest, module, name)
-        function.watch()
         try:
+            function.watch()
             found = self.held.enter_context(function.opened())
             check_nothing_refused()
         except InputError as error:
