@@ -114,14 +114,11 @@ class TaskCrew(UnhurriedCrew):
         self._data = [np.asarray(data) for data in datasets]
 
     def _made(self, plays: Sequence[Play]) -> list[Outcome]:
-        parts = [self._runs(plays[k : k + SIZE]) for k in range(0, len(plays), SIZE)]
-        series = [
-            Series(f"audit {self.code.use}", part, range(len(part.plays)), len(part.plays)) for part in parts
-        ]
-        many = len(plays) >= SAID
-        with workers(self._jobs if len(series) > 1 else 1):
-            done = run(series, counted("runs", len(plays), self._progress) if many else lambda _: None)
-        return [_outcome(row) for rows in done for row in rows]
+        series = Series(f"audit {self.code.use}", self._runs(plays), range(len(plays)), SIZE, uneven=True)
+        tell = counted("runs", len(plays), self._progress) if len(plays) >= SAID else lambda _: None
+        with workers(self._jobs if len(plays) > SIZE else 1):
+            [rows] = run([series], tell)
+        return [_outcome(row) for row in rows]
 
     def _runs(self, plays: Sequence[Play]) -> SandboxedRuns:
         """Return runs with the datasets that they use, and no others."""
