@@ -1,6 +1,6 @@
 """A certificate in a few lines, for the terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -8,6 +8,7 @@ from dpaccount.accounting.measures import UNBOUNDED
 from dpaccount.checker import plain
 from dpaccount.exact import as_exact, shown, to_digits
 from dpaccount.ledger.charging import Charge
+from dpaccount.relation import stated
 
 SYMBOLS = {"mu_squared": "μ²", "rho": "ρ", "pure": "pure ε"}  #: of a ledger's amounts
 MAX_SHOWN = 12  #: maximum numbers of an array in a summary
@@ -33,6 +34,7 @@ def parts_of(certificate: dict[str, Any]) -> list[tuple[str, str]]:
         parts.append(("proved", f"ε ≤ {upper} at δ = {proved['delta']}, in {steps} steps"))
         if "replace_one" in proved:
             parts.append(("replaced", _replaced(proved["replace_one"])))
+        parts += [("missing", sentence) for sentence in missing(certificate)]
     else:
         parts.append(("proved", f"nothing: {proved['reason']}"))
     if "refutation" in proved:
@@ -53,6 +55,28 @@ def parts_of(certificate: dict[str, Any]) -> list[tuple[str, str]]:
         figures = ", ".join(f"{_words(key)} {_value(value)}" for key, value in evaluation.items())
         parts += [("beside", f"{figures} ({note})")] if note else []
     return parts
+
+
+def missing(certificate: Mapping[str, Any]) -> list[str]:
+    """Return how what is proved falls short of what is promised, if it does; of assumptions nothing."""
+    promise, proved = certificate["guarantee"], certificate["proved"]
+    if proved["epsilon"] is None:
+        return []
+    radius = as_exact(promise["radius"]) if "radius" in promise else None
+    promised = (str(stated(promise["relation"], radius)), promise["model"])
+    found = tuple(proved["derivation"][-1]["gives"][3:5])
+    lines = [
+        f"the proof is for {has}, the claim for {wants} ({key} in the claim)"
+        for key, has, wants in zip(("relation", "model"), found, promised, strict=True)
+        if has != wants
+    ]
+    upper, most = proved["epsilon"]["upper"], promise["epsilon"]
+    delta, allowed = proved["delta"], promise["delta"]
+    if most != "inf" and (upper == "inf" or as_exact(upper) > as_exact(most)):
+        lines.append(f"ε ≤ {_upper(upper)} is proved, which is above the claim's {most}")
+    if as_exact(delta) > as_exact(allowed):
+        lines.append(f"δ = {delta} is proved, which is above the claim's {allowed}")
+    return lines
 
 
 def _noise(certificate: dict[str, Any]) -> list[tuple[str, str]]:

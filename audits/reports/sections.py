@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from audits.certificate.summary import missing
 from audits.reports import attacks, pictures, regret
 from audits.reports.regret import Curve
 from audits.reports.standards import GOVERNANCE, SILENT, governance, nist, proved_text
@@ -95,6 +96,7 @@ def _table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...] = ()) -> Block
 def _words(certificate: CertifyResult) -> tuple[Block, ...]:
     refuted = f" What is refuted: the {certificate['refutes']}." if certificate["refutes"] else ""
     meant = what_it_means(certificate)
+    short = [f"{each[0].upper()}{each[1:]}." for each in missing(certificate)]
     accepted = [
         f"Accepted without a test: {entry['rule']} of {entry['query']}, because: "
         f"{certificate['claim']['assume'][entry['rule'] + ' ' + entry['query']]}"
@@ -102,7 +104,7 @@ def _words(certificate: CertifyResult) -> tuple[Block, ...]:
         if entry["status"] == "accepted"
     ]
     return (
-        Block("text", (VERDICTS[certificate["verdict"]] + refuted, *accepted)),
+        Block("text", (VERDICTS[certificate["verdict"]] + refuted, *short, *accepted)),
         _table(_decided(certificate)),
         Block("text", (" ".join(promise(certificate)),)),
         Block("text", (" ".join(meant),)),

@@ -13,7 +13,7 @@ with chance α/(K − 1) at most (Ville's inequality).  To name a wrong arm is t
 for it against the best of K arms: at most K − 1 cases, α for all.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from math import exp, log
 
@@ -22,6 +22,7 @@ import numpy as np
 from bandits.statistics.arrays import Floats, Integers
 
 REFINEMENTS, PLACES = 10, 9  #: of the search for the least over u, each to a quarter of the last
+SIGNS = np.array([1.0, -1.0])[:, None, None, None]  #: of λ: for the arm that may be larger, and the other
 ROUNDING = 1e-12  #: of rounding in floating point, as a share of what is added up
 
 
@@ -32,9 +33,10 @@ class ArmOrder:
     """
 
     def __init__(self, arms: int, tilts: Iterable[tuple[float, float]], rounding: float) -> None:
-        self._tilts, self._growth = (np.array(each)[:, None] for each in zip(*tilts, strict=True))
-        shares = 1 / np.arange(1.0, len(self._tilts) + 1)
+        tilts, growth = (np.array(each)[:, None] for each in zip(*tilts, strict=True))
+        shares = 1 / np.arange(1.0, len(tilts) + 1)
         self._shares = np.log(shares / shares.sum())[:, None]
+        self._tilts, self._growth = SIGNS * tilts, growth
         self._rounding = rounding
         self._people, self._blocks, self._totals = (np.zeros(arms) for _ in range(3))
         self._beats = np.zeros((arms, arms))  #: log of the largest product so far that a beats b
@@ -45,42 +47,60 @@ class ArmOrder:
         self._blocks[arm] += 1
         self._totals[arm] += total
         leader = int(np.argmax(self._means()))
-        self._beats[leader] = np.maximum(self._beats[leader], self._products(leader))
+        others = self._worth_comparing(leader)
+        if len(others):
+            products = self._products(leader, others)
+            self._beats[leader, others] = np.maximum(self._beats[leader, others], products)
 
     def _means(self) -> Floats:
         played = self._people > 0
         return np.where(played, self._totals / np.maximum(self._people, 1), -np.inf)
 
-    def _products(self, arm: int) -> Floats:
-        """Return a lower bound of the logarithm of min_u E₊(u)·E₋(u), against every other arm.
+    def _worth_comparing(self, arm: int) -> Integers:
+        """Return the arms against which the product at one mean, that of both arms' rewards, is a record.
+
+        The least over all means is at most that, so nothing is lost by leaving the others out.
+        """
+        people, others = self._people + self._people[arm], np.arange(len(self._people))
+        pooled = np.clip((self._totals + self._totals[arm]) / np.maximum(people, 1), 0, 1)[:, None]
+        product = self._product(arm, others)(pooled)
+        return others[(product[:, 0] > self._beats[arm]) & (others != arm)]
+
+    def _products(self, arm: int, others: Integers) -> Floats:
+        """Return a lower bound of the logarithm of min_u E₊(u)·E₋(u), `arm` against each of `others`.
 
         It is convex in u: next to the least place of a grid is the least of all.
         """
-        low, high = np.zeros_like(self._people), np.ones_like(self._people)
-        ours, others = np.full(len(low), arm), np.arange(len(low))
+        product, rows = self._product(arm, others), np.arange(len(others))
+        low, high = np.zeros(len(others)), np.ones(len(others))
         for _ in range(REFINEMENTS):
             at = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, PLACES)
-            least = (self._side(ours, at, 1) + self._side(others, at, -1)).argmin(axis=1)
-            low = at[others, np.maximum(least - 1, 0)]
-            high = at[others, np.minimum(least + 1, PLACES - 1)]
-        above = np.minimum(high + self._rounding, 1)[:, None]
-        below = np.maximum(low - self._rounding, 0)[:, None]
-        products = (self._side(ours, above, 1) + self._side(others, below, -1))[:, 0]
-        products[arm] = 0.0
-        return products
+            least = product(at).argmin(axis=1)
+            low = at[rows, np.maximum(least - 1, 0)]
+            high = at[rows, np.minimum(least + 1, PLACES - 1)]
+        ends = np.stack([np.minimum(high + self._rounding, 1), np.maximum(low - self._rounding, 0)])
+        return product(ends[:, :, None])[:, 0]
 
-    def _side(self, arms: Integers, means: Floats, sign: int) -> Floats:
-        """Return log E₊ or log E₋ of every arm at its row of means, less what rounding may add."""
-        tilts = sign * self._tilts  # [tilt, 1], broadcast with [arm, 1, 1]
+    def _product(self, arm: int, others: Integers) -> Callable[[Floats], Floats]:
+        """Return log E₊ of `arm` + log E₋ of each of `others`, less what rounding may add, as a function.
+
+        It takes means [others, places], or [2, others, places] where they differ for + and −.
+        """
+        arms = np.stack([np.full(len(others), arm), others])
         people, blocks, totals = (
-            each[arms][:, None, None] for each in (self._people, self._blocks, self._totals)
+            each[arms][:, :, None, None] for each in (self._people, self._blocks, self._totals)
         )
-        drift = people * np.log1p(means[:, None, :] * np.expm1(tilts))
-        powers = tilts * totals - drift - blocks * self._growth
-        slack = ROUNDING * (1 + np.abs(tilts * totals) + np.abs(drift) + blocks * self._growth)
-        powers += self._shares - slack
-        most: Floats = powers.max(axis=1)
-        return most + np.log(np.exp(powers - most[:, None, :]).sum(axis=1))
+        known, growth, rates = self._tilts * totals, blocks * self._growth, np.expm1(self._tilts)
+        known = known - growth + self._shares - ROUNDING * (1 + np.abs(known) + growth)
+        people = people * (1 + SIGNS * ROUNDING)  # what is subtracted has that sign
+
+        def product(means: Floats) -> Floats:  # arrays are [sign, other, tilt, place]
+            powers = known - people * np.log1p(means[..., None, :] * rates)
+            most = powers.max(axis=2)
+            logs: Floats = most + np.log(np.exp(powers - most[:, :, None, :]).sum(axis=2))
+            return logs.sum(axis=0)
+
+        return product
 
     def best(self) -> tuple[int, float]:
         """Return an arm and its error, at most 1.

@@ -13,6 +13,7 @@ from audits.certificate.document import seal, unsealed
 from audits.certificate.make import AuditBudget, certify
 from audits.certificate.summary import summary
 from audits.claim import read_claim
+from audits.reports.page import markdown
 from audits.subjects.catalogue import subject_of
 from dpaccount import checker
 from dpaccount.errors import InputError
@@ -69,6 +70,27 @@ def edited(document, place, value):
         inner = inner[key]
     inner[last] = value
     return other
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        (
+            "radius",
+            0.25,
+            "the proof is for bounded-row, radius 1/2, the claim for bounded-row, radius 1/4 (relation"
+            " in the claim)",
+        ),
+        ("model", "joint", "the proof is for central, the claim for joint (model in the claim)"),
+        ("epsilon", 1.0, "ε ≤ "),
+        ("delta", 1e-9, "δ = 1e-06 is proved, which is above the claim's 1e-09"),
+    ],
+)
+def test_what_the_proof_lacks_for_the_claim_is_named(document, key, value, said):
+    assert "missing" not in summary(document, "here")
+    short = edited(document, ("guarantee", key), value)
+    assert f"  missing   {said}" in summary(short, "here")
+    assert said[1:] in markdown(short)
 
 
 def test_it_certifies_the_radius_and_says_what_a_replaced_row_costs(document):
