@@ -62,7 +62,7 @@ $PWD/FOLDER/statdp" > FOLDER/lib/python3.11/site-packages/checkouts.pth
 
 Each row compares ours with a peer, or the least that such work takes: the least time of three
 (above two seconds, of one); a tester's least of three sample sizes that rejects.
-**The ratio**, ours over theirs, depends less on the load than the figures.
+**The ratio**, ours over theirs, depends less on load.
 """
 
 
