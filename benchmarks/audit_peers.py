@@ -122,19 +122,19 @@ def statdp(left, right, epsilon: float) -> bool:
     return bool(min(test_statistics(a, b, epsilon, half), test_statistics(b, a, epsilon, half)) < LEVEL / 2)
 
 
-def judge(samples: Path, epsilon: float, delta: float) -> None:
-    """Print which testers reject, or why one cannot be used."""
-    with np.load(samples) as held:
-        left, right = held["left"], held["right"]
-    testers = {"hockey-stick": lambda: hockey_stick(left, right, epsilon, delta)}
-    if left.ndim == 1 or left.shape[1] == 1:
-        testers["histogram"] = lambda: histogram(left.ravel(), right.ravel(), epsilon, delta)
-        if delta == 0:
-            testers["StatDP"] = lambda: statdp(left.ravel(), right.ravel(), epsilon)
+def judge(epsilon: float, delta: float, samples: list[Path]) -> None:
+    """Print by which of the samples, in their order, each tester rejects first: null for none, or why not."""
     found = {}
+    held = [np.load(each) for each in samples]
+    pairs = [(each["left"], each["right"]) for each in held]
+    testers = {"hockey-stick": lambda left, right: hockey_stick(left, right, epsilon, delta)}
+    if all(left.ndim == 1 or left.shape[1] == 1 for left, _ in pairs):
+        testers["histogram"] = lambda left, right: histogram(left.ravel(), right.ravel(), epsilon, delta)
+        if delta == 0:
+            testers["StatDP"] = lambda left, right: statdp(left.ravel(), right.ravel(), epsilon)
     for name, tester in testers.items():
         try:
-            found[name] = tester()
+            found[name] = next((place for place, pair in enumerate(pairs) if tester(*pair)), None)
         except Exception as error:  # peers raise anything
             found[name] = f"{type(error).__name__}: {error}"
     print(json.dumps(found))
@@ -150,14 +150,14 @@ def main() -> None:
     drawn.add_argument("seed", type=int)
     drawn.add_argument("out", type=Path)
     judged = does.add_parser("judge")
-    judged.add_argument("samples", type=Path)
     judged.add_argument("epsilon", type=float)
     judged.add_argument("delta", type=float)
+    judged.add_argument("samples", type=Path, nargs="+")
     asked = parser.parse_args()
     if asked.does == "draw":
         draw(asked.subject, asked.runs, asked.seed, asked.out)
     else:
-        judge(asked.samples, asked.epsilon, asked.delta)
+        judge(asked.epsilon, asked.delta, asked.samples)
 
 
 if __name__ == "__main__":

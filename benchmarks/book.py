@@ -60,8 +60,9 @@ echo "$PWD/FOLDER/auditorium/python/dp_auditorium
 $PWD/FOLDER/statdp" > FOLDER/lib/python3.11/site-packages/checkouts.pth
 ```
 
-Each row compares ours with a peer, or the least that such work takes.
-**The ratio**, ours over theirs, depends less on the load than the figures.
+Each row compares ours with a peer, or the least that such work takes: the least time of three
+(above two seconds, of one); a tester's least of three sample sizes that rejects.
+**The ratio**, ours over theirs, depends less on load.
 """
 
 

@@ -6,6 +6,8 @@ to be attacked, run in other processes.
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from audits.api import on_code, on_subject
 from audits.api.on_results import OneRunAudit, SamplesAudit, audit_one_run, audit_samples
 from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity
@@ -51,6 +53,17 @@ def sensitivity(question: Sensitivity) -> Search | dict[str, Any]:
         return on_code.class_sensitivities(question)
     made_by = catalogue.find(question.use).made_by
     return on_subject.declared_answer(question, catalogue.make(made_by, None, examples=True))
+
+
+def as_tasks(question: Audit | SamplesAudit | OneRunAudit) -> Audit:
+    """Return a request whose runs any workers may do; raises `InputError` if this is none."""
+    if isinstance(question, Audit) and is_catalogued_audit(question):
+        return question
+    elsewhere = isinstance(question, Audit) and (question.command or question.python or question.keep)
+    if not isinstance(question, Audit) or elsewhere or ":" not in question.use:
+        what = "--store and --backend are for catalogued subjects and functions of your own"
+        raise InputError(what, "leave them out: other runs stay in this machine's processes (--keep)")
+    return replace(question, tasks=True)
 
 
 def is_catalogued_audit(question: Audit | SamplesAudit | OneRunAudit) -> bool:

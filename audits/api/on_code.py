@@ -30,6 +30,7 @@ from audits.datasets.neighbours import candidates
 from audits.datasets.shape import Described, Neighbourhood
 from audits.hypothesis_tests.search import digest_of_files
 from audits.samples.kept_runs import KeepingCrew, KeptRuns
+from audits.samples.task_runs import TaskCrew
 from audits.sandbox.crew import IMPORT, Crew, Gone, Process, Tally, at_once
 from audits.sandbox.foreign import check_command
 from audits.sandbox.outcomes import SILENT
@@ -158,7 +159,7 @@ def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
     if question.python is not None:
         code = replace(code, python=question.python)
     seconds = float(question.plan.seconds)
-    with _crew(code, question, seconds) as crew:
+    with _crew(code, question, seconds, progress) as crew:
         if _kind(crew) == "function":
             data = _data(question)
             if question.python is not None:
@@ -366,8 +367,10 @@ def _code(use: str, folder: Path, *, allow_code: bool) -> Code:
     return code_of(use, folder, allow_code=allow_code) if catalogued is None else catalogued.code
 
 
-def _crew(code: Code, question: Audit, seconds: float) -> Crew:
-    """Return processes for the code; their runs are kept if that is asked."""
+def _crew(code: Code, question: Audit, seconds: float, progress: Progress) -> Crew:
+    """Return processes for the code; their runs are kept, or are tasks, if that is asked."""
+    if question.tasks:
+        return TaskCrew(code.travelling(), seconds=seconds, jobs=question.jobs, progress=progress)
     if question.keep is None:
         return Crew(code, seconds=seconds, jobs=question.jobs)
     plan = question.plan

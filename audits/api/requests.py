@@ -40,7 +40,7 @@ class Audit(msgspec.Struct, frozen=True, tag=True):
 
     `relation` and `data` describe the data.  The time limit is `seconds` for a catalogued subject,
     and the plan's for user code.  A function runs in the interpreter `python` if there is one; `command`
-    is a program in place of one.
+    is a program in place of one.  With `tasks` an archive of the function goes to the caller's workers.
     """
 
     use: str
@@ -58,6 +58,7 @@ class Audit(msgspec.Struct, frozen=True, tag=True):
     python: str | None = None
     command: str | None = None
     keep: Path | None = None
+    tasks: bool = False
 
 
 class Sensitivity(msgspec.Struct, frozen=True, tag=True):

@@ -6,6 +6,7 @@ neither: its input is empty, its output is redirected.
 """
 
 import contextlib
+import functools
 import os
 import pickle
 import queue
@@ -32,6 +33,8 @@ from audits.subjects.code import (
     stay_on_path,
 )
 from dpaccount.errors import InputError
+from dpaccount.noise.process import as_task
+from dpaccount.work.archive import ArchivedFunction, check_nothing_refused
 
 
 def limit_memory(most: int) -> None:
@@ -48,6 +51,7 @@ class Worker:
         self.answers = answers
         self.subject: Any = None
         self.datasets: list[Given] = []
+        self.held = contextlib.ExitStack()
 
     def close(self, path: str) -> None:
         """Hide a file from the code that is loaded next."""
@@ -63,6 +67,29 @@ class Worker:
             write_frame(self.answers, ["failed", f"{type(error).__name__}: {error}"])
             return
         write_frame(self.answers, ["loaded", "function" if callable(self.subject) else "no function"])
+
+    def load_archive(self, raw: bytes, digest: str, module: str, name: str, memory: int) -> None:
+        """Load a function whose modules travelled, for good; its runs count as tasks."""
+        limit_memory(memory)
+        function = ArchivedFunction(raw, digest, module, name)
+        try:
+            function.watch()
+            found = self.held.enter_context(function.opened())
+            check_nothing_refused()
+        except InputError as error:
+            write_frame(self.answers, ["failed", str(error)])
+            return
+        except BaseException as error:
+            why = f"importing {module} failed ({type(error).__name__}: {error}); fix it"
+            write_frame(self.answers, ["failed", why])
+            return
+
+        @functools.wraps(found)  # whose parameters say what it is given
+        def subject(*given: Any) -> Any:
+            return as_task(found, *given)
+
+        self.subject = subject
+        write_frame(self.answers, ["loaded", "class" if isinstance(found, type) else "function"])
 
     def load_program(self, command: str, folder: str) -> None:
         """Take a program for the function; its data files are written to the folder."""
@@ -108,6 +135,7 @@ class Worker:
             outcome = played(self.subject, self.datasets[which], seed if seed else None)
             try:
                 check_imports()
+                check_nothing_refused()
             except InputError as error:  # the code that ran is not the code that was meant
                 outcome = Outcome(f"{UNMEANT} {error}", (), np.zeros(0), failed=True)
             write_frame(self.answers, sent(outcome))

@@ -9,7 +9,6 @@ from cyclopts import Parameter
 
 from audits.cli.options import Json, Name, differing, lines, reporting, say, show
 from audits.cli.questions import AuditOptions, SensitivityOptions, TraceOptions
-from dpaccount.errors import InputError
 
 AUDITED = {"NOT REFUTED": 0, "REFUTED": 1, "NOT ATTACKED": 3}
 AUDIT, SENSITIVITY, TRACE = AuditOptions(), SensitivityOptions(), TraceOptions()  #: nothing said
@@ -39,9 +38,8 @@ def audit(
     from audits.api import dispatch
 
     question = options.question(subject)
-    if (options.store or options.backend) and not dispatch.is_catalogued_audit(question):
-        what = "--store and --backend are for catalogued subjects"
-        raise InputError(what, "leave them out: other runs stay in this machine's processes (--keep)")
+    if options.store or options.backend:
+        question = dispatch.as_tasks(question)
     begun = time.perf_counter()
     with reporting() as report, redirect_stdout(sys.stderr), options.work():
         answer = dispatch.audit(question, report)

@@ -84,7 +84,7 @@ class AuditOptions(WorkOptions):
         Random seed (default 1).
     seconds
         Time limit of all runs (default 60 for your own code): slow code is run fewer times; this is
-        reported.
+        reported. With --store or --backend, ten times the limit of one run of your own code.
     relation
         For your own function: replace-one (default), add-remove, or bounded-row with --radius.
     radius

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 import numpy as np
@@ -86,7 +86,7 @@ class Process:
             answer, text = "failed", str(gone)
         if answer == "failed":
             self.kill()
-            if self.code.command is not None or self.code.python is not None:
+            if (self.code.command or self.code.python or self.code.archived) is not None:
                 raise InputError(text)
             raise InputError(f"importing {self.code.use.partition(':')[0]} failed ({text})", "fix it")
         self.kind = text
@@ -102,6 +102,8 @@ class Process:
             return ["load_python", self.code.python, self.code.use, folders]
         if self.code.value is not None:
             return ["load_value", self.code.value, folders, self.memory]
+        if (made := self.code.archived) is not None:
+            return ["load_archive", made.archive, made.digest, made.module, made.name, self.memory]
         return ["load", self.code.use, folders, self.memory, self.code.meant()]
 
     def send(self, request: Sequence[object]) -> None:
@@ -337,7 +339,7 @@ class Crew:
         for process in self._processes:
             process.kill()
 
-    def __enter__(self) -> "Crew":
+    def __enter__(self) -> Self:
         """Return the crew, for a `with` that closes it."""
         return self
 

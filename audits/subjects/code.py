@@ -14,6 +14,7 @@ from typing import Any
 
 from audits.subjects.sources import files_with
 from dpaccount.errors import InputError
+from dpaccount.work.archive import ArchivedFunction, archived
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,8 @@ class Code:
     """A user's code: ``package.module:name``, found in `folders` (at the end of the path) or installed.
 
     It may not open the file `closed` by itself; see `audits.sandbox.closed`.  `value` is the function itself
-    where it travels by value.  It runs in the interpreter `python` if there is one; `command` is a program
-    in place of a function.
+    where it travels by value, `archived` where its modules travel.  It runs in the interpreter `python` if
+    there is one; `command` is a program in place of a function.
     """
 
     use: str
@@ -31,6 +32,7 @@ class Code:
     value: bytes | None = None
     python: str | None = None
     command: str | None = None
+    archived: ArchivedFunction | None = None
 
     @property
     def name(self) -> str:
@@ -57,6 +59,22 @@ class Code:
             return []
         file = file.resolve()
         return files_with([file], file.parents[depth + (file.name == "__init__.py")])
+
+    def travelling(self) -> "Code":
+        """Return it with an archive of what it imports; raises `InputError` if that cannot travel."""
+        file, module = self.file(), self.use.partition(":")[0]
+        if file is None or not file.is_file():
+            raise InputError(f"{module} is no file of Python", "leave out --store and --backend")
+        file, parts = file.resolve(), module.split(".")
+        root = file.parents[len(parts) - 1 + (file.name == "__init__.py")]
+        above = [root.joinpath(*parts[:k], "__init__.py") for k in range(1, len(parts))]
+        files = files_with([file, *filter(Path.is_file, above)], root, in_text=False)
+        try:
+            made = archived(root, self.use, files)
+        except InputError as error:
+            right = f"{error.right}, or leave out --store and --backend: then it runs here"
+            raise InputError(error.what, right, error.where) from None
+        return Code(self.use, (), archived=made)
 
     def meant(self) -> str | None:
         """Return the file to which the name must refer: files in the folders take precedence."""

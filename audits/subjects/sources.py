@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
+from typing import TypeGuard
 
 from dpaccount.errors import InputError
 from dpaccount_packages import folders
@@ -41,15 +42,18 @@ def modules_of(made_by: type) -> list[Path]:
     return files_with([file for file in files if file == source_file(made_by) or _below(root, file)], root)
 
 
-def files_with(waiting: list[Path], root: Path) -> list[Path]:
-    """Return files, in order, and all that they import from the folder `root`, where they are."""
+def files_with(waiting: list[Path], root: Path, *, in_text: bool = True) -> list[Path]:
+    """Return files, in order, and all that they import from the folder `root`, where they are.
+
+    With `in_text`, also what is only named in a text.
+    """
     files: set[Path] = set()
     followed: set[str] = set()
     while waiting:
         file = waiting.pop()
         if file not in files:
             files.add(file)
-            names = _imported(file, root) - followed
+            names = _imported(file, root, in_text=in_text) - followed
             followed |= names
             waiting += [each for name in sorted(names) for each in _files(name, root)]
     return sorted(files)
@@ -127,11 +131,11 @@ def _below(root: Path, file: Path) -> bool:
     return file.is_relative_to(root) and (not installed or bool(installed & set(root.parts)))
 
 
-def _imported(file: Path, root: Path) -> frozenset[str]:
+def _imported(file: Path, root: Path, *, in_text: bool = True) -> frozenset[str]:
     """Return the dotted names that a file may import; none of what is no Python."""
     if file.suffix != ".py":
         return frozenset()
-    return _names(content_of(file), file.relative_to(root).parts[:-1])
+    return _names(content_of(file), file.relative_to(root).parts[:-1], in_text=in_text)
 
 
 def _files(name: str, root: Path) -> list[Path]:
@@ -145,10 +149,10 @@ def _files(name: str, root: Path) -> list[Path]:
 
 
 @lru_cache(maxsize=4096)  # a file is parsed once; whether it changed is seen by reading it
-def _names(content: bytes, package: tuple[str, ...]) -> frozenset[str]:
+def _names(content: bytes, package: tuple[str, ...], *, in_text: bool) -> frozenset[str]:
     """Return the dotted names in a source, and of the packages on the way to them.
 
-    They stand in import statements at any level, and in text that is a name.
+    They stand in import statements at any level, and, with `in_text`, in text that is a name.
     """
     names: set[str] = set()
     for node in (each for top in statements_of(content) for each in ast.walk(top)):
@@ -158,14 +162,14 @@ def _names(content: bytes, package: tuple[str, ...]) -> frozenset[str]:
             above = package[: len(package) - node.level + 1] if node.level else ()
             start = ".".join([*above, *filter(None, [node.module])])
             names |= {start, *(f"{start}.{alias.name}".lstrip(".") for alias in node.names)}
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _dotted(node.value):
+        elif in_text and isinstance(node, ast.Constant) and _dotted(node.value):
             names.add(node.value)
     ways = [name.split(".") for name in names - {""}]
     return frozenset(".".join(parts[:depth]) for parts in ways for depth in range(1, len(parts) + 1))
 
 
-def _dotted(text: str) -> bool:
-    return all(part.isidentifier() for part in text.split("."))
+def _dotted(text: object) -> TypeGuard[str]:
+    return isinstance(text, str) and all(part.isidentifier() for part in text.split("."))
 
 
 def statements_of(content: bytes) -> list[ast.stmt]:

@@ -13,7 +13,7 @@ import io
 import sys
 import threading
 import zipfile
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -31,6 +31,8 @@ from dpaccount_packages import folders
 MOST_BYTES = 2**20  #: of an archive, which goes with every task
 COMPARED = {*sys.stdlib_module_names, *folders(), "numpy", "scipy", "opendp", "flint"}
 SEND_IT = "put it into the folder, or use NumPy, SciPy and the standard library"
+#: what a run of an audit may not do: its result would depend on the machine
+READS = {"open", "os.listdir", "os.scandir", "os.system", "socket.connect", "subprocess.Popen"}
 _GATE = threading.RLock()
 
 
@@ -45,22 +47,32 @@ class ArchivedFunction:
 
     def __call__(self, *given: Any) -> Any:
         """Call it; raises `InputError` where the archive is another, or its names are taken here."""
+        with self.opened() as found:
+            return found(*given)
+
+    def watch(self) -> None:
+        """Take for refused what its code reads beside its arguments: from here on, in this process."""
+        sys.addaudithook(_importer(self.archive, self.digest).watch)
+
+    @contextmanager
+    def opened(self) -> Iterator[Callable[..., Any]]:
+        """Give the function itself, to be called in the block alone; raises as a call does."""
         with _provided(self.archive, self.digest):
             found = getattr(importlib.import_module(self.module), self.name, None)
             if not callable(found):
                 what = f"the archive's {self.module} has no function {self.name}"
                 raise InputError(what, "name one that is")
-            return found(*given)
+            yield found
 
 
-def archived(place: Path, function: str) -> ArchivedFunction:
-    """Return a function, as MODULE:NAME, of a file of Python or of a folder of such files.
+def archived(place: Path, function: str, files: Sequence[Path] | None = None) -> ArchivedFunction:
+    """Return a function, as MODULE:NAME, of a file of Python or of a folder, of which `files` or all travel.
 
     Raises `InputError` for what is no Python, imports what workers do not compare, or is not there.
     """
-    paths = sorted(place.rglob("*.py")) if place.is_dir() else [place]
-    files = {path.relative_to(place if place.is_dir() else place.parent): path for path in paths}
-    sources = {name.as_posix(): read_bytes(path) for name, path in files.items()}
+    paths = files or (sorted(place.rglob("*.py")) if place.is_dir() else [place])
+    root = place if place.is_dir() else place.parent
+    sources = {path.relative_to(root).as_posix(): read_bytes(path) for path in paths}
     own = _names(sources)
     if taken := sorted(own & COMPARED):
         raise InputError(f"a module of the archive is called {taken[0]}", "rename it", str(place))
@@ -104,6 +116,8 @@ def _imports(name: str, source: bytes) -> set[str]:
         raise InputError("this is no Python", "mend it, or leave it out", name) from None
     except (RecursionError, MemoryError):
         raise InputError("this is nested too deeply to be read", "write it flatter", name) from None
+    if any(isinstance(node, ast.Name) and node.id == "__file__" for node in nodes):
+        raise InputError("this reads __file__, which a module of an archive has not", "leave it out", name)
     found = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     found |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
     return {each.partition(".")[0] for each in found}
@@ -115,6 +129,7 @@ class _ArchiveImporter(InspectLoader):
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self.files, self.names = files, _names(files)
         self.modules = dict[str, ModuleType]()  #: what is loaded, while it is not provided
+        self.refused = ""  #: what its code has first tried to import or read in vain
 
     def find_spec(self, name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
         """Return how a module of the archive is loaded; None for one of elsewhere."""
@@ -138,8 +153,22 @@ class _ArchiveImporter(InspectLoader):
             caller = str(frame.f_globals.get("__name__", "")).partition(".")[0]
             if caller in self.names:
                 what = f"the archive's code imports {top}, which is not in it, and of no known version"
+                self.refused = self.refused or f"{what}; {SEND_IT}"
                 raise InputError(what, SEND_IT)
             if caller and caller not in sys.stdlib_module_names and frame.f_globals is not globals():
+                return
+            frame = frame.f_back
+
+    def watch(self, event: str, given: tuple[object, ...]) -> None:
+        """Note as refused what the archive's code reads beside its arguments: an audit hook."""
+        frame: FrameType | None = sys._getframe(1) if event in READS and not self.refused else None
+        while frame is not None:
+            caller = str(frame.f_globals.get("__name__", ""))
+            if caller.startswith(("importlib._bootstrap", "linecache")):  # a module's text
+                return
+            if caller.partition(".")[0] in self.names:
+                what = f"{event} {given[0] if given else ''}"[:200]
+                self.refused = f"the archive's code reads what is no part of it ({what}); give it as data"
                 return
             frame = frame.f_back
 
@@ -150,6 +179,16 @@ class _ArchiveImporter(InspectLoader):
     def get_source(self, fullname: str) -> str:
         """Return a module's text."""
         return decode_source(self.files[_place(fullname, self.files) or ""])
+
+
+def check_nothing_refused() -> None:
+    """Raise `InputError` if code of the archive that is open here tried what it may not, and went on.
+
+    What it then did is not what it does where it may.
+    """
+    importer = _provided_now()
+    if importer is not None and importer.refused:
+        raise InputError(importer.refused)
 
 
 @contextmanager
