@@ -191,7 +191,7 @@ def test_the_number_of_jobs_is_a_part_of_what_was_asked(tmp_path, monkeypatch):
         monkeypatch.setattr("os.cpu_count", lambda: processors)
         plan = AuditPlan()
         question = Audit("shop:f", Fraction(1), Fraction(0), plan, jobs=jobs, keep=tmp_path / "k")
-        on_code._crew(Code("shop:f", ()), question, 9.0)._kept_runs.close()
+        on_code._crew(Code("shop:f", ()), question, 9.0, lambda _: None)._kept_runs.close()
 
     begun(4, 2)
     begun(4, 2)
