@@ -111,7 +111,7 @@ def _read(text: bytes, wanted: dict[str, Any], path: Path) -> tuple[bytes | None
     ]
     if other:
         raise InputError(
-            f"the manifest is of another {', '.join(other)}",
+            f"the manifest and this release differ in {', '.join(other)}",
             "name another --work, or remove it",
             path,
         )

@@ -59,14 +59,14 @@ def test_a_manifest_of_another_engine_is_taken_whole_or_not_at_all(tmp_path):
     assert (tmp_path / "w" / "manifest.jsonl").stat().st_mode & 0o777 == 0o600
     with pytest.raises(InputError, match=r"there are parts of other work|another partitions"):
         summer.keep(found, tmp_path / "w")
-    with pytest.raises(InputError, match="manifest is of another partitions, engine"):
+    with pytest.raises(InputError, match="manifest and this release differ in partitions, engine"):
         asked(claim, TableWork(folder=tmp_path / "w"), digests=digests)
     path = tmp_path / "w" / "manifest.jsonl"
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
     with pytest.raises(InputError, match="the other engine's manifest lacks 1 of 4 parts"):
         asked(claim, work, digests=digests)
     table(tmp_path, seed=2)
-    with pytest.raises(InputError, match="manifest is of another data"):
+    with pytest.raises(InputError, match="manifest and this release differ in data"):
         asked(claim, work, digests=real_digests(claim))
     with pytest.raises(InputError, match="No such file"):
         asked(claim, TableWork(folder=tmp_path / "none", other=True))

@@ -351,7 +351,7 @@ def test_files_of_whole_persons_are_parts(tmp_path):
     assert (found.sums.tolist(), found.units) == (whole.sums.tolist(), whole.units)
     again = asked(claim, work)
     assert again.sums.tolist() == whole.sums.tolist()
-    with pytest.raises(InputError, match="the manifest is of another by_file"):
+    with pytest.raises(InputError, match="the manifest and this release differ in by_file"):
         asked(claim, TableWork(2, 3, tmp_path / "w"))
     path = tmp_path / "w" / "manifest.jsonl"
     path.write_text(path.read_text().replace('"marks": "', '"marks": "AA=='))
@@ -779,7 +779,7 @@ def test_a_cluster_whose_workers_are_killed_finds_the_same_totals(tmp_path, clus
     os.kill(cluster.workers[1].process.pid, signal.SIGKILL)
     again = asked(claim, TableWork(1, 12, tmp_path / "w", cluster.scheduler_address))  # nothing is left to do
     assert again.sums.tolist() == here.sums.tolist()
-    with pytest.raises(InputError, match="the manifest is of another engine"):  # the certificate names it
+    with pytest.raises(InputError, match="the manifest and this release differ in engine"):  # the certificate names it
         asked(claim, TableWork(1, 12, tmp_path / "w"), digests=real_digests(claim))
 
 
