@@ -11,6 +11,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from audits import papers
 from audits.claim import NAME, as_written, inside
 from audits.papers.experiment_worlds import WORLDS, LogWorld
 from audits.subjects import catalogue
@@ -97,6 +98,8 @@ def _rows_of_a_paper(path: Path, rounds: int) -> list[Cell]:
                 found = [k for k, cell in enumerate(cells) if printed.items() <= cell.row.items()]
                 if len(found) != 1:
                     raise at.wrong(f"{len(found)} rows are {printed}", "a printed number is of one row")
+                if cells[found[0]].published is not None:
+                    raise at.wrong(f"two numbers are printed for {printed}", "a row has one")
                 cells[found[0]] = replace(cells[found[0]], published=value)
     return cells
 
@@ -116,7 +119,7 @@ def _listed_together(place: Place) -> Iterator[dict[str, Any]]:
         raise place.wrong("lists of two lengths", "give a value for each of the rows")
     for each in zip(*lists.values(), strict=True) if lists else [()]:
         one = {**table, **dict(zip(lists, each, strict=True))}
-        if not isinstance(one.get("value"), int | float):
+        if type(one.get("value")) not in (int, float):
             raise place.wrong("no value that is a number", "give a value for each of the rows")
         yield one
 
@@ -228,6 +231,7 @@ def _cells(place: Place, world: TrialWorld, at: Place) -> Iterator[Cell]:
     entries = place.table(*keys(AlgorithmTable))
     use, name, given = entries["use"].text(), _name(entries), entries.get("parameters", place)
     if use == BY_CHANCE or use in world.beside:
+        place.table(("use",), ("name", "worlds", "parameters"))  # it promises nothing, and has no noise
         parameters = entries.get("parameters", Place({}, place.file, place.at, toml=True))
         yield from _beside(parameters, world, use, name)
         return
@@ -275,7 +279,12 @@ def _claim(place: Place, world: TrialWorld, parameters: dict[str, Any]) -> Claim
     for key, each in _members(place).items():
         value = known.get(each.value, each.value) if isinstance(each.value, str) else each.number()
         settings[key] = value if isinstance(value, str) else Fraction(value)
-    return str(settings.pop("name", "")), settings
+    name = str(settings.pop("name", ""))
+    try:
+        papers.find(name).read(settings)
+    except InputError as error:
+        raise place.placed(error) from None
+    return name, settings
 
 
 def _cell(world: TrialWorld, made_by: type[Any], name: str, place: Place) -> Cell:

@@ -32,8 +32,9 @@ MOST_BYTES = 2**20  #: of an archive, which goes with every task
 COMPARED = {*sys.stdlib_module_names, *folders(), "numpy", "scipy", "opendp", "flint"}
 SEND_IT = "put it into the folder, or use NumPy, SciPy and the standard library"
 #: what a run of an audit may not do: its result would depend on the machine
-READS = {"open", "os.listdir", "os.scandir", "os.system", "socket.connect", "subprocess.Popen"}
-_GATE = threading.RLock()
+READS = {f"os.{name}" for name in ("listdir", "scandir", "system", "exec", "fork", "forkpty", "posix_spawn")}
+READS |= {"open", "socket.connect", "subprocess.Popen", "sqlite3.connect", "ctypes.dlopen"}
+_GATE, _FIRST = threading.RLock(), threading.main_thread().ident
 
 
 @dataclass(frozen=True)
@@ -162,14 +163,22 @@ class _ArchiveImporter(InspectLoader):
     def watch(self, event: str, given: tuple[object, ...]) -> None:
         """Note as refused what the archive's code reads beside its arguments: an audit hook."""
         frame: FrameType | None = sys._getframe(1) if event in READS and not self.refused else None
+        by_path = False  #: whether it may be the text of a module that is found by its path, not by import
         while frame is not None:
             caller = str(frame.f_globals.get("__name__", ""))
+            top = caller.partition(".")[0]
             if caller.startswith(("importlib._bootstrap", "linecache")):  # a module's text
-                return
-            if caller.partition(".")[0] in self.names:
+                loaded = str(getattr(frame.f_locals.get("self"), "name", "")).partition(".")[0]
+                by_path = by_path or (frame.f_code.co_name == "get_data" and loaded not in COMPARED)
+                if not by_path:
+                    return
+            # other threads than the first are the archive's, whatever they begin with
+            elif top in self.names or (not frame.f_back and threading.get_ident() != _FIRST):
                 what = f"{event} {given[0] if given else ''}"[:200]
                 self.refused = f"the archive's code reads what is no part of it ({what}); give it as data"
                 return
+            elif by_path and top not in sys.stdlib_module_names and frame.f_globals is not globals():
+                return  # others import what they need
             frame = frame.f_back
 
     def is_package(self, fullname: str) -> bool:

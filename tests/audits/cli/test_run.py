@@ -304,6 +304,8 @@ channel = ["laplace", "piecewise"]
 algorithm = ["ldp-ata-gp-ucb", "local-posterior"]
 value = [7, 8]
 """
+CLAIMED = "[[algorithm]]\nuse = 'local-posterior'\nname = 'claimed'\n"
+NOISELESS = "[[algorithm]]\nuse = 'uniform'\n"
 
 
 def lower_bound():
@@ -356,7 +358,17 @@ def test_published_numbers_stand_beside_their_rows_at_the_paper_s_own_rounds(tmp
         ("value = [7, 8]", "value = [7]", "lists of two lengths"),
         ("value = [7, 8]", "", "no value that is a number"),
         ("value = [7, 8]", "value = [7, '8']", "no value that is a number"),
+        ("value = [7, 8]", "value = [7, true]", "no value that is a number"),
         ("epsilon = [1, 4]", "epsilon = [1, 5]", "0 rows are"),
+        ("[[published]]", PUBLISHED + "[[published]]", "two numbers are printed for"),
+        ("[[published]]", NOISELESS + "claim = { name = 'zhou-ctl' }\n[[published]]", "unknown key 'claim'"),
+        ("[[published]]", NOISELESS + "private = true\n[[published]]", "unknown key 'private'"),
+        (
+            "[[published]]",
+            CLAIMED + "claim = { name = 'zhou-cut' }\n[[published]]",
+            "unknown claim 'zhou-cut'",
+        ),
+        ("[[published]]", CLAIMED + "claim = { name = 'zhou-ctl', epsilon = 'e' }\n[[published]]", "is 'e'"),
         ('kernel = "matern-5/2"\nepsilon = [1', "epsilon = [1", "2 rows are"),
         ('constants = "constants"', 'constants = "constant"', "no run has 'constant'"),
         ('algorithm = "algorithm"', "", "two runs are the same"),

@@ -23,6 +23,8 @@ from helped import SCALE
 def leak(data, rng):
     print("printed")
     warnings.warn("reads the text of a module")
+    from threading import Thread
+    Thread(target=__import__, args=["sqlite3"]).start()
     from scipy import fft
     return round(float(data.sum()) + rng.laplace(scale=SCALE), 2)
 def loose(data, rng):
@@ -133,6 +135,7 @@ def test_other_code_is_other_work(audit, tmp_path):
 
 RUNS = "def f(data, rng):\n    {}\n    return float(data.sum()) + rng.laplace()\n"
 READS = "the archive's code reads what is no part of it"
+BY_PATH = "from importlib.machinery import SourceFileLoader as By; By('helped', 'helped.py')"
 REFUSED = [
     ("import pandas\n" + RUNS, "bad.py imports pandas, which is not in the archive"),
     ("try:\n    import pandas\nexcept ImportError:\n    pass\n" + RUNS, "bad.py imports pandas"),
@@ -143,6 +146,12 @@ REFUSED = [
     (RUNS.format("import numpy as np; np.loadtxt('/dev/null') if data.sum() > 1 else 0"), READS),
     (RUNS.format("try: open('/no/such')\n    except OSError: return 1.0"), READS),
     (RUNS.format("import subprocess; subprocess.run(['true'])"), READS),
+    (RUNS.format(f"{BY_PATH}.load_module()"), READS),
+    (RUNS.format("from threading import Thread; Thread(target=open, args=['shop.py']).start()"), READS),
+    (RUNS.format("import ctypes; ctypes.CDLL(None)"), READS),
+    (RUNS.format("import sqlite3; sqlite3.connect('some.db').close()"), READS),
+    (RUNS.format("import os; os.fork() or os._exit(0)"), READS),
+    (RUNS.format("import os; os.posix_spawn('/bin/true', ['true'], dict())"), READS),
     (RUNS.format("while data.sum() > 1.5: pass"), "no answer within 0.5 seconds, which may be the machine's"),
     (RUNS.format("import os, signal; os.kill(os.getpid(), signal.SIGKILL)"), "SIGKILL, which may be"),
     (RUNS.format("raise MemoryError"), "raises MemoryError, which may be"),
