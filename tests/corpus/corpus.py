@@ -30,7 +30,6 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = Path(__file__).parent / "kept"
 JOBS = 2
-os.environ["OPENBLAS_CORETYPE"] = "Haswell"  # every x86 processor adds floats in the same order
 Answers = dict[str, Any]
 
 
@@ -273,6 +272,9 @@ def main() -> int:
     """Compare the sections that are named (all: none named), or keep them."""
     words = [word for word in sys.argv[1:] if word != "--keep"]
     os.chdir(ROOT)
+    # every x86 processor adds floats in the same order; set before NumPy is there, and never by an import of
+    # this file: a test's workers would get it and differ from their own process
+    os.environ["OPENBLAS_CORETYPE"] = "Haswell"
     changed = 0
     for name in words or SECTIONS:
         file, now = KEPT / f"{name}.jsonl", lines(SECTIONS[name]())

@@ -36,6 +36,12 @@ def test_long_answers_are_those_that_are_kept(root, section):
     assert not differences(root, section)
 
 
+def test_an_import_leaves_the_environment_alone():
+    """Linear algebra that is already loaded does not follow it, and workers would."""
+    code = "import os; before = dict(os.environ); from tests.corpus import corpus; assert before == os.environ"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 @looped(
     ("lower", "upper", "false"),
     [(1.0, 2.0, False), (None, 1.5, False), (2.0, "inf", False), (2.5, 3.0, True), (None, 0.5, True)],
