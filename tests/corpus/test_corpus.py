@@ -38,7 +38,9 @@ def test_long_answers_are_those_that_are_kept(root, section):
 
 def test_an_import_leaves_the_environment_alone():
     """Linear algebra that is already loaded does not follow it, and workers would."""
-    code = "import os; before = dict(os.environ); from tests.corpus import corpus; assert before == os.environ"
+    code = (
+        "import os; before = dict(os.environ); from tests.corpus import corpus; assert before == os.environ"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

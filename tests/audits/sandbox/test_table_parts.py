@@ -779,7 +779,9 @@ def test_a_cluster_whose_workers_are_killed_finds_the_same_totals(tmp_path, clus
     os.kill(cluster.workers[1].process.pid, signal.SIGKILL)
     again = asked(claim, TableWork(1, 12, tmp_path / "w", cluster.scheduler_address))  # nothing is left to do
     assert again.sums.tolist() == here.sums.tolist()
-    with pytest.raises(InputError, match="the manifest and this release differ in engine"):  # the certificate names it
+    with pytest.raises(
+        InputError, match="the manifest and this release differ in engine"
+    ):  # the certificate names it
         asked(claim, TableWork(1, 12, tmp_path / "w"), digests=real_digests(claim))
 
 
