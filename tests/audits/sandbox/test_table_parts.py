@@ -142,7 +142,7 @@ def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
         ),
         (
             lambda path: path.write_text(path.read_text().replace('"code": "e"', '"code": "x"')),
-            "another code",
+            "differ in code",
         ),
         (
             lambda path: path.write_text(path.read_text().replace('"pyarrow": "1"', '"pyarrow": "2"')),
@@ -150,7 +150,7 @@ def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
         ),
         (
             lambda path: path.write_text(path.read_text().replace('"partitions": 2', '"partitions": 2.0')),
-            "another partitions",
+            "differ in partitions",
         ),
         (
             lambda path: path.write_text(path.read_text().replace('"by_file": false', '"by_file": 0')),
