@@ -138,7 +138,7 @@ def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
         (lambda path: (path.rename(f"{path}2"), path.symlink_to(f"{path}2")), "name a folder to write to"),
         (
             lambda path: path.write_text(path.read_text().replace('"data": "d"', '"data": "x"')),
-            "another data",
+            "differ in data",
         ),
         (
             lambda path: path.write_text(path.read_text().replace('"code": "e"', '"code": "x"')),
@@ -146,7 +146,7 @@ def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
         ),
         (
             lambda path: path.write_text(path.read_text().replace('"pyarrow": "1"', '"pyarrow": "2"')),
-            "another pyarrow",
+            "differ in pyarrow",
         ),
         (
             lambda path: path.write_text(path.read_text().replace('"partitions": 2', '"partitions": 2.0')),
@@ -154,7 +154,7 @@ def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
         ),
         (
             lambda path: path.write_text(path.read_text().replace('"by_file": false', '"by_file": 0')),
-            "another by_file",
+            "differ in by_file",
         ),
         (lambda path: path.write_text(path.read_text() + '{"part": 9}\n'), "no manifest of totals"),
         (
