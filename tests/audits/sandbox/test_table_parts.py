@@ -133,7 +133,7 @@ def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
         (lambda path: path.write_text("no\n"), "no manifest of totals"),
         (
             lambda path: path.write_text('{"secret": "00"}\n'),
-            "of another schema, claim, data, code, pyarrow, part",
+            "differ in schema, claim, data, code, pyarrow, part",
         ),
         (lambda path: (path.rename(f"{path}2"), path.symlink_to(f"{path}2")), "name a folder to write to"),
         (
