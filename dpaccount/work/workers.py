@@ -1,7 +1,9 @@
 """Where groups are done: in this process, in others (loky), or on a cluster (dask)."""
 
+import asyncio
 import logging
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -40,9 +42,12 @@ def workers(
             for name in TALKATIVE:
                 logging.getLogger(name).setLevel(logging.CRITICAL)
             try:
-                client = stack.enter_context(Client(scheduler, timeout=WAIT))
+                answers = _kind_at(scheduler) == "Scheduler"
+                client = stack.enter_context(Client(scheduler, timeout=WAIT)) if answers else None
             except (OSError, ValueError, TypeError):
-                raise InputError("no dask scheduler answers", "give HOST:PORT", scheduler) from None
+                client = None
+            if client is None:
+                raise InputError("no dask scheduler answers", "give HOST:PORT", scheduler)
             _await_two_threads(client, scheduler)
             stack.enter_context(parallel_config("dask", client=client))
         elif backend is not None or (count is None and type(active).__name__ == "LokyBackend"):
@@ -50,6 +55,25 @@ def workers(
             kind = "sequential" if serial else "loky"
             stack.enter_context(parallel_config(kind, n_jobs=1 if serial else jobs))
         yield
+
+
+def _kind_at(address: str) -> str:
+    """Return what answers at an address; raises `TimeoutError` after `WAIT` seconds.
+
+    `Client` waits without end for what is no scheduler, such as a worker or a silent server.
+    """
+    from distributed import rpc
+    from distributed.security import Security
+
+    async def kind() -> str:
+        async with rpc(address, connection_args=Security().get_connection_args("client")) as there:
+            return str((await there.identity())["type"])
+
+    async def in_time() -> str:
+        return await asyncio.wait_for(kind(), WAIT)
+
+    with ThreadPoolExecutor(1) as apart:  # the caller may be in an event loop: a notebook is
+        return apart.submit(asyncio.run, in_time()).result()
 
 
 def _await_two_threads(client: "Client", scheduler: str) -> None:

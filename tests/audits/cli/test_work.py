@@ -167,6 +167,11 @@ def cluster(root):
         port = free.getsockname()[1]
     address, quiet = f"127.0.0.1:{port}", "--no-dashboard"
     scheduler = started(root, ["distributed.cli.dask_scheduler", "--port", str(port), quiet])
+    for _ in range(600):  # a worker that began first could take the port itself
+        with socket.socket() as asked:
+            if asked.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        time.sleep(0.1)
     words = ["distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", quiet]
     crew = [started(root, words) for _ in range(3)]
     yield address, scheduler, crew

@@ -1,6 +1,7 @@
 """Long work: the same bytes whatever happens on the way, and no task that reads more than its seeds is believed."""
 
 import random
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -420,3 +421,17 @@ def test_two_commands_on_one_store_do_different_work(root, tmp_path):
     done = [line.split()[0] for line in log.read_text().splitlines()]
     assert len(done) <= 60 + 6  # each group once, but for the compared, and the last one
     assert min(done.count(name) for name in set(done)) > 5
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_an_address_where_no_scheduler_answers_is_refused_in_time(monkeypatch, silent):
+    """Nothing answers there, or something takes connections and says nothing."""
+    monkeypatch.setattr("dpaccount.work.workers.WAIT", 0.5)
+    with socket.socket() as there:
+        there.bind(("127.0.0.1", 0))
+        if silent:
+            there.listen()
+        address, begun = f"127.0.0.1:{there.getsockname()[1]}", time.monotonic()
+        with pytest.raises(InputError, match="no dask scheduler answers"), workers(2, "dask", address):
+            raise AssertionError
+    assert time.monotonic() - begun < 20
