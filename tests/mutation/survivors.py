@@ -50,6 +50,7 @@ from dpaccount.work.described import digest  # noqa: E402
 from dpaccount.work.results import kept_in  # noqa: E402
 from dpaccount.work.version import digest_of  # noqa: E402
 
+CONSTANTS = (int, float, complex, str, bytes, tuple, frozenset, type(None))  #: equal ones may be one object
 CHECKER = "dpaccount.checker"
 MEMORY = 4 * 2**30
 Check = tuple[str, Callable[[], object]]
@@ -83,12 +84,22 @@ def put(module: ModuleType, code: CodeType, function: str) -> None:
     before = [(other, dict(vars(other))) for other, _ in again]
     for other, run in again:
         exec(run, vars(other))  # noqa: S102
-    fresh = {id(v): vars(m)[name] for m, held in before for name, v in held.items() if name in vars(m)}
+    fresh = {
+        _key(name, v): vars(m)[name] for m, held in before for name, v in held.items() if name in vars(m)
+    }
     for other in list(sys.modules.values()):
         if getattr(other, "__name__", "").startswith(("dpaccount", "mutation_", "tests.")):
             for name, old in list(vars(other).items()):
-                if id(old) in fresh and not name.startswith("__"):
-                    vars(other)[name] = fresh[id(old)]
+                if _key(name, old) in fresh and not name.startswith("__"):
+                    vars(other)[name] = fresh[_key(name, old)]
+
+
+def _key(name: str, value: object) -> tuple[int, str]:
+    """Return what tells whether a module's variable refers to a value: for constants the name, too.
+
+    Every 5 of the program is one object, of which a mutant changes those of one name.
+    """
+    return id(value), name if isinstance(value, CONSTANTS) else ""
 
 
 def _called_at_import(module: ModuleType, code: CodeType) -> set[str]:

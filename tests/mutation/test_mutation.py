@@ -123,6 +123,8 @@ def test_a_mutant_takes_the_place_of_its_function():
     """Every reference sees the change, and a module-level constant is run again."""
     mutants, survivors = loaded("mutants"), loaded("survivors")
     source = "LIMIT = 5\n\ndef above(x):\n    return x > LIMIT\n"
+    other = sys.modules["tests.other_constants"] = ModuleType("tests.other_constants")
+    vars(other).update(LEVELS=5, LIMIT=5)  # one object; the second may have been imported
     for mutant in mutants.mutants(source):
         module = ModuleType("mutation_example")
         sys.modules[module.__name__] = module
@@ -131,7 +133,8 @@ def test_a_mutant_takes_the_place_of_its_function():
         survivors.put(module, compile(mutant.tree, "mutant", "exec"), mutant.function)
         answers = [held(x) for x in (4, 5, 6, 7)]
         assert answers != [False, False, True, True], mutant.name
-    del sys.modules["mutation_example"]
+    assert (other.LEVELS, other.LIMIT) == (5, 6)
+    del sys.modules["mutation_example"], sys.modules["tests.other_constants"]
 
 
 def test_what_is_called_at_import_is_run_again():
