@@ -230,15 +230,15 @@ def _cells(place: Place, world: TrialWorld, at: Place) -> Iterator[Cell]:
     """Yield an algorithm's runs in a world: one for each combination of its listed parameters."""
     entries = place.table(*keys(AlgorithmTable))
     use, name, given = entries["use"].text(), _name(entries), entries.get("parameters", place)
-    if use == BY_CHANCE or use in world.beside:
+    if use == BY_CHANCE or use in world.other_choices:
         place.table(("use",), ("name", "worlds", "parameters"))  # it promises nothing, and has no noise
         parameters = entries.get("parameters", Place({}, place.file, place.at, toml=True))
-        yield from _beside(parameters, world, use, name)
+        yield from _without_a_bandit(parameters, world, use, name)
         return
     made_by = catalogue.find(use).made_by
     if not issubclass(made_by, world.serves):
         serve = [each.name for each in catalogue.entries() if issubclass(each.made_by, world.serves)]
-        right = f"there: {', '.join((*serve, *world.beside, BY_CHANCE))}"
+        right = f"there: {', '.join((*serve, *world.other_choices, BY_CHANCE))}"
         raise entries["use"].wrong(f"{use} does not play in the world {at.value['use']}", right)
     values: dict[str, Any] = {}
     known = {*world.given(made_by), "space", "delays"}  # people answer at once
@@ -254,9 +254,9 @@ def _cells(place: Place, world: TrialWorld, at: Place) -> Iterator[Cell]:
         yield replace(cell, claim=_claim(entries["claim"], world, one)) if "claim" in entries else cell
 
 
-def _beside(given: Place, world: TrialWorld, use: str, name: str) -> Iterator[Cell]:
+def _without_a_bandit(given: Place, world: TrialWorld, use: str, name: str) -> Iterator[Cell]:
     """Yield the runs of what is no bandit, whose parameters are chances."""
-    play = partial(trial, world, None) if use == BY_CHANCE else partial(world.beside[use], world)
+    play = partial(trial, world, None) if use == BY_CHANCE else partial(world.other_choices[use], world)
     names = tuple(one for one, each in signature(play).parameters.items() if each.kind is each.KEYWORD_ONLY)
     if given.value and not names:
         raise given.wrong(f"{use} choices have no parameters", "leave them out")

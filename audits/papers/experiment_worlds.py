@@ -56,7 +56,7 @@ class SurfaceWorld(TrialWorld):
     """A catalogued test function on a public grid, whose rewards have normal noise."""
 
     serves: ClassVar[type[Any]] = SurfaceBandit
-    beside: ClassVar[dict[str, Callable[..., Floats]]] = {
+    other_choices: ClassVar[dict[str, Callable[..., Floats]]] = {
         "at-random": regret.surface_at_random,
         "shown-rewards": regret.shown_rewards,
     }

@@ -24,17 +24,17 @@ from dpaccount.work.run import Floats, Series, run
 from dpaccount.work.workers import workers
 
 SIZE = 25  #: runs of one task: of slow code, what an interruption loses
-SAID = 1000  #: runs from which progress is reported
+REPORTED_FROM = 1000  #: runs from which progress is reported
 #: what a run may come to that does not come of its seed alone
 OF_THE_MACHINE = ("raises MemoryError", "ends its process by signal SIGKILL")
-AGES = 1e9  #: seconds that are left at any time
+UNLIMITED = 1e9  #: seconds that are left at any time
 
 
 class UnhurriedCrew(Crew):
     """A process whose runs together have no limit."""
 
     def _left(self) -> float:
-        return AGES
+        return UNLIMITED
 
     def _made(self, plays: Sequence[Play]) -> list[Outcome]:
         return self._chunk(self.first, plays)
@@ -115,7 +115,7 @@ class TaskCrew(UnhurriedCrew):
 
     def _made(self, plays: Sequence[Play]) -> list[Outcome]:
         series = Series(f"audit {self.code.use}", self._runs(plays), range(len(plays)), SIZE, uneven=True)
-        tell = counted("runs", len(plays), self._progress) if len(plays) >= SAID else lambda _: None
+        tell = counted("runs", len(plays), self._progress) if len(plays) >= REPORTED_FROM else lambda _: None
         with workers(self._jobs if len(plays) > SIZE else 1):
             [rows] = run([series], tell)
         return [_outcome(row) for row in rows]

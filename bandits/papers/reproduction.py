@@ -72,13 +72,13 @@ class TrialWorld:
     """People of a trial, and what a bandit's choices for them cost; a world of an experiment's file.
 
     People follow from the trial's seed alone, so that all bandits meet the same: differences between them
-    are paired.  Subclasses are frozen dataclasses, whose fields beside `rounds` are keys of the file.
+    are paired.  Subclasses are frozen dataclasses; their fields, except `rounds`, are keys of the file.
     """
 
     serves: ClassVar[type[Any] | tuple[type[Any], ...]]  #: the bandits' classes
     summary: ClassVar[Summary] = CUMULATIVE_REGRET
-    #: by what a file calls them, what is played beside bandits: of the world, a trial's seed, and parameters
-    beside: ClassVar[dict[str, Callable[..., Floats]]] = {}
+    #: ways to choose that are no bandits, by name: functions of the world, a trial's seed, and parameters
+    other_choices: ClassVar[dict[str, Callable[..., Floats]]] = {}
 
     rounds: int
 

@@ -46,8 +46,8 @@ class WorldTable(DeclaredTable, frozen=True, kw_only=True):
 class AlgorithmTable(Closed, frozen=True):
     """An algorithm; a parameter that is a list is one run for each of its members.
 
-    `worlds` are the names of those it plays in, by default all; `claim` is a paper's, whose `name` stands
-    beside the claim's parameters: each a value, or the name of the algorithm's parameter that has it.  Where
+    `worlds` are the names of those it plays in, by default all.  `claim` has the `name` of a paper's claim
+    and its parameters: each is a value, or the name of the algorithm's parameter that has it.  Where
     `private` is false, noise hides nothing, and nothing is proved.
     """
 

@@ -42,12 +42,10 @@ def workers(
             for name in TALKATIVE:
                 logging.getLogger(name).setLevel(logging.CRITICAL)
             try:
-                answers = _kind_at(scheduler) == "Scheduler"
-                client = stack.enter_context(Client(scheduler, timeout=WAIT)) if answers else None
+                _check_scheduler(scheduler)
+                client = stack.enter_context(Client(scheduler, timeout=WAIT))
             except (OSError, ValueError, TypeError):
-                client = None
-            if client is None:
-                raise InputError("no dask scheduler answers", "give HOST:PORT", scheduler)
+                raise InputError("no dask scheduler answers", "give HOST:PORT", scheduler) from None
             _await_two_threads(client, scheduler)
             stack.enter_context(parallel_config("dask", client=client))
         elif backend is not None or (count is None and type(active).__name__ == "LokyBackend"):
@@ -57,23 +55,22 @@ def workers(
         yield
 
 
-def _kind_at(address: str) -> str:
-    """Return what answers at an address; raises `TimeoutError` after `WAIT` seconds.
+def _check_scheduler(address: str) -> None:
+    """Raise `OSError` unless a scheduler answers at an address within `WAIT` seconds.
 
-    `Client` waits without end for what is no scheduler, such as a worker or a silent server.
+    `Client` would wait for ever for anything else, such as a worker or a silent server.
     """
     from distributed import rpc
     from distributed.security import Security
 
-    async def kind() -> str:
-        async with rpc(address, connection_args=Security().get_connection_args("client")) as there:
-            return str((await there.identity())["type"])
-
-    async def in_time() -> str:
-        return await asyncio.wait_for(kind(), WAIT)
+    async def kind() -> object:
+        secured = Security().get_connection_args("client")
+        async with asyncio.timeout(WAIT), rpc(address, connection_args=secured) as there:
+            return (await there.identity())["type"]
 
     with ThreadPoolExecutor(1) as apart:  # the caller may be in an event loop: a notebook is
-        return apart.submit(asyncio.run, in_time()).result()
+        if apart.submit(asyncio.run, kind()).result() != "Scheduler":
+            raise ConnectionError(address)
 
 
 def _await_two_threads(client: "Client", scheduler: str) -> None:

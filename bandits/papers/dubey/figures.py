@@ -1,7 +1,7 @@
 """Dubey 2021: Figures 1 and 2, with the published calibration, ours, and no privacy at all.
 
-Their values are not in the paper's text.  What is ours there is chosen by rehearsals, and the paper's bounds
-are drawn beside: these figures are code, where Table 1 is a file.
+Their values are not in the paper's text.  Our algorithms are chosen by rehearsals there, and the paper's
+bounds are drawn too, so these figures are code.  Table 1 is a file.
 """
 
 from dataclasses import replace

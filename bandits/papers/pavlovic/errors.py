@@ -58,7 +58,7 @@ class PredictionWorld(TrialWorld):
 
     serves: ClassVar[tuple[type[Any], ...]] = (Predictor, FunctionRelease, JdpGpUcb, MomentGpUcb)
     summary: ClassVar[Summary] = MEAN_SO_FAR
-    beside: ClassVar[dict[str, Callable[..., Floats]]] = {"posterior-mean": without_privacy}
+    other_choices: ClassVar[dict[str, Callable[..., Floats]]] = {"posterior-mean": without_privacy}
 
     rounds: int
     kernel: str = "squared-exponential"

@@ -1,4 +1,4 @@
-"""What is said of predictions on a released function and by mechanisms, judged by our rows."""
+"""Compares predictions from a released function with those of mechanisms, by the rows of our table."""
 
 from typing import Any
 
