@@ -176,7 +176,8 @@ def run_file(
     from audits.papers import experiment as papers
     from audits.papers.experiment_file import read_experiment
 
-    asked = read_experiment(experiment)
+    with options.work():
+        asked = read_experiment(experiment, options.processes())
     folder = out or Path("experiments") / asked.name
     folder.mkdir(parents=True, exist_ok=True)
     if options.store is None and usual_store() is None:

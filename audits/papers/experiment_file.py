@@ -30,6 +30,7 @@ from dpaccount.schemas.experiment import (
     WorldTable,
 )
 from dpaccount.schemas.fields import keys
+from dpaccount.work.workers import workers
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.declaration import KEYS as TABLE_KEYS
 from mechanisms.table.declaration import read_table
@@ -53,13 +54,17 @@ class ExperimentPlan:
     cells: tuple[Cell, ...]
 
 
-def read_experiment(path: Path) -> ExperimentPlan:
-    """Return the experiment in a TOML file; raises `InputError` naming what is unknown or out of range."""
+def read_experiment(path: Path, jobs: int | None = None) -> ExperimentPlan:
+    """Return the experiment in a TOML file; raises `InputError` naming what is unknown or out of range.
+
+    What is to be chosen by rehearsals is chosen now, in `jobs` processes.
+    """
     top = _opened(path)
     first, trials = top["seed"].integer(0, 10**6) if "seed" in top else 0, top["trials"]
     seeds = range(first, first + trials.integer(2, MOST_TRIALS))
     rounds = top["rounds"].integer(2, MOST_ROUNDS) if "rounds" in top else None
-    cells = [cell for _, cell in _runs(top, rounds, path.parent)]
+    with workers(jobs):
+        cells = [cell for _, cell in _runs(top, rounds, path.parent)]
     _differ(cells, top["algorithm"])
     return ExperimentPlan(top["name"].text(), seeds, tuple(cells))
 
@@ -115,6 +120,8 @@ def _known(place: Place, rows: list[dict[str, Any]]) -> str:
 def _listed_together(place: Place) -> Iterator[dict[str, Any]]:
     """Yield the members of a table, in turn those of its lists, which are of one length."""
     table = {key: as_written(each.value) for key, each in _members(place).items()}
+    if "like" in table:
+        place.child("like").flag()
     lists = {key: value for key, value in table.items() if isinstance(value, list)}
     if len({len(value) for value in lists.values()}) > 1:
         raise place.wrong("lists of two lengths", "give a value for each of the rows")

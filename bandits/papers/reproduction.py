@@ -7,7 +7,7 @@ standard error.  It is `CUMULATIVE_REGRET` by default; where a round's number is
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -152,8 +152,3 @@ class Reproduction:
 def noise_of(theorem: Theorem, seed: int) -> Any:
     """Return rehearsal noise for one run, independent of the world and coins of the same seed."""
     return rehearse(theorem, Rehearsal(np.random.SeedSequence([seed, 1])))
-
-
-def frozen(subject: Any) -> Any:
-    """Return a subject with its calibrated σ written in, so that workers need not search for it."""
-    return replace(subject, sigma=subject.noise_scale)

@@ -1,5 +1,6 @@
 """Regret of bandits on synthetic people, with rehearsal noise: nothing here is releasable."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -60,9 +61,8 @@ def theorem3(world: Any, _seed: int, *, epsilon: Fraction, delta: Fraction) -> F
 
     The width is Theorem 1's, the spectrum Lemma 3's; the gain is that of as many features, from above.
     """
-    people = {"rounds": world.rounds, "candidates": world.candidates, "dimension": world.dimension}
-    own = {"calibration": "published", "growth": Fraction(0), "epsilon": epsilon, "delta": delta}
-    subject = JdpGpUcb(**people, **own)
+    subject = JdpGpUcb(rounds=world.rounds, candidates=world.candidates, dimension=world.dimension)
+    subject = replace(subject, calibration="published", growth=Fraction(0), epsilon=epsilon, delta=delta)
     rounds, size, sigma = subject.rounds, subject.features.size, float(subject.noise_scale)
     spectrum = lemma3_spectrum(sigma, rounds, size, ZETA)
     bounds = [0.0]

@@ -25,10 +25,14 @@ from mechanisms.k_norm import KNorm
 from mechanisms.shared import moved_rows
 
 RADIUS = Fraction(int(NORM))
-UNIT = Fraction(1)  #: a neighbour's row moves by at most so much
+MOVED = Fraction(1)  #: a neighbour's row moves by at most so much
 GRID_BITS = 10
 #: how the next row is chosen: by the paper's β_t, by a constant width, or as our modeler does
-RULES = {"published": AS_PUBLISHED, "constant": Acquisition(NOISE_AWARE.width), "noise-aware": NOISE_AWARE}
+ACQUISITIONS = {
+    "published": AS_PUBLISHED,
+    "constant": Acquisition(NOISE_AWARE.width),
+    "noise-aware": NOISE_AWARE,
+}
 
 
 def epsilon_of(log_epsilon: float) -> Fraction:
@@ -49,7 +53,7 @@ class GpUcb:
 
     def __post_init__(self) -> None:
         """Refuse a rule that is none."""
-        one_of("rule", self.rule, RULES)
+        one_of("rule", self.rule, ACQUISITIONS)
 
     def rows(self, points: Floats, seed: int) -> Floats:
         """Return the rows that a modeler sees."""
@@ -78,7 +82,7 @@ class PoGpUcb(GpUcb):
 
 def rate_of(epsilon: Fraction, columns: int) -> Fraction:
     """Return the largest rate of `k-norm` that costs no more than ε, for rows that move by at most 1."""
-    reach = UNIT + moved_rows.slack(RADIUS, columns, GRID_BITS)
+    reach = MOVED + moved_rows.slack(RADIUS, columns, GRID_BITS)
     return Fraction(int(epsilon / reach * 2**30), 2**30)
 
 
@@ -93,6 +97,11 @@ def simulated(curator: KNorm, points: Floats, seed: int) -> Floats:
     length = rng.gamma(curator.columns, float(curator.noise_scale), size=(len(points), 1))
     noisy = points + normal / np.linalg.norm(normal, axis=1, keepdims=True) * length
     return np.clip(np.round(noisy * 2**GRID_BITS) / 2**GRID_BITS, points.min(axis=0), points.max(axis=0))
+
+
+def spread_of(curator: KNorm) -> float:
+    """Return the variance of the noise in a coordinate, (d + 1)/rate²."""
+    return (curator.columns + 1) * float(curator.noise_scale) ** 2
 
 
 # ------------------------------------------------------------------ the world
@@ -142,7 +151,7 @@ class OutsourcedWorld(TrialWorld):
     def given(self, made_by: type[Any]) -> dict[str, object]:
         """Return the table's size, what its rows' neighbours are, and the noise that costs e^log_epsilon."""
         rows, columns = _shape(self.data)
-        table = {"rows": rows, "columns": columns, "radius": RADIUS, "unit": UNIT, "bits": GRID_BITS}
+        table = {"rows": rows, "columns": columns, "radius": RADIUS, "unit": MOVED, "bits": GRID_BITS}
         known = {**table, "delta": self.delta, "dimension": self.dimension}
         if self.log_epsilon is None:
             return known
@@ -188,9 +197,9 @@ def _played(world: OutsourcedWorld, bandit: GpUcb | KNorm, seed: int) -> Floats:
     field, spread = world.field(seed), 0.0
     if isinstance(bandit, KNorm):
         rule, rows = replace(NOISE_AWARE, rounds=world.asked), simulated(bandit, field.points, seed)
-        spread = (bandit.columns + 1) * float(bandit.noise_scale) ** 2
+        spread = spread_of(bandit)
     else:
-        rule, rows = RULES[bandit.rule], bandit.rows(field.points, seed)
+        rule, rows = ACQUISITIONS[bandit.rule], bandit.rows(field.points, seed)
         rule = replace(rule, rounds=world.asked) if rule.unseen else rule
     rng = np.random.default_rng([18, seed])
     kernel = RowKernel(field.length, field.scale, spread)
