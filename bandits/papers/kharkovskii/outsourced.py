@@ -44,7 +44,7 @@ def epsilon_of(log_epsilon: float) -> Fraction:
 
 
 @dataclass(frozen=True)
-class GpUcb:
+class PlainGpUcb:
     """GP-UCB on the points themselves: not private."""
 
     privacy: ClassVar[str] = "none"
@@ -61,7 +61,7 @@ class GpUcb:
 
 
 @dataclass(frozen=True)
-class PoGpUcb(GpUcb):
+class PoGpUcb(PlainGpUcb):
     """Algorithm 2 on what Algorithm 1 releases at r = `dimension`, ω as it is read: it is not private."""
 
     epsilon: Fraction = Fraction(1)
@@ -116,7 +116,7 @@ class OutsourcedWorld(TrialWorld):
 
     serves: ClassVar[type[Any]] = KNorm
     summary: ClassVar[Summary] = LAST_ROUND
-    other_choices: ClassVar[dict[str, Callable[..., Any]]] = {"gp-ucb": GpUcb, "po-gp-ucb": PoGpUcb}
+    other_choices: ClassVar[dict[str, Callable[..., Any]]] = {"gp-ucb": PlainGpUcb, "po-gp-ucb": PoGpUcb}
 
     rounds: int
     data: str = "field"
@@ -174,9 +174,9 @@ class OutsourcedWorld(TrialWorld):
 
     def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, object]:
         """Return how much more is left than without privacy, by the same rule on the same seeds."""
-        if bandit is None or type(bandit) is GpUcb:
+        if bandit is None or type(bandit) is PlainGpUcb:
             return {}
-        plain = GpUcb(getattr(bandit, "rule", "noise-aware"))
+        plain = PlainGpUcb(getattr(bandit, "rule", "noise-aware"))
         without = float(np.mean([self.regrets(plain, seed)[-1] for seed in seeds]))
         return {"excess": round(float(runs[:, -1].mean()) - without, 6)}
 
@@ -188,7 +188,7 @@ def _shape(data: str) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=256)
-def _played(world: OutsourcedWorld, bandit: GpUcb | KNorm, seed: int) -> Floats:
+def _played(world: OutsourcedWorld, bandit: PlainGpUcb | KNorm, seed: int) -> Floats:
     """Return the simple regret after each query; a seed also draws the first point and the answers' noise.
 
     The number of queries is an input of Algorithm 2, so ours may know it; the published transform keeps a

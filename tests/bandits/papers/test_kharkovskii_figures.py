@@ -11,7 +11,7 @@ from scipy import stats
 
 from audits.papers.reproduce import certificate, find, reproduce, table, verdict
 from bandits.papers.kharkovskii import outsourced
-from bandits.papers.kharkovskii.outsourced import GRID_BITS, GpUcb, OutsourcedWorld, PoGpUcb, epsilon_of
+from bandits.papers.kharkovskii.outsourced import GRID_BITS, OutsourcedWorld, PlainGpUcb, PoGpUcb, epsilon_of
 from bandits.papers.kharkovskii.published import least_singular_value, needed_columns, width
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
@@ -70,7 +70,7 @@ def test_the_simulated_noise_has_the_law_of_the_mechanism_s_own():
 
 def test_runs_say_the_simple_regret_after_every_query():
     world = OutsourcedWorld(40, "property", log_epsilon=2.8)
-    bandits = [GpUcb("noise-aware"), PoGpUcb(dimension=15), curator(1195, 2, 2.8)]
+    bandits = [PlainGpUcb("noise-aware"), PoGpUcb(dimension=15), curator(1195, 2, 2.8)]
     plays = [world.by_chance(1), *(world.regrets(each, 1) for each in bandits)]
     for regret in plays:
         assert regret.shape == (40,)
