@@ -249,6 +249,8 @@ EDITS = [
     ('use = "uniform"', 'use = "rehearsed"\nparameters = { epsilon = 1, delta = 0 }', "0 < delta < 1"),
     ('use = "uniform"', 'use = "theorem-3"\nparameters = { epsilon = 0, delta = 0.1 }', "above 0"),
     ('use = "people"\ncandidates = 6', 'use = "outsourced"\ndata = "fields"', "'fields'"),
+    ('use = "people"\ncandidates = 6', 'use = "outsourced"\ndata = "loans"\nlengthscale = 1', "lengthscale of loans is known"),
+    ('use = "people"\ncandidates = 6', 'use = "outsourced"\nlog_epsilon = 6', "log_epsilon in [-5, 5]"),
     ('use = "people"\ncandidates = 6', 'use = "outsourced"', "there: k-norm, gp-ucb, po-gp-ucb, uniform"),
     ('use = "people"\ncandidates = 6', 'use = "arms"\n[[algorithm]]\nuse = "rehearsed"\nparameters = { epsilon = 1, delta = 1e-6 }', "no rehearsals of this world"),
 ]  # fmt: skip
@@ -434,33 +436,17 @@ def test_what_loses_least_in_rehearsals_is_chosen_for_each_budget(tmp_path, monk
         assert cell.details((), None) == {"because": choice.because}
 
 
-OUTSOURCED = """
-schema = "dpaccount/experiment/1"
-name = "curators"
-trials = 2
-rounds = 20
-[[world]]
-use = "outsourced"
-data = "property"
-[[algorithm]]
-use = "k-norm"
-parameters = { rate = [1, 4] }
-[[algorithm]]
-use = "po-gp-ucb"
-parameters = { rule = "constant" }
-"""
-
-
 def test_a_curator_of_one_s_own_noise_is_proved_at_what_it_costs(dpaccount, tmp_path):
-    (tmp_path / "own.toml").write_text(OUTSOURCED)
+    text = SMALL.replace('"people"\ncandidates = 6', '"outsourced"\ndata = "property"')
+    text = text.replace(
+        'phased-gp-ucb"\nparameters = { epsilon = [1, "1/2"], delta = 1e-6 }',
+        'k-norm"\nparameters = { rate = [1, 4] }',
+    )
+    (tmp_path / "own.toml").write_text(text)
     code, out, _ = dpaccount("run", tmp_path / "own.toml", "--json", "--jobs", 1, "--out", tmp_path / "out")
-    assert code == 0
-    answer = json.loads(out)
-    assert answer["measure"] == "simple regret"
-    *ours, published = [row["proved"] for row in answer["rows"]]
-    assert [round(each["epsilon"], 1) for each in ours] == [1.0, 4.0]  # a row moves by 1
-    assert [each["delta"] for each in ours] == [0, 0]
-    assert published is None
+    proved = [row["proved"] for row in json.loads(out)["rows"]]
+    assert (code, json.loads(out)["measure"], proved[0]) == (0, "simple regret", None)
+    assert [(round(each["epsilon"], 1), each["delta"]) for each in proved[1:]] == [(1.0, 0), (4.0, 0)]
 
 
 # ------------------------------------------------------------------ the same bytes
