@@ -136,7 +136,7 @@ def __getattr__(name: str) -> Any:
         if not home.startswith("dpaccount"):
             import_module("dpaccount_packages").need()
         return getattr(import_module(home), name)
-    raise AttributeError(f"module 'dpaccount' has no attribute {name!r}")
+    raise import_module("dpaccount.errors").no_attribute(__name__, name, __all__)
 
 
 def __dir__() -> list[str]:

@@ -3,6 +3,8 @@
 Every message is one sentence in two halves: what is wrong; what would be right.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -38,6 +40,13 @@ class InputError(DpaccountError):
 def out_of_range(needed: str) -> InputError:
     """Return the error to raise about parameters that do not meet these conditions."""
     return InputError("a parameter is out of range", f"needed {needed}")
+
+
+def no_attribute(module: str, name: str, known: Iterable[str]) -> AttributeError:
+    """Return the error to raise about a module's missing name; it says which `known` one is close."""
+    near = [] if name.startswith("_") else get_close_matches(name[:100], known, 1)
+    meant = f"; did you mean {near[0]!r}?" if near else ""
+    return AttributeError(f"module {module!r} has no attribute {name!r}{meant}")
 
 
 def posix_module(name: str) -> ModuleType:

@@ -68,4 +68,4 @@ def __getattr__(name: str) -> Any:
         return import_module(f"mechanisms.shared.{name}")
     if name in __all__:
         return getattr(import_module(_HOMES.get(name, "mechanisms.subject")), name)
-    raise AttributeError(f"module 'mechanisms' has no attribute {name!r}")
+    raise import_module("dpaccount.errors").no_attribute(__name__, name, [*_MODULES, *__all__])

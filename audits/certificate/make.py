@@ -28,6 +28,7 @@ from audits.hypothesis_tests.smoke_test import (
 from audits.sandbox.closed import opened
 from audits.sandbox.private_data import digests_in, rows_of
 from audits.subjects import catalogue, sources
+from dpaccount.checker.documents import brief
 from dpaccount.errors import InputError, RuleError
 from dpaccount.exact import shown
 from dpaccount.noise.proved import Proved
@@ -138,7 +139,8 @@ def proof_of(claim: Claim, subject: Subject) -> Proved | str:
     name = catalogue.name_of(type(named(subject)))
     shown = [part.conclusion for part in proved.parts if isinstance(part.conclusion, View)]
     if not any(view.query == name for view in shown):
-        return f"its proof does not say what {name} shows; end it with a view and post_process"
+        told = f"shows what {brief(shown[0].query)} does" if shown else "does not say what is shown"
+        return f"its proof {told}; end it with one view of {name}, as shown_to_all(…, {name!r}, delta) does"
     return proved
 
 

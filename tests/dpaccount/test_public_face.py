@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import dpaccount
+import mechanisms
 from tests.looped import looped
 
 HEAVY = ("flint", "sqlite3", "numpy", "opendp", "dpaccount.plan", "dpaccount.ledger")
@@ -96,6 +97,9 @@ def test_files_and_claims_are_asked_from_python(tmp_path, root):
         dpaccount.audit("svt-5", 1, trails=3)
 
 
-def test_other_names_are_refused():
-    with pytest.raises(AttributeError, match="module 'dpaccount' has no attribute 'Accounts'"):
-        dpaccount.Accounts  # noqa: B018
+@pytest.mark.parametrize(("name", "near"), [("Acountant", "; did you mean 'Accountant'?"), ("Zorp", "")])
+def test_other_names_are_refused(name, near):
+    with pytest.raises(AttributeError, match=re.escape(f"'dpaccount' has no attribute {name!r}{near}") + "$"):
+        getattr(dpaccount, name)
+    with pytest.raises(AttributeError, match="did you mean 'Domain'"):
+        mechanisms.Domains  # noqa: B018

@@ -100,7 +100,7 @@ _MISSING: Final = (  # a server reports a schema without access in the same way
 )
 _TROUBLE: Final = {
     "25006": "cannot be written on this server, which takes no writes; give its primary",
-    "42501": "may not be used so by this role of the database; ask its owner for `dpaccount ledger grant`,"
+    "42501": "grants this role of the database no such access; ask its owner for `dpaccount ledger grant`,"
     " for scopes, cohorts, resets and forfeits with --arrange",
     "53100": "has no room on its server's disk; make room and try again",
     "55P03": "was held by other clients for {wait:.0f} s and nothing was changed; try again",

@@ -11,6 +11,7 @@ from audits.claim import read_claim
 from audits.subjects.catalogue import subject_of
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
+from mechanisms.count import Count
 from tests.audits.cli.test_cli import Terminal
 from tests.audits.studies.test_studies import COUNT, HEAD, statistics
 
@@ -181,3 +182,9 @@ def test_a_claim_that_is_edited_before_the_answer_is_certified_as_announced(dpac
     assert (code, "enough is seen" in err) == (2, True)
     assert [claim.guarantee.epsilon for claim in certified] == [1]
     assert read_claim(path).guarantee.epsilon == 2
+
+
+def test_an_inherited_proof_is_told_by_which_name_to_end(dpaccount):
+    twin = type("Twin", (Count,), {"__module__": "count_twin"})()
+    said = make.proof_of(read_claim(study()), twin)
+    assert "shows what count does; end it with one view of count-twin" in said
