@@ -1,6 +1,7 @@
 """Before a charge: its cost in the ledger's measure, and files that no release may replace."""
 
 import re
+import shlex
 
 import pytest
 
@@ -181,3 +182,15 @@ def test_a_claim_that_is_edited_before_the_answer_is_certified_as_announced(dpac
     assert (code, "enough is seen" in err) == (2, True)
     assert [claim.guarantee.epsilon for claim in certified] == [1]
     assert read_claim(path).guarantee.epsilon == 2
+
+
+def test_where_there_is_no_ledger_the_command_that_makes_it_is_said(dpaccount):
+    """The ledger that it makes pays for one release."""
+    path = study()
+    python.Path("a.csv").write_text(DATA)
+    code, out, err = dpaccount("release", path, "--yes")
+    assert (code, out) == (2, "")
+    words = shlex.split(err.split("make one: dpaccount ")[1])
+    assert dpaccount(*words)[0] == 0
+    assert dpaccount("release", path, "--yes", "--dry-run")[0] == 0
+    assert entries() == 0
