@@ -76,6 +76,10 @@ class LedgerError(DpaccountError):
     """The ledger cannot be used: missing, damaged, of another kind, or opened with another measure."""
 
 
+class NoLedgerError(LedgerError):
+    """There is no ledger at this path."""
+
+
 #: after one error of the disk SQLite reports corruption to every later call of the process
 MAY_BE_WHOLE = (
     "close this process, check the disk and run `dpaccount ledger verify` anew: the ledger may be whole, and"

@@ -8,6 +8,7 @@ view.  So no state of an instance, a class or a module can leak.
 import hashlib
 import itertools
 import json
+import shlex
 from dataclasses import dataclass, field, replace
 from secrets import token_hex
 from typing import Any, Protocol, runtime_checkable
@@ -39,7 +40,8 @@ from audits.sandbox.table_parts import IN_ONE, TableWork, digests_of, summed, to
 from audits.subjects.catalogue import on_table, subject_made
 from dpaccount import checker
 from dpaccount.documents import canonical
-from dpaccount.errors import InputError, LedgerError, ReceiptError
+from dpaccount.errors import InputError, LedgerError, NoLedgerError, ReceiptError
+from dpaccount.exact import shown
 from dpaccount.ledger.journal.entries import RunState
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise.proved import Proved
@@ -433,9 +435,20 @@ def _is_json(value: object) -> bool:
 
 
 def paying_ledger(claim: Claim, url: str) -> Ledger:
-    """Open the ledger that pays for a claim; raises `InputError` if its privacy unit differs."""
-    ledger = Ledger.open(url)
-    counted, unit = ledger.budget.unit, claim.guarantee.unit
+    """Open the ledger that pays for a claim; raises `InputError` if its privacy unit differs.
+
+    Where there is none, the error says what makes one that pays for the claim once.
+    """
+    promised = claim.guarantee
+    unit = promised.unit
+    try:
+        ledger = Ledger.open(url)
+    except NoLedgerError as error:
+        limits = ["--epsilon", shown(promised.epsilon), "--delta", shown(promised.delta)]
+        words = [url, *limits, "--unit", unit, "--relation", promised.neighbours, "--measure", "approximate"]
+        missing = str(error).partition(";")[0]
+        raise NoLedgerError(f"{missing}; make one: dpaccount ledger init {shlex.join(words)}") from None
+    counted = ledger.budget.unit
     if counted != unit:
         ledger.close()
         raise InputError(

@@ -14,7 +14,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from dpaccount.documents import sync_folder
-from dpaccount.errors import InputError, LedgerError, damaged
+from dpaccount.errors import InputError, LedgerError, NoLedgerError, damaged
 from dpaccount.ledger.stores.fair_lock import turn
 from dpaccount.ledger.stores.file_checks import Address, address, check_file, check_folder, companions
 from dpaccount.ledger.stores.head_log import Note, Witness
@@ -56,7 +56,7 @@ class Store:
     def on_file(cls, where: Address) -> "Store":
         """Open a file without checking its contents; raises where it could be overspent."""
         if not where.path.is_file():
-            raise LedgerError(f"{where.path} is not there; make a ledger with `dpaccount ledger init`")
+            raise NoLedgerError(f"{where.path} is not there; make a ledger with `dpaccount ledger init`")
         check_file(where)
         logged = any(log.exists() for log in companions(where.resolved))
         store = cls(where)

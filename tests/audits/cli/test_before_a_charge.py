@@ -1,6 +1,7 @@
 """Before a charge: its cost in the ledger's measure, and files that no release may replace."""
 
 import re
+import shlex
 
 import pytest
 
@@ -188,3 +189,15 @@ def test_an_inherited_proof_is_told_by_which_name_to_end(dpaccount):
     twin = type("Twin", (Count,), {"__module__": "count_twin"})()
     said = make.proof_of(read_claim(study()), twin)
     assert "shows what count does; end it with one view of count-twin" in said
+
+
+def test_where_there_is_no_ledger_the_command_that_makes_it_is_said(dpaccount):
+    """The ledger that it makes pays for one release."""
+    path = study()
+    python.Path("a.csv").write_text(DATA)
+    code, out, err = dpaccount("release", path, "--yes")
+    assert (code, out) == (2, "")
+    words = shlex.split(err.split("make one: dpaccount ")[1])
+    assert dpaccount(*words)[0] == 0
+    assert dpaccount("release", path, "--yes", "--dry-run")[0] == 0
+    assert entries() == 0
