@@ -35,7 +35,7 @@ class StatisticTable(Closed, frozen=True):
     bins: list[Number] | Absent = UNSET
     q: Number | Absent = UNSET
     k: int | Absent = UNSET
-    method: Annotated[str, Meta(extra_json_schema={"enum": list(METHODS)})] | Absent = UNSET
+    method: Literal["levels", "exponential"] | Absent = UNSET
     on: list[str] | Absent = UNSET
     share: Number | Absent = UNSET
     accuracy: Number | Absent = UNSET
@@ -94,8 +94,8 @@ class PlannedStatistic(Struct, frozen=True):
 
     `epsilon` is what it costs alone, at the total's δ; `half_width` that of its 95 % intervals, all at once,
     null where it depends on the data; of a mean or variance it is that in a group of `group_size` rows.  In
-    groups of fewer rows than `too_noisy_below` noise prevails.  Of the exponential mechanism (part ``choice``)
-    scale and half-width are in ranks: how many rows farther from the rank than the best candidate it may be.
+    groups of fewer rows than `too_noisy_below` noise prevails.  Of a choice (by the exponential
+    mechanism) scale and half-width are in ranks, by which it may be farther off than the best candidate.
     """
 
     name: str
@@ -157,7 +157,7 @@ class StudyPlan(Struct, frozen=True, tag_field="schema", tag="dpaccount/study-pl
 class StudyTable(Struct, frozen=True):
     """A released statistic: rows of the values of `by`, with `estimate`, `low` and `high`.
 
-    With `ranks` there is no interval: the estimate's rank is, at 95 %, so many rows farther off than the best's.
+    With `ranks` there is no interval: at 95 % the rank is at most so many rows farther off than the best's.
     """
 
     rows: list[dict[str, Any]]

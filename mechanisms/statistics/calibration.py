@@ -13,6 +13,7 @@ from dpaccount.exact import rounded
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.samplers import root_up
 from mechanisms.shared import confidence
+from mechanisms.statistics import choices
 from mechanisms.statistics.draws import BITS, BRANCHES, LEVELS, ROUNDED, SQUARE, Draw, draws
 from mechanisms.statistics.statistic import LARGEST, Statistic
 from mechanisms.statistics.unlisted import FINEST
@@ -62,7 +63,11 @@ class StatisticRequest:
         if self.what.unlisted:
             return (Fraction(math.ceil(self.moves[0] / Fraction(each) * FINEST), FINEST),)
         if self.what.chosen:
-            eta = range_of(math.sqrt(each) / self.of_one) * self.of_one if self.law == "gaussian" else each
+            eta = (
+                choices.range_of(math.sqrt(each) / self.of_one) * self.of_one
+                if self.law == "gaussian"
+                else each
+            )
             return (rounded_up(float(self.moves[0]) / eta),)
         rate = math.sqrt(each) if self.law == "gaussian" else each
         return tuple(rounded_up(float(move) / rate) for move in self.moves)
@@ -73,7 +78,7 @@ class StatisticRequest:
         Of a mean or variance it is that of a group of `group_size` rows, far from the middle of its bounds.
         """
         if self.what.chosen:
-            return ranks(self.what, self.scales(amount)[0], INTERVAL_LEVEL)
+            return choices.ranks(self.what, self.scales(amount)[0], INTERVAL_LEVEL)
         reach = self.reaches(amount)
         match self.what.what:
             case "count" | "histogram" | "top":
@@ -158,7 +163,7 @@ def check_pure(draw: Draw) -> None:
 
 
 def moved_by(draw: Draw, law: str, *, vary: bool) -> Fraction:
-    """Return how far one row moves a draw: in ℓ2 for Gaussian noise, in ℓ1 for Laplace noise; scores in range."""
+    """Return how far one row moves a draw: in ℓ2 for Gaussian noise, in ℓ1 for Laplace noise."""
     if draw.choice or law == "gaussian":
         return draw.norm if vary else draw.reach
     check_pure(draw)
@@ -335,25 +340,7 @@ def _delta(mu: float, epsilon: float) -> float:
     return float(norm.cdf(first)) - math.exp(epsilon + float(norm.logcdf(second)))
 
 
-def range_of(mu: float) -> float:
-    """Return about the η of which η-bounded range is μ-GDP: Φ(μ/2)·(1 + e^(−η/2)) = 1."""
-    return 2 * float(norm.logcdf(mu / 2) - norm.logcdf(-mu / 2))
-
-
-def gdp_of_range(eta: Fraction) -> Fraction:
-    """Return about the μ² of η-bounded range, a little above it."""
-    root = Fraction(2 * float(norm.isf(1 / (1 + math.exp(min(float(eta) / 2, 700.0))))))
-    return rounded_up(float(root) ** 2, 9) * (1 + Fraction(1, 10**8)) + Fraction(1, 10**14)
-
-
 # ------------------------------------------------------------------ how far noise reaches
-
-
-def ranks(what: Statistic, scale: Fraction, level: Fraction) -> float:
-    """Return how many ranks the chosen candidate may be farther off than the best (McSherry & Talwar 2007)."""
-    unit, others = what.rank.denominator, BRANCHES**LEVELS
-    steps = confidence.choice(1 / (scale * unit), others, confidence.missed(level), flip=False)
-    return double_up(Fraction(steps, unit))
 
 
 def reach_of_one(law: str, scale: Fraction, bits: int, alpha: Fraction) -> float:

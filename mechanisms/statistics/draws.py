@@ -33,8 +33,8 @@ class Draw:
 
     A row adds a vector of ℓ2 norm at most `norm`; a replaced row moves the sums by at most `reach`.  With
     `cells` it adds 1 to at most `cells` of `size` cells; a single number lies in `interval`.  The size of
-    unlisted cells is 0.  Counts with a `choice` get no noise: they are scores of the exponential mechanism, in
-    units of 1/`choice` ranks, which move by at most `norm` ranks with a row, and `reach` with a replaced one.
+    unlisted cells is 0.  With a `choice` the counts get no noise: scores that follow from them, in units of
+    1/`choice` ranks, move within `norm` ranks by a row, and within `reach` by a replaced one.
     """
 
     key: str
@@ -153,17 +153,6 @@ def _counted(what: Statistic, draw: Draw, codes: Mapping[str, Floats]) -> Intege
         return fine
     by_level = [fine.reshape(what.groups, BRANCHES**level, -1).sum(axis=2) for level in range(1, LEVELS + 1)]
     return np.concatenate(by_level, axis=1).ravel()
-
-
-def scores(what: Statistic, counts: Integers) -> Integers:
-    """Return the scores of the ends of all cells: −|rows below an end − q·rows|, in units of 1/denominator.
-
-    A row more moves each by q or 1 − q, up or down: their range by no more than twice the larger.  A replaced
-    one moves the rows below each end by at most 1, or comes or goes by `where`: their range by no more than 2.
-    """
-    below = np.concatenate([[0], np.cumsum(counts)])
-    q = what.rank
-    return -abs(below * q.denominator - int(below[-1]) * q.numerator)
 
 
 def _exact(numbers: Floats, bits: int) -> Integers:

@@ -45,11 +45,11 @@ SMALLEST, LARGEST = Fraction(1, 10**15), Fraction(10**15)  #: shares and accurac
 class Statistic:
     """A `what` of `STATISTICS`, of a `column`, `by` groups, of the rows that meet `where`.
 
-    `bins` are the edges between cells of a histogram of numbers, `q` is a quantile's rank, `k` how many
-    cells a `top` lists, `on` are the features of a regression of `column`.  A median or quantile has a `method`:
-    ``levels`` (by default) or ``exponential``.  Of a study's total this statistic
-    gets a `share` relative to the others', or what it needs for 95 % intervals of half-width `accuracy`, or
-    what costs `epsilon` alone, at the total's δ.
+    `bins` are the edges between cells of a histogram of numbers, `q` is a quantile's rank and `method` how it
+    is found; `k` is how many cells a `top` lists, `on` are the features of a regression of `column`.
+    Of a study's total this statistic gets a `share` relative to the others', or what it needs for 95 %
+    intervals of half-width `accuracy` (ranks, if it is chosen), or what costs `epsilon` alone, at the
+    total's δ.
     A count by columns with a text among them, or a top of one, is of unlisted values.
     Raises `InputError` for what does not go together.
     """
@@ -125,13 +125,7 @@ class Statistic:
                 raise InputError(f"{self.name} is a {self.what}", f"{what}: leave it out")
         if self.what == "quantile" and not (self.q is not None and 0 < self.q < 1):
             raise InputError(f"{self.name} is a quantile", "give q between 0 and 1, such as q = 0.9")
-        if self.method and self.method not in METHODS:
-            raise InputError(f"method is {self.method[:40]!r}", f"known: {', '.join(METHODS)}")
-        if self.chosen and self.by:
-            instead = "leave by out and state each group by where, or take method = levels"
-            raise InputError(f"{self.name} is chosen by the exponential mechanism, by groups", instead)
-        if self.chosen and self.rank.denominator > FINEST_RANK:
-            raise InputError(f"q of {self.name} has too many digits", "round it to six")
+        self._check_method()
         most = MOST_GROUPS if self.unlisted else self.cells
         if self.what == "top" and not (self.k is not None and 1 <= self.k <= most):
             raise InputError(f"{self.name} is a top", f"give k, from 1 to its {most} cells")
@@ -153,6 +147,15 @@ class Statistic:
                 f"{self.name} is a {self.what}, whose interval depends on the data",
                 "give an epsilon or a share instead",
             )
+
+    def _check_method(self) -> None:
+        if self.method and self.method not in METHODS:
+            raise InputError(f"method is {self.method[:40]!r}", f"known: {', '.join(METHODS)}")
+        if self.chosen and self.by:
+            instead = 'give each group a statistic with where, or method = "levels"'
+            raise InputError(f"{self.name} is chosen by the exponential mechanism, by groups", instead)
+        if self.chosen and self.rank.denominator > FINEST_RANK:
+            raise InputError(f"q of {self.name} has too many digits", "round it to six")
 
     # ------------------------------------------------------------------ which columns, which groups
 

@@ -33,8 +33,8 @@ RULES |= {"persons", "replace_one", "to_approximate", "to_gdp", "to_pure"}
 class LeastMove:
     """Least movement of a key's sums by a row: squared l2 norms if it is added, and if replaced.
 
-    It is in `cells` of the `size` sums, or one number in `interval`.  With a `choice` it is the square of how far
-    the range of scores moves, in ranks, of which a score's unit is one part in `choice`.
+    It is in `cells` of the `size` sums, or one number in `interval`.  With a `choice` it is the square of
+    how far the range of scores moves, in ranks, of which a score's unit is one part in `choice`.
     """
 
     key: str
@@ -176,7 +176,9 @@ def check_draw(move: LeastMove, step: Table, steps: list[Table], held: Table) ->
     """Verify by which law a key is drawn, and that a row moves it no further than is assumed."""
     relation, gaussian = held["relation"], held["law"] == "gaussian"
     right: tuple[str, ...] = OF_ONE_NUMBER if move.interval is not None else OF_COUNTS
-    right = CHOSEN if move.choice else UNLISTED if move.size == 0 else GAUSSIAN[relation] if gaussian else right
+    right = (
+        CHOSEN if move.choice else UNLISTED if move.size == 0 else GAUSSIAN[relation] if gaussian else right
+    )
     rules, bottom = [step["rule"]], step
     while not bottom["rule"].startswith("assume_"):
         bottom = steps[bottom["from"][0]]

@@ -10,10 +10,10 @@ from ..derivation import NOISE
 from ..documents import Rejected, brief, ensure, integer
 from ..facts import ANYONE, Fact, Private, apply
 from ..relation import ADDED
-from .draws import STUDY, LeastMove, chosen, ends, least_moves, maybe, names_of, unlisted
+from .draws import LEVELS, STUDY, LeastMove, chosen, ends, least_moves, maybe, names_of, unlisted
 from .replaced import neighbours_of
 from .shapes import exact_of
-from .widths import LET_PASS, ROUNDED, SQUARE, DrawnNoise, Table, check_widths, least_ranks, noise_of
+from .widths import LET_PASS, OF_INTERVALS, ROUNDED, SQUARE, DrawnNoise, Table, check_widths, noise_of
 
 SUM_ROUNDING = Fraction(1, 2**40)  # more than rounding to doubles adds to a sum
 ENDS = {"low", "high", "level", "of"}  # of the interval of a reported number
@@ -39,6 +39,7 @@ def check_release(document: dict[str, Any], final: Fact | None) -> None:
         check_reported(release["report"], document["subject"]["parameters"]["statistics"])
         check_shown(release["report"], document["subject"]["parameters"])
         check_widths(release["report"], document["subject"]["parameters"])
+        check_choices(release["report"], document["subject"]["parameters"])
     if "budget" in release:
         check_budget(release["budget"], document["guarantee"], final)
 
@@ -52,7 +53,25 @@ def check_reported(report: dict[str, Any], described: list[dict[str, Any]]) -> N
     ensure(type(around) is dict and around.keys() == names, "intervals are of other statistics than listed")
     for each in described:
         interval, own = around[each["name"]], ENDS | ({"ranks"} if chosen(each) else set())
-        ensure(type(interval) is dict and interval.keys() == own, f"{brief(each['name'])} has no such interval")
+        ensure(
+            type(interval) is dict and interval.keys() == own, f"{brief(each['name'])} has no such interval"
+        )
+
+
+def check_choices(report: Table, held: Table) -> None:
+    """Verify that a chosen quantile lies within its bounds, has no interval, and is of so many ranks."""
+    keys = [move.key for each in held["statistics"] for move in least_moves(each, exact=held["exact_rows"])]
+    scales = dict(zip(keys, held["scales"], strict=True))
+    for each in filter(chosen, held["statistics"]):
+        value, around, about = report[each["name"]], report["accuracy"][each["name"]], brief(each["name"])
+        (low, high), scale = ends(each["column"]), exact_of(scales[f"{each['name']}/choice"], "scales")
+        one = type(value) is list and len(value) == 1 and type(value[0]) in (int, float)
+        ensure(one and low <= value[0] <= high, f"the choice of {about} is none of its column")
+        ensure(around["low"] == around["high"] == [None], f"{about} has an interval, which nothing proves")
+        ensure(exact_of(around["level"], "level") == OF_INTERVALS, f"{about} is of another level")
+        said, least = exact_of(around["ranks"], "ranks"), least_ranks(each, scale or Fraction(0))
+        right = said is not None and float(said) * LET_PASS >= least
+        ensure(right, f"the choice of {about} is of fewer ranks than its scale allows")
 
 
 def check_shown(report: dict[str, Any], held: dict[str, Any]) -> None:
@@ -179,6 +198,17 @@ def part_per_share(
             amount += move.cells * (1 if vary else 2) / scale
         most = max(most, FINEST / scale if free else Fraction(0))
     return amount * (1 - OF_SCALES) / share, amount * (1 + OF_SCALES + 2 * most) / share
+
+
+def least_ranks(each: Table, scale: Fraction) -> float:
+    """Return how many ranks farther than the best candidate's one is that is chosen, at 95 %.
+
+    Of 4^LEVELS others each is farther by r with odds of e^(−r/scale) against the best at most, and scores
+    are whole multiples of a rank's unit: r is the largest of these whose odds are still above.
+    """
+    unit = (exact_of(each.get("q") or 0.5, "q") or Fraction(1, 2)).denominator
+    odds = float(OF_INTERVALS / (1 - OF_INTERVALS)) * 4**LEVELS
+    return max(math.ceil(float(scale) * unit * math.log(odds) * (1 - 1e-9)) - 1, 0) / unit
 
 
 def come_of(move: LeastMove, *, vary: bool) -> Fraction:

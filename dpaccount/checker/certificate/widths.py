@@ -1,7 +1,6 @@
 """Intervals of a study are as wide as the noise needs, for all numbers of a statistic at once.
 
-What does not follow from the document, such as intervals of quantiles, `unchecked` names.
-Doubles are enough, since what is off by no more than a millionth is let pass.
+What does not follow from the document, `unchecked` names.  What is off by a millionth is let pass.
 """
 
 import math
@@ -10,7 +9,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from ..documents import ensure, integer
-from .draws import LEVELS, STUDY, TREE, LeastMove, chosen, ends, least_moves, unlisted
+from .draws import STUDY, TREE, LeastMove, chosen, ends, least_moves, unlisted
 from .shapes import exact_of
 
 Table = Mapping[str, Any]
@@ -60,8 +59,6 @@ def noise_of(each: Table, moves: list[LeastMove], drawn: list[Fraction], of: Tab
 def numbers_shown(each: Table, size: int) -> int:
     """Return how many numbers a statistic reports of a first draw of `size`; 0 of unlisted values."""
     parts = {"variance": 2, "median": TREE, "quantile": TREE}
-    if chosen(each):
-        return 1
     return len(each["on"]) + 1 if each["what"] == "regression" else size // parts.get(each["what"], 1)
 
 
@@ -75,11 +72,9 @@ def check_widths(report: Table, held: Table) -> None:
         moves, what = least_moves(each, exact=held["exact_rows"]), each["what"]
         drawn = [exact_of(next(scales), "scales") or Fraction(0) for _ in moves]
         around, about = report["accuracy"][each["name"]], f"the interval of {each['name'][:40]!r}"
-        of = f"the {what} of clipped numbers without noise"
-        ensure(around["of"] == of, f"{about} is of another thing")
+        ensure(around["of"] == f"the {what} of clipped numbers without noise", f"{about} is of another thing")
         if chosen(each):
-            check_choice(report[each["name"]], around, each, drawn[0])
-            continue
+            continue  # it has no interval
         lists = [report[each["name"]], around["low"], around["high"]]
         rows = checked_lists(lists, numbers_shown(each, moves[0].size), what, about)
         level = exact_of(around["level"], "level") or Fraction(0)
@@ -103,28 +98,6 @@ def check_widths(report: Table, held: Table) -> None:
                     rows, (low, high), noise, held
                 )
         ensure(good, f"{about} is narrower than its noise allows")
-
-
-def check_choice(value: Any, around: Table, each: Table, scale: Fraction) -> None:
-    """Verify that a chosen quantile lies within its bounds, has no interval, and is of so many ranks."""
-    about, (low, high) = f"the choice of {each['name'][:40]!r}", map(float, ends(each["column"]))
-    one = type(value) is list and len(value) == 1 and type(value[0]) in (int, float)
-    ensure(one and low <= value[0] <= high, f"{about} is of other numbers")
-    ensure(around["low"] == around["high"] == [None], f"{about} has an interval, which nothing proves")
-    ensure(exact_of(around["level"], "level") == OF_INTERVALS, f"{about} is not of the usual level")
-    said = exact_of(around["ranks"], "ranks") or Fraction(0)
-    ensure(float(said) * LET_PASS >= least_ranks(each, scale), f"{about} is of fewer ranks than its noise allows")
-
-
-def least_ranks(each: Table, scale: Fraction) -> float:
-    """Return how many ranks farther than the best candidate's one is that is chosen, at 95 %.
-
-    Of 4^LEVELS others each is farther by r with odds of e^(−r/scale) against the best at most, and scores
-    are whole multiples of a rank's unit: r is the largest of these whose odds are still above.
-    """
-    unit = (exact_of(each.get("q") or 0.5, "q") or Fraction(1, 2)).denominator
-    odds = float(OF_INTERVALS / (1 - OF_INTERVALS)) * 4**LEVELS
-    return max(math.ceil(float(scale) * unit * math.log(odds) * (1 - 1e-9)) - 1, 0) / unit
 
 
 def checked_lists(lists: list[Any], size: int, what: str, about: str) -> list[tuple[Any, ...]]:
