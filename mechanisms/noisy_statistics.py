@@ -61,7 +61,7 @@ class NoisyStatistics(Additive):
     deviation, with ``laplace`` its scale.  A row is 1 and the codes of the columns that are read, in the
     order of their names; one that begins with 0 is a row of nothing.  Derived columns follow from
     these.  `exact_rows`: whether the number of rows is public, and each is one of these.  Counts of unlisted
-    values get discrete Laplace noise and are shown if they reach their threshold.  A choice's scale is in ranks.
+    values get discrete Laplace noise and are shown from their threshold on.  A choice's scale is in ranks.
     """
 
     source: ClassVar[str] = "Dwork et al. 2006; Canonne, Kamath & Steinke 2020; Dong, Roth & Su 2022"
