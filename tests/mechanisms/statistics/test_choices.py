@@ -1,5 +1,6 @@
 """Quantiles that are chosen: how far scores move, what a choice costs, how far off it is, and refusals."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
@@ -12,13 +13,14 @@ import dpaccount
 from dpaccount.errors import InputError
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
 from dpaccount.proof.derivation import point, walk
-from mechanisms.noisy_statistics import planned
+from mechanisms.noisy_statistics import NoisyStatistics, planned
 from mechanisms.statistics import choices
 from mechanisms.statistics.draws import draws
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
 from mechanisms.table.user_level import named
+from tests.mechanisms.test_contract import counterexample
 
 X = Column("x", "number", Fraction(0), Fraction(1))
 SEEN = Column("seen", "boolean")
@@ -36,7 +38,7 @@ def quantile(q, name="q", **terms):
 def scores(what, values):
     """Return the scores that a study gives the ends of its cells."""
     (draw,) = draws(what, known=True)
-    study = named(planned((what,), 50, 1, Promise(ADD_REMOVE, Fraction(1), Fraction(0)))[0])
+    study = NoisyStatistics((what,), (Fraction(1),), "laplace", 50, ADD_REMOVE, exact_rows=False)
     rows = np.column_stack([np.ones(len(values)), np.array(values, dtype=float)]).reshape(-1, 2)
     assert draw.key == "q/choice"
     return choices.scores(what, study.query(rows))
@@ -104,6 +106,30 @@ def test_the_loss_of_a_choice_is_within_its_epsilon(q, relation):
     rate = Fraction(leaf.witness["rate"])
     assert worst_loss(what, relation, rate) <= epsilon
     assert worst_loss(what, relation, 2 * rate) > epsilon
+
+
+class HalfTheMovement(NoisyStatistics):
+    """Assumes of every choice that its scores move by half as much."""
+
+    def _leaf(self, draw, scale):
+        halved = replace(draw, norm=draw.norm / 2, reach=draw.reach / 2)
+        return super()._leaf(halved, scale)
+
+
+class CountsRowsTwice(NoisyStatistics):
+    """Counts every row twice in the scores."""
+
+    def query(self, data):
+        return 2 * super().query(data)
+
+
+@pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
+@pytest.mark.parametrize(
+    ("made_by", "wrong"), [(NoisyStatistics, False), (HalfTheMovement, True), (CountsRowsTwice, True)]
+)
+def test_running_code_refutes_a_choice_with_half_the_movement(made_by, wrong, relation):
+    study = made_by((quantile(None),), (Fraction(1),), "laplace", 5, relation, relation == REPLACE_ONE)
+    assert (counterexample(study, 60) is not None) is wrong
 
 
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
