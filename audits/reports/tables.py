@@ -74,8 +74,10 @@ def numbers(row: Mapping[str, Any], ranks: float | None = None) -> list[str]:
     """
     low, high, value = row["low"], row["high"], row["estimate"]
     if low is None or high is None:
-        within = "" if ranks is None else f"; within {to_noise(ranks, ranks, up=True)} ranks of the best"
-        return [rounded(to_digits(value, up=None, digits=6), value), f"none is proved{within}"]
+        words = "none is proved"
+        if ranks is not None:
+            words = f"none; at most {to_noise(ranks, ranks, up=True)} ranks farther off than the best candidate"
+        return [rounded(to_digits(value, up=None, digits=6), value), words]
     half = (high - low) / 2
     if all(float(each).is_integer() for each in (low, high, value)):
         half = max(half, 10.0)  # counts are shown as whole numbers

@@ -42,8 +42,9 @@ def scores(what: Statistic, counts: Integers) -> Integers:
     A row more moves each by q or 1 − q, up or down: their range by no more than twice the larger.  A replaced
     row moves those below each end by at most 1, or comes or goes by `where`: their range by no more than 2.
     """
-    below, q = np.concatenate([[0], np.cumsum(counts)]), what.rank
-    return -abs(below * q.denominator - int(below[-1]) * q.numerator)
+    below, q = np.append(np.zeros(1, dtype=np.int64), np.cumsum(counts)), what.rank
+    off: Integers = below * q.denominator - int(below[-1]) * q.numerator
+    return -np.abs(off)
 
 
 def ranks(what: Statistic, scale: Fraction, level: Fraction) -> float:
