@@ -20,7 +20,7 @@ TOPS = ("dpaccount", "mechanisms", "bandits", "audits")
 MAX_WIDTH = 100
 CONSTANT = re.compile(r"[A-Z][A-Z0-9_]*")
 #: constants with one meaning in every file: the claims or figures of a module, a document's schema, a type
-CONVENTIONS = {"CLAIMS", "REPRODUCTIONS", "SCHEMA", "T"}
+CONVENTIONS = {"CLAIMS", "SCHEMA", "T"}
 
 
 @lru_cache

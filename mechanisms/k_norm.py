@@ -43,6 +43,11 @@ class KNorm(moved_rows.ClippedRows):
         grid.room(self.radius + 1000 / self.rate, self.bits)
         moved_rows.relation_of(self.unit)
 
+    @property
+    def noise_scale(self) -> Fraction:
+        """Return 1/rate: a coordinate's deviation is √(columns + 1) times this."""
+        return 1 / self.rate
+
     def query(self, data: Rows) -> Integers:
         """Return the clipped rows in grid units."""
         return self.clipped(data)

@@ -158,9 +158,10 @@ def cost_of(charge: Charge) -> str:
         raise AssertionError("a charge without a bound is refused")
     spends = dict(zip(charge.budget.measure.amounts, charge.spends, strict=True))
     numbers = {name: to_digits(each, up=True, digits=4) for name, each in spends.items()}
-    if "delta" in numbers:
+    if charge.budget.measure.name == "approximate":
         return f"ε {numbers['epsilon']} and δ {numbers['delta']}"
     known = [name for name, each in spends.items() if each < UNBOUNDED and name in SYMBOLS]
     sums = ", ".join(f"{SYMBOLS[name]} {numbers[name]}" for name in known)
+    sums += f" and δ {numbers['delta']}" if "delta" in numbers else ""
     epsilon = f"ε {to_digits(charge.epsilon.upper, up=True, digits=4)}"
     return f"{sums} ({epsilon} at δ {shown(charge.budget.delta)})" if sums else epsilon

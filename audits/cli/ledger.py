@@ -34,7 +34,7 @@ from audits.cli.options import (
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 
-MEASURES = ("gdp", "pure", "approximate", "zcdp", "either")
+MEASURES = ("gdp", "pure", "approximate", "approximate-zcdp", "zcdp", "either")
 Digest = Annotated[str, Parameter(metavar="DIGEST")]
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,6 +27,8 @@ from audits.cli.options import (
 )
 from dpaccount.errors import InputError
 from dpaccount.schemas.results import KeptWork, KeptWorkRow
+
+MOST_LINES = 14  #: of work that is listed part by part
 
 
 def claims(
@@ -176,7 +179,8 @@ def run_file(
     from audits.papers import experiment as papers
     from audits.papers.experiment_file import read_experiment
 
-    asked = read_experiment(experiment)
+    with options.work():
+        asked = read_experiment(experiment, options.processes())
     folder = out or Path("experiments") / asked.name
     folder.mkdir(parents=True, exist_ok=True)
     if options.store is None and usual_store() is None:
@@ -191,17 +195,24 @@ def run_file(
 # ------------------------------------------------------------------ work
 
 
-def work_list(*, store: File | None = None, json_: Json = False) -> int:
+def work_list(
+    *,
+    all_: Annotated[bool, Parameter(name="--all", negative="", show_default=False)] = False,
+    store: File | None = None,
+    json_: Json = False,
+) -> int:
     """List the work whose results were kept, complete or not, the latest last.
 
     Example: `dpaccount work list --store work.db`
 
     Parameters
     ----------
+    all_
+        List each part of work that is of many, with its digest; --json does so always.
     store
         The store (default: the one that DPACCOUNT_STORE names).
     """
-    show(_work(store), json_, _work_table)
+    show(_work(store), json_, partial(_work_table, whole=all_))
     return 0
 
 
@@ -243,10 +254,30 @@ def _work(store: File | None, removed: Callable[[Any], bool] | None = None) -> K
     return KeptWork([KeptWorkRow(**row) for row in rows])
 
 
-def _work_table(answer: dict[str, Any]) -> str:
-    rows = [
-        f"{e['digest'][:12]}  {e['seeds']:>8} seeds  {e['bytes']:>11} bytes"
-        f"  {'this code ' if e['current'] else 'other code'}  {e['name']}"
-        for e in answer["work"]
-    ]
+def _work_table(answer: dict[str, Any], *, whole: bool) -> str:
+    """Return a line for each part of work; where these are many and not wanted `whole`, one for a kind."""
+    kinds: dict[tuple[str, bool], list[dict[str, Any]]] = {}
+    short = not whole and len(answer["work"]) > MOST_LINES
+    for e in answer["work"]:
+        key = (_kind(e["name"]) if short else e["digest"], e["current"])
+        kinds[key] = [*kinds.pop(key, []), e]  # the latest last
+    rows = [_kept_line(parts) for parts in kinds.values()]
+    if short:
+        gone = len(rows) - MOST_LINES
+        said = f"{gone} earlier kinds are left out; " if gone > 0 else ""
+        rows = [*rows[-MOST_LINES:], f"{said}--all lists every part with its digest"]
     return "\n".join(rows) or "no work is kept"
+
+
+def _kind(name: str) -> str:
+    """Return what parts of one command have in common: `reproduce` and rehearsals name each run."""
+    return "rehearse" if name.startswith("rehearse ") else name.partition(": ")[0]
+
+
+def _kept_line(parts: list[dict[str, Any]]) -> str:
+    one, seeds, size = parts[0], sum(e["seeds"] for e in parts), sum(e["bytes"] for e in parts)
+    alone = len(parts) == 1
+    begins = one["digest"][:12] if alone else f"{len(parts)} parts"
+    name = one["name"] if alone else _kind(one["name"])
+    code = "this code " if one["current"] else "other code"
+    return f"{begins:<12}  {seeds:>8} seeds  {size:>11} bytes  {code}  {name}"

@@ -30,12 +30,14 @@ from dpaccount.schemas.experiment import (
     WorldTable,
 )
 from dpaccount.schemas.fields import keys
+from dpaccount.work.workers import workers
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.declaration import KEYS as TABLE_KEYS
 from mechanisms.table.declaration import read_table
 from mechanisms.table.rows import read_rows
 
 BY_CHANCE = "uniform"  #: the algorithm that chooses uniformly, in every world
+BY_REHEARSALS = "rehearsed"  #: the algorithm that loses least in public rehearsals at its ε and δ
 MAX_EXPERIMENT_CELLS = 1000
 MOST_TRIALS, MOST_ROUNDS = 1000, 100_000
 LOG_EPSILON, LOG_DELTA = Fraction(1), Fraction(1, 10**6)  #: defaults of a policy on a log
@@ -52,13 +54,17 @@ class ExperimentPlan:
     cells: tuple[Cell, ...]
 
 
-def read_experiment(path: Path) -> ExperimentPlan:
-    """Return the experiment in a TOML file; raises `InputError` naming what is unknown or out of range."""
+def read_experiment(path: Path, jobs: int | None = None) -> ExperimentPlan:
+    """Return the experiment in a TOML file; raises `InputError` naming what is unknown or out of range.
+
+    What is to be chosen by rehearsals is chosen now, in `jobs` processes.
+    """
     top = _opened(path)
     first, trials = top["seed"].integer(0, 10**6) if "seed" in top else 0, top["trials"]
     seeds = range(first, first + trials.integer(2, MOST_TRIALS))
     rounds = top["rounds"].integer(2, MOST_ROUNDS) if "rounds" in top else None
-    cells = [cell for _, cell in _runs(top, rounds, path.parent)]
+    with workers(jobs):
+        cells = [cell for _, cell in _runs(top, rounds, path.parent)]
     _differ(cells, top["algorithm"])
     return ExperimentPlan(top["name"].text(), seeds, tuple(cells))
 
@@ -94,13 +100,13 @@ def _rows_of_a_paper(path: Path, rounds: int) -> list[Cell]:
     if "published" in top and rounds == top["rounds"].integer():
         for at in top["published"].items():
             for printed in _listed_together(at):
-                value = printed.pop("value")
+                value, like = printed.pop("value"), printed.pop("like", True)
                 found = [k for k, cell in enumerate(cells) if printed.items() <= cell.row.items()]
                 if len(found) != 1:
                     raise at.wrong(f"{len(found)} rows are {printed}", "a printed number is of one row")
                 if cells[found[0]].published is not None:
                     raise at.wrong(f"two numbers are printed for {printed}", "a row has one")
-                cells[found[0]] = replace(cells[found[0]], published=value)
+                cells[found[0]] = replace(cells[found[0]], published=value, like=like)
     return cells
 
 
@@ -114,6 +120,8 @@ def _known(place: Place, rows: list[dict[str, Any]]) -> str:
 def _listed_together(place: Place) -> Iterator[dict[str, Any]]:
     """Yield the members of a table, in turn those of its lists, which are of one length."""
     table = {key: as_written(each.value) for key, each in _members(place).items()}
+    if "like" in table:
+        place.child("like").flag()
     lists = {key: value for key, value in table.items() if isinstance(value, list)}
     if len({len(value) for value in lists.values()}) > 1:
         raise place.wrong("lists of two lengths", "give a value for each of the rows")
@@ -207,6 +215,8 @@ _READ: dict[Any, Callable[[Place], Any]] = {
     int: lambda place: place.integer(1, 1000),
     str: lambda place: place.text(),
     Fraction: lambda place: place.positive(),
+    Fraction | None: lambda place: place.positive(),
+    float | None: lambda place: float(place.real()),
 }
 
 
@@ -230,13 +240,15 @@ def _cells(place: Place, world: TrialWorld, at: Place) -> Iterator[Cell]:
     """Yield an algorithm's runs in a world: one for each combination of its listed parameters."""
     entries = place.table(*keys(AlgorithmTable))
     use, name, given = entries["use"].text(), _name(entries), entries.get("parameters", place)
-    if use == BY_CHANCE or use in world.other_choices:
+    own = world.other_choices.get(use)
+    if use in (BY_CHANCE, BY_REHEARSALS) or (own is not None and not isinstance(own, type)):
         place.table(("use",), ("name", "worlds", "parameters"))  # it promises nothing, and has no noise
         parameters = entries.get("parameters", Place({}, place.file, place.at, toml=True))
-        yield from _without_a_bandit(parameters, world, use, name)
+        made = _rehearsed if use == BY_REHEARSALS else _without_a_bandit
+        yield from made(parameters, world, use, name)
         return
-    made_by = catalogue.find(use).made_by
-    if not issubclass(made_by, world.serves):
+    made_by = own or catalogue.find(use).made_by
+    if own is None and not issubclass(made_by, world.serves):
         serve = [each.name for each in catalogue.entries() if issubclass(each.made_by, world.serves)]
         right = f"there: {', '.join((*serve, *world.other_choices, BY_CHANCE))}"
         raise entries["use"].wrong(f"{use} does not play in the world {at.value['use']}", right)
@@ -251,18 +263,41 @@ def _cells(place: Place, world: TrialWorld, at: Place) -> Iterator[Cell]:
         cell = _cell(world, made_by, name, Place(one, given.file, given.at, toml=True))
         if "private" in entries and not entries["private"].flag():
             cell = replace(cell, subject=None, delta=None)
-        yield replace(cell, claim=_claim(entries["claim"], world, one)) if "claim" in entries else cell
+        if "claim" in entries:
+            cell = replace(cell, claim=_claim(entries["claim"], world, {**world.given(made_by), **one}))
+        yield cell
+
+
+def _rehearsed(given: Place, world: TrialWorld, use: str, name: str) -> Iterator[Cell]:
+    """Yield the run of what loses least in public rehearsals, for each ε and δ; a row has its name."""
+    for one in _listed(_some(given.table(("epsilon", "delta")))):
+        at = Place(one, given.file, given.at, toml=True)
+        try:
+            choice = world.rehearsed(at.child("epsilon").positive(), at.child("delta").real(0, 1))
+        except InputError as error:
+            raise given.placed(error) from None
+        named = choice.subject if name == use else f"{name}, {choice.subject}"
+        made_by = catalogue.find(choice.subject).made_by
+        cell = _cell(world, made_by, named, Place({**one, **choice.parameters}, at.file, at.at, toml=True))
+        because = partial(_because, choice.because)
+        yield replace(cell, row={"algorithm": named, **as_written(one)}, details=because)
+
+
+def _because(why: str, *_: Any) -> dict[str, object]:
+    return {"because": why}
 
 
 def _without_a_bandit(given: Place, world: TrialWorld, use: str, name: str) -> Iterator[Cell]:
-    """Yield the runs of what is no bandit, whose parameters are chances."""
+    """Yield the runs of what is no bandit: of each parameter, whose name says what it is."""
     play = partial(trial, world, None) if use == BY_CHANCE else partial(world.other_choices[use], world)
     names = tuple(one for one, each in signature(play).parameters.items() if each.kind is each.KEYWORD_ONLY)
     if given.value and not names:
         raise given.wrong(f"{use} choices have no parameters", "leave them out")
     for one in _listed(_some(given.table(names))):
         at = Place(one, given.file, given.at, toml=True)
-        run = partial(play, **{key: float(at.child(key).real(0, 1)) for key in names})
+        read = {key: at.child(key) for key in names}  # any other parameter is a chance
+        numbers = {key: at.positive() if key == "epsilon" else at.real(0, 1) for key, at in read.items()}
+        run = partial(play, **numbers)
         row = {"algorithm": name, **as_written(one)}
         yield Cell(row, run, summary=world.summary, details=partial(world.details, None))
 
@@ -304,7 +339,8 @@ def _cell(world: TrialWorld, made_by: type[Any], name: str, place: Place) -> Cel
                 bandit = replace(bandit, sigma=bandit.noise_scale)
         except InputError as error:
             raise place.placed(error) from None
-        cell = replace(cell, play=partial(trial, world, bandit), subject=bandit, delta=bandit.delta)
+        delta = getattr(bandit, "delta", Fraction(0))
+        cell = replace(cell, play=partial(trial, world, bandit), subject=bandit, delta=delta)
     return replace(cell, details=partial(world.details, bandit))
 
 

@@ -14,12 +14,15 @@ from bandits.arm_phases import ArmPhases
 from bandits.learning.contextual import Contextual
 from bandits.logged_policy import LoggedPolicy
 from bandits.papers.dubey import regret
+from bandits.papers.kharkovskii.outsourced import OutsourcedWorld
 from bandits.papers.pavlovic.errors import PredictionWorld
 from bandits.papers.reproduction import TrialWorld, noise_of
 from bandits.papers.zhou.lower_bound import HardWorld
 from bandits.papers.zhou.panels import RewardsWorld
 from bandits.phased_posterior import PhasedPosterior
-from bandits.simulation.simulated_people import simulated_people
+from bandits.selection.forecasts import Selection
+from bandits.selection.rehearsals import choose
+from bandits.simulation.simulated_people import WorldLaw, simulated_people
 from bandits.simulation.surfaces import SURFACES, SurfaceBandit, surface
 from bandits.statistics.arrays import Floats
 from bandits.statistics.calibration import one_of
@@ -32,6 +35,12 @@ class PeopleWorld(TrialWorld):
     """`rounds` people with `candidates` points each in a ball, as in `simulated_people`."""
 
     serves: ClassVar[type[Any]] = Contextual
+    other_choices: ClassVar[dict[str, Callable[..., Floats]]] = {
+        "gp-ucb": regret.contextual_without_privacy,
+        "at-random": regret.contextual_at_random,
+        "theorem-3": regret.theorem3,
+        "corollary-2": regret.order,
+    }
 
     rounds: int
     candidates: int = 25
@@ -40,6 +49,11 @@ class PeopleWorld(TrialWorld):
     def given(self, made_by: type[Any]) -> dict[str, object]:
         """Return the people's number, and the number and dimension of their points."""
         return {"rounds": self.rounds, "candidates": self.candidates, "dimension": self.dimension}
+
+    def rehearsed(self, epsilon: Fraction, delta: Fraction) -> Selection:
+        """Return the jointly private bandit of least regret on other people of this law."""
+        shape = {"candidates": self.candidates, "dimension": self.dimension}
+        return choose("joint", epsilon, delta, self.rounds, **shape, laws=(WorldLaw(),))
 
     def regrets(self, bandit: Any, seed: int) -> Floats:
         """Return best mean − chosen mean of every person's points."""
@@ -76,6 +90,10 @@ class SurfaceWorld(TrialWorld):
     def row(self) -> dict[str, object]:
         """Return the surface."""
         return {"surface": self.surface}
+
+    def rehearsed(self, epsilon: Fraction, delta: Fraction) -> Selection:
+        """Return the bandit of least regret on functions drawn from the prior of these points."""
+        return choose("reward", epsilon, delta, self.rounds, space=self.surface)
 
     def regrets(self, bandit: Any, seed: int) -> Floats:
         """Return max f − f at every point played."""
@@ -165,5 +183,6 @@ WORLDS: dict[str, type[Any]] = {
     "rewards": RewardsWorld,
     "hard-functions": HardWorld,
     "predictions": PredictionWorld,
+    "outsourced": OutsourcedWorld,
     "log": LogWorld,
 }

@@ -35,16 +35,9 @@ FAR = 200  #: where last values are further apart than this, a figure has a loga
 
 def reproductions() -> list[Reproduction]:
     """Return all that can be reproduced."""
-    from bandits.papers.dubey import figures as dubey
-    from bandits.papers.kharkovskii import figures as kharkovskii
-
-    made = {"dubey": dubey.REPRODUCTIONS, "kharkovskii": kharkovskii.REPRODUCTIONS}
-    listed: list[Reproduction] = []
-    for paper in ("dubey", "zhou", "kharkovskii", "pavlovic"):
-        listed += made.get(paper, ())
-        files = sorted((PAPERS / paper).glob("*.toml"), key=lambda path: path.stem)
-        listed += map(read_reproduction, files)
-    return listed
+    papers = ("dubey", "zhou", "kharkovskii", "pavlovic")
+    files = [sorted((PAPERS / paper).glob("*.toml"), key=lambda path: path.stem) for paper in papers]
+    return [read_reproduction(path) for of_a_paper in files for path in of_a_paper]
 
 
 def find(name: str) -> Reproduction:

@@ -324,7 +324,7 @@ def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
     rest = "not known"
     if fits is not None:
         where = {
-            "approximate": ", if its δ is at most what is left",
+            **dict.fromkeys(("approximate", "approximate-zcdp"), ", if its δ is at most what is left"),
             "either": ", in the measure that has most room",
         }
         rest = f"room for a charge of ε = {to_digits(as_exact(fits), up=False)}"

@@ -7,13 +7,15 @@ standard error.  It is `CUMULATIVE_REGRET` by default; where a round's number is
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
+from bandits.selection.forecasts import Selection
 from bandits.statistics.arrays import Floats
+from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import Theorem
@@ -77,8 +79,8 @@ class TrialWorld:
 
     serves: ClassVar[type[Any] | tuple[type[Any], ...]]  #: the bandits' classes
     summary: ClassVar[Summary] = CUMULATIVE_REGRET
-    #: ways to choose that are no bandits, by name: functions of the world, a trial's seed, and parameters
-    other_choices: ClassVar[dict[str, Callable[..., Floats]]] = {}
+    #: what is in no catalogue, by name: functions of the world, a trial's seed and parameters, or classes
+    other_choices: ClassVar[dict[str, Callable[..., Any]]] = {}
 
     rounds: int
 
@@ -94,6 +96,10 @@ class TrialWorld:
     def chosen(self, made_by: type[Any], parameters: dict[str, object]) -> dict[str, object]:
         """Return parameters with what this world chooses of those left out."""
         return parameters
+
+    def rehearsed(self, epsilon: Fraction, delta: Fraction) -> Selection:
+        """Return the bandit of least regret in public rehearsals of worlds like this one."""
+        raise InputError("there are no rehearsals of this world", "name an algorithm")
 
     def regrets(self, bandit: Any, seed: int) -> Floats:
         """Return the regret of every round of one trial."""
@@ -146,8 +152,3 @@ class Reproduction:
 def noise_of(theorem: Theorem, seed: int) -> Any:
     """Return rehearsal noise for one run, independent of the world and coins of the same seed."""
     return rehearse(theorem, Rehearsal(np.random.SeedSequence([seed, 1])))
-
-
-def frozen(subject: Any) -> Any:
-    """Return a subject with its calibrated σ written in, so that workers need not search for it."""
-    return replace(subject, sigma=subject.noise_scale)

@@ -102,7 +102,8 @@ class Measure:
         if self._kind.fits is _each_within:
             limits = (epsilon, delta)[: len(total)]
             return tuple(limit - amount for limit, amount in zip(limits, total, strict=True))
-        return (_largest(lambda more: self.fits((total[0] + more,), epsilon, delta)),)
+        first = _largest(lambda more: self.fits((total[0] + more, *total[1:]), epsilon, delta))
+        return first, *(delta / 2 - amount for amount in total[1:])  # of approximate zCDP
 
     def _beside(self, amount: Fraction, epsilon: Fraction, delta: Fraction) -> Amounts:
         fits = self.fits((amount,), epsilon, delta)
@@ -299,6 +300,45 @@ def _zcdp_epsilon(total: Amounts, delta: Fraction, _: Fraction) -> Enclosure:
     return Enclosure(None, math.inf) if found is None else _enclosed(None, found)
 
 
+# ------------------------------------------------------------------ approximate zCDP: ρ adds beside δ
+
+#: what a total variation of 1 costs in δ: at least 1 + e^ε, for every ε up to `MOST_NEAR`
+NEAR_WEIGHT, MOST_NEAR = 10**6, 13
+
+
+def _approximate_zcdp_curve(curve: Curve) -> Amounts | None:
+    match curve:
+        case proof.NearGdp(mu2, distance):
+            return mu2 / 2, NEAR_WEIGHT * distance
+        case proof.Approximate(epsilon, delta):
+            return epsilon**2 / 2, delta
+    rho = _zcdp_curve(curve)
+    return None if rho is None else (*rho, Fraction(0))
+
+
+def _approximate_zcdp_event(event: Event) -> Amounts | None:
+    rho = event.zcdp()
+    if rho is not None:
+        return rho, Fraction(0)
+    point = event.approximate()  # of all `count` of them, each of which costs ε²/2
+    return None if point is None else (point[0] ** 2 / (2 * event.count), point[1])
+
+
+def _approximate_zcdp_fits(total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
+    """Say whether a total fits: one half of δ is ρ's, and one half is for what has a δ of its own.
+
+    The halves are fixed beforehand (docs/proofs.md, "Approximate zCDP").
+    """
+    return total[1] <= delta / 2 and _zcdp_fits(total[:1], min(epsilon, Fraction(MOST_NEAR)), delta / 2)
+
+
+def _approximate_zcdp_epsilon(total: Amounts, delta: Fraction, width: Fraction) -> Enclosure:
+    if total[1] > delta / 2:
+        return Enclosure(None, math.inf)
+    found = _zcdp_epsilon(total[:1], delta / 2, width)
+    return found if found.upper <= MOST_NEAR else Enclosure(None, math.inf)
+
+
 # ------------------------------------------------------------------ either: gdp, zcdp or pure
 
 EITHER = ("gdp", "zcdp", "pure")
@@ -370,6 +410,13 @@ _KINDS: dict[str, _Kind] = {
     "pure": _Kind(("epsilon",), _pure_curve, lambda event: _one(event.pure()), _each_within, _plain_epsilon),
     "approximate": _Kind(
         ("epsilon", "delta"), _approximate_curve, Event.approximate, _each_within, _plain_epsilon
+    ),
+    "approximate-zcdp": _Kind(
+        ("rho", "delta"),
+        _approximate_zcdp_curve,
+        _approximate_zcdp_event,
+        _approximate_zcdp_fits,
+        _approximate_zcdp_epsilon,
     ),
     "zcdp": _Kind(("rho",), _zcdp_curve, lambda event: _one(event.zcdp()), _zcdp_fits, _zcdp_epsilon),
     "either": _Kind(

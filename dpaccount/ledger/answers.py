@@ -202,6 +202,7 @@ def _explained(shown: Answer) -> str:
     sums = {
         "gdp": "μ² adds up, and the two ε do not",
         "zcdp": "ρ adds up",
+        "approximate-zcdp": "ρ and δ add up",
         "either": "μ², ρ and ε add up, each by itself",
         "approximate": "ε and δ add up",
     }.get(measure, "ε adds up")
@@ -219,9 +220,8 @@ def room(remaining: Answer) -> str:
     epsilon = _short(remaining["epsilon"]["lower"], ROUND_FLOOR)
     if "pure" in left:
         return f"μ² {left['mu_squared']}, or ρ {left['rho']}, or pure ε {left['pure']}"
-    if "rho" in left:
-        return f"ρ {left['rho']}"
-    return f"ε {epsilon} and δ {left['delta']}" if "delta" in left else f"ε {epsilon}"
+    first = f"ρ {left['rho']}" if "rho" in left else f"ε {epsilon}"
+    return f"{first} and δ {left['delta']}" if "delta" in left else first
 
 
 def _short(value: object, rounding: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ from dpaccount.ledger.entry import digest
 from dpaccount.noise import process
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Plan
-from dpaccount.proof import ANYONE, Private, Theorem
+from dpaccount.proof import ANYONE, Curve, Private, Theorem
 from dpaccount.proof.derivation import curve_json, digest_of
+from dpaccount.proof.search import unconverted
 
 AMOUNT_BITS = 128  #: significant bits of an amount that is rounded up
 MOST_EVENTS = 50  #: of a plan whose events are stored in the entry
@@ -90,10 +92,20 @@ def of_theorem(
         "theorem": proof,
     }
     identity = digest([proof, None if reach is None else list(reach)])
-    amounts = budget.measure.of_curve(fact.curve)
-    if amounts is None:
-        return Request(facts, identity, None, _takers(lambda kind: kind.of_curve(fact.curve) is not None))
+    curves = _curves(theorem)
+    bounds = [(amounts, curve) for curve in curves if (amounts := budget.measure.of_curve(curve)) is not None]
+    if not bounds:
+        able = _takers(lambda kind: any(kind.of_curve(curve) is not None for curve in curves))
+        return Request(facts, identity, None, able)
+    amounts, curve = min(bounds, key=itemgetter(0))
+    facts["curve"] = curve_json(curve)
     return Request(facts, identity, spent_on(reach, tuple(map(short, amounts))), [])
+
+
+def _curves(theorem: Theorem) -> list[Curve]:
+    """Return the curve of a theorem about privacy, and that which was converted to it, if any."""
+    facts = [each.conclusion for each in (theorem, unconverted(theorem)) if each is not None]
+    return [fact.curve for fact in facts if isinstance(fact, Private)]
 
 
 def of_plan(budget: Budget, plan: Plan, purpose: str, by: str | None = None) -> Request:

@@ -7,7 +7,8 @@ from functools import lru_cache
 from dpaccount.errors import RuleError
 from dpaccount.precision import precision
 
-from .conversions import to_approximate, to_zcdp
+from .composition import billboard, local_view, post_process
+from .conversions import persons, replace_one, to_approximate, to_zcdp
 from .decide import compare, delta_ball
 from .derivation import walk
 from .judgements import Curve, Judgement, Lattice, NearGdp, Private, Zcdp
@@ -27,6 +28,25 @@ def private(theorem: Theorem) -> Private:
     if not isinstance(fact, Private):
         raise RuleError(f"needed a privacy statement, found {type(fact).__name__}")
     return fact
+
+
+#: Rules that keep whatever curve their first premise has
+KEEPING = {rule.__name__: rule for rule in (billboard, local_view, persons, post_process, replace_one)}
+
+
+def unconverted(theorem: Theorem) -> Theorem | None:
+    """Return the same statement in the measure that it was proved in, before the conversion to (ε, δ).
+
+    The rules after `to_approximate` are applied again, to its premise.  None where there is no conversion,
+    or where a rule after it needs (ε, δ).
+    """
+    if theorem.rule == "to_approximate":
+        return theorem.premises[0]
+    if theorem.rule not in KEEPING:
+        return None
+    first, *others = theorem.premises
+    before = unconverted(first)
+    return None if before is None else KEEPING[theorem.rule](before, *others)
 
 
 def approximate(theorem: Theorem, delta: Fraction) -> Theorem:

@@ -12,7 +12,7 @@ from dpaccount.schemas.claim import CLAIM_NAME, DeclaredTable
 from dpaccount.schemas.fields import Absent, AnyMembers, Closed, Number
 
 EXPERIMENT: Final = "dpaccount/experiment/1"
-EXPERIMENT_LABEL: Final = "[a-z0-9][a-z0-9 ,._-]{0,63}"
+EXPERIMENT_LABEL: Final = "[A-Za-z0-9][A-Za-z0-9 ,.()'/_-]{0,79}"
 ExperimentName = Annotated[str, Meta(pattern=f"^{CLAIM_NAME}$")]
 ExperimentLabel = Annotated[str, Meta(pattern=f"^{EXPERIMENT_LABEL}$")]
 OneOrMore = Number | list[Number] | Absent
@@ -37,6 +37,11 @@ class WorldTable(DeclaredTable, frozen=True, kw_only=True):
     tails: TextOrMore = UNSET
     draws: TextOrMore = UNSET
     people: OneOrMore = UNSET
+    data: TextOrMore = UNSET
+    queries: OneOrMore = UNSET
+    log_epsilon: OneOrMore = UNSET
+    delta: OneOrMore = UNSET
+    table: OneOrMore = UNSET
     predictions: OneOrMore = UNSET
     file: str | Absent = UNSET
     log: dict[str, Any] | Absent = UNSET
@@ -60,9 +65,13 @@ class AlgorithmTable(Closed, frozen=True):
 
 
 class PublishedTable(AnyMembers, frozen=True):
-    """Numbers that a paper prints: those of the rows with these members, in lists of one length."""
+    """Numbers that a paper prints: those of the rows with these members, in lists of one length.
+
+    They are of other data, or of another quantity, where `like` is false: no ratio to them is formed.
+    """
 
     value: OneOrMore
+    like: bool | Absent = UNSET
 
 
 class ExperimentFile(Closed, frozen=True, tag_field="schema", tag=EXPERIMENT):

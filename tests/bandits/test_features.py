@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from audits.papers.reproduce import find
 from bandits.learning.features import (
     BASES,
     MAP_KERNELS,
@@ -16,7 +17,7 @@ from bandits.learning.features import (
     quadrature_features,
     squared_exponential,
 )
-from bandits.papers.dubey.regret_bounds import quadrature_error, remarks, theorem2_bound
+from bandits.papers.dubey.regret_bounds import quadrature_error, theorem2_bound
 from dpaccount.errors import InputError
 from tests.looped import looped
 
@@ -83,11 +84,14 @@ def test_errors_decay_exponentially():
     assert all(later < earlier / 8 for earlier, later in pairwise(errors))
 
 
-def test_remarks_are_said_with_their_numbers():
-    said = remarks(2, 4, 1.0, 4.0, 1024)
-    assert [text.split(":")[0] for text in said] == ["Remark 2", "Remark 4"]
-    assert "16" in said[0]
-    assert [text.split(":")[0] for text in remarks(2, 30, 1.0, 4.0, 1024)] == ["Remark 6"]
+@looped("name", ["figure1", "figure2"])
+def test_the_figures_say_which_remarks_do_not_hold(name):
+    """Inputs have a width of 4 where Theorem 2 has the unit box, so ν = ¼; there are 4 nodes an axis."""
+    said = find(f"dubey2021-{name}").assumed
+    assert "Remark 2: 4 nodes an axis are not above ν⁻² = 16" in said
+    error, needed = quadrature_error(2, 4, 1.0, 4.0).lower, 1024**-4.0
+    assert f"Remark 4: the error {error:.2g} is above T⁻⁴ = {needed:.2g}" in said
+    assert quadrature_features(2, 4, 1.0).size < 1024**0.5  # Remark 6
 
 
 @looped("error", [0.5, 0.05, 1e-6])

@@ -11,6 +11,7 @@ from scipy.stats import multivariate_normal
 
 from audits.cli import run
 from audits.papers import reproduce
+from audits.papers.experiment_worlds import PeopleWorld
 from bandits.doubling_gp_ucb import DoublingGpUcb, ended
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning.contextual import together
@@ -537,7 +538,7 @@ def test_points_on_a_surface_have_large_bounds():
 def test_moments_alone_learn_under_strong_privacy():
     subject = MomentGpUcb(rounds=512, epsilon=ONE, delta=TENTH)
     ours = np.mean([contextual(subject, seed).sum() for seed in range(3)])
-    chance = np.mean([contextual_at_random(512, 25, seed).sum() for seed in range(3)])
+    chance = np.mean([contextual_at_random(PeopleWorld(512), seed).sum() for seed in range(3)])
     assert ours < 0.3 * chance
 
 

@@ -1,6 +1,7 @@
 """What every catalogued mechanism and bandit must do, without being registered here."""
 
 import ast
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -10,13 +11,15 @@ from audits.hypothesis_tests.replay import record, replay
 from audits.hypothesis_tests.search import gather
 from audits.subjects.catalogue import entries, example_values
 from dpaccount import checker
+from dpaccount.accounting.measures import MEASURES
 from dpaccount.errors import ReceiptError
 from dpaccount.noise.leaves import leaves
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import Private
-from dpaccount.proof.derivation import write
+from dpaccount.proof import Private, to_approximate
+from dpaccount.proof.derivation import walk, write
+from dpaccount.proof.search import unconverted
 
 DELTA = Fraction(1, 10**6)
 FEW_FEATURES = {"rounds": 24, "candidates": 3, "size": 6, "nodes_per_axis": 3}
@@ -56,6 +59,28 @@ def test_its_proof_is_inferred_again_by_the_checker(subject, entry):
     assert fact.subject == entry.name
     assert fact.relation == subject.relation
     assert checker.check_derivation(write(theorem))[-1] == write(theorem)[-1]["gives"]
+
+
+@pytest.mark.parametrize(("subject", "entry"), SUBJECTS)
+def test_a_ledger_charges_what_was_converted(subject, entry):
+    """The statement before its conversion is about the same release, and at δ proves the same ε again."""
+    theorem = subject.proof(DELTA)
+    before = unconverted(theorem)
+    if before is None:
+        assert entry.name in ("stable-histogram", "restarting-tree")  # proved at (ε, δ), or converted inside
+        return
+    fact, same = theorem.conclusion, before.conclusion
+    assert replace(same, curve=fact.curve) == fact
+    assert checker.check_derivation(write(before))[-1] == write(before)[-1]["gives"]
+    again = to_approximate(before, fact.curve.epsilon, fact.curve.delta, *orders(theorem))
+    assert again.conclusion == fact
+    assert MEASURES["approximate-zcdp"].of_curve(same.curve) is not None
+
+
+def orders(theorem):
+    """Return the Rényi order of a conversion from zCDP, as the rule takes it."""
+    [step] = [part for part in walk(theorem) if part.rule == "to_approximate"]
+    return [Fraction(order) for order in [step.witness.get("order")] if order is not None]
 
 
 @pytest.mark.slow(one_in=8)

@@ -1,5 +1,6 @@
 """Regret of bandits on synthetic people, with rehearsal noise: nothing here is releasable."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -33,32 +34,35 @@ def contextual(subject: Any, seed: int) -> Floats:
     return people.regrets(np.asarray(view.own["action"]))
 
 
-def contextual_without_privacy(rounds: int, candidates: int, seed: int) -> Floats:
+def contextual_without_privacy(world: Any, seed: int) -> Floats:
     """Return the regret of every round of GP-UCB without noise on the same people."""
-    people, features = simulated_people(rounds, candidates, 2, seed), quadrature_features(2, 8, 1.0)
-    learner, chosen = GpUcb(features.size, width=0.1), np.zeros(rounds, dtype=np.int64)
-    for t in range(rounds):
+    people = simulated_people(world.rounds, world.candidates, world.dimension, seed)
+    features = quadrature_features(world.dimension, 8, 1.0)
+    learner, chosen = GpUcb(features.size, width=0.1), np.zeros(world.rounds, dtype=np.int64)
+    for t in range(world.rounds):
         phi = features(people.points[t])
         chosen[t] = learner.ask(phi)
         learner.tell(phi[chosen[t]], float(people.rewards[t, chosen[t]]) - 0.5)
     return people.regrets(chosen)
 
 
-def contextual_at_random(rounds: int, candidates: int, seed: int) -> Floats:
+def contextual_at_random(world: Any, seed: int) -> Floats:
     """Return the regret of every round of choices by coins alone."""
-    people = simulated_people(rounds, candidates, 2, seed)
-    coins = np.random.default_rng(seed).random((rounds, candidates))
-    return people.regrets(np.array([pick(np.zeros(candidates), row) for row in coins]))
+    people = simulated_people(world.rounds, world.candidates, world.dimension, seed)
+    coins = np.random.default_rng(seed).random((world.rounds, world.candidates))
+    return people.regrets(np.array([pick(np.zeros(world.candidates), row) for row in coins]))
 
 
 # ------------------------------------------------------------------ the paper's results
 
 
-def theorem3(subject: JdpGpUcb, _seed: int) -> Floats:
+def theorem3(world: Any, _seed: int, *, epsilon: Fraction, delta: Fraction) -> Floats:
     """Return what each round adds to Theorem 3's bound, for the noise of Lemma 2 and features without error.
 
     The width is Theorem 1's, the spectrum Lemma 3's; the gain is that of as many features, from above.
     """
+    subject = JdpGpUcb(rounds=world.rounds, candidates=world.candidates, dimension=world.dimension)
+    subject = replace(subject, calibration="published", growth=Fraction(0), epsilon=epsilon, delta=delta)
     rounds, size, sigma = subject.rounds, subject.features.size, float(subject.noise_scale)
     spectrum = lemma3_spectrum(sigma, rounds, size, ZETA)
     bounds = [0.0]
@@ -69,10 +73,10 @@ def theorem3(subject: JdpGpUcb, _seed: int) -> Floats:
     return np.diff(bounds)
 
 
-def order(rounds: int, alpha: float, _seed: int) -> Floats:
-    """Return what each round adds to Corollary 2's order for a squared-exponential kernel."""
-    of = exponents("joint", "squared-exponential", 2)
-    return np.diff(np.arange(rounds + 1.0) ** of.rounds) * alpha**-of.privacy
+def order(world: Any, _seed: int, *, epsilon: Fraction, delta: Fraction) -> Floats:
+    """Return what each round adds to Corollary 2's order for a squared-exponential kernel, whatever δ is."""
+    of = exponents("joint", "squared-exponential", world.dimension)
+    return np.diff(np.arange(world.rounds + 1.0) ** of.rounds) * float(epsilon) ** -of.privacy
 
 
 # ------------------------------------------------------------------ surfaces
@@ -96,14 +100,14 @@ class _Shown(Learner):
         super()._aim(points, np.maximum(shown, 1e-12))  # a batch may have no shown user
 
 
-def shown_rewards(world: Any, seed: int, *, delta: float) -> Floats:
+def shown_rewards(world: Any, seed: int, *, delta: Fraction) -> Floats:
     """Return the regret of every round of learning from rewards, each shown in the clear with chance δ.
 
     Not private in any useful sense: the coin alone makes it (0, δ)-private, which is what such a δ allows.
     """
     subject = PhasedPosterior(surface=world.surface, rounds=world.rounds, sigma=QUIET)
     learner = _Shown(subject.model, float(subject.noise_scale), subject.rounds, seed)
-    learner.chance = delta
+    learner.chance = float(delta)
     rng, parts = np.random.default_rng([seed, 2]), []
     covers = subject.covers()
     for number, (first, last) in enumerate(covers):

@@ -56,21 +56,6 @@ def quadrature_error(
     )
 
 
-def remarks(dimension: int, nodes_per_axis: int, lengthscale: float, width: float, rounds: int) -> list[str]:
-    """Return which conditions of Remarks 2, 4 and 6 do not hold, each with its numbers."""
-    nu = lengthscale / width
-    size = quadrature_features(dimension, nodes_per_axis, lengthscale).size
-    error = quadrature_error(dimension, nodes_per_axis, lengthscale, width)
-    unmet = []
-    if nodes_per_axis <= nu**-2:
-        unmet.append(f"Remark 2: {nodes_per_axis} nodes an axis are not above ν⁻² = {nu**-2:.4g}")
-    if error.lower > rounds**-4.0:
-        unmet.append(f"Remark 4: the error {error.lower:.2g} is above T⁻⁴ = {rounds**-4.0:.2g}")
-    if size >= sqrt(rounds):
-        unmet.append(f"Remark 6: {size} features are not below √T = {sqrt(rounds):.4g}")
-    return unmet
-
-
 # ------------------------------------------------------------------ Theorem 3
 
 

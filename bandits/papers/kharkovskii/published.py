@@ -12,7 +12,7 @@ import numpy as np
 from flint import arb
 
 from bandits.statistics.arrays import Floats
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, out_of_range
 from dpaccount.numerics.intervals import ball
 
 READ, PRINTED = "read", "printed"
@@ -35,6 +35,13 @@ def omega(epsilon: Fraction, delta: Fraction, columns: int, reading: str = READ)
 def width(epsilon: float, delta: float, columns: int) -> float:
     """Return ω, as it is read, as a double: what a run takes; no bound rests on it."""
     return 16 * math.sqrt(columns * math.log(2 / delta)) * math.log(16 * columns / delta) / epsilon
+
+
+def needed_columns(rows: int, mu: float, nu: float) -> int:
+    """Return the least r that Lemma 1 asks for: r ≥ 8 ln(n²/μ)/ν², 0 < ν ≤ ½ and 0 < μ < 1."""
+    if rows < 2 or not 0 < mu < 1 or not 0 < nu <= 0.5:
+        raise out_of_range("n >= 2, 0 < mu < 1 and 0 < nu <= 1/2")
+    return math.ceil(8 * math.log(rows**2 / mu) / nu**2)
 
 
 def centred(rows: Floats) -> Floats:

@@ -109,8 +109,10 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], final: Fact | 
     ensure(max(after, rest) <= whole + slack, "more is spent, or left, than the whole budget")
     if everyone and cost * NOTICED >= before:
         ensure(cost == 0 or before < after, "something is charged, and nothing was spent")
-    ensure(plain or budget["measure"] in ("gdp", "zcdp", "either"), "the ledger adds up no known measure")
-    right = allowed == 0 or (budget["measure"] == "approximate" and delta is not None and allowed <= delta)
+    known = ("gdp", "zcdp", "approximate-zcdp", "either")
+    ensure(plain or budget["measure"] in known, "the ledger adds up no known measure")
+    within = budget["measure"] == "approximate" and delta is not None and allowed <= delta
+    right = allowed == 0 or within or not plain  # others add up what was converted to (ε, δ)
     ensure(right and delta is not None and delta < 1, "the delta of the charge is not within the ledger's")
     ensure(plain or delta != 0, f"nothing is within delta 0 in {brief(budget['measure'])}")
     if plain:  # its amounts are sums of ε

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import msgspec
 
-from dpaccount.accounting.measures import LARGE, MEASURES, Amounts, Measure
+from dpaccount.accounting.measures import LARGE, MEASURES, MOST_NEAR, Amounts, Measure
 from dpaccount.errors import InputError
 from dpaccount.exact import Exact, exact_argument, read_number, shown
 from dpaccount.ledger.balances.step_functions import zero
@@ -64,7 +64,9 @@ def budget(epsilon: Exact, delta: Exact, unit: str, relation: str, name: str) ->
         raise InputError(f"unknown relation {relation!r}", f"known: {known}, or of another radius")
     if name == "either" and proposed.epsilon > LARGE:
         raise InputError(f"an either ledger takes ε up to {LARGE}", "give less, or the measure pure")
-    if proposed.delta == 0 and name in ("gdp", "zcdp", "either"):
+    if name == "approximate-zcdp" and proposed.epsilon > MOST_NEAR:
+        raise InputError(f"an approximate-zcdp ledger takes ε up to {MOST_NEAR}", "give less, or approximate")
+    if proposed.delta == 0 and name not in ("pure", "approximate"):
         raise InputError(f"no {name} charge is within delta 0", "give delta above 0, or the measure pure")
     for value in (proposed.epsilon, proposed.delta):
         write_limit(value)

@@ -25,6 +25,8 @@ from audits.subjects import catalogue
 from bandits.papers.dubey import regret
 from bandits.papers.reproduction import trial
 from bandits.phased_gp_ucb import PhasedGpUcb
+from bandits.selection import rehearsals
+from bandits.simulation.simulated_people import WorldLaw
 from dpaccount.errors import InputError
 from tests.documents import wrong
 from tests.looped import looped
@@ -227,7 +229,7 @@ EDITS = [
     ('use = "uniform"', 'use = "uniform"\nworlds = []', "worlds: an empty list"),
     ('use = "uniform"', 'use = "uniform"\nname = "$x"', "is not allowed"),
     ("[[algorithm]]", "[[world]]\nuse = 'predictions'\n[[algorithm]]", "does not play in the world predictions"),
-    ('use = "people"', 'use = "nobody"', "known here: people, surface, arms, rewards, hard-functions, predictions, log"),
+    ('use = "people"', 'use = "nobody"', "known here: people, surface, arms, rewards, hard-functions, predictions, outsourced, log"),
     ('use = "people"', 'use = "surface"', "unknown key 'candidates'"),
     ('use = "phased-gp-ucb"', 'use = "phased-posterior"', "does not play in the world people; there: "),
     ('use = "phased-gp-ucb"', 'use = "laplace-sum"', "does not play"),
@@ -242,6 +244,15 @@ EDITS = [
     ('epsilon = [1, "1/2"]', "epsilon = []", "parameters.epsilon: an empty list"),
     ("delta = 1e-6", "rounds = 50", "rounds follows from the world"),
     ("[[algorithm]]", "[[algorithms]]", "unknown key 'algorithms'"),
+    ('use = "uniform"', 'use = "rehearsed"', "the key 'epsilon' is missing"),
+    ('use = "uniform"', 'use = "rehearsed"\nparameters = { epsilon = 0, delta = 1e-6 }', "above 0"),
+    ('use = "uniform"', 'use = "rehearsed"\nparameters = { epsilon = 1, delta = 0 }', "0 < delta < 1"),
+    ('use = "uniform"', 'use = "theorem-3"\nparameters = { epsilon = 0, delta = 0.1 }', "above 0"),
+    ('use = "people"\ncandidates = 6', 'use = "outsourced"\ndata = "fields"', "'fields'"),
+    ('use = "people"\ncandidates = 6', 'use = "outsourced"\ndata = "loans"\nlengthscale = 1', "lengthscale of loans is known"),
+    ('use = "people"\ncandidates = 6', 'use = "outsourced"\nlog_epsilon = 6', "log_epsilon in [-5, 5]"),
+    ('use = "people"\ncandidates = 6', 'use = "outsourced"', "there: k-norm, gp-ucb, po-gp-ucb, uniform"),
+    ('use = "people"\ncandidates = 6', 'use = "arms"\n[[algorithm]]\nuse = "rehearsed"\nparameters = { epsilon = 1, delta = 1e-6 }', "no rehearsals of this world"),
 ]  # fmt: skip
 
 LOG_EDITS = [
@@ -333,7 +344,7 @@ def test_every_file_of_a_paper_is_of_the_schema_and_lists_what_reproduce_lists()
     import tomllib
 
     files = sorted(PAPERS.glob("*/*.toml"))
-    assert len(files) == 7
+    assert len(files) == 14
     names = {each.name: each.source for each in reproductions()}
     for path in files:
         document = tomllib.loads(path.read_text())
@@ -359,6 +370,7 @@ def test_published_numbers_stand_beside_their_rows_at_the_paper_s_own_rounds(tmp
         ("value = [7, 8]", "", "no value that is a number"),
         ("value = [7, 8]", "value = [7, '8']", "no value that is a number"),
         ("value = [7, 8]", "value = [7, true]", "no value that is a number"),
+        ("value = [7, 8]", "value = [7, 8]\nlike = 1", "true or false belongs here"),
         ("epsilon = [1, 4]", "epsilon = [1, 5]", "0 rows are"),
         ("[[published]]", PUBLISHED + "[[published]]", "two numbers are printed for"),
         ("[[published]]", NOISELESS + "claim = { name = 'zhou-ctl' }\n[[published]]", "unknown key 'claim'"),
@@ -406,6 +418,35 @@ def test_worlds_parameters_and_names_choose_who_plays_where(tmp_path):
     ]
     assert [c.subject.candidates for c in cells[2:]] == [7] * 4
     assert [c.subject.growth for c in cells[2:]] == [0, 1, 0, 1]
+
+
+def test_what_loses_least_in_rehearsals_is_chosen_for_each_budget(tmp_path, monkeypatch):
+    """The choice is that of the public rehearsals, and what is run and proved is what was chosen."""
+    monkeypatch.setattr(rehearsals, "STAGES", (2,))
+    text = SMALL.replace("phased-gp-ucb", "rehearsed").replace("candidates = 6", "candidates = 7")
+    (tmp_path / "chosen.toml").write_text(text)
+    cells = read_experiment(tmp_path / "chosen.toml", 1).cells[1:]
+    for cell, epsilon in zip(cells, (Fraction(1), Fraction(1, 2)), strict=True):
+        budget = (epsilon, Fraction(1, 10**6))
+        choice = rehearsals.choose("joint", *budget, 40, candidates=7, laws=(WorldLaw(),))
+        assert cell.row["algorithm"] == choice.subject
+        assert (cell.subject.epsilon, cell.subject.delta) == budget
+        assert isinstance(cell.subject, catalogue.find(choice.subject).made_by)
+        assert {key: getattr(cell.subject, key) for key in choice.parameters} == choice.parameters
+        assert cell.details((), None) == {"because": choice.because}
+
+
+def test_a_curator_of_one_s_own_noise_is_proved_at_what_it_costs(dpaccount, tmp_path):
+    text = SMALL.replace('"people"\ncandidates = 6', '"outsourced"\ndata = "property"')
+    text = text.replace(
+        'phased-gp-ucb"\nparameters = { epsilon = [1, "1/2"], delta = 1e-6 }',
+        'k-norm"\nparameters = { rate = [1, 4] }',
+    )
+    (tmp_path / "own.toml").write_text(text)
+    code, out, _ = dpaccount("run", tmp_path / "own.toml", "--json", "--jobs", 1, "--out", tmp_path / "out")
+    proved = [row["proved"] for row in json.loads(out)["rows"]]
+    assert (code, json.loads(out)["measure"], proved[0]) == (0, "simple regret", None)
+    assert [(round(each["epsilon"], 1), each["delta"]) for each in proved[1:]] == [(1.0, 0), (4.0, 0)]
 
 
 # ------------------------------------------------------------------ the same bytes

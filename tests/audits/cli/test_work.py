@@ -9,12 +9,15 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from audits.attack import white_box
 from dpaccount.work import run as runner
 from dpaccount.work.results import Results
+from tests.looped import looped
 
 AUDIT = ("audit", "laplace-sum", "--epsilon", 0.5, "--trials", 1200, "--json", "--jobs", 1)
 FIGURE = ("reproduce", "kharkovskii2020-figure2c", "--trials", 2, "--rounds", 32, "--json", "--jobs", 1)
@@ -78,6 +81,26 @@ def test_what_is_kept_is_listed_and_removed(dpaccount, tmp_path, monkeypatch):
     monkeypatch.setattr("dpaccount.work.version.current", lambda: {"dpaccount": "of another time"})
     assert dpaccount("work", "prune", "--store", store)[1] == "removed 1\n"
     assert dpaccount("work", "list", "--store", store)[1] == "no work is kept\n"
+
+
+@looped(("count", "left_out"), [(20, 0), (40, 8)])
+def test_many_parts_are_listed_by_their_kind(dpaccount, count, left_out):
+    """Sums are those of all parts; of more kinds than a terminal shows, it says how many are left out."""
+    copy = "name || ?1, series || ?1, ?2, code, seeds, digest, result FROM results WHERE work LIKE 'audit%'"
+    with TemporaryDirectory() as folder:
+        store = Path(folder) / "kept.db"
+        dpaccount(*AUDIT, "--store", store)
+        with closing(sqlite3.connect(store)) as file, file:
+            for number in range(count):
+                name = f"kind {number}: a row" if number % 2 else f"rehearse {number}"
+                file.execute(f"INSERT INTO results SELECT {copy}", (str(number), name))
+        every = json.loads(dpaccount("work", "list", "--store", store, "--json")[1])["work"]
+        assert dpaccount("work", "list", "--all", "--store", store)[1].count("\n") == len(every)
+        *lines, last = dpaccount("work", "list", "--store", store)[1].splitlines()
+    assert len(lines) == count // 2 + 2 - left_out  # kinds, rehearsals, the audit
+    seen = sum(int(line.split(" seeds")[0].split()[-1]) for line in lines)
+    assert seen == sum(row["seeds"] for row in every) - left_out * 1200
+    assert last.startswith(f"{left_out} earlier kinds" if left_out else "--all")
 
 
 OWN = ("mine:function", "--epsilon", 1, "--shape", 5, "--low", 0, "--high", 1)

@@ -35,9 +35,18 @@ def test_a_damaged_budget_is_refused(change):
     assert by_schema or change in ({"epsilon": "much"}, {"epsilon": -1}, {"after": {"lower": 0, "upper": -1}})
 
 
+@looped("measure", ["gdp", "zcdp", "approximate-zcdp", "either"])
+def test_a_measure_that_adds_up_no_epsilon_may_have_paid(measure):
+    """It charges what was converted to the (ε, δ) that is proved; its sums are not those of ε."""
+    assert accepted(noting({**BUDGET, "measure": measure, "after": {"lower": None, "upper": 1.5}}))
+    assert not accepted(noting({**BUDGET, "measure": measure, "after": {"lower": 0, "upper": 0}}))
+    assert not accepted(noting({**BUDGET, "measure": measure, "delta": "0"}))
+
+
 @looped(
     "change",
     [
+        {"measure": "pure"}, {"measure": "mine"}, {"delta": "0"}, {"delta": "1"},
         {"relation": "add-remove"}, {"relation": "bounded-row, radius 1"}, {"after": {"lower": 0.5, "upper": 0.25}},
         {"rest": {"lower": "1e300", "upper": 1}},
     ],

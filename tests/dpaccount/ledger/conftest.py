@@ -14,7 +14,7 @@ from dpaccount import proof
 from dpaccount.ledger.entry import ORIGIN, seal
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.server_address import server_address
-from dpaccount.proof import REPLACE_ONE, Theorem
+from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, Theorem
 
 from .postgres import PostgresServer
 
@@ -35,6 +35,12 @@ def pure(epsilon: Fraction | int | str, relation: str = REPLACE_ONE, key: str = 
 def approximate(epsilon: Fraction | int | str, delta: Fraction | int | str) -> Theorem:
     """Return an (ε, δ) statement about a Laplace release."""
     return proof.to_approximate(pure(epsilon), Fraction(epsilon), Fraction(delta))
+
+
+def histogram() -> Theorem:
+    """Return counts of unlisted values, which are (1, 1/1000)-DP under add-remove and have no other measure."""
+    cell = proof.assume_cell("values", ADD_REMOVE, "made up")
+    return proof.stable_histogram(cell, Fraction(1), 20, Fraction(1, 1000), "noise")
 
 
 def discrete_gaussian(variance: Fraction | int) -> Theorem:

@@ -14,6 +14,7 @@ from decimal import Decimal, getcontext
 from fractions import Fraction
 
 getcontext().prec = 60
+WIDTHS = {"approximate": 2, "approximate-zcdp": 2, "either": 3}  # numbers that a measure adds up, if several
 
 
 def canonical(value):
@@ -136,6 +137,8 @@ def fits(measure, spent, epsilon, delta):
         shares = (("pure", spent[2], 0), ("gdp", spent[0], delta / 2), ("zcdp", spent[1], delta / 2))
         known = [one for one in shares if one[1] < 10**9]  # what stands for no bound
         return any(fits(name, [amount], epsilon, share) for name, amount, share in known)
+    if measure == "approximate-zcdp":
+        return spent[1] <= delta / 2 and fits("zcdp", spent[:1], epsilon, delta / 2)
     if measure in ("pure", "approximate"):
         return spent[0] <= epsilon and (len(spent) == 1 or spent[1] <= delta)
     total = Decimal(spent[0].numerator) / Decimal(spent[0].denominator)
@@ -174,7 +177,7 @@ class Books:
     """What the entries come to, counted in the plainest way."""
 
     def __init__(self, budget):
-        self.budget, self.width = budget, {"approximate": 2, "either": 3}.get(budget["measure"], 1)
+        self.budget, self.width = budget, WIDTHS.get(budget["measure"], 1)
         self.life, self.period, self.year, self.label, self.resets = {}, {}, {}, None, 0
         self.reset_entry = None
         self.scopes, self.cohorts, self.reserved = {}, {}, {}

@@ -84,11 +84,13 @@ def test_a_charge_without_a_bound_is_refused(url):
     answer = answers.charge(url, place(GAUSSIAN, {"event": "zcdp", "rho": 0.1}), say=messages.append)
     assert answer["accepted"] is False
     assert answer["epsilon"] == {"lower": None, "upper": "inf"}
-    assert "a ledger in zcdp or either takes it" in messages[0]
+    assert "a ledger in approximate-zcdp or zcdp or either takes it" in messages[0]
     answer = answers.charge(
         url, place({"event": "approximate", "epsilon": 0.1, "delta": 1e-9}, GAUSSIAN), say=messages.append
     )
-    assert "prove it at one (ε, δ)" in messages[1]
+    assert "a ledger in approximate-zcdp takes it" in messages[1]
+    answer = answers.charge(url, place({"event": "rdp", "points": [[2, 1]]}), say=messages.append)
+    assert "prove it at one (ε, δ)" in messages[2]
 
 
 def test_the_remaining_epsilon_can_be_spent(url):

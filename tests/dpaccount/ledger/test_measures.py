@@ -18,6 +18,7 @@ from tests.looped import looped
 
 GDP, PURE, APPROXIMATE, ZCDP = (measure(name) for name in ("gdp", "pure", "approximate", "zcdp"))
 MILLIONTH = Fraction(1, 10**6)
+ALL = set(MEASURES)
 
 
 def test_unknown_measures_are_refused():
@@ -29,13 +30,14 @@ def test_unknown_measures_are_refused():
 @looped(
     ("curve", "able"),
     [
-        (proof.Pure(Fraction(1)), {"gdp", "pure", "approximate", "zcdp", "either"}),
-        (proof.Approximate(Fraction(1), Fraction(0)), {"gdp", "pure", "approximate", "zcdp", "either"}),
-        (proof.Approximate(Fraction(1), MILLIONTH), {"approximate"}),
-        (proof.Gdp(Fraction(1)), {"gdp", "zcdp", "either"}),
-        (proof.Zcdp(Fraction(1)), {"zcdp", "either"}),
-        (proof.BoundedRange(Fraction(1)), {"gdp", "pure", "approximate", "zcdp", "either"}),
-        (proof.Lattice(Fraction(4), ((2,), (1, 1)), 3), {"zcdp", "either"}),
+        (proof.Pure(Fraction(1)), ALL),
+        (proof.Approximate(Fraction(1), Fraction(0)), ALL),
+        (proof.Approximate(Fraction(1), MILLIONTH), {"approximate", "approximate-zcdp"}),
+        (proof.Gdp(Fraction(1)), {"gdp", "zcdp", "approximate-zcdp", "either"}),
+        (proof.NearGdp(Fraction(1), MILLIONTH), {"approximate-zcdp"}),
+        (proof.Zcdp(Fraction(1)), {"zcdp", "approximate-zcdp", "either"}),
+        (proof.BoundedRange(Fraction(1)), ALL),
+        (proof.Lattice(Fraction(4), ((2,), (1, 1)), 3), {"zcdp", "approximate-zcdp", "either"}),
     ],
 )
 def test_which_measure_takes_a_curve(curve, able):

@@ -23,6 +23,10 @@ DELTA = Fraction(1, 1000)
 EVENT = {
     "pure": lambda size, cover: Pure(epsilon=size, cover=cover),
     "approximate": lambda size, cover: Approximate(epsilon=size / 2, delta=size * DELTA, cover=cover),
+    "approximate-zcdp": lambda size, cover: (
+        Zcdp(rho=size / 8, cover=cover),
+        Approximate(epsilon=size / 2, delta=size * DELTA / 2, cover=cover),
+    )[size.denominator % 2],
     "gdp": lambda size, cover: Gdp(mu=size / 2, cover=cover),
     "zcdp": lambda size, cover: Zcdp(rho=size / 8, cover=cover),
     "either": lambda size, cover: (
@@ -34,6 +38,9 @@ EVENT = {
 COST = {
     "pure": lambda size: (size,),
     "approximate": lambda size: (size / 2, size * DELTA),
+    "approximate-zcdp": lambda size: (
+        (size**2 / 8, size * DELTA / 2) if size.denominator % 2 else (size / 8, Fraction(0))
+    ),
     "gdp": lambda size: (size**2 / 4,),
     "zcdp": lambda size: (size / 8,),
     "either": lambda size: (
