@@ -76,7 +76,8 @@ def numbers(row: Mapping[str, Any], ranks: float | None = None) -> list[str]:
     if low is None or high is None:
         words = "none is proved"
         if ranks is not None:
-            words = f"none; at most {to_noise(ranks, ranks, up=True)} ranks farther off than the best candidate"
+            most = to_noise(ranks, ranks, up=True)
+            words = f"none; at most {most} ranks farther off than the best candidate"
         return [rounded(to_digits(value, up=None, digits=6), value), words]
     half = (high - low) / 2
     if all(float(each).is_integer() for each in (low, high, value)):
