@@ -43,7 +43,7 @@ def out_of_range(needed: str) -> InputError:
 
 
 def no_attribute(module: str, name: str, known: Iterable[str]) -> AttributeError:
-    """Return the error to raise about a module's missing name; it says which `known` one is close."""
+    """Return the error to raise about a module's missing name; it says the closest `known` one."""
     near = [] if name.startswith("_") else get_close_matches(name[:100], known, 1)
     meant = f"; did you mean {near[0]!r}?" if near else ""
     return AttributeError(f"module {module!r} has no attribute {name!r}{meant}")

@@ -97,9 +97,10 @@ def test_files_and_claims_are_asked_from_python(tmp_path, root):
         dpaccount.audit("svt-5", 1, trails=3)
 
 
-@pytest.mark.parametrize(("name", "near"), [("Acountant", "; did you mean 'Accountant'?"), ("Zorp", "")])
-def test_other_names_are_refused(name, near):
-    with pytest.raises(AttributeError, match=re.escape(f"'dpaccount' has no attribute {name!r}{near}") + "$"):
-        getattr(dpaccount, name)
-    with pytest.raises(AttributeError, match="did you mean 'Domain'"):
+def test_other_names_are_refused():
+    with pytest.raises(AttributeError, match=r"'dpaccount' has no attribute 'Zorp'$"):
+        dpaccount.Zorp  # noqa: B018
+    with pytest.raises(AttributeError, match="'Acountant'; did you mean 'Accountant'"):
+        dpaccount.Acountant  # noqa: B018
+    with pytest.raises(AttributeError, match="'Domains'; did you mean 'Domain'"):
         mechanisms.Domains  # noqa: B018

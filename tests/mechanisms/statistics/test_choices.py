@@ -24,29 +24,19 @@ from tests.mechanisms.test_contract import counterexample
 
 X = Column("x", "number", Fraction(0), Fraction(1))
 SEEN = Column("seen", "boolean")
-CELLS = 1024
 RANKS = [None, Fraction(1, 4), Fraction(9, 10)]
-LEVEL = Fraction(19, 20)
 
 
-def quantile(q, name="q", **terms):
-    if q is None:
-        return Statistic(name, "median", X, method="exponential", **terms)
-    return Statistic(name, "quantile", X, q=q, method="exponential", **terms)
+def quantile(q, name="q"):
+    what = "median" if q is None else "quantile"
+    return Statistic(name, what, X, q=q, method="exponential")
 
 
 def scores(what, values):
     """Return the scores that a study gives the ends of its cells."""
-    (draw,) = draws(what, known=True)
     study = NoisyStatistics((what,), (Fraction(1),), "laplace", 50, ADD_REMOVE, exact_rows=False)
     rows = np.column_stack([np.ones(len(values)), np.array(values, dtype=float)]).reshape(-1, 2)
-    assert draw.key == "q/choice"
     return choices.scores(what, study.query(rows))
-
-
-def spread(one, other):
-    move = one - other
-    return int(move.max() - move.min())
 
 
 @given(
@@ -59,8 +49,8 @@ def test_scores_move_no_further_than_is_assumed(values, one, other, q):
     what = quantile(q)
     (draw,) = draws(what, known=True)
     without, before, after = (scores(what, [*values, *more]) for more in ([], [one], [other]))
-    assert spread(before, without) <= draw.norm * draw.choice
-    assert spread(before, after) <= draw.reach * draw.choice
+    assert np.ptp(before - without) <= draw.norm * draw.choice
+    assert np.ptp(before - after) <= draw.reach * draw.choice
 
 
 @pytest.mark.parametrize("q", RANKS)
@@ -72,17 +62,14 @@ def test_the_movement_is_attained(q):
     for low, high in product(range(22), range(4)):
         values = [0.1] * low + [0.6] * high
         base, each = scores(what, values), [scores(what, [*values, x]) for x in grid]
-        come = max(come, *(spread(one, base) for one in each))
-        replaced = max(replaced, *(spread(a, b) for a, b in product(each, each)))
+        come = max(come, *(np.ptp(one - base) for one in each))
+        replaced = max(replaced, *(np.ptp(a - b) for a, b in product(each, each)))
     assert come == draw.norm * draw.choice
     assert replaced == draw.reach * draw.choice
 
 
 def worst_loss(what, relation, rate, rows):
-    """Return the largest |ln P(o)/P'(o)| over small neighbouring tables and all candidates, by enumeration.
-
-    They differ in a unit of at most so many `rows`.
-    """
+    """Return the largest |ln P(o)/P'(o)| by enumeration: of small tables and a unit of at most `rows`."""
     grid, worst = [0.1, 0.4, 0.6, 0.9], 0.0
     units = [unit for size in range(rows + 1) for unit in combinations_with_replacement(grid, size)]
 
@@ -156,39 +143,33 @@ def test_parts_are_below_the_whole(relation, law, rows):
 def test_choices_are_within_the_ranks(q, scale):
     """By the exact law, on tables where one candidate is best, and all others are as bad as can be."""
     what = quantile(q)
-    reach = choices.ranks(what, scale, LEVEL)
+    reach = choices.ranks(what, scale, Fraction(19, 20))
     for values in ([0.5] * 40, [0.2] * 30 + [0.8] * 10, [], list(np.linspace(0, 1, 50))):
         off = (scores(what, values).max() - scores(what, values)) / what.rank.denominator
         weights = np.exp(-off / float(scale))
         assert weights[off > reach].sum() / weights.sum() <= 0.05
-    far = CELLS * np.exp(-(reach - 1 / what.rank.denominator) / float(scale))
+    far = 1024 * np.exp(-(reach - 1 / what.rank.denominator) / float(scale))
     assert far / (1 + far) > 0.05 * 0.9 or reach == 0  # no more than is needed
 
 
 @pytest.mark.parametrize(
-    ("terms", "law", "wrong"),
+    ("terms", "wrong"),
     [
-        ({"by": (SEEN,)}, None, "by groups: give each group a statistic with where"),
-        ({"q": Fraction(1, 10**7)}, None, "too many digits"),
+        ({"by": (SEEN,)}, "by groups; give each group a statistic with where"),
+        ({"what": "quantile", "q": Fraction(1, 10**7)}, "too many digits"),
+        ({"what": "mean"}, "method is for a median or quantile"),
+        ({"method": "smooth"}, "known: levels, exponential"),
     ],
 )
-def test_what_is_not_chosen_is_refused(terms, law, wrong):
-    with pytest.raises(InputError, match=wrong.partition(":")[0]):
-        quantile(terms.pop("q", None), **terms)
-
-
-def test_methods_are_of_quantiles_and_known():
-    with pytest.raises(InputError, match="method is for a median or quantile"):
-        Statistic("m", "mean", X, method="exponential")
-    with pytest.raises(InputError, match="known: levels, exponential"):
-        Statistic("m", "median", X, method="smooth")
+def test_what_is_not_chosen_is_refused(terms, wrong):
+    with pytest.raises(InputError, match=wrong):
+        Statistic(**{"name": "m", "what": "median", "column": X, "method": "exponential", **terms})
 
 
 def test_a_choice_beside_gaussian_noise_says_what_to_use():
-    spread = Statistic("v", "variance", X)
     promise = Promise(ADD_REMOVE, Fraction(1), Fraction(1, 10**6))
     with pytest.raises(InputError, match='law = "laplace", method = "levels", or a study'):
-        planned((quantile(None), spread), 100, 1, promise)
+        planned((quantile(None), Statistic("v", "variance", X)), 100, 1, promise)
 
 
 def test_a_wanted_accuracy_is_of_ranks():
