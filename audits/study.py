@@ -226,7 +226,7 @@ class FrameTable:
         return self._with("variance", column, by, terms)
 
     def median(self, column: str, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
-        """Add a median of a column; the other arguments are those of `count`."""
+        """Add a median of a column; `terms` are those of `count`, and method ("levels" or "exponential")."""
         return self._with("median", column, by, terms)
 
     def quantile(self, column: str, q: Exact, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":

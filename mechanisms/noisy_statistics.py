@@ -31,7 +31,7 @@ from dpaccount.proof.search import approximate
 from dpaccount.relation import adjacency
 from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import distance
-from mechanisms.statistics import calibration, unlisted
+from mechanisms.statistics import calibration, choices, unlisted
 from mechanisms.statistics.derived import code_of, sources_of
 from mechanisms.statistics.draws import BITS, Draw, cut, draws, totals
 from mechanisms.statistics.estimates import estimate
@@ -60,8 +60,8 @@ class NoisyStatistics(Additive):
     `scales` has the noise of every draw, in the units of the draw: with `law` ``gaussian`` its standard
     deviation, with ``laplace`` its scale.  A row is 1 and the codes of the columns that are read, in the
     order of their names; one that begins with 0 is a row of nothing.  Derived columns follow from
-    these.  `exact_rows`: whether the number of rows is public, and each is one of these.  Counts of
-    unlisted values get discrete Laplace noise and are shown if they reach their threshold.
+    these.  `exact_rows`: whether the number of rows is public, and each is one of these.  Counts of unlisted
+    values get discrete Laplace noise and are shown from their threshold on.  A choice's scale is in ranks.
     """
 
     source: ClassVar[str] = "Dwork et al. 2006; Canonne, Kamath & Steinke 2020; Dong, Roth & Su 2022"
@@ -85,6 +85,7 @@ class NoisyStatistics(Additive):
             raise out_of_range(f"one scale > 0 for each of {len(self.draws)} draws, and rows >= 1")
         if len(self.thresholds) != len(self._unlisted) or (self.thresholds and self.law != "gaussian"):
             raise out_of_range("Gaussian noise, and one threshold for each count of unlisted values")
+        choices.check_alone(self.statistics, self.law)
         if self.law == "laplace":
             for draw in self.draws:
                 calibration.check_pure(draw)
@@ -157,7 +158,7 @@ class NoisyStatistics(Additive):
         return self.exact_rows and what.is_whole
 
     def _bits(self, draw: Draw) -> int:
-        return draw.bits if self.law == "laplace" else BITS
+        return draw.bits if self.law == "laplace" or draw.choice else BITS
 
     def domain(self) -> Domain:
         """Return whether a row is there, then the codes of its cells."""
@@ -199,6 +200,8 @@ class NoisyStatistics(Additive):
 
     def _leaf(self, draw: Draw, scale: Fraction) -> Theorem:
         """Return the theorem of one draw: how far a row moves it, and its noise."""
+        if draw.choice:
+            return choices.proof(draw, scale, self.relation, self.law)
         step = grid.step(self._bits(draw))
         if self.law == "laplace":
             if draw.interval is None:
@@ -253,11 +256,14 @@ class NoisyStatistics(Additive):
         return self._published(totals, noise, {})
 
     def _published(self, totals: Integers, noise: Noise, cells: dict[str, Integers]) -> View:
-        noisy: dict[str, NDArray[Any]] = {
-            draw.key: noise.noisy(draw.key, 0, part) * float(grid.step(self._bits(draw)))
-            for draw, part in zip(self.draws, cut(self.draws, totals), strict=True)
-            if draw.size
-        }
+        noisy: dict[str, NDArray[Any]] = {}
+        of = [what for what, part in zip(self.statistics, self.parts, strict=True) for _ in part]
+        for what, draw, part in zip(of, self.draws, cut(self.draws, totals), strict=True):
+            if draw.choice:  # candidates by their number, from the lower bound's 0
+                chosen = noise.noisy(draw.key, 0, choices.scores(what, part)).argmax()
+                noisy[draw.key] = np.array([chosen], dtype=float)
+            elif draw.size:
+                noisy[draw.key] = noise.noisy(draw.key, 0, part) * float(grid.step(self._bits(draw)))
         texts = {}
         for what in self._unlisted:
             key, exact = f"{what.name}/keys", cells[f"{what.name}/keys"]
@@ -284,6 +290,8 @@ class NoisyStatistics(Additive):
         For a quantile, how far that of sums of 0, 1, … counts may be.
         """
         alpha = confidence.missed(level)
+        if what.chosen:
+            return [choices.ranks(what, scales[0], level)]
         if what.what in ("median", "quantile"):
             return calibration.reach_of_sums(self.law, scales[0], self._bits(part[0]), what.groups, alpha)
         law = "laplace" if what.unlisted else self.law
@@ -301,11 +309,14 @@ class NoisyStatistics(Additive):
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of each statistic, simultaneous for all its numbers; null: none is known."""
         ends = self._ends({draw.key: view.public[draw.key] for draw in self.draws}, level)
-        of = {each.name: f"the {each.what} of clipped numbers without noise" for each in self.statistics}
-        return {
-            name: accuracy.interval(_known(low), _known(high), level, of[name])
-            for name, (_, low, high) in ends.items()
-        }
+        known: dict[str, Any] = {}
+        for what, part in zip(self.statistics, self.parts, strict=True):
+            of, (low, high) = f"the {what.what} of clipped numbers without noise", ends[what.name][1:]
+            known[what.name] = accuracy.interval(_known(low), _known(high), level, of)
+            if what.chosen:
+                at = self.draws.index(part[0])
+                known[what.name]["ranks"] = choices.ranks(what, self.scales[at], level)
+        return known
 
 
 def _nothing(column: Column) -> tuple[float, ...]:
@@ -369,7 +380,7 @@ def _planned_listed(
     for what in statistics:
         part = draws(what, known=exact and what.is_whole)
         moves = tuple(calibration.moved_by(draw, law, vary=vary) * max_rows for draw in part)
-        one = calibration.StatisticRequest(what, part, moves, law, rows * max_rows, units)
+        one = calibration.StatisticRequest(what, part, moves, law, rows * max_rows, units, of_one=max_rows)
         if what.epsilon is not None:
             if what.epsilon > promise.epsilon:
                 raise InputError(calibration.BEYOND, calibration.LOWER)

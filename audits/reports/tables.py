@@ -58,7 +58,7 @@ class ReleasedTable:
 def shown_table(name: str, study: StudyTable) -> ReleasedTable:
     """Return a released statistic for a person: ends of intervals are rounded outwards."""
     keys = [key for key in (study.rows or [{}])[0] if key not in NUMBERS]
-    rows = [[*(plain(str(row[key])) for key in keys), *numbers(row)] for row in study.rows]
+    rows = [[*(plain(str(row[key])) for key in keys), *numbers(row, study.ranks)] for row in study.rows]
     bars = [
         Bar(", ".join(plain(str(row[key])) for key in keys), row["low"], row["high"], row["estimate"])
         for row in study.rows
@@ -67,11 +67,18 @@ def shown_table(name: str, study: StudyTable) -> ReleasedTable:
     return ReleasedTable(name, [*keys, *SHOWN], rows, bars)
 
 
-def numbers(row: Mapping[str, Any]) -> list[str]:
-    """Return an estimate and its interval, to the digits that the noise leaves; ends are rounded outwards."""
+def numbers(row: Mapping[str, Any], ranks: float | None = None) -> list[str]:
+    """Return an estimate and its interval, to the digits that the noise leaves; ends are rounded outwards.
+
+    Where there are `ranks` at most in between they are said instead.
+    """
     low, high, value = row["low"], row["high"], row["estimate"]
     if low is None or high is None:
-        return [rounded(to_digits(value, up=None, digits=6), value), "none is proved"]
+        words = "none is proved"
+        if ranks is not None:
+            most = to_noise(ranks, ranks, up=True)
+            words = f"none; at most {most} ranks farther off than the best candidate"
+        return [rounded(to_digits(value, up=None, digits=6), value), words]
     half = (high - low) / 2
     if all(float(each).is_integer() for each in (low, high, value)):
         half = max(half, 10.0)  # counts are shown as whole numbers
@@ -174,7 +181,8 @@ def tables(claim: Claim, certificate: dict[str, Any]) -> dict[str, StudyTable]:
     for what in study_of(claim).statistics:
         ends = accuracy[what.name]
         texts = report.get(f"{what.name}/texts", ())
-        study[what.name] = StudyTable(table(what, (report[what.name], ends["low"], ends["high"]), texts))
+        rows = table(what, (report[what.name], ends["low"], ends["high"]), texts)
+        study[what.name] = StudyTable(rows, ends.get("ranks"))
     return study
 
 

@@ -21,6 +21,7 @@ STATISTICS: Final = (
     "quantile",
     "regression",
 )
+METHODS: Final = ("levels", "exponential")  #: of a median or quantile
 
 
 class StatisticTable(Closed, frozen=True):
@@ -34,6 +35,7 @@ class StatisticTable(Closed, frozen=True):
     bins: list[Number] | Absent = UNSET
     q: Number | Absent = UNSET
     k: int | Absent = UNSET
+    method: Literal["levels", "exponential"] | Absent = UNSET
     on: list[str] | Absent = UNSET
     share: Number | Absent = UNSET
     accuracy: Number | Absent = UNSET
@@ -92,7 +94,8 @@ class PlannedStatistic(Struct, frozen=True):
 
     `epsilon` is what it costs alone, at the total's δ; `half_width` that of its 95 % intervals, all at once,
     null where it depends on the data; of a mean or variance it is that in a group of `group_size` rows.  In
-    groups of fewer rows than `too_noisy_below` noise prevails.
+    groups of fewer rows than `too_noisy_below` noise prevails.  Of a choice (by the exponential
+    mechanism) scale and half-width are in ranks, by which it may be farther off than the best candidate.
     """
 
     name: str
@@ -107,6 +110,8 @@ class PlannedStatistic(Struct, frozen=True):
         """Return the half-width of its intervals, rounded up, and of groups of what size it is."""
         if self.half_width is None:
             return "depends on the data"
+        if "choice" in self.noise.scales:
+            return f"no interval; within {to_noise(self.half_width, self.half_width, up=True)} ranks"
         of = "" if self.group_size is None else f" for {self.group_size} rows"
         return to_noise(self.half_width, self.half_width, up=True) + of
 
@@ -150,9 +155,13 @@ class StudyPlan(Struct, frozen=True, tag_field="schema", tag="dpaccount/study-pl
 
 
 class StudyTable(Struct, frozen=True):
-    """A released statistic: rows of the values of `by`, with `estimate`, `low` and `high`."""
+    """A released statistic: rows of the values of `by`, with `estimate`, `low` and `high`.
+
+    With `ranks` there is no interval: at 95 % the rank is at most so many rows farther off than the best's.
+    """
 
     rows: list[dict[str, Any]]
+    ranks: float | None = None
 
 
 class StudyRelease(Struct, frozen=True, tag_field="schema", tag="dpaccount/study-release/1"):

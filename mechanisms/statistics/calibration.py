@@ -13,6 +13,7 @@ from dpaccount.exact import rounded
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.samplers import root_up
 from mechanisms.shared import confidence
+from mechanisms.statistics import choices
 from mechanisms.statistics.draws import BITS, BRANCHES, LEVELS, ROUNDED, SQUARE, Draw, draws
 from mechanisms.statistics.statistic import LARGEST, Statistic
 from mechanisms.statistics.unlisted import FINEST
@@ -51,6 +52,7 @@ class StatisticRequest:
     rows: int
     units: int
     fixed: float | None = None
+    of_one: int = 1  #: rows of a unit, all of whose moves are in `moves`
 
     def scales(self, amount: float) -> Scales:
         """Return the scales of the draws with which the statistic costs `amount`, in equal parts.
@@ -60,6 +62,13 @@ class StatisticRequest:
         each = amount / len(self.draws)
         if self.what.unlisted:
             return (Fraction(math.ceil(self.moves[0] / Fraction(each) * FINEST), FINEST),)
+        if self.what.chosen:
+            eta = (
+                choices.range_of(math.sqrt(each) / self.of_one) * self.of_one
+                if self.law == "gaussian"
+                else each
+            )
+            return (rounded_up(float(self.moves[0]) / eta),)
         rate = math.sqrt(each) if self.law == "gaussian" else each
         return tuple(rounded_up(float(move) / rate) for move in self.moves)
 
@@ -68,6 +77,8 @@ class StatisticRequest:
 
         Of a mean or variance it is that of a group of `group_size` rows, far from the middle of its bounds.
         """
+        if self.what.chosen:
+            return choices.ranks(self.what, self.scales(amount)[0], INTERVAL_LEVEL)
         reach = self.reaches(amount)
         match self.what.what:
             case "count" | "histogram" | "top":
@@ -153,7 +164,7 @@ def check_pure(draw: Draw) -> None:
 
 def moved_by(draw: Draw, law: str, *, vary: bool) -> Fraction:
     """Return how far one row moves a draw: in ℓ2 for Gaussian noise, in ℓ1 for Laplace noise."""
-    if law == "gaussian":
+    if draw.choice or law == "gaussian":
         return draw.norm if vary else draw.reach
     check_pure(draw)
     if draw.interval is None:
@@ -164,7 +175,7 @@ def moved_by(draw: Draw, law: str, *, vary: bool) -> Fraction:
 
 def has_pure_width(what: Statistic) -> bool:
     """Return whether a statistic's sums may have Laplace noise, and of a width that is known before."""
-    of = what.what in ("count", "histogram", "top", "sum", "mean")
+    of = what.chosen or what.what in ("count", "histogram", "top", "sum", "mean")
     return of and all(draw.cells or draw.interval for draw in draws(what, known=False))
 
 

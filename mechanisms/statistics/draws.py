@@ -33,7 +33,8 @@ class Draw:
 
     A row adds a vector of ℓ2 norm at most `norm`; a replaced row moves the sums by at most `reach`.  With
     `cells` it adds 1 to at most `cells` of `size` cells; a single number lies in `interval`.  The size of
-    unlisted cells is 0.
+    unlisted cells is 0.  With a `choice` the counts get no noise: scores that follow from them, in units of
+    1/`choice` ranks, move within `norm` ranks by a row, and within `reach` by a replaced one.
     """
 
     key: str
@@ -42,6 +43,7 @@ class Draw:
     reach: Fraction
     cells: int = 0
     interval: tuple[Fraction, Fraction] | None = None
+    choice: int = 0
 
     @property
     def bits(self) -> int:
@@ -88,6 +90,10 @@ def draws(what: Statistic, *, known: bool) -> tuple[Draw, ...]:
         case "variance":
             norm = root(1 + SQUARE**2 / 4)
             return (Draw(f"{name}/moments", 2 * groups, norm + MARGIN, 2 + MARGIN), *number)
+        case "median" | "quantile" if what.chosen:
+            q, cells = what.rank, BRANCHES**LEVELS
+            moves = 2 * max(q, 1 - q), Fraction(2)
+            return (Draw(f"{name}/choice", cells, *moves, cells=1, choice=q.denominator),)
         case "median" | "quantile":
             cells = sum(BRANCHES**level for level in range(1, LEVELS + 1))
             return (counts(name, groups * cells, LEVELS),)
@@ -134,7 +140,7 @@ def totals(what: Statistic, draw: Draw, codes: Mapping[str, Floats], bits: int) 
 
 
 def _counted(what: Statistic, draw: Draw, codes: Mapping[str, Floats]) -> Integers:
-    if what.what in (*CELLED, "count") or draw.cells == 1:
+    if what.what in (*CELLED, "count") or (draw.cells == 1 and not draw.choice):
         cell = what.cell_of(codes) if what.what in CELLED else what.group_of(codes)
         return np.bincount(cell[cell >= 0], minlength=draw.size).astype(np.int64)
     if what.column is None:
@@ -143,6 +149,8 @@ def _counted(what: Statistic, draw: Draw, codes: Mapping[str, Floats]) -> Intege
     share = (what.scaled(what.column, codes) + 1) / 2
     cell = group * finest + np.minimum((share * finest).astype(np.int64), finest - 1)
     fine = np.bincount(cell[group >= 0], minlength=what.groups * finest).astype(np.int64)
+    if draw.choice:
+        return fine
     by_level = [fine.reshape(what.groups, BRANCHES**level, -1).sum(axis=2) for level in range(1, LEVELS + 1)]
     return np.concatenate(by_level, axis=1).ravel()
 

@@ -37,6 +37,10 @@ def estimate(
             return _counts(noisy[0], reach[0])
         case "sum":
             return _sums(what, noisy[0], reach[0] + rows * ROUNDED)
+        case "median" | "quantile" if what.chosen:
+            low, high = _bounds(what)
+            nothing = np.full(1, np.nan)
+            return low + (high - low) * noisy[0] / BRANCHES**LEVELS, nothing, nothing
         case "median" | "quantile":
             return _quantiles(what, noisy[0], reach)
         case "regression":

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from dpaccount.schemas.study import STATISTICS
+from dpaccount.schemas.study import METHODS, STATISTICS
 from mechanisms.shared import grid
 from mechanisms.statistics.conditions import condition
 from mechanisms.table.bind_columns import Cells, cells_of, edges_of
@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 VALUED: Final = ("sum", "mean", "variance", "median", "quantile")  #: of one column of numbers
+RANKED: Final = ("median", "quantile")
 CELLED: Final = ("histogram", "top")  #: of one column's cells
 STATISTIC_NAME: Final = re.compile(r"[A-Za-z0-9][\w %+,.()=-]{0,99}")  #: a file is called by it
 MOST_BY: Final = 3  #: columns by which a statistic is grouped
@@ -36,6 +37,7 @@ NUMBERS: Final = ("estimate", "low", "high")  #: columns of what is released, af
 MOST_STATISTICS: Final = 200
 SPLITTING: Final = ("share", "accuracy", "epsilon")  #: ways to state a statistic's share
 RESERVED: Final = ("accuracy", "labels")  #: names of other members of a release
+FINEST_RANK: Final = 10**6  #: denominator of the rank of a quantile that is chosen
 SMALLEST, LARGEST = Fraction(1, 10**15), Fraction(10**15)  #: shares and accuracies
 
 
@@ -43,10 +45,11 @@ SMALLEST, LARGEST = Fraction(1, 10**15), Fraction(10**15)  #: shares and accurac
 class Statistic:
     """A `what` of `STATISTICS`, of a `column`, `by` groups, of the rows that meet `where`.
 
-    `bins` are the edges between cells of a histogram of numbers, `q` is a quantile's rank, `k` how many
-    cells a `top` lists, `on` are the features of a regression of `column`.  Of a study's total this statistic
-    gets a `share` relative to the others', or what it needs for 95 % intervals of half-width `accuracy`, or
-    what costs `epsilon` alone, at the total's δ.
+    `bins` are the edges between cells of a histogram of numbers, `q` is a quantile's rank and `method` how it
+    is found; `k` is how many cells a `top` lists, `on` are the features of a regression of `column`.
+    Of a study's total this statistic gets a `share` relative to the others', or what it needs for 95 %
+    intervals of half-width `accuracy` (ranks, if it is chosen), or what costs `epsilon` alone, at the
+    total's δ.
     A count by columns with a text among them, or a top of one, is of unlisted values.
     Raises `InputError` for what does not go together.
     """
@@ -60,6 +63,7 @@ class Statistic:
     bins: tuple[Fraction, ...] = ()
     q: Fraction | None = None
     k: int | None = None
+    method: str = ""
     on: tuple[Column, ...] = ()
     share: Fraction = Fraction(1)
     accuracy: Fraction | None = None
@@ -115,11 +119,13 @@ class Statistic:
             (self.q is not None, ("quantile",), "q is for a quantile"),
             (self.k is not None, ("top",), "k is for a top"),
             (bool(self.on), ("regression",), "on is for a regression"),
+            (bool(self.method), RANKED, "method is for a median or quantile"),
         ):
             if given and self.what not in kinds:
                 raise InputError(f"{self.name} is a {self.what}", f"{what}: leave it out")
         if self.what == "quantile" and not (self.q is not None and 0 < self.q < 1):
             raise InputError(f"{self.name} is a quantile", "give q between 0 and 1, such as q = 0.9")
+        self._check_method()
         most = MOST_GROUPS if self.unlisted else self.cells
         if self.what == "top" and not (self.k is not None and 1 <= self.k <= most):
             raise InputError(f"{self.name} is a top", f"give k, from 1 to its {most} cells")
@@ -136,13 +142,32 @@ class Statistic:
                 raise InputError(f"{self.name} has a bad {word}", "give one in [1e-15, 1e15]")
         if self.unlisted and self.bins:
             raise InputError(f"{self.name} counts unlisted values", "leave bins out")
-        if self.accuracy is not None and self.what in ("median", "quantile", "regression"):
+        if self.accuracy is not None and self.what in (*RANKED, "regression") and not self.chosen:
             raise InputError(
                 f"{self.name} is a {self.what}, whose interval depends on the data",
                 "give an epsilon or a share instead",
             )
 
+    def _check_method(self) -> None:
+        if self.method and self.method not in METHODS:
+            raise InputError(f"method is {self.method[:40]!r}", f"known: {', '.join(METHODS)}")
+        if self.chosen and self.by:
+            instead = 'give each group a statistic with where, or method = "levels"'
+            raise InputError(f"{self.name} is chosen by the exponential mechanism, by groups", instead)
+        if self.chosen and self.rank.denominator > FINEST_RANK:
+            raise InputError(f"q of {self.name} has too many digits", "round it to six")
+
     # ------------------------------------------------------------------ which columns, which groups
+
+    @property
+    def chosen(self) -> bool:
+        """Return whether the exponential mechanism chooses it among public candidates."""
+        return self.method == "exponential"
+
+    @property
+    def rank(self) -> Fraction:
+        """Return the rank of a median or quantile, between 0 and 1."""
+        return self.q or Fraction(1, 2)
 
     @cached_property
     def reads(self) -> tuple[str, ...]:
@@ -303,6 +328,8 @@ def read_statistic(place: Place, table: Table) -> Statistic:
     for key in ("by", "on"):
         if key in given:
             terms[key] = tuple(_column(each, table) for each in given[key].items())
+    if "method" in given:
+        terms["method"] = given["method"].text(*METHODS)
     if "where" in given:
         terms["where"] = given["where"].text()
         if not terms["where"].strip():

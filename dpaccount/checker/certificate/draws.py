@@ -22,17 +22,19 @@ GAUSSIAN = {
     ADDED: ("fine_gaussian", "linear", "assume_ball"),
 }
 OF_COUNTS, OF_ONE_NUMBER = ("laplace", "linear", "assume_cell"), ("laplace", "linear", "assume_clipped")
-UNLISTED = ("stable_histogram", "assume_cell")
-RULES = {rule for chain in (*GAUSSIAN.values(), OF_COUNTS, OF_ONE_NUMBER, UNLISTED) for rule in chain}
+UNLISTED, CHOSEN = ("stable_histogram", "assume_cell"), ("exponential", "assume_range")
+CHAINS = (*GAUSSIAN.values(), OF_COUNTS, OF_ONE_NUMBER, UNLISTED, CHOSEN)
+RULES = {rule for chain in CHAINS for rule in chain}
 RULES |= {"assume_numbers", "assume_view", "assume_persons", "compose", "post_process", "group"}
-RULES |= {"persons", "replace_one", "to_approximate"}
+RULES |= {"persons", "replace_one", "to_approximate", "to_gdp", "to_pure"}
 
 
 @dataclass(frozen=True)
 class LeastMove:
     """Least movement of a key's sums by a row: squared l2 norms if it is added, and if replaced.
 
-    It is in `cells` of the `size` sums, or one number in `interval`.
+    It is in `cells` of the `size` sums, or one number in `interval`.  With a `choice` it is the square of
+    how far the range of scores moves, in ranks, of which a score's unit is one part in `choice`.
     """
 
     key: str
@@ -41,6 +43,7 @@ class LeastMove:
     replaced: Fraction
     cells: int = 0
     interval: Interval | None = None
+    choice: int = 0
 
 
 def maybe(value: object, name: str) -> Fraction | None:
@@ -70,6 +73,11 @@ def unlisted(held: Mapping[str, Any]) -> bool:
 def names_of(held: Table) -> list[str]:
     """Return what a release of a described statistic reports."""
     return [held["name"], *([f"{held['name']}/texts"] if unlisted(held) else [])]
+
+
+def chosen(held: Mapping[str, Any]) -> bool:
+    """Return whether the exponential mechanism chooses a described quantile."""
+    return bool(held.get("method", "") == "exponential")
 
 
 def labels(column: Mapping[str, Any]) -> int:
@@ -105,6 +113,11 @@ def least_moves(held: Mapping[str, Any], *, exact: bool) -> list[LeastMove]:
         return [counted(name, groups * cells)]
     ensure(what in OF_NUMBERS, f"{brief(what)} is no statistic")
     low, high = ends(held["column"])
+    if what in ("median", "quantile") and chosen(held):
+        q = maybe(held.get("q"), "q") or Fraction(1, 2)
+        ensure(not by and 0 < q < 1, f"{brief(name)} is chosen by groups, or of no rank")
+        come = 2 * max(q, 1 - q)
+        return [LeastMove(f"{name}/choice", 4**LEVELS, come**2, Fraction(4), 1, None, q.denominator)]
     if what in ("median", "quantile"):
         return [counted(name, groups * TREE, LEVELS)]
     one, four = Fraction(1), Fraction(4)
@@ -144,10 +157,18 @@ def check_draws(held: Table, steps: list[Table]) -> None:
     ensure(len(held["scales"]) == len(least), "other noise is listed than the proof draws")
     shown = [by_key[move.key]["with"].get("threshold") for move in least if move.size == 0]
     ensure(held.get("thresholds", []) == shown, "other thresholds are listed than the proof has")
+    alone = {move.choice > 0 for move in least if move.size}
+    ensure(held["law"] == "laplace" or len(alone) < 2, "a choice is beside Gaussian noise")
     for move, scale in zip(least, held["scales"], strict=True):
         check_draw(move, by_key[move.key], steps, held)
         given, listed = by_key[move.key]["with"], exact_of(scale, "scales") or Fraction(0)
-        noise = number(given["variance"]) if "variance" in given else number(given["scale"]) ** 2
+        noise = (
+            1 / (number(given["rate"]) * move.choice) ** 2
+            if move.choice
+            else number(given["variance"])
+            if "variance" in given
+            else number(given["scale"]) ** 2
+        )
         ensure(listed > 0 and noise == listed**2, "other noise is listed than the proof draws")
 
 
@@ -155,7 +176,9 @@ def check_draw(move: LeastMove, step: Table, steps: list[Table], held: Table) ->
     """Verify by which law a key is drawn, and that a row moves it no further than is assumed."""
     relation, gaussian = held["relation"], held["law"] == "gaussian"
     right: tuple[str, ...] = OF_ONE_NUMBER if move.interval is not None else OF_COUNTS
-    right = UNLISTED if move.size == 0 else GAUSSIAN[relation] if gaussian else right
+    right = (
+        CHOSEN if move.choice else UNLISTED if move.size == 0 else GAUSSIAN[relation] if gaussian else right
+    )
     rules, bottom = [step["rule"]], step
     while not bottom["rule"].startswith("assume_"):
         bottom = steps[bottom["from"][0]]
@@ -171,6 +194,9 @@ def check_draw(move: LeastMove, step: Table, steps: list[Table], held: Table) ->
 
 def enough(move: LeastMove, given: Table) -> bool:
     """Return whether the assumed movement of a row covers its actual movement."""
+    if move.choice:
+        far = move.come if given["relation"] == ADDED else move.replaced
+        return number(given["width"]) >= 0 and number(given["width"]) ** 2 >= far * move.choice**2
     if "reach" in given:
         return number(given["reach"]) >= 0 and number(given["reach"]) ** 2 >= move.replaced
     if "radius" in given:

@@ -13,6 +13,7 @@ from .shapes import exact_of
 Table = dict[str, Any]
 NAMING = ("column", "columns", "by", "bins")  # parameters that select what is read of a table
 ONLY_OF = {"q": ("quantile",), "k": ("top",), "bins": ("histogram", "top"), "on": ("regression",)}
+ONLY_OF |= {"method": ("median", "quantile")}
 SPLITTING = ("share", "accuracy", "epsilon")  # ways to state a statistic's part of the total
 LISTED = {"name", "what", "where", "column", "by", *ONLY_OF, *SPLITTING}
 COLUMN = {"name", "kind", "low", "high", "values", "other", "missing", "length", "formula", "of", "found"}
@@ -74,8 +75,9 @@ def check_described(listed: list[Table], held: Table, columns: Table) -> None:
         ensure(type(own) is dict, f"{about} is described by a table")
         check_terms(claim, about)
         ensure(own.keys() <= {*LISTED, "declared"}, f"{about} is described by more than a statistic has")
-        for key in ("name", "what", "where", "k"):
-            same = own.get(key) == claim.get(key, "" if key == "where" else None)
+        for key in ("name", "what", "where", "k", "method"):
+            empty = "" if key in ("where", "method") else None
+            same = own.get(key, "" if key == "method" else None) == claim.get(key, empty)
             ensure(same, f"{about} has another {key} than the claim lists")
         read = [own[key] for key in ("column",) if own.get(key) is not None]
         named = [claim["column"]] if "column" in claim else []
@@ -104,6 +106,8 @@ def check_terms(claim: Table, about: str) -> None:
     right = all(claim["what"] in kinds for key, kinds in ONLY_OF.items() if key in claim)
     ensure(right and len(claim.keys() & set(SPLITTING)) <= 1, f"{about} lists what does not go together")
     ensure(all(maybe(claim[key], key) for key in SPLITTING if key in claim), f"{about} has a part of 0")
+    known = claim.get("method", "levels") in ("levels", "exponential")
+    ensure(known, f"{about} has an unknown method")
     if claim["what"] == "quantile":
         ensure(0 < (maybe(claim.get("q"), "q") or 0) < 1, f"{about} has no q between 0 and 1")
     if claim["what"] == "top":

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 from ..curves import Approximate
@@ -9,10 +10,10 @@ from ..derivation import NOISE
 from ..documents import Rejected, brief, ensure, integer
 from ..facts import ANYONE, Fact, Private, apply
 from ..relation import ADDED
-from .draws import STUDY, LeastMove, ends, least_moves, maybe, names_of, unlisted
+from .draws import LEVELS, STUDY, LeastMove, chosen, ends, least_moves, maybe, names_of, unlisted
 from .replaced import neighbours_of
 from .shapes import exact_of
-from .widths import LET_PASS, ROUNDED, SQUARE, DrawnNoise, Table, check_widths, noise_of
+from .widths import LET_PASS, OF_INTERVALS, ROUNDED, SQUARE, DrawnNoise, Table, check_widths, noise_of
 
 SUM_ROUNDING = Fraction(1, 2**40)  # more than rounding to doubles adds to a sum
 ENDS = {"low", "high", "level", "of"}  # of the interval of a reported number
@@ -38,6 +39,7 @@ def check_release(document: dict[str, Any], final: Fact | None) -> None:
         check_reported(release["report"], document["subject"]["parameters"]["statistics"])
         check_shown(release["report"], document["subject"]["parameters"])
         check_widths(release["report"], document["subject"]["parameters"])
+        check_choices(release["report"], document["subject"]["parameters"])
     if "budget" in release:
         check_budget(release["budget"], document["guarantee"], final)
 
@@ -49,8 +51,27 @@ def check_reported(report: dict[str, Any], described: list[dict[str, Any]]) -> N
     around = report.get("accuracy", {})
     ensure(report.keys() - {"accuracy"} == numbers, "a release reports other statistics than are listed")
     ensure(type(around) is dict and around.keys() == names, "intervals are of other statistics than listed")
-    for name, interval in around.items():
-        ensure(type(interval) is dict and interval.keys() == ENDS, f"{brief(name)} has no such interval")
+    for each in described:
+        interval, own = around[each["name"]], ENDS | ({"ranks"} if chosen(each) else set())
+        ensure(
+            type(interval) is dict and interval.keys() == own, f"{brief(each['name'])} has no such interval"
+        )
+
+
+def check_choices(report: Table, held: Table) -> None:
+    """Verify that a chosen quantile lies within its bounds, has no interval, and is of so many ranks."""
+    keys = [move.key for each in held["statistics"] for move in least_moves(each, exact=held["exact_rows"])]
+    scales = dict(zip(keys, held["scales"], strict=True))
+    for each in filter(chosen, held["statistics"]):
+        value, around, about = report[each["name"]], report["accuracy"][each["name"]], brief(each["name"])
+        (low, high), scale = ends(each["column"]), exact_of(scales[f"{each['name']}/choice"], "scales")
+        one = type(value) is list and len(value) == 1 and type(value[0]) in (int, float)
+        ensure(one and low <= value[0] <= high, f"the choice of {about} is none of its column")
+        ensure(around["low"] == around["high"] == [None], f"{about} has an interval, which nothing proves")
+        ensure(exact_of(around["level"], "level") == OF_INTERVALS, f"{about} is of another level")
+        said, least = exact_of(around["ranks"], "ranks"), least_ranks(each, scale or Fraction(0))
+        right = said is not None and float(said) * LET_PASS >= least
+        ensure(right, f"the choice of {about} is of fewer ranks than its scale allows")
 
 
 def check_shown(report: dict[str, Any], held: dict[str, Any]) -> None:
@@ -119,7 +140,8 @@ def check_parts(document: Table, facts: list[Fact]) -> None:
             met = costs_at_most(steps, facts, {move.key for move in moves}, epsilon)
             ensure(met, f"{about} costs more than its epsilon")
         elif accuracy is not None:
-            least = half_width(each, held, noise_of(each, moves, drawn, held))
+            noise = noise_of(each, moves, drawn, held)
+            least = least_ranks(each, drawn[0]) if chosen(each) else half_width(each, held, noise)
             ensure(least <= float(accuracy) * LET_PASS, f"{about} is less accurate than is stated")
         else:
             free, share = unlisted(each), maybe(each["share"], "share") or Fraction(0)
@@ -166,7 +188,10 @@ def part_per_share(
     vary, most = held["relation"] == ADDED, Fraction(0)
     amount = Fraction(0)
     for move, scale in zip(moves, drawn, strict=True):
-        if held["law"] == "gaussian" and not free:
+        if move.choice:
+            eta = float(come_of(move, vary=vary) / scale)
+            amount += Fraction(gdp_of_range(eta) if held["law"] == "gaussian" else eta)
+        elif held["law"] == "gaussian" and not free:
             amount += (move.come if vary else move.replaced) / scale**2
         elif move.interval is not None:
             low, high = move.interval
@@ -175,6 +200,27 @@ def part_per_share(
             amount += move.cells * (1 if vary else 2) / scale
         most = max(most, FINEST / scale if free else Fraction(0))
     return amount * (1 - OF_SCALES) / share, amount * (1 + OF_SCALES + 2 * most) / share
+
+
+def least_ranks(each: Table, scale: Fraction) -> float:
+    """Return how many ranks farther than the best candidate's one is that is chosen, at 95 %.
+
+    Of 4^LEVELS others each is farther by r with odds of e^(−r/scale) against the best at most, and scores
+    are whole multiples of a rank's unit: r is the largest of these whose odds are still above.
+    """
+    unit = (exact_of(each.get("q") or 0.5, "q") or Fraction(1, 2)).denominator
+    odds = float(OF_INTERVALS / (1 - OF_INTERVALS)) * 4**LEVELS
+    return max(math.ceil(float(scale) * unit * math.log(odds) * (1 - 1e-9)) - 1, 0) / unit
+
+
+def come_of(move: LeastMove, *, vary: bool) -> Fraction:
+    """Return how far the range of a choice's scores moves with a row, in ranks."""
+    return Fraction(math.sqrt(move.come if vary else move.replaced))
+
+
+def gdp_of_range(eta: float) -> float:
+    """Return about the μ² of bounded range η."""
+    return (2 * NormalDist().inv_cdf(1 / (1 + math.exp(-eta / 2)))) ** 2
 
 
 def half_width(each: Table, held: Table, noise: list[DrawnNoise]) -> float:

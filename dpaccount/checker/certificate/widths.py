@@ -1,7 +1,6 @@
 """Intervals of a study are as wide as the noise needs, for all numbers of a statistic at once.
 
-What does not follow from the document, such as intervals of quantiles, `unchecked` names.
-Doubles are enough, since what is off by no more than a millionth is let pass.
+What does not follow from the document, `unchecked` names.  What is off by a millionth is let pass.
 """
 
 import math
@@ -10,7 +9,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from ..documents import ensure, integer
-from .draws import STUDY, TREE, LeastMove, ends, least_moves, unlisted
+from .draws import STUDY, TREE, LeastMove, chosen, ends, least_moves, unlisted
 from .shapes import exact_of
 
 Table = Mapping[str, Any]
@@ -73,8 +72,9 @@ def check_widths(report: Table, held: Table) -> None:
         moves, what = least_moves(each, exact=held["exact_rows"]), each["what"]
         drawn = [exact_of(next(scales), "scales") or Fraction(0) for _ in moves]
         around, about = report["accuracy"][each["name"]], f"the interval of {each['name'][:40]!r}"
-        of = f"the {what} of clipped numbers without noise"
-        ensure(around["of"] == of, f"{about} is of another thing")
+        ensure(around["of"] == f"the {what} of clipped numbers without noise", f"{about} is of another thing")
+        if chosen(each):
+            continue  # it has no interval
         lists = [report[each["name"]], around["low"], around["high"]]
         rows = checked_lists(lists, numbers_shown(each, moves[0].size), what, about)
         level = exact_of(around["level"], "level") or Fraction(0)
@@ -236,7 +236,7 @@ def unchecked(document: Table) -> str:
     parts: dict[str, list[str]] = {}
     for each in held.get("statistics", []):
         what, words = each["what"], []
-        if what in NOT_DERIVED:
+        if what in NOT_DERIVED and not chosen(each):
             words += ["the intervals of"]
         elif what == "variance":
             words += ["what is beyond the noise of all rows together in those of"]

@@ -1,10 +1,12 @@
 """`dpaccount.Study`: what the commands do on a study, from Python."""
 
+import json
 import shutil
 
 import pytest
 
 import dpaccount as dp
+from dpaccount import checker
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger, init
 
@@ -64,3 +66,27 @@ def test_a_study_is_certified_without_its_data_then_released_once(clinic):
     assert spent() == 1
     with pytest.raises(InputError, match="no statistic 'ages' is released; released: visits by city"):
         first["ages"]
+
+
+@pytest.mark.slow
+def test_a_chosen_median_says_its_ranks_and_no_interval(clinic):
+    """From the file's word to certificate, checker, table and CSV; several rows of a unit count."""
+    head = (clinic / "study.toml").read_text().partition("[[statistic]]")[0]
+    words = 'name = "half"\nwhat = "median"\ncolumn = "minutes"\nmethod = "exponential"\n'
+    (clinic / "study.toml").write_text(f"{head}[[statistic]]\n{words}")
+    study = dp.Study.read("study.toml")
+    planned = study.plan()
+    assert planned.rows[0][3].startswith("no interval; within ")
+    released = study.release(quick=True)
+    (row,) = released["half"]
+    assert 0 <= row["estimate"] <= 120
+    assert (row["low"], row["high"]) == (None, None)
+    assert released.found.statistics["half"].ranks == planned.statistics[0].half_width
+    assert "ranks farther off than the best candidate" in released._repr_html_()
+    document = json.loads(json.dumps(released.certificate))
+    assert "CERTIFIED" in str(checker.check(json.dumps(document).encode()))
+    document["release"]["report"]["accuracy"]["half"]["ranks"] /= 2
+    body = {key: each for key, each in document.items() if key not in ("digest", "signature")}
+    forged = {**body, "digest": checker.digest(body), "signature": None}
+    with pytest.raises(checker.Rejected, match="fewer ranks than its scale allows"):
+        checker.check(json.dumps(forged).encode())

@@ -14,8 +14,9 @@ from msgspec import to_builtins
 
 from audits.certificate.document import describe_subject
 from dpaccount.checker.certificate.derived import every_column
+from dpaccount.checker.certificate.draws import check_draws
 from dpaccount.checker.certificate.reads import check_read
-from dpaccount.checker.certificate.releases import check_parts, check_reported, check_shown
+from dpaccount.checker.certificate.releases import check_choices, check_parts, check_reported, check_shown
 from dpaccount.checker.certificate.widths import check_widths, unchecked
 from dpaccount.checker.derivation import conclusions
 from dpaccount.checker.documents import Rejected
@@ -64,10 +65,20 @@ UNLISTED = (
     Statistic("notes of wards", "count", by=(NOTE, WARD)),
     Statistic("best", "top", NOTE, k=2, share=Fraction(2)),
 )
+CHOSEN = (
+    Statistic("half", "median", AGE, method="exponential", epsilon=Fraction("0.2")),
+    Statistic("most", "quantile", X, q=Fraction(9, 10), method="exponential", share=Fraction(2)),
+    Statistic("other", "quantile", X, q=Fraction(1, 4), method="exponential"),
+    Statistic(
+        "seen", "median", AGE, where="seen", declared=(SEEN,), method="exponential", accuracy=Fraction(90)
+    ),
+)
 STUDIES = {
     "pure": (PURE, "laplace", Fraction(0)),
     "laplace": (PURE, "laplace", Fraction(1, 10**6)),
     "gaussian": (PURE + MORE, "gaussian", Fraction(1, 10**6)),
+    "chosen": (CHOSEN, "gaussian", Fraction(1, 10**6)),
+    "chosen too": (CHOSEN + PURE[:3], None, Fraction(1, 10**6)),
     "unlisted": (UNLISTED + PURE[:2] + MORE[:2], None, Fraction(1, 10**6)),
 }
 CASES = [
@@ -80,7 +91,12 @@ CASES = [
 
 def listed(what):
     """Return a statistic as a claim lists it."""
-    texts = {"where": what.where, "k": what.k, "column": what.column and what.column.name}
+    texts = {
+        "where": what.where,
+        "method": what.method,
+        "k": what.k,
+        "column": what.column and what.column.name,
+    }
     own = "accuracy" if what.accuracy else "epsilon" if what.epsilon else "share"  # a claim states one
     exact = {key: getattr(what, key) for key in ("q", own)}
     lists = {key: [each.name for each in getattr(what, key)] for key in ("by", "on")}
@@ -141,6 +157,7 @@ def check(document, facts=None):
     check_reported(report, held["statistics"])
     check_shown(report, held)
     check_widths(report, held)
+    check_choices(report, held)
 
 
 @pytest.mark.slow(one_in=4)
@@ -218,6 +235,8 @@ def flattering(document, path):
             yield from (value + share * (end - value) for end in (low, high) for share in (0.5, 1))
         elif rest[-1] == "level":
             yield 0.99
+        elif rest[-1] == "ranks":
+            yield from (value * share for share in (0.5, 0.99))
         else:
             yield value + 0.5 * (report[rest[2]][rest[4]] - value)
     elif rest[-1] == "share":
@@ -245,7 +264,10 @@ def is_free(path, document):
     """Return whether a number is one that the checker says it does not derive, or that others check."""
     if path[0] == "release":
         name = path[3] if path[2] == "accuracy" else path[2]
-        what = next(e["what"] for e in document["subject"]["parameters"]["statistics"] if e["name"] == name)
+        of = next(e for e in document["subject"]["parameters"]["statistics"] if e["name"] == name)
+        if of.get("method") == "exponential":  # it may be any candidate
+            return path[2] != "accuracy"
+        what = of["what"]
         assert what not in ("median", "regression", "variance") or repr(name) in unchecked(document)
         return what in ("median", "regression", "variance") and path[-1] != "level"
     held = path[2] if path[0] == "subject" else ""
@@ -274,3 +296,48 @@ def test_each_number_changed_alone_is_not_valid(name, relation, max_rows):
             passed.append((path, at(document, path), value))
     assert not passed, "\n".join(map(str, passed))
     assert len(tried) > 30
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("release", "report", "accuracy", "half", "low"), [40.0]),
+        (("release", "report", "half"), [111.0]),
+        (("release", "report", "half"), [40.0, 41.0]),
+        (("release", "report", "accuracy", "half", "ranks"), None),
+        (("release", "report", "accuracy", "half", "ranks"), 1.0),
+        (("subject", "parameters", "statistics", 0, "method"), "levels"),
+        (("subject", "parameters", "statistics", 0, "method"), "other"),
+        (("claim", "subject", "parameters", "statistic", 0, "method"), "levels"),
+        (("claim", "subject", "parameters", "statistic", 0, "epsilon"), 0.1),
+        (("subject", "parameters", "scales", 0), "0.5"),
+    ],
+)
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_a_choice_that_is_told_otherwise_is_refused(path, value, relation):
+    document = rehearsed("chosen", relation, 1)
+    check(document)
+    with pytest.raises((Rejected, TypeError)):
+        check(put(document, path, value))
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_a_choice_with_half_the_movement_is_refused(relation):
+    """All numbers of a proof with half the range agree with one another, but not with the statistic."""
+    document = rehearsed("chosen", relation, 1)
+    steps = document["proved"]["derivation"]
+    for k, step in enumerate(steps):
+        if step["rule"] == "assume_range":
+            given = step["with"]
+            other = put(document, ("proved", "derivation", k, "with", "width"), times(given["width"], 0.5))
+            held = other["subject"]["parameters"]
+            with pytest.raises(Rejected, match="further than is assumed"):
+                check_draws(held, other["proved"]["derivation"])
+
+
+def test_a_choice_beside_gaussian_noise_is_refused():
+    """No rule adds their costs, so a document that lists both is of another proof."""
+    document = rehearsed("chosen too", "add-remove", 1)
+    held = document["subject"]["parameters"] | {"law": "gaussian"}
+    with pytest.raises(Rejected, match="beside Gaussian noise"):
+        check_draws(held, document["proved"]["derivation"])

@@ -1,0 +1,197 @@
+"""Quantiles that are chosen: how far scores move, what a choice costs, how far off it is, and refusals."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpaccount
+from dpaccount.errors import InputError
+from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
+from dpaccount.proof.derivation import point, walk
+from mechanisms.noisy_statistics import NoisyStatistics, planned
+from mechanisms.statistics import choices
+from mechanisms.statistics.draws import draws
+from mechanisms.statistics.statistic import Statistic
+from mechanisms.table.bind_columns import Promise
+from mechanisms.table.columns import Column
+from mechanisms.table.user_level import named
+from tests.mechanisms.test_contract import counterexample
+
+X = Column("x", "number", Fraction(0), Fraction(1))
+SEEN = Column("seen", "boolean")
+CELLS = 1024
+RANKS = [None, Fraction(1, 4), Fraction(9, 10)]
+LEVEL = Fraction(19, 20)
+
+
+def quantile(q, name="q", **terms):
+    if q is None:
+        return Statistic(name, "median", X, method="exponential", **terms)
+    return Statistic(name, "quantile", X, q=q, method="exponential", **terms)
+
+
+def scores(what, values):
+    """Return the scores that a study gives the ends of its cells."""
+    (draw,) = draws(what, known=True)
+    study = NoisyStatistics((what,), (Fraction(1),), "laplace", 50, ADD_REMOVE, exact_rows=False)
+    rows = np.column_stack([np.ones(len(values)), np.array(values, dtype=float)]).reshape(-1, 2)
+    assert draw.key == "q/choice"
+    return choices.scores(what, study.query(rows))
+
+
+def spread(one, other):
+    move = one - other
+    return int(move.max() - move.min())
+
+
+@given(
+    values=st.lists(st.floats(-1, 2), max_size=7),
+    one=st.floats(-1, 2),
+    other=st.floats(-1, 2),
+    q=st.sampled_from(RANKS),
+)
+def test_scores_move_no_further_than_is_assumed(values, one, other, q):
+    what = quantile(q)
+    (draw,) = draws(what, known=True)
+    without, before, after = (scores(what, [*values, *more]) for more in ([], [one], [other]))
+    assert spread(before, without) <= draw.norm * draw.choice
+    assert spread(before, after) <= draw.reach * draw.choice
+
+
+@pytest.mark.parametrize("q", RANKS)
+def test_the_movement_is_attained(q):
+    """Twins that assume half of it, or any less, assume too little."""
+    what, grid = quantile(q), [0.1, 0.4, 0.6, 0.9]
+    (draw,) = draws(what, known=True)
+    come = replaced = 0
+    for low, high in product(range(22), range(4)):
+        values = [0.1] * low + [0.6] * high
+        base, each = scores(what, values), [scores(what, [*values, x]) for x in grid]
+        come = max(come, *(spread(one, base) for one in each))
+        replaced = max(replaced, *(spread(a, b) for a, b in product(each, each)))
+    assert come == draw.norm * draw.choice
+    assert replaced == draw.reach * draw.choice
+
+
+def worst_loss(what, relation, rate):
+    """Return the largest |ln P(o)/P'(o)| over small neighbouring tables and all candidates, by enumeration."""
+    grid, worst = [0.1, 0.4, 0.6, 0.9], 0.0
+
+    def logs(values):
+        scaled = scores(what, values) * float(rate)
+        return scaled - np.log(np.exp(scaled).sum())
+
+    for size in range(6):
+        for values in combinations_with_replacement(grid, size):
+            each = [logs([*values, x]) for x in grid]
+            pairs = product(each, each) if relation == REPLACE_ONE else product(each, [logs(values)])
+            worst = max(worst, *(np.abs(a - b).max() for a, b in pairs))
+    return worst
+
+
+@pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
+@pytest.mark.parametrize("q", RANKS)
+def test_the_loss_of_a_choice_is_within_its_epsilon(q, relation):
+    """In both directions, and a twin whose scores count twice is beyond it."""
+    what, epsilon = quantile(q), Fraction(6)
+    study, _ = planned((what,), 50, 1, Promise(relation, epsilon, Fraction(0)))
+    proof = study.proof(Fraction(0))
+    assert point(proof)[0] <= epsilon
+    (leaf,) = [step for step in walk(proof) if step.rule == "exponential"]
+    rate = Fraction(leaf.witness["rate"])
+    assert worst_loss(what, relation, rate) <= epsilon
+    assert worst_loss(what, relation, 2 * rate) > epsilon
+
+
+class HalfTheMovement(NoisyStatistics):
+    """Assumes of every choice that its scores move by half as much."""
+
+    def _leaf(self, draw, scale):
+        halved = replace(draw, norm=draw.norm / 2, reach=draw.reach / 2)
+        return super()._leaf(halved, scale)
+
+
+class CountsRowsTwice(NoisyStatistics):
+    """Counts every row twice in the scores."""
+
+    def query(self, data):
+        return 2 * super().query(data)
+
+
+@pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
+@pytest.mark.parametrize(
+    ("made_by", "wrong"), [(NoisyStatistics, False), (HalfTheMovement, True), (CountsRowsTwice, True)]
+)
+def test_running_code_refutes_a_choice_with_half_the_movement(made_by, wrong, relation):
+    study = made_by((quantile(None),), (Fraction(1),), "laplace", 5, relation, relation == REPLACE_ONE)
+    assert (counterexample(study, 60) is not None) is wrong
+
+
+@pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
+@pytest.mark.parametrize("law", ["gaussian", "laplace"])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_parts_are_below_the_whole(relation, law, rows):
+    several = tuple(quantile(q, f"q{k}") for k, q in enumerate(RANKS))
+    promise = Promise(relation, Fraction(2), Fraction(1, 10**6))
+    whole, asked = planned(several, 500, rows, promise, law)
+    alone = [planned((what,), 500, rows, promise, law)[0] for what in several]
+    assert point(whole.proof(promise.delta))[0] <= 2
+    for one, part, scale in zip(alone, asked, named(whole).scales, strict=True):
+        assert named(one).scales[0] < scale
+        assert part[0].scales(part[1])[0] <= scale
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(3), Fraction(20)])
+@pytest.mark.parametrize("q", RANKS)
+def test_choices_are_within_the_ranks(q, scale):
+    """By the exact law, on tables where one candidate is best, and all others are as bad as can be."""
+    what = quantile(q)
+    reach = choices.ranks(what, scale, LEVEL)
+    for values in ([0.5] * 40, [0.2] * 30 + [0.8] * 10, [], list(np.linspace(0, 1, 50))):
+        off = (scores(what, values).max() - scores(what, values)) / what.rank.denominator
+        weights = np.exp(-off / float(scale))
+        assert weights[off > reach].sum() / weights.sum() <= 0.05
+    far = CELLS * np.exp(-(reach - 1 / what.rank.denominator) / float(scale))
+    assert far / (1 + far) > 0.05 * 0.9 or reach == 0  # no more than is needed
+
+
+@pytest.mark.parametrize(
+    ("terms", "law", "wrong"),
+    [
+        ({"by": (SEEN,)}, None, "by groups: give each group a statistic with where"),
+        ({"q": Fraction(1, 10**7)}, None, "too many digits"),
+    ],
+)
+def test_what_is_not_chosen_is_refused(terms, law, wrong):
+    with pytest.raises(InputError, match=wrong.partition(":")[0]):
+        quantile(terms.pop("q", None), **terms)
+
+
+def test_methods_are_of_quantiles_and_known():
+    with pytest.raises(InputError, match="method is for a median or quantile"):
+        Statistic("m", "mean", X, method="exponential")
+    with pytest.raises(InputError, match="known: levels, exponential"):
+        Statistic("m", "median", X, method="smooth")
+
+
+def test_a_choice_beside_gaussian_noise_says_what_to_use():
+    spread = Statistic("v", "variance", X)
+    promise = Promise(ADD_REMOVE, Fraction(1), Fraction(1, 10**6))
+    with pytest.raises(InputError, match='law = "laplace", method = "levels", or a study'):
+        planned((quantile(None), spread), 100, 1, promise)
+
+
+def test_a_wanted_accuracy_is_of_ranks():
+    table = dpaccount.Table(
+        {"x": [1]}, max_units=600, epsilon=1, delta=1e-6, ledger="sqlite:///a.db", columns={"x": (0, 1)}
+    )
+    (one,) = table.median("x", method="exponential", accuracy=30).plan().statistics
+    assert 29 <= one.half_width <= 30
+    assert one.expected == "no interval; within 30 ranks"
+    with pytest.raises(InputError, match="epsilon or a share"):
+        table.median("x", accuracy=30).plan()
