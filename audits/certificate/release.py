@@ -8,7 +8,6 @@ view.  So no state of an instance, a class or a module can leak.
 import hashlib
 import itertools
 import json
-import shlex
 from dataclasses import dataclass, field, replace
 from secrets import token_hex
 from typing import Any, Protocol, runtime_checkable
@@ -19,6 +18,7 @@ from msgspec.structs import replace as changed
 
 from audits.attack.runs import Progress, silent
 from audits.certificate.document import describe_subject, refused_by_checker, seal, unsealed
+from audits.certificate.summary import init_command
 from audits.claim import Claim
 from audits.datasets.bases import dataset
 from audits.editions import OPENING
@@ -41,7 +41,6 @@ from audits.subjects.catalogue import on_table, subject_made
 from dpaccount import checker
 from dpaccount.documents import canonical
 from dpaccount.errors import InputError, LedgerError, NoLedgerError, ReceiptError
-from dpaccount.exact import shown
 from dpaccount.ledger.journal.entries import RunState
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise.proved import Proved
@@ -197,7 +196,7 @@ def settle(due: Release, *, again: bool) -> PreparedRelease:
     Raises `RunningError` if another run is being made, `LedgerError` if the latest one drew its
     noise and was lost (it may have been seen, so it is not made again by itself) or was changed.
     """
-    with _ledger(due) as ledger:
+    with paying_ledger(due.claim) as ledger:
         if due.claim.scope is not None:
             ledger.check_scope(due.claim.scope)
         number, latest = _free(due, ledger)
@@ -268,7 +267,7 @@ def make(run: PreparedRelease, proved: Proved, certificate: Draft) -> tuple[dict
     due = run.due
     _data(due)
     rehearsed(due, proved, certificate)
-    with _ledger(due) as ledger:
+    with paying_ledger(due.claim) as ledger:
         number = _free(due, ledger)[0] if run.again else run.number
         state = ledger.run_state(due.numbered(number))
         if state == RunState() or state == RunState(charged=True):
@@ -434,28 +433,18 @@ def _is_json(value: object) -> bool:
     return True
 
 
-def paying_ledger(claim: Claim, url: str) -> Ledger:
-    """Open the ledger that pays for a claim; raises `InputError` if its privacy unit differs.
-
-    Where there is none, the error says what makes one that pays for the claim once.
-    """
-    promised = claim.guarantee
-    unit = promised.unit
+def paying_ledger(claim: Claim, at: str | None = None) -> Ledger:
+    """Open the ledger, the claim's or `at`, that pays; raises `InputError` if its privacy unit differs."""
+    url = at or str(claim.ledger)
     try:
         ledger = Ledger.open(url)
     except NoLedgerError as error:
-        limits = ["--epsilon", shown(promised.epsilon), "--delta", shown(promised.delta)]
-        words = [url, *limits, "--unit", unit, "--relation", promised.neighbours, "--measure", "approximate"]
         missing = str(error).partition(";")[0]
-        raise NoLedgerError(f"{missing}; make one: dpaccount ledger init {shlex.join(words)}") from None
-    counted = ledger.budget.unit
+        raise NoLedgerError(f"{missing}; make one: {init_command(url, claim.guarantee)}") from None
+    counted, unit = ledger.budget.unit, claim.guarantee.unit
     if counted != unit:
         ledger.close()
         raise InputError(
             f"the claim's unit is {unit!r}, its ledger's {counted!r}", "give both the same text", claim.path
         )
     return ledger
-
-
-def _ledger(due: Release) -> Ledger:
-    return paying_ledger(due.claim, str(due.claim.ledger))

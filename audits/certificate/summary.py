@@ -1,9 +1,11 @@
 """A certificate in a few lines, for the terminal."""
 
+import shlex
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from audits.claim import Guarantee
 from audits.reports.words import missing, upper_end
 from dpaccount.accounting.measures import UNBOUNDED
 from dpaccount.checker import plain
@@ -165,3 +167,10 @@ def cost_of(charge: Charge) -> str:
     sums += f" and δ {numbers['delta']}" if "delta" in numbers else ""
     epsilon = f"ε {to_digits(charge.epsilon.upper, up=True, digits=4)}"
     return f"{sums} ({epsilon} at δ {shown(charge.budget.delta)})" if sums else epsilon
+
+
+def init_command(url: str, promised: Guarantee) -> str:
+    """Return the command that makes a ledger which pays once for what is promised."""
+    limits = ["--epsilon", shown(promised.epsilon), "--delta", shown(promised.delta)]
+    counted = ["--unit", promised.unit, "--relation", promised.neighbours]
+    return shlex.join(["dpaccount", "ledger", "init", url, *limits, *counted, "--measure", "approximate"])

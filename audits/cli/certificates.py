@@ -277,7 +277,7 @@ def _say_charge(claim: "Claim", *, again: bool) -> None:
     from dpaccount.ledger.answers import room
     from dpaccount.ledger.charging import RefusedError
 
-    with release.paying_ledger(claim, str(claim.ledger)) as ledger:
+    with release.paying_ledger(claim) as ledger:
         left = f"the ledger has {room(ledger.show()['remaining'])} left"
         start = f"a new release of {claim.name} charges"
         if runs_apart(claim.use):  # its proof is run in a sandbox alone
