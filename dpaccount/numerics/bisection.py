@@ -57,14 +57,14 @@ def _search(
             point = hint[step]
         else:
             point = _secant(known, low, high) if len(known) >= 2 else (low + high) / 2
-        point = _rounded_to_dyadic(point, close)
+            point = _rounded_to_dyadic(point, close)
+        if known and abs(point - known[-1][0]) <= close and len(known) > 2:
+            return point
         height = _log_ratio(curve(point), target)
         if height > 0:
             low = max(low, point)
         else:
             high = min(high, point)
-        if known and abs(point - known[-1][0]) <= close and len(known) > 2:
-            return point
         known.append((point, height))
     return (low + high) / 2
 
