@@ -29,12 +29,12 @@ def solve(
     below = guess - reach
     step = reach
     while below > low and not _closely(floor_of, curve(below)) > target:
-        step *= 2
+        step *= Fraction(3, 2)  # by more, and what is proved would be wider than it must
         below = guess - step
     above = guess + reach
     step = reach
     while above < high and not _closely(ceil_of, curve(above)) <= target:
-        step *= 2
+        step *= Fraction(3, 2)
         above = guess + step
     return max(below, low), min(above, high)
 
@@ -57,14 +57,14 @@ def _search(
             point = hint[step]
         else:
             point = _secant(known, low, high) if len(known) >= 2 else (low + high) / 2
-        point = _rounded_to_dyadic(point, close)
+            point = _rounded_to_dyadic(point, close)
+        if known and abs(point - known[-1][0]) <= close and len(known) > 2:
+            return point
         height = _log_ratio(curve(point), target)
         if height > 0:
             low = max(low, point)
         else:
             high = min(high, point)
-        if known and abs(point - known[-1][0]) <= close and len(known) > 2:
-            return point
         known.append((point, height))
     return (low + high) / 2
 

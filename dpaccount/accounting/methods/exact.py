@@ -79,8 +79,8 @@ def powers_epsilon(total: Composition, target: Fraction, gap: Fraction, least: N
     if copies is None or product is None:
         return None
     guess, _ = saddlepoint.guess(product.log_m, log_float(target))
-    hint = (Fraction(guess * 0.99), Fraction(guess * 1.01))
-    width = min(gap, Fraction(1, 10**12)) * max(1, int(guess))
+    hint = (Fraction(guess * 0.999), Fraction(guess * 1.001))
+    width = min(gap, max(gap**2, Fraction(1, 10**12))) * max(1, int(guess))
     return Enclosure(*copies.epsilon(target, width, hint))
 
 

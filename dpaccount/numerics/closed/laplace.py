@@ -9,6 +9,7 @@ G_m(a, y) = ∫₀^y u^{m−1}/(m−1)! e^{au} du.
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from flint import arb, arb_poly, ctx, fmpz, fmpz_poly
 
@@ -38,7 +39,7 @@ def delta(epsilon: Fraction, loss: Fraction, count: int, bits: int = 80, small: 
     wanted = bits + int(small)
     steps = _continuous_steps(count, loss, wanted)
     first = _first_part(count, loss, steps, wanted)
-    start = wanted + steps + 40  # the terms cancel; where that is too little, the precision is doubled
+    start = wanted + 40  # where terms cancel more, the precision is doubled
     return accurate(lambda: _sum(epsilon, loss, count, steps, first), bits, start)
 
 
@@ -47,10 +48,11 @@ def epsilon(target: Fraction, loss: Fraction, count: int, width: Fraction, hint:
     bits = max(40, int(-log_float(width) * 1.45) + 16)
     small = -log_float(target) * 1.45
 
+    @cache
     def curve(at: Fraction) -> arb:
         return delta(at, loss, count, bits, small)
 
-    if curve(Fraction(0)) <= ball(target):
+    if not curve(hint[0]) > ball(target) and curve(Fraction(0)) <= ball(target):
         return Fraction(0), Fraction(0)
     return solve(curve, target, Fraction(0), count * loss, width, hint)
 
@@ -145,9 +147,8 @@ def _sum(epsilon: Fraction, loss: Fraction, count: int, steps: int, first: int) 
         return 1 - ball(epsilon).exp() + ball(epsilon).exp() * mirrored
     at = ball(epsilon)
     grown, atoms, rest = at.exp(), ball(0), ball(0)
-    for n, part in enumerate(_parts(loss, count, steps, first, ctx.prec), first):
-        if (count - 2 * n) * loss <= epsilon:
-            break
+    above = max(0, math.ceil((count - epsilon / loss) / 2) - first)  # t > ε
+    for part in _parts(loss, count, steps, first, ctx.prec)[:above]:
         atoms += part.atom * (part.half - grown / part.half)
         rest += part.powers(part.at - at) + part.error
     missed = _left_out(count, loss, steps, first)

@@ -36,6 +36,7 @@ from flint import acb, acb_mat, arb
 
 from dpaccount.numerics.bisection import Ends, solve
 from dpaccount.numerics.fourier.contours import (
+    EASY_DIGITS,
     Contour,
     Decays,
     Estimate,
@@ -49,6 +50,9 @@ from dpaccount.numerics.fourier.contours import (
 from dpaccount.numerics.fourier.transforms import Transform
 from dpaccount.numerics.intervals import ball, between, ceil_of, floor_of, log_float, precision
 from dpaccount.numerics.work_budget import affordable, spend
+
+FEWEST_DIGITS = 4.0  #: of δ, that are always sought
+MARGIN = 1.8  #: digits of δ beyond those of c times the width in ε, by which log δ moves in it
 
 
 class Inversion:
@@ -199,16 +203,19 @@ def epsilon(
         return None
     log_target = min(log_target, log_float(rest))
     at, share = estimate_epsilon(product, log_target), 1.0
+    least = FEWEST_DIGITS
     for power in (1, 1, 2, 2):
         width = Fraction(max(at.epsilon, 1.0)) * gap
-        chosen = contour(product, at, digits, share * float(width))
+        needed = max(least, MARGIN - math.log10(at.c) - log_float(width) / math.log(10))
+        sought = digits if digits > EASY_DIGITS else min(digits, needed)
+        chosen = contour(product, at, sought, share * float(width))
         if chosen is None:
             return None
         stored = Inversion(product, chosen)
         curve = stored.curve
         if ceil_of(curve(Fraction(0))) <= target:
             return Fraction(0), Fraction(0)
-        fine = min(Fraction(max(at.epsilon, 1e-3)) / Fraction(10) ** round(digits - 2), width / 8)
+        fine = min(Fraction(max(at.epsilon, 1e-3)) / Fraction(10) ** round(sought - 2), width / 8)
         hint = (Fraction(at.epsilon), Fraction(at.epsilon + at.slack() / 5))
         low, high = solve(curve, target, Fraction(0), stored.chernoff(target), fine, hint)
         if high - low <= width:
@@ -217,9 +224,9 @@ def epsilon(
         if chosen.smooth and abs(middle - at.epsilon) <= 0.4 * at.slack():
             # the law is denser there than was thought; next to an atom the width falls with m, not with m²
             share *= max(0.6 * float(width / (high - low)) ** power, 1e-4)
-        elif abs(middle - at.epsilon) <= 0.4 * at.slack():
+        elif abs(middle - at.epsilon) <= 0.4 * at.slack() and sought == digits:
             break
-        at = Estimate(middle, log_target, _slope(curve, middle) or at.c)
+        at, least = Estimate(middle, log_target, _slope(curve, middle) or at.c), digits
     return low, high
 
 

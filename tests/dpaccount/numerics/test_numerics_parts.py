@@ -8,6 +8,7 @@ import pytest
 from flint import arb
 
 from dpaccount.accounting import account
+from dpaccount.accounting.methods import exact
 from dpaccount.numerics.closed import gaussian, laplace, renyi
 from dpaccount.numerics.fourier import contours, fourier
 from dpaccount.numerics.fourier.contours import Contour, Product
@@ -335,6 +336,39 @@ def test_decays_bound_the_transform(factor):
             end = decay.reach(t)
             if end is None or end > t:
                 assert not decay.near(t) < ratio
+
+
+@looped("epsilon", [Fraction(k, 8) for k in range(-1, 14)])
+def test_parts_above_epsilon_are_those_that_count(epsilon):
+    """Also where ε is the position of a part itself, and just beside it; checked against the law's lattice."""
+    loss, count = Fraction(1, 2), 3
+    known = composing.curve([(LaplacePair(loss), count)], 60)
+    for at in (epsilon - Fraction(1, 10**6), epsilon, epsilon + Fraction(1, 10**6)):
+        assert laplace.delta(at, loss, count).overlaps(known(at))
+        assert known(at).rad() < arb("1e-4")
+
+
+@looped("delta", ["1e-2", "1e-4", "1e-8"])
+def test_wide_and_narrow_inversions_enclose_one_number(delta):
+    """Where few digits are sought, all bounds of what is left out matter."""
+    target = Fraction(delta)
+    total = Composition(
+        pairs=(
+            (LaplacePair(Fraction(2, 19)), 40),
+            (LaplacePair(Fraction(1, 7)), 20),
+            (LaplacePair(Fraction(1, 45)), 40),
+        )
+    )
+    low, high = Fraction(0), Fraction(10**6)
+    for gap in (Fraction(1, 20), Fraction(1, 1000), Fraction(1, 10**5), Fraction(1, 10**7)):
+        found = exact.inverted_epsilon(total, target, gap, Fraction(0))
+        assert found is not None
+        assert found.upper - found.lower <= gap * max(1, found.lower)
+        low, high = max(low, found.lower), min(high, found.upper)
+    assert low <= high
+    below, above = composing.epsilon(total, target, Fraction(1, 10**4))
+    assert below <= high
+    assert low <= above
 
 
 @looped("steps", [0, 1, 2, 4])
