@@ -5,7 +5,7 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
 
-from ..curves import Approximate
+from ..curves import Approximate, BoundedRange, Curve, Gdp, Lattice, NearGdp, Pure, Zcdp, implies, lengths
 from ..derivation import NOISE
 from ..documents import Rejected, brief, ensure, integer
 from ..facts import ANYONE, Fact, Private, apply
@@ -21,9 +21,11 @@ READ = ("before", "after", "rest")
 OF_SCALES = Fraction(1, 1000)  # more than rounding changes an amount
 FINEST = Fraction(1, 32)  # steps of scales of unlisted counts
 NOTICED = 1000  # a charge that is a larger share of what was spent before shows in every measure
+KEEPING = {"billboard", "local_view", "persons", "post_process", "replace_one"}  # keep the curve of the first
+NEAR_WEIGHT = 10**6  # what approximate zCDP adds to δ for a total variation of 1
 
 
-def check_release(document: dict[str, Any], final: Fact | None) -> None:
+def check_release(document: dict[str, Any], facts: list[Fact]) -> None:
     """Verify that what was released was certified, of these data by this code, and is marked as it is."""
     release, data = document["release"], document["claim"].get("data", {})
     certified = document["verdict"] == "CERTIFIED"
@@ -41,7 +43,9 @@ def check_release(document: dict[str, Any], final: Fact | None) -> None:
         check_widths(release["report"], document["subject"]["parameters"])
         check_choices(release["report"], document["subject"]["parameters"])
     if "budget" in release:
+        final = facts[-1] if facts else None
         check_budget(release["budget"], document["guarantee"], final)
+        check_measure(release["budget"], unconverted(document["proved"]["derivation"], facts), final)
 
 
 def check_reported(report: dict[str, Any], described: list[dict[str, Any]]) -> None:
@@ -120,6 +124,56 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], final: Fact | 
         ensure(after + slack >= least_after, "less is spent than before and by the charge together")
         ensure(abs(after + rest - whole) <= slack, "what is spent and what is left are not the whole budget")
         ensure(max(widths) <= slack, "sums are known, and an end of the budget is not")
+
+
+def unconverted(steps: list[Table], facts: list[Fact]) -> Fact:
+    """Return what is proved before its conversion to (ε, δ), which is charged where the measure has a bound."""
+    k = len(steps) - 1
+    while steps[k]["rule"] in KEEPING:
+        k = steps[k]["from"][0]
+    return facts[steps[k]["from"][0] if steps[k]["rule"] == "to_approximate" else k]
+
+
+def check_measure(budget: dict[str, Any], before: Fact, final: Fact | None) -> None:
+    """Verify that the ledger's measure has a bound for what is proved, and that after it this fits.
+
+    It is charged as it was converted or before that.  A ledger's ε is at least that of a Gaussian pair of the
+    same ρ, or μ², in the part of δ that is theirs.
+    """
+    measure, delta = budget["measure"], exact_of(budget["delta"], "delta") or Fraction(0)
+    after = exact_of(budget["after"]["upper"], "after") or Fraction(0)
+    whole = exact_of(budget["epsilon"], "epsilon") or Fraction(0)
+    if measure in ("pure", "approximate"):  # sums of the ε that is proved, which `check_budget` verifies
+        return
+    ensure(measure != "approximate-zcdp" or whole <= 13, "approximate zCDP has no such epsilon")
+    share = delta if measure in ("gdp", "zcdp") else delta / 2
+    curves = [fact.curve for fact in (before, final) if isinstance(fact, Private)]
+    bounds = [bound for bound in (ideal(curve, measure) for curve in curves) if bound is not None]
+    ensure(bounds != [], f"no ledger in {brief(measure)} takes what is proved")
+    end = after + SUM_ROUNDING * (after + 1)
+    paid = any(spent <= share and implies(Gdp(square), end, share) for square, spent in bounds)
+    ensure(paid, f"the charge costs more, in {brief(measure)}, than the ledger counts or than its budget")
+
+
+def ideal(curve: Curve, measure: str) -> tuple[Fraction, Fraction] | None:
+    """Return μ² of a Gaussian pair that costs at most what is charged, and the charge's own δ; None: refused."""
+    near, nothing = measure == "approximate-zcdp", Fraction(0)
+    match curve:
+        case Gdp(square):
+            return square, nothing
+        case Zcdp(rho) if measure != "gdp":
+            return 2 * rho, nothing
+        case Lattice(variance, shifts, times) if measure != "gdp":
+            return times * Fraction(max(lengths(shifts))) / variance, nothing
+        case NearGdp(square, distance) if near:
+            return square, NEAR_WEIGHT * distance
+        case Approximate(epsilon, delta) if near:
+            return epsilon**2, delta
+        case Pure(epsilon) | Approximate(epsilon, Fraction(numerator=0)):
+            return (epsilon**2 if near or measure == "zcdp" else nothing), nothing
+        case BoundedRange(eta):
+            return (eta**2 / 4 if near or measure == "zcdp" else nothing), nothing
+    return None
 
 
 # ------------------------------------------------------------------ each statistic's part of the total
