@@ -13,7 +13,7 @@ from dpaccount.errors import InputError
 from dpaccount.ledger import answers
 from dpaccount.ledger.charging import RefusedError
 from dpaccount.ledger.journal.verify import verify
-from dpaccount.plan.events import Approximate, Gaussian, Plan, Pure, Relation, Sequence
+from dpaccount.plan.events import Approximate, Gaussian, Plan, Pure, Relation, Sequence, Zcdp
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
 
 from .conftest import approximate, discrete_gaussian, histogram, pure
@@ -166,6 +166,26 @@ def test_what_has_a_delta_of_its_own_is_charged_at_that(make):
     ledger.charge(histogram(), "unlisted values")
     spent = ledger.show()["spent"]
     assert (spent["rho"], spent["delta"]) == (0.5, 0.001)
+
+
+def test_of_two_bounds_that_which_fits_is_charged(make):
+    """Neither is always less: a coarse grid is dear in δ, and a large δ that is claimed is not needed."""
+    ledger = make(5, "1/100000", "approximate-zcdp")
+    ledger.charge(near("1/100000000000"), "10⁶d = 1e-5, where 5e-6 fit: as (1, 1e-6)", key="dear")
+    assert (ledger.show()["spent"]["rho"], ledger.show()["spent"]["delta"]) == pytest.approx((0.5, 1e-6))
+    claimed = proof.to_approximate(discrete_gaussian(400), Fraction(1, 100), Fraction(1, 5), Fraction(2))
+    ledger.charge(claimed, "ρ = 1/200, where ε²/2 = 1/20000 is beside a δ of 1/5")
+    assert (ledger.show()["spent"]["rho"], ledger.show()["spent"]["delta"]) == pytest.approx((0.505, 1e-6))
+
+
+def test_the_most_exposed_unit_is_the_nearest_to_a_limit(make):
+    """ρ = 0.5 of 0.52 is nearer than 40 % of the half of δ, though less of ε = 5."""
+    ledger = make(5, "1/100000", "approximate-zcdp")
+    ledger.charge_plan(plan(Zcdp(rho="1/2", cover=(1, 1))), "first")
+    ledger.charge_plan(plan(Approximate(epsilon="1/10", delta="2e-6", cover=(2, 2))), "second")
+    assert ledger.show()["worst_unit"] == 1
+    ledger.charge_plan(plan(Approximate(epsilon="1/10", delta="2.9e-6", cover=(2, 2))), "third")
+    assert ledger.show()["worst_unit"] == 2
 
 
 @pytest.mark.parametrize("measure", ["gdp", "zcdp", "either", "pure"])
