@@ -173,7 +173,7 @@ def test_of_two_bounds_that_which_fits_is_charged(make):
     ledger = make(5, "1/100000", "approximate-zcdp")
     ledger.charge(near("1/100000000000"), "10⁶d = 1e-5, where 5e-6 fit: as (1, 1e-6)", key="dear")
     assert (ledger.show()["spent"]["rho"], ledger.show()["spent"]["delta"]) == pytest.approx((0.5, 1e-6))
-    claimed = proof.to_approximate(discrete_gaussian(400), Fraction(1, 100), Fraction(1, 5), Fraction(2))
+    claimed = proof.to_approximate(discrete_gaussian(400), Fraction(1, 100), Fraction(1, 5), Fraction(10))
     ledger.charge(claimed, "ρ = 1/200, where ε²/2 = 1/20000 is beside a δ of 1/5")
     assert (ledger.show()["spent"]["rho"], ledger.show()["spent"]["delta"]) == pytest.approx((0.505, 1e-6))
 
