@@ -5,7 +5,8 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
 
-from ..curves import Approximate, BoundedRange, Curve, Gdp, Lattice, NearGdp, Pure, Zcdp, implies, lengths
+from ..accounting.paid import MOST_NEAR, NEAR, check_measure, unconverted
+from ..curves import Approximate
 from ..derivation import NOISE
 from ..documents import Rejected, brief, ensure, integer
 from ..facts import ANYONE, Fact, Private, apply
@@ -21,8 +22,6 @@ READ = ("before", "after", "rest")
 OF_SCALES = Fraction(1, 1000)  # more than rounding changes an amount
 FINEST = Fraction(1, 32)  # steps of scales of unlisted counts
 NOTICED = 1000  # a charge that is a larger share of what was spent before shows in every measure
-KEEPING = {"billboard", "local_view", "persons", "post_process", "replace_one"}  # keep the curve of the first
-NEAR_WEIGHT = 10**6  # what approximate zCDP adds to δ for a total variation of 1
 
 
 def check_release(document: dict[str, Any], facts: list[Fact]) -> None:
@@ -43,9 +42,8 @@ def check_release(document: dict[str, Any], facts: list[Fact]) -> None:
         check_widths(release["report"], document["subject"]["parameters"])
         check_choices(release["report"], document["subject"]["parameters"])
     if "budget" in release:
-        final = facts[-1] if facts else None
-        check_budget(release["budget"], document["guarantee"], final)
-        check_measure(release["budget"], unconverted(document["proved"]["derivation"], facts), final)
+        paid = [facts[-1], unconverted(document["proved"]["derivation"], facts)] if facts else [None]
+        check_budget(release["budget"], document["guarantee"], paid)
 
 
 def check_reported(report: dict[str, Any], described: list[dict[str, Any]]) -> None:
@@ -88,9 +86,10 @@ def check_shown(report: dict[str, Any], held: dict[str, Any]) -> None:
         ensure(shown, f"{brief(name)} reports values whose counts do not reach the threshold")
 
 
-def check_budget(budget: dict[str, Any], promise: dict[str, Any], final: Fact | None) -> None:
+def check_budget(budget: dict[str, Any], promise: dict[str, Any], paid: list[Fact | None]) -> None:
     """Verify that a ledger that paid counts the claim's neighbours and units, and that its figures add up.
 
+    It paid for what is proved, `paid[0]`, or for what that was converted from.
     Others may have charged between the readings before and after.
     """
     same = (budget["relation"], budget["unit"]) == (neighbours_of(promise), promise["unit"])
@@ -99,6 +98,7 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], final: Fact | 
     lowers = [exact_of(budget[when]["lower"] or 0, when) for when in READ]
     before, after, rest = uppers
     whole, delta = exact_of(budget["epsilon"], "epsilon"), exact_of(budget["delta"], "delta")
+    final = paid[0]
     if not isinstance(final, Private) or not isinstance(final.curve, Approximate):
         raise Rejected("a charge is of what is proved")
     cost, allowed, everyone = final.curve.epsilon, final.curve.delta, final.units in (None, ANYONE)
@@ -113,7 +113,7 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], final: Fact | 
     ensure(max(after, rest) <= whole + slack, "more is spent, or left, than the whole budget")
     if everyone and cost * NOTICED >= before:
         ensure(cost == 0 or before < after, "something is charged, and nothing was spent")
-    known = ("gdp", "zcdp", "approximate-zcdp", "either")
+    known = ("gdp", "zcdp", NEAR, "either")
     ensure(plain or budget["measure"] in known, "the ledger adds up no known measure")
     within = budget["measure"] == "approximate" and delta is not None and allowed <= delta
     right = allowed == 0 or within or not plain  # others add up what was converted to (ε, δ)
@@ -124,56 +124,9 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], final: Fact | 
         ensure(after + slack >= least_after, "less is spent than before and by the charge together")
         ensure(abs(after + rest - whole) <= slack, "what is spent and what is left are not the whole budget")
         ensure(max(widths) <= slack, "sums are known, and an end of the budget is not")
-
-
-def unconverted(steps: list[Table], facts: list[Fact]) -> Fact:
-    """Return what is proved before its conversion to (ε, δ), which is charged where the measure has a bound."""
-    k = len(steps) - 1
-    while steps[k]["rule"] in KEEPING:
-        k = steps[k]["from"][0]
-    return facts[steps[k]["from"][0] if steps[k]["rule"] == "to_approximate" else k]
-
-
-def check_measure(budget: dict[str, Any], before: Fact, final: Fact | None) -> None:
-    """Verify that the ledger's measure has a bound for what is proved, and that after it this fits.
-
-    It is charged as it was converted or before that.  A ledger's ε is at least that of a Gaussian pair of the
-    same ρ, or μ², in the part of δ that is theirs.
-    """
-    measure, delta = budget["measure"], exact_of(budget["delta"], "delta") or Fraction(0)
-    after = exact_of(budget["after"]["upper"], "after") or Fraction(0)
-    whole = exact_of(budget["epsilon"], "epsilon") or Fraction(0)
-    if measure in ("pure", "approximate"):  # sums of the ε that is proved, which `check_budget` verifies
-        return
-    ensure(measure != "approximate-zcdp" or whole <= 13, "approximate zCDP has no such epsilon")
-    share = delta if measure in ("gdp", "zcdp") else delta / 2
-    curves = [fact.curve for fact in (before, final) if isinstance(fact, Private)]
-    bounds = [bound for bound in (ideal(curve, measure) for curve in curves) if bound is not None]
-    ensure(bounds != [], f"no ledger in {brief(measure)} takes what is proved")
-    end = after + SUM_ROUNDING * (after + 1)
-    paid = any(spent <= share and implies(Gdp(square), end, share) for square, spent in bounds)
-    ensure(paid, f"the charge costs more, in {brief(measure)}, than the ledger counts or than its budget")
-
-
-def ideal(curve: Curve, measure: str) -> tuple[Fraction, Fraction] | None:
-    """Return μ² of a Gaussian pair that costs at most what is charged, and the charge's own δ; None: refused."""
-    near, nothing = measure == "approximate-zcdp", Fraction(0)
-    match curve:
-        case Gdp(square):
-            return square, nothing
-        case Zcdp(rho) if measure != "gdp":
-            return 2 * rho, nothing
-        case Lattice(variance, shifts, times) if measure != "gdp":
-            return times * Fraction(max(lengths(shifts))) / variance, nothing
-        case NearGdp(square, distance) if near:
-            return square, NEAR_WEIGHT * distance
-        case Approximate(epsilon, delta) if near:
-            return epsilon**2, delta
-        case Pure(epsilon) | Approximate(epsilon, Fraction(numerator=0)):
-            return (epsilon**2 if near or measure == "zcdp" else nothing), nothing
-        case BoundedRange(eta):
-            return (eta**2 / 4 if near or measure == "zcdp" else nothing), nothing
-    return None
+    else:
+        check_measure(budget["measure"], after, delta or Fraction(0), paid)
+        ensure(budget["measure"] != NEAR or whole <= MOST_NEAR, f"no ledger in {NEAR} has such a budget")
 
 
 # ------------------------------------------------------------------ each statistic's part of the total

@@ -1,10 +1,11 @@
 """What a certificate notes of its ledger's budget: there or not there, and of one shape."""
 
 from dpaccount.checker import Rejected
-from dpaccount.checker.certificate.releases import check_measure, unconverted
+from dpaccount.checker.accounting.paid import unconverted
+from dpaccount.checker.certificate.releases import check_budget
 from dpaccount.checker.derivation import conclusions
 from tests.documents import wrong
-from tests.dpaccount.checker.made import HONEST, ON_DATA, accepted, edited, step
+from tests.dpaccount.checker.made import HONEST, ON_DATA, R, accepted, edited, step
 from tests.looped import looped
 
 ENDS = {"lower": 2.0, "upper": 2.0}
@@ -66,10 +67,10 @@ def test_a_budget_that_lacks_a_member_is_refused(name):
     assert wrong("certificate", noting(less))
 
 
-def paid(measure, rule="gaussian", **kept):
-    """Return whether a ledger in `measure` may have paid for noise of μ² = 1 on a sum, shown at (2, 1/10)."""
+def paid(measure, rule="gaussian", most=1, **kept):
+    """Return whether a ledger in `measure` may have paid for noise of μ² = 1 for a row, shown at (2, 1/10)."""
     steps = []
-    step(steps, "assume_ball", [], query="sum", radius="1/2", relation="replace-one", because="movement")
+    step(steps, "assume_ball", [], query="sum", radius="1/2", relation=R, because="movement")
     step(steps, "linear", [0])
     numbers = []
     if rule == "fine_gaussian":
@@ -77,13 +78,17 @@ def paid(measure, rule="gaussian", **kept):
         numbers = [2]
     step(steps, rule, [1, *numbers], variance="1", key="noise", **NOISE[rule])
     order = {"order": "2"} if rule == "discrete_gaussian" else {}
-    step(steps, "to_approximate", [len(steps) - 1], epsilon="2", delta="1/8", **order)
+    step(steps, "to_approximate", [len(steps) - 1], epsilon="2", delta="1/10", **order)
     step(steps, "assume_view", [], query="clinic", audience="everyone", releases=["noise"], because="replay")
     step(steps, "post_process", [len(steps) - 2, len(steps) - 1])
+    if most > 1:
+        step(steps, "group", [len(steps) - 1], size=most, delta="1")
+        step(steps, "assume_persons", [], query="clinic", relation=R, rows=R, most=most, because="movement")
+        step(steps, "persons", [len(steps) - 2, len(steps) - 1])
     facts = conclusions(steps)
     budget = {**BUDGET, "measure": measure, "after": {"lower": None, "upper": 1.5}, **kept}
     try:
-        check_measure(budget, unconverted(steps, facts), facts[-1])
+        check_budget(budget, HONEST["guarantee"], [facts[-1], unconverted(steps, facts)])
     except Rejected:
         return False
     return True
@@ -119,3 +124,16 @@ def test_half_of_delta_holds_what_a_release_has_of_its_own():
     assert not paid("approximate-zcdp", "fine_gaussian", delta="1/501", **end)
     assert paid("approximate-zcdp", epsilon="13")
     assert not paid("approximate-zcdp", epsilon="14")
+
+
+@looped("rule", ["gaussian", "discrete_gaussian"])
+def test_groups_of_rows_cost_their_square(rule):
+    """Two rows: μ = 2, of which Gaussian noise costs ε 10.1 at δ = 1e-5, and 10.4 at half of it."""
+    ends = [{"delta": "1/100000", "after": {"lower": None, "upper": upper}} for upper in (9.9, 10.9)]
+    assert [paid("approximate-zcdp", rule, 2, epsilon="12", **end) for end in ends] == [False, True]
+
+
+@looped(("delta", "enough"), [("1/250", True), ("1/251", False)])
+def test_groups_of_rows_add_their_distances(delta, enough):
+    end = {"epsilon": "12", "after": {"lower": None, "upper": 10.9}}
+    assert paid("approximate-zcdp", "fine_gaussian", 2, delta=delta, **end) == enough

@@ -208,3 +208,27 @@ def test_bad_budgets_are_refused(make):
         make(14, MILLIONTH, "approximate-zcdp")
     with pytest.raises(InputError, match="within delta 0"):
         make(1, 0, "approximate-zcdp")
+
+
+def of_persons(noisy, order=None):
+    """Return a release of rows for persons of up to three, converted to (ε, δ) before they were counted."""
+    point = proof.to_approximate(noisy, Fraction(1), MILLIONTH, order)
+    seen = proof.post_process(point, proof.assume_view("table", "everyone", "made up", ("noise",)))
+    three = proof.group(seen, 3, Fraction(1, 1000))
+    return proof.persons(three, proof.assume_persons("table", REPLACE_ONE, REPLACE_ONE, 3, "made up"))
+
+
+def test_groups_are_counted_in_the_measure_too(make):
+    """Nine times the ρ of a row, not half the square of (3ε, …): ρ = 1/400 of lattice noise, 1/1600 of near noise."""
+    ledger = make(5, "1/100000", "approximate-zcdp")
+    cell = proof.differences(proof.assume_cell("counts", REPLACE_ONE, "made up"))
+    ledger.charge(of_persons(proof.lattice_gaussian(cell, Fraction(400), "noise")), "a table")
+    assert ledger.show()["spent"]["rho"] == pytest.approx(9 / 400)
+    assert ledger.show()["spent"]["delta"] == 0
+    ball = proof.linear(proof.assume_ball("mean", Fraction(1), REPLACE_ONE, "made up"))
+    distance = Fraction(1, 10**13)
+    noisy = proof.fine_gaussian(ball, Fraction(3200), Fraction(1, 2**20), 2, distance, "noise")
+    ledger.charge(of_persons(noisy), "means")
+    assert ledger.show()["spent"]["rho"] == pytest.approx(9 / 400 + 9 / 1600)
+    assert ledger.show()["spent"]["delta"] == pytest.approx(3 * 1e-7)
+    assert ledger.verify() == VALID
