@@ -126,6 +126,8 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], paid: list[Fac
         ensure(max(widths) <= slack, "sums are known, and an end of the budget is not")
     else:
         check_measure(budget["measure"], after, delta or Fraction(0), paid)
+        open_below = budget["measure"] == "gdp" or not any(lowers[:2])
+        ensure(open_below, f"no lower end of what is spent is known in {brief(budget['measure'])}")
         ensure(budget["measure"] != NEAR or whole <= MOST_NEAR, f"no ledger in {NEAR} has such a budget")
 
 
