@@ -147,12 +147,19 @@ def describe_proof(proved: Proved | None, reason: str | None) -> parts.ProvedGua
 def describe_point(proved: Proved) -> parts.ProvedPoint:
     """Return the proved point and its derivation."""
     epsilon, delta = proved.point
-    near = float(delta)
+    ends = Enclosure(lower_end(proved.theorem), epsilon).as_json()
+    ends["upper"] = _as_number(epsilon, ends["upper"])
     return parts.ProvedPoint(
-        convert(Enclosure(lower_end(proved.theorem), epsilon).as_json(), parts.EpsilonEnds),
-        near if Fraction(repr(near)) == delta else shown(delta),
+        convert(ends, parts.EpsilonEnds),
+        _as_number(delta, shown(delta)),
         convert(proved.steps, list[parts.DerivationStep]),
     )
+
+
+def _as_number(exact: Fraction, otherwise: float | str | None) -> float | str | None:
+    """Return the JSON number that reads as exactly this decimal, so that a claim of it is met, if any."""
+    near = float(exact) if exact < 10**300 else 0.0
+    return near if Fraction(repr(near)) == exact else otherwise
 
 
 def audited(results: Iterable[tuple[Target, LowerBound]], score: str) -> list[parts.AuditedPoint]:

@@ -8,7 +8,7 @@ from audits.attack.power import power_of
 from audits.attack.white_box import Attacked
 from audits.certificate.document import describe_point, describe_proof, draft
 from audits.claim import Claim
-from dpaccount.exact import shown, to_digits
+from dpaccount.exact import as_exact, shown, to_digits
 from dpaccount.noise.proved import Proved
 from dpaccount.schemas import certificate as parts
 
@@ -32,6 +32,9 @@ def certificate_of(
         point = None if replaced is None else describe_point(replaced)
         described = changed(described, replace_one=point)
     verdict = verdict_of(claim, proved, evidence, report)
+    if verdict[0] == "CERTIFIED" and described.epsilon is not None:
+        within = as_exact(described.epsilon.upper) <= claim.guarantee.epsilon
+        verdict = verdict if within else ("UNPROVEN", None)  # the bound as it is written decides
     return draft(claim, subject, verdict, described, report, evidence=evidence, hazards=notes)
 
 
