@@ -11,7 +11,17 @@ from .composition import billboard, local_view, post_process
 from .conversions import group, persons, replace_one, to_approximate, to_zcdp, within
 from .decide import compare, delta_ball
 from .derivation import walk
-from .judgements import Approximate, BoundedRange, Curve, Judgement, Lattice, NearGdp, Private, Renyi, Zcdp
+from .judgements import (
+    Approximate,
+    BoundedRange,
+    Curve,
+    Judgement,
+    Lattice,
+    NearGdp,
+    Private,
+    Renyi,
+    Zcdp,
+)
 from .theorem import Theorem
 
 MAX_CELLS = 40_000

@@ -5,9 +5,8 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
 
-from ..accounting.paid import MOST_NEAR, NEAR, check_measure, unconverted
-from ..curves import Approximate
-from ..derivation import NOISE
+from ..curves import MOST_NEAR, NEAR, Approximate, check_measure
+from ..derivation import NOISE, unconverted
 from ..documents import Rejected, brief, ensure, integer
 from ..facts import ANYONE, Fact, Private, apply
 from ..relation import ADDED
@@ -42,7 +41,8 @@ def check_release(document: dict[str, Any], facts: list[Fact]) -> None:
         check_widths(release["report"], document["subject"]["parameters"])
         check_choices(release["report"], document["subject"]["parameters"])
     if "budget" in release:
-        paid = [facts[-1], unconverted(document["proved"]["derivation"], facts)] if facts else [None]
+        steps = document["proved"]["derivation"]
+        paid = [facts[-1], unconverted(steps, facts)] if facts else [None]
         check_budget(release["budget"], document["guarantee"], paid)
 
 
@@ -125,10 +125,11 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], paid: list[Fac
         ensure(abs(after + rest - whole) <= slack, "what is spent and what is left are not the whole budget")
         ensure(max(widths) <= slack, "sums are known, and an end of the budget is not")
     else:
-        check_measure(budget["measure"], after, delta or Fraction(0), paid)
+        curves = [fact.curve for fact in paid if isinstance(fact, Private)]
+        check_measure(budget["measure"], after, delta or Fraction(0), curves)
         open_below = budget["measure"] == "gdp" or not any(lowers[:2])
         ensure(open_below, f"no lower end of what is spent is known in {brief(budget['measure'])}")
-        ensure(budget["measure"] != NEAR or whole <= MOST_NEAR, f"no ledger in {NEAR} has such a budget")
+        ensure(budget["measure"] != NEAR or whole <= MOST_NEAR, f"{NEAR} takes ε up to {MOST_NEAR}")
 
 
 # ------------------------------------------------------------------ each statistic's part of the total

@@ -1,9 +1,8 @@
 """What a certificate notes of its ledger's budget: there or not there, and of one shape."""
 
 from dpaccount.checker import Rejected
-from dpaccount.checker.accounting.paid import unconverted
 from dpaccount.checker.certificate.releases import check_budget
-from dpaccount.checker.derivation import conclusions
+from dpaccount.checker.derivation import conclusions, unconverted
 from tests.documents import wrong
 from tests.dpaccount.checker.made import HONEST, ON_DATA, R, accepted, edited, step
 from tests.looped import looped
@@ -68,7 +67,7 @@ def test_a_budget_that_lacks_a_member_is_refused(name):
 
 
 def paid(measure, rule="gaussian", most=1, **kept):
-    """Return whether a ledger in `measure` may have paid for noise of μ² = 1 for a row, shown at (2, 1/10)."""
+    """Return whether a ledger in `measure` may have paid for noise of μ² = 1, shown at (2, 1/10)."""
     steps = []
     step(steps, "assume_ball", [], query="sum", radius="1/2", relation=R, because="movement")
     step(steps, "linear", [0])
@@ -97,7 +96,7 @@ def paid(measure, rule="gaussian", most=1, **kept):
 NOISE = {
     "gaussian": {},
     "discrete_gaussian": {"grid": "1/1024"},
-    "fine_gaussian": {"grid": "1/1048576", "coordinates": 1, "distance": "1/1000000000"},  # 1/1000 of δ
+    "fine_gaussian": {"grid": "1/1048576", "coordinates": 1, "distance": "1/1000000000"},  # δ 1/1000
 }
 ADDING = ("gdp", "zcdp", "either", "approximate-zcdp")
 
@@ -110,8 +109,8 @@ def test_a_measure_without_a_bound_for_the_noise_has_not_paid(rule):
 
 @looped("measure", ADDING)
 def test_no_less_is_spent_than_the_charge_costs_alone(measure):
-    """A Gaussian pair of μ = 1 costs ε 4.38 at δ = 1e-5 and 4.54 at half of it: its release counts no less."""
-    ends = [{"delta": "1/100000", "after": {"lower": None, "upper": upper}} for upper in (4.3, 4.45)]
+    """A Gaussian pair of μ = 1 costs ε 4.38 at δ = 1e-5, and 4.54 at half of it."""
+    ends = [{"delta": "1e-5", "after": {"lower": None, "upper": upper}} for upper in (4.3, 4.45)]
     assert [paid(measure, **each) for each in ends] == [False, measure in ("gdp", "zcdp")]
     assert paid(measure, delta="1/100000", after={"lower": None, "upper": 4.9})
     whole = edited(noting({**BUDGET, "measure": measure, "after": {"lower": None, "upper": 0.3}}))
@@ -128,8 +127,8 @@ def test_half_of_delta_holds_what_a_release_has_of_its_own():
 
 @looped("rule", ["gaussian", "discrete_gaussian"])
 def test_groups_of_rows_cost_their_square(rule):
-    """Two rows: μ = 2, of which Gaussian noise costs ε 10.1 at δ = 1e-5, and 10.4 at half of it."""
-    ends = [{"delta": "1/100000", "after": {"lower": None, "upper": upper}} for upper in (9.9, 10.9)]
+    """Two rows: μ = 2, of which Gaussian noise costs ε 10.4 at half of δ = 1e-5."""
+    ends = [{"delta": "1e-5", "after": {"lower": None, "upper": upper}} for upper in (9.9, 10.9)]
     assert [paid("approximate-zcdp", rule, 2, epsilon="12", **end) for end in ends] == [False, True]
 
 
