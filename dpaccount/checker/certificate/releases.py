@@ -5,7 +5,7 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
 
-from ..curves import MOST_NEAR, NEAR, Approximate, check_measure
+from ..curves import MOST_NEAR, NEAR, Approximate, BoundedRange, Pure, check_measure
 from ..derivation import NOISE, unconverted
 from ..documents import Rejected, brief, ensure, integer
 from ..facts import ANYONE, Fact, Private, apply
@@ -116,19 +116,22 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], paid: list[Fac
     known = ("gdp", "zcdp", NEAR, "either")
     ensure(plain or budget["measure"] in known, "the ledger adds up no known measure")
     within = budget["measure"] == "approximate" and delta is not None and allowed <= delta
-    right = allowed == 0 or within or not plain  # others add up what was converted to (ε, δ)
-    ensure(right and delta is not None and delta < 1, "the delta of the charge is not within the ledger's")
+    curves = [fact.curve for fact in paid if isinstance(fact, Private)]
+    pure = [curve for curve in curves if isinstance(curve, Pure | BoundedRange)]
+    right = allowed == 0 or within or pure or not plain  # paid before it was converted to (ε, δ)
+    ensure(
+        bool(right) and delta is not None and delta < 1, "the delta of the charge is not within the ledger's"
+    )
     ensure(plain or delta != 0, f"nothing is within delta 0 in {brief(budget['measure'])}")
     if plain:  # its amounts are sums of ε
+        cost = cost if allowed == 0 or within else max(pure[0])
         least_after = before + cost if everyone else max(before, cost)
         ensure(after + slack >= least_after, "less is spent than before and by the charge together")
         ensure(abs(after + rest - whole) <= slack, "what is spent and what is left are not the whole budget")
         ensure(max(widths) <= slack, "sums are known, and an end of the budget is not")
     else:
-        curves = [fact.curve for fact in paid if isinstance(fact, Private)]
         check_measure(budget["measure"], after, delta or Fraction(0), curves)
-        open_below = budget["measure"] == "gdp" or not any(lowers[:2])
-        ensure(open_below, f"no lower end of what is spent is known in {brief(budget['measure'])}")
+        ensure(budget["measure"] == "gdp" or not any(lowers[:2]), "no lower end of ρ's ε is known")
         ensure(budget["measure"] != NEAR or whole <= MOST_NEAR, f"{NEAR} takes ε up to {MOST_NEAR}")
 
 

@@ -136,3 +136,27 @@ def test_groups_of_rows_cost_their_square(rule):
 def test_groups_of_rows_add_their_distances(delta, enough):
     end = {"epsilon": "12", "after": {"lower": None, "upper": 10.9}}
     assert paid("approximate-zcdp", "fine_gaussian", 2, delta=delta, **end) == enough
+
+
+@looped(
+    ("measure", "delta", "spent", "enough"),
+    [("pure", "0", 2, True), ("pure", "0", 1.95, False), ("approximate", "1/20", 2, True),
+     ("approximate", "1/20", 1.95, False), ("approximate", "1/10", 1.95, True)],
+)  # fmt: skip
+def test_what_was_pure_before_it_was_converted_may_be_charged_as_that(measure, delta, spent, enough):
+    """ε = 2, stated as (1.9, 1/10): a ledger without that δ counts all of it."""
+    steps = []
+    given = {"query": "sum", "low": "0", "high": "1", "relation": R, "because": "movement"}
+    step(steps, "assume_clipped", [], **given)
+    step(steps, "linear", [0])
+    step(steps, "laplace", [1], scale="1/2", grid="1/1024", key="noise")
+    step(steps, "to_approximate", [2], epsilon="19/10", delta="1/10")
+    facts = conclusions(steps)
+    ends = ({"lower": end, "upper": end} for end in (spent, 5 - spent))
+    budget = {**BUDGET, "measure": measure, "delta": delta, **dict(zip(("after", "rest"), ends, strict=True))}
+    try:
+        check_budget(budget, HONEST["guarantee"], [facts[-1], unconverted(steps, facts)])
+    except Rejected:
+        assert not enough
+    else:
+        assert enough
