@@ -1,11 +1,11 @@
-"""Privacy curves: what they are, how they are written, and the δ that each has at an ε."""
+"""Privacy curves: what they are, how they are written, the δ of each at an ε, what ledgers pay."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, cast
 
 from .distributions import lattice_at_most, upper_tail
-from .documents import ensure
+from .documents import brief, ensure
 from .intervals import Interval, Pair, at_most, number
 
 Enclosed = Callable[[Interval], Pair]  #: a real number, to any number of digits
@@ -182,3 +182,43 @@ def of_order(curve: Zcdp | Renyi, order: Fraction, epsilon: Fraction, delta: Fra
 def lengths(moves: list[list[int]]) -> list[int]:
     """Return the squared ℓ2 lengths of integer vectors."""
     return [sum(v * v for v in move) for move in moves]
+
+
+# ------------------------------------------------------------------ what a ledger pays
+
+NEAR, MOST_NEAR = "approximate-zcdp", 13
+NEAR_WEIGHT = 10**6  # of a total variation, in δ: 1 + e^13 is less
+
+
+def check_measure(measure: str, after: Fraction, delta: Fraction, curves: Sequence[Curve]) -> None:
+    """Verify that a measure has a bound for one of these curves, and the ε `after` covers it.
+
+    A ledger's ε is at least that of a Gaussian pair of the same ρ, or μ², at its part of δ.
+    """
+    share = delta if measure in ("gdp", "zcdp") else delta / 2
+    bounds = [bound for bound in (ideal(curve, measure) for curve in curves) if bound is not None]
+    ensure(bounds != [], f"no ledger in {brief(measure)} takes what is proved")
+    end = after + (after + 1) / 2**40
+    paid = any(spent <= share and implies(Gdp(square), end, share) for square, spent in bounds)
+    ensure(paid, f"the charge costs more in {brief(measure)} than was spent, or is left")
+
+
+def ideal(curve: Curve, measure: str) -> tuple[Fraction, Fraction] | None:
+    """Return μ² of a Gaussian pair that costs no more, and the δ beside it; None: it is refused."""
+    near, nothing = measure == NEAR, Fraction(0)
+    match curve:
+        case Gdp(square):
+            return square, nothing
+        case Zcdp(rho) if measure != "gdp":
+            return 2 * rho, nothing
+        case Lattice(variance, shifts, times) if measure != "gdp":
+            return times * Fraction(max(lengths(shifts))) / variance, nothing
+        case NearGdp(square, distance) if near:
+            return square, NEAR_WEIGHT * distance
+        case Approximate(epsilon, delta) if near:
+            return epsilon**2, delta
+        case Pure(epsilon) | Approximate(epsilon, Fraction(numerator=0)):
+            return (epsilon**2 if near or measure == "zcdp" else nothing), nothing
+        case BoundedRange(eta):
+            return (eta**2 / 4 if near or measure == "zcdp" else nothing), nothing
+    return None

@@ -5,13 +5,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import composition, conversions, hypotheses, noise, refutations, relation, sensitivity
+from .curves import Approximate, BoundedRange, Lattice, Renyi
 from .documents import BROKEN, Rejected, Work, brief, canonical, check_members, digest, ensure, spend, text
-from .facts import RULES, Fact, apply, as_wire, fact_of
+from .facts import RULES, Fact, Private, apply, as_wire, fact_of
 
 MAX_STEPS = 300
 MAX_PREMISES = 5000
 MAX_KEY = 200  # characters of the key of a draw
 FAMILIES = (hypotheses, sensitivity, noise, composition, conversions, refutations)  # which declare the rules
+KEEPING = {"billboard", "local_view", "persons", "post_process", "replace_one", "group", "within"}
 NOISE = {name for name, declared in RULES.items() if "key" in declared.members}
 
 Step = dict[str, Any]
@@ -165,6 +167,22 @@ def check_plain_sum(rule: str, transforms: list[str]) -> None:
     """Verify that a bound on what a unit adds is used on a plain, untransformed sum."""
     if rule == "factorised" and len(transforms) > 2:
         ensure(not transforms[0], "what a unit adds is known of a plain sum only")
+
+
+def unconverted(steps: list[Step], facts: list[Fact], k: int = -1) -> Fact | None:
+    """Return what is proved before its conversion to (ε, δ), which ledgers charge if they can."""
+    rule, before = steps[k]["rule"], steps[k]["from"]
+    if rule == "to_approximate":
+        return facts[before[0]]
+    first = unconverted(steps, facts, before[0]) if rule in KEEPING else None
+    if not isinstance(first, Private):
+        return None
+    if rule == "group" and isinstance(first.curve, Approximate | Renyi):
+        return None
+    if rule == "group" and isinstance(first.curve, BoundedRange | Lattice):
+        first = apply("to_zcdp", [first], {})
+    given = {name: each for name, each in steps[k]["with"].items() if name != "delta"}
+    return apply(rule, [first, *(facts[one] for one in before[1:])], given)
 
 
 def reachable(steps: list[Step]) -> Iterator[Step]:

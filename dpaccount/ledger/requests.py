@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cache
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -97,7 +96,9 @@ def of_theorem(
     if not bounds:
         able = _takers(lambda kind: any(kind.of_curve(curve) is not None for curve in curves))
         return Request(facts, identity, None, able)
-    amounts, curve = min(bounds, key=itemgetter(0))
+    if bounds[1:]:  # which is cheaper is a matter of two amounts: one that fits, if any
+        bounds.sort(key=lambda bound: (not budget.fits(bound[0]), bound[0]))
+    amounts, curve = bounds[0]
     facts["curve"] = curve_json(curve)
     return Request(facts, identity, spent_on(reach, tuple(map(short, amounts))), [])
 

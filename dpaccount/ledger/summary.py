@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from dpaccount.accounting.measures import Amounts
@@ -10,6 +11,7 @@ from dpaccount.ledger.balances import changes
 from dpaccount.ledger.balances.budget import Budget
 from dpaccount.ledger.balances.segment_tree import SpentTree
 from dpaccount.ledger.balances.state import State
+from dpaccount.ledger.balances.step_functions import zero
 from dpaccount.ledger.entry import CHARGE, REFUSAL, RESERVATION, RESET
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.totals import Totals
@@ -77,5 +79,10 @@ def worst_unit(budget: Budget, tree: SpentTree) -> int | None:
 
 def share(budget: Budget, spent: Amounts) -> Fraction:
     """Return the largest share of its limit that any of the amounts takes."""
-    limits = (budget.epsilon, budget.delta) if budget.width == 2 else (budget.epsilon,) * budget.width
+    limits = _limits(budget) if budget.width == 2 else (budget.epsilon,) * budget.width
     return max(amount / (limit or 1) for amount, limit in zip(spent, limits, strict=True))
+
+
+@lru_cache(maxsize=256)
+def _limits(budget: Budget) -> Amounts:
+    return budget.room(zero(budget.width))

@@ -8,10 +8,20 @@ from dpaccount.errors import RuleError
 from dpaccount.precision import precision
 
 from .composition import billboard, local_view, post_process
-from .conversions import persons, replace_one, to_approximate, to_zcdp
+from .conversions import group, persons, replace_one, to_approximate, to_zcdp, within
 from .decide import compare, delta_ball
 from .derivation import walk
-from .judgements import Curve, Judgement, Lattice, NearGdp, Private, Zcdp
+from .judgements import (
+    Approximate,
+    BoundedRange,
+    Curve,
+    Judgement,
+    Lattice,
+    NearGdp,
+    Private,
+    Renyi,
+    Zcdp,
+)
 from .theorem import Theorem
 
 MAX_CELLS = 40_000
@@ -40,13 +50,21 @@ def unconverted(theorem: Theorem) -> Theorem | None:
     The rules after `to_approximate` are applied again, to its premise.  None where there is no conversion,
     or where a rule after it needs (ε, δ).
     """
-    if theorem.rule == "to_approximate":
+    rule = theorem.rule
+    if rule == "to_approximate":
         return theorem.premises[0]
-    if theorem.rule not in KEEPING:
+    if rule not in (*KEEPING, "group", "within"):
         return None
     first, *others = theorem.premises
     before = unconverted(first)
-    return None if before is None else KEEPING[theorem.rule](before, *others)
+    if before is None or rule in KEEPING:
+        return before and KEEPING[rule](before, *others)
+    if rule == "within":
+        return within(before, Fraction(theorem.witness["radius"]))
+    if isinstance(private(before).curve, BoundedRange | Lattice):  # these have no rule for groups
+        before = to_zcdp(before)
+    plain = not isinstance(private(before).curve, Approximate | Renyi)
+    return group(before, theorem.witness["size"]) if plain else None
 
 
 def approximate(theorem: Theorem, delta: Fraction) -> Theorem:

@@ -1,6 +1,7 @@
 """What every catalogued mechanism and bandit must do, without being registered here."""
 
 import ast
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,6 +13,10 @@ from audits.hypothesis_tests.search import gather
 from audits.subjects.catalogue import entries, example_values
 from dpaccount import checker
 from dpaccount.accounting.measures import MEASURES
+from dpaccount.checker.curves import check_measure
+from dpaccount.checker.derivation import conclusions
+from dpaccount.checker.derivation import unconverted as inferred
+from dpaccount.checker.facts import as_wire
 from dpaccount.errors import ReceiptError
 from dpaccount.noise.leaves import leaves
 from dpaccount.noise.proved import Proved
@@ -75,6 +80,19 @@ def test_a_ledger_charges_what_was_converted(subject, entry):
     again = to_approximate(before, fact.curve.epsilon, fact.curve.delta, *orders(theorem))
     assert again.conclusion == fact
     assert MEASURES["approximate-zcdp"].of_curve(same.curve) is not None
+    steps = write(theorem)
+    found = inferred(steps, conclusions(steps))
+    assert as_wire(found) == write(before)[-1]["gives"]
+    for measure in (
+        "gdp",
+        "zcdp",
+        "either",
+        "approximate-zcdp",
+    ):  # what an honest ledger notes is not refused
+        amounts = MEASURES[measure].of_curve(same.curve)
+        upper = math.inf if amounts is None else MEASURES[measure].enclosure(amounts, 2 * DELTA).upper
+        if upper < math.inf:
+            check_measure(measure, Fraction(float(upper)), 2 * DELTA, [found.curve])
 
 
 def orders(theorem):

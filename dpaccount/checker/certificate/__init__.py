@@ -40,7 +40,7 @@ def check_certificate(document: dict[str, Any], at: date | None) -> None:
     check_target(document, final)
     check_tables(document)
     check_parts(document, facts)
-    check_release(document, final)
+    check_release(document, facts)
     first = hazards_of(document)
     ensure(document["hazards"][: len(first)] == first, f"not listed first among the hazards: {brief(first)}")
     check_replaced(document)

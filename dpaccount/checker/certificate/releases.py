@@ -5,8 +5,8 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
 
-from ..curves import Approximate
-from ..derivation import NOISE
+from ..curves import MOST_NEAR, NEAR, Approximate, check_measure
+from ..derivation import NOISE, unconverted
 from ..documents import Rejected, brief, ensure, integer
 from ..facts import ANYONE, Fact, Private, apply
 from ..relation import ADDED
@@ -23,7 +23,7 @@ FINEST = Fraction(1, 32)  # steps of scales of unlisted counts
 NOTICED = 1000  # a charge that is a larger share of what was spent before shows in every measure
 
 
-def check_release(document: dict[str, Any], final: Fact | None) -> None:
+def check_release(document: dict[str, Any], facts: list[Fact]) -> None:
     """Verify that what was released was certified, of these data by this code, and is marked as it is."""
     release, data = document["release"], document["claim"].get("data", {})
     certified = document["verdict"] == "CERTIFIED"
@@ -41,7 +41,9 @@ def check_release(document: dict[str, Any], final: Fact | None) -> None:
         check_widths(release["report"], document["subject"]["parameters"])
         check_choices(release["report"], document["subject"]["parameters"])
     if "budget" in release:
-        check_budget(release["budget"], document["guarantee"], final)
+        steps = document["proved"]["derivation"]
+        paid = [facts[-1], unconverted(steps, facts)] if facts else [None]
+        check_budget(release["budget"], document["guarantee"], paid)
 
 
 def check_reported(report: dict[str, Any], described: list[dict[str, Any]]) -> None:
@@ -84,9 +86,10 @@ def check_shown(report: dict[str, Any], held: dict[str, Any]) -> None:
         ensure(shown, f"{brief(name)} reports values whose counts do not reach the threshold")
 
 
-def check_budget(budget: dict[str, Any], promise: dict[str, Any], final: Fact | None) -> None:
+def check_budget(budget: dict[str, Any], promise: dict[str, Any], paid: list[Fact | None]) -> None:
     """Verify that a ledger that paid counts the claim's neighbours and units, and that its figures add up.
 
+    It paid for what is proved, `paid[0]`, or for what that was converted from.
     Others may have charged between the readings before and after.
     """
     same = (budget["relation"], budget["unit"]) == (neighbours_of(promise), promise["unit"])
@@ -95,6 +98,7 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], final: Fact | 
     lowers = [exact_of(budget[when]["lower"] or 0, when) for when in READ]
     before, after, rest = uppers
     whole, delta = exact_of(budget["epsilon"], "epsilon"), exact_of(budget["delta"], "delta")
+    final = paid[0]
     if not isinstance(final, Private) or not isinstance(final.curve, Approximate):
         raise Rejected("a charge is of what is proved")
     cost, allowed, everyone = final.curve.epsilon, final.curve.delta, final.units in (None, ANYONE)
@@ -109,7 +113,7 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], final: Fact | 
     ensure(max(after, rest) <= whole + slack, "more is spent, or left, than the whole budget")
     if everyone and cost * NOTICED >= before:
         ensure(cost == 0 or before < after, "something is charged, and nothing was spent")
-    known = ("gdp", "zcdp", "approximate-zcdp", "either")
+    known = ("gdp", "zcdp", NEAR, "either")
     ensure(plain or budget["measure"] in known, "the ledger adds up no known measure")
     within = budget["measure"] == "approximate" and delta is not None and allowed <= delta
     right = allowed == 0 or within or not plain  # others add up what was converted to (ε, δ)
@@ -120,6 +124,12 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], final: Fact | 
         ensure(after + slack >= least_after, "less is spent than before and by the charge together")
         ensure(abs(after + rest - whole) <= slack, "what is spent and what is left are not the whole budget")
         ensure(max(widths) <= slack, "sums are known, and an end of the budget is not")
+    else:
+        curves = [fact.curve for fact in paid if isinstance(fact, Private)]
+        check_measure(budget["measure"], after, delta or Fraction(0), curves)
+        open_below = budget["measure"] == "gdp" or not any(lowers[:2])
+        ensure(open_below, f"no lower end of what is spent is known in {brief(budget['measure'])}")
+        ensure(budget["measure"] != NEAR or whole <= MOST_NEAR, f"{NEAR} takes ε up to {MOST_NEAR}")
 
 
 # ------------------------------------------------------------------ each statistic's part of the total

@@ -367,7 +367,8 @@ KINDS = {
     ),
     "more left than is": (lambda _: [((*BUDGET, "rest"), {"lower": 8.5, "upper": 8.5})], "not the whole"),
     "another unit": (lambda _: [((*BUDGET, "unit"), "a household")], "counts"),
-    "another measure": (lambda _: [((*BUDGET, "measure"), "zcdp")], "delta"),
+    "another measure": (lambda _: [((*BUDGET, "measure"), "zcdp")], "lower end"),
+    "a measure without a bound": (lambda _: [((*BUDGET, "measure"), "gdp")], "no ledger in"),
     "an unknown measure": (lambda _: [((*BUDGET, "measure"), "bits")], "no known measure"),
     "no delta": (lambda _: [((*BUDGET, "delta"), "0")], "delta"),
 }

@@ -1,7 +1,10 @@
 """What a certificate notes of its ledger's budget: there or not there, and of one shape."""
 
+from dpaccount.checker import Rejected
+from dpaccount.checker.certificate.releases import check_budget
+from dpaccount.checker.derivation import conclusions, unconverted
 from tests.documents import wrong
-from tests.dpaccount.checker.made import HONEST, ON_DATA, accepted, edited
+from tests.dpaccount.checker.made import HONEST, ON_DATA, R, accepted, edited, step
 from tests.looped import looped
 
 ENDS = {"lower": 2.0, "upper": 2.0}
@@ -61,3 +64,75 @@ def test_a_budget_that_lacks_a_member_is_refused(name):
     less = {key: value for key, value in BUDGET.items() if key != name}
     assert not accepted(noting(less))
     assert wrong("certificate", noting(less))
+
+
+def paid(measure, rule="gaussian", most=1, **kept):
+    """Return whether a ledger in `measure` may have paid for noise of μ² = 1, shown at (2, 1/10)."""
+    steps = []
+    step(steps, "assume_ball", [], query="sum", radius="1/2", relation=R, because="movement")
+    step(steps, "linear", [0])
+    numbers = []
+    if rule == "fine_gaussian":
+        step(steps, "assume_numbers", [], query="sum", most=1, because="movement")
+        numbers = [2]
+    step(steps, rule, [1, *numbers], variance="1", key="noise", **NOISE[rule])
+    order = {"order": "2"} if rule == "discrete_gaussian" else {}
+    step(steps, "to_approximate", [len(steps) - 1], epsilon="2", delta="1/10", **order)
+    step(steps, "assume_view", [], query="clinic", audience="everyone", releases=["noise"], because="replay")
+    step(steps, "post_process", [len(steps) - 2, len(steps) - 1])
+    if most > 1:
+        step(steps, "group", [len(steps) - 1], size=most, delta="1")
+        step(steps, "assume_persons", [], query="clinic", relation=R, rows=R, most=most, because="movement")
+        step(steps, "persons", [len(steps) - 2, len(steps) - 1])
+    facts = conclusions(steps)
+    budget = {**BUDGET, "measure": measure, "after": {"lower": None, "upper": 1.5}, **kept}
+    try:
+        check_budget(budget, HONEST["guarantee"], [facts[-1], unconverted(steps, facts)])
+    except Rejected:
+        return False
+    return True
+
+
+NOISE = {
+    "gaussian": {},
+    "discrete_gaussian": {"grid": "1/1024"},
+    "fine_gaussian": {"grid": "1/1048576", "coordinates": 1, "distance": "1/1000000000"},  # δ 1/1000
+}
+ADDING = ("gdp", "zcdp", "either", "approximate-zcdp")
+
+
+@looped("rule", NOISE)
+def test_a_measure_without_a_bound_for_the_noise_has_not_paid(rule):
+    takers = {"gaussian": ADDING, "discrete_gaussian": ADDING[1:], "fine_gaussian": ADDING[3:]}[rule]
+    assert tuple(measure for measure in ADDING if paid(measure, rule)) == takers
+
+
+@looped("measure", ADDING)
+def test_no_less_is_spent_than_the_charge_costs_alone(measure):
+    """A Gaussian pair of μ = 1 costs ε 4.38 at δ = 1e-5, and 4.54 at half of it."""
+    ends = [{"delta": "1e-5", "after": {"lower": None, "upper": upper}} for upper in (4.3, 4.45)]
+    assert [paid(measure, **each) for each in ends] == [False, measure in ("gdp", "zcdp")]
+    assert paid(measure, delta="1/100000", after={"lower": None, "upper": 4.9})
+    whole = edited(noting({**BUDGET, "measure": measure, "after": {"lower": None, "upper": 0.3}}))
+    assert not accepted(whole)
+
+
+def test_half_of_delta_holds_what_a_release_has_of_its_own():
+    end = {"after": {"lower": None, "upper": 4.5}}
+    assert paid("approximate-zcdp", "fine_gaussian", delta="1/500", **end)
+    assert not paid("approximate-zcdp", "fine_gaussian", delta="1/501", **end)
+    assert paid("approximate-zcdp", epsilon="13")
+    assert not paid("approximate-zcdp", epsilon="14")
+
+
+@looped("rule", ["gaussian", "discrete_gaussian"])
+def test_groups_of_rows_cost_their_square(rule):
+    """Two rows: μ = 2, of which Gaussian noise costs ε 10.4 at half of δ = 1e-5."""
+    ends = [{"delta": "1e-5", "after": {"lower": None, "upper": upper}} for upper in (9.9, 10.9)]
+    assert [paid("approximate-zcdp", rule, 2, epsilon="12", **end) for end in ends] == [False, True]
+
+
+@looped(("delta", "enough"), [("1/250", True), ("1/251", False)])
+def test_groups_of_rows_add_their_distances(delta, enough):
+    end = {"epsilon": "12", "after": {"lower": None, "upper": 10.9}}
+    assert paid("approximate-zcdp", "fine_gaussian", 2, delta=delta, **end) == enough

@@ -13,7 +13,7 @@ from dpaccount.errors import InputError
 from dpaccount.ledger import answers
 from dpaccount.ledger.charging import RefusedError
 from dpaccount.ledger.journal.verify import verify
-from dpaccount.plan.events import Approximate, Gaussian, Plan, Pure, Relation, Sequence
+from dpaccount.plan.events import Approximate, Gaussian, Plan, Pure, Relation, Sequence, Zcdp
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
 
 from .conftest import approximate, discrete_gaussian, histogram, pure
@@ -168,6 +168,31 @@ def test_what_has_a_delta_of_its_own_is_charged_at_that(make):
     assert (spent["rho"], spent["delta"]) == (0.5, 0.001)
 
 
+def spent(ledger):
+    """Return the ρ and the δ that the most exposed units have spent."""
+    return tuple(ledger.show()["spent"][name] for name in ("rho", "delta"))
+
+
+def test_of_two_bounds_that_which_fits_is_charged(make):
+    """Neither is always less: a coarse grid is dear in δ, a large δ that is claimed is not needed."""
+    ledger = make(5, "1/100000", "approximate-zcdp")
+    ledger.charge(near("1/100000000000"), "10⁶d = 1e-5, where 5e-6 fit: as (1, 1e-6)", key="dear")
+    assert spent(ledger) == pytest.approx((0.5, 1e-6))
+    claimed = proof.to_approximate(discrete_gaussian(400), Fraction(1, 100), Fraction(1, 5), Fraction(10))
+    ledger.charge(claimed, "ρ = 1/200, where ε²/2 = 1/20000 is beside a δ of 1/5")
+    assert spent(ledger) == pytest.approx((0.505, 1e-6))
+
+
+def test_the_most_exposed_unit_is_the_nearest_to_a_limit(make):
+    """ρ = 0.5 of 0.52 is nearer than 40 % of the half of δ, though less of ε = 5."""
+    ledger = make(5, "1/100000", "approximate-zcdp")
+    ledger.charge_plan(plan(Zcdp(rho="1/2", cover=(1, 1))), "first")
+    ledger.charge_plan(plan(Approximate(epsilon="1/10", delta="2e-6", cover=(2, 2))), "second")
+    assert ledger.show()["worst_unit"] == 1
+    ledger.charge_plan(plan(Approximate(epsilon="1/10", delta="2.9e-6", cover=(2, 2))), "third")
+    assert ledger.show()["worst_unit"] == 2
+
+
 @pytest.mark.parametrize("measure", ["gdp", "zcdp", "either", "pure"])
 def test_other_ledgers_refuse_what_is_gaussian_up_to_a_distance(make, measure):
     delta = 0 if measure == "pure" else MILLIONTH
@@ -188,3 +213,25 @@ def test_bad_budgets_are_refused(make):
         make(14, MILLIONTH, "approximate-zcdp")
     with pytest.raises(InputError, match="within delta 0"):
         make(1, 0, "approximate-zcdp")
+
+
+def of_persons(noisy, order=None):
+    """Return a release of rows, converted to (ε, δ), for persons of up to three rows."""
+    point = proof.to_approximate(noisy, Fraction(1), MILLIONTH, order)
+    seen = proof.post_process(point, proof.assume_view("table", "everyone", "made up", ("noise",)))
+    three = proof.group(seen, 3, Fraction(1, 1000))
+    return proof.persons(three, proof.assume_persons("table", REPLACE_ONE, REPLACE_ONE, 3, "made up"))
+
+
+def test_groups_are_counted_in_the_measure_too(make):
+    """Nine times the ρ of a row, not half the square of 3ε: 1/400 of lattice noise, 1/1600 of near."""
+    ledger = make(5, "1/100000", "approximate-zcdp")
+    cell = proof.differences(proof.assume_cell("counts", REPLACE_ONE, "made up"))
+    ledger.charge(of_persons(proof.lattice_gaussian(cell, Fraction(400), "noise")), "a table")
+    assert spent(ledger) == pytest.approx((9 / 400, 0))
+    ball = proof.linear(proof.assume_ball("mean", Fraction(1), REPLACE_ONE, "made up"))
+    distance = Fraction(1, 10**13)
+    noisy = proof.fine_gaussian(ball, Fraction(3200), Fraction(1, 2**20), 2, distance, "noise")
+    ledger.charge(of_persons(noisy), "means")
+    assert spent(ledger) == pytest.approx((9 / 400 + 9 / 1600, 3e-7))
+    assert ledger.verify() == VALID
