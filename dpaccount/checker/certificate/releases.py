@@ -102,7 +102,7 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], paid: list[Fac
     if not isinstance(final, Private) or not isinstance(final.curve, Approximate):
         raise Rejected("a charge is of what is proved")
     cost, allowed, everyone = final.curve.epsilon, final.curve.delta, final.units in (None, ANYONE)
-    if whole is None or before is None or after is None or rest is None:
+    if whole is None or delta is None or before is None or after is None or rest is None:
         raise Rejected("a ledger's figures are finite: what has no end fits no budget")
     widths = [a - b for a, b in zip(uppers, lowers, strict=True) if a is not None and b is not None]
     crossed = len(widths) < len(READ) or min(widths) < 0
@@ -115,13 +115,11 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], paid: list[Fac
         ensure(cost == 0 or before < after, "something is charged, and nothing was spent")
     known = ("gdp", "zcdp", NEAR, "either")
     ensure(plain or budget["measure"] in known, "the ledger adds up no known measure")
-    within = budget["measure"] == "approximate" and delta is not None and allowed <= delta
+    within = budget["measure"] == "approximate" and allowed <= delta
     curves = [fact.curve for fact in paid if isinstance(fact, Private)]
     pure = [curve for curve in curves if isinstance(curve, Pure | BoundedRange)]
     right = allowed == 0 or within or pure or not plain  # paid before it was converted to (ε, δ)
-    ensure(
-        bool(right) and delta is not None and delta < 1, "the delta of the charge is not within the ledger's"
-    )
+    ensure(bool(right) and delta < 1, "the delta of the charge is not within the ledger's")
     ensure(plain or delta != 0, f"nothing is within delta 0 in {brief(budget['measure'])}")
     if plain:  # its amounts are sums of ε
         cost = cost if allowed == 0 or within else max(pure[0])
@@ -130,7 +128,7 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], paid: list[Fac
         ensure(abs(after + rest - whole) <= slack, "what is spent and what is left are not the whole budget")
         ensure(max(widths) <= slack, "sums are known, and an end of the budget is not")
     else:
-        check_measure(budget["measure"], after, delta or Fraction(0), curves)
+        check_measure(budget["measure"], after, delta, curves)
         ensure(budget["measure"] == "gdp" or not any(lowers[:2]), "no lower end of ρ's ε is known")
         ensure(budget["measure"] != NEAR or whole <= MOST_NEAR, f"{NEAR} takes ε up to {MOST_NEAR}")
 
