@@ -29,12 +29,12 @@ def solve(
     below = guess - reach
     step = reach
     while below > low and not _closely(floor_of, curve(below)) > target:
-        step *= Fraction(3, 2)  # by more, and what is proved would be wider than it must
+        step *= 2
         below = guess - step
     above = guess + reach
     step = reach
     while above < high and not _closely(ceil_of, curve(above)) <= target:
-        step *= Fraction(3, 2)
+        step *= 2
         above = guess + step
     return max(below, low), min(above, high)
 
