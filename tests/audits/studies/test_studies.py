@@ -56,7 +56,7 @@ EVERY = {
     "mean": 'column = "x"',
     "variance": 'column = "x"',
     "median": 'column = "age"\nepsilon = 0.2',
-    "quantile": 'column = "x"\nq = 0.9',
+    "quantile": 'column = "x"\nq = 0.9\nmethod = "levels"',  # the other method is in `test_python`
     "regression": 'column = "x"\non = ["age"]',
 }
 
