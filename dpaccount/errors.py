@@ -4,7 +4,6 @@ Every message is one sentence in two halves: what is wrong; what would be right.
 """
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -44,6 +43,8 @@ def out_of_range(needed: str) -> InputError:
 
 def no_attribute(module: str, name: str, known: Iterable[str]) -> AttributeError:
     """Return the error to raise about a module's missing name; it says the closest `known` one."""
+    from difflib import get_close_matches  # only a mistake needs it
+
     near = [] if name.startswith("_") else get_close_matches(name[:100], known, 1)
     meant = f"; did you mean {near[0]!r}?" if near else ""
     return AttributeError(f"module {module!r} has no attribute {name!r}{meant}")

@@ -139,8 +139,8 @@ def proof_of(claim: Claim, subject: Subject) -> Proved | str:
     name = catalogue.name_of(type(named(subject)))
     shown = [part.conclusion for part in proved.parts if isinstance(part.conclusion, View)]
     if not any(view.query == name for view in shown):
-        told = f"shows what {brief(shown[0].query)} does" if shown else "does not say what is shown"
-        return f"its proof {told}; end it with one view of {name}, as shown_to_all(…, {name!r}, delta) does"
+        fault = f"shows what {brief(shown[0].query)} does" if shown else "does not say what is shown"
+        return f"its proof {fault}; end it with one view of {name}, as shown_to_all(…, {name!r}, delta) does"
     return proved
 
 

@@ -31,17 +31,22 @@ def certificate_of(
     if claim.guarantee.radius is not None and proved is not None:
         point = None if replaced is None else describe_point(replaced)
         described = changed(described, replace_one=point)
-    verdict = verdict_of(claim, proved, evidence, report)
-    if verdict[0] == "CERTIFIED" and described.epsilon is not None:
-        within = as_exact(described.epsilon.upper) <= claim.guarantee.epsilon
-        verdict = verdict if within else ("UNPROVEN", None)  # the bound as it is written decides
+    upper = None if described.epsilon is None else described.epsilon.upper
+    verdict = verdict_of(claim, proved, upper, evidence, report)
     return draft(claim, subject, verdict, described, report, evidence=evidence, hazards=notes)
 
 
 def verdict_of(
-    claim: Claim, proved: Proved | None, evidence: Sequence[parts.Evidence], report: parts.AuditResult | None
+    claim: Claim,
+    proved: Proved | None,
+    upper: float | str | None,
+    evidence: Sequence[parts.Evidence],
+    report: parts.AuditResult | None,
 ) -> tuple[parts.Verdict, parts.Refuted]:
-    """Return (verdict, what is refuted): the rules of a certificate, as the checker applies them."""
+    """Return (verdict, what is refuted): the rules of a certificate, as the checker applies them.
+
+    `upper` is the proved ε as the certificate writes it, rounded up; None where nothing is proved.
+    """
     points = () if report is None else report.points
     beaten: set[parts.Refuted] = {point.of for point in points if point.beaten}
     if any(entry.status == "refuted" for entry in evidence):
@@ -50,10 +55,10 @@ def verdict_of(
     for kind in kinds:
         if kind in beaten:
             return "REFUTED", kind
-    if proved is None:
+    if proved is None or upper is None or upper == "inf":
         return "UNPROVEN", None
-    promise, (epsilon, delta) = claim.guarantee, proved.point
-    holds = epsilon <= promise.epsilon and delta <= promise.delta
+    promise, delta = claim.guarantee, proved.point[1]
+    holds = as_exact(upper) <= promise.epsilon and delta <= promise.delta
     holds = holds and all(entry.status in ("tested", "accepted") for entry in evidence)
     observer = getattr(proved.theorem.conclusion, "observer", None)
     same = proved.relation == promise.neighbours and observer == promise.model

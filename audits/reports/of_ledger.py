@@ -101,8 +101,9 @@ def _ends(amounts: Report, *, up: bool) -> str:
     If no lower end is known of the ε that is left, these are the measure's amounts.
     """
     epsilon = amounts["epsilon"]["upper" if up else "lower"]
-    beside = "delta" in amounts and "rho" not in amounts  # a δ beside ρ is not one of ε
-    parts = [("ε", epsilon), *([("δ", amounts["delta"])] if beside else [])]
+    parts = [("ε", epsilon)]
+    if "delta" in amounts and "rho" not in amounts:  # approximate zCDP has no δ that belongs to this ε
+        parts.append(("δ", amounts["delta"]))
     if epsilon is None:
         parts = [(NAMES[name], amount) for name, amount in amounts.items() if name != "epsilon"]
     return ", ".join(f"{name} {to_digits(value, up=up, digits=4)}" for name, value in parts)

@@ -323,8 +323,10 @@ def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
     fits = budget["rest"]["lower"]
     rest = "not known"
     if fits is not None:
+        delta_too = ", if its δ is at most what is left"
         where = {
-            **dict.fromkeys(("approximate", "approximate-zcdp"), ", if its δ is at most what is left"),
+            "approximate": delta_too,
+            "approximate-zcdp": delta_too,
             "either": ", in the measure that has most room",
         }
         rest = f"room for a charge of ε = {to_digits(as_exact(fits), up=False)}"

@@ -300,7 +300,7 @@ def _zcdp_epsilon(total: Amounts, delta: Fraction, _: Fraction) -> Enclosure:
     return Enclosure(None, math.inf) if found is None else _enclosed(None, found)
 
 
-# ------------------------------------------------------------------ approximate zCDP: ρ adds beside δ
+# ------------------------------------------------------------------ approximate zCDP: ρ and δ add
 
 #: what a total variation of 1 costs in δ: at least 1 + e^ε, for every ε up to `MOST_NEAR`
 NEAR_WEIGHT, MOST_NEAR = 10**6, 13

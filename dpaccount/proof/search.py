@@ -40,7 +40,7 @@ def private(theorem: Theorem) -> Private:
     return fact
 
 
-#: Rules that keep whatever curve their first premise has
+#: Rules whose conclusion has the curve of the first premise
 KEEPING = {rule.__name__: rule for rule in (billboard, local_view, persons, post_process, replace_one)}
 
 
@@ -57,8 +57,10 @@ def unconverted(theorem: Theorem) -> Theorem | None:
         return None
     first, *others = theorem.premises
     before = unconverted(first)
-    if before is None or rule in KEEPING:
-        return before and KEEPING[rule](before, *others)
+    if before is None:
+        return None
+    if rule in KEEPING:
+        return KEEPING[rule](before, *others)
     if rule == "within":
         return within(before, Fraction(theorem.witness["radius"]))
     if isinstance(private(before).curve, BoundedRange | Lattice):  # these have no rule for groups

@@ -1,6 +1,5 @@
 """Quantiles that the exponential mechanism chooses among the ends of equal cells of their column."""
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -10,6 +9,7 @@ from scipy.stats import norm
 from dpaccount.errors import InputError
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.samplers import Integers
+from dpaccount.numerics.closed.gdp_of_release import mu_squared
 from dpaccount.proof import Theorem, assume_range, exponential, to_gdp, to_pure
 from dpaccount.relation import adjacency
 from mechanisms.shared import confidence
@@ -33,7 +33,7 @@ def proof(draw: Draw, scale: Fraction, relation: str, law: str) -> Theorem:
     width = draw.norm if adjacency(relation).rows_vary else draw.reach
     moves = assume_range(draw.key, width * draw.choice, relation, "movement")
     one = exponential(moves, 1 / (scale * draw.choice), draw.key)
-    return to_pure(one) if law == "laplace" else to_gdp(one, gdp_of_range(width / scale))
+    return to_pure(one) if law == "laplace" else to_gdp(one, mu_squared(width / scale / 2))
 
 
 def scores(what: Statistic, counts: Integers) -> Integers:
@@ -60,9 +60,3 @@ def ranks(what: Statistic, scale: Fraction, level: Fraction) -> float:
 def range_of(mu: float) -> float:
     """Return about the η of which η-bounded range is μ-GDP: Φ(μ/2) = 1/(1 + e^(−η/2))."""
     return 2 * float(norm.logcdf(mu / 2) - norm.logcdf(-mu / 2))
-
-
-def gdp_of_range(eta: Fraction) -> Fraction:
-    """Return about the μ² of η-bounded range, a little above it."""
-    root = 2 * float(norm.isf(1 / (1 + math.exp(min(float(eta) / 2, 700.0)))))
-    return Fraction(root) ** 2 * (1 + Fraction(1, 10**8)) + Fraction(1, 10**14)

@@ -40,7 +40,7 @@ def epsilon_of(log_epsilon: float) -> Fraction:
     return Fraction(math.floor(math.exp(log_epsilon) * 10**6), 10**6)
 
 
-# ------------------------------------------------------------------ what is handed out
+# ------------------------------------------------------------------ learners and their releases
 
 
 @dataclass(frozen=True)

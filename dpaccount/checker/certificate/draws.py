@@ -162,13 +162,10 @@ def check_draws(held: Table, steps: list[Table]) -> None:
     for move, scale in zip(least, held["scales"], strict=True):
         check_draw(move, by_key[move.key], steps, held)
         given, listed = by_key[move.key]["with"], exact_of(scale, "scales") or Fraction(0)
-        noise = (
-            1 / (number(given["rate"]) * move.choice) ** 2
-            if move.choice
-            else number(given["variance"])
-            if "variance" in given
-            else number(given["scale"]) ** 2
-        )
+        if move.choice:
+            noise = 1 / (number(given["rate"]) * move.choice) ** 2
+        else:
+            noise = number(given["variance"]) if "variance" in given else number(given["scale"]) ** 2
         ensure(listed > 0 and noise == listed**2, "other noise is listed than the proof draws")
 
 
@@ -176,9 +173,12 @@ def check_draw(move: LeastMove, step: Table, steps: list[Table], held: Table) ->
     """Verify by which law a key is drawn, and that a row moves it no further than is assumed."""
     relation, gaussian = held["relation"], held["law"] == "gaussian"
     right: tuple[str, ...] = OF_ONE_NUMBER if move.interval is not None else OF_COUNTS
-    right = (
-        CHOSEN if move.choice else UNLISTED if move.size == 0 else GAUSSIAN[relation] if gaussian else right
-    )
+    if move.choice:
+        right = CHOSEN
+    elif move.size == 0:
+        right = UNLISTED
+    elif gaussian:
+        right = GAUSSIAN[relation]
     rules, bottom = [step["rule"]], step
     while not bottom["rule"].startswith("assume_"):
         bottom = steps[bottom["from"][0]]
