@@ -78,7 +78,11 @@ class LedgerError(DpaccountError):
 
 
 class NoLedgerError(LedgerError):
-    """There is no ledger at this path."""
+    """There is no ledger at this path; `command` makes one."""
+
+    def __init__(self, path: object, command: str = "dpaccount ledger init") -> None:
+        super().__init__(f"{path} is not there; make a ledger with `{command}`")
+        self.path = path
 
 
 #: after one error of the disk SQLite reports corruption to every later call of the process

@@ -85,7 +85,6 @@ class NoisyStatistics(Additive):
             raise out_of_range(f"one scale > 0 for each of {len(self.draws)} draws, and rows >= 1")
         if len(self.thresholds) != len(self._unlisted) or (self.thresholds and self.law != "gaussian"):
             raise out_of_range("Gaussian noise, and one threshold for each count of unlisted values")
-        choices.check_alone(self.statistics, self.law)
         if self.law == "laplace":
             for draw in self.draws:
                 calibration.check_pure(draw)
@@ -201,7 +200,8 @@ class NoisyStatistics(Additive):
     def _leaf(self, draw: Draw, scale: Fraction) -> Theorem:
         """Return the theorem of one draw: how far a row moves it, and its noise."""
         if draw.choice:
-            return choices.proof(draw, scale, self.relation, self.law)
+            beside = any(other.size and not other.choice for other in self.draws)
+            return choices.proof(draw, scale, self.relation, self.law, beside_noise=beside)
         step = grid.step(self._bits(draw))
         if self.law == "laplace":
             if draw.interval is None:
@@ -260,8 +260,8 @@ class NoisyStatistics(Additive):
         of = [what for what, part in zip(self.statistics, self.parts, strict=True) for _ in part]
         for what, draw, part in zip(of, self.draws, cut(self.draws, totals), strict=True):
             if draw.choice:  # candidates by their number, from the lower bound's 0
-                chosen = noise.noisy(draw.key, 0, choices.scores(what, part)).argmax()
-                noisy[draw.key] = np.array([chosen], dtype=float)
+                chosen = noise.noisy(draw.key, 0, choices.scores(what, part))
+                noisy[draw.key] = chosen.argmax(axis=1).astype(float)
             elif draw.size:
                 noisy[draw.key] = noise.noisy(draw.key, 0, part) * float(grid.step(self._bits(draw)))
         texts = {}

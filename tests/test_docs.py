@@ -22,9 +22,9 @@ def documents(root):
 
 
 #: words of the text of docs/*.md, and of a how-to guide; lines of README.md
-MOST_WORDS, MOST_OF_A_GUIDE, MOST_LINES = 34_100, 600, 120
+MOST_WORDS, MOST_OF_A_GUIDE, MOST_LINES = 34_400, 600, 120
 #: words with everything: signs of tables and formulas, and code
-MOST_WITH_CODE = 45_600
+MOST_WITH_CODE = 46_000
 
 
 def words(text, *, code=False):
@@ -106,7 +106,7 @@ def test_the_page_of_rules_is_what_the_kernel_says(root, writer):
     """Every rule stands in the door's signature, with its family, and docs/rules.md is written from it."""
     said = {(family, name) for family, name, _ in writer.signature() if family in writer.FAMILIES}
     assert said == {(family, name) for family in writer.FAMILIES for name in rules_of(family)}
-    assert len(said) == 59
+    assert len(said) == 60
     assert all(re.match(r"R\d+", writer.rule_row(name, "")[2:]) for _, name in said)
     assert (root / "docs" / "rules.md").read_text() == writer.page(), "run: python docs/write_rules.py"
 

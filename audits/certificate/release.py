@@ -439,8 +439,7 @@ def paying_ledger(claim: Claim, at: str | None = None) -> Ledger:
     try:
         ledger = Ledger.open(url)
     except NoLedgerError as error:
-        missing = str(error).partition(";")[0]
-        raise NoLedgerError(f"{missing}; make one: {init_command(url, claim.guarantee)}") from None
+        raise NoLedgerError(error.path, init_command(url, claim.guarantee)) from None
     counted, unit = ledger.budget.unit, claim.guarantee.unit
     if counted != unit:
         ledger.close()

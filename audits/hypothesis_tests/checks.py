@@ -343,7 +343,9 @@ def _movement_check(proved: Proved, drawn: list[tuple[Theorem, Fact]]) -> Check:
                 return Finding(most, f"{key}: unit {unit} adds different vectors to different releases")
             for (_, part), move in moves.items():
                 most = max(most, Fraction(sum(v * v for v in move)) * grid**2)
-                wrong = _too_far(fact, move, grid, proved.relation)
+                scored = isinstance(fact, Stable) and fact.norm == "range"
+                candidates = run.exact[key, part].shape[-1] if scored else 1
+                wrong = _too_far(fact, move, grid, proved.relation, candidates)
                 if wrong is not None:
                     return Finding(most, f"{key}, part {part}, moves by {move[:8]} with unit {unit}: {wrong}")
             wrong = _strange(fact, run, key)
@@ -354,12 +356,17 @@ def _movement_check(proved: Proved, drawn: list[tuple[Theorem, Fact]]) -> Check:
     return check
 
 
-def _too_far(fact: Fact, move: list[int], grid: Fraction, relation: str | None) -> str | None:
-    """Return how an integer movement between such neighbours breaks what is declared, or None, exactly."""
+def _too_far(
+    fact: Fact, move: list[int], grid: Fraction, relation: str | None, candidates: int
+) -> str | None:
+    """Return how an integer movement between such neighbours breaks what is declared, or None, exactly.
+
+    Of scores it is that of every choice's `candidates`, one choice after another.
+    """
     shift = tuple(sorted((abs(v) for v in move if v), reverse=True))
     match fact:
         case Stable(norm=norm, bound=bound):
-            size = size_of(norm, move) * grid ** (2 if norm.endswith("squared") else 1)
+            size = size_of(norm, move, candidates) * grid ** (2 if norm.endswith("squared") else 1)
             return f"{norm} {size} above the declared {bound}" if size > bound else None
         case Shifts(shifts=shifts):
             return None if shift in shifts else "not one of the declared shifts"
@@ -379,13 +386,17 @@ def _in_cells(move: list[int], most: Fraction, relation: str | None) -> bool:
     return max(entered, left) <= most and (relation == REPLACE_ONE or not min(entered, left))
 
 
-def size_of(norm: str, move: list[int]) -> int:
-    """Return the size of an integer vector in a norm of the kernel, squared where the norm is."""
+def size_of(norm: str, move: list[int], candidates: int) -> int:
+    """Return the size of an integer vector in a norm of the kernel, squared where the norm is.
+
+    A range is that of sums of one score of each choice: the ranges of their `candidates` add up.
+    """
     match norm:
         case "l1":
             return sum(map(abs, move))
         case "range":
-            return max(move, default=0) - min(move, default=0)
+            each = [move[at : at + candidates] for at in range(0, len(move), candidates)]
+            return sum(max(scores) - min(scores) for scores in each)
         case "each":
             return max(map(abs, move), default=0)
         case _:

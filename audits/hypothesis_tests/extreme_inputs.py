@@ -71,7 +71,8 @@ class Chosen(NoiseSource):
             return drawn
         match law.kind:
             case "exponential" | "permute-and-flip":
-                return np.roll(np.eye(1, drawn.size, dtype=np.int64)[0], self.number)
+                one = np.roll(np.eye(1, drawn.shape[-1], dtype=np.int64)[0], self.number)
+                return np.broadcast_to(one, drawn.shape).copy()
             case "sparse-vector":
                 passes = np.full_like(drawn, steps >= 0)
                 return np.where(np.cumsum(passes) - passes < law.limit, passes, -1)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from flint import arb
-from scipy.stats import binom, norm
+from scipy.stats import binom
 
 from audits.papers.claim_check import Cost, PaperClaim, Scales
 from audits.papers.derivations import LikelyEvent, noisy_pair, settled, telling_event
@@ -23,6 +23,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.closed import laplace as curve
 from dpaccount.numerics.closed import renyi
+from dpaccount.numerics.closed.gdp_of_release import mu_squared
 from dpaccount.numerics.intervals import ball
 from dpaccount.plan.events import Laplace, Plan
 from dpaccount.proof import (
@@ -223,13 +224,8 @@ def _messages_proof(reach: Fraction, scale: Fraction, times: int, delta: Fractio
     if delta == 0:
         return local(message, sent)
     if times > 1:
-        message = to_gdp(message, Fraction(_gaussian_mu(float(2 * reach / scale)) ** 2))
+        message = to_gdp(message, mu_squared(2 * reach / scale))
     return settled(local(message, sent), 2 * reach / scale, delta)
-
-
-def _gaussian_mu(epsilon: float) -> float:
-    """Return μ a little above −2Φ⁻¹(1/(1 + e^ε))."""
-    return float(-2 * norm.ppf(1 / (1 + math.exp(epsilon)))) * (1 + 1e-9)
 
 
 # ------------------------------------------------------------------ runs

@@ -25,7 +25,7 @@ from dpaccount.schemas.study import (
 )
 from mechanisms.noisy_statistics import planned
 from mechanisms.statistics.calibration import StatisticRequest
-from mechanisms.statistics.statistic import NUMBERS, file_name
+from mechanisms.statistics.statistic import NUMBERS, RANKS_COLUMN, file_name
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.user_level import ByPerson
 
@@ -101,10 +101,14 @@ def written_release(claim: Claim, certificate: dict[str, Any], folder: Path) -> 
 
 
 def written(each: StudyTable) -> str:
-    """Return a statistic's rows as CSV; texts that a spreadsheet would take for a formula are quoted."""
+    """Return a statistic's rows as CSV; texts that a spreadsheet would take for a formula are quoted.
+
+    What the exponential mechanism chose has its bound on the rank error in every row.
+    """
     out = io.StringIO()
     lines = csv.writer(out, lineterminator="\n")
-    lines.writerow(csv_cell(name) for name in (each.rows or [dict.fromkeys(NUMBERS)])[0])
+    bound = {} if each.ranks is None else {RANKS_COLUMN: each.ranks}
+    lines.writerow(csv_cell(name) for name in (each.rows or [dict.fromkeys(NUMBERS)])[0] | bound)
     for row in each.rows:
-        lines.writerow(csv_cell(value) for value in row.values())
+        lines.writerow(csv_cell(value) for value in (row | bound).values())
     return out.getvalue()

@@ -87,6 +87,15 @@ def to_gdp(part: Private, mu_squared: Fraction) -> Private:
     return part._replace(law=written(Gdp(mu_squared)))
 
 
+@rule(Private)
+def to_near_gdp(part: Private) -> Private:
+    """A Gaussian curve is its own ideal, at distance 0."""
+    curve = part.curve
+    if not isinstance(curve, Gdp):
+        raise Rejected(f"needed GDP, found {part.law[0]}")
+    return part._replace(law=written(NearGdp(curve.mu_squared, Fraction(0))))
+
+
 def orders_of(value: object) -> list[Fraction]:
     """Read orders that rise from above 1."""
     orders = [Fraction(1), *map(number, items(value))]

@@ -1,8 +1,9 @@
 """The law of every kind of noise that a proof can name: read from its leaf, and drawn.
 
 A law maps private integers to released integers of the same shape: sums get noise added, scores of
-candidates become the indicator of the chosen one, symbols become randomised answers, numbers become
-above (1), below (0) or unanswered (−1), counts become shown or 0.  Code never states a scale.
+candidates become the indicator of the chosen one (of a matrix, one of each row), symbols become
+randomised answers, numbers become above (1), below (0) or unanswered (−1), counts become shown or 0.
+Code never states a scale.
 """
 
 import math
@@ -140,10 +141,12 @@ def draw(noise: Law, values: Integers, sampler: Sampler) -> Integers:
             return _above(noise, exact, sampler)
         case "stable-histogram":
             return _shown(noise, exact, sampler)
-    if exact.ndim != 1 or not exact.size:
-        raise ReceiptError(f"a choice takes one score per candidate; found the shape {exact.shape}")
+    if exact.ndim not in (1, 2) or not exact.size:
+        right = "one score per candidate, or a row of them for each of several choices"
+        raise ReceiptError(f"a choice takes {right}; found the shape {exact.shape}")
     chosen = np.zeros_like(exact)
-    chosen[sampler.choose(exact, noise.scale, noise.kind)] = 1
+    for one, scores in zip(np.atleast_2d(chosen), np.atleast_2d(exact), strict=True):
+        one[sampler.choose(scores, noise.scale, noise.kind)] = 1
     return chosen
 
 

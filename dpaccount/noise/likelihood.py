@@ -33,10 +33,11 @@ def log_mass(noise: Law, released: Integers, value: Integers) -> float:
     """Return ln P(released | value) for a law with finitely many outcomes, and for shown counts."""
     match noise.kind:
         case "exponential":
-            scaled = (value - value.max()) / noise.scale
-            return float(scaled[released.argmax()] - np.log(np.exp(scaled).sum()))
+            scaled = (value - value.max(axis=-1, keepdims=True)) / noise.scale
+            return float((scaled * released).sum() - np.log(np.exp(scaled).sum(axis=-1)).sum())
         case "permute-and-flip":
-            return float(np.log(_flip_masses(noise, value)[released.argmax()]))
+            masses = np.array([_flip_masses(noise, scores) for scores in np.atleast_2d(value)])
+            return float(np.log((masses * np.atleast_2d(released)).sum(axis=-1)).sum())
         case "table":
             table = np.array([[float(p) for p in row] for row in noise.table])
             return float(np.log(table[value, released]).sum())

@@ -101,6 +101,7 @@ from .conversions import (
     replace_one,  # Private → replace-one; add-remove for groups of 2
     to_approximate,  # Private → (ε, δ); δ(ε) ≤ δ, zCDP and Rényi at an order above 1
     to_gdp,  # Private pure ε, or bounded range 2ε → GDP; Φ(−μ/2)(1 + e^ε) ≤ 1
+    to_near_gdp,  # Private GDP → NearGdp at distance 0
     to_pure,  # Private of bounded range → pure η
     to_renyi,  # Private zCDP → Rényi αρ; rising orders above 1
     to_zcdp,  # Private pure, GDP, lattice or bounded range → zCDP ε²/2, μ²/2, k|v|²/2σ², η²/8

@@ -91,6 +91,14 @@ def to_gdp(part: Theorem, mu_squared: Fraction) -> Theorem:
     return proved(rule, replace(fact, curve=Gdp(mu_squared)), (part,), mu_squared=str(mu_squared))
 
 
+def to_near_gdp(part: Theorem) -> Theorem:
+    """State μ-GDP as within distance 0 of itself, to compose with noise on a fine grid (R17)."""
+    fact = private(part, rule := "to_near_gdp")
+    if not isinstance(fact.curve, Gdp):
+        raise RuleError(f"{rule}: needed GDP, found {fact.curve}")
+    return proved(rule, replace(fact, curve=NearGdp(fact.curve.mu_squared, Fraction(0))), (part,))
+
+
 def to_approximate(
     part: Theorem, epsilon: Fraction, delta: Fraction, order: Fraction | None = None
 ) -> Theorem:

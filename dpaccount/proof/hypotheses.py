@@ -207,7 +207,10 @@ def assume_rare(query: str, kind: str, probability: Fraction, because: str) -> T
 
 
 def assume_range(query: str, width: Fraction, relation: str, because: str) -> Theorem:
-    """Assume that neighbours' scores differ by d(o) with max d − min d ≤ `width` over all outputs o (R6)."""
+    """Assume that neighbours' scores differ by d(o) with max d − min d ≤ `width` over all outputs o (R6).
+
+    An output of several choices has a candidate of each, and their scores are added: so are the ranges.
+    """
     return _scores("assume_range", "range", query, width, relation, because)
 
 

@@ -120,6 +120,8 @@ class StatisticRequest:
         """
         if not self.what.by:
             return None
+        if self.what.chosen:
+            return choices.smallest_group(self.what, self.scales(amount)[0], INTERVAL_LEVEL)
         reach = self.reaches(amount)
         return math.ceil(5 * sum(reach) if self.what.what == "mean" else 2 * reach[-1])
 

@@ -1,60 +1,60 @@
 """Quantiles that the exponential mechanism chooses among the ends of equal cells of their column."""
 
-from collections.abc import Sequence
 from fractions import Fraction
+from math import ceil
 
 import numpy as np
 from scipy.stats import norm
 
-from dpaccount.errors import InputError
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.samplers import Integers
 from dpaccount.numerics.closed.gdp_of_release import mu_squared
-from dpaccount.proof import Theorem, assume_range, exponential, to_gdp, to_pure
+from dpaccount.proof import Theorem, assume_range, exponential, to_gdp, to_near_gdp, to_pure
 from dpaccount.relation import adjacency
 from mechanisms.shared import confidence
 from mechanisms.statistics.draws import BRANCHES, LEVELS, Draw
 from mechanisms.statistics.statistic import Statistic
 
 
-def check_alone(statistics: Sequence[Statistic], law: str) -> None:
-    """Refuse a choice beside Gaussian noise: no rule adds the cost of both but as (ε, δ)."""
-    listed = [what for what in statistics if not what.unlisted]
-    chosen = [what.name for what in listed if what.chosen]
-    if law == "gaussian" and 0 < len(chosen) < len(listed):
-        raise InputError(
-            f"{chosen[0]} is chosen by the exponential mechanism, beside Gaussian noise",
-            'take law = "laplace", method = "levels", or a study of medians and quantiles alone',
-        )
+def proof(draw: Draw, scale: Fraction, relation: str, law: str, *, beside_noise: bool) -> Theorem:
+    """Return the theorem of the choices of a statistic, of a `scale` in ranks: pure, or Gaussian.
 
-
-def proof(draw: Draw, scale: Fraction, relation: str, law: str) -> Theorem:
-    """Return the theorem of one choice of a `scale` in ranks, pure or Gaussian as the law of the study is."""
+    The `law` of the study says which; Gaussian ones `beside_noise` on a grid are stated as near, as that is.
+    """
     width = draw.norm if adjacency(relation).rows_vary else draw.reach
     moves = assume_range(draw.key, width * draw.choice, relation, "movement")
     one = exponential(moves, 1 / (scale * draw.choice), draw.key)
-    return to_pure(one) if law == "laplace" else to_gdp(one, mu_squared(width / scale / 2))
+    if law == "laplace":
+        return to_pure(one)
+    gaussian = to_gdp(one, mu_squared(width / scale / 2))
+    return to_near_gdp(gaussian) if beside_noise else gaussian
 
 
 def scores(what: Statistic, counts: Integers) -> Integers:
-    """Return the scores of the ends of all cells: −|rows below an end − q·rows|, in units of 1/denominator.
+    """Return the scores of the ends of all cells, in a row for each group, in units of 1/denominator.
 
-    A row more moves each by q or 1 − q, up or down: their range by no more than twice the larger.  A replaced
-    row moves those below each end by at most 1, or comes or goes by `where`: their range by no more than 2.
+    A score is −|rows below the end − q·rows|, of the rows of the group.
     """
-    below, q = np.append(np.zeros(1, dtype=np.int64), np.cumsum(counts)), what.rank
-    off: Integers = below * q.denominator - int(below[-1]) * q.numerator
+    cells, q = counts.reshape(what.groups, -1), what.rank
+    below = np.cumsum(np.pad(cells, ((0, 0), (1, 0))), axis=1)
+    off: Integers = below * q.denominator - below[:, -1:] * q.numerator
     return -np.abs(off)
 
 
 def ranks(what: Statistic, scale: Fraction, level: Fraction) -> float:
-    """Return how many ranks farther off the choice may be than the best candidate.
+    """Return how many ranks farther off than the best candidate any group's choice may be.
 
-    This is the utility theorem of McSherry & Talwar 2007, on integer scores.
+    This is the utility theorem of McSherry & Talwar 2007, on integer scores, for all groups at once.
     """
     unit, others = what.rank.denominator, BRANCHES**LEVELS
-    steps = confidence.choice(1 / (scale * unit), others, confidence.missed(level), flip=False)
+    missed = confidence.missed(level) / what.groups
+    steps = confidence.choice(1 / (scale * unit), others, missed, flip=False)
     return double_up(Fraction(steps, unit))
+
+
+def smallest_group(what: Statistic, scale: Fraction, level: Fraction) -> int:
+    """Return the number of rows below which a choice may be on the other side of all of a group's rows."""
+    return ceil(ranks(what, scale, level) / min(what.rank, 1 - what.rank))
 
 
 def range_of(mu: float) -> float:

@@ -61,6 +61,17 @@ def counts(name: str, size: int, cells: int = 1) -> Draw:
     return Draw(f"{name}/count", size, root(Fraction(cells)), root(Fraction(2 * cells)), cells)
 
 
+def moved_ranks(rank: Fraction, groups: int) -> tuple[Fraction, Fraction]:
+    """Return by how many ranks the range of scores of a choice moves with a row, and with a replaced one.
+
+    A row more moves each score of its group by q or 1 − q, up or down: their range by no more than twice the
+    larger.  A replaced row moves those below each end by at most 1, or comes or goes by `where`: the range by
+    no more than 2; or it changes its group, and the ranges of both move.
+    """
+    come = 2 * max(rank, 1 - rank)
+    return come, 2 * come if groups > 1 else Fraction(2)
+
+
 @lru_cache(maxsize=256)
 def draws(what: Statistic, *, known: bool) -> tuple[Draw, ...]:
     """Return the draws of a statistic; `known`: the number of rows in its one group is public.
@@ -91,9 +102,8 @@ def draws(what: Statistic, *, known: bool) -> tuple[Draw, ...]:
             norm = root(1 + SQUARE**2 / 4)
             return (Draw(f"{name}/moments", 2 * groups, norm + MARGIN, 2 + MARGIN), *number)
         case "median" | "quantile" if what.chosen:
-            q, cells = what.rank, BRANCHES**LEVELS
-            moves = 2 * max(q, 1 - q), Fraction(2)
-            return (Draw(f"{name}/choice", cells, *moves, cells=1, choice=q.denominator),)
+            q, size = what.rank, groups * BRANCHES**LEVELS
+            return (Draw(f"{name}/choice", size, *moved_ranks(q, groups), cells=1, choice=q.denominator),)
         case "median" | "quantile":
             cells = sum(BRANCHES**level for level in range(1, LEVELS + 1))
             return (counts(name, groups * cells, LEVELS),)

@@ -39,7 +39,7 @@ def estimate(
             return _sums(what, noisy[0], reach[0] + rows * ROUNDED)
         case "median" | "quantile" if what.chosen:
             low, high = _bounds(what)
-            nothing = np.full(1, np.nan)
+            nothing = np.full(what.groups, np.nan)
             return low + (high - low) * noisy[0] / BRANCHES**LEVELS, nothing, nothing
         case "median" | "quantile":
             return _quantiles(what, noisy[0], reach)

@@ -34,6 +34,7 @@ MOST_GROUPS: Final = 10_000  #: of one statistic, cells of a histogram included
 MOST_FEATURES: Final = 20  #: of a regression
 LONGEST_FILE: Final = 200  #: bytes of a file's name
 NUMBERS: Final = ("estimate", "low", "high")  #: columns of what is released, after those of `by`
+RANKS_COLUMN: Final = "ranks"  #: in files, a bound on the rank error of a quantile that is chosen
 MOST_STATISTICS: Final = 200
 SPLITTING: Final = ("share", "accuracy", "epsilon")  #: ways to state a statistic's share
 RESERVED: Final = ("accuracy", "labels")  #: names of other members of a release
@@ -108,7 +109,7 @@ class Statistic:
         keys = [each.name for each in (*self.by, *([column] if column and what in CELLED else []))]
         if len(set(keys)) < len(keys):
             raise InputError(f"{self.name} is a {what} of {keys[-1]} by {keys[-1]}", "leave that by out")
-        if taken := [key for key in keys if key in NUMBERS]:
+        if taken := [key for key in keys if key in (*NUMBERS, *([RANKS_COLUMN] if self.chosen else []))]:
             raise InputError(
                 f"{self.name} has the column {taken[0]!r} beside its {taken[0]!r}", "rename that column"
             )
@@ -151,9 +152,6 @@ class Statistic:
     def _check_method(self) -> None:
         if self.method and self.method not in METHODS:
             raise InputError(f"method is {self.method[:40]!r}", f"known: {', '.join(METHODS)}")
-        if self.chosen and self.by:
-            instead = 'give each group a statistic with where, or method = "levels"'
-            raise InputError(f"{self.name} is chosen by the exponential mechanism, by groups", instead)
         if self.chosen and self.rank.denominator > FINEST_RANK:
             raise InputError(f"q of {self.name} has too many digits", "round it to six")
 

@@ -51,6 +51,7 @@ Inductive step :=
   | ByToApproximate (epsilon delta : Q) (order : option Q)
   | ByToZcdp | ByToPure
   | ByToGdp (mu_squared : Q)
+  | ByToNearGdp
   | ByToRenyi (orders : list Q)
   | ByDespite (delta : Q)
   | ByGroup (size : Z) (delta : option Q)

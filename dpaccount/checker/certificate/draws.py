@@ -26,7 +26,7 @@ UNLISTED, CHOSEN = ("stable_histogram", "assume_cell"), ("exponential", "assume_
 CHAINS = (*GAUSSIAN.values(), OF_COUNTS, OF_ONE_NUMBER, UNLISTED, CHOSEN)
 RULES = {rule for chain in CHAINS for rule in chain}
 RULES |= {"assume_numbers", "assume_view", "assume_persons", "compose", "post_process", "group"}
-RULES |= {"persons", "replace_one", "to_approximate", "to_gdp", "to_pure"}
+RULES |= {"persons", "replace_one", "to_approximate", "to_gdp", "to_near_gdp", "to_pure"}
 
 
 @dataclass(frozen=True)
@@ -115,9 +115,10 @@ def least_moves(held: Mapping[str, Any], *, exact: bool) -> list[LeastMove]:
     low, high = ends(held["column"])
     if what in ("median", "quantile") and chosen(held):
         q = maybe(held.get("q"), "q") or Fraction(1, 2)
-        ensure(not by and 0 < q < 1, f"{brief(name)} is chosen by groups, or of no rank")
-        come = 2 * max(q, 1 - q)
-        return [LeastMove(f"{name}/choice", 4**LEVELS, come**2, Fraction(4), 1, None, q.denominator)]
+        ensure(0 < q < 1, f"{brief(name)} is of no rank")
+        come, size = 2 * max(q, 1 - q), groups * 4**LEVELS
+        replaced = 2 * come if groups > 1 else Fraction(2)
+        return [LeastMove(f"{name}/choice", size, come**2, replaced**2, 1, None, q.denominator)]
     if what in ("median", "quantile"):
         return [counted(name, groups * TREE, LEVELS)]
     one, four = Fraction(1), Fraction(4)
@@ -157,8 +158,6 @@ def check_draws(held: Table, steps: list[Table]) -> None:
     ensure(len(held["scales"]) == len(least), "other noise is listed than the proof draws")
     shown = [by_key[move.key]["with"].get("threshold") for move in least if move.size == 0]
     ensure(held.get("thresholds", []) == shown, "other thresholds are listed than the proof has")
-    alone = {move.choice > 0 for move in least if move.size}
-    ensure(held["law"] == "laplace" or len(alone) < 2, "a choice is beside Gaussian noise")
     for move, scale in zip(least, held["scales"], strict=True):
         check_draw(move, by_key[move.key], steps, held)
         given, listed = by_key[move.key]["with"], exact_of(scale, "scales") or Fraction(0)

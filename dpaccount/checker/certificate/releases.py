@@ -61,19 +61,20 @@ def check_reported(report: dict[str, Any], described: list[dict[str, Any]]) -> N
 
 
 def check_choices(report: Table, held: Table) -> None:
-    """Verify that a chosen quantile lies within its bounds, has no interval, and is of so many ranks."""
-    keys = [move.key for each in held["statistics"] for move in least_moves(each, exact=held["exact_rows"])]
-    scales = dict(zip(keys, held["scales"], strict=True))
+    """Verify that chosen quantiles lie within their bounds, have no interval, and are of so many ranks."""
+    every = [move for each in held["statistics"] for move in least_moves(each, exact=held["exact_rows"])]
+    scales = {move.key: (move, scale) for move, scale in zip(every, held["scales"], strict=True)}
     for each in filter(chosen, held["statistics"]):
         value, around, about = report[each["name"]], report["accuracy"][each["name"]], brief(each["name"])
-        (low, high), scale = ends(each["column"]), exact_of(scales[f"{each['name']}/choice"], "scales")
-        one = type(value) is list and len(value) == 1 and type(value[0]) in (int, float)
-        ensure(one and low <= value[0] <= high, f"the choice of {about} is none of its column")
-        ensure(around["low"] == around["high"] == [None], f"{about} has an interval, which nothing proves")
+        (low, high), (move, given) = ends(each["column"]), scales[f"{each['name']}/choice"]
+        unknown = [None] * (move.size // 4**LEVELS)
+        inside = type(value) is list and all(type(x) in (int, float) and low <= x <= high for x in value)
+        ensure(inside and len(value) == len(unknown), f"the choice of {about} is none of its column")
+        ensure(around["low"] == around["high"] == unknown, f"{about} has an interval, which nothing proves")
         ensure(exact_of(around["level"], "level") == OF_INTERVALS, f"{about} is of another level")
-        said, least = exact_of(around["ranks"], "ranks"), least_ranks(each, scale or Fraction(0))
-        right = said is not None and float(said) * LET_PASS >= least
-        ensure(right, f"the choice of {about} is of fewer ranks than its scale allows")
+        ranks, scale = (exact_of(x, "a number of ranks") or Fraction(0) for x in (around["ranks"], given))
+        enough = float(ranks) * LET_PASS >= least_ranks(move, scale)
+        ensure(enough, f"the choice of {about} is of fewer ranks than its scale allows")
 
 
 def check_shown(report: dict[str, Any], held: dict[str, Any]) -> None:
@@ -152,7 +153,7 @@ def check_parts(document: Table, facts: list[Fact]) -> None:
             ensure(met, f"{about} costs more than its epsilon")
         elif accuracy is not None:
             noise = noise_of(each, moves, drawn, held)
-            least = least_ranks(each, drawn[0]) if chosen(each) else half_width(each, held, noise)
+            least = least_ranks(moves[0], drawn[0]) if chosen(each) else half_width(each, held, noise)
             ensure(least <= float(accuracy) * LET_PASS, f"{about} is less accurate than is stated")
         else:
             free, share = unlisted(each), maybe(each["share"], "share") or Fraction(0)
@@ -196,8 +197,7 @@ def part_per_share(
     moves: list[LeastMove], drawn: list[Fraction], held: Table, share: Fraction, *, free: bool
 ) -> tuple[Fraction, Fraction]:
     """Return the least and the largest amount (μ² or ε) of one share, by a statistic's noise."""
-    vary, most = held["relation"] == ADDED, Fraction(0)
-    amount = Fraction(0)
+    vary, amount, most = held["relation"] == ADDED, Fraction(0), Fraction(0)
     for move, scale in zip(moves, drawn, strict=True):
         if move.choice:
             eta = float(come_of(move, vary=vary) / scale)
@@ -213,15 +213,15 @@ def part_per_share(
     return amount * (1 - OF_SCALES) / share, amount * (1 + OF_SCALES + 2 * most) / share
 
 
-def least_ranks(each: Table, scale: Fraction) -> float:
-    """Return how many ranks farther than the best candidate's one is that is chosen, at 95 %.
+def least_ranks(move: LeastMove, scale: Fraction) -> float:
+    """Return how many ranks farther than the best candidate's some group's choice is, at 95 %.
 
     Of 4^LEVELS others each is farther by r with odds of e^(−r/scale) against the best at most, and scores
-    are whole multiples of a rank's unit: r is the largest of these whose odds are still above.
+    are whole multiples of 1/`choice` of a rank: r is the largest of these whose odds are still above.
     """
-    unit = (exact_of(each.get("q") or 0.5, "q") or Fraction(1, 2)).denominator
-    odds = float(OF_INTERVALS / (1 - OF_INTERVALS)) * 4**LEVELS
-    return max(math.ceil(float(scale) * unit * math.log(odds) * (1 - 1e-9)) - 1, 0) / unit
+    missed = float(1 - OF_INTERVALS) / (move.size // 4**LEVELS)
+    odds = (1 - missed) / missed * 4**LEVELS
+    return max(math.ceil(float(scale) * move.choice * math.log(odds) * (1 - 1e-9)) - 1, 0) / move.choice
 
 
 def come_of(move: LeastMove, *, vary: bool) -> Fraction:
@@ -240,10 +240,10 @@ def half_width(each: Table, held: Table, noise: list[DrawnNoise]) -> float:
     if what in ("count", "histogram", "top"):
         return reach[0]
     ensure(what in ("sum", "mean", "variance"), f"a {brief(what)} has no accuracy")
-    low, high = map(float, ends(each["column"]))
+    (low, high), groups = map(float, ends(each["column"])), noise[0].groups
     if what == "sum":
         return (reach[0] + integer(held["rows"]) * ROUNDED) * max(abs(low), abs(high))
-    groups, half = noise[0].groups, (high - low) / 2
+    half = (high - low) / 2
     size, off = max(integer(held.get("persons", held["rows"])) // groups, 1), sum(reach[1:])
     wide = sum(reach) if what == "mean" else reach[0] / SQUARE + 2 * reach[0] + 2.5 * off
     per_row = wide * size / (size**2 - off**2) if off < size else math.inf

@@ -56,7 +56,7 @@ class Store:
     def on_file(cls, where: Address) -> "Store":
         """Open a file without checking its contents; raises where it could be overspent."""
         if not where.path.is_file():
-            raise NoLedgerError(f"{where.path} is not there; make a ledger with `dpaccount ledger init`")
+            raise NoLedgerError(where.path)
         check_file(where)
         logged = any(log.exists() for log in companions(where.resolved))
         store = cls(where)

@@ -73,15 +73,24 @@ def test_a_chosen_median_says_its_ranks_and_no_interval(clinic):
     """From the file's word to certificate, checker, table and CSV; several rows of a unit count."""
     head = (clinic / "study.toml").read_text().partition("[[statistic]]")[0]
     words = 'name = "half"\nwhat = "median"\ncolumn = "minutes"\nmethod = "exponential"\n'
-    (clinic / "study.toml").write_text(f"{head}[[statistic]]\n{words}")
+    others = (
+        'name = "halves"\n{}by = ["city"]\n[[statistic]]\nname = "v"\nwhat = "variance"\ncolumn = "minutes"\n'
+    )
+    others = others.format(words.partition("\n")[2])
+    (clinic / "study.toml").write_text(f"{head}[[statistic]]\n{words}[[statistic]]\n{others}")
     study = dp.Study.read("study.toml")
     planned = study.plan()
     assert planned.rows[0][3].startswith("no interval; within ")
     released = study.release(quick=True)
-    (row,) = released["half"]
-    assert 0 <= row["estimate"] <= 120
-    assert (row["low"], row["high"]) == (None, None)
-    assert released.found.statistics["half"].ranks == planned.statistics[0].half_width
+    (row,), cities = released["half"], released["halves"]
+    for each in (row, *cities):
+        assert 0 <= each["estimate"] <= 120
+        assert (each["low"], each["high"]) == (None, None)
+    bounds = [released.found.statistics[name].ranks for name in ("half", "halves")]
+    assert bounds == [each.half_width for each in planned.statistics[:2]]
+    written = next((clinic / "certificates").rglob("halves.csv")).read_text().splitlines()
+    assert written[0] == "city,estimate,low,high,ranks"
+    assert [line.rpartition(",")[2] for line in written[1:]] == [str(bounds[1])] * len(cities)
     assert "ranks farther off than the best candidate" in released._repr_html_()
     document = json.loads(json.dumps(released.certificate))
     assert "CERTIFIED" in str(checker.check(json.dumps(document).encode()))

@@ -72,13 +72,15 @@ CHOSEN = (
     Statistic(
         "seen", "median", AGE, where="seen", declared=(SEEN,), method="exponential", accuracy=Fraction(90)
     ),
+    Statistic("tenths", "quantile", X, q=Fraction(1, 10), by=(WARD,), method="exponential"),
 )
 STUDIES = {
     "pure": (PURE, "laplace", Fraction(0)),
     "laplace": (PURE, "laplace", Fraction(1, 10**6)),
     "gaussian": (PURE + MORE, "gaussian", Fraction(1, 10**6)),
     "chosen": (CHOSEN, "gaussian", Fraction(1, 10**6)),
-    "chosen too": (CHOSEN + PURE[:3], None, Fraction(1, 10**6)),
+    "chosen too": (CHOSEN + PURE[:3], "laplace", Fraction(1, 10**6)),
+    "beside noise": (CHOSEN + MORE[:2], "gaussian", Fraction(1, 10**6)),
     "unlisted": (UNLISTED + PURE[:2] + MORE[:2], None, Fraction(1, 10**6)),
 }
 CASES = [
@@ -333,11 +335,3 @@ def test_a_choice_with_half_the_movement_is_refused(relation):
             held = other["subject"]["parameters"]
             with pytest.raises(Rejected, match="further than is assumed"):
                 check_draws(held, other["proved"]["derivation"])
-
-
-def test_a_choice_beside_gaussian_noise_is_refused():
-    """No rule adds their costs, so a document that lists both is of another proof."""
-    document = rehearsed("chosen too", "add-remove", 1)
-    held = document["subject"]["parameters"] | {"law": "gaussian"}
-    with pytest.raises(Rejected, match="beside Gaussian noise"):
-        check_draws(held, document["proved"]["derivation"])

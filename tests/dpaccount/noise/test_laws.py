@@ -46,7 +46,10 @@ def one_hot(size):
     return [tuple(int(i == j) for j in range(size)) for i in range(size)]
 
 
+TWO_CHOICES = list(itertools.product(one_hot(2), repeat=2))
 CASES = {
+    "two exponential": (Law("exponential", 2.5), np.array([[0, 2], [3, -1]]), TWO_CHOICES),
+    "two permute-and-flip": (Law("permute-and-flip", 2.5), np.array([[0, 2], [3, -1]]), TWO_CHOICES),
     "exponential": (Law("exponential", 2.5), SCORES, one_hot(4)),
     "permute-and-flip": (Law("permute-and-flip", 2.5), SCORES, one_hot(4)),
     "table": (Law("table", table=COIN), np.array([1, 0]), list(itertools.product(range(3), repeat=2))),
@@ -70,9 +73,9 @@ CASES = {
 def test_draws_follow_the_masses(name, sampler):
     law, value, outcomes = CASES[name]
     runs = 3000
-    drawn = [tuple(draw(law, value, sampler).tolist()) for _ in range(runs)]
+    drawn = [draw(law, value, sampler).tolist() for _ in range(runs)]
     masses = np.array([np.exp(log_mass(law, np.array(outcome), value)) for outcome in outcomes])
-    counts = np.array([drawn.count(outcome) for outcome in outcomes])
+    counts = np.array([drawn.count(np.array(outcome).tolist()) for outcome in outcomes])
     rest = max(1 - masses.sum(), 0.0)
     assert counts.sum() == runs or rest > 0
     if rest > 1e-9:
@@ -120,7 +123,7 @@ def test_an_event_is_decided_at_higher_precision_where_a_ball_is_wide():
 @looped(
     ("law", "value"),
     [
-        (Law("exponential", 1.0), np.zeros((2, 2), dtype=np.int64)),
+        (Law("exponential", 1.0), np.zeros((2, 2, 2), dtype=np.int64)),
         (Law("permute-and-flip", 1.0), np.zeros(0, dtype=np.int64)),
         (Law("table", table=COIN), np.array([2])),
         (Law("table", table=COIN), np.array([-1])),

@@ -57,6 +57,7 @@ from dpaccount.proof import (
     stable_histogram,
     to_approximate,
     to_gdp,
+    to_near_gdp,
     to_pure,
     to_renyi,
     to_zcdp,
@@ -97,7 +98,7 @@ def theorems():
     sparse = sparse_vector(assume_each("n", HALF, ADD_REMOVE, "t"), F(2), F(4), 2, ONE, "n")
     choice = to_pure(exponential(assume_range("r", HALF, ADD_REMOVE, "t"), HALF, "r"))
     flip = permute_and_flip(assume_range("f", HALF, ADD_REMOVE, "t"), HALF, "f")
-    yield to_gdp(mixture(sparse, choice, flip), F(25, 16))
+    yield to_near_gdp(to_gdp(mixture(sparse, choice, flip), F(25, 16)))
     histogram = stable_histogram(assume_cell("h", ADD_REMOVE, "t"), F(2), 20, F(1, 1000), "h")
     yield group(despite(histogram, assume_rare("h", "distance", F(1, 1000), "t"), F(1, 100)), 2, F(1, 10))
     lengths = k_norm(vector("k", ADD_REMOVE), F(1, 4), ONE, F(1, 64), "k")

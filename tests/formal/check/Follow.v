@@ -22,7 +22,7 @@ Definition infer (s : step) (found : list fact) : option fact :=
   | ByLaplaceNoise _ _ _ | ByExponential _ _ | ByPermuteAndFlip _ _ | ByKNorm _ _ _ _ | BySparseVector _ _ _ _ _
   | ByFinite _ _ _ | ByStableHistogram _ _ _ _ => noise s found
   | ByPostProcess | ByBillboard | ByLocalView | ByNodes | ByLocal | ByCompose | ByParallel | ByMixture | ByPartition => composition s found
-  | ByToApproximate _ _ _ | ByToZcdp | ByToPure | ByToGdp _ | ByToRenyi _ | ByDespite _ | ByGroup _ _ | ByWithin _
+  | ByToApproximate _ _ _ | ByToZcdp | ByToPure | ByToGdp _ | ByToNearGdp | ByToRenyi _ | ByDespite _ | ByGroup _ _ | ByWithin _
   | ByPersons | ByReplaceOne => conversion s found
   | ByApart _ _ | ByRefute _ _ => refutation s found
   end.

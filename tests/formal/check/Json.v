@@ -302,6 +302,7 @@ Section Read.
     else if rule =? "to_zcdp" then of_members [] [] (Some ByToZcdp)
     else if rule =? "to_pure" then of_members [] [] (Some ByToPure)
     else if rule =? "to_gdp" then of_members ["mu_squared"] [] (let! m := get number "mu_squared" in Some (ByToGdp m))
+    else if rule =? "to_near_gdp" then of_members [] [] (Some ByToNearGdp)
     else if rule =? "to_renyi" then of_members ["orders"] [] (let! o := get (list_of number) "orders" in Some (ByToRenyi o))
     else if rule =? "despite" then of_members ["delta"] [] (let! d := get number "delta" in Some (ByDespite d))
     else if rule =? "group" then of_members ["size"] ["delta"]

@@ -94,6 +94,9 @@ Definition to_gdp (square : Q) (part : fact) : option fact :=
   check Qle_bool 0 square && (Qeq_bool epsilon 0 || at_most excess 1);
   with_law part (Gdp square).
 
+Definition to_near_gdp (part : fact) : option fact :=
+  match law_in part with Some (Gdp square) => with_law part (NearGdp square 0) | _ => None end.
+
 Fixpoint rising (before : Q) (l : list Q) : bool :=
   match l with [] => true | a :: rest => below before a && rising a rest end.
 
@@ -171,6 +174,7 @@ Definition conversion (s : step) (found : list fact) : option fact :=
   | ByToZcdp, [part] => to_zcdp part
   | ByToPure, [part] => to_pure part
   | ByToGdp square, [part] => to_gdp square part
+  | ByToNearGdp, [part] => to_near_gdp part
   | ByToRenyi orders, [part] => to_renyi orders part
   | ByDespite delta, [part; rare] => despite delta part rare
   | ByGroup size delta, [part] => group size delta part

@@ -65,6 +65,16 @@ Section Laws.
     intros c P Q Hc HG. rewrite Rmult_comm. apply gdp_is_zcdp; auto.
   Qed.
 
+  (** A Gaussian program is its own ideal. *)
+  Lemma gdp_to_near m : follows W (Gdp m) (NearGdp m 0).
+  Proof.
+    intros X near draw asks group _ _ HS g Hg. exists draw. intros x x' Hx.
+    destruct (HS g Hg x x' Hx) as [c [C1 [C2 C3]]]. exists c, (fun _ => 0). split; [|split].
+    - intros h. split; [auto | lra].
+    - intros h Hh. right. split; [auto | split; apply near_cost_refl].
+    - intros h. split; [apply C3|]. rewrite zero_R. right. apply spent_zero.
+  Qed.
+
   Lemma range_to_zcdp e rho : Q2R rho = Q2R e * Q2R e / 8 -> follows W (BoundedRange e) (Zcdp rho).
   Proof.
     intros Hr X near draw asks group Hsym _ HS g Hg x x' Hx. rewrite Hr. rewrite <- (Rmult_1_r (_ / 8)).
@@ -107,6 +117,20 @@ Proof.
   assert (He : 0 <= Q2R eta) by (apply (sane_of l s (BoundedRange eta) rel o reads); auto).
   apply (with_law_sound W ByToPure l n s (BoundedRange eta) rel o reads (Pure eta)); simpl; auto using range_to_pure.
   rewrite Hs. intros gives E. cbn in E. congruence.
+Qed.
+
+Theorem to_near_gdp_sound : sound_rule "to_near_gdp".
+Proof.
+  intros s HR. destruct s; try discriminate HR. clear HR. intros W found n HW HH HM HF _.
+  one_premise found l. inversion HH; inversion HM; subst.
+  assert (Hi : exists s m rel o reads, says l = Private s (Gdp m) rel o reads).
+  { unfold follow in HF. cbn [map infer conversion] in HF. unfold to_near_gdp in HF.
+    destruct (says l) as [s c rel o reads| | | | | | | | | | | | | |]; try discriminate. destruct c; try discriminate. eauto 10. }
+  destruct Hi as [s [m [rel [o [reads Hs]]]]].
+  assert (Hm : 0 <= Q2R m) by (apply (sane_of l s (Gdp m) rel o reads); auto).
+  apply (with_law_sound W ByToNearGdp l n s (Gdp m) rel o reads (NearGdp m 0)); simpl; auto using gdp_to_near.
+  - rewrite Hs. intros gives E. cbn in E. congruence.
+  - rewrite zero_R. lra.
 Qed.
 
 Lemma rising_above l : forall b, rising b l = true -> forall a, In a l -> Q2R b < Q2R a.

@@ -29,6 +29,7 @@ Definition rule_of (s : step) : string :=
   | ByPostProcess => "post_process" | ByBillboard => "billboard" | ByLocalView => "local_view" | ByNodes => "nodes"
   | ByLocal => "local" | ByCompose => "compose" | ByParallel => "parallel" | ByMixture => "mixture" | ByPartition => "partition"
   | ByToApproximate _ _ _ => "to_approximate" | ByToZcdp => "to_zcdp" | ByToPure => "to_pure" | ByToGdp _ => "to_gdp"
+  | ByToNearGdp => "to_near_gdp"
   | ByToRenyi _ => "to_renyi" | ByDespite _ => "despite" | ByGroup _ _ => "group" | ByWithin _ => "within"
   | ByPersons => "persons" | ByReplaceOne => "replace_one"
   | ByApart _ _ => "apart" | ByRefute _ _ => "refute"

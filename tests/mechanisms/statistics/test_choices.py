@@ -25,79 +25,94 @@ from tests.mechanisms.test_contract import counterexample
 X = Column("x", "number", Fraction(0), Fraction(1))
 SEEN = Column("seen", "boolean")
 RANKS = [None, Fraction(1, 4), Fraction(9, 10)]
+GROUPED = st.sampled_from([(), (SEEN,)])
 
 
-def quantile(q, name="q"):
+def quantile(q, name="q", by=()):
     what = "median" if q is None else "quantile"
-    return Statistic(name, what, X, q=q, method="exponential")
+    return Statistic(name, what, X, q=q, by=by, method="exponential")
 
 
-def scores(what, values):
-    """Return the scores that a study gives the ends of its cells."""
+def scores(what, rows):
+    """Return the scores that a study gives the ends of its cells, of (group, number) rows."""
     study = NoisyStatistics((what,), (Fraction(1),), "laplace", 50, ADD_REMOVE, exact_rows=False)
-    rows = np.column_stack([np.ones(len(values)), np.array(values, dtype=float)]).reshape(-1, 2)
-    return choices.scores(what, study.query(rows))
+    codes = np.array([(1.0, *row[0 if what.by else 1 :]) for row in rows])
+    return choices.scores(what, study.query(codes.reshape(-1, 3 if what.by else 2)))
 
 
-@given(
-    values=st.lists(st.floats(-1, 2), max_size=7),
-    one=st.floats(-1, 2),
-    other=st.floats(-1, 2),
-    q=st.sampled_from(RANKS),
-)
-def test_scores_move_no_further_than_is_assumed(values, one, other, q):
-    what = quantile(q)
+def range_of(move):
+    """Return the range of the sums of one score of each row."""
+    return sum(np.ptp(one) for one in move)
+
+
+ROWS = st.tuples(st.integers(0, 1), st.floats(-1, 2))
+
+
+@given(rows=st.lists(ROWS, max_size=7), one=ROWS, other=ROWS, q=st.sampled_from(RANKS), by=GROUPED)
+def test_scores_move_no_further_than_is_assumed(rows, one, other, q, by):
+    what = quantile(q, by=by)
     (draw,) = draws(what, known=True)
-    without, before, after = (scores(what, [*values, *more]) for more in ([], [one], [other]))
-    assert np.ptp(before - without) <= draw.norm * draw.choice
-    assert np.ptp(before - after) <= draw.reach * draw.choice
+    without, before, after = (scores(what, [*rows, *more]) for more in ([], [one], [other]))
+    assert len(before) == 2 ** len(by)
+    assert range_of(before - without) <= draw.norm * draw.choice
+    assert range_of(before - after) <= draw.reach * draw.choice
 
 
+@pytest.mark.parametrize("by", [(), (SEEN,)])
 @pytest.mark.parametrize("q", RANKS)
-def test_the_movement_is_attained(q):
+def test_the_movement_is_attained(q, by):
     """Twins that assume half of it, or any less, assume too little."""
-    what, grid = quantile(q), [0.1, 0.4, 0.6, 0.9]
+    what, grid = quantile(q, by=by), list(product(range(1 + len(by)), [0.1, 0.4, 0.6, 0.9]))
     (draw,) = draws(what, known=True)
     come = replaced = 0
-    for low, high in product(range(22), range(4)):
-        values = [0.1] * low + [0.6] * high
-        base, each = scores(what, values), [scores(what, [*values, x]) for x in grid]
-        come = max(come, *(np.ptp(one - base) for one in each))
-        replaced = max(replaced, *(np.ptp(a - b) for a, b in product(each, each)))
+    for low, high in product(range(0, 22, 1 + len(by)), range(4)):
+        rows = [(group, x) for group in range(1 + len(by)) for x in [0.1] * low + [0.6] * high]
+        base, each = scores(what, rows), [scores(what, [*rows, row]) for row in grid]
+        come = max(come, *(range_of(one - base) for one in each))
+        replaced = max(replaced, *(range_of(a - b) for a, b in product(each, each)))
     assert come == draw.norm * draw.choice
     assert replaced == draw.reach * draw.choice
 
 
 def worst_loss(what, relation, rate, rows):
     """Return the largest |ln P(o)/P'(o)| by enumeration: of small tables and a unit of at most `rows`."""
-    grid, worst = [0.1, 0.4, 0.6, 0.9], 0.0
+    grid = list(product(range(1 + len(what.by)), [0.1, 0.4, 0.6, 0.9][:: 1 + len(what.by)]))
+    worst = 0.0
     units = [unit for size in range(rows + 1) for unit in combinations_with_replacement(grid, size)]
 
     def logs(values):
         scaled = scores(what, values) * float(rate)
-        return scaled - np.log(np.exp(scaled).sum())
+        return scaled - np.log(np.exp(scaled).sum(axis=1, keepdims=True))
 
     for size in range(6):
         for values in combinations_with_replacement(grid, size):
             each = [logs(values + unit) for unit in units]
             pairs = product(each, each if relation == REPLACE_ONE else each[:1])
-            worst = max(worst, *(np.abs(a - b).max() for a, b in pairs))
+            worst = max(worst, *(largest_loss(a - b) for a, b in pairs))
     return worst
+
+
+def largest_loss(each):
+    """Return the largest |sum| of one loss of each of several choices: all are drawn independently."""
+    return max(each.max(axis=1).sum(), -each.min(axis=1).sum())
 
 
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
 @pytest.mark.parametrize("q", RANKS)
-@pytest.mark.parametrize("rows", [1, 2])
-def test_the_loss_of_a_choice_is_within_its_epsilon(q, relation, rows):
-    """In both directions, and a twin whose scores count twice is beyond it."""
-    what, epsilon = quantile(q), Fraction(6)
+@pytest.mark.parametrize(
+    ("rows", "by"),
+    [(1, ()), (1, (SEEN,)), *(pytest.param(2, by, marks=pytest.mark.slow) for by in [(), (SEEN,)])],
+)
+def test_the_loss_of_a_choice_is_within_its_epsilon(q, relation, rows, by):
+    """In both directions, and a twin whose scores count twice, or four times in groups, is beyond it."""
+    what, epsilon = quantile(q, by=by), Fraction(6)
     study, _ = planned((what,), 50, rows, Promise(relation, epsilon, Fraction(0)))
     proof = study.proof(Fraction(0))
     assert point(proof)[0] <= epsilon
     (leaf,) = [step for step in walk(proof) if step.rule == "exponential"]
     rate = Fraction(leaf.witness["rate"])
     assert worst_loss(what, relation, rate, rows) <= epsilon
-    assert worst_loss(what, relation, 2 * rate, rows) > epsilon
+    assert worst_loss(what, relation, (2 + 2 * len(by)) * rate, rows) > epsilon
 
 
 class HalfTheMovement(NoisyStatistics):
@@ -115,13 +130,31 @@ class CountsRowsTwice(NoisyStatistics):
         return 2 * super().query(data)
 
 
+class ForgetsTheOtherGroup(NoisyStatistics):
+    """Assumes that a replaced row stays in its group."""
+
+    def _leaf(self, draw, scale):
+        return super()._leaf(replace(draw, reach=draw.reach / 2), scale)
+
+
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
 @pytest.mark.parametrize(
-    ("made_by", "wrong"), [(NoisyStatistics, False), (HalfTheMovement, True), (CountsRowsTwice, True)]
+    ("made_by", "by", "wrong"),
+    [
+        (NoisyStatistics, (), False),
+        (NoisyStatistics, (SEEN,), False),
+        (HalfTheMovement, (), True),
+        (HalfTheMovement, (SEEN,), True),
+        (ForgetsTheOtherGroup, (SEEN,), True),
+        (CountsRowsTwice, (), True),
+    ],
 )
-def test_running_code_refutes_a_choice_with_half_the_movement(made_by, wrong, relation):
-    study = made_by((quantile(None),), (Fraction(1),), "laplace", 5, relation, relation == REPLACE_ONE)
-    assert (counterexample(study, 60) is not None) is wrong
+def test_running_code_refutes_a_choice_with_half_the_movement(made_by, by, wrong, relation):
+    exact = relation == REPLACE_ONE and not by
+    study = made_by((quantile(None, by=by),), (Fraction(1),), "laplace", 5, relation, exact)
+    assert (counterexample(study, 400 if by else 60) is not None) is (
+        wrong and (made_by is not ForgetsTheOtherGroup or relation == REPLACE_ONE)
+    )
 
 
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
@@ -138,24 +171,26 @@ def test_parts_are_below_the_whole(relation, law, rows):
         assert part[0].scales(part[1])[0] <= scale
 
 
+@pytest.mark.parametrize("by", [(), (SEEN,)])
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(3), Fraction(20)])
 @pytest.mark.parametrize("q", RANKS)
-def test_choices_are_within_the_ranks(q, scale):
+def test_choices_are_within_the_ranks(q, scale, by):
     """By the exact law, on tables where one candidate is best, and all others are as bad as can be."""
-    what = quantile(q)
+    what = quantile(q, by=by)
     reach = choices.ranks(what, scale, Fraction(19, 20))
     for values in ([0.5] * 40, [0.2] * 30 + [0.8] * 10, [], list(np.linspace(0, 1, 50))):
-        off = (scores(what, values).max() - scores(what, values)) / what.rank.denominator
+        each = scores(what, [(k % 2, x) for k, x in enumerate(values)])
+        off = (each.max(axis=1, keepdims=True) - each) / what.rank.denominator
         weights = np.exp(-off / float(scale))
-        assert weights[off > reach].sum() / weights.sum() <= 0.05
+        beyond = (weights * (off > reach)).sum(axis=1) / weights.sum(axis=1)
+        assert 1 - np.prod(1 - beyond) <= 0.05
     far = 1024 * np.exp(-(reach - 1 / what.rank.denominator) / float(scale))
-    assert far / (1 + far) > 0.05 * 0.9 or reach == 0  # no more than is needed
+    assert far / (1 + far) > 0.05 * 0.9 / what.groups or reach == 0  # no more than is needed
 
 
 @pytest.mark.parametrize(
     ("terms", "wrong"),
     [
-        ({"by": (SEEN,)}, "by groups; give each group a statistic with where"),
         ({"what": "quantile", "q": Fraction(1, 10**7)}, "too many digits"),
         ({"what": "mean"}, "method is for a median or quantile"),
         ({"method": "smooth"}, "known: levels, exponential"),
@@ -166,10 +201,18 @@ def test_what_is_not_chosen_is_refused(terms, wrong):
         Statistic(**{"name": "m", "what": "median", "column": X, "method": "exponential", **terms})
 
 
-def test_a_choice_beside_gaussian_noise_says_what_to_use():
+def test_choices_beside_gaussian_noise_compose_as_near_to_gaussian():
+    """At distance 0: the whole costs no more than the choices and the noise in Gaussian DP."""
     promise = Promise(ADD_REMOVE, Fraction(1), Fraction(1, 10**6))
-    with pytest.raises(InputError, match='law = "laplace", method = "levels", or a study'):
-        planned((quantile(None), Statistic("v", "variance", X)), 100, 1, promise)
+    every = (quantile(None), quantile(None, "of groups", by=(SEEN,)), Statistic("v", "variance", X))
+    study, _ = planned(every, 100, 1, promise)
+    proof = study.proof(promise.delta)
+    assert point(proof)[0] <= 1
+    (whole,) = [step for step in walk(proof) if step.rule == "compose"]
+    costs = [part.conclusion.curve for part in whole.premises]
+    assert [part.rule for part in whole.premises] == ["to_near_gdp"] * 2 + ["fine_gaussian"] * len(costs[2:])
+    assert whole.conclusion.curve.mu_squared == sum(cost.mu_squared for cost in costs)
+    assert whole.conclusion.curve.distance == sum(cost.distance for cost in costs[2:])
 
 
 def test_a_wanted_accuracy_is_of_ranks():
