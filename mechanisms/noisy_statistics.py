@@ -19,6 +19,7 @@ from dpaccount.proof import (
     assume_ball,
     assume_cell,
     assume_clipped,
+    assume_l1,
     assume_lipschitz,
     compose,
     fine_gaussian,
@@ -85,9 +86,6 @@ class NoisyStatistics(Additive):
             raise out_of_range(f"one scale > 0 for each of {len(self.draws)} draws, and rows >= 1")
         if len(self.thresholds) != len(self._unlisted) or (self.thresholds and self.law != "gaussian"):
             raise out_of_range("Gaussian noise, and one threshold for each count of unlisted values")
-        if self.law == "laplace":
-            for draw in self.draws:
-                calibration.check_pure(draw)
         for draw, scale in zip(self.draws, self.scales, strict=True):
             try:
                 grid.room(2 * self.rows + 64 * scale, self._bits(draw))
@@ -202,14 +200,16 @@ class NoisyStatistics(Additive):
         if draw.choice:
             beside = any(other.size and not other.choice for other in self.draws)
             return choices.proof(draw, scale, self.relation, self.law, beside_noise=beside)
-        step = grid.step(self._bits(draw))
+        vary, step = adjacency(self.relation).rows_vary, grid.step(self._bits(draw))
         if self.law == "laplace":
-            if draw.interval is None:
-                moves = assume_cell(draw.key, self.relation, "movement", draw.cells)
+            if draw.l1 is not None:
+                moves = assume_l1(draw.key, draw.l1[0 if vary else 1], self.relation, "movement")
+            elif draw.interval is None:
+                moves = linear(assume_cell(draw.key, self.relation, "movement", draw.cells))
             else:
-                moves = assume_clipped(draw.key, *draw.interval, self.relation, "movement")
-            return laplace(linear(moves), scale, step, draw.key)
-        if adjacency(self.relation).rows_vary:
+                moves = linear(assume_clipped(draw.key, *draw.interval, self.relation, "movement"))
+            return laplace(moves, scale, step, draw.key)
+        if vary:
             moves = linear(assume_ball(draw.key, draw.norm, self.relation, "movement"))
         else:  # replacing any row by any other moves the sums by no more than this
             moves = moved(assume_lipschitz(draw.key, Fraction(0), draw.reach, draw.reach, "movement"), None)

@@ -19,7 +19,7 @@ def sections(root):
 
 
 def named(section):
-    return set(re.findall(r"`([A-Za-z_]+)`", section.partition("\n")[2]))
+    return set(re.findall(r"`([A-Za-z_][A-Za-z_0-9]*)`", section.partition("\n")[2]))
 
 
 def test_the_page_names_every_public_name_and_no_other(sections):

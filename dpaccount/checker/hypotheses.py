@@ -181,9 +181,6 @@ def assume_numbers(query: str, most: int) -> Numbers:
     return Numbers(query, most)
 
 
-# ------------------------------------------------------------------ bounds that the code's author states
-
-
 @hypothesis(width=number, relation=relation_of)
 def assume_range(query: str, width: Fraction, relation: str) -> Stable:
     """The differences of all scores lie in an interval of this width."""
@@ -196,13 +193,16 @@ def assume_each(query: str, width: Fraction, relation: str) -> Stable:
     return bounded_by("each", query, width, relation)
 
 
+@hypothesis(width=number, relation=relation_of)
+def assume_l1(query: str, width: Fraction, relation: str) -> Stable:
+    """All numbers together move by at most `width`."""
+    return bounded_by("l1", query, width, relation)
+
+
 def bounded_by(norm: str, query: str, width: Fraction, relation: str) -> Stable:
     """State a bound of at least 0."""
     ensure(width >= 0, "the width is negative")
     return Stable(query, norm, str(width), relation, None)
-
-
-# ------------------------------------------------------------------ rarer ones
 
 
 def parts_of(value: object) -> list[list[str]]:

@@ -49,6 +49,7 @@ from .hypotheses import (
     assume_covers,  # → Covered: which units each release reads; 1 ≤ first ≤ last < 2^63
     assume_each,  # → Stable: every number moves by at most w; w ≥ 0
     assume_filter,  # → Private: a budget that adaptive charges never exceed; pure, (ε, δ), zCDP or GDP, ≥ 0
+    assume_l1,  # → Stable: all numbers together move by at most w; w ≥ 0
     assume_lipschitz,  # → Lipschitz: factor·ℓ + slack, and reach in all; each ≥ 0, rows of a convex set
     assume_numbers,  # → Numbers: how many a release has at most; at least 1
     assume_persons,  # → Persons: a change is at most k steps of rows; k ≥ 2, who goes takes rows along

@@ -219,6 +219,11 @@ def assume_each(query: str, width: Fraction, relation: str, because: str) -> The
     return _scores("assume_each", "each", query, width, relation, because)
 
 
+def assume_l1(query: str, width: Fraction, relation: str, because: str) -> Theorem:
+    """Assume that all numbers of `query` together move by at most `width` in ℓ1 between neighbours (R2)."""
+    return _scores("assume_l1", "l1", query, width, relation, because)
+
+
 def _scores(rule: str, norm: str, query: str, width: Fraction, relation: str, because: str) -> Theorem:
     fact = Stable(query, norm, number(width, rule, "width"), relation)
     neighbouring(relation, rule)

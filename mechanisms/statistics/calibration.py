@@ -154,21 +154,12 @@ class StatisticRequest:
 Planned = tuple[tuple[StatisticRequest, float], ...]  #: statistics, each with its amount
 
 
-def check_pure(draw: Draw) -> None:
-    """Refuse Laplace noise for sums of which a row moves several by broken amounts."""
-    if not draw.cells and draw.interval is None:
-        name, _, part = draw.key.rpartition("/")
-        instead = "give the guarantee a delta > 0, and no other law"
-        if part == "sum":
-            instead += ", or one statistic for each group, with where = \"COLUMN == 'VALUE'\""
-        raise InputError(f"{name} has several sums of numbers, which need Gaussian noise", instead)
-
-
 def moved_by(draw: Draw, law: str, *, vary: bool) -> Fraction:
     """Return how far one row moves a draw: in ℓ2 for Gaussian noise, in ℓ1 for Laplace noise."""
     if draw.choice or law == "gaussian":
         return draw.norm if vary else draw.reach
-    check_pure(draw)
+    if draw.l1 is not None:
+        return draw.l1[0 if vary else 1]
     if draw.interval is None:
         return Fraction(draw.cells * (1 if vary else 2))
     low, high = draw.interval
@@ -176,9 +167,8 @@ def moved_by(draw: Draw, law: str, *, vary: bool) -> Fraction:
 
 
 def has_pure_width(what: Statistic) -> bool:
-    """Return whether a statistic's sums may have Laplace noise, and of a width that is known before."""
-    of = what.chosen or what.what in ("count", "histogram", "top", "sum", "mean")
-    return of and all(draw.cells or draw.interval for draw in draws(what, known=False))
+    """Return whether the width of a statistic's intervals under Laplace noise is known before."""
+    return what.chosen or what.what in ("count", "histogram", "top", "sum", "mean", "variance")
 
 
 def is_narrower(one: Planned, other: Planned) -> bool:

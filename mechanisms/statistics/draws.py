@@ -32,7 +32,8 @@ class Draw:
     """Sums that get noise of one scale.
 
     A row adds a vector of ℓ2 norm at most `norm`; a replaced row moves the sums by at most `reach`.  With
-    `cells` it adds 1 to at most `cells` of `size` cells; a single number lies in `interval`.  The size of
+    `cells` it adds 1 to at most `cells` of `size` cells; a single number lies in `interval`.  Of several sums
+    of numbers `l1` has their ℓ1 norms, of a row and of what a replaced one moves.  The size of
     unlisted cells is 0.  With a `choice` the counts get no noise: scores that follow from them, in units of
     1/`choice` ranks, move within `norm` ranks by a row, and within `reach` by a replaced one.
     """
@@ -44,6 +45,7 @@ class Draw:
     cells: int = 0
     interval: tuple[Fraction, Fraction] | None = None
     choice: int = 0
+    l1: tuple[Fraction, Fraction] | None = None
 
     @property
     def bits(self) -> int:
@@ -72,6 +74,11 @@ def moved_ranks(rank: Fraction, groups: int) -> tuple[Fraction, Fraction]:
     return come, 2 * come if groups > 1 else Fraction(2)
 
 
+def twice(norm: Fraction) -> tuple[Fraction, Fraction]:
+    """Return the ℓ1 norm of a row's sums, and of the difference of two rows'."""
+    return norm + MARGIN, 2 * norm + MARGIN
+
+
 @lru_cache(maxsize=256)
 def draws(what: Statistic, *, known: bool) -> tuple[Draw, ...]:
     """Return the draws of a statistic; `known`: the number of rows in its one group is public.
@@ -79,7 +86,8 @@ def draws(what: Statistic, *, known: bool) -> tuple[Draw, ...]:
     A sum's unit is the largest magnitude M within its bounds: a row adds x/M to one group, and a replaced one
     moves it by (high − low)/M within a group, or by √2 from one to another.  For means, variances and
     regressions z is the number scaled to [−1, 1].  φ = (z…, 1)/√d has norm at most 1, and so has φφᵀ; two of
-    these are at most √2 apart, since their inner product (φ·ψ)² is not negative.
+    these are at most √2 apart, since their inner product (φ·ψ)² is not negative.  Its numbers, each once, add
+    up to ((Σ|φ|)² + 1)/2 ≤ (d + 1)/2.  In ℓ1 a row that leaves and enters a group moves twice its norm.
     """
     name, groups = what.name, what.groups
     if what.unlisted:
@@ -94,13 +102,16 @@ def draws(what: Statistic, *, known: bool) -> tuple[Draw, ...]:
             reach = max((high - low) / most, root(Fraction(2)) if groups > 1 else Fraction(1))
             ends = min(low, Fraction(0)) / most, max(high, Fraction(0)) / most
             interval = ends if groups == 1 else None
-            return (Draw(f"{name}/sum", groups, 1 + MARGIN, reach + MARGIN, 0, interval),)
+            l1 = None if interval else twice(Fraction(1))
+            return (Draw(f"{name}/sum", groups, 1 + MARGIN, reach + MARGIN, 0, interval, l1=l1),)
         case "mean":
             interval = (Fraction(-1), Fraction(1)) if groups == 1 else None
-            return (Draw(f"{name}/sum", groups, 1 + MARGIN, 2 + MARGIN, 0, interval), *number)
+            l1 = None if interval else twice(Fraction(1))
+            return (Draw(f"{name}/sum", groups, 1 + MARGIN, 2 + MARGIN, 0, interval, l1=l1), *number)
         case "variance":
             norm = root(1 + SQUARE**2 / 4)
-            return (Draw(f"{name}/moments", 2 * groups, norm + MARGIN, 2 + MARGIN), *number)
+            l1 = twice(1 + SQUARE / 2)
+            return (Draw(f"{name}/moments", 2 * groups, norm + MARGIN, 2 + MARGIN, l1=l1), *number)
         case "median" | "quantile" if what.chosen:
             q, size = what.rank, groups * BRANCHES**LEVELS
             return (Draw(f"{name}/choice", size, *moved_ranks(q, groups), cells=1, choice=q.denominator),)
@@ -110,7 +121,8 @@ def draws(what: Statistic, *, known: bool) -> tuple[Draw, ...]:
         case _:
             size = len(what.on) + 2
             far = root(Fraction(2)) + MARGIN
-            return (Draw(f"{name}/moments", size * (size + 1) // 2, 1 + MARGIN, far),)
+            l1 = twice(Fraction(size + 1, 2))
+            return (Draw(f"{name}/moments", size * (size + 1) // 2, 1 + MARGIN, far, l1=l1),)
 
 
 def _bounds(what: Statistic) -> tuple[Fraction, Fraction]:

@@ -160,7 +160,7 @@ Section Meaning.
     | Steps.AssumeView _ _ _ | Steps.AssumeBall _ _ _ _ | Steps.AssumeRankOne _ _ _ _ _ | Steps.AssumePoints _ _ _ _
     | Steps.AssumeClipped _ _ _ _ _ | Steps.AssumeCell _ _ _ | Steps.AssumeLipschitz _ _ _ _
     | Steps.AssumeRounds _ _ _ _ _ | Steps.AssumeNumbers _ _ | Steps.AssumeRange _ _ _ | Steps.AssumeEach _ _ _
-    | Steps.AssumeChoice _ _ | Steps.AssumeSplit _ _ | Steps.AssumePersons _ _ _ _ | Steps.AssumeRare _ _ _
+    | Steps.AssumeL1 _ _ _ | Steps.AssumeChoice _ _ | Steps.AssumeSplit _ _ | Steps.AssumePersons _ _ _ _ | Steps.AssumeRare _ _ _
     | Steps.AssumeFilter _ _ _ | Steps.AssumeNeighbours _ _ _ _ _ _ | Steps.AssumeEvent _ _ _ _ _ => holds W n
     | Steps.ByFineGaussian _ _ _ _ _ => forall k p, In (k, p) (drawn n) -> draws_as_said k p /\ made_one_way k p
     | Steps.ByLatticeGaussian _ _ | Steps.ByDiscreteGaussian _ _ _

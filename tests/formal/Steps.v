@@ -18,6 +18,7 @@ Inductive step :=
   | AssumeNumbers (query : string) (most : Z)
   | AssumeRange (query : string) (width : Q) (rel : relation)
   | AssumeEach (query : string) (width : Q) (rel : relation)
+  | AssumeL1 (query : string) (width : Q) (rel : relation)
   | AssumeChoice (query : string) (parts : list (list string))
   | AssumeSplit (query : string) (cells : list string)
   | AssumePersons (query : string) (rel rows : relation) (most : Z)

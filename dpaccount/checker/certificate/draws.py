@@ -22,8 +22,9 @@ GAUSSIAN = {
     ADDED: ("fine_gaussian", "linear", "assume_ball"),
 }
 OF_COUNTS, OF_ONE_NUMBER = ("laplace", "linear", "assume_cell"), ("laplace", "linear", "assume_clipped")
-UNLISTED, CHOSEN = ("stable_histogram", "assume_cell"), ("exponential", "assume_range")
-CHAINS = (*GAUSSIAN.values(), OF_COUNTS, OF_ONE_NUMBER, UNLISTED, CHOSEN)
+OF_SUMS, UNLISTED = ("laplace", "assume_l1"), ("stable_histogram", "assume_cell")
+CHOSEN = ("exponential", "assume_range")
+CHAINS = (*GAUSSIAN.values(), OF_COUNTS, OF_ONE_NUMBER, OF_SUMS, UNLISTED, CHOSEN)
 RULES = {rule for chain in CHAINS for rule in chain}
 RULES |= {"assume_numbers", "assume_view", "assume_persons", "compose", "post_process", "group"}
 RULES |= {"persons", "replace_one", "to_approximate", "to_gdp", "to_near_gdp", "to_pure"}
@@ -33,8 +34,9 @@ RULES |= {"persons", "replace_one", "to_approximate", "to_gdp", "to_near_gdp", "
 class LeastMove:
     """Least movement of a key's sums by a row: squared l2 norms if it is added, and if replaced.
 
-    It is in `cells` of the `size` sums, or one number in `interval`.  With a `choice` it is the square of
-    how far the range of scores moves, in ranks, of which a score's unit is one part in `choice`.
+    It is in `cells` of the `size` sums, or one number in `interval`, or of the norm `l1` if it is added and
+    twice that if replaced.  With a `choice` it is the square of how far the range of scores moves, in ranks,
+    of which a score's unit is one part in `choice`.
     """
 
     key: str
@@ -44,6 +46,7 @@ class LeastMove:
     cells: int = 0
     interval: Interval | None = None
     choice: int = 0
+    l1: Fraction = Fraction(0)
 
 
 def maybe(value: object, name: str) -> Fraction | None:
@@ -125,18 +128,20 @@ def least_moves(held: Mapping[str, Any], *, exact: bool) -> list[LeastMove]:
     if what == "regression":
         numbers = len([ends(each) for each in held["on"]]) + 2
         ensure(not by, "a regression has no groups")
-        return [LeastMove(f"{name}/moments", numbers * (numbers + 1) // 2, one, Fraction(2))]
+        size, l1 = numbers * (numbers + 1) // 2, Fraction(numbers + 1, 2)
+        return [LeastMove(f"{name}/moments", size, one, Fraction(2), l1=l1)]
     if what == "sum":
         most = max(abs(low), abs(high))
         ensure(most > 0, f"{brief(name)} sums nothing but 0")
         far = max(((high - low) / most) ** 2, Fraction(2) if groups > 1 else one)
         near = (min(low, Fraction(0)) / most, max(high, Fraction(0)) / most) if groups == 1 else None
-        return [LeastMove(f"{name}/sum", groups, one, far, 0, near)]
+        return [LeastMove(f"{name}/sum", groups, one, far, 0, near, l1=one)]
     known = exact and not by and held.get("where", "").strip() == ""
     rest = [] if known else [counted(name, groups)]
     if what == "variance":
-        return [LeastMove(f"{name}/moments", 2 * groups, Fraction(41, 25), four), *rest]
-    return [LeastMove(f"{name}/sum", groups, one, four, 0, (-one, one) if groups == 1 else None), *rest]
+        return [LeastMove(f"{name}/moments", 2 * groups, Fraction(41, 25), four, l1=Fraction(9, 5)), *rest]
+    near = (-one, one) if groups == 1 else None
+    return [LeastMove(f"{name}/sum", groups, one, four, 0, near, l1=one), *rest]
 
 
 def check_draws(held: Table, steps: list[Table]) -> None:
@@ -178,6 +183,8 @@ def check_draw(move: LeastMove, step: Table, steps: list[Table], held: Table) ->
         right = UNLISTED
     elif gaussian:
         right = GAUSSIAN[relation]
+    elif move.interval is None and move.l1 > 0:
+        right = OF_SUMS
     rules, bottom = [step["rule"]], step
     while not bottom["rule"].startswith("assume_"):
         bottom = steps[bottom["from"][0]]
@@ -196,6 +203,8 @@ def enough(move: LeastMove, given: Table) -> bool:
     if move.choice:
         far = move.come if given["relation"] == ADDED else move.replaced
         return number(given["width"]) >= 0 and number(given["width"]) ** 2 >= far * move.choice**2
+    if "width" in given:
+        return number(given["width"]) >= move.l1 * (1 if given["relation"] == ADDED else 2) > 0
     if "reach" in given:
         return number(given["reach"]) >= 0 and number(given["reach"]) ** 2 >= move.replaced
     if "radius" in given:

@@ -15,7 +15,7 @@ Entry = dict[str, Any]
 #: Hypotheses that a property test on the running code knows; others are never ``tested``.
 TESTED = {
     *("assume_points", "assume_clipped", "assume_ball", "assume_rank_one", "assume_cell", "assume_covers"),
-    *("assume_tree", "assume_view", "assume_range", "assume_each", "assume_lipschitz"),
+    *("assume_tree", "assume_view", "assume_range", "assume_each", "assume_l1", "assume_lipschitz"),
     *("assume_rounds", "assume_numbers", "assume_choice", "assume_persons"),
 }
 

@@ -46,7 +46,8 @@ low = { type = "category", values = ["A", "B"] }
 trials = 60
 """
 COUNT = 'name = "n"\nwhat = "count"\n'
-GROUPED = 'name = "g"\nwhat = "mean"\ncolumn = "x"\nby = ["seen"]'  #: has Gaussian noise alone
+GROUPED = 'name = "g"\nwhat = "mean"\ncolumn = "x"\nby = ["seen"]'
+UNKNOWN = 'name = "g"\nwhat = "median"\ncolumn = "x"'  #: an interval of no known width: Gaussian noise
 #: what every key of a statistic is said in, with a word that the released table shows
 EVERY = {
     "count": 'by = ["ward", "seen"]\nwhere = "age >= 18"',
@@ -287,7 +288,7 @@ def test_a_smaller_total_has_more_noise(study):
         head = HEAD.replace("epsilon = 1", f"epsilon = {epsilon}").replace("1e-6", delta)
         head = head.replace("rows = 600", "rows = 600\n" + more)
         return (
-            results.plan(read_claim(study(statistics(COUNT, GROUPED), head)))
+            results.plan(read_claim(study(statistics(COUNT, UNKNOWN), head)))
             .statistics[0]
             .noise.scales["count"]
         )
@@ -310,7 +311,8 @@ BY_WARD = COUNT.replace('"n"', '"w"') + 'by = ["ward"]'
         ((*FEW, BY_WARD), "laplace", [12, 719, 3.08, 15]),  # with Gaussian noise 16.6, 994, 2.82, 19
         ([COUNT.replace('"n"', f'"n{k}"') for k in range(12)], "gaussian", [28.7] * 12),  # else 36
         ((COUNT + "accuracy = 4",), "laplace", [4]),  # with Gaussian noise 8.3 is the least
-        ((COUNT, GROUPED), "gaussian", [11.71]),
+        ((COUNT, GROUPED), "laplace", [6, 3.64]),
+        ((COUNT, UNKNOWN), "gaussian", [11.71]),
     ],
 )
 def test_few_statistics_get_laplace_noise_and_spend_no_delta(study, said, law, widths):
@@ -562,30 +564,19 @@ def test_a_wrong_statistic_is_one_sentence(dpaccount, study, said, why):
 def test_a_wrong_head_is_one_sentence(study, old, new, why):
     assert old in HEAD
     by = '\nby = ["note"]' if "unlisted values" in why else ""
-    more = [GROUPED] if "Gaussian" in why or "noise of" in why else []
+    more = [UNKNOWN] if "Gaussian" in why or "noise of" in why else []
     with pytest.raises(InputError) as error:
         results.plan(read_claim(study(statistics(COUNT + by, *more), HEAD.replace(old, new, 1))))
     assert why in str(error.value)
 
 
 @pytest.mark.parametrize("what", ["variance", "regression", "sum", "mean"])
-def test_pure_privacy_has_no_noise_for_several_sums_of_numbers(study, what):
-    more = 'on = ["age"]' if what == "regression" else "" if what == "variance" else 'by = ["ward"]'
+def test_pure_privacy_has_laplace_noise_for_several_sums_of_numbers(study, what):
+    more = 'on = ["age"]' if what == "regression" else 'by = ["ward"]'
     path = study(statistics(stat(what, f'column = "x"\n{more}')), HEAD.replace("1e-6", "0"))
-    with pytest.raises(
-        InputError, match="which need Gaussian noise; give the guarantee a delta > 0"
-    ) as error:
-        results.plan(read_claim(path))
-    assert ("one statistic for each group, with where" in str(error.value)) == (what in ("sum", "mean"))
-
-
-@pytest.mark.parametrize("what", ["sum", "mean"])
-def test_pure_privacy_has_noise_for_a_group_of_its_own(study, what):
-    """What a refusal of groups says to do instead: as many statistics, which share the total."""
-    groups = [stat(what, f'column = "x"\nwhere = "ward == \'{one}\'"', f"of {one}") for one in "AB"]
-    plan = results.plan(read_claim(study(statistics(*groups), HEAD.replace("1e-6", "0"))))
-    assert [each.noise.law for each in plan.statistics] == ["laplace", "laplace"]
-    assert sum(each.epsilon for each in plan.statistics) <= 1 + 1e-9
+    (planned,) = results.plan(read_claim(path)).statistics
+    assert planned.noise.law == "laplace"
+    assert planned.epsilon <= 1
 
 
 def test_a_refused_study_charges_nothing(dpaccount, study, data):

@@ -76,6 +76,7 @@ CHOSEN = (
 )
 STUDIES = {
     "pure": (PURE, "laplace", Fraction(0)),
+    "sums": (MORE, "laplace", Fraction(0)),
     "laplace": (PURE, "laplace", Fraction(1, 10**6)),
     "gaussian": (PURE + MORE, "gaussian", Fraction(1, 10**6)),
     "chosen": (CHOSEN, "gaussian", Fraction(1, 10**6)),

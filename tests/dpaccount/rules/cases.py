@@ -127,6 +127,7 @@ HONEST = [
     ("assume_rare", [], {"query": "q", "kind": "event", "probability": "1", "because": "b"},
      ["Rare", "q", "event", "1"]),
     ("assume_range", [], {"query": "q", "width": "0", "relation": R, "because": "b"}, stable("range", "0")),
+    ("assume_l1", [], {"query": "q", "width": "3/2", "relation": A, "because": "b"}, stable("l1", "3/2", A)),
     ("assume_each", [], {"query": "q", "width": "3", "relation": A, "because": "b"}, stable("each", "3", A)),
     ("assume_filter", [], FILTER, private("approximate", "1", "0", relation=A)),
     ("assume_event", [], EVENT, apart("event", "1", "0", observer="local")),
@@ -410,6 +411,7 @@ FALSE = [
     changed("assume_rare", probability="-1/9"),
     changed("assume_rare", probability="10/9"),
     changed("assume_range", width="-1"),
+    changed("assume_l1", width="-1"),
     *[changed("assume_filter", **bad) for bad in (
         {"measure": "renyi"}, {"budget": ["1"]}, {"budget": ["1", "0", "0"]}, {"budget": ["-1", "0"]},
         {"budget": ["1", "-1"]}, {"budget": "10"}, {"measure": "pure"}, {"measure": "zcdp"}, {"measure": "gdp"})],

@@ -103,6 +103,7 @@ WITNESSES = {
     "assume_persons": lambda w: [w["query"], w["relation"], w["rows"], w["most"], w["because"]],
     "assume_split": lambda w: [w["query"], w["cells"], w["because"]],
     "assume_range": lambda w: [w["query"], F(w["width"]), w["relation"], w["because"]],
+    "assume_l1": lambda w: [w["query"], F(w["width"]), w["relation"], w["because"]],
     "assume_each": lambda w: [w["query"], F(w["width"]), w["relation"], w["because"]],
     "assume_filter": lambda w: [
         w["query"],

@@ -13,6 +13,7 @@ from dpaccount.proof import (
     assume_each,
     assume_event,
     assume_filter,
+    assume_l1,
     assume_lipschitz,
     assume_neighbours,
     assume_persons,
@@ -105,8 +106,11 @@ def theorems():
     yield partition(assume_split("p", ["k", "q"], "t"), lengths, pure("q", ADD_REMOVE))
     swaps = [pure("q"), pure("u")]
     yield partition(assume_split("p", ["q", "u"], "t"), *swaps, pure("q", ADD_REMOVE), pure("u", ADD_REMOVE))
-    several = group(gaussian(vector("g", ADD_REMOVE), F(64), "g"), 4)
-    yield persons(several, assume_persons("g", REPLACE_ONE, ADD_REMOVE, 4, "t"))
+    yield to_approximate(laplace(assume_l1("s", F(3, 2), ADD_REMOVE, "t"), F(3), ONE, "s"), HALF, F(0))
+    yield persons(
+        group(gaussian(vector("g", ADD_REMOVE), F(64), "g"), 4),
+        assume_persons("g", REPLACE_ONE, ADD_REMOVE, 4, "t"),
+    )
     person = assume_rank_one("m", F(3, 2), REPLACE_ONE, "t")
     outer = linear(assume_rank_one("o", F(3), REPLACE_ONE, "t", "outer"), F(102))
     yield compose(

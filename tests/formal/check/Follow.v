@@ -14,7 +14,7 @@ Definition infer (s : step) (found : list fact) : option fact :=
   match s with
   | AssumeView _ _ _ | AssumeBall _ _ _ _ | AssumeRankOne _ _ _ _ _ | AssumePoints _ _ _ _ | AssumeClipped _ _ _ _ _
   | AssumeCell _ _ _ | AssumeLipschitz _ _ _ _ | AssumeCovers _ _ | AssumeTree _ _ _ | AssumeRounds _ _ _ _ _
-  | AssumeNumbers _ _ | AssumeRange _ _ _ | AssumeEach _ _ _ | AssumeChoice _ _ | AssumeSplit _ _
+  | AssumeNumbers _ _ | AssumeRange _ _ _ | AssumeEach _ _ _ | AssumeL1 _ _ _ | AssumeChoice _ _ | AssumeSplit _ _
   | AssumePersons _ _ _ _ | AssumeRare _ _ _ | AssumeFilter _ _ _ | AssumeNeighbours _ _ _ _ _ _
   | AssumeEvent _ _ _ _ _ => match found with [] => hypothesis s | _ => None end
   | ByLinear _ | ByDifferences | ByMoved _ | ByCentred | ByFactorised _ _ | ByJoint _ | ByBuffered _ _ _ _ _ => sensitivity s found

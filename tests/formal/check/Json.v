@@ -211,6 +211,9 @@ Section Read.
       check hypothesis_members ["width"; "relation"] [];
       let! w := get number "width" in let! rel := get simple "relation" in
       Some (if rule =? "assume_range" then AssumeRange q w rel else AssumeEach q w rel)
+    else if rule =? "assume_l1" then
+      check hypothesis_members ["width"; "relation"] [];
+      let! w := get number "width" in let! rel := get simple "relation" in Some (AssumeL1 q w rel)
     else if rule =? "assume_choice" then
       check hypothesis_members ["parts"] []; let! p := get (list_of sorted_names) "parts" in Some (AssumeChoice q p)
     else if rule =? "assume_split" then

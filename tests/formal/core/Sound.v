@@ -17,7 +17,7 @@ Definition rule_of (s : step) : string :=
   | AssumePoints _ _ _ _ => "assume_points" | AssumeClipped _ _ _ _ _ => "assume_clipped" | AssumeCell _ _ _ => "assume_cell"
   | AssumeLipschitz _ _ _ _ => "assume_lipschitz" | AssumeCovers _ _ => "assume_covers" | AssumeTree _ _ _ => "assume_tree"
   | AssumeRounds _ _ _ _ _ => "assume_rounds" | AssumeNumbers _ _ => "assume_numbers" | AssumeRange _ _ _ => "assume_range"
-  | AssumeEach _ _ _ => "assume_each" | AssumeChoice _ _ => "assume_choice" | AssumeSplit _ _ => "assume_split"
+  | AssumeEach _ _ _ => "assume_each" | AssumeL1 _ _ _ => "assume_l1" | AssumeChoice _ _ => "assume_choice" | AssumeSplit _ _ => "assume_split"
   | AssumePersons _ _ _ _ => "assume_persons" | AssumeRare _ _ _ => "assume_rare" | AssumeFilter _ _ _ => "assume_filter"
   | AssumeNeighbours _ _ _ _ _ _ => "assume_neighbours" | AssumeEvent _ _ _ _ _ => "assume_event"
   | ByLinear _ => "linear" | ByDifferences => "differences" | ByMoved _ => "moved" | ByCentred => "centred"

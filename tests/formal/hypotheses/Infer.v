@@ -129,6 +129,7 @@ Definition hypothesis (s : step) : option fact :=
   | AssumeNumbers q most => check (1 <=? most)%Z; Some (Numbers q most)
   | AssumeRange q width rel => check Qle_bool 0 width && simple_relation rel; Some (Stable q Range width rel None)
   | AssumeEach q width rel => check Qle_bool 0 width && simple_relation rel; Some (Stable q EachNumber width rel None)
+  | AssumeL1 q width rel => check Qle_bool 0 width && simple_relation rel; Some (Stable q L1 width rel None)
   | AssumeChoice q parts => check match parts with [] => false | _ => true end; Some (Choice q parts)
   | AssumeSplit q cells =>
       check match cells with [] => false | _ => true end && distinct cells; Some (Split q cells)

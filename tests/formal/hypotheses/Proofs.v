@@ -60,6 +60,8 @@ Theorem assume_range_sound : sound_rule "assume_range".
 Proof. hypothesis; finish. Qed.
 Theorem assume_each_sound : sound_rule "assume_each".
 Proof. hypothesis; finish. Qed.
+Theorem assume_l1_sound : sound_rule "assume_l1".
+Proof. hypothesis; finish. Qed.
 Theorem assume_choice_sound : sound_rule "assume_choice". Proof. hypothesis. Qed.
 Lemma distinct_once l : distinct l = true -> NoDup l.
 Proof.

@@ -205,7 +205,7 @@ def test_choices_beside_gaussian_noise_compose_as_near_to_gaussian():
     """At distance 0: the whole costs no more than the choices and the noise in Gaussian DP."""
     promise = Promise(ADD_REMOVE, Fraction(1), Fraction(1, 10**6))
     every = (quantile(None), quantile(None, "of groups", by=(SEEN,)), Statistic("v", "variance", X))
-    study, _ = planned(every, 100, 1, promise)
+    study, _ = planned(every, 100, 1, promise, "gaussian")
     proof = study.proof(promise.delta)
     assert point(proof)[0] <= 1
     (whole,) = [step for step in walk(proof) if step.rule == "compose"]
