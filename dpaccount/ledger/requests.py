@@ -20,7 +20,7 @@ from dpaccount.ledger.entry import digest
 from dpaccount.noise import process
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Plan
-from dpaccount.proof import ANYONE, Curve, Private, Theorem
+from dpaccount.proof import ANYONE, Private, Theorem
 from dpaccount.proof.derivation import curve_json, digest_of
 from dpaccount.proof.search import unconverted
 
@@ -77,9 +77,10 @@ def of_theorem(
     budget: Budget, theorem: Theorem, purpose: str, cover: Cover | None, reads: int | None = None
 ) -> Request:
     """Return the request to charge a theorem; parameters and errors are as in `Ledger.charge`."""
-    fact = theorem.conclusion
+    fact = getattr(theorem, "conclusion", theorem)
     if not isinstance(fact, Private):
-        raise InputError(f"a {type(fact).__name__} statement has no cost", "charge a privacy statement")
+        right = "charge a privacy statement here, and a plan by charge_plan"
+        raise InputError(f"a {type(fact).__name__} is no privacy statement", right)
     _same_relation(budget, fact.relation)
     reach = _reach(fact, cover, reads)
     proof = digest_of(theorem)
@@ -91,7 +92,8 @@ def of_theorem(
         "theorem": proof,
     }
     identity = digest([proof, None if reach is None else list(reach)])
-    curves = _curves(theorem)
+    stated = [each.conclusion for each in (theorem, unconverted(theorem)) if each is not None]
+    curves = [each.curve for each in stated if isinstance(each, Private)]  # and what was converted to it
     bounds = [(amounts, curve) for curve in curves if (amounts := budget.measure.of_curve(curve)) is not None]
     if not bounds:
         able = _takers(lambda kind: any(kind.of_curve(curve) is not None for curve in curves))
@@ -101,12 +103,6 @@ def of_theorem(
     amounts, curve = bounds[0]
     facts["curve"] = curve_json(curve)
     return Request(facts, identity, spent_on(reach, tuple(map(short, amounts))), [])
-
-
-def _curves(theorem: Theorem) -> list[Curve]:
-    """Return the curve of a theorem about privacy, and that which was converted to it, if any."""
-    facts = [each.conclusion for each in (theorem, unconverted(theorem)) if each is not None]
-    return [fact.curve for fact in facts if isinstance(fact, Private)]
 
 
 def of_plan(budget: Budget, plan: Plan, purpose: str, by: str | None = None) -> Request:
