@@ -270,10 +270,11 @@ def test_a_charge_without_a_bound_names_the_measure_that_takes_it(make, measure,
 
 
 def test_statements_without_a_cost_are_refused(make):
+    ledger = make()
     with pytest.raises(InputError, match="Stable"):
-        make().charge(a_sum(), "try")
-    with pytest.raises(InputError, match="a Plan is no privacy statement; .* plan by charge_plan"):
-        make().charge(Plan("replace-one", []), "try")
+        ledger.charge(a_sum(), "try")
+    with pytest.raises(InputError, match=r"a Plan is no privacy statement; .* plan by charge_plan"):
+        ledger.charge(Plan("replace-one", []), "try")
 
 
 def test_noise_that_cannot_be_drawn_is_not_charged(make):
