@@ -69,7 +69,7 @@ class AuditOptions(WorkOptions):
         The Python interpreter in which a function of your own runs, 3.8 or later; nothing is installed there.
     command
         In place of a subject: a program of any language, such as "prog {seed} {data}": a whole number, and
-        the path of a CSV file; it prints its result as JSON.
+        the path of a CSV file ({data.json} or {data.arrow}: of another one); it prints its result as JSON.
     keep
         A file in which the runs of a function or program are kept as they are made: after an
         interruption the same command resumes.

@@ -11,10 +11,12 @@ import shlex
 import shutil
 import subprocess
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from audits.sandbox import foreign_worker
 from dpaccount.errors import InputError
@@ -24,7 +26,7 @@ MAX_SEED = 2**31 - 1  #: seeds are from 0 to this, which every language holds
 MAX_DATASETS = 4096  #: datasets that are kept by the other side
 #: runs the source that follows, without the working directory before the standard library
 START = "import sys; sys.path[:] = [each for each in sys.path if each]; exec(sys.argv.pop(1))"
-HOLES = re.compile(r"\{(\w*)\}")
+HOLES = re.compile(r"\{([\w.]*)\}")
 
 
 class ProgramFailed(Exception):  # noqa: N818
@@ -38,25 +40,28 @@ def check_command(command: str) -> None:
     except ValueError as error:
         raise InputError(f"the command {command[:70]!r} cannot be split ({error})", "close quotes") from None
     holes = set(HOLES.findall(command))
-    if not words or "data" not in holes or holes - {"data", "seed"}:
+    if not words or len(holes & FORMATS.keys()) != 1 or holes - {*FORMATS, "seed"}:
         raise InputError(
             f"the command is {command[:70]!r}",
-            'write such as "prog {seed} {data}": a seed, the path of a CSV file',
+            'write such as "prog {seed} {data}": a seed, the path of a CSV file ({data.json}, {data.arrow})',
         )
+    if "data.arrow" in holes and find_spec("pyarrow") is None:
+        raise InputError("{data.arrow} needs pyarrow", "pip install 'dpaccount[tables]', or use {data}")
     if shutil.which(words[0]) is None:
         raise InputError(f"{words[0][:70]!r} is no program that can be run", "give its path")
 
 
 class Program:
-    """A program that is run once for every call: it reads a CSV file, and prints its result as JSON.
+    """A program that is run once for every call: it reads a file, and prints its result as JSON.
 
-    ``{seed}`` becomes a whole number, ``{data}`` the path of the file: a line a row, without a header for
-    an array, and with the names of the columns for a table.  Several lines of output are one list.
+    ``{seed}`` becomes a whole number; ``{data}``, ``{data.json}`` or ``{data.arrow}`` the path of the
+    file, as `FORMATS` writes it.  Several lines of output are one list.
     """
 
     def __init__(self, command: str, folder: Path) -> None:
         check_command(command)
         self._words = shlex.split(command)
+        (self._format,) = set(HOLES.findall(command)) & FORMATS.keys()
         self._folder = folder
         self._files: dict[str, Path] = {}
 
@@ -64,7 +69,7 @@ class Program:
         """Return what the program prints; raises `ProgramFailed`."""
         given = {
             "{seed}": str(int(rng.integers(0, MAX_SEED, endpoint=True))),
-            "{data}": str(self._file(data)),
+            f"{{{self._format}}}": str(self._file(data)),
         }
         words = [HOLES.sub(lambda hole: given[hole[0]], word) for word in self._words]
         done = subprocess.run(
@@ -83,33 +88,65 @@ class Program:
         return values[0] if len(values) == 1 else values
 
     def _file(self, data: Any) -> Path:
-        text = as_csv(data)
-        digest = sha256(text.encode()).hexdigest()[:32]
+        written = FORMATS[self._format](data)
+        digest = sha256(written).hexdigest()[:32]
         if digest not in self._files:
-            path = self._folder / f"{digest}.csv"
-            path.write_text(text)
+            path = self._folder / f"{digest}.{self._format.partition('.')[2] or 'csv'}"
+            path.write_bytes(written)
             self._files[digest] = path
         return self._files[digest]
 
 
-def as_csv(data: Any) -> str:
+def _rows(array: NDArray[Any]) -> list[list[Any]]:
+    return array.reshape(len(array), -1).tolist() if array.size else [[]] * len(array)
+
+
+def _columns(table: Any) -> dict[str, list[Any]]:
+    """Return the columns of a table by their names; missing cells are None."""
+    columns = table if isinstance(table, dict) else {name: table[name] for name in table.columns}
+    lists = {n: c.to_list() if hasattr(c, "to_list") else c.tolist() for n, c in columns.items()}
+    return {name: [None if _is_missing(value) else value for value in each] for name, each in lists.items()}
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def as_csv(data: Any) -> bytes:
     """Return a dataset as CSV: rows of an array, or a table with a header; missing cells are empty."""
     if isinstance(data, np.ndarray):
-        rows = data.reshape(len(data), -1).tolist() if data.size else [[]] * len(data)
-        return "".join(",".join(map(_cell, row)) + "\n" for row in rows)
-    columns = data if isinstance(data, dict) else {name: data[name] for name in data.columns}
-    cells = [_cells(column) for column in columns.values()]
-    lines = [",".join(map(_cell, columns)), *(",".join(row) for row in zip(*cells, strict=True))]
-    return "".join(line + "\n" for line in lines)
+        lines = [",".join(map(_cell, row)) for row in _rows(data)]
+    else:
+        columns = _columns(data)
+        cells = zip(*(map(_cell, each) for each in columns.values()), strict=True)
+        lines = [",".join(map(_cell, columns)), *(",".join(row) for row in cells)]
+    return "".join(line + "\n" for line in lines).encode()
 
 
-def _cells(column: Any) -> list[str]:
-    values = column.to_list() if hasattr(column, "to_list") else column.tolist()
-    return [_cell(value) for value in values]
+def as_json(data: Any) -> bytes:
+    """Return a dataset as JSON: a list of an array's rows, or lists by the names of a table's columns."""
+    return json.dumps(_rows(data) if isinstance(data, np.ndarray) else _columns(data)).encode()
+
+
+def as_arrow(data: Any) -> bytes:
+    """Return a dataset as an Arrow IPC file; the columns of an array are named by their numbers, from 0."""
+    import pyarrow
+
+    if isinstance(data, np.ndarray):
+        columns = {str(k): list(column) for k, column in enumerate(zip(*_rows(data), strict=True))}
+    else:
+        columns = _columns(data)
+    table, sink = pyarrow.table(columns), pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_file(sink, table.schema) as file:
+        file.write_table(table)
+    return bytes(sink.getvalue())
+
+
+FORMATS = {"data": as_csv, "data.json": as_json, "data.arrow": as_arrow}  #: by what stands in a command
 
 
 def _cell(value: Any) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if _is_missing(value):
         return ""
     if isinstance(value, bool):
         return str(int(value))

@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow
 import pytest
 
-from audits.sandbox import foreign_worker
-from audits.sandbox.foreign import OtherPython, Program, ProgramFailed, as_csv
+from audits.sandbox import foreign, foreign_worker
+from audits.sandbox.foreign import OtherPython, Program, ProgramFailed, as_arrow, as_csv, as_json
 from audits.sandbox.outcomes import of_value
 from dpaccount.errors import InputError
 
@@ -32,6 +33,7 @@ int main(int n, char **a) { /* Laplace noise of scale 1/4 on a sum of entries up
   printf("%.6f\\n", floor((sum + noise) * 64) / 64);
   return 0; }
 """
+HOLED = {"a": np.array([1.0, np.nan]), "b,": np.array(['x"', None], object)}
 PAIR = ["--shape", "2", "--low", "0", "--high", "1", "--left", "[0,0]", "--right", "[0,1]"]
 VALUES = [
     None, True, 3, 10**30, -0.0, math.inf, "text\x00\ud800", b"\x00\xff", 1 + 2j, [1, [2.5, "a"]], (1,), {1: "a", "b": None},
@@ -240,11 +242,34 @@ def test_a_sensitivity_that_cannot_be_measured_there_is_refused(dpaccount, modul
 
 
 def test_data_as_csv():
-    assert as_csv(np.array([[1.5, -0.0], [np.inf, 2]])) == "1.5,-0.0\ninf,2.0\n"
-    assert as_csv(np.array([1, 2])) == "1\n2\n"
-    assert as_csv(np.zeros(0)) == ""
-    table = {"a": np.array([1.0, np.nan]), "b,": np.array(['x"', None], object)}
-    assert as_csv(table) == 'a,"b,"\n1.0,"x"""\n,\n'
+    assert as_csv(np.array([[1.5, -0.0], [np.inf, 2]])) == b"1.5,-0.0\ninf,2.0\n"
+    assert as_csv(np.array([1, 2])) == b"1\n2\n"
+    assert as_csv(np.zeros(0)) == b""
+    assert as_csv(HOLED) == b'a,"b,"\n1.0,"x"""\n,\n'
+
+
+def test_data_as_json_and_arrow():
+    """The same numbers as in CSV, to the last digit; missing cells are null."""
+    numbers = np.random.default_rng(3).normal(size=(5, 2))
+    for data, wanted in ((numbers, numbers.tolist()), (HOLED, {"a": [1.0, None], "b,": ['x"', None]})):
+        assert json.loads(as_json(data)) == wanted
+        columns = dict(zip("01", zip(*wanted, strict=True), strict=True)) if data is numbers else wanted
+        read = pyarrow.ipc.open_file(as_arrow(data)).read_all().to_pydict()
+        assert read == {name: list(each) for name, each in columns.items()}
+
+
+@pytest.mark.parametrize("kind", ["json", "arrow"])
+def test_a_program_gets_the_file_that_its_command_asks_for(tmp_path, kind):
+    (tmp_path / "p.py").write_text("import sys; print(open(sys.argv[1], 'rb').read(6).hex().join('\"\"'))")
+    program = Program(f"{sys.executable} {tmp_path / 'p.py'} {{data.{kind}}}", tmp_path)
+    head = bytes.fromhex(program(np.zeros((2, 1)), np.random.default_rng(1)))
+    assert head == {"json": b"[[0.0]", "arrow": b"ARROW1"}[kind]
+
+
+def test_arrow_without_pyarrow_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(foreign, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"dpaccount\[tables\]"):
+        foreign.check_command("/bin/echo {data.arrow}")
 
 
 def test_a_program_gets_a_seed_and_a_file(tmp_path):
@@ -278,7 +303,16 @@ def test_a_program_that_never_prints_json_is_a_wrong_request(dpaccount, tmp_path
 
 
 @pytest.mark.parametrize(
-    "command", ["", "prog", "/bin/echo {seed}", "/bin/echo {data} {more}", "absent-program {data}", "'"]
+    "command",
+    [
+        "",
+        "prog",
+        "/bin/echo {seed}",
+        "/bin/echo {data} {more}",
+        "/bin/echo {data} {data.json}",
+        "absent-program {data}",
+        "'",
+    ],
 )
 def test_commands_that_cannot_work_are_refused(dpaccount, command):
     code, out, err = dpaccount("audit", "--command", command, "--epsilon", "1", *PAIR, "--json")
