@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import inspect
+import os
 import sys
 from collections.abc import Iterator
 from functools import cache, lru_cache
@@ -99,7 +100,8 @@ def _ours() -> Iterator[tuple[str, Path]]:
         home = Path(folder).resolve()
         if not (home / "__init__.py").is_file():
             raise InputError(f"the package {package} is not where dpaccount is", "install dpaccount whole")
-        yield from sorted((package + str(file)[len(str(home)) :], file) for file in home.rglob("*.py"))
+        files = [f"{at}/{name}" for at, _, names in os.walk(home) for name in names if name.endswith(".py")]
+        yield from ((package + file[len(str(home)) :], Path(file)) for file in sorted(files))
 
 
 @cache  # what this process has loaded stays of the version that it found

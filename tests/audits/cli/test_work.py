@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from contextlib import closing
-from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest

@@ -5,7 +5,6 @@ Each such forgery must be refused, but at the few places that are free: texts th
 values that nothing in the document can tell, which the certificate says itself (docs/formats.md lists them).
 """
 
-import copy
 import json
 import re
 
@@ -219,7 +218,7 @@ def quiet(text):
 
 def renamed(value, path, name):
     """Return a table with the last key of a path renamed."""
-    new = copy.deepcopy(value)
+    new = sides.copied(value)
     place = new
     for key in path[:-1]:
         place = place[key]

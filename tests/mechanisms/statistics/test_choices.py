@@ -1,5 +1,6 @@
 """Quantiles that are chosen: how far scores move, what a choice costs, how far off it is, and refusals."""
 
+import functools
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
@@ -68,13 +69,16 @@ def test_the_movement_is_attained(q):
     assert replaced == draw.reach * draw.choice
 
 
+known_scores = functools.cache(scores)  # the same whatever is charged for
+
+
 def worst_loss(what, relation, rate, rows):
     """Return the largest |ln P(o)/P'(o)| by enumeration: of small tables and a unit of at most `rows`."""
     grid, worst = [0.1, 0.4, 0.6, 0.9], 0.0
     units = [unit for size in range(rows + 1) for unit in combinations_with_replacement(grid, size)]
 
     def logs(values):
-        scaled = scores(what, values) * float(rate)
+        scaled = known_scores(what, values) * float(rate)
         return scaled - np.log(np.exp(scaled).sum())
 
     for size in range(6):
