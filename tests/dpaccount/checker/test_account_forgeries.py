@@ -87,7 +87,7 @@ def test_the_honest_document_is_confirmed_in_both_directions_of_both_classes():
     assert ways == [(1, "there"), (1, "back"), (7, "both"), (None, None)]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("path", "value"),
     [
         (("plan", "events", 0, "rate"), "0.05"),
@@ -168,7 +168,7 @@ def test_a_change_of_random_allocation_is_refused_by_its_text_and_by_its_mathema
     assert (against or "").startswith("step ") or (key, value) == ("steps", 6)  # more steps cost less
 
 
-@pytest.mark.parametrize(
+@looped(
     ("key", "value"),
     [
         ("bits", [8] * 3),

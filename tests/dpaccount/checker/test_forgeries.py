@@ -16,6 +16,7 @@ from dpaccount.checker.certificate import counts, shapes
 from dpaccount.checker.documents import Work
 from tests.documents import validator
 from tests.dpaccount.checker import made as sides
+from tests.looped import looped
 
 RELEASED = sides.sealed(sides.edited(sides.HONEST, *sides.ON_DATA))
 
@@ -164,7 +165,7 @@ def test_weaker_counts_are_all_that_counts_can_become():
             assert not accepted(forged(beaten, path, value)), (member, value)
 
 
-@pytest.mark.parametrize(
+@looped(
     "place",
     [
         *[(), ("claim",), ("claim", "guarantee"), ("claim", "subject"), ("claim", "data"), ("subject",)],

@@ -21,6 +21,7 @@ from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
 from mechanisms.table.user_level import named
+from tests.looped import looped
 from tests.mechanisms.test_contract import counterexample
 
 X = Column("x", "number", Fraction(0), Fraction(1))
@@ -142,8 +143,8 @@ def test_parts_are_below_the_whole(relation, law, rows):
         assert part[0].scales(part[1])[0] <= scale
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(3), Fraction(20)])
-@pytest.mark.parametrize("q", RANKS)
+@looped("scale", [Fraction(1, 3), Fraction(3), Fraction(20)])
+@looped("q", RANKS)
 def test_choices_are_within_the_ranks(q, scale):
     """By the exact law, on tables where one candidate is best, and all others are as bad as can be."""
     what = quantile(q)
@@ -156,7 +157,7 @@ def test_choices_are_within_the_ranks(q, scale):
     assert far / (1 + far) > 0.05 * 0.9 or reach == 0  # no more than is needed
 
 
-@pytest.mark.parametrize(
+@looped(
     ("terms", "wrong"),
     [
         ({"by": (SEEN,)}, "by groups; give each group a statistic with where"),
