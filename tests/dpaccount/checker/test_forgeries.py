@@ -114,10 +114,7 @@ def accepted(document):
 
 @pytest.mark.parametrize(
     ("document", "free"),
-    [
-        (RELEASED, FREE),
-        pytest.param(sides.refuted(), FREE, marks=pytest.mark.slow),
-    ],
+    [(RELEASED, FREE), pytest.param(sides.refuted(), FREE, marks=pytest.mark.slow)],
     ids=["certified", "refuted"],
 )
 def test_no_leaf_is_changed_unseen(document, free):
