@@ -52,8 +52,9 @@ checker:
 test slow nightly: export OPENBLAS_NUM_THREADS = 1
 test slow nightly formal corpus: export PYTHONDONTWRITEBYTECODE =
 
+# A ledger waits for the disk at every entry: here they are in memory, where there is a folder for that.
 test: $(TOOLS)
-	$(BIN)/python -m pytest -n 2 -m "not slow and not nightly"
+	TMPDIR="$(or $(TMPDIR),$(wildcard /dev/shm))" $(BIN)/python -m pytest -n 2 -m "not slow and not nightly"
 
 slow: $(TOOLS)
 	$(BIN)/python -m pytest -n 2 -m "slow and not nightly"

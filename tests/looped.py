@@ -13,9 +13,7 @@ Test = Callable[..., None]
 
 
 def looped(
-    argnames: str | Sequence[str],
-    argvalues: Iterable[Any],
-    ids: object = None,
+    argnames: str | Sequence[str], argvalues: Iterable[Any], ids: object = None
 ) -> Callable[[Test], Test]:
     """Run a test on every case of a table, in one item; takes what `pytest.mark.parametrize` takes.
 

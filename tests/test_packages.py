@@ -126,19 +126,6 @@ def test_code_is_audited_where_a_project_has_packages_of_our_names(tmp_path, whe
     (place.cwd / "f.py").write_text(
         "def f(data, rng):\n    from mechanisms.module import value\n    return rng.random() < 1 / value\n"
     )
-    words = [
-        "audit",
-        "f:f",
-        "--shape",
-        "2",
-        "--low",
-        "0",
-        "--high",
-        "1",
-        "--epsilon",
-        "1",
-        "--trials",
-        "400",
-    ]
+    words = ["audit", "f:f", "--shape", "2", "--low", "0", "--high", "1", "--epsilon", "1", "--trials", "400"]
     done = place.run("-m", "dpaccount", *words)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -174,11 +174,7 @@ def searched(page, word):
     words = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom"]
     address = f"{page.as_uri()}?q={word}"
     return subprocess.run(
-        [shutil.which("chromium"), *words, address],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
+        [shutil.which("chromium"), *words, address], capture_output=True, text=True, check=True, timeout=120
     ).stdout
 
 

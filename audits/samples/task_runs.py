@@ -17,7 +17,7 @@ from audits.attack.runs import Progress, counted
 from audits.datasets.forms import Layout
 from audits.sandbox.crew import Crew, Play
 from audits.sandbox.frames import received, sent
-from audits.sandbox.outcomes import UNMEANT, Outcome
+from audits.sandbox.outcomes import Outcome
 from audits.subjects.code import Code
 from dpaccount.errors import InputError
 from dpaccount.work.run import Floats, Series, run
@@ -55,14 +55,14 @@ class SandboxedRuns:
         crew = _crew_of(self.code, self.seconds)
         crew.layout = None if self.layout is None else Layout.of_list(self.layout)
         crew.keep(self.datasets)
-        outcomes = crew.some([self.plays[k] for k in runs])
-        for outcome in outcomes:
-            if outcome.structure.startswith(UNMEANT):
-                raise InputError(outcome.structure.removeprefix(UNMEANT).strip())
+        answers = []
+        for k in runs:  # one by one: the first that hangs ends all
+            [outcome] = crew.some([self.plays[k]])
             if outcome.silent or (outcome.failed and outcome.structure in OF_THE_MACHINE):
                 what = f"a run of {self.code.use} {outcome.structure}, which may be the machine's doing"
                 raise InputError(what, "allow more --seconds or memory, or leave out --store and --backend")
-        return _rows([msgspec.msgpack.encode(sent(outcome)) for outcome in outcomes])
+            answers.append(msgspec.msgpack.encode(sent(outcome)))
+        return _rows(answers)
 
 
 _HERE = threading.local()  #: of each thread of a worker, the crew that it used last
@@ -98,11 +98,15 @@ class TaskCrew(UnhurriedCrew):
     def __init__(self, code: Code, *, seconds: float, jobs: int, progress: Progress) -> None:
         """Import the archive here first; raises `InputError` where that fails or it is a class."""
         super().__init__(code, seconds=seconds)
-        self.close()
         if self.kind != "function":
+            self.close()
             right = "leave out --store and --backend: then it runs here"
             raise InputError(f"{code.use} is a class, and functions f(data, rng) are tasks", right)
         self._jobs, self._progress, self._data = jobs, progress, list[NDArray[Any]]()
+
+    def _imported(self) -> str:
+        """Import the code in the process that does this thread's tasks."""
+        return _crew_of(self.code, self.seconds).kind
 
     def close(self) -> None:
         """End the processes of this thread."""

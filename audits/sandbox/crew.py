@@ -225,8 +225,12 @@ class Crew:
         self._processes = [Process(code) for _ in range(self.jobs)]
         self._datasets: list[list[object]] = []
         self._chunk_size = CHUNK
-        self.kind = self._processes[0].start()
+        self.kind = self._imported()
         self._until = time.monotonic() + seconds
+
+    def _imported(self) -> str:
+        """Import the code; return what it is.  Raises `InputError` where that fails."""
+        return self.first.start()
 
     @property
     def first(self) -> Process:

@@ -11,7 +11,6 @@ from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from audits.sandbox.outcomes import Outcome
 
@@ -255,6 +254,8 @@ def _telling(a: Floats, b: Floats) -> NDArray[np.int64]:
     moving = np.flatnonzero((both != both[0]).any(axis=0))
     if len(moving) <= MAX_ENTRIES:
         return moving
+    from scipy.stats import rankdata  # here, as that takes long to import
+
     ranks = rankdata(both[:, moving], axis=0)  # ties share their rank: no spread if constant
     apart = np.abs(ranks[: len(a)].mean(axis=0) - ranks[len(a) :].mean(axis=0))
     spread = np.abs(np.abs(ranks[: len(a)] - len(both) / 2).mean(axis=0) - len(both) / 4)

@@ -140,12 +140,15 @@ def stay_on_path(folders: Sequence[str]) -> None:
 
 def check_imports() -> None:
     """Raise `InputError` if code fell back since a file of its project was not importable."""
-    for name in _SEEKER.names:
+    for name in list(_SEEKER.names):  # a thread may seek more meanwhile
         places = [Path(*name.split(".")), Path("src", *name.split("."))]
         files = [folder / f"{place}{end}" for folder in _SEEKER.folders for place in places for end in ENDS]
         file = next((file for file in files if file.is_file()), None)
+        if file is None:  # no module of the project; it is noted anew where it is sought again
+            _SEEKER.names.pop(name, None)
+            continue
         got = getattr(sys.modules.get(name), "__file__", None)
-        if file is not None and (got is None or not file.samefile(got)):
+        if got is None or not file.samefile(got):
             why = "it raises, or is on no path" if got is None else f"{got} has its name"
             raise InputError(
                 f"importing {file} failed while the code ran ({why})", "fix it: a fallback ran instead"

@@ -3,10 +3,10 @@
 import ast
 import hashlib
 import inspect
+import os
 import sys
 from collections.abc import Iterator
-from functools import lru_cache
-from importlib import metadata
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TypeGuard
 
@@ -73,7 +73,7 @@ def digest_of_code(made_by: type) -> str:
     for name, file in [*_ours(), *sorted(own)]:
         total.update(f"{name}\n{hashlib.sha256(content_of(file)).hexdigest()}\n".encode())
     for package in UNDERNEATH:
-        total.update(f"{package} {metadata.version(package)}\n".encode())
+        total.update(f"{package} {_version(package)}\n".encode())
     return "sha256:" + total.hexdigest()
 
 
@@ -100,7 +100,15 @@ def _ours() -> Iterator[tuple[str, Path]]:
         home = Path(folder).resolve()
         if not (home / "__init__.py").is_file():
             raise InputError(f"the package {package} is not where dpaccount is", "install dpaccount whole")
-        yield from sorted((str(package / file.relative_to(home)), file) for file in home.rglob("*.py"))
+        files = [f"{at}/{name}" for at, _, names in os.walk(home) for name in names if name.endswith(".py")]
+        yield from ((package + file[len(str(home)) :], Path(file)) for file in sorted(files))
+
+
+@cache  # what this process has loaded stays of the version that it found
+def _version(package: str) -> str:
+    from importlib.metadata import version
+
+    return version(package)
 
 
 def content_of(file: Path) -> bytes:

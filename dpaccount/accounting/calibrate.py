@@ -130,14 +130,7 @@ def _at_width(
 
     guess = _guess(build(Fraction(1)), epsilon, delta, linear=name == "zcdp")
     text = decimal(noise_of(least(lambda noise: loss(noise_of(noise)), epsilon, delta, guess)), up=falls)
-    step = Fraction(10) ** (Decimal(text).adjusted() - DIGITS + 1)
-    while True:
-        value = Fraction(text)
-        bounds = loss(value)
-        if bounds.upper <= epsilon and loss(value, GAP).upper <= epsilon:
-            return Calibration(parameter, value, text, bounds)
-        text = decimal(value + step if falls else value - step, up=falls)
-        step *= 2
+    return Calibration(parameter, *first_met(loss, text, epsilon, up=falls))
 
 
 def _builder(
@@ -207,6 +200,26 @@ def least(
     return high
 
 
+def first_met(
+    cost: Callable[..., Enclosure], text: str, epsilon: Fraction, *, up: bool
+) -> tuple[Fraction, str, Enclosure]:
+    """Return the first value from a decimal on, `up` or down in doubled steps, that is proved to meet ε.
+
+    It is met at the width of an ordinary answer, too, whose upper end is further from the cost than those
+    of the search: steps that are too short for the rest even of a steep cost are not tried.
+    """
+    step = Fraction(10) ** (Decimal(text).adjusted() - DIGITS + 1)
+    while True:
+        value = Fraction(text)
+        upper = cost(value, GAP).upper
+        if upper <= epsilon and (bounds := cost(value)).upper <= epsilon:
+            return value, text, bounds
+        over = min(upper, 2 * epsilon) - epsilon
+        while STEEP * step * epsilon < value * over:
+            value, step = value + (step if up else -step), 2 * step
+        text, step = decimal(value + (step if up else -step), up=up), 2 * step
+
+
 def _guess(unit: Event, epsilon: Fraction, delta: Fraction, *, linear: bool) -> Fraction:
     """Return about the noise that is enough: where a Gaussian of the event's ρ has that ε (`unit`: noise 1).
 
@@ -244,6 +257,7 @@ def _gaussian_root(root: float, epsilon: Fraction, delta: Fraction) -> float:
     return now
 
 
+STEEP = 8  #: the power of its number with which a cost is thought to fall or rise at most (it may do more)
 MAX_POWERS = 1 << 16  #: powers of two within which noise is sought (numbers in files end at 10^±5000)
 FIRST_FACTORS = (Fraction(1025, 1024), Fraction(17, 16))  #: factors from the guess that are tried first
 

@@ -10,13 +10,12 @@ value 8.449357778708 costs ε = 1 (±7e-12)
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from dpaccount.accounting import calibrate as named
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.calibrate import DIGITS, FINE, GAP, Calibration
+from dpaccount.accounting.calibrate import FINE, GAP, Calibration
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, exact_argument
@@ -207,14 +206,7 @@ def _real(unknown: Unknown, cost: Costing, epsilon: Fraction, delta: Fraction) -
         start = Fraction(1)
     noise = named.least(loss, epsilon, delta, start)
     text = named.decimal(noise_of(noise), up=unknown.falls)
-    step = Fraction(10) ** (Decimal(text).adjusted() - DIGITS + 1)
-    while True:
-        value = Fraction(text)
-        bounds = cost(value)
-        if bounds.upper <= epsilon and cost(value, GAP).upper <= epsilon:
-            return _found(unknown, value, text, bounds)
-        text = named.decimal(value + step if unknown.falls else value - step, up=unknown.falls)
-        step *= 2
+    return _found(unknown, *named.first_met(cost, text, epsilon, up=unknown.falls))
 
 
 def _whole(unknown: Unknown, cost: Costing, epsilon: Fraction) -> Calibration:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
-from scipy.stats import norm
+from scipy.special import log_ndtr, ndtr
 
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded
@@ -329,7 +329,7 @@ def total_amount(epsilon: Fraction, delta: Fraction) -> float:
 def _delta(mu: float, epsilon: float) -> float:
     """Return δ(ε) of μ-GDP (Balle & Wang 2018), approximately."""
     first, second = -epsilon / mu + mu / 2, -epsilon / mu - mu / 2
-    return float(norm.cdf(first)) - math.exp(epsilon + float(norm.logcdf(second)))
+    return float(ndtr(first)) - math.exp(epsilon + float(log_ndtr(second)))
 
 
 # ------------------------------------------------------------------ how far noise reaches

@@ -4,7 +4,7 @@ from fractions import Fraction
 from math import ceil
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import log_ndtr
 
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.samplers import Integers
@@ -59,4 +59,4 @@ def smallest_group(what: Statistic, scale: Fraction, level: Fraction) -> int:
 
 def range_of(mu: float) -> float:
     """Return about the η of which η-bounded range is μ-GDP: Φ(μ/2) = 1/(1 + e^(−η/2))."""
-    return 2 * float(norm.logcdf(mu / 2) - norm.logcdf(-mu / 2))
+    return 2 * float(log_ndtr(mu / 2) - log_ndtr(-mu / 2))

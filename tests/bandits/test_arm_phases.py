@@ -21,6 +21,7 @@ from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof.derivation import point
 from mechanisms.subject import View
+from tests.looped import looped
 
 DELTA = Fraction(1, 1000)
 GAUSSIAN = {"law": "gaussian", "delta": DELTA}
@@ -89,7 +90,7 @@ def test_blocks_are_public_and_apart():
     assert len(ArmPhases(rounds=10**6).blocks()) < 1000
 
 
-@pytest.mark.parametrize("memory", [1, 70, 600, 10**7])
+@looped("memory", [1, 70, 600, 10**7])
 def test_blocks_with_a_memory_stop_growing(memory):
     blocks = ArmPhases(rounds=5000, memory=memory).blocks()
     assert (blocks[0][0], blocks[-1][1]) == (1, 5000)
@@ -178,7 +179,7 @@ def test_a_reward_of_nan_is_no_answer(tmp_path):
     assert np.abs(sums[2]).max() < 0.01 * ONE
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(3), Fraction(50)])
+@looped("epsilon", [Fraction(1, 100), Fraction(1), Fraction(3), Fraction(50)])
 def test_tilts_bound_the_moments_of_laplace_noise(epsilon):
     """ln((cosh a − 1)/(cosh a − cosh t)) = −ln(1 − (sinh(t/2)/sinh(a/2))²), with a = ε and t = λ a grid step."""
     step = 1 / ONE
@@ -187,7 +188,7 @@ def test_tilts_bound_the_moments_of_laplace_noise(epsilon):
         assert true <= bound <= true * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("steps", [2, 16, 50])
+@looped("steps", [2, 16, 50])
 def test_tilts_bound_the_moments_of_gaussian_noise(steps):
     """Summed over all values; the bound is that of a normal variable, which discrete noise comes near."""
     subject, x = ArmPhases(**GAUSSIAN, sigma=Fraction(steps, ONE)), np.arange(-40 * steps, 40 * steps + 1)
@@ -335,7 +336,7 @@ def test_one_private_bit_a_person_serves_arms_too():
     assert np.mean(shares) + 2 * np.std(shares) / np.sqrt(len(shares)) <= 0.25
 
 
-@pytest.mark.parametrize(
+@looped(
     "wrong",
     [{"arms": 2.5}, {"rounds": "1000"}, {"block": 0}, {"block": True}, {"epsilon": 1}, {"epsilon": float("nan")},
      {"epsilon": Fraction(1, 10**400)}, {"epsilon": Fraction(10**7)}, {"delta": None}, {"arms": 1},

@@ -15,6 +15,7 @@ from bandits.statistics.best_arm import ArmOrder
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
+from tests.looped import looped
 
 SEARCH = {"index": "top-two", "epsilon": Fraction(1)}
 PURE = ArmPhases(epsilon=Fraction(1))
@@ -53,7 +54,7 @@ def powers(tilts, people, blocks, total, mean, sign):
     return np.exp(np.multiply.outer(total, signed) - drift - blocks * growth) @ (shares / shares.sum())
 
 
-@pytest.mark.parametrize("seed", range(7000, 7012))
+@looped("seed", range(7000, 7012))
 def test_the_least_product_is_bounded_from_below_and_nearly_met(seed):
     """Against 20,001 means in [0, 1]; rewards, noise and people at random."""
     rng = np.random.default_rng(seed)
@@ -72,8 +73,8 @@ def test_the_least_product_is_bounded_from_below_and_nearly_met(seed):
         assert known._products(arm, np.array([other]))[0] >= least - 1e-3
 
 
-@pytest.mark.parametrize("mean", [0.0, 0.1, 0.5, 0.93, 1.0])
-@pytest.mark.parametrize("sign", [1, -1])
+@looped("mean", [0.0, 0.1, 0.5, 0.93, 1.0])
+@looped("sign", [1, -1])
 def test_a_block_is_no_gain_by_chance(mean, sign):
     """All sums of three rewards of 0 or 1 and discrete Laplace noise: the mean of E is at most 1."""
     step = 2.0**-6

@@ -39,6 +39,7 @@ from dpaccount.proof import REPLACE_ONE, assume_ball
 from dpaccount.proof.derivation import digest_of, hypotheses
 from mechanisms.continual import factors
 from tests.bandits.own_late import BrokenCourse, SoundLate, UnprovedLate
+from tests.looped import looped
 
 DELTA = Fraction(1, 1000)
 SMALL = {"candidates": 2, "dimension": 1, "nodes_per_axis": 2, "size": 2, "delta": DELTA}
@@ -155,7 +156,7 @@ class LateCountsTwice(PhasedGpUcb):
         return _Loud(self, self.learner(noise), coins)
 
 
-@pytest.mark.parametrize(("made", "there"), [(PhasedGpUcb, 20), (LateInEveryRow, 34), (LateCountsTwice, 20)])
+@looped(("made", "there"), [(PhasedGpUcb, 20), (LateInEveryRow, 34), (LateCountsTwice, 20)])
 def test_tests_see_what_a_late_answer_may_not_do(made, there):
     """On one pair: a person who is late by a batch, and who in the neighbour is so by two, or never answers."""
     subject = made(rounds=34, sigma=Fraction(2), delays=True, **SMALL)
@@ -262,7 +263,7 @@ def test_a_course_takes_late_answers_where_the_proof_covers_them(subject):
     assert bool(course.takes_late) == Proved(theorem).covers_late
 
 
-@pytest.mark.parametrize("stream", continual_sums.STREAMS)
+@looped("stream", continual_sums.STREAMS)
 def test_a_stream_without_a_rule_for_late_answers_refuses_them(stream):
     person, sums = assume_ball("moments", HALF, REPLACE_ONE, "movement"), continual_sums.vector_proof
     proof = partial(sums, stream, person, Fraction(5), [4, 8, 12, 16], 2, 20, DELTA)

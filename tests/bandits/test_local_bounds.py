@@ -160,10 +160,7 @@ UPPER = {"norm": 1.0, "noise": 1.0, "delta": 0.01}
 
 @pytest.mark.parametrize("rate", [theorem2_rate, theorem3_rate, corollary1_rate])
 @given(
-    rounds=st.integers(10, 10**6),
-    gain=st.floats(1, 100),
-    epsilon=st.floats(0.05, 20),
-    factor=st.floats(1, 5),
+    rounds=st.integers(10, 10**6), gain=st.floats(1, 100), epsilon=st.floats(0.05, 20), factor=st.floats(1, 5)
 )
 def test_upper_orders_fall_with_epsilon_and_rise_with_all_else(rate, rounds, gain, epsilon, factor):
     here = rate(rounds, gain, epsilon=epsilon, **UPPER)

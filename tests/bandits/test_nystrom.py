@@ -7,14 +7,7 @@ import pytest
 
 from bandits.learning import nystrom
 from bandits.learning.features import principal, squared_exponential
-from bandits.learning.nystrom import (
-    NystromFeatures,
-    embedding,
-    inclusion,
-    members,
-    oversampling,
-    root,
-)
+from bandits.learning.nystrom import NystromFeatures, embedding, inclusion, members, oversampling, root
 from bandits.local_privacy.ridge import Ridge
 from bandits.simulation.information_gain import gain
 from dpaccount.errors import InputError

@@ -25,6 +25,7 @@ from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import Private, to_approximate
 from dpaccount.proof.derivation import walk, write
 from dpaccount.proof.search import unconverted
+from tests.looped import looped
 
 DELTA = Fraction(1, 10**6)
 FEW_FEATURES = {"rounds": 24, "candidates": 3, "size": 6, "nodes_per_axis": 3}
@@ -131,7 +132,7 @@ def test_the_same_releases_show_the_same_view(subject, entry):
     assert all((again.exact[part] == run.exact[part]).all() for part in run.exact)
 
 
-@pytest.mark.parametrize(("subject", "entry"), SUBJECTS)
+@looped(("subject", "entry"), SUBJECTS)
 def test_its_parameters_are_documented_with_defaults(subject, entry):
     assert entry.made_by.__doc__
     assert entry.made_by.source

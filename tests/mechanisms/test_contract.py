@@ -27,6 +27,7 @@ from dpaccount.proof import ADD_REMOVE, Contribution, Covered, Shifts, Stable, c
 from dpaccount.proof.derivation import point, walk, write
 from dpaccount.relation import radius_of
 from mechanisms.subject.private import Private, release
+from tests.looped import looped
 
 DELTA = Fraction(1, 10**6)
 
@@ -50,7 +51,9 @@ def variants(*settings):
 
 
 MOVED = ("unit", Fraction(1))  # rows move by so much
-every = pytest.mark.parametrize("subject", list(variants(("relation", ADD_REMOVE), MOVED)))
+SUBJECTS = list(variants(("relation", ADD_REMOVE), MOVED))
+every = pytest.mark.parametrize("subject", SUBJECTS)
+every_quickly = looped("subject", SUBJECTS)
 every_grid = pytest.mark.parametrize(
     "subject",
     list(
@@ -158,7 +161,7 @@ def test_two_runs_compose_and_cost_no_more_than_twice_one(subject):
     assert checker.check_derivation(write(twice))[-1] == write(twice)[-1]["gives"]
 
 
-@every
+@every_quickly
 def test_nothing_is_shown_before_a_release_and_refused_noise_shows_nothing(subject):
     class Refuses:
         def noisy(self, key, part, values):
@@ -170,7 +173,7 @@ def test_nothing_is_shown_before_a_release_and_refused_noise_shows_nothing(subje
         subject.play(dataset(subject.domain(), "uniform", 1), Refuses(), 0)
 
 
-@every
+@every_quickly
 def test_an_exhausted_receipt_refuses(subject):
     data = dataset(subject.domain(), "uniform", 1)
     receipt = rehearse(subject.proof(DELTA), Rehearsal(1))
@@ -241,7 +244,7 @@ def test_data_of_a_wrong_shape_are_refused_before_any_charge(subject, budget):
         assert ledger.show()["entries"] == 1
 
 
-@every
+@every_quickly
 def test_under_add_remove_no_data_at_all_is_data_too(subject):
     if subject.relation == ADD_REMOVE:
         empty = dataset(subject.domain(), "uniform", 1)[:0]
@@ -264,7 +267,7 @@ def test_nan_infinities_and_huge_values_stay_within_the_declared_movement(subjec
         assert all(np.isfinite(np.asarray(shown, dtype=float)).all() for shown in run.view.public.values())
 
 
-@every
+@every_quickly
 def test_what_nan_and_infinities_count_as_is_the_same_in_a_release(subject):
     """A release clamps rows first: a mechanism must see there what its docstring says of NaN."""
     theorem, data = subject.proof(DELTA), dataset(subject.domain(), "uniform", 1)

@@ -580,10 +580,7 @@ CASES = {
         next_period_forgotten,
     ),
     "pair decay": (lambda _: decay_holds(ResponseTransform(HALF, 2), ("2.0", "3.0"))(), range_forgotten),
-    "Laplace decay": (
-        lambda _: decay_holds(LaplaceTransform(HALF), ("1.0", "3.0", "4.0"))(),
-        late_forgotten,
-    ),
+    "Laplace decay": (lambda _: decay_holds(LaplaceTransform(HALF), ("1.0", "3.0", "4.0"))(), late_forgotten),
 }
 
 

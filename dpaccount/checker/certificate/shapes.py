@@ -23,10 +23,11 @@ def closed(required: dict[str, Shape], optional: dict[str, Shape] | None = None)
 
     def shape(value: Any, where: str) -> None:
         members = _table(value, where)
-        for name in required:
-            ensure(name in members, f"{where} lacks {brief(name)}")
+        if lacking := [name for name in required if name not in members]:
+            raise Rejected(f"{where} lacks {brief(lacking[0])}")
         for name, member in members.items():
-            ensure(name in known, f"{where} has an unknown member {brief(name)}")
+            if name not in known:
+                raise Rejected(f"{where} has an unknown member {brief(name)}")
             known[name](member, f"{where}.{name}")
 
     return shape

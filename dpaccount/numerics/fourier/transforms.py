@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self, TypeVar
 
-from flint import acb, arb
+from flint import acb, arb, ctx
 
 from dpaccount.numerics.intervals import ball, precision
+from dpaccount.numerics.work_budget import spend
 
 Number = TypeVar("Number", arb, float)
 
@@ -145,15 +146,18 @@ class LaplaceTransform(Transform):
 
     def value(self, s: acb) -> acb:
         """Return M(s)."""
-        z = s + arb(1) / 2
-        x = z * ball(self.loss)
-        grown = x.exp()
-        shrunk = 1 / grown
-        half = (grown - shrunk) / 2
-        quotient = half / z
-        if not (quotient.is_finite()):  # the removable point z = 0
-            quotient = _sinh_over(z, ball(self.loss))
-        return ((grown + shrunk) / 2 + quotient / 2) * (-ball(self.loss) / 2).exp()
+        loss = ball(self.loss)
+        return _laplace(s + arb(1) / 2, loss, (-loss / 2).exp() / 2)
+
+    def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
+        """Return M(c + inh) for n < count."""
+        loss, z = ball(self.loss), c + arb(1) / 2
+        scale = (-loss / 2).exp() / 2
+        found = []
+        for n in range(count):
+            spend(2 + ctx.prec / 256)
+            found.append(_laplace(acb(z, n * h), loss, scale))
+        return found
 
     def decay(self, c: arb, depth: float) -> Decay:
         """Return the proved decay along Re s = c."""
@@ -180,6 +184,16 @@ def _log_laplaces(losses: Any, counts: Any, z: float) -> float:
     ratio = -np.expm1(-2 * x) / 2  # sinh(x) e^{−x}
     over = np.where(x > 1e-8, ratio / max(abs(z), 1e-300), losses)
     return float(counts @ (x - losses / 2 + np.log((1 + np.exp(-2 * x)) / 2 + over / 2)))
+
+
+def _laplace(z: acb, loss: arb, scale: arb) -> acb:
+    """Return 2·scale·[cosh z·loss + sinh(z·loss)/(2z)]."""
+    grown = (z * loss).exp()
+    shrunk = 1 / grown
+    quotient = (grown - shrunk) / (2 * z)
+    if not quotient.is_finite():  # the removable point z = 0
+        quotient = _sinh_over(z, loss)
+    return (grown + shrunk + quotient) * scale
 
 
 def _sinh_over(z: acb, loss: arb) -> acb:

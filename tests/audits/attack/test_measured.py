@@ -230,11 +230,7 @@ def test_a_test_that_passes_says_how_many_runs_fail(planted):
 PLAN = Challenge(Fraction(1), Fraction(0), 20_000, Fraction(1, 20), 1)
 
 
-@given(
-    most=st.integers(0, 200_000),
-    trials=st.integers(10, 10**6),
-    pairs=st.sampled_from([1, 2, 800]),
-)
+@given(most=st.integers(0, 200_000), trials=st.integers(10, 10**6), pairs=st.sampled_from([1, 2, 800]))
 def test_a_budget_fits_and_keeps_half_for_what_counts(most, trials, pairs):
     plan = replace(PLAN, trials=trials)
     asked = asked_of(plan, pairs)

@@ -56,16 +56,13 @@ MECHANISMS = {
         {"epsilon": 2, "rows": 5, "columns": 3, "bins": 3, "low": -1, "high": 2},
     ),
     "clipped-mean": _central(
-        UNIT_BOX,
-        {"scale": 3, "count_scale": 4, "low": -1, "high": 2, "rows": 5, "bits": 10, **REMOVED},
+        UNIT_BOX, {"scale": 3, "count_scale": 4, "low": -1, "high": 2, "rows": 5, "bits": 10, **REMOVED}
     ),
     "count": _counted(),
     "count-by-group": _counted(cells=3),
     "exponential": _central(ROWS, {"rate": 0.25, "candidates": 3, "limit": 2, "rows": 5, **REMOVED}),
     "fixed-map": _central(
-        ROWS,
-        {"sigma": 4, "radius": 2, "rows": 5, "columns": 2, "dimension": 3, "seed": 7, "bits": 10},
-        MOVED,
+        ROWS, {"sigma": 4, "radius": 2, "rows": 5, "columns": 2, "dimension": 3, "seed": 7, "bits": 10}, MOVED
     ),
     "gaussian-rows": _central(ROWS, {"sigma": 4, "radius": 2, "rows": 5, "columns": 2, "bits": 10}, MOVED),
     "gaussian-sum": _central(ROWS, {"sigma": 4, "radius": 2, "rows": 5, "columns": 2, "bits": 10, **REMOVED}),
@@ -97,8 +94,7 @@ MECHANISMS = {
         ROWS, {"sigma": 9, "radius": 2, "rows": 5, "columns": 4, "dimension": 3, "bits": 10}
     ),
     "quantile": _central(
-        UNIT_BOX,
-        {"rate": 0.25, "rank": 0.75, "low": -1, "high": 2, "candidates": 5, "rows": 5, "bits": 1},
+        UNIT_BOX, {"rate": 0.25, "rank": 0.75, "low": -1, "high": 2, "candidates": 5, "rows": 5, "bits": 1}
     ),
     "quantiles": _central(
         UNIT_BOX,

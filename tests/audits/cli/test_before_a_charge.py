@@ -190,13 +190,18 @@ def test_an_inherited_proof_is_told_by_which_name_to_end(dpaccount):
     assert "count does; end it with one view of count-twin" in make.proof_of(read_claim(study()), twin)
 
 
-def test_where_there_is_no_ledger_the_command_that_makes_it_is_said(dpaccount):
-    """The ledger that it makes pays for one release."""
+def test_where_there_is_no_ledger_the_command_that_makes_it_is_said(dpaccount, monkeypatch):
+    """The ledger that it makes pays for one release: what it does not pay for is refused before it asks."""
     path = study()
     python.Path("a.csv").write_text(DATA)
     code, out, err = dpaccount("release", path, "--yes")
     assert (code, out) == (2, "")
     words = shlex.split(err.split("make a ledger with `dpaccount ")[1].partition("`")[0])
     assert dpaccount(*words)[0] == 0
-    assert dpaccount("release", path, "--yes", "--dry-run")[0] == 0
-    assert entries() == 0
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    code, _, err = dpaccount("release", path)
+    assert (code, "charge it? [y/N] nothing is charged" in err, entries()) == (1, True, 0)
+    claim = read_claim(path)
+    proved = make.proof_of(claim, subject_of(claim))
+    with Ledger.open("sqlite:///b.db") as ledger:
+        ledger.charge(proved.theorem, "it", proved.units)

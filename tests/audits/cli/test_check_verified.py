@@ -1,6 +1,8 @@
 """`dpaccount check --verified`: what follows from the verdict of the extracted checker, here a stand-in."""
 
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -11,16 +13,21 @@ STEPS = len(HONEST["proved"]["derivation"])
 
 
 @pytest.fixture
-def says(tmp_path, monkeypatch):
-    """Return a function that puts a program in the checker's place, which prints a line whatever it reads."""
+def says(tmp_path, request, monkeypatch):
+    """Return a function that puts a program in the checker's place, which prints a line whatever it reads.
+
+    Its folder is one of the project: a temporary one in memory may not let programs run.
+    """
+    folder = TemporaryDirectory(dir=request.config.cache.mkdir("programs"))
 
     def put(line, code=0):
-        program = tmp_path / "stand-in"
+        program = Path(folder.name) / "stand-in"
         program.write_text(f"#!/bin/sh\ncat > {tmp_path}/read.json\necho '{line}'\nexit {code}\n")
         program.chmod(0o755)
         monkeypatch.setenv(verified.VARIABLE, str(program))
 
-    return put
+    with folder:
+        yield put
 
 
 def written(path, document):

@@ -341,10 +341,7 @@ def test_a_sound_curator_is_not_refuted_by_that_test(monkeypatch):
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [
-        ({"rows": 3}, "another case of the theorem"),
-        ({"epsilon": 0.01}, "beyond every singular value"),
-    ],
+    [({"rows": 3}, "another case of the theorem"), ({"epsilon": 0.01}, "beyond every singular value")],
 )
 def test_what_the_published_transform_cannot_be_run_on(tmp_path, change, said):
     rows = change.pop("rows", 500)

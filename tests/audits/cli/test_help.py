@@ -127,11 +127,7 @@ def complete(tmp_path, *words):
         " by=$(complete -p dpaccount | sed 's/.*-F \\([^ ]*\\).*/\\1/'); $by; printf '%s\\n' \"${COMPREPLY[@]}\""
     )
     done = subprocess.run(
-        ["/bin/bash", "--norc", "-c", ask],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
+        ["/bin/bash", "--norc", "-c", ask], capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert done.stderr == ""
     return {word.strip() for word in done.stdout.split("\n") if word.strip()}

@@ -259,10 +259,7 @@ def test_a_terminal_is_shown_how_far_entries_are_read_and_nothing_else_changes(r
     for key in "abcd":
         run("charge", "team.db", "plan.json", "--key", key)
     (tmp_path / "team.jsonl").write_text(run("export", "team.db")[1])
-    commands = {
-        "replaying entry": ("verify", "team.db", "--json"),
-        "entry": ("report", "team.db", "--json"),
-    }
+    commands = {"replaying entry": ("verify", "team.db", "--json"), "entry": ("report", "team.db", "--json")}
     plain = {what: run(*words) for what, words in commands.items()}
     assert all(error == "" for *_, error in plain.values())  # no terminal, and soon done: nothing
     said: list[str] = []

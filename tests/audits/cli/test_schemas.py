@@ -182,7 +182,4 @@ def test_files_that_signing_and_releasing_make_follow_their_schemas():
                 "accuracy",
                 "labels",
                 "release",
-            ), (
-                name,
-                key,
-            )
+            ), (name, key)

@@ -3,13 +3,13 @@
 import json
 import os
 import random
+import shutil
 import socket
 import sqlite3
 import subprocess
 import sys
 import time
 from contextlib import closing
-from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -83,13 +83,19 @@ def test_what_is_kept_is_listed_and_removed(dpaccount, tmp_path, monkeypatch):
     assert dpaccount("work", "list", "--store", store)[1] == "no work is kept\n"
 
 
+@pytest.fixture
+def audited(dpaccount, tmp_path):
+    """Return a store that keeps one audit."""
+    dpaccount(*AUDIT, "--store", tmp_path / "audit.db")
+    return tmp_path / "audit.db"
+
+
 @looped(("count", "left_out"), [(20, 0), (40, 8)])
-def test_many_parts_are_listed_by_their_kind(dpaccount, count, left_out):
+def test_many_parts_are_listed_by_their_kind(dpaccount, audited, count, left_out):
     """Sums are those of all parts; of more kinds than a terminal shows, it says how many are left out."""
     copy = "name || ?1, series || ?1, ?2, code, seeds, digest, result FROM results WHERE work LIKE 'audit%'"
     with TemporaryDirectory() as folder:
-        store = Path(folder) / "kept.db"
-        dpaccount(*AUDIT, "--store", store)
+        store = shutil.copy(audited, folder)
         with closing(sqlite3.connect(store)) as file, file:
             for number in range(count):
                 name = f"kind {number}: a row" if number % 2 else f"rehearse {number}"

@@ -151,10 +151,7 @@ def test_counts_without_coins_are_held_for_larger_runs(monkeypatch):
     assert not accepted(document)  # so few coins are in the document
 
 
-@looped(
-    ("included", "right"),
-    [(1, 2000), (200_001, 2000), (89_000, 2000), (100_000, 2001)],
-)
+@looped(("included", "right"), [(1, 2000), (200_001, 2000), (89_000, 2000), (100_000, 2001)])
 def test_counts_that_fair_coins_do_not_give_are_rejected(included, right):
     _, document = made(CLAIMS[2])
     document["canaries"] = {"count": 200_000, "included": 100_000, "sha256": "0" * 64}

@@ -129,13 +129,7 @@ def test_bad_parameters(name, settings, says):
 
 def test_settings_as_they_are_typed():
     read = papers.read_settings(["alpha=10", "beta=0.1", "gamma=1/3", "mode=carry", "T=1e3"])
-    assert read == {
-        "alpha": 10,
-        "beta": Fraction(1, 10),
-        "gamma": Fraction(1, 3),
-        "mode": "carry",
-        "T": 1000,
-    }
+    assert read == {"alpha": 10, "beta": Fraction(1, 10), "gamma": Fraction(1, 3), "mode": "carry", "T": 1000}
     for wrong in (["alpha"], ["=1"], ["a=1", "a=2"], ["alpha=1/0"], ["alpha="], ["alpha=0x10"]):
         with pytest.raises(InputError):
             papers.read_settings(wrong)

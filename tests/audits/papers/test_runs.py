@@ -113,12 +113,7 @@ def test_same_user_and_distinct_users():
     assert (same["replays"], same["refuted"]) == (389, True)
     distinct = certify("zhou-moma", users="distinct")["certified"]
     assert (distinct["replays"], distinct["refuted"]) == (1, False)
-    numbers = {
-        "epsilon": Fraction(1),
-        "T": Fraction(1000),
-        "regret_delta": Fraction(1),
-        "delta": Fraction(0),
-    }
+    numbers = {"epsilon": Fraction(1), "T": Fraction(1000), "regret_delta": Fraction(1), "delta": Fraction(0)}
     same_users = Values(numbers, {"users": "same"})
     enough = zhou.replayed(same_users, 1, scale=224.0)  # k = 224 messages of ε/k each
     assert enough["replays"] == 224

@@ -16,14 +16,7 @@ from dpaccount.errors import BudgetError
 from dpaccount.ledger import review
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Approximate, Plan, Pure, Relation
-from dpaccount.proof import (
-    REPLACE_ONE,
-    assume_ball,
-    assume_covers,
-    discrete_gaussian,
-    linear,
-    nodes,
-)
+from dpaccount.proof import REPLACE_ONE, assume_ball, assume_covers, discrete_gaussian, linear, nodes
 
 
 def plan(epsilon, cover=None) -> Plan:

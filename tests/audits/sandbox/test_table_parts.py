@@ -178,10 +178,7 @@ def test_a_folder_of_other_work_is_refused(tmp_path, spoil, said):
 def test_two_commands_on_one_folder_are_refused(tmp_path):
     table(tmp_path)
     work = TableWork(1, 2, tmp_path / "w")
-    with (
-        manifest(work.folder, DIGESTS),
-        pytest.raises(InputError, match="another command is working there"),
-    ):
+    with manifest(work.folder, DIGESTS), pytest.raises(InputError, match="another command is working there"):
         asked(claimed(tmp_path), work)
 
 

@@ -178,8 +178,7 @@ def test_samples_that_are_shared_or_not_followed_are_notes(dpaccount, root, tmp_
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
-    [("smallest_noise", "is added to nothing"), ("ends_on_high", "of 60 the function ends")],
+    ("name", "said"), [("smallest_noise", "is added to nothing"), ("ends_on_high", "of 60 the function ends")]
 )
 def test_what_was_not_judged_is_not_exit_zero(dpaccount, root, tmp_path, name, said):
     shutil.copy(root / "tests" / "audits" / "trace" / "sampled.py", tmp_path)

@@ -8,8 +8,9 @@ import pytest
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.answers import calibrate_answer
-from dpaccount.accounting.calibrate import CLOSED, PARAMETERS, calibrate
+from dpaccount.accounting.calibrate import CLOSED, FINE, GAP, PARAMETERS, calibrate, first_met
 from dpaccount.errors import InputError
+from dpaccount.exact import Enclosure
 from dpaccount.plan.events import VOCABULARY, Plan, Relation
 from tests.looped import looped
 
@@ -36,6 +37,23 @@ def test_every_event_with_a_scale_is_known():
     with_scale = {name for name, kind in VOCABULARY.items() if scales & set(kind.__dataclass_fields__)}
     several = {"approximate", "dp_ftrl"}  # (ε, δ), and steps and participations: sought in a file
     assert with_scale - several == set(PARAMETERS)
+
+
+@looped("power", [1, 2, 7, 40])
+@looped("up", [True, False])
+def test_a_value_that_meets_the_wider_answer_is_found_in_few_steps_near_the_first(power, up):
+    asked = []
+
+    def cost(value, gap=FINE):
+        asked.append(gap)
+        exact = value ** (-power if up else power)
+        return Enclosure(exact, exact + gap)
+
+    value, text, bounds = first_met(cost, "1.000000000000", Fraction(1), up=up)
+    assert (Fraction(text), cost(value)) == (value, bounds)
+    assert cost(value, GAP).upper <= 1
+    assert abs(value - 1) < GAP * max(3 / power, 0.3)
+    assert len(asked) < 12
 
 
 @pytest.mark.slow

@@ -109,17 +109,11 @@ SMALL = (
 def test_bounds_in_closed_form_meet_the_exact_ones(event, count):
     total = composition_of([(event, count)])
     for target in (Fraction(1, 10**7), Fraction(1, 20), Fraction(7, 10)):
-        rough, fine = (
-            closed_forms.epsilon(total, target),
-            close_epsilon(total, target, Fraction(1, 10**4)),
-        )
+        rough, fine = (closed_forms.epsilon(total, target), close_epsilon(total, target, Fraction(1, 10**4)))
         assert rough.lower <= fine.bounds.upper
         assert fine.bounds.lower <= rough.upper
     for at in (Fraction(0), Fraction(1), Fraction(count)):
-        rough, fine = (
-            closed_forms.delta(total, at),
-            close_delta(total, at, Fraction(1, 10**4)),
-        )
+        rough, fine = (closed_forms.delta(total, at), close_delta(total, at, Fraction(1, 10**4)))
         assert rough.lower <= fine.bounds.upper
         assert fine.bounds.lower <= rough.upper
 

@@ -55,8 +55,8 @@ def test_the_noise_of_a_target_is_the_least():
 def test_a_run_is_made_from_passes_and_a_target():
     terms = {"sampling": "shuffle", "relation": "replace-one"}
     assert dpaccount.sgd(60, 20, epochs=2, sigma=3, **terms) == Training(60, 20, 3, 6, **terms)
-    run = dpaccount.sgd(60, 20, steps=3, target_epsilon=2, delta="1e-5")
-    assert run.sigma == least_sigma(Training(60, 20, 1, 3), 2, "1e-5").value
+    run = dpaccount.sgd(60, 20, steps=3, target_epsilon=2, delta="1e-5", **terms)
+    assert run.sigma == least_sigma(Training(60, 20, 1, 3, **terms), 2, "1e-5").value
     assert run.epsilon("1e-5").upper <= 2
 
 

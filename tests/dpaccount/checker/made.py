@@ -1,7 +1,7 @@
 """A certificate written by hand, and what else it may hold: material for the tests of this folder."""
 
-import copy
 import json
+import pickle
 from fractions import Fraction
 
 from dpaccount import checker
@@ -154,8 +154,13 @@ def unproved(document):
     )
 
 
+def copied(document):
+    """Return a copy in all depth, a few times faster than `copy.deepcopy` makes it."""
+    return pickle.loads(pickle.dumps(document))  # noqa: S301 - our own
+
+
 def edited(document, *edits):
-    new = copy.deepcopy(document)
+    new = copied(document)
     for path, value in edits:
         place = new
         for key in path[:-1]:

@@ -1,7 +1,6 @@
 """Damaged and forged certificates of accounts are refused, naming the step; so is too much work."""
 
 import contextlib
-import copy
 import functools
 import json
 import re
@@ -21,6 +20,7 @@ from dpaccount.checker.accounting.methods import symmetric
 from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.documents import Work
 from dpaccount.checker.intervals import Interval
+from tests.dpaccount.checker.made import copied
 from tests.looped import looped
 
 SAMPLED = {"event": "poisson_subsampled", "rate": "0.1", "of": {"event": "pure", "epsilon": 1}, "count": 3}
@@ -71,7 +71,7 @@ def said(document):
 
 
 def edited(path, value, document=None):
-    changed = copy.deepcopy(document or honest())
+    changed = copied(document or honest())
     *above, last = path
     place = changed
     for key in above:
@@ -87,7 +87,7 @@ def test_the_honest_document_is_confirmed_in_both_directions_of_both_classes():
     assert ways == [(1, "there"), (1, "back"), (7, "both"), (None, None)]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("path", "value"),
     [
         (("plan", "events", 0, "rate"), "0.05"),
@@ -133,7 +133,7 @@ def consistent(plan, document=None, group=1):
     document = document or honest()
     relation, units = classes(plan, group)
     wanted = [(u, w, on) for u, on in units for w in (("both",) if symmetric(on) else ("there", "back"))]
-    steps = copy.deepcopy(document["derivation"])
+    steps = copied(document["derivation"])
     for step, (unit, way, on) in zip(steps, wanted, strict=False):
         step["of"] = {"unit": unit, "direction": way, "releases": on.written()}
     steps[-1]["of"] = {"relation": relation, "classes": len(units), "plan": checker.digest(plan)}
@@ -168,7 +168,7 @@ def test_a_change_of_random_allocation_is_refused_by_its_text_and_by_its_mathema
     assert (against or "").startswith("step ") or (key, value) == ("steps", 6)  # more steps cost less
 
 
-@pytest.mark.parametrize(
+@looped(
     ("key", "value"),
     [
         ("bits", [8] * 3),
@@ -211,7 +211,7 @@ def test_what_no_pair_is_known_of_is_not_allocated(of):
 
 def test_a_smaller_answer_is_refused_by_its_mathematics():
     less = Fraction(honest()["confirmed"]["upper"]) * Fraction(9999, 10000)
-    forged = copy.deepcopy(honest())
+    forged = copied(honest())
     forged["confirmed"]["upper"] = str(float(less))
     for step in forged["derivation"]:
         step["gives"]["epsilon"] = str(Fraction(str(float(less))))
@@ -279,7 +279,7 @@ def test_no_leaf_can_be_replaced_in_two_thousand_documents(which, value, drawn):
 
 
 def test_without_a_new_digest_nothing_can_be_changed():
-    changed = copy.deepcopy(honest())
+    changed = copied(honest())
     changed["tight"]["upper"] = 3
     assert "digest" in said(changed)
 

@@ -16,6 +16,7 @@ from dpaccount.accounting.accountant import Accountant
 from dpaccount.exact import as_exact
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan
+from tests.looped import looped
 
 KINDS = sorted(ev.VOCABULARY)
 #: Kinds of which the accountant knows more than one curve, or an adaptive optimum: confirmed, not as close.
@@ -128,7 +129,7 @@ def test_random_plans_are_confirmed_closely_but_for_four_kinds_and_wide_answers(
     near(seed)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("inside", "tight"),
     [
         (ev.RandomizedResponse(epsilon="0.5", k=4), None),

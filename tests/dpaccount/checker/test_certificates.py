@@ -41,6 +41,7 @@ from tests.dpaccount.checker.made import (
     step,
     unproved,
 )
+from tests.looped import looped
 
 
 def setup_function(_):
@@ -144,7 +145,7 @@ EDITS = [
 ]
 
 
-@pytest.mark.parametrize(("path", "value"), EDITS, ids=lambda v: "DROP" if v is DROP else str(v)[:40])
+@looped(("path", "value"), EDITS, ids=lambda v: "DROP" if v is DROP else str(v)[:40])
 def test_one_edit_is_rejected(path, value):
     assert not accepted(edited(HONEST, (path, value)))
 
@@ -190,7 +191,7 @@ UNPROVEN_BECAUSE = [
 ]
 
 
-@pytest.mark.parametrize("edits", UNPROVEN_BECAUSE)
+@looped("edits", UNPROVEN_BECAUSE)
 def test_what_is_unproven_is_not_certified(edits):
     assert accepted(edited(UNPROVEN, *edits))
     assert not accepted(edited(UNPROVEN, *edits, (("verdict",), "CERTIFIED")))
@@ -283,8 +284,8 @@ def test_symmetric_noise_is_another_law_than_independent_noise():
         checker.check_derivation(steps)
 
 
-@pytest.mark.parametrize("member", ["audit", "sensitivity", "proved", "claim", "guarantee", "subject"])
-@pytest.mark.parametrize("wrong", [5, None, "text", [[]], {"a": 1}])
+@looped("member", ["audit", "sensitivity", "proved", "claim", "guarantee", "subject"])
+@looped("wrong", [5, None, "text", [[]], {"a": 1}])
 def test_members_of_a_wrong_shape_are_rejected(member, wrong):
     assert not accepted(edited(HONEST, ((member,), wrong)))
 
@@ -347,7 +348,7 @@ def test_no_limit_is_below_zero():
     assert not accepted(edited(HONEST, *beaten, *verdict))
 
 
-@pytest.mark.parametrize("risk", ["-1/2", 0, 1, "inf"])
+@looped("risk", ["-1/2", 0, 1, "inf"])
 def test_no_risk_pays_for_another(risk):
     document = refuted("proof", power=0.95, false_alarm=0.03)
     assert not accepted(edited(document, (("audit", "points", 0, "risk"), risk)))
@@ -388,7 +389,7 @@ WRONG_COUNTS = [
 ]
 
 
-@pytest.mark.parametrize("counts", WRONG_COUNTS, ids=str)
+@looped("counts", WRONG_COUNTS, ids=str)
 def test_counts_that_do_not_show_it_are_rejected(counts):
     document = refuted(**counts)
     point = document["audit"]["points"][0]
@@ -421,7 +422,7 @@ def test_certain_counts():
     assert not accepted(refuted(hits=1000, power=1.0, alarms=0, false_alarm=0.01, lower=4.4))
 
 
-@pytest.mark.parametrize(("n", "p", "k"), [(10, "1/2", 5), (10, "1/2", 6), (10, "1/2", 10), (40, "1/5", 20)])
+@looped(("n", "p", "k"), [(10, "1/2", 5), (10, "1/2", 6), (10, "1/2", 10), (40, "1/5", 20)])
 def test_binomial_tails_of_few_runs(n, p, k):
     i, exact = Interval(40), Fraction(p)
     upper = sum(math.comb(n, j) * exact**j * (1 - exact) ** (n - j) for j in range(k, n + 1))
@@ -433,7 +434,7 @@ def test_binomial_tails_of_few_runs(n, p, k):
     assert Fraction(down[0]) <= upper <= Fraction(down[1])
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 199, 200, 201, 250, 5000])
+@looped("n", [0, 1, 2, 199, 200, 201, 250, 5000])
 def test_log_factorials_at_every_size(n):
     low, high = distributions.log_factorial(Interval(50), n)
     exact = sum(math.log(k) for k in range(1, n + 1))
@@ -694,7 +695,7 @@ def test_counts_stand_where_their_bound_is_within_the_limit():
     assert seen == {True, False}
 
 
-@pytest.mark.parametrize("trials", [2, 9, 10**7 + 1, 2000.5])
+@looped("trials", [2, 9, 10**7 + 1, 2000.5])
 def test_a_claim_asks_for_as_many_runs_as_claims_may(trials):
     assert asked(HONEST, 3000)
     assert not asked(HONEST, trials)
@@ -710,7 +711,7 @@ def test_an_attack_on_a_proof_makes_thirty_runs_a_side():
 # ------------------------------------------------------------------ one way to write a number or a day
 
 
-@pytest.mark.parametrize("text", ["002", "2.", "2.0", "2e0", "0.2e1", "+2", "2"])
+@looped("text", ["002", "2.", "2.0", "2e0", "0.2e1", "+2", "2"])
 def test_a_promise_is_written_in_one_way(text):
     edits = [(("claim", "guarantee", "epsilon"), text), (("guarantee", "epsilon"), text)]
     assert not accepted(edited(HONEST, *edits, (("audit", "points", 0, "limit"), text)))
@@ -720,7 +721,7 @@ def test_a_promise_is_written_in_one_way(text):
     assert accepted(edited(HONEST, *edits, (("audit", "points", 0, "limit"), long)))
 
 
-@pytest.mark.parametrize("moment", ["2026-02-31T00:00:00Z", "0001-01-01T00:00:00Z", "2026-13-01T00:00:00Z"])
+@looped("moment", ["2026-02-31T00:00:00Z", "0001-01-01T00:00:00Z", "2026-13-01T00:00:00Z"])
 def test_a_moment_is_one_of_a_calendar(moment):
     assert not accepted(edited(HONEST, (("created",), moment)))
 
@@ -730,7 +731,7 @@ def test_no_certificate_is_older_than_certificates():
     assert not accepted(edited(HONEST, (("created",), "2019-12-31T23:59:59Z")))
 
 
-@pytest.mark.parametrize("until", ["whenever", "2027-02-30", ""])
+@looped("until", ["whenever", "2027-02-30", ""])
 def test_the_end_of_a_claim_is_a_day(until):
     for at in (None, date(2026, 12, 1)):
         assert not accepted(edited(HONEST, (("claim", "governance", "valid_until"), until)), at)
@@ -812,7 +813,7 @@ def test_the_verdict_and_what_was_confirmed():
         checker.judged(b'{"schema": "other"}')
 
 
-@pytest.mark.parametrize("broken", documents.BROKEN)
+@looped("broken", documents.BROKEN)
 def test_what_breaks_on_the_way_is_a_rejection(broken):
     def breaks(*_):
         raise broken("on the way")
@@ -834,7 +835,7 @@ def test_a_risk_that_no_double_holds_is_a_rejection():
     assert "wrong shape" in refusal_of(edited(document, (("audit", "points"), points)))
 
 
-@pytest.mark.parametrize("rate", [0.03, 0.5, 0.9, 1.0])
+@looped("rate", [0.03, 0.5, 0.9, 1.0])
 def test_a_rate_that_counts_do_not_allow_lets_no_limit_stand(rate):
     """Of 1,000 runs 10 alarmed: a search that found a larger rate than they allow is not believed."""
     counts = {"hits": 990, "alarms": 10, "runs": 1000, "other_runs": 1000, "risk": 0.01, "delta": 0.1}
@@ -845,9 +846,7 @@ def test_a_rate_that_counts_do_not_allow_lets_no_limit_stand(rate):
             consistent(counts, Fraction(2))
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "fine"), [(2, True), (3, True), ("2", True), (1.99, False), ("1/2", False), (0, False)]
-)
+@looped(("epsilon", "fine"), [(2, True), (3, True), ("2", True), (1.99, False), ("1/2", False), (0, False)])
 def test_what_is_proved_is_at_most_the_epsilon_that_stands_for_the_noise(epsilon, fine):
     """Of a catalogued subject whose epsilon is its own parameter, and of one's own class, nothing is said."""
     here = [

@@ -1,7 +1,6 @@
 """The checker alone: its numbers part by part, its rejections, and random damage to derivations."""
 
 import contextlib
-import copy
 import json
 import random
 import subprocess
@@ -34,6 +33,7 @@ from dpaccount.proof import (
     to_approximate,
 )
 from dpaccount.proof.derivation import write
+from tests.dpaccount.checker.made import copied
 from tests.dpaccount.checker.test_costs import chained
 from tests.looped import looped
 
@@ -319,7 +319,7 @@ def test_random_damage_is_rejected_or_sound(seed):
     honest = derivation()
     accepted = 0
     for _ in range(500):
-        steps = scramble(rng, copy.deepcopy(honest))
+        steps = scramble(rng, copied(honest))
         with contextlib.suppress(KeyError, TypeError, IndexError, AttributeError, ValueError):
             steps = recomputed(steps)
         try:

@@ -11,6 +11,7 @@ from dpaccount.checker.certificate.evidence import TESTED, evidence, furthest, l
 from dpaccount.checker.derivation import RULES
 from dpaccount.checker.facts import Contribution, Numbers, Shifts, Stable
 from tests.dpaccount.checker.made import HONEST, R, edited, sealed, step
+from tests.looped import looped
 
 
 def setup_function(_):
@@ -76,7 +77,7 @@ PROMISED = [
 ]
 
 
-@pytest.mark.parametrize(("rows", "rule", "words", "known"), PROMISED)
+@looped(("rows", "rule", "words", "known"), PROMISED)
 def test_what_a_test_looks_for(rows, rule, words, known):
     steps = derivation(*rows)
     assert checker.promised(steps, of_rule(steps, rule)["digest"]) == (words, known)
@@ -137,7 +138,7 @@ def test_hypotheses_that_no_test_knows():
     }
 
 
-@pytest.mark.parametrize(
+@looped(
     ("fact", "most"),
     [
         (Stable("q", "l1", "3", R, None), 9),

@@ -5,7 +5,6 @@ Each such forgery must be refused, but at the few places that are free: texts th
 values that nothing in the document can tell, which the certificate says itself (docs/formats.md lists them).
 """
 
-import copy
 import json
 import re
 
@@ -17,6 +16,7 @@ from dpaccount.checker.certificate import counts, shapes
 from dpaccount.checker.documents import Work
 from tests.documents import validator
 from tests.dpaccount.checker import made as sides
+from tests.looped import looped
 
 RELEASED = sides.sealed(sides.edited(sides.HONEST, *sides.ON_DATA))
 
@@ -114,10 +114,7 @@ def accepted(document):
 
 @pytest.mark.parametrize(
     ("document", "free"),
-    [
-        (RELEASED, FREE),
-        pytest.param(sides.refuted(), FREE, marks=pytest.mark.slow),
-    ],
+    [(RELEASED, FREE), pytest.param(sides.refuted(), FREE, marks=pytest.mark.slow)],
     ids=["certified", "refuted"],
 )
 def test_no_leaf_is_changed_unseen(document, free):
@@ -165,7 +162,7 @@ def test_weaker_counts_are_all_that_counts_can_become():
             assert not accepted(forged(beaten, path, value)), (member, value)
 
 
-@pytest.mark.parametrize(
+@looped(
     "place",
     [
         *[(), ("claim",), ("claim", "guarantee"), ("claim", "subject"), ("claim", "data"), ("subject",)],
@@ -219,7 +216,7 @@ def quiet(text):
 
 def renamed(value, path, name):
     """Return a table with the last key of a path renamed."""
-    new = copy.deepcopy(value)
+    new = sides.copied(value)
     place = new
     for key in path[:-1]:
         place = place[key]

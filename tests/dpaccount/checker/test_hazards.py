@@ -9,6 +9,7 @@ from audits.subjects.catalogue import entries, example_values, values_of
 from dpaccount.checker import Rejected, documents
 from dpaccount.checker.certificate import hazards
 from tests.dpaccount.checker.made import HONEST, ON_DATA, accepted, certificate, derivation, edited, step
+from tests.looped import looped
 
 
 def setup_function(_):
@@ -38,7 +39,7 @@ ROWS = {"rows": 10**7}
 PEOPLE = {"rounds": 10**6, "candidates": 1, "dimension": 0}
 
 
-@pytest.mark.parametrize(
+@looped(
     "document",
     [
         HONEST,
@@ -120,7 +121,7 @@ def in_one_way(value):
     return True
 
 
-@pytest.mark.parametrize("extra", ["0", "e0", "e+0", "e-01", "e"])
+@looped("extra", ["0", "e0", "e+0", "e-01", "e"])
 def test_a_long_decimal_has_one_form(extra):
     """No double is 2.00…01, so it is a text; another text of the same number would be another document."""
     long = "2.00000000000000000000001"

@@ -11,6 +11,7 @@ import pytest
 from dpaccount.checker import Rejected, Unreadable, curves, distributions, documents, intervals, sensitivity
 from dpaccount.checker.certificate import shapes
 from dpaccount.checker.intervals import Interval
+from tests.looped import looped
 
 F = Fraction
 BIG = str(2**256 - 1)
@@ -67,7 +68,7 @@ CURVES = [
 ]
 
 
-@pytest.mark.parametrize(("curve", "delta", "ends"), CURVES)
+@looped(("curve", "delta", "ends"), CURVES)
 def test_points_are_decided_on_both_sides(curve, delta, ends):
     """ε by mpmath, then a part in 10⁹ above and below it."""
     with mpmath.workdps(40):
@@ -85,7 +86,7 @@ def test_points_are_decided_on_both_sides(curve, delta, ends):
         assert curves.implies(curves.curve_of(written), truth * side, F(delta), order) is expected
 
 
-@pytest.mark.parametrize("reward", ["3/2", "19/10", "2", "9/4", "47/20", "2355/1000", "3", "10", "1000"])
+@looped("reward", ["3/2", "19/10", "2", "9/4", "47/20", "2355/1000", "3", "10", "1000"])
 def test_outer_products_are_bounded_just_above_their_supremum(reward):
     """The inner maximum at the cubic's smaller root, by mpmath; 8B² where that is larger."""
     b, exact = F(reward), None
@@ -102,7 +103,7 @@ def test_outer_products_are_bounded_just_above_their_supremum(reward):
     assert truth * (1 - F(1, 10**30)) <= bound <= truth * (1 + F(1, 10**15))
 
 
-@pytest.mark.parametrize("root", ["1/3", "1/7", "3/10", "9/1000"])
+@looped("root", ["1/3", "1/7", "3/10", "9/1000"])
 def test_outer_products_at_a_rational_root_are_never_below_the_supremum(root):
     """B = (b² + 1)/b has the root b, so the supremum is an exact fraction there."""
     b = F(root)
@@ -115,7 +116,7 @@ def test_outer_products_at_a_rational_root_are_never_below_the_supremum(root):
 # ------------------------------------------------------------------ numbers
 
 
-@pytest.mark.parametrize("digits", [2, 5, 30])
+@looped("digits", [2, 5, 30])
 def test_wide_intervals_are_mapped_to_both_ends(digits):
     i = Interval(digits)
     wide = (i.of(F(1, 3))[0], i.of(F(7, 3))[1])
@@ -132,7 +133,7 @@ def test_wide_intervals_are_mapped_to_both_ends(digits):
     assert i.neg(wide) == (wide[1].copy_negate(), wide[0].copy_negate())
 
 
-@pytest.mark.parametrize(("top", "bottom"), [(1, 3), (-1, 3), (2, 7), (-5, 9)])
+@looped(("top", "bottom"), [(1, 3), (-1, 3), (2, 7), (-5, 9)])
 def test_quotients_are_rounded_apart(top, bottom):
     i = Interval(3)
     low, high = i.of(F(top, bottom))
@@ -187,7 +188,7 @@ def test_pi_is_a_lower_bound_at_every_precision_that_is_used():
             assert 0 < gap < mpmath.mpf(10) ** (1 - digits)
 
 
-@pytest.mark.parametrize("digits", [3, 12, 40])
+@looped("digits", [3, 12, 40])
 def test_the_upper_tail_of_a_wide_interval(digits):
     i = Interval(digits)
     with mpmath.workdps(80):
@@ -263,7 +264,7 @@ def lattice_delta(variance, shift, count, epsilon):
         return low - mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator) * high
 
 
-@pytest.mark.parametrize(
+@looped(
     ("variance", "shift", "count", "epsilon"),
     [(F(4), (1,), 1, F(1, 2)), (F(9, 4), (2,), 1, F(1)), (F(2), (1, 1), 1, F(3, 4)), (F(5), (1,), 2, F(1, 3)),
      (F(4), (1,), 1, F(0)), (F(4), (2,), 1, F(1, 2))],
@@ -311,7 +312,7 @@ NUMBERS = ["1/0", "0/0", "-1/0", "2/4", "4/2", "+1", "1.5", "1e3", " 1", "1 ", "
            "١", "1" * 1001, None, 1, 1.0, True, ["1"]]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", NUMBERS, ids=str)
+@looped("text", NUMBERS, ids=str)
 def test_numbers_have_one_spelling(text):
     with pytest.raises(Rejected):
         intervals.number(text)
@@ -355,7 +356,7 @@ def test_products_of_masses_keep_every_digit():
 # ------------------------------------------------------------------ reading
 
 
-@pytest.mark.parametrize(
+@looped(
     ("value", "exact"),
     [(1, 1), (0.5, Fraction(1, 2)), ("0.1", Fraction(1, 10)), ("1/3", Fraction(1, 3)), ("-2e-3", Fraction(-1, 500)),
      (".5", Fraction(1, 2)), ("5.", 5), ("inf", None), (1e300, 10**300)],
@@ -364,15 +365,13 @@ def test_numbers_of_certificates(value, exact):
     assert shapes.exact_of(value, "x") == exact
 
 
-@pytest.mark.parametrize(
-    "value", [True, None, [], "nan", "-inf", "1e", "1e123456", "", "0x1", "1" * 1001, "1 "]
-)
+@looped("value", [True, None, [], "nan", "-inf", "1e", "1e123456", "", "0x1", "1" * 1001, "1 "])
 def test_what_is_no_number_of_a_certificate(value):
     with pytest.raises(Rejected):
         shapes.exact_of(value, "x")
 
 
-@pytest.mark.parametrize(
+@looped(
     "raw",
     [b'{"a": 1e999}', b'{"a": -Infinity}', b'{"a": "\\ud800"}', b'{"\\udfff": 1}', b'{"a": 1, "a": 1}',
      b"[" * 66 + b"]" * 66, b"\xff", b"{} {}", b'{"a": ' + b"1" * 401 + b"}", b'{"a": 0.' + b"1" * 401 + b"}"],
@@ -389,8 +388,8 @@ def test_files_that_are_read():
     assert documents.parse(b'{"a": "\\ud83d\\ude00"}')
 
 
-@pytest.mark.parametrize("digits", [1, 2, 3, 5, 8])
-@pytest.mark.parametrize("n", [2, 150, 201, 210, 333, 1000, 12345, 10**6])
+@looped("digits", [1, 2, 3, 5, 8])
+@looped("n", [2, 150, 201, 210, 333, 1000, 12345, 10**6])
 def test_log_factorials_of_few_digits_enclose(n, digits):
     with mpmath.workdps(60):
         exact = mpmath.loggamma(n + 1)
@@ -398,8 +397,8 @@ def test_log_factorials_of_few_digits_enclose(n, digits):
         assert mpmath.mpf(str(low)) <= exact <= mpmath.mpf(str(high))
 
 
-@pytest.mark.parametrize("digits", [2, 4, 9])
-@pytest.mark.parametrize(("n", "p", "k"), [(10, "1/2", 7), (300, "1/3", 130), (1000, "1/100", 25)])
+@looped("digits", [2, 4, 9])
+@looped(("n", "p", "k"), [(10, "1/2", 7), (300, "1/3", 130), (1000, "1/100", 25)])
 def test_binomial_tails_of_few_digits_enclose(n, p, k, digits):
     exact = F(p)
     with mpmath.workdps(60):
@@ -417,8 +416,8 @@ def test_sums_are_exact():
         assert intervals.added(iter(parts)) == sum(parts, F(0))
 
 
-@pytest.mark.parametrize("base", ["0", "1/1000", "1/3", "999/1000", "1"])
-@pytest.mark.parametrize("times", [0, 1, 2, 3, 4, 5, 7, 8, 31, 100])
+@looped("base", ["0", "1/1000", "1/3", "999/1000", "1"])
+@looped("times", [0, 1, 2, 3, 4, 5, 7, 8, 31, 100])
 def test_powers_enclose(base, times):
     i = Interval(30)
     low, high = intervals.power_of(i, i.of(F(base)), times)
@@ -426,12 +425,12 @@ def test_powers_enclose(base, times):
     assert Fraction(high) - Fraction(low) <= Fraction(1, 10**26)
 
 
-@pytest.mark.parametrize("form", ["0", "-1", "12", "0.0", "0.1", "-1.5", "1e+16", "1e-05", "5e-324"])
+@looped("form", ["0", "-1", "12", "0.0", "0.1", "-1.5", "1e+16", "1e-05", "5e-324"])
 def test_a_number_in_its_shortest_form_is_read(form):
     assert repr(documents.parse(b'{"a": ' + form.encode() + b"}")["a"]) == form
 
 
-@pytest.mark.parametrize("form", ["-0", "-0.0", "0.10", "1.00", "1E5", "1e16", "1e+016", "0.00001", "1.0e0"])
+@looped("form", ["-0", "-0.0", "0.10", "1.00", "1E5", "1e16", "1e+016", "0.00001", "1.0e0"])
 def test_no_number_has_two_forms_in_a_file(form):
     """Two texts never are one document of the same digest."""
     with pytest.raises(Rejected, match=r"is not how .* is written"):
@@ -450,9 +449,9 @@ def test_what_a_terminal_would_act_on_is_escaped():
         assert documents.plain(text) == shown == str(Rejected(text))
 
 
-@pytest.mark.parametrize("digits", [12, 30])
-@pytest.mark.parametrize("radius", [0, 1, 2, 5, 12])
-@pytest.mark.parametrize("variance", [F(1, 4), F(1), F(7, 2), F(100)])
+@looped("digits", [12, 30])
+@looped("radius", [0, 1, 2, 5, 12])
+@looped("variance", [F(1, 4), F(1), F(7, 2), F(100)])
 def test_weights_are_floors_and_what_they_lack_is_counted(variance, radius, digits):
     """One unit for each floor and the geometric bound on both tails, which lies above them, in whole units."""
     one, wrong = distributions.weights(variance, radius, digits)
@@ -466,8 +465,8 @@ def test_weights_are_floors_and_what_they_lack_is_counted(variance, radius, digi
         assert rest < wrong - len(one) <= rest + 1 + mpmath.mpf(10) ** -6
 
 
-@pytest.mark.parametrize("terms", [1, 2, 3, 5, 8])
-@pytest.mark.parametrize("x", ["0.25", "1", "1.5", "2"])
+@looped("terms", [1, 2, 3, 5, 8])
+@looped("x", ["0.25", "1", "1.5", "2"])
 def test_a_series_of_few_terms_encloses(x, terms):
     """What is left is bounded wherever the series stops."""
     low, high = distributions.tail_series(Interval(40), Decimal(x), terms)
@@ -477,7 +476,7 @@ def test_a_series_of_few_terms_encloses(x, terms):
         assert mpmath.mpf(str(low)) < exact < mpmath.mpf(str(high))
 
 
-@pytest.mark.parametrize("n", [201, 202, 250, 1000, 10**4])
+@looped("n", [201, 202, 250, 1000, 10**4])
 def test_log_factorials_enclose_to_many_digits(n):
     """As narrow as the last term of Stirling's series, which lies beyond the truth."""
     low, high = distributions.log_factorial(Interval(80), n)
@@ -487,7 +486,7 @@ def test_log_factorials_enclose_to_many_digits(n):
     assert Fraction(high - low) <= Fraction(1, 1679 * n**7)
 
 
-@pytest.mark.parametrize(("n", "k"), [(200, 110), (200, 130), (150, 100), (1000, 560)])
+@looped(("n", "k"), [(200, 110), (200, 130), (150, 100), (1000, 560)])
 def test_a_binomial_tail_that_stops_early_encloses(n, k):
     """Exact sums of binomial coefficients: what is left out is counted."""
     exact = Fraction(sum(math.comb(n, j) for j in range(k, n + 1)), 2**n)

@@ -2,7 +2,6 @@
 
 import json
 import tomllib
-from copy import deepcopy
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -19,7 +18,7 @@ from dpaccount.checker.documents import Rejected
 from dpaccount.proof.derivation import write
 from mechanisms.noisy_statistics import NoisyStatistics
 from tests.audits.studies.test_studies import HEAD, every, statistics
-from tests.dpaccount.checker.made import HONEST
+from tests.dpaccount.checker.made import HONEST, copied
 from tests.looped import looped
 
 PURE = statistics(
@@ -287,7 +286,7 @@ def test_nothing_that_is_forged_is_accepted(honest):
     """Each in whichever of the studies it can be made, and each in one."""
     forgeries = 0
     for forge in FORGED:
-        document = deepcopy(honest)
+        document = copied(honest)
         if forge(document):
             forgeries += 1
             with pytest.raises((Rejected, KeyError)):
@@ -297,7 +296,7 @@ def test_nothing_that_is_forged_is_accepted(honest):
 
 def test_a_median_counts_in_five_cells(honest):
     """Its rows are in a cell of every level: one of a histogram would be too little."""
-    document = deepcopy(honest)
+    document = copied(honest)
     done = False
     for step in document[3]:
         if step["with"].get("query") in ("the median/count", "q/count"):
@@ -336,7 +335,7 @@ def test_an_edition_of_a_study_is_the_second_at_least():
 
 def test_a_where_names_what_is_described(honest):
     """A column that it reads, or does not, is described."""
-    document = deepcopy(honest)
+    document = copied(honest)
     held = statistic(document, "count")
     if not held[1]["where"]:
         return

@@ -1,5 +1,6 @@
 """What a study draws, reads and reports, against forgeries of each and against the product's own."""
 
+import functools
 import json
 from contextlib import nullcontext
 from dataclasses import replace
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from msgspec import to_builtins
 
 from audits.certificate.document import describe_subject
+from audits.subjects import sources
 from dpaccount.checker.certificate.conditions import where_reads
 from dpaccount.checker.certificate.derived import every_column
 from dpaccount.checker.certificate.draws import check_draws, least_moves
@@ -34,6 +36,15 @@ from mechanisms.statistics.draws import root
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.columns import Column
 from tests.looped import looped
+
+digest_of_code = functools.cache(sources.digest_of_code)
+
+
+@pytest.fixture(autouse=True)
+def one_code(monkeypatch):
+    """Read the code once: it does not change while this runs."""
+    monkeypatch.setattr(sources, "digest_of_code", digest_of_code)
+
 
 WARD, ONE = Column("ward", "category", values=("A", "B")), Column("ward", "category", values=("A",))
 X, Y, FLAG = (

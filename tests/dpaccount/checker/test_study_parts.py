@@ -31,6 +31,7 @@ from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
 from mechanisms.table.texts import numbers_of
 from mechanisms.table.user_level import named
+from tests.looped import looped
 
 WARD = Column("ward", "category", values=("A", "B"))
 X = Column("x", "number", Fraction(-10), Fraction(30))
@@ -301,7 +302,7 @@ def test_each_number_changed_alone_is_not_valid(name, relation, max_rows):
     assert len(tried) > 30
 
 
-@pytest.mark.parametrize(
+@looped(
     ("path", "value"),
     [
         (("release", "report", "accuracy", "half", "low"), [40.0]),
@@ -316,7 +317,7 @@ def test_each_number_changed_alone_is_not_valid(name, relation, max_rows):
         (("subject", "parameters", "scales", 0), "0.5"),
     ],
 )
-@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+@looped("relation", ["replace-one", "add-remove"])
 def test_a_choice_that_is_told_otherwise_is_refused(path, value, relation):
     document = rehearsed("chosen", relation, 1)
     check(document)

@@ -241,11 +241,7 @@ class Books:
         check(total <= 10**6, "too many parts to count")
         for count, steps in facts["parts"]:
             self.spend(facts, steps, count)
-        self.reserved[number] = {
-            "facts": facts,
-            "open": set(range(1, total + 1)),
-            "body": sha(body.encode()),
-        }
+        self.reserved[number] = {"facts": facts, "open": set(range(1, total + 1)), "body": sha(body.encode())}
 
     def take(self, facts):
         self.turn_year(facts)

@@ -15,6 +15,7 @@ from dpaccount.ledger.charging import RefusedError
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.plan.events import Approximate, Gaussian, Plan, Pure, Relation, Sequence, Zcdp
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
+from tests.looped import looped
 
 from .conftest import approximate, discrete_gaussian, histogram, pure
 from .recount import recount
@@ -64,7 +65,7 @@ def step(chosen):
     return left, right, failure, distance
 
 
-@pytest.mark.parametrize("seed", range(40))
+@looped("seed", range(40))
 def test_failures_add_up_and_distances_cost_one_plus_e_to_the_epsilon(seed):
     """Enumerated: δ(ε) of an adaptive course is at most Σ failures + (1 + e^ε)·Σ distances, at its pure ε.
 

@@ -9,15 +9,7 @@ from dpaccount.errors import InputError
 from dpaccount.ledger import answers
 from dpaccount.ledger.charging import RefusedError
 from dpaccount.ledger.journal.verify import verify
-from dpaccount.plan.events import (
-    Approximate,
-    Gaussian,
-    Plan,
-    Pure,
-    RandomizedResponse,
-    Relation,
-    Zcdp,
-)
+from dpaccount.plan.events import Approximate, Gaussian, Plan, Pure, RandomizedResponse, Relation, Zcdp
 
 from .recount import recount
 

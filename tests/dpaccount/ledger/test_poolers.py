@@ -38,10 +38,7 @@ default_pool_size = 3
 pidfile = {folder}/pid
 """
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(PROGRAM is None, reason="pgbouncer is not installed"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(PROGRAM is None, reason="pgbouncer is not installed")]
 
 
 @pytest.fixture

@@ -64,11 +64,11 @@ SCHEMAS = {
     ],
     "a trigger": ["CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM nodes; END"],
     "keys without case": [
-        "UPDATE sqlite_master SET sql = replace(sql, 'key TEXT UNIQUE', 'key TEXT COLLATE NOCASE UNIQUE')",
+        "UPDATE sqlite_master SET sql = replace(sql, 'key TEXT UNIQUE', 'key TEXT COLLATE NOCASE UNIQUE')"
     ],
     "a computed column": ["ALTER TABLE entries ADD COLUMN more TEXT AS (printf('%01000d', number))"],
     "numbers that may be none": [
-        "UPDATE sqlite_master SET sql = replace(sql, 'number INTEGER NOT NULL PRIMARY', 'number INT PRIMARY')",
+        "UPDATE sqlite_master SET sql = replace(sql, 'number INTEGER NOT NULL PRIMARY', 'number INT PRIMARY')"
     ],
     "no order of keys": [
         "UPDATE sqlite_master SET sql = replace(sql, 'key TEXT UNIQUE', 'key TEXT')",

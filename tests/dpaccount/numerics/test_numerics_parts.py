@@ -224,11 +224,7 @@ def test_every_error_term_of_the_inversion_is_needed(monkeypatch):
     """Without aliases, truncation or excess the enclosure misses the truth somewhere above."""
     at, true = Fraction(3), gaussian.delta(Fraction(3), (Fraction(1), Fraction(1)), 200)
     zero = arb(0)
-    cases = [
-        ({"period": 3.0}, "right"),
-        ({"period": 3.0, "c": 1.0}, "left"),
-        ({"cut": 1.0}, "tail"),
-    ]
+    cases = [({"period": 3.0}, "right"), ({"period": 3.0, "c": 1.0}, "left"), ({"cut": 1.0}, "tail")]
     for changes, part in cases:
         stored = gaussian_inversion(**changes)
         assert stored.curve(at).overlaps(true)

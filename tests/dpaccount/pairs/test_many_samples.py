@@ -12,6 +12,7 @@ from dpaccount.numerics.fourier.contours import PartialDecay, Product
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
 from dpaccount.numerics.intervals import precision
 from dpaccount.plan.events import Gaussian, Plan, PoissonSubsampled
+from tests.looped import looped
 
 RATES = ("0.001", "0.01", "0.2", "0.9")
 
@@ -62,7 +63,7 @@ def test_the_costliest_of_a_family_bound_the_moments_of_all(seed):
         assert above.log().lower() <= most.upper()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@looped("seed", range(4))
 def test_joint_estimates_are_the_sums_of_single_ones(seed):
     rng = random.Random(seed)
     parts = tuple((each, rng.choice([1, 5])) for each in transforms(rng, 12))

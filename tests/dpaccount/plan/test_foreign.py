@@ -299,8 +299,7 @@ def test_a_count_as_a_float_has_other_noise(integers):
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["make_chain_pm", "make_chain_mt", "make_composition", "make_basic_composition"],
+    "name", ["make_chain_pm", "make_chain_mt", "make_composition", "make_basic_composition"]
 )
 @pytest.mark.parametrize("given", [{}, [], 3, None])
 def test_what_is_missing_of_opendp_is_one_sentence(name, given):

@@ -550,8 +550,7 @@ def test_claiming_the_worst_cell_under_replace_one_would_be_false():
     )
     assert moved == pytest.approx(0.338, abs=5e-4)
     whole = partition(
-        assume_split("t", ["a", "b"], "t"),
-        *(cell(n, r) for r in (REPLACE_ONE, ADD_REMOVE) for n in "ab"),
+        assume_split("t", ["a", "b"], "t"), *(cell(n, r) for r in (REPLACE_ONE, ADD_REMOVE) for n in "ab")
     )
     refuses(to_approximate, whole, ONE, F(337, 1000))
 

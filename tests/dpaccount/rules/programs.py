@@ -122,9 +122,7 @@ WITNESSES = {
     ],
     "linear": lambda w: [F(w["bound_squared"])] if "bound_squared" in w else [],
     "joint": lambda w: [F(w["weight"])],
-    "buffered": lambda w: [
-        *(w["width"], w["pairs"], w["bits"], F(w["step"]), F(w["most"])),
-    ],
+    "buffered": lambda w: [*(w["width"], w["pairs"], w["bits"], F(w["step"]), F(w["most"]))],
     "factorised": lambda w: [w["matrix"], w["bits"]],
     "laplace": lambda w: [F(w["scale"]), F(w["grid"]) if "grid" in w else None, w["key"]],
     "k_norm": lambda w: [F(w["rate"]), F(w["bound"]), F(w["grid"]), w["key"]],

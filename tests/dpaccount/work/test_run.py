@@ -25,6 +25,7 @@ from dpaccount.work.results import kept_in
 from dpaccount.work.run import ImpureTaskError, Series, TaskError, perform, run
 from dpaccount.work.version import current, libraries
 from dpaccount.work.workers import workers
+from tests.looped import looped
 from tests.planted import tasks
 
 EXPECTED = tasks.squares(1.0, range(20))
@@ -130,7 +131,7 @@ def test_changed_code_is_other_work(tmp_path, monkeypatch):
     assert len(stored(tmp_path / "work.db")) == 2 * 7
 
 
-@pytest.mark.parametrize("part", ["algebra", "processor", "python", "numpy", "dpaccount", "audits"])
+@looped("part", ["algebra", "processor", "python", "numpy", "dpaccount", "audits"])
 def test_all_that_last_bits_depend_on_is_part_of_the_version(part):
     assert current()[part]
 

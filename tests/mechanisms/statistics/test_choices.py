@@ -1,5 +1,6 @@
 """Quantiles that are chosen: how far scores move, what a choice costs, how far off it is, and refusals."""
 
+import functools
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
@@ -20,6 +21,7 @@ from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
 from mechanisms.table.user_level import named
+from tests.looped import looped
 from tests.mechanisms.test_contract import counterexample
 
 X = Column("x", "number", Fraction(0), Fraction(1))
@@ -74,6 +76,9 @@ def test_the_movement_is_attained(q, by):
     assert replaced == draw.reach * draw.choice
 
 
+known_scores = functools.cache(scores)  # the same whatever is charged for
+
+
 def worst_loss(what, relation, rate, rows):
     """Return the largest |ln P(o)/P'(o)| by enumeration: of small tables and a unit of at most `rows`."""
     grid = list(product(range(1 + len(what.by)), [0.1, 0.4, 0.6, 0.9][:: 1 + len(what.by)]))
@@ -81,7 +86,7 @@ def worst_loss(what, relation, rate, rows):
     units = [unit for size in range(rows + 1) for unit in combinations_with_replacement(grid, size)]
 
     def logs(values):
-        scaled = scores(what, values) * float(rate)
+        scaled = known_scores(what, values) * float(rate)
         return scaled - np.log(np.exp(scaled).sum(axis=1, keepdims=True))
 
     for size in range(6):
@@ -171,9 +176,9 @@ def test_parts_are_below_the_whole(relation, law, rows):
         assert part[0].scales(part[1])[0] <= scale
 
 
-@pytest.mark.parametrize("by", [(), (SEEN,)])
-@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(3), Fraction(20)])
-@pytest.mark.parametrize("q", RANKS)
+@looped("by", [(), (SEEN,)])
+@looped("scale", [Fraction(1, 3), Fraction(3), Fraction(20)])
+@looped("q", RANKS)
 def test_choices_are_within_the_ranks(q, scale, by):
     """By the exact law, on tables where one candidate is best, and all others are as bad as can be."""
     what = quantile(q, by=by)
@@ -188,7 +193,7 @@ def test_choices_are_within_the_ranks(q, scale, by):
     assert far / (1 + far) > 0.05 * 0.9 / what.groups or reach == 0  # no more than is needed
 
 
-@pytest.mark.parametrize(
+@looped(
     ("terms", "wrong"),
     [
         ({"what": "quantile", "q": Fraction(1, 10**7)}, "too many digits"),
