@@ -278,6 +278,8 @@ def _first_epsilon(total: Composition, target: Fraction, gap: Fraction, least: N
     """Return one direction's ε(target) by the first method that comes close enough."""
     if total.infinite_mass() == target:  # then what is left is the largest of the finite losses
         return largest_loss(total.without_infinite_mass(), one_way=True)
+    if all_within(total, least):  # the other direction costs more
+        return Answer(Enclosure(Fraction(0), least), "largest loss")
     answer = _first(total, lambda method: method.epsilon(total, target, gap, least))
     return intersect_largest_loss(total, answer or Answer(Enclosure(Fraction(0), math.inf), "lattice"))
 
@@ -371,7 +373,7 @@ def _ways(total: Composition, *, one_way: bool) -> Sequence[Composition]:
     return [total] if one_way else total.directions
 
 
-def all_within(total: Composition, epsilon: Fraction) -> bool:
+def all_within(total: Composition, epsilon: Number) -> bool:
     """Say whether no loss exceeds ε."""
     with unlimited():
         most = total.ceiling()

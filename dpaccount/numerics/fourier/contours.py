@@ -147,6 +147,7 @@ MOST_OF_FAMILY = 48  #: transforms, where all are not needed
 MOST_DECAYS = 6  #: of those that are slow to find
 EASY = 0.4 * SECOND  #: steps of node evaluations (a rough estimate) up to which no smoothing is considered
 EASY_DIGITS = 12.0  #: digits that are only sought where they are easy
+LITTLE = 1.5  #: times the nodes that smoothing needs: it is left out where so many do without
 MAX_WORK = 3 * SECOND  #: and up to which a contour is considered at all
 
 
@@ -188,7 +189,7 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
 
     `gap` is the width in ε that smoothing may cost where the decay is too slow without.
     """
-    if not 1e-30 < at.c < 1e12 or any(at.c > f.most_tilt() for f, _ in product.parts):
+    if not 1e-30 < at.c < 1e12:
         return None
     tolerance = at.log_delta - digits * math.log(10)
     lines = _lines(product, at, tolerance)
@@ -205,10 +206,13 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
         known = [(cut * line.period * costs[line], line, cut) for line, cut in cuts if cut is not None]
         if known:
             _, line, cut = min(known, key=lambda found: found[0])
+            nodes = 2 + LITTLE * cut * line.period / (2 * math.pi)
+            bare = _cut(product, line, Fraction(0), nodes) if extra else None
             bits = _bits(product, at, line, tolerance)
             if _kept.get() is not None:
                 bits = -(-bits // 64) * 64
-            return Contour(line.c, line.period, line.right, line.left, extra, cut, bits, line.depth)
+            smoothing, end = (extra, cut) if bare is None else (Fraction(0), bare)
+            return Contour(line.c, line.period, line.right, line.left, smoothing, end, bits, line.depth)
     return None
 
 
@@ -235,7 +239,8 @@ class _Candidate:
 def _lines(product: Product, at: Estimate, tolerance: float) -> list[_Candidate]:
     """Return lines around the saddle's and far left of it, with their periods."""
     low, high = at.epsilon - at.slack(), at.epsilon + at.slack()
-    found, near = [], _on_grid(at.c, GRAIN, up=False)
+    most = min((factor.most_tilt() for factor, _ in product.parts), default=math.inf)
+    found, near = [], _on_grid(min(at.c, most), GRAIN, up=False)
     known = [(s, product.log_m(s)) for step in range(-32, 20) if (s := near * 1.25**step)]
     rights = [(s, m + kappa(s) - s * low - tolerance) for s, m in known if math.isfinite(m)]
     lefts = []
@@ -267,7 +272,7 @@ def _bits(product: Product, at: Estimate, line: _Candidate, tolerance: float) ->
     count = max((n for _, n in product.parts), default=1)
     turns = max(at.epsilon / line.period, 1.0) * 1e6  # the phases nhε reach this many radians
     bits = int((max(line.depth, loss - tolerance) + 12) / math.log(2)) + count.bit_length() + 12
-    return bits + int(math.log2(turns))
+    return bits + int(math.log2(turns)) + 3 * (len(product.parts) - 1).bit_length() // 2
 
 
 def node_steps(product: Product, c: float, bits: int) -> float:
