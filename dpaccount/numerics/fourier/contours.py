@@ -17,6 +17,7 @@ from flint import arb
 from dpaccount.cached import cached_property
 from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.fourier import saddlepoint
+from dpaccount.numerics.fourier.joint_decay import joined, joint_decay
 from dpaccount.numerics.fourier.transforms import Counted, Decay, Transform
 from dpaccount.numerics.intervals import ball, between, precision
 from dpaccount.numerics.work_budget import SECOND, spend
@@ -143,6 +144,7 @@ def _on_grid(value: float, ratio: float, *, up: bool) -> float:
     return float(ratio ** (math.ceil(power) if up else round(power)))
 
 
+FEWEST_NODES = 5  #: of a sum: none does with less
 MOST_OF_FAMILY = 48  #: transforms, where all are not needed
 MOST_DECAYS = 6  #: of those that are slow to find
 EASY = 0.4 * SECOND  #: steps of node evaluations (a rough estimate) up to which no smoothing is considered
@@ -196,9 +198,10 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
     # the law at c decides how fast the terms fall; where they do not fall by themselves, only D and the depth
     costs_of = (_Candidate.cost, _Candidate.unaided)
     tried = {min(lines, key=lambda x: cost(x) * product.weight(x.c)) for cost in costs_of} if lines else set()
-    # m² whose excess moves ε by about 3/4 of `gap`: the density of L at ε is about (c+1)|δ′|; the bound on
+    # m² whose excess moves ε by about this part of `gap`: the density of L at ε is about (c+1)|δ′|; the bound on
     # the excess grows by e^{m²/8} beside that, so m² stays below 8
-    smooth = Fraction(min(0.75 * gap / (at.c + 1), 8.0))
+    part = 0.3 if joined(product.parts)[0] else 0.75  # where little smoothing takes no more nodes
+    smooth = Fraction(min(part * gap / (at.c + 1), 8.0))
     costs = {line: node_steps(product, line.c, _bits(product, at, line, tolerance)) for line in tried}
     tries = [(Fraction(0), EASY), (smooth, MAX_WORK), (Fraction(0), MAX_WORK)]
     for extra, most in tries[:1] if digits > EASY_DIGITS else tries:
@@ -207,7 +210,8 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
         if known:
             _, line, cut = min(known, key=lambda found: found[0])
             nodes = 2 + LITTLE * cut * line.period / (2 * math.pi)
-            bare = _cut(product, line, Fraction(0), nodes) if extra else None
+            plain = extra and len(product.parts) <= MOST_OF_FAMILY
+            bare = _cut(product, line, Fraction(0), nodes) if plain else None
             bits = _bits(product, at, line, tolerance)
             if _kept.get() is not None:
                 bits = -(-bits // 64) * 64
@@ -282,6 +286,8 @@ def node_steps(product: Product, c: float, bits: int) -> float:
 
 def _cut(product: Product, line: _Candidate, smooth: Fraction, most_nodes: float) -> float | None:
     """Return the least T (in floats) that leaves the tolerance; None where it takes too many nodes."""
+    if most_nodes < FEWEST_NODES:
+        return None
     period, depth = line.period, line.depth
     most = most_nodes * 2 * math.pi / period
     decays = Decays(product, arb(line.c), smooth, depth)
@@ -349,11 +355,15 @@ class Decays:
 
     def __init__(self, product: Product, c: arb, smooth: Fraction, depth: float) -> None:
         self.mu2 = product.mu2[0] + smooth
-        known = _decaying(product.parts)
-        shares = _shared_decays(product.parts, known, c)
+        joint, parts = joined(product.parts) if smooth else ((), product.parts)
+        known = _decaying(parts)
+        shares = _shared_decays(parts, known, c)
         seen = sum(count for _, count in known) + sum(count for _, count in shares.values())
-        share = (depth + 5) * sum(count for _, count in product.parts) / max(seen, 1)
+        share = (depth + 5) * sum(count for _, count in parts) / max(seen, 1)
         self.parts: list[tuple[Decay, int]] = []
+        if joint:
+            end = math.sqrt(2 * (depth + 5) / float(self.mu2))  # then the smoothing is enough
+            self.parts.append((joint_decay(joint, float(c.mid()), end), 1))
         for factor, count in known:
             part, more = shares.get(factor, (arb(0), 0))
             decay = factor.decay(c, share / (count + more))

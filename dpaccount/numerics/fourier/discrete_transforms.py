@@ -1,17 +1,21 @@
 """Transforms of pairs with discrete losses: randomised response, geometric and discrete Gaussian noise."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 from flint import acb, arb, ctx
 
 from dpaccount.numerics.closed import discrete_losses
-from dpaccount.numerics.fourier.transforms import Decay, Transform, blurred
-from dpaccount.numerics.intervals import ball
+from dpaccount.numerics.fourier.transforms import Counted, Decay, Transform, blurred
+from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.work_budget import kept, spend
 
+FEW, LEAST_JOINT = 3, 8  #: losses, and transforms of so few, that are looked at together in floats
 MAX_ATOMS = 2000  #: up to which all losses are looked at for a decay
 
 
@@ -41,6 +45,36 @@ class AtomTransform(Transform):
             (m * (s * t).exp() for t, m in _balls(self, ctx.prec)), acb(0) if isinstance(s, acb) else arb(0)
         )
 
+    @classmethod
+    def jointly(cls, parts: Counted) -> tuple[Callable[[float], float] | None, Counted]:
+        """Return an estimate of log M(s) of many such transforms together, and those left over."""
+        own = [(each, n) for each, n in parts if isinstance(each, cls) and each.size() <= FEW and n < 1 << 20]
+        if len(own) < LEAST_JOINT:
+            return None, parts
+        import numpy as np
+
+        counts = np.array([float(n) for _, n in own])
+        found = [_floats(each) for each, _ in own]
+        losses, masses = (np.array([row[k] + (0.0,) * (FEW - len(row[k])) for row in found]) for k in (0, 1))
+
+        def log_m(s: float) -> float:
+            top = (s * losses).max(axis=1)
+            return float(counts @ (top + np.log((masses * np.exp(s * losses - top[:, None])).sum(axis=1))))
+
+        taken = {each for each, _ in own}
+        return log_m, tuple(part for part in parts if part[0] not in taken)
+
+    def turned(self, c: float, t: Any) -> tuple[Any, float] | None:
+        """Return |M(c + it)/M(c)|² of a few losses in floats, and the largest one."""
+        import numpy as np
+
+        if self.size() > FEW:
+            return None
+        losses, masses = _floats(self)
+        weights = [mass * math.exp(c * (loss - max(losses))) for loss, mass in zip(losses, masses, strict=True)]
+        sums = sum(w * np.exp(1j * (t * loss)) for w, loss in zip(weights, losses, strict=True))
+        return (np.abs(sums) / sum(weights)) ** 2, math.nextafter(float(self.largest()), math.inf)
+
     def decay(self, c: arb, depth: float) -> Decay:
         """Return the proved decay along Re s = c."""
         weights = [
@@ -50,6 +84,15 @@ class AtomTransform(Transform):
         total = sum(weights, arb(0))
         products = [a * b / total**2 for a, b in pairwise(weights)]
         return PairDecay(max(products, key=lambda x: float(x.mid())), ball(self.step() / 2))
+
+
+@lru_cache(maxsize=1 << 14)
+def _floats(atoms: AtomTransform) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the losses and their masses under P."""
+    with precision(64):
+        points = [(float(at), float(mass().mid())) for at, mass in atoms.points()]
+    losses, masses = zip(*points, strict=True)
+    return losses, masses
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,10 @@ class Transform:
         """Return how |M(c + it)/M(c)| falls; `depth` is the −log of it that is worth resolving."""
         return Decay()
 
+    def turned(self, c: float, t: Any) -> tuple[Any, float] | None:
+        """Return |M(c + it)/M(c)|² in floats, for t ≥ 0 of any shape, and a bound on |L|; None: not known."""
+        return None
+
     def family(self) -> Any:
         """Return a key of transforms whose laws rise in convex order with `order`; None: there is none.
 
@@ -158,6 +162,17 @@ class LaplaceTransform(Transform):
     def decay(self, c: arb, depth: float) -> Decay:
         """Return the proved decay along Re s = c."""
         return LaplaceDecay((c + arb(1) / 2) * ball(self.loss), ball(self.loss))
+
+    def turned(self, c: float, t: Any) -> tuple[Any, float]:
+        """Return |M(c + it)/M(c)|² in floats, both over e^{(c+1/2)ε₀}/2, and ε₀."""
+        import numpy as np
+
+        loss = float(self.loss)
+
+        def over(z: Any, x: Any) -> Any:
+            return np.exp(1j * x) * (1 + 0.5 / z) + np.exp(-2 * (c + 0.5) * loss - 1j * x) * (1 - 0.5 / z)
+
+        return np.abs(over(c + 0.5 + 1j * t, t * loss) / over(c + 0.5, 0.0)) ** 2, math.nextafter(loss, math.inf)
 
     @classmethod
     def jointly(cls, parts: Counted) -> tuple[Callable[[float], float] | None, Counted]:
