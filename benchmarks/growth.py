@@ -1,9 +1,9 @@
 """How ε(δ) of a plan grows: `python -m benchmarks.growth [--only NAME …] [--limit SECONDS]`.
 
-In the number of copies of an event, of different events, of covers, and in the digits of δ. Every point runs in
-a process of its own: processor seconds of the answer, without imports and the making of the plan, and the
+In the number of copies of an event, of different events, of covers, and in the digits of δ. Every point runs
+in a process of its own: processor seconds of the answer, without imports and the making of the plan, and the
 peak of its memory. The exponent is the slope of log seconds over log size, by least squares, over the points
-of at least `LEAST` seconds; above the last size that was measured nothing is said.
+of at least `LEAST` seconds; beyond the last size that was measured nothing is said.
 """
 
 import argparse
@@ -118,7 +118,9 @@ def main() -> None:
             words = [sys.executable, "-m", "benchmarks.growth", "--limit", str(asked.limit), "--point", name]
             done = subprocess.run([*words, str(size)], stdout=subprocess.PIPE, text=True, check=False)
             if done.returncode:
-                print(f"{name:36} {size:>10} not done in {asked.limit} s (exit {done.returncode})", flush=True)
+                print(
+                    f"{name:36} {size:>10} not done in {asked.limit} s (exit {done.returncode})", flush=True
+                )
                 break
             points[size], peak, width = json.loads(done.stdout)
             print(f"{name:36} {size:>10} {points[size]:9.3f} s {peak:6.0f} MB  width {width:.0e}", flush=True)

@@ -198,9 +198,9 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
     # the law at c decides how fast the terms fall; where they do not fall by themselves, only D and the depth
     costs_of = (_Candidate.cost, _Candidate.unaided)
     tried = {min(lines, key=lambda x: cost(x) * product.weight(x.c)) for cost in costs_of} if lines else set()
-    # m² whose excess moves ε by about this part of `gap`: the density of L at ε is about (c+1)|δ′|; the bound on
-    # the excess grows by e^{m²/8} beside that, so m² stays below 8
-    part = 0.3 if joined(product.parts)[0] else 0.75  # where little smoothing takes no more nodes
+    # m² whose excess moves ε by about a part of `gap`, small where that takes no more nodes: the density
+    # of L at ε is about (c+1)|δ′|; the bound on the excess grows by e^{m²/8} beside that, so m² stays below 8
+    part = 0.3 if joined(product.parts)[0] else 0.75
     smooth = Fraction(min(part * gap / (at.c + 1), 8.0))
     costs = {line: node_steps(product, line.c, _bits(product, at, line, tolerance)) for line in tried}
     tries = [(Fraction(0), EASY), (smooth, MAX_WORK), (Fraction(0), MAX_WORK)]
@@ -355,15 +355,18 @@ class Decays:
 
     def __init__(self, product: Product, c: arb, smooth: Fraction, depth: float) -> None:
         self.mu2 = product.mu2[0] + smooth
+        self.parts: list[tuple[Decay, int]] = []
         joint, parts = joined(product.parts) if smooth else ((), product.parts)
+        end = math.sqrt(2 * (depth + 5) / float(self.mu2)) if joint else 0.0  # then the smoothing is enough
+        table = joint_decay(joint, float(c.mid()), end) if joint else None
+        if table is None:
+            parts = product.parts
+        else:
+            self.parts.append((table, 1))
         known = _decaying(parts)
         shares = _shared_decays(parts, known, c)
         seen = sum(count for _, count in known) + sum(count for _, count in shares.values())
         share = (depth + 5) * sum(count for _, count in parts) / max(seen, 1)
-        self.parts: list[tuple[Decay, int]] = []
-        if joint:
-            end = math.sqrt(2 * (depth + 5) / float(self.mu2))  # then the smoothing is enough
-            self.parts.append((joint_decay(joint, float(c.mid()), end), 1))
         for factor, count in known:
             part, more = shares.get(factor, (arb(0), 0))
             decay = factor.decay(c, share / (count + more))
@@ -375,9 +378,10 @@ class Decays:
         """Return a bound on h·Σ_{nh>t} E(nh)/(nh)²: E(t)/t while `near` holds, then the far bound."""
         ends = self._ends(t)
         end = min(ends, key=lambda x: float(x.mid())) if ends else None
-        if end is None or not end > 2 * t + step:
-            return self._product(t, near=False) / t
-        return self._product(t, near=True) / t + self._product(end, near=False) / (end - step)
+        whole = self._product(t, near=False) / t if end is None or not end > 2 * t + step else arb.pos_inf()
+        if end is None or not end > t + step:
+            return whole
+        return whole.min(self._product(t, near=True) / t + self._product(end, near=False) / (end - step))
 
     def area(self, t: arb) -> arb:
         """Return a bound on ∫_t^∞ E, by ∫_t^∞ e^{−μ²τ²/2} dτ ≤ e^{−μ²t²/2}/(μ²t) for the Gaussians in it."""

@@ -1,8 +1,8 @@
 """How the transform of many pairs of bounded losses falls, where that of each one comes back again and again.
 
-ψ = |M(c + it)/M(c)|² of one pair is E cos t(L − L′) under the tilted law, so |ψ″| ≤ 2 Var L ≤ 2b² where |L| ≤ b:
-on a cell of width h it exceeds the larger end by at most h²b²/4. Products of these bounds over all pairs fall like
-a Gaussian at first. Further out some of the pairs are enough, as their losses differ.
+ψ = |M(c + it)/M(c)|² of one pair is E cos t(L − L′) under the tilted law, so |ψ″| ≤ 2 Var L ≤ 2b² where
+|L| ≤ b: on a cell of width h it exceeds the larger end by at most h²b²/4. Products of these bounds over all
+pairs fall like a Gaussian at first. Further out some of the pairs are enough, as their losses differ.
 """
 
 import math
@@ -12,14 +12,17 @@ from typing import Any
 from flint import arb
 
 from dpaccount.numerics.fourier.transforms import Counted, Decay
-from dpaccount.numerics.work_budget import bearable, kept, spend
+from dpaccount.numerics.work_budget import kept, spend
 
-LEAST, LEAST_COUNT = 8, 64  #: different pairs, and together: few come back before any smoothing helps
-SLACK = 1e-8  #: of ψ: more than floats err where t·b is at most `MOST_TURN`
+LEAST_PAIRS, LEAST_COPIES = 8, 64  #: different pairs, and together: few come back before any smoothing helps
+FLOAT_SLACK = 1e-8  #: of ψ: more than floats err where t·b is at most `MOST_TURN`
 MOST_TURN = 1e6
-NEAR, FINE = 30.0, 0.5  #: deviations of t up to which all pairs are looked at, and the width of cells there
-COARSE = 0.3  #: the width of cells beyond, times the largest loss and the root of its count
-MOST_CELLS = 100_000
+NEAR, NEAR_CELL = (
+    30.0,
+    0.5,
+)  #: deviations of t up to which all pairs are looked at, and the width of cells there
+FAR_CELL = 0.3  #: the width of cells beyond, times the largest loss and the root of its count
+MOST_FAR_CELLS = 100_000
 MOST_VALUES = 4e6  #: beyond, of all pairs: so many that one in some is looked at
 VALUES = 200  #: in a step of work
 
@@ -32,11 +35,9 @@ class JointDecay(Decay):
 
         most = [_largest(factor, c) for factor, _ in parts]
         deviation = math.sqrt(sum(n * b * b for b, (_, n) in zip(most, parts, strict=True)))
-        bearable(end * max(most), MOST_TURN)
         middle = min(NEAR / deviation, end)
-        wide = min(COARSE / max(b * math.sqrt(n) for b, (_, n) in zip(most, parts, strict=True)), end)
-        bearable((end - middle) / wide, MOST_CELLS)
-        near = np.linspace(0, middle, math.ceil(middle * deviation / FINE) + 2)
+        wide = min(FAR_CELL / max(b * math.sqrt(n) for b, (_, n) in zip(most, parts, strict=True)), end)
+        near = np.linspace(0, middle, math.ceil(middle * deviation / NEAR_CELL) + 2)
         far = np.linspace(middle, end, math.ceil((end - middle) / wide) + 2)
         some = sorted(parts, key=lambda part: _largest(part[0], c))
         some = some[:: math.ceil(len(some) * len(far) / MOST_VALUES)]
@@ -68,14 +69,18 @@ def _cells(parts: Iterable[tuple[Any, int]], c: float, t: Any) -> Any:
     width, found = np.diff(t), np.zeros(len(t) - 1)
     for factor, count in parts:
         squares, most = factor.turned(c, t)
-        high = np.maximum(squares[:-1], squares[1:]) + width * width * most * most / 4 + SLACK
+        high = np.maximum(squares[:-1], squares[1:]) + width * width * most * most / 4 + FLOAT_SLACK
         found += count / 2 * np.log(np.minimum(high, 1.0))
     return found
 
 
 @kept(8)
-def joint_decay(parts: Counted, c: float, end: float) -> JointDecay:
-    """Return the table of some pairs, kept: contours ask for it again."""
+def joint_decay(parts: Counted, c: float, end: float) -> JointDecay | None:
+    """Return the table of some pairs up to `end`, kept: contours ask for it again; None: too long a one."""
+    most = max(_largest(factor, c) for factor, _ in parts)
+    often = max(n for _, n in parts)
+    if not end * most < min(MOST_TURN, MOST_FAR_CELLS * FAR_CELL / math.sqrt(often)):
+        return None
     return JointDecay(parts, c, end)
 
 
@@ -85,5 +90,5 @@ def joined(parts: Counted) -> tuple[Counted, Counted]:
     for part in parts:
         sides[part[0].turned(1.0, 0.0) is None].append(part)
     own, others = map(tuple, sides)
-    enough = len(own) >= LEAST and sum(n for _, n in own) >= LEAST_COUNT
+    enough = len(own) >= LEAST_PAIRS and sum(n for _, n in own) >= LEAST_COPIES
     return (own, others) if enough else ((), parts)

@@ -172,7 +172,9 @@ class LaplaceTransform(Transform):
         def over(z: Any, x: Any) -> Any:
             return np.exp(1j * x) * (1 + 0.5 / z) + np.exp(-2 * (c + 0.5) * loss - 1j * x) * (1 - 0.5 / z)
 
-        return np.abs(over(c + 0.5 + 1j * t, t * loss) / over(c + 0.5, 0.0)) ** 2, math.nextafter(loss, math.inf)
+        return np.abs(over(c + 0.5 + 1j * t, t * loss) / over(c + 0.5, 0.0)) ** 2, math.nextafter(
+            loss, math.inf
+        )
 
     @classmethod
     def jointly(cls, parts: Counted) -> tuple[Callable[[float], float] | None, Counted]:

@@ -11,7 +11,7 @@ import pytest
 from scipy.special import ndtr
 
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.plan.events import DiscreteGaussian, Gaussian, Laplace, PoissonSubsampled, Sequence
+from dpaccount.plan.events import DiscreteGaussian, Gaussian, Laplace, PoissonSubsampled, Pure, Sequence
 
 
 def inverted(log_m, epsilon, c, period, top):
@@ -43,10 +43,16 @@ def normal(mu, low, high, step):
     return u * mu - mu * mu / 2, np.exp(-u * u / 2) * step / math.sqrt(2 * math.pi)
 
 
-def laplaces(s):
-    """Return log M of the thousand Laplace noises."""
-    z, loss = s[:, None] + 0.5, 1 / (1 + np.arange(1000) / 1000)
+def laplaces(s, scale=1):
+    """Return log M of a thousand Laplace noises, the least of this scale."""
+    z, loss = s[:, None] + 0.5, 1 / (1 + np.arange(1000) / 1000) / scale
     return (np.log(np.cosh(z * loss) + np.sinh(z * loss) / (2 * z)) - loss / 2).sum(axis=1)
+
+
+def responses(s):
+    """Return log M of a thousand releases of 1/64 < ε ≤ 1/32."""
+    loss = 1 / (1 + np.arange(1000) / 1000) / 32
+    return (np.log(2 * np.cosh(s[:, None] * loss + loss / 2)) - np.log(2 * np.cosh(loss / 2))).sum(axis=1)
 
 
 def two_noises():
@@ -64,6 +70,13 @@ BESIDE = Sequence(of=(DiscreteGaussian(sigma="10.2"), Gaussian(sigma="4.63")))
 ROWS = {  # events, δ, log M, (c, period, top) of a line, relative tolerance
     "a thousand scales": (
         [Laplace(scale=1 + Fraction(k, 1000)) for k in range(1000)], "1e-6", laplaces, (0.27, 200, 2), 1e-9,
+    ),
+    "a thousand scales, more noise": (
+        [Laplace(scale=32 * (1 + Fraction(k, 1000))) for k in range(1000)], "1e-6",
+        lambda s: laplaces(s, 32), (6.8, 9, 60), 1e-5,
+    ),
+    "a thousand ε": (
+        [Pure(epsilon=1 / (32 * (1 + Fraction(k, 1000)))) for k in range(1000)], "1e-6", responses, (6.8, 9, 60), 1e-5,
     ),
     "discrete beside continuous noise": (
         [PoissonSubsampled(rate=".9", of=BESIDE, count=100)], ".1",
