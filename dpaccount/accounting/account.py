@@ -7,6 +7,7 @@ any magnitude, and what is known of special compositions (equal bounded range, s
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -253,7 +254,7 @@ def _over_directions(total: Composition, answer: Callable[[Composition, Number],
     """Return the worse direction's answer; they share the work.
 
     The second one need not be known closely where it costs less than the first one's lower end.  Of many
-    samples, the direction that costs less with simpler pairs is bounded by these alone.
+    samples, the direction that costs less with simpler pairs is bounded by these, alone where that will do.
     """
     answers: list[Answer] = []
     ways = total.directions
@@ -263,7 +264,11 @@ def _over_directions(total: Composition, answer: Callable[[Composition, Number],
         worst = max((0, 1), key=lambda k: above[k].bounds.upper)
         other = above[1 - worst]
         rest = Answer(Enclosure(Fraction(0), other.bounds.upper), other.method)
-        return largest_answer([answer(ways[worst], Fraction(0)), rest])
+        first = answer(ways[worst], Fraction(0))
+        if (first.bounds.lower or 0) < other.bounds.upper:
+            with suppress(*UNREACHED):
+                rest = intersect_upper(answer(ways[1 - worst], Fraction(0)), other.bounds.upper)
+        return largest_answer([first, rest])
     for left, way in zip(range(len(ways), 0, -1), ways, strict=True):
         least = answers[0].bounds.lower if answers else None
         with limited(steps_left() / left):

@@ -17,10 +17,7 @@ from dpaccount.numerics.work_budget import kept, spend
 LEAST_PAIRS, LEAST_COPIES = 8, 64  #: different pairs, and together: few come back before any smoothing helps
 FLOAT_SLACK = 1e-8  #: of ψ: more than floats err where t·b is at most `MOST_TURN`
 MOST_TURN = 1e6
-NEAR, NEAR_CELL = (
-    30.0,
-    0.5,
-)  #: deviations of t up to which all pairs are looked at, and the width of cells there
+NEAR, NEAR_CELL = 30.0, 0.5  #: deviations of t where all pairs are looked at, and the cells there
 FAR_CELL = 0.3  #: the width of cells beyond, times the largest loss and the root of its count
 MOST_FAR_CELLS = 100_000
 MOST_VALUES = 4e6  #: beyond, of all pairs: so many that one in some is looked at
