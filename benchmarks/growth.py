@@ -2,8 +2,8 @@
 
 In the number of copies of an event, of different events, of covers, and in the digits of δ. Every point runs
 in a process of its own: processor seconds of the answer, without imports and the making of the plan, and the
-peak of its memory. The exponent is the slope of log seconds over log size, by least squares, over the points
-of at least `LEAST` seconds; beyond the last size that was measured nothing is said.
+peak of its memory. The exponent is the slope of log seconds over log size, by least squares, over the last
+two decades of size and the points of at least `LEAST` seconds; beyond the last point nothing is said.
 """
 
 import argparse
@@ -17,16 +17,8 @@ import time
 from collections.abc import Callable
 from fractions import Fraction
 
-from dpaccount.plan.events import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Event,
-    Gaussian,
-    Laplace,
-    Plan,
-    PoissonSubsampled,
-    Pure,
-)
+from dpaccount.plan import events as ev
+from dpaccount.plan.events import Event, Gaussian, Laplace, Plan, Pure
 
 LEAST = 0.01
 COUNTS = [10**k for k in range(10)]
@@ -35,14 +27,19 @@ COVERS = [10**k for k in range(7)]
 DIGITS = [3, 10, 30, 100, 300]
 
 
-def sample(event: Event, count: int = 1) -> PoissonSubsampled:
+def root(n: int) -> int:
+    """Return a little more than √n: so much noise keeps ε about the same."""
+    return 1 + math.isqrt(n)
+
+
+def sample(event: Event, count: int = 1) -> Event:
     """Return an event on samples of a hundredth."""
-    return PoissonSubsampled(rate="0.01", of=event, count=count)
+    return ev.PoissonSubsampled(rate="0.01", of=event, count=count)
 
 
 def each(kind: Callable[[Fraction], Event]) -> Callable[[int], list[Event]]:
     """Return so many events of one kind, of parameters from 1 to 2, or far from 0 where they are many."""
-    return lambda size: [kind((1 + Fraction(k, size)) * (1 + math.isqrt(size))) for k in range(size)]
+    return lambda size: [kind((1 + Fraction(k, size)) * root(size)) for k in range(size)]
 
 
 def sliding(size: int) -> list[Event]:
@@ -57,13 +54,13 @@ def apart(size: int) -> list[Event]:
 
 Row = tuple[list[int], Callable[[int], list[Event]]]
 PLANS: dict[str, Row] = {
-    "count of Gaussians": (COUNTS, lambda n: [Gaussian(sigma=1 + math.isqrt(n), count=n)]),
-    "count of Laplaces": (COUNTS, lambda n: [Laplace(scale=1 + math.isqrt(n), count=n)]),
-    "count of ε-DP": (COUNTS, lambda n: [Pure(epsilon=Fraction(1, 1 + math.isqrt(n)), count=n)]),
-    "count of discrete Laplaces": (COUNTS, lambda n: [DiscreteLaplace(scale=1 + math.isqrt(n), count=n)]),
-    "count of discrete Gaussians": (COUNTS, lambda n: [DiscreteGaussian(sigma=1 + math.isqrt(n), count=n)]),
-    "count of sampled Gaussians": (COUNTS, lambda n: [sample(Gaussian(sigma=1 + math.isqrt(n) / 1000), n)]),
-    "count of sampled Laplaces": (COUNTS, lambda n: [sample(Laplace(scale=1 + math.isqrt(n) / 1000), n)]),
+    "count of Gaussians": (COUNTS, lambda n: [Gaussian(sigma=root(n), count=n)]),
+    "count of Laplaces": (COUNTS, lambda n: [Laplace(scale=root(n), count=n)]),
+    "count of ε-DP": (COUNTS, lambda n: [Pure(epsilon=Fraction(1, root(n)), count=n)]),
+    "count of discrete Laplaces": (COUNTS, lambda n: [ev.DiscreteLaplace(scale=root(n), count=n)]),
+    "count of discrete Gaussians": (COUNTS, lambda n: [ev.DiscreteGaussian(sigma=root(n), count=n)]),
+    "count of sampled Gaussians": (COUNTS, lambda n: [sample(Gaussian(sigma=1 + root(n) / 1000), n)]),
+    "count of sampled Laplaces": (COUNTS, lambda n: [sample(Laplace(scale=1 + root(n) / 1000), n)]),
     "different Gaussians": (DIFFERENT, each(lambda x: Gaussian(sigma=x))),
     "different Laplaces": (DIFFERENT, each(lambda x: Laplace(scale=x))),
     "different ε-DP": (DIFFERENT, each(lambda x: Pure(epsilon=1 / x))),
@@ -75,7 +72,7 @@ PLANS: dict[str, Row] = {
     "digits of δ, 100 Laplaces": (DIGITS, lambda _: [Laplace(scale=10, count=100)]),
     "digits of δ, 1000 sampled Gaussians": (DIGITS, lambda _: [sample(Gaussian(sigma=1), 1000)]),
     "digits of δ, 1000 sampled Laplaces": (DIGITS, lambda _: [sample(Laplace(scale=1), 1000)]),
-    "digits of δ, 100 discrete Gaussians": (DIGITS, lambda _: [DiscreteGaussian(sigma=10, count=100)]),
+    "digits of δ, 100 discrete Gaussians": (DIGITS, lambda _: [ev.DiscreteGaussian(sigma=10, count=100)]),
 }
 
 
@@ -94,7 +91,8 @@ def measured(name: str, size: int) -> list[float]:
 
 def exponent(points: dict[int, float]) -> float | None:
     """Return the slope of log seconds over log size; None of fewer than two points."""
-    known = [(math.log(n), math.log(seconds)) for n, seconds in points.items() if seconds >= LEAST]
+    last = {n: seconds for n, seconds in points.items() if 100 * n >= max(points) and seconds >= LEAST}
+    known = [(math.log(n), math.log(seconds)) for n, seconds in last.items()]
     if len(known) < 2:
         return None
     x, y = (sum(values) / len(known) for values in zip(*known, strict=True))
