@@ -56,7 +56,9 @@ class PoissonPair(LossPair):
 
     def _between(self, whole: LossPair | None) -> tuple[LossPair, LossPair] | None:
         """Return the pair of a smaller rate and the whole, where the rate is too near to 1 for floats."""
-        return None if whole is None or self.rate <= MOST_RATE else (replace(self, rate=MOST_RATE), whole)
+        if whole is None or self.rate <= MOST_RATE:
+            return None
+        return replace(self, rate=MOST_RATE), whole.reversed() if self.added else whole
 
 
 @dataclass(frozen=True)

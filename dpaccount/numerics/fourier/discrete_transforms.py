@@ -71,18 +71,20 @@ class AtomTransform(Transform):
         taken = {each for each, _ in own}
         return log_m, tuple(part for part in parts if part[0] not in taken)
 
-    def turned(self, c: float, t: Any) -> tuple[Any, float] | None:
-        """Return |M(c + it)/M(c)|² of a few losses in floats, and the largest one."""
+    def bound(self) -> float | None:
+        """Return the largest of a few losses, rounded up."""
+        return math.nextafter(float(self.largest()), math.inf) if self.size() <= FEW_ATOMS else None
+
+    def squares(self, c: float, t: Any) -> Any:
+        """Return |M(c + it)/M(c)|² of a few losses in floats."""
         import numpy as np
 
-        if self.size() > FEW_ATOMS:
-            return None
         losses, masses = _floats(self)
         weights = [
             mass * math.exp(c * (loss - max(losses))) for loss, mass in zip(losses, masses, strict=True)
         ]
         sums = sum(w * np.exp(1j * (t * loss)) for w, loss in zip(weights, losses, strict=True))
-        return (np.abs(sums) / sum(weights)) ** 2, math.nextafter(float(self.largest()), math.inf)
+        return (np.abs(sums) / sum(weights)) ** 2
 
     def decay(self, c: arb, depth: float) -> Decay:
         """Return the proved decay along Re s = c."""

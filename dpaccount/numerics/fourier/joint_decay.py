@@ -11,7 +11,7 @@ from typing import Any
 
 from flint import arb
 
-from dpaccount.numerics.fourier.transforms import Counted, Decay
+from dpaccount.numerics.fourier.transforms import Counted, Decay, Transform
 from dpaccount.numerics.work_budget import kept, spend
 
 LEAST_PAIRS, LEAST_COPIES = 8, 64  #: different pairs, and together: few come back before any smoothing helps
@@ -30,13 +30,13 @@ class JointDecay(Decay):
     def __init__(self, parts: Counted, c: float, end: float) -> None:
         import numpy as np
 
-        most = [_largest(factor, c) for factor, _ in parts]
+        most = [_largest(part) for part in parts]
         deviation = math.sqrt(sum(n * b * b for b, (_, n) in zip(most, parts, strict=True)))
         middle = min(NEAR / deviation, end)
         wide = min(FAR_CELL / max(b * math.sqrt(n) for b, (_, n) in zip(most, parts, strict=True)), end)
         near = np.linspace(0, middle, math.ceil(middle * deviation / NEAR_CELL) + 2)
         far = np.linspace(middle, end, math.ceil((end - middle) / wide) + 2)
-        some = sorted(parts, key=lambda part: _largest(part[0], c))
+        some = sorted(parts, key=_largest)
         some = some[:: math.ceil(len(some) * len(far) / MOST_VALUES)]
         spend((len(parts) * len(near) + len(some) * len(far)) / VALUES)
         logs = np.concatenate([_cells(parts, c, near), _cells(some, c, far)])
@@ -54,18 +54,17 @@ class JointDecay(Decay):
         return arb(self.end)
 
 
-def _largest(factor: Any, c: float) -> float:
-    known = factor.turned(c, 0.0)
-    return 0.0 if known is None else known[1]
+def _largest(part: tuple[Transform, int]) -> float:
+    return part[0].bound() or 0.0
 
 
-def _cells(parts: Iterable[tuple[Any, int]], c: float, t: Any) -> Any:
+def _cells(parts: Iterable[tuple[Transform, int]], c: float, t: Any) -> Any:
     """Return log ∏ψ^{n/2} at most, in each cell between two t."""
     import numpy as np
 
     width, found = np.diff(t), np.zeros(len(t) - 1)
     for factor, count in parts:
-        squares, most = factor.turned(c, t)
+        squares, most = factor.squares(c, t), factor.bound() or 0.0
         high = np.maximum(squares[:-1], squares[1:]) + width * width * most * most / 4 + FLOAT_SLACK
         found += count / 2 * np.log(np.minimum(high, 1.0))
     return found
@@ -74,7 +73,7 @@ def _cells(parts: Iterable[tuple[Any, int]], c: float, t: Any) -> Any:
 @kept(8)
 def joint_decay(parts: Counted, c: float, end: float) -> JointDecay | None:
     """Return the table of some pairs up to `end`, kept: contours ask for it again; None: too long a one."""
-    most = max(_largest(factor, c) for factor, _ in parts)
+    most = max(map(_largest, parts))
     often = max(n for _, n in parts)
     if not end * most < min(MOST_TURN, MOST_FAR_CELLS * FAR_CELL / math.sqrt(often)):
         return None
@@ -85,7 +84,7 @@ def joined(parts: Counted) -> tuple[Counted, Counted]:
     """Return the pairs whose decay is known jointly, none where they are few, and the others."""
     sides: tuple[list[Any], list[Any]] = [], []
     for part in parts:
-        sides[part[0].turned(1.0, 0.0) is None].append(part)
+        sides[part[0].bound() is None].append(part)
     own, others = map(tuple, sides)
     enough = len(own) >= LEAST_PAIRS and sum(n for _, n in own) >= LEAST_COPIES
     return (own, others) if enough else ((), parts)

@@ -65,9 +65,13 @@ class Transform:
         """Return how |M(c + it)/M(c)| falls; `depth` is the −log of it that is worth resolving."""
         return Decay()
 
-    def turned(self, c: float, t: Any) -> tuple[Any, float] | None:
-        """Return |M(c + it)/M(c)|² in floats, for t ≥ 0 of any shape, and a bound on |L|; None: not known."""
+    def bound(self) -> float | None:
+        """Return a bound on |L| where `squares` is known; None elsewhere."""
         return None
+
+    def squares(self, c: float, t: Any) -> Any:
+        """Return |M(c + it)/M(c)|² in floats, for an array of t ≥ 0."""
+        raise NotImplementedError
 
     def family(self) -> Any:
         """Return a key of transforms whose laws rise in convex order with `order`; None: there is none.
@@ -163,8 +167,12 @@ class LaplaceTransform(Transform):
         """Return the proved decay along Re s = c."""
         return LaplaceDecay((c + arb(1) / 2) * ball(self.loss), ball(self.loss))
 
-    def turned(self, c: float, t: Any) -> tuple[Any, float]:
-        """Return |M(c + it)/M(c)|² in floats, both over e^{(c+1/2)ε₀}/2, and ε₀."""
+    def bound(self) -> float:
+        """Return ε₀, rounded up."""
+        return math.nextafter(float(self.loss), math.inf)
+
+    def squares(self, c: float, t: Any) -> Any:
+        """Return |M(c + it)/M(c)|² in floats, both over e^{(c+1/2)ε₀}/2."""
         import numpy as np
 
         loss = float(self.loss)
@@ -172,9 +180,7 @@ class LaplaceTransform(Transform):
         def over(z: Any, x: Any) -> Any:
             return np.exp(1j * x) * (1 + 0.5 / z) + np.exp(-2 * (c + 0.5) * loss - 1j * x) * (1 - 0.5 / z)
 
-        return np.abs(over(c + 0.5 + 1j * t, t * loss) / over(c + 0.5, 0.0)) ** 2, math.nextafter(
-            loss, math.inf
-        )
+        return np.abs(over(c + 0.5 + 1j * t, t * loss) / over(c + 0.5, 0.0)) ** 2
 
     @classmethod
     def jointly(cls, parts: Counted) -> tuple[Callable[[float], float] | None, Counted]:

@@ -51,7 +51,7 @@ def size_at(known, c, t):
 def test_the_table_bounds_the_product_from_each_point_on(seed, size, c):
     known, rng, end = parts(seed, size), random.Random(seed), 3000.0
     table = JointDecay(known, c, end)
-    deviation = sum(n * factor.turned(c, 0.0)[1] ** 2 for factor, n in known) ** 0.5
+    deviation = sum(n * factor.bound() ** 2 for factor, n in known) ** 0.5
     points = sorted(
         [rng.uniform(0, 40 / deviation) for _ in range(60)] + [rng.uniform(0, end) for _ in range(200)]
     )
@@ -80,7 +80,7 @@ def test_floats_are_within_the_slack():
         c, t = rng.choice([0.01, 1.0, 30.0, 3000.0]), rng.uniform(0, 1e5)
         with precision(200):
             true = float((abs(factor.value(acb(c, t))) / factor.value(arb(c))) ** 2)
-            squares, most = factor.turned(c, np.array([t]))
+            squares, most = factor.squares(c, np.array([t])), factor.bound()
         assert squares[0] == pytest.approx(true, abs=joint_decay.FLOAT_SLACK / 10)
         assert most >= (factor.loss if isinstance(factor, LaplaceTransform) else factor.largest())
 
@@ -92,8 +92,8 @@ def test_few_and_unbounded_losses_have_no_table():
     assert (set(own), others) == (set(known), unbounded)
     assert joined(known[:7]) == ((), known[:7])
     assert joined(tuple((each, 1) for each, _ in known[:9]))[0] == ()
-    assert DiscreteGaussianTransform(Fraction(3), 1).turned(1.0, 0.0) is None
-    assert GeometricTransform(Fraction(3), 5).turned(1.0, 0.0) is None
+    assert DiscreteGaussianTransform(Fraction(3), 1).bound() is None
+    assert GeometricTransform(Fraction(3), 5).bound() is None
     assert joint_decay.joint_decay(known, 1.0, 1e9) is None
 
 
