@@ -7,6 +7,7 @@ any magnitude, and what is known of special compositions (equal bounded range, s
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -253,7 +254,7 @@ def _over_directions(total: Composition, answer: Callable[[Composition, Number],
     """Return the worse direction's answer; they share the work.
 
     The second one need not be known closely where it costs less than the first one's lower end.  Of many
-    samples, the direction that costs less with simpler pairs is bounded by these alone.
+    samples, the direction that costs less with simpler pairs is bounded by these, alone where that will do.
     """
     answers: list[Answer] = []
     ways = total.directions
@@ -263,7 +264,11 @@ def _over_directions(total: Composition, answer: Callable[[Composition, Number],
         worst = max((0, 1), key=lambda k: above[k].bounds.upper)
         other = above[1 - worst]
         rest = Answer(Enclosure(Fraction(0), other.bounds.upper), other.method)
-        return largest_answer([answer(ways[worst], Fraction(0)), rest])
+        first = answer(ways[worst], Fraction(0))
+        if (first.bounds.lower or 0) < other.bounds.upper:
+            with suppress(*UNREACHED):
+                rest = intersect_upper(answer(ways[1 - worst], Fraction(0)), other.bounds.upper)
+        return largest_answer([first, rest])
     for left, way in zip(range(len(ways), 0, -1), ways, strict=True):
         least = answers[0].bounds.lower if answers else None
         with limited(steps_left() / left):
@@ -278,6 +283,8 @@ def _first_epsilon(total: Composition, target: Fraction, gap: Fraction, least: N
     """Return one direction's ε(target) by the first method that comes close enough."""
     if total.infinite_mass() == target:  # then what is left is the largest of the finite losses
         return largest_loss(total.without_infinite_mass(), one_way=True)
+    if all_within(total, least):  # the other direction costs more
+        return Answer(Enclosure(Fraction(0), least), "largest loss")
     answer = _first(total, lambda method: method.epsilon(total, target, gap, least))
     return intersect_largest_loss(total, answer or Answer(Enclosure(Fraction(0), math.inf), "lattice"))
 
@@ -371,7 +378,7 @@ def _ways(total: Composition, *, one_way: bool) -> Sequence[Composition]:
     return [total] if one_way else total.directions
 
 
-def all_within(total: Composition, epsilon: Fraction) -> bool:
+def all_within(total: Composition, epsilon: Number) -> bool:
     """Say whether no loss exceeds ε."""
     with unlimited():
         most = total.ceiling()

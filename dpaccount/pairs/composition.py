@@ -112,7 +112,7 @@ class Composition:
         for pairs in alike.values():
             size = -(-len(pairs) // FEW)
             pairs.sort(key=lambda pair: pair.rising())
-            for chunk in (pairs[k : k + size] for k in range(0, len(pairs), size)):
+            for chunk in (pairs[k : k + size] for k in range(0, len(pairs), size) if size > 1):
                 ends |= dict.fromkeys(chunk, (_end_of(chunk, min), _end_of(chunk, max)))
         if all(pair == low for pair, (low, _) in ends.items()):
             return None

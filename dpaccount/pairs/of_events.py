@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpaccount.errors import InputError
+from dpaccount.numerics.bisection import Ends
 from dpaccount.pairs import poisson
 from dpaccount.pairs.composition import Attained, Composition, sort_key
 from dpaccount.pairs.discrete import DiscreteGaussianPair, GeometricPair
@@ -30,7 +31,7 @@ class Total:
     """Adds events up: Gaussian pairs as one μ², other pairs and upper bounds counted, failures apart."""
 
     def __init__(self) -> None:
-        self.low = self.high = Fraction(0)
+        self.squares: list[Ends] = []
         self.pairs: Counter[Any] = Counter()
         self.failures: Counter[Fraction] = Counter()
         self.upper: Counter[LossPair] = Counter()
@@ -42,8 +43,7 @@ class Total:
 
     def gaussian(self, low: Fraction, high: Fraction, count: int) -> None:
         """Add a Gaussian pair of μ² in [low, high]."""
-        self.low += low * count
-        self.high += high * count
+        self.squares.append((low * count, high * count))
 
     def pair(self, pair: LossPair, count: int) -> None:
         """Add a pair or an upper bound."""
@@ -55,13 +55,22 @@ class Total:
 
     def composition(self) -> Composition:
         """Return the sum."""
+        low, high = ([ends[k] for ends in self.squares] for k in (0, 1))
+        least = _sum_by_halves(low)
         return Composition(
-            (self.low, self.high),
+            (least, least if low == high else _sum_by_halves(high)),
             tuple(sorted(self.pairs.items(), key=sort_key)),
             tuple(sorted(self.failures.items())),
             tuple(sorted(self.upper.items(), key=sort_key)),
             self.attainment,
         )
+
+
+def _sum_by_halves(values: list[Fraction]) -> Fraction:
+    """Return the sum: one after the other, ever longer denominators would take quadratic time."""
+    while len(values) > 1:
+        values = [sum(values[k : k + 2], Fraction(0)) for k in range(0, len(values), 2)]
+    return sum(values, Fraction(0))
 
 
 def composition_of(items: Iterable[tuple[Event, int]]) -> Composition:

@@ -13,19 +13,20 @@ from typing import ClassVar, Self
 from flint import arb
 
 from dpaccount.numerics.bisection import Ends
-from dpaccount.numerics.closed import gaussian, sampled_curves
+from dpaccount.numerics.closed import discrete_losses, gaussian, sampled_curves
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier.sampled_atoms import DiscreteParts
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
-from dpaccount.numerics.fourier.transforms import Transform
+from dpaccount.numerics.fourier.transforms import NearTransform, Transform
 from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, precision
 from dpaccount.numerics.lattice import composing, counted_losses
 from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.numerics.sampled_groups import SampledMixture
 from dpaccount.numerics.sampled_mixed import MOST_ATOMS, SampledMixedTransform
 from dpaccount.pairs.composition import Composition
+from dpaccount.pairs.gaussian import GaussianPair
 from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.pair import (
     MAX_COUNTED,
@@ -38,6 +39,9 @@ from dpaccount.pairs.pair import (
     UpperPair,
 )
 
+MOST_RATE = 1 - Fraction(1, 1 << 50)  #: above it a rate stands between this one and 1
+MOST_APART = Fraction(1, 10**60)  #: of discrete and continuous noise, where one may stand for the other
+
 
 @dataclass(frozen=True)
 class PoissonPair(LossPair):
@@ -49,6 +53,12 @@ class PoissonPair(LossPair):
     def reversed(self) -> Self:
         """Return the pair of the other direction."""
         return replace(self, added=not self.added)
+
+    def _between(self, whole: LossPair | None) -> tuple[LossPair, LossPair] | None:
+        """Return the pair of a smaller rate and the whole, where the rate is too near to 1 for floats."""
+        if whole is None or self.rate <= MOST_RATE:
+            return None
+        return replace(self, rate=MOST_RATE), whole.reversed() if self.added else whole
 
 
 @dataclass(frozen=True)
@@ -159,16 +169,26 @@ class SampledPair(PoissonComposition, ExactPair):
         return transform.reversed() if self.added else transform
 
     def _mixed(self) -> Transform | None:
-        """Return the transform of Gaussian noise, finite losses and at most one Laplace noise."""
-        parts = DiscreteParts()
+        """Return the transform of Gaussian noise, finite losses and at most one Laplace noise.
+
+        Discrete Gaussian noise counts as continuous, and how far it is from that widens the balls.
+        """
+        parts, mu2, apart = DiscreteParts(), self.inner.mu2[0], Fraction(0)
         others = [(pair, n) for pair, n in self.inner.pairs if not pair.add_discrete(parts, n)]
         laplaces = [pair.loss for pair, n in others if n == 1 and isinstance(pair, LaplacePair)]
         if len(laplaces) != len(others) or len(others) > 1:
             return None
-        if parts.noises or math.prod(atom.size() ** n for atom, n in parts.atoms) > MOST_ATOMS:
+        if math.prod(atom.size() ** n for atom, n in parts.atoms) > MOST_ATOMS:
+            return None
+        for noise, n in parts.noises:
+            apart += n * discrete_losses.beside_gaussian(noise.sigma, noise.shift, mu2)
+            mu2 += n * (noise.shift / noise.sigma) ** 2
+        if apart > MOST_APART:
             return None
         loss = laplaces[0] if laplaces else Fraction(0)
-        return SampledMixedTransform(self.rate, self.inner.mu2[0], inner=tuple(parts.atoms), loss=loss)
+        mixed = SampledMixedTransform(self.rate, mu2, inner=tuple(parts.atoms), loss=loss)
+        found = mixed if parts.atoms or laplaces else SampledGaussianTransform(self.rate, mu2)
+        return NearTransform(found, 2 * apart) if parts.noises else found  # Π(1 ± η) is within 1 ± 2Ση
 
     def moment(self, s: arb) -> arb:
         """Return an upper bound on M(s), s > 0; infinite where the inner total has none.
@@ -226,6 +246,10 @@ class SampledPair(PoissonComposition, ExactPair):
         """Return the sample at another rate, of Laplace noise of another largest loss."""
         rate, loss = values
         return replace(self, rate=rate, inner=replace(self.inner, pairs=((LaplacePair(loss), 1),)))
+
+    def between(self) -> tuple[LossPair, LossPair] | None:
+        """Return simpler pairs at a rate near 1."""
+        return self._between(self.inner.one_pair)
 
     def few_losses(self) -> tuple[Atoms, arb] | None:
         """Return the losses but the rarest ones of noise, whose mass counts as at +∞."""
@@ -297,6 +321,10 @@ class SampledGaussian(PoissonPair, TransformPair):
         """Return the pair of other parameters."""
         rate, mu2 = values
         return replace(self, rate=rate, mu2=mu2)
+
+    def between(self) -> tuple[LossPair, LossPair] | None:
+        """Return simpler pairs at a rate near 1."""
+        return self._between(GaussianPair((self.mu2, self.mu2)))
 
     def add_moments(self, total: Moments, count: int) -> bool:
         """Add those of the whole."""

@@ -12,7 +12,7 @@ from dpaccount.cached import cached_property
 from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
-from dpaccount.numerics.fourier.table_transforms import TableTransform, kept_losses
+from dpaccount.numerics.fourier.discrete_transforms import TableTransform, kept_losses
 from dpaccount.numerics.fourier.transforms import Transform
 from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, precision
 from dpaccount.numerics.lattice import composing, counted_losses

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import bandits, book, scale, tables
+from benchmarks import bandits, book, growth, scale, tables
 from benchmarks.rows import BenchmarkSetting
 
 STAND_IN = {  # the parts of StatDP's interface that are used, with a rule that is plain to check
@@ -149,3 +149,15 @@ def test_a_part_that_fails_is_named_and_leaves_the_others(tmp_path, monkeypatch,
     assert "failed: noise" in capsys.readouterr().err
     assert list(json.loads((tmp_path / "b.json").read_text())["parts"]) == ["tables"]
     assert (tmp_path / "b.md").read_text().count("\n## ") == 1
+
+
+def test_growth_is_that_of_the_last_two_decades():
+    linear = {10**k: 10.0 ** (k - 3) for k in range(6)}
+    assert growth.exponent(linear) == pytest.approx(1)
+    assert growth.exponent(dict.fromkeys(range(1, 4), 10.0) | linear) == pytest.approx(1)
+    assert growth.exponent({1: 5.0, 10**6: 0.001}) is None
+    for name, (sizes, _) in growth.PLANS.items():
+        seconds, megabytes, width = growth.measured(name, sizes[0])
+        assert seconds < 5
+        assert megabytes > 10
+        assert width < 1e-6

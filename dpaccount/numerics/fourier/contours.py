@@ -17,6 +17,7 @@ from flint import arb
 from dpaccount.cached import cached_property
 from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.fourier import saddlepoint
+from dpaccount.numerics.fourier.joint_decay import joined, joint_decay
 from dpaccount.numerics.fourier.transforms import Counted, Decay, Transform
 from dpaccount.numerics.intervals import ball, between, precision
 from dpaccount.numerics.work_budget import SECOND, spend
@@ -143,10 +144,12 @@ def _on_grid(value: float, ratio: float, *, up: bool) -> float:
     return float(ratio ** (math.ceil(power) if up else round(power)))
 
 
+FEWEST_NODES = 5  #: of a sum: none does with less
 MOST_OF_FAMILY = 48  #: transforms, where all are not needed
 MOST_DECAYS = 6  #: of those that are slow to find
 EASY = 0.4 * SECOND  #: steps of node evaluations (a rough estimate) up to which no smoothing is considered
 EASY_DIGITS = 12.0  #: digits that are only sought where they are easy
+LITTLE = 1.5  #: times the nodes that smoothing needs: it is left out where so many do without
 MAX_WORK = 3 * SECOND  #: and up to which a contour is considered at all
 
 
@@ -188,16 +191,17 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
 
     `gap` is the width in ε that smoothing may cost where the decay is too slow without.
     """
-    if not 1e-30 < at.c < 1e12 or any(at.c > f.most_tilt() for f, _ in product.parts):
+    if not 1e-30 < at.c < 1e12:
         return None
     tolerance = at.log_delta - digits * math.log(10)
     lines = _lines(product, at, tolerance)
     # the law at c decides how fast the terms fall; where they do not fall by themselves, only D and the depth
     costs_of = (_Candidate.cost, _Candidate.unaided)
     tried = {min(lines, key=lambda x: cost(x) * product.weight(x.c)) for cost in costs_of} if lines else set()
-    # m² whose excess moves ε by about 3/4 of `gap`: the density of L at ε is about (c+1)|δ′|; the bound on
-    # the excess grows by e^{m²/8} beside that, so m² stays below 8
-    smooth = Fraction(min(0.75 * gap / (at.c + 1), 8.0))
+    # m² whose excess moves ε by about a part of `gap`, small where that takes no more nodes: the density
+    # of L at ε is about (c+1)|δ′|; the bound on the excess grows by e^{m²/8} beside that, so m² stays below 8
+    part = 0.3 if joined(product.parts)[0] else 0.75
+    smooth = Fraction(min(part * gap / (at.c + 1), 8.0))
     costs = {line: node_steps(product, line.c, _bits(product, at, line, tolerance)) for line in tried}
     tries = [(Fraction(0), EASY), (smooth, MAX_WORK), (Fraction(0), MAX_WORK)]
     for extra, most in tries[:1] if digits > EASY_DIGITS else tries:
@@ -205,10 +209,14 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
         known = [(cut * line.period * costs[line], line, cut) for line, cut in cuts if cut is not None]
         if known:
             _, line, cut = min(known, key=lambda found: found[0])
+            nodes = 2 + LITTLE * cut * line.period / (2 * math.pi)
+            plain = extra and len(product.parts) <= MOST_OF_FAMILY
+            bare = _cut(product, line, Fraction(0), nodes) if plain else None
             bits = _bits(product, at, line, tolerance)
             if _kept.get() is not None:
                 bits = -(-bits // 64) * 64
-            return Contour(line.c, line.period, line.right, line.left, extra, cut, bits, line.depth)
+            smoothing, end = (extra, cut) if bare is None else (Fraction(0), bare)
+            return Contour(line.c, line.period, line.right, line.left, smoothing, end, bits, line.depth)
     return None
 
 
@@ -235,7 +243,8 @@ class _Candidate:
 def _lines(product: Product, at: Estimate, tolerance: float) -> list[_Candidate]:
     """Return lines around the saddle's and far left of it, with their periods."""
     low, high = at.epsilon - at.slack(), at.epsilon + at.slack()
-    found, near = [], _on_grid(at.c, GRAIN, up=False)
+    most = min((factor.most_tilt() for factor, _ in product.parts), default=math.inf)
+    found, near = [], _on_grid(min(at.c, most), GRAIN, up=False)
     known = [(s, product.log_m(s)) for step in range(-32, 20) if (s := near * 1.25**step)]
     rights = [(s, m + kappa(s) - s * low - tolerance) for s, m in known if math.isfinite(m)]
     lefts = []
@@ -267,7 +276,7 @@ def _bits(product: Product, at: Estimate, line: _Candidate, tolerance: float) ->
     count = max((n for _, n in product.parts), default=1)
     turns = max(at.epsilon / line.period, 1.0) * 1e6  # the phases nhε reach this many radians
     bits = int((max(line.depth, loss - tolerance) + 12) / math.log(2)) + count.bit_length() + 12
-    return bits + int(math.log2(turns))
+    return bits + int(math.log2(turns)) + 3 * (len(product.parts) - 1).bit_length() // 2
 
 
 def node_steps(product: Product, c: float, bits: int) -> float:
@@ -277,6 +286,8 @@ def node_steps(product: Product, c: float, bits: int) -> float:
 
 def _cut(product: Product, line: _Candidate, smooth: Fraction, most_nodes: float) -> float | None:
     """Return the least T (in floats) that leaves the tolerance; None where it takes too many nodes."""
+    if most_nodes < FEWEST_NODES:
+        return None
     period, depth = line.period, line.depth
     most = most_nodes * 2 * math.pi / period
     decays = Decays(product, arb(line.c), smooth, depth)
@@ -344,11 +355,18 @@ class Decays:
 
     def __init__(self, product: Product, c: arb, smooth: Fraction, depth: float) -> None:
         self.mu2 = product.mu2[0] + smooth
-        known = _decaying(product.parts)
-        shares = _shared_decays(product.parts, known, c)
-        seen = sum(count for _, count in known) + sum(count for _, count in shares.values())
-        share = (depth + 5) * sum(count for _, count in product.parts) / max(seen, 1)
         self.parts: list[tuple[Decay, int]] = []
+        joint, parts = joined(product.parts) if smooth else ((), product.parts)
+        end = math.sqrt(2 * (depth + 5) / float(self.mu2)) if joint else 0.0  # then the smoothing is enough
+        table = joint_decay(joint, float(c.mid()), end) if joint else None
+        if table is None:
+            parts = product.parts
+        else:
+            self.parts.append((table, 1))
+        known = _decaying(parts)
+        shares = _shared_decays(parts, known, c)
+        seen = sum(count for _, count in known) + sum(count for _, count in shares.values())
+        share = (depth + 5) * sum(count for _, count in parts) / max(seen, 1)
         for factor, count in known:
             part, more = shares.get(factor, (arb(0), 0))
             decay = factor.decay(c, share / (count + more))
@@ -360,9 +378,10 @@ class Decays:
         """Return a bound on h·Σ_{nh>t} E(nh)/(nh)²: E(t)/t while `near` holds, then the far bound."""
         ends = self._ends(t)
         end = min(ends, key=lambda x: float(x.mid())) if ends else None
-        if end is None or not end > 2 * t + step:
-            return self._product(t, near=False) / t
-        return self._product(t, near=True) / t + self._product(end, near=False) / (end - step)
+        whole = self._product(t, near=False) / t if end is None or not end > 2 * t + step else arb.pos_inf()
+        if end is None or not end > t + step:
+            return whole
+        return whole.min(self._product(t, near=True) / t + self._product(end, near=False) / (end - step))
 
     def area(self, t: arb) -> arb:
         """Return a bound on ∫_t^∞ E, by ∫_t^∞ e^{−μ²τ²/2} dτ ≤ e^{−μ²t²/2}/(μ²t) for the Gaussians in it."""

@@ -1,17 +1,22 @@
-"""Transforms of pairs with discrete losses: randomised response, geometric and discrete Gaussian noise."""
+"""Transforms of pairs with discrete losses: randomised response, geometric and Gaussian noise, and tables."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
+from typing import Any, Protocol
 
 from flint import acb, arb, ctx
 
 from dpaccount.numerics.closed import discrete_losses
-from dpaccount.numerics.fourier.transforms import Decay, Transform, blurred
-from dpaccount.numerics.intervals import ball
-from dpaccount.numerics.work_budget import kept, spend
+from dpaccount.numerics.fourier import exponential_sums
+from dpaccount.numerics.fourier.transforms import Counted, Decay, Transform, blurred
+from dpaccount.numerics.intervals import ball, precision
+from dpaccount.numerics.work_budget import OutOfReach, kept, spend
 
+FEW_ATOMS, LEAST_JOINT = 3, 8  #: losses, and transforms of so few, that are looked at together in floats
 MAX_ATOMS = 2000  #: up to which all losses are looked at for a decay
 
 
@@ -41,6 +46,46 @@ class AtomTransform(Transform):
             (m * (s * t).exp() for t, m in _balls(self, ctx.prec)), acb(0) if isinstance(s, acb) else arb(0)
         )
 
+    @classmethod
+    def jointly(cls, parts: Counted) -> tuple[Callable[[float], float] | None, Counted]:
+        """Return an estimate of log M(s) of many such transforms together, and those left over."""
+        own = [
+            (each, n)
+            for each, n in parts
+            if isinstance(each, cls) and each.size() <= FEW_ATOMS and n < 1 << 20
+        ]
+        if len(own) < LEAST_JOINT:
+            return None, parts
+        import numpy as np
+
+        counts = np.array([float(n) for _, n in own])
+        found = [_floats(each) for each, _ in own]
+        losses, masses = (
+            np.array([row[k] + (0.0,) * (FEW_ATOMS - len(row[k])) for row in found]) for k in (0, 1)
+        )
+
+        def log_m(s: float) -> float:
+            top = (s * losses).max(axis=1)
+            return float(counts @ (top + np.log((masses * np.exp(s * losses - top[:, None])).sum(axis=1))))
+
+        taken = {each for each, _ in own}
+        return log_m, tuple(part for part in parts if part[0] not in taken)
+
+    def bound(self) -> float | None:
+        """Return the largest of a few losses, rounded up."""
+        return math.nextafter(float(self.largest()), math.inf) if self.size() <= FEW_ATOMS else None
+
+    def squares(self, c: float, t: Any) -> Any:
+        """Return |M(c + it)/M(c)|² of a few losses in floats."""
+        import numpy as np
+
+        losses, masses = _floats(self)
+        weights = [
+            mass * math.exp(c * (loss - max(losses))) for loss, mass in zip(losses, masses, strict=True)
+        ]
+        sums = sum(w * np.exp(1j * (t * loss)) for w, loss in zip(weights, losses, strict=True))
+        return (np.abs(sums) / sum(weights)) ** 2
+
     def decay(self, c: arb, depth: float) -> Decay:
         """Return the proved decay along Re s = c."""
         weights = [
@@ -50,6 +95,15 @@ class AtomTransform(Transform):
         total = sum(weights, arb(0))
         products = [a * b / total**2 for a, b in pairwise(weights)]
         return PairDecay(max(products, key=lambda x: float(x.mid())), ball(self.step() / 2))
+
+
+@lru_cache(maxsize=1 << 14)
+def _floats(atoms: AtomTransform) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the losses and their masses under P."""
+    with precision(64):
+        points = [(float(at), float(mass().mid())) for at, mass in atoms.points()]
+    losses, masses = zip(*points, strict=True)
+    return losses, masses
 
 
 @dataclass(frozen=True)
@@ -257,3 +311,82 @@ class ThetaDecay(Decay):
 
     def _period(self) -> arb:
         return 2 * arb.pi() * self.sigma**2 / self.shift
+
+
+# ---- tables of losses
+
+Atoms = tuple[tuple[arb, arb], ...]  #: (loss, mass under P)
+
+
+class TableOfLosses(Protocol):
+    """Finitely many losses of a pair and the mass at an infinite one."""
+
+    def __hash__(self) -> int: ...
+
+    def losses(self) -> Atoms:
+        """Return the finite losses, each with its mass under P, at the precision of the moment."""
+
+    def failing(self) -> Fraction:
+        """Return the mass of P at an infinite loss."""
+
+    def reversed(self) -> Any:
+        """Return the table of the reversed pair."""
+
+
+@dataclass(frozen=True)
+class TableTransform(Transform):
+    """The transform of the finite losses of a table."""
+
+    table: TableOfLosses
+
+    def reversed(self) -> "TableTransform":
+        """Return the transform of the reversed pair."""
+        return TableTransform(self.table.reversed())
+
+    def infinite(self) -> arb:
+        """Return the mass at an infinite loss."""
+        return ball(self.table.failing())
+
+    def value(self, s: acb) -> acb:
+        """Return M(s)."""
+        kept = kept_losses(self.table, ctx.prec)
+        spend(2 * len(kept))
+        return sum((mass * (s * at).exp() for at, mass in kept), s * 0)
+
+    def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
+        """Return M(c + inh) for n < count."""
+        points = [(mass * (c * at).exp(), at) for at, mass in kept_losses(self.table, ctx.prec)]
+        return exponential_sums.along(points, h, count)
+
+    def log_m(self, s: float, count: int) -> float:
+        """Return an estimate of count·log M(s)."""
+        import numpy as np
+
+        at, mass, lost = _table_floats(self.table)
+        power = s * at
+        if np.abs(power).max() < 30:
+            return float(count * np.log1p(mass @ np.expm1(power) - lost))
+        top = power.max()
+        return float(count * (top + np.log(mass @ np.exp(power - top) + 1e-300)))
+
+    def work(self, c: float, bits: int) -> float:
+        """Return roughly how many steps of work one node takes."""
+        return exponential_sums.work(len(kept_losses(self.table, 64)), bits)
+
+
+@kept(64)
+def kept_losses(table: TableOfLosses, bits: int) -> Atoms:
+    """Return the losses of a table at a precision, computed once."""
+    with precision(bits):
+        return table.losses()
+
+
+@kept(64)
+def _table_floats(table: TableOfLosses) -> Any:
+    import numpy as np
+
+    losses = kept_losses(table, 64)
+    if not losses:
+        raise OutOfReach("no loss is finite")
+    at, mass = np.array([[float(x.mid()), float(m.mid())] for x, m in losses]).T
+    return at, mass, float(table.failing())

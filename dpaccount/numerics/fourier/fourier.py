@@ -29,8 +29,9 @@ at most δ_m(0)·E e^{−(L−ε)/2 − (L−ε)²/(2m²)}, whose transform is M
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import reduce
 
 from flint import acb, acb_mat, arb
 
@@ -155,10 +156,24 @@ def _transform(product: Product, mu2: arb, chosen: Contour, h: arb, count: int) 
         spend()
         s = acb(c, n * h)
         found.append((s * (s + 1) * mu2 / 2).exp())
-    for factor, times in product.parts:
-        values = _nodes(factor, chosen, h, count)
-        found = [a * b**times for a, b in zip(found, values, strict=True)]
-    return found
+    return _multiplied(
+        found, ([b**times for b in _nodes(factor, chosen, h, count)] for factor, times in product.parts)
+    )
+
+
+def _multiplied(first: list[acb], rows: Iterable[list[acb]]) -> list[acb]:
+    """Return the products column by column, by halves: each product in a row would widen balls by √2."""
+    stack = [(0, first)]  # halves of a tree of products, by how many rows each is the product of
+    for row in rows:
+        stack.append((0, row))
+        while len(stack) > 1 and stack[-1][0] == stack[-2][0]:
+            (level, left), (_, right) = stack[-2:]
+            stack[-2:] = [(level + 1, _columns(left, right))]
+    return reduce(_columns, (row for _, row in stack))
+
+
+def _columns(left: list[acb], right: list[acb]) -> list[acb]:
+    return [a * b for a, b in zip(left, right, strict=True)]
 
 
 def _nodes(factor: Transform, chosen: Contour, h: arb, count: int) -> list[acb]:
@@ -223,10 +238,12 @@ def epsilon(
         middle = float(low + high) / 2
         if chosen.smooth and abs(middle - at.epsilon) <= 0.4 * at.slack():
             # the law is denser there than was thought; next to an atom the width falls with m, not with m²
-            share *= max(0.6 * float(width / (high - low)) ** power, 1e-4)
+            share *= max(0.8 * float(width / (high - low)) ** power, 1e-4)
         elif abs(middle - at.epsilon) <= 0.4 * at.slack() and sought == digits:
             break
-        at, least = Estimate(middle, log_target, _slope(curve, middle) or at.c), digits
+        else:
+            least = digits
+        at = Estimate(middle, log_target, _slope(curve, middle) or at.c)
     return low, high
 
 

@@ -66,6 +66,14 @@ class Transform:
         """Return how |M(c + it)/M(c)| falls; `depth` is the −log of it that is worth resolving."""
         return Decay()
 
+    def bound(self) -> float | None:
+        """Return a bound on |L| where `squares` is known; None elsewhere."""
+        return None
+
+    def squares(self, c: float, t: Any) -> Any:
+        """Return |M(c + it)/M(c)|² in floats, for an array of t ≥ 0."""
+        raise NotImplementedError
+
     def family(self) -> Any:
         """Return a key of transforms whose laws rise in convex order with `order`; None: there is none.
 
@@ -163,6 +171,21 @@ class LaplaceTransform(Transform):
         """Return the proved decay along Re s = c."""
         return LaplaceDecay((c + arb(1) / 2) * ball(self.loss), ball(self.loss))
 
+    def bound(self) -> float:
+        """Return ε₀, rounded up."""
+        return math.nextafter(float(self.loss), math.inf)
+
+    def squares(self, c: float, t: Any) -> Any:
+        """Return |M(c + it)/M(c)|² in floats, both over e^{(c+1/2)ε₀}/2."""
+        import numpy as np
+
+        loss = float(self.loss)
+
+        def over(z: Any, x: Any) -> Any:
+            return np.exp(1j * x) * (1 + 0.5 / z) + np.exp(-2 * (c + 0.5) * loss - 1j * x) * (1 - 0.5 / z)
+
+        return np.abs(over(c + 0.5 + 1j * t, t * loss) / over(c + 0.5, 0.0)) ** 2
+
     @classmethod
     def jointly(cls, parts: Counted) -> tuple[Callable[[float], float] | None, Counted]:
         """Return an estimate of log M(s) of many Laplace transforms together, and those left over."""
@@ -248,3 +271,56 @@ def blurred(value: acb, radius: arb) -> acb:
     """Return the ball around `value` that holds everything within `radius` of it."""
     error = arb(0).union(radius).union(-radius)
     return value + (acb(error, error) if isinstance(value, acb) else error)
+
+
+@dataclass(frozen=True)
+class NearTransform(Transform):
+    """The transform of a pair whose loss has, under P and Q, a density within 1 ± `apart` times another's."""
+
+    other: Transform
+    apart: Fraction
+    slow_decay: ClassVar[bool] = True
+
+    def value(self, s: acb) -> acb:
+        """Return M(s) for real s."""
+        found = self.other.value(s)
+        return blurred(found, found * ball(self.apart))
+
+    def log_m(self, s: float, count: int) -> float:
+        """Return an estimate of count·log M(s)."""
+        return self.other.log_m(s, count)
+
+    def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
+        """Return M(c + inh) for n < count: |E e^{(c+it)L}| changes by at most `apart`·M(c)."""
+        error = self.other.value(c) * ball(self.apart)
+        return [blurred(value, error) for value in self.other.nodes(c, h, count)]
+
+    def reversed(self) -> Self:
+        """Return the transform of the reversed pair."""
+        return replace(self, other=self.other.reversed())
+
+    def decay(self, c: arb, depth: float) -> Decay:
+        """Return how |M(c + it)/M(c)| falls, down to about `apart`."""
+        return NearDecay(self.other.decay(c, depth), ball(self.apart))
+
+    def work(self, c: float, bits: int) -> float:
+        """Return roughly how many steps of work one node takes."""
+        return self.other.work(c, bits)
+
+    def most_tilt(self) -> float:
+        """Return the largest c of contours."""
+        return self.other.most_tilt()
+
+
+@dataclass(frozen=True)
+class NearDecay(Decay):
+    """The decay of a `NearTransform`."""
+
+    other: Decay
+    apart: arb
+
+    def far(self, t: arb) -> arb:
+        """Return a bound for all τ ≥ t."""
+        kept = (1 - self.apart).max(arb(0))
+        found = (self.other.far(t) + self.apart) / kept
+        return found.min(arb(1)) if kept > 0 else arb(1)

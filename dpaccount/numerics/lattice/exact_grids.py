@@ -4,10 +4,10 @@ This is the optimal composition theorem of Kairouz, Oh & Viswanath 2015 (equal Î
 2016 (unequal Îµ, where it is #P-hard in general and polynomial on a grid), for any losses on a grid.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from itertools import accumulate
 from math import gcd
 
 from dpaccount.numerics.bisection import Ends
@@ -39,7 +39,8 @@ def suits(pairs: Counted, spread: Callable[[], float]) -> bool:
     """
     if not pairs or max(pair.size for pair, _ in pairs) > MAX_NODES // 4:
         return False
-    return spread() / float(common_step(pairs)) < MAX_NODES
+    least = spread() / MAX_NODES
+    return all(float(step) > least for step in _common_steps(pairs))  # of many, the first few may do
 
 
 def of_atoms(points: Callable[[], discrete_losses.Points], step: Fraction, size: int) -> OnGrid:
@@ -61,13 +62,18 @@ def of_gaussian(sigma: Fraction, shift: int) -> OnGrid:
 
 def common_step(pairs: Counted) -> Fraction:
     """Return the largest step that all the pairs' losses are multiples of, up to one shift each."""
+    return list(_common_steps(pairs))[-1]
+
+
+def _common_steps(pairs: Counted) -> Iterator[Fraction]:
+    """Yield the same of the first pair, of the first two, and so on."""
 
     def divisor(a: Fraction, b: Fraction) -> Fraction:
         return Fraction(
             gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator
         )
 
-    return reduce(divisor, (pair.step for pair, _ in pairs))
+    return accumulate((pair.step for pair, _ in pairs), divisor)
 
 
 def compose(pairs: Counted, log2_delta: float) -> Excess:

@@ -405,8 +405,10 @@ def test_a_gap_that_is_not_reached_is_remarked_upon(account):
     bound = plan('{"event":"zcdp","rho":0.05}', known)
     note = "note: --gap does not apply: no lower end is known\n"
     assert account(bound, "--delta", "1e-6", "--gap", "1e-2")[::2] == (0, note)
-    many = f'{{"event":"poisson_subsampled","rate":1e-9,"count":1000000000,"of":{GAUSS}}}'
-    err = account(plan(many, relation="add-remove"), "--epsilon", "1e-4", "--gap", "1e-3")[2]
+    unequal = plan(
+        '{"event":"laplace","scale":3}', '{"event":"laplace","scale":3.1}', '{"event":"pure","epsilon":0.2}'
+    )
+    err = account(unequal, "--epsilon", "0.1", "--gap", "1e-12", "--work", "0.1")[2]
     assert err.startswith("note: --gap is not reached: upper - lower is ")
     assert account(plan(known), "--gap", "1e-9", "--json")[2] == ""
 

@@ -1,8 +1,11 @@
 """Samples of Gaussian and bounded noise together: by quadrature, by lattices, in both directions."""
 
 import itertools
+import math
+from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from flint import acb, arb
 
@@ -10,15 +13,20 @@ from dpaccount.accounting.account import NARROW
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.methods import exact
 from dpaccount.numerics import sampled_mixed
+from dpaccount.numerics.closed import discrete_losses
+from dpaccount.numerics.fourier import fourier
+from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
 from dpaccount.numerics.fourier.shifted_line import ShiftedLine
+from dpaccount.numerics.fourier.transforms import NearTransform
 from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.sampled_mixed import SampledMixedTransform
 from dpaccount.pairs.composition import Composition
-from dpaccount.pairs.discrete import GeometricPair
+from dpaccount.pairs.discrete import DiscreteGaussianPair, GeometricPair
 from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.poisson import SampledPair
 from dpaccount.pairs.response import ResponsePair
 from dpaccount.plan.events import Gaussian, Laplace, Plan, PoissonSubsampled, Pure, Sequence
+from tests.looped import looped
 
 RESPONSE = ((ResponsePair(Fraction(3, 4)).transform(), 2),)
 GEOMETRIC = ((GeometricPair(Fraction(2), 3).transform(), 1),)
@@ -170,3 +178,77 @@ def test_losses_too_many_for_a_sum_are_left_to_lattices():
     between = Composition((Fraction(1), Fraction(2)), ((LaplacePair(Fraction(1)), 1),))
     assert SampledPair(Fraction(1, 10), between).summed_transform() is None
     assert sampled_mixed.MOST_ATOMS < 4**9
+
+
+# ------------------------------------------------------------------ discrete Gaussian noise beside continuous noise
+
+
+def near(sigma, shift, mu2, rate, *, added=False):
+    """Return the transform of a Gaussian pair and discrete noise, however coarse, and how far it is taken for."""
+    apart = discrete_losses.beside_gaussian(sigma, shift, mu2)
+    other = SampledGaussianTransform(rate, mu2 + (shift / sigma) ** 2, added=added)
+    return NearTransform(other, apart)
+
+
+def by_losses(sigma, shift, mu2, rate, power):
+    """Return H(power) by the trapezoid rule for each value of the discrete noise, in floats."""
+    x, u = np.arange(-60, 61)[:, None], np.arange(-12, 16, 0.02)[None, :]
+    mu, sigma = math.sqrt(mu2), float(sigma)
+    weight = np.exp(-x * x / (2 * sigma**2) - u * u / 2)
+    loss = u * mu - mu * mu / 2 + shift / sigma**2 * (x - shift / 2)
+    return (weight * np.exp(power * np.log1p(float(rate) * np.expm1(loss)))).sum() / weight.sum()
+
+
+@looped(("sigma", "shift"), [("0.7", 1), ("0.55", 1), ("0.9", 2), ("1.5", 3), ("6", 1)])
+def test_discrete_noise_beside_continuous_noise_is_nearly_continuous(sigma, shift):
+    """Coarse noise shows that the balls need their width: there the transforms differ."""
+    sigma, mu2, rate = Fraction(sigma), Fraction(1, 2), Fraction(3, 10)
+    for added in (False, True):
+        factor = near(sigma, shift, mu2, rate, added=added)
+        assert sigma > 1 or factor.apart > Fraction(1, 10**4)
+        with precision(80):
+            c, h = arb(2), arb("0.9")
+            values, decay = factor.nodes(c, h, 30), factor.decay(c, 3.0)
+            whole = factor.value(c)
+            assert abs(by_losses(sigma, shift, mu2, rate, -2 if added else 3) - whole.mid()) <= (
+                whole.rad() * 1.0001 + 1e-9 * whole.mid()
+            )
+            for n in range(30):
+                s = 2 + 0.9j * n
+                true = by_losses(sigma, shift, mu2, rate, -s if added else 1 + s)
+                away = abs(values[n].mid() - acb(true.real, true.imag))
+                assert away <= values[n].real.rad() * 1.0001 + 1e-9 * values[0].real.mid()
+                assert not n or abs(true) <= decay.far(n * h) * values[0].real.upper()
+
+
+@looped("sigma", ["0.7", "2"])
+def test_coarse_noise_is_not_taken_for_continuous_noise(sigma):
+    inner = Composition((Fraction(1, 2),) * 2, ((DiscreteGaussianPair(Fraction(sigma), 1), 1),))
+    assert SampledPair(Fraction(1, 10), inner).summed_transform() is None
+
+
+def test_many_factors_are_multiplied_without_widening():
+    """One after the other a thousand of them would widen balls by √2 each."""
+    with precision(100):
+        turn = acb(0, 1).exp()
+        found = fourier._multiplied([acb(1), acb(2)], ([turn, turn] for _ in range(1001)))
+        assert abs(found[0] - acb(0, 1001).exp()) < arb(2) ** -70
+        assert abs(found[1] - 2 * acb(0, 1001).exp()) < arb(2) ** -70
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "above"), [("gaussian", Fraction(1, 10**17)), ("laplace", Fraction(1, 10**300))]
+)
+def test_a_rate_near_one_lies_between_a_smaller_one_and_one(kind, above):
+    inside = Gaussian(sigma=1) if kind == "gaussian" else Laplace(scale=1)
+    rates = (1 - Fraction(1, 1000), 1 - above)
+    less, near = (
+        Accountant(PoissonSubsampled(rate=r, of=inside, count=3), relation="add-remove").epsilon("1e-6")
+        for r in rates
+    )
+    whole = Accountant(replace(inside, count=3), relation="add-remove").epsilon("1e-6")
+    assert less.upper < near.lower
+    assert near.lower <= whole.upper
+    assert near.upper >= whole.lower
+    assert near.upper - near.lower < Fraction(1, 10**6)

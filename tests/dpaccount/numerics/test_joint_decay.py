@@ -1,0 +1,104 @@
+"""What is proved of the fall of many transforms together, against their values; and of the sum of squares."""
+
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import acb, arb
+
+from dpaccount.numerics.fourier import joint_decay
+from dpaccount.numerics.fourier.discrete_transforms import (
+    DiscreteGaussianTransform,
+    GeometricTransform,
+    ResponseTransform,
+)
+from dpaccount.numerics.fourier.joint_decay import JointDecay, joined
+from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
+from dpaccount.numerics.fourier.transforms import LaplaceTransform
+from dpaccount.numerics.intervals import precision
+from dpaccount.pairs.of_events import _sum_by_halves
+from tests.looped import looped
+
+
+def parts(seed, size):
+    """Return so many random transforms of bounded losses, counted."""
+    rng = random.Random(seed)
+    found = {}
+    while len(found) < size:
+        loss = Fraction(rng.randint(1, 4000), 10**4)
+        kind = rng.choice(["laplace", "pure", "response", "geometric"])
+        found[
+            LaplaceTransform(loss)
+            if kind == "laplace"
+            else GeometricTransform(2 / loss, 2)
+            if kind == "geometric"
+            else ResponseTransform(loss, 2 if kind == "pure" else 7)
+        ] = rng.choice([1, 1, 2, 9])
+    return tuple(found.items())
+
+
+def size_at(known, c, t):
+    """Return ∏|M(c + it)/M(c)|^n."""
+    with precision(128):
+        found = arb(1)
+        for factor, count in known:
+            found *= (abs(factor.value(acb(c, t))) / factor.value(arb(c))) ** count
+        return float(found.upper())
+
+
+@looped(("seed", "size", "c"), [(1, 8, 0.1), (2, 20, 2.0), (3, 60, 7.0), (4, 60, 0.01), (5, 30, 100.0)])
+def test_the_table_bounds_the_product_from_each_point_on(seed, size, c):
+    known, rng, end = parts(seed, size), random.Random(seed), 3000.0
+    table = JointDecay(known, c, end)
+    deviation = sum(n * factor.bound() ** 2 for factor, n in known) ** 0.5
+    points = sorted(
+        [rng.uniform(0, 40 / deviation) for _ in range(60)] + [rng.uniform(0, end) for _ in range(200)]
+    )
+    values = [size_at(known, c, t) for t in points]
+    bounds = [float(table.near(arb(t)).upper()) for t in points]
+    for k, bound in enumerate(bounds):
+        assert max(values[k:]) <= bound, (points[k], bound)
+    assert bounds == sorted(bounds, reverse=True)
+    assert min(bounds) < 1e-2 or c > 50  # there nearly all of the law is at the largest losses
+    assert table.near(arb(2 * end)) == 1
+
+
+def test_some_pairs_bound_all(monkeypatch):
+    known = parts(7, 80)
+    whole = JointDecay(known, 1.0, 3000.0)
+    monkeypatch.setattr(joint_decay, "MOST_VALUES", 2e5)
+    some = JointDecay(known, 1.0, 3000.0)
+    for t in np.linspace(1, 2900, 40):
+        value = size_at(known, 1.0, float(t))
+        assert value <= float(whole.near(arb(float(t)))) <= float(some.near(arb(float(t)))) * (1 + 1e-9)
+
+
+def test_floats_are_within_the_slack():
+    rng = random.Random(11)
+    for factor, _ in parts(11, 60):
+        c, t = rng.choice([0.01, 1.0, 30.0, 3000.0]), rng.uniform(0, 1e5)
+        with precision(200):
+            true = float((abs(factor.value(acb(c, t))) / factor.value(arb(c))) ** 2)
+            squares, most = factor.squares(c, np.array([t])), factor.bound()
+        assert squares[0] == pytest.approx(true, abs=joint_decay.FLOAT_SLACK / 10)
+        assert most >= (factor.loss if isinstance(factor, LaplaceTransform) else factor.largest())
+
+
+def test_few_and_unbounded_losses_have_no_table():
+    unbounded = ((SampledGaussianTransform(Fraction(1, 10), Fraction(1)), 9),)
+    known = parts(3, 30)
+    own, others = joined((*unbounded, *known))
+    assert (set(own), others) == (set(known), unbounded)
+    assert joined(known[:7]) == ((), known[:7])
+    assert joined(tuple((each, 1) for each, _ in known[:9]))[0] == ()
+    assert DiscreteGaussianTransform(Fraction(3), 1).bound() is None
+    assert GeometricTransform(Fraction(3), 5).bound() is None
+    assert joint_decay.joint_decay(known, 1.0, 1e9) is None
+
+
+def test_a_sum_by_halves_is_the_sum():
+    rng = random.Random(5)
+    for size in (0, 1, 2, 3, 10, 31):
+        values = [Fraction(rng.randint(1, 99), rng.randint(1, 99)) for _ in range(size)]
+        assert _sum_by_halves(values) == sum(values)
