@@ -17,6 +17,7 @@ from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.pair import LossPair
 from dpaccount.pairs.replaced import ReplacedGaussian, replaced
 from dpaccount.pairs.response import ResponsePair
+from dpaccount.pairs.shuffled import ShuffledPair
 from dpaccount.pairs.table import TablePair
 from dpaccount.pairs.upper import RangeBound, RdpBound, ZcdpBound
 from dpaccount.pairs.without_replacement import WithoutReplacement
@@ -24,6 +25,7 @@ from dpaccount.plan import events as ev
 from dpaccount.plan.event_base import Event, walk
 
 MAX_GROUP = 8  #: units on samples whose mixture is added up
+MOST_HIDDEN = 64  #: ε beyond which shuffling hides nothing: a clone takes some e^ε reports
 
 
 class Total:
@@ -187,6 +189,15 @@ def _approximate(total: Total, event: ev.Approximate, count: int) -> None:
         total.failures[event.delta] += count
 
 
+def _shuffled(total: Total, event: ev.Shuffled, count: int) -> None:
+    """Add the pair of a report among clones; of one report, or where there is no clone, that of the randomiser."""
+    alone = event.population == 1
+    if event.epsilon:
+        hidden = not alone and event.epsilon <= MOST_HIDDEN
+        total.pair(ShuffledPair(event.population, event.epsilon) if hidden else ResponsePair(event.epsilon), count)
+        total.attained(Attained.ALWAYS if alone else Attained.NEVER)
+
+
 def _given_pair(total: Total, event: ev.DominatingPair, count: int) -> None:
     if event.p != event.q:
         total.pair(TablePair(event.p, event.q), count)
@@ -281,6 +292,7 @@ _ADD: dict[type[Event], Callable[[Total, Any, int], None]] = {
     ev.Pure: _pure,
     ev.Approximate: _approximate,
     ev.DominatingPair: _given_pair,
+    ev.Shuffled: _shuffled,
     ev.Zcdp: _zcdp,
     ev.Rdp: _rdp,
     ev.PoissonSubsampled: _poisson,

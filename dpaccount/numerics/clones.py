@@ -1,0 +1,154 @@
+"""Shuffled reports of an ε-DP randomiser: the curve of the pair that dominates them.
+
+docs/numerics.md ("Shuffled reports") proves that pair. Each of the other n − 1 reports is a clone with
+probability ρ = 2/(e^ε + 1), C clones in all, and a fair coin then; the unit's report is a coin that is right with
+odds e^ε. Seen are C and the number a of heads among all C + 1 coins, b are tails: e^L = (e^ε a + b)/(a + e^ε b).
+
+A clone more is a coin more, which anybody may add: the cost falls as C rises. So C may be replaced by a number that
+is smaller: ρ is rounded down, and where clones are many C is rounded down to few values, 0 left of all of them.
+The pair here is the one after this rounding, exactly.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+
+from flint import arb
+
+from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
+from dpaccount.numerics.work_budget import kept, spend
+
+DEPTH = 128  #: bits of what is cut off where a tail ends, beyond those of e^ε
+SPARE = 128  #: bits of rounding below them
+MOST_TAILS = 500_000  #: numbers that are kept for one pair
+MOST_USERS = 10**9  #: more reports cost no more, and are counted as so many
+
+
+@dataclass(frozen=True)
+class Coins:
+    """A number of clones: its probability, and P(heads ≥ x) among them from x = ⌈clones/2⌉ on; in units of a table."""
+
+    clones: int
+    mass: int
+    tails: list[int]
+
+    def at_least(self, heads: int) -> int:
+        """Return P(heads ≥ x), rounded down; 0 beyond the last one."""
+        index = heads - (self.clones + 1) // 2
+        return self.tails[index] if index < len(self.tails) else 0
+
+
+@dataclass(frozen=True)
+class Clones:
+    """The pair of one number of users, as numbers in units of 2^−bits; tails are `error` units too small at most."""
+
+    epsilon: Fraction
+    bits: int
+    error: int
+    cells: tuple[Coins, ...]
+
+    def delta(self, t: Fraction) -> arb:
+        """Return a ball around δ(t), t ≥ 0.
+
+        For C = c, P − e^tQ of a heads or more is (α − e^t(1 − α))F(a − 1) + (1 − α − e^tα)F(a) with
+        α = e^ε/(e^ε + 1) and F(x) = P(Bin(c, ½) ≥ x), and is largest for the least a above (c + 1)x,
+        x = (e^{ε+t} − 1)/((e^ε − 1)(1 + e^t)). With x rounded down by r an a that is too small may be taken,
+        which loses at most 2(e^ε − 1)r in all.
+        """
+        if t >= self.epsilon:
+            return arb(0)
+        spend(len(self.cells) / 8)
+        with precision(self.bits + 64):
+            p, e = ball(self.epsilon).exp(), ball(t).exp()
+            right, wrong = e * ball(self.epsilon - t).expm1(), ball(self.epsilon + t).expm1()
+            share = wrong / (right + wrong)
+            cut = max(math.floor(floor_of(share) * 2**self.bits), 1 << (self.bits - 1))
+            first = second = 0
+            for cell in self.cells:
+                heads = (cut * (cell.clones + 1) >> self.bits) + 1
+                first += cell.mass * cell.at_least(heads - 1)
+                second += cell.mass * cell.at_least(heads)
+            missed = 2 * (p - 1) * (share - cut * arb(2) ** -self.bits)
+            found = (right * self._sum(first) - wrong * self._sum(second)) / (p + 1)
+            return (found + arb(0).union(missed.upper())).max(arb(0)).min(right / (p + 1))
+
+    def _sum(self, units: int) -> arb:
+        unit = arb(2) ** -self.bits
+        return (ball(units) * unit + arb(0).union(ball(self.error))) * unit
+
+
+@kept(2)
+def clones(epsilon: Fraction, users: int) -> Clones:
+    """Return the pair of `users` reports, ε > 0; raises `OutOfReach` where ε is far too large to write e^ε."""
+    users = min(users, MOST_USERS)
+    depth = DEPTH + 2 * math.ceil(epsilon * Fraction(3, 2))  # e^ε is below 2^{3ε/2}
+    bits = depth + SPARE
+    with precision(bits + 64):
+        rate = math.floor(floor_of(2 / (ball(epsilon).exp() + 1)) * 2**bits)
+    first, below = _below(users - 1, rate, bits, depth)
+    most = first + len(below) - 1
+    reach = math.isqrt(2 * depth * max(1, most) // 5) + 2  # of a tail, about: ln 2/2 is below 2/5
+    stride = max(1, -(-len(below) * reach // MOST_TAILS))
+    at = [0, *range(max(first, 1), most + 1, stride)]
+    ends = [*(below[c - first] for c in at[1:]), 1 << bits]
+    cells, error = [], 0
+    for c, start, end in zip(at, [0, *ends], ends, strict=False):
+        tails, off = _tails(c, bits, depth)
+        cells.append(Coins(c, end - start, tails))
+        error = max(error, off)
+    return Clones(epsilon, bits, error, tuple(cells))
+
+
+def _below(trials: int, rate: int, bits: int, depth: int) -> tuple[int, list[int]]:
+    """Return a first c, and P(Bin(trials, rate) < c) for it and those after it, in units and rounded up.
+
+    What lies left of the first one counts 2^−depth at most; the last one is so far right that rounding down to it
+    costs as little.
+    """
+    one = 1 << bits
+    spend(math.isqrt(trials))
+    mode = min(trials, (trials + 1) * rate >> bits)
+    with precision(bits + 128):
+        q = ball(Fraction(rate, one))
+        log = _log_choose(trials, mode) + mode * q.log() + (trials - mode) * (1 - q).log()
+        top = math.ceil(ceil_of(log.exp()) * one)
+    limit = 1 << (bits - depth - 32)
+    down, value, c = [], top, mode
+    while c > 0 and value > limit:  # masses fall away from the mode, so each is rounded up by c units at most
+        value = -(-value * c * (one - rate) // ((trials - c + 1) * rate))
+        c -= 1
+        down.append(value)
+    left = 0
+    if c > 0:  # from here on they fall faster than by this factor
+        fall = Fraction(c * (one - rate), (trials - c + 1) * rate)
+        left = math.ceil(down.pop() / (1 - fall))
+        c += 1
+    up, value = [top], top
+    for k in range(mode, trials):
+        if value <= limit:
+            break
+        value = -(-value * (trials - k) * rate // ((k + 1) * (one - rate)))
+        up.append(value)
+    return c, [min(each, one) for each in accumulate([*reversed(down), *up[:-1]], initial=left)]
+
+
+def _tails(clones: int, bits: int, depth: int) -> tuple[list[int], int]:
+    """Return P(Bin(clones, ½) ≥ x) from x = ⌈clones/2⌉ on, rounded down, and by how many units at most."""
+    x = (clones + 1) // 2
+    with precision(bits + 128):
+        value = math.floor(floor_of((_log_choose(clones, x) - clones * arb(2).log()).exp()) * 2**bits)
+    masses = [value]
+    while x < clones and value >> (bits - depth - 32):
+        value = value * (clones - x) // (x + 1)
+        x += 1
+        masses.append(value)
+    spend(len(masses) / 16)
+    # beyond the last one masses fall faster than by (clones − x)/(x + 1)
+    beyond = 0 if x == clones else (value + len(masses)) * (x + 1) // (2 * x + 1 - clones) + 1
+    masses.reverse()
+    return [*accumulate(masses)][::-1], len(masses) ** 2 + beyond
+
+
+def _log_choose(n: int, k: int) -> arb:
+    return ball(n + 1).lgamma() - ball(k + 1).lgamma() - ball(n - k + 1).lgamma()
