@@ -1,12 +1,40 @@
-"""Shuffled reports of an ε-DP randomiser: the curve of the pair that dominates them.
+"""Shuffled reports of an ε-DP randomiser: the pair that dominates them, and its curve.
 
-docs/numerics.md ("Shuffled reports") proves that pair. Each of the other n − 1 reports is a clone with
-probability ρ = 2/(e^ε + 1), C clones in all, and a fair coin then; the unit's report is a coin that is right with
-odds e^ε. Seen are C and the number a of heads among all C + 1 coins, b are tails: e^L = (e^ε a + b)/(a + e^ε b).
+n units send a report each, all of the same randomiser; seen are the reports in random order. One unit's data
+changes from 0 to 1, and nothing else does. Let p = e^ε, let r₀, r₁ be the densities of that unit's report and
+r that of another one, D₀ = (r₀ − r₁)₊/β and D₁ = (r₁ − r₀)₊/β with β the total variation.
 
-A clone more is a coin more, which anybody may add: the cost falls as C rises. So C may be replaced by a number that
-is smaller: ρ is rounded down, and where clones are many C is rounded down to few values, 0 left of all of them.
-The pair here is the one after this rounding, exactly.
+*Clones* (Feldman, McMillan & Talwar 2021, 2023; Wang et al. 2023, arXiv 2304.05007). Let w = β(p + 1)/(p − 1)
+and (p − 1)(1 − w)J = p·min(r₀, r₁) − max(r₀, r₁). That is not negative by ε-DP, and its integral is p(1 − β)
+− (1 + β), so w ≤ 1 and J is a density: what both reports have in common. Where r₀ ≥ r₁, and likewise
+elsewhere,
+
+    r₀ = w(pD₀ + D₁)/(p + 1) + (1 − w)J,      r₁ = w(D₀ + pD₁)/(p + 1) + (1 − w)J,
+    r ≥ max(r₀, r₁)/p = w(D₀ + D₁)/(p + 1) + (1 − w)J/p.
+
+So a report is drawn by a symbol: the unit's is 0, 1 or J, with the probabilities V₀ or V₁ of the first line;
+another one's is 0, 1, J with those of the second line, W, and else ⊥, where the rest of its own density is
+drawn. W is the same for all. So given how many have each symbol, those of ⊥ are any of the others with equal
+probability, whatever the unit does, and the reports are drawn from these numbers. They cost no less than the
+reports.
+
+*Means.* Numbers k of the symbols have the probability M(k) Σ_s k_s V(s)/(nW(s)), where M is multinomial: n
+draws from W. So δ(t) = E(Z̄)₊, with Z̄ the mean of n independent draws of Z = (V₀ − e^t V₁)/W: p − e^t, 1 −
+pe^t, p(1 − e^t) and 0 with probabilities w/(p + 1), w/(p + 1), (1 − w)/p and the rest. This law is a mixture
+of those for w = 1 and w = 0, of equal means. Let 0 ≤ t ≤ ε. At w = 0, E(Z − s)₊ is 0 for s ≥ 0; −s(1 − 1/p)
+for s from p(1 − e^t) to 0, and at w = 1 at least −sp/(p + 1), which is no less; and left of that E Z − s, the
+least for any law of that mean. So in convex order Z is largest at w = 1, hence Z̄ is (a mean of independent
+ones: Shaked & Shanthikumar 2007, 3.A.12), and δ(t). For t > ε it is 0, and for t < 0 it follows from the
+other direction.
+
+*The pair* is that of w = 1: C ~ Bin(n − 1, 2/(p + 1)) clones throw a fair coin each, and the unit one that is
+right with odds p. Seen are C and the number a of heads of all C + 1 coins, b are tails: e^L = (pa + b)/(a +
+pb). For n ≥ 2 no randomiser is known that attains it.
+
+A clone more is a coin more, which anybody may add: the cost falls as C rises. So C may be replaced by a
+smaller number: 2/(p + 1) is rounded down, and where clones are many C is rounded down to few values, 0 left
+of all of them. The pair computed here is the one after this rounding, exactly: at most about 1e-4 more in ε,
+relatively.
 """
 
 import math
@@ -27,7 +55,7 @@ MOST_USERS = 10**9  #: more reports cost no more, and are counted as so many
 
 @dataclass(frozen=True)
 class Coins:
-    """A number of clones: its probability, and P(heads ≥ x) among them from x = ⌈clones/2⌉ on; in units of a table."""
+    """A number of clones: its probability, and P(heads ≥ x) from x = ⌈clones/2⌉ on, in units of 2^−bits."""
 
     clones: int
     mass: int
@@ -41,7 +69,7 @@ class Coins:
 
 @dataclass(frozen=True)
 class Clones:
-    """The pair of one number of users, as numbers in units of 2^−bits; tails are `error` units too small at most."""
+    """The pair of one number of users; tails are `error` units too small at most."""
 
     epsilon: Fraction
     bits: int
@@ -80,7 +108,7 @@ class Clones:
 
 @kept(2)
 def clones(epsilon: Fraction, users: int) -> Clones:
-    """Return the pair of `users` reports, ε > 0; raises `OutOfReach` where ε is far too large to write e^ε."""
+    """Return the pair of `users` reports, ε > 0 of moderate size."""
     users = min(users, MOST_USERS)
     depth = DEPTH + 2 * math.ceil(epsilon * Fraction(3, 2))  # e^ε is below 2^{3ε/2}
     bits = depth + SPARE
@@ -103,8 +131,7 @@ def clones(epsilon: Fraction, users: int) -> Clones:
 def _below(trials: int, rate: int, bits: int, depth: int) -> tuple[int, list[int]]:
     """Return a first c, and P(Bin(trials, rate) < c) for it and those after it, in units and rounded up.
 
-    What lies left of the first one counts 2^−depth at most; the last one is so far right that rounding down to it
-    costs as little.
+    About 2^−depth lies left of the first one, and right of the last one.
     """
     one = 1 << bits
     spend(math.isqrt(trials))
@@ -115,12 +142,12 @@ def _below(trials: int, rate: int, bits: int, depth: int) -> tuple[int, list[int
         top = math.ceil(ceil_of(log.exp()) * one)
     limit = 1 << (bits - depth - 32)
     down, value, c = [], top, mode
-    while c > 0 and value > limit:  # masses fall away from the mode, so each is rounded up by c units at most
+    while c > 0 and value > limit:
         value = -(-value * c * (one - rate) // ((trials - c + 1) * rate))
         c -= 1
         down.append(value)
     left = 0
-    if c > 0:  # from here on they fall faster than by this factor
+    if c > 0:  # from here on masses fall faster than by this factor
         fall = Fraction(c * (one - rate), (trials - c + 1) * rate)
         left = math.ceil(down.pop() / (1 - fall))
         c += 1
@@ -144,7 +171,8 @@ def _tails(clones: int, bits: int, depth: int) -> tuple[list[int], int]:
         x += 1
         masses.append(value)
     spend(len(masses) / 16)
-    # beyond the last one masses fall faster than by (clones − x)/(x + 1)
+    # each mass is at most as many units too small as it is away from the first one; beyond the last one they
+    # fall faster than by (clones − x)/(x + 1)
     beyond = 0 if x == clones else (value + len(masses)) * (x + 1) // (2 * x + 1 - clones) + 1
     masses.reverse()
     return [*accumulate(masses)][::-1], len(masses) ** 2 + beyond

@@ -190,12 +190,12 @@ def _approximate(total: Total, event: ev.Approximate, count: int) -> None:
 
 
 def _shuffled(total: Total, event: ev.Shuffled, count: int) -> None:
-    """Add the pair of a report among clones; of one report, or where there is no clone, that of the randomiser."""
-    alone = event.population == 1
-    if event.epsilon:
-        hidden = not alone and event.epsilon <= MOST_HIDDEN
-        total.pair(ShuffledPair(event.population, event.epsilon) if hidden else ResponsePair(event.epsilon), count)
-        total.attained(Attained.ALWAYS if alone else Attained.NEVER)
+    """Add the pair of a report among clones; that of the randomiser for one report, or where no clone is."""
+    users, epsilon = event.population, event.epsilon
+    if epsilon:
+        hidden = users > 1 and epsilon <= MOST_HIDDEN
+        total.pair(ShuffledPair(users, epsilon) if hidden else ResponsePair(epsilon), count)
+        total.attained(Attained.NEVER if users > 1 else Attained.ALWAYS)
 
 
 def _given_pair(total: Total, event: ev.DominatingPair, count: int) -> None:

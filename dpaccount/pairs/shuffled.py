@@ -19,7 +19,7 @@ from dpaccount.pairs.response import ResponsePair
 class ShuffledPair(Symmetric, CommonSupport, ExactPair):
     """`users` ≥ 2 shuffled reports, each of an `epsilon`-DP randomiser, of which one user's data changes.
 
-    No randomiser attains it (docs/numerics.md).
+    No randomiser attains it (`numerics.clones`).
     """
 
     users: int

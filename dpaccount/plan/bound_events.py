@@ -76,8 +76,8 @@ class Rdp(Event):
 class Shuffled(Event):
     """Reports of `population` units in random order, each by one `epsilon`-DP randomiser (replace-one only).
 
-    All units use the same local randomiser, each with randomness of its own, and none sees another's report; only
-    the reports' order is hidden, not how many there are.
+    All units use the same local randomiser, fixed beforehand, each with randomness of its own.  Nothing but
+    the order of the reports is hidden; each time they are fresh, and so is their order.
     It is run `count` times on the units of `cover`, the first and the last (None: all).  A cover must hold
     the whole `population`.
     """

@@ -1,8 +1,8 @@
-"""The upper measure of shuffled reports of an ε-DP randomiser, by the pair of docs/numerics.md ("Shuffled reports").
+"""The upper measure of shuffled reports of an ε-DP randomiser, by the pair of `dpaccount/numerics/clones.py`.
 
-With p = e^ε and n reports, C ~ Bin(n − 1, 2/(p + 1)) fair coins are thrown beside one that is right with odds p; the
-number of heads and C are seen. For C = c, heads of which P(a or more) − xQ(a or more) is largest begin at the first a
-above (c + 1)(px − 1)/((p − 1)(1 + x)), and that cost δ_c falls as c rises: a coin can be added afterwards. So
+With p = e^ε and n reports, C ~ Bin(n − 1, 2/(p + 1)) fair coins are thrown beside one that is right with odds
+p; C and the number of heads are seen.  For C = c, P(a or more) − xQ(a or more) is largest at the first a
+above (c + 1)(px − 1)/((p − 1)(1 + x)).  That cost δ_c falls as c rises: a coin can be added afterwards.  So
 
     δ ≤ Σ_j (G_{j+1} − G_j) δ_{c_j},    0 = c_0 < c_1 < … < c_m,  G_0 = 0,  G_j ≥ P(C < c_j),  G_{m+1} = 1.
 """
@@ -20,7 +20,7 @@ from .measures import NONE, ONE, UpperMeasure
 from .upper import both_signs
 
 MOST_USERS = 10**8  # more cost no more
-APART, FAR = Fraction(1, 4), 3  # deviations between two numbers of clones, and how far they go above the mean
+APART, FAR = Fraction(1, 2), 3  # deviations between two numbers of clones, and how far they go above the mean
 
 
 class FairCoins(NamedTuple):
@@ -40,14 +40,15 @@ class FairCoins(NamedTuple):
 
 
 def fair_coins(coins: int, digits: int) -> FairCoins:
-    """Count outward from the middle, whose mass is taken as 1: the sum of all masses is then known as well."""
+    """Count outward from the middle, whose mass is taken as 1: that gives the sum of all as well."""
     x, mass, masses = (coins + 1) // 2, 10**digits, list[int]()
     while mass and x <= coins:
         masses.append(mass)
         mass = mass * (coins - x) // (x + 1)
         x += 1
     spend(len(masses))
-    # each mass is at most as many units too small as it is away from the middle, and what is left falls by x/(coins − x)
+    # each mass is at most as many units too small as it is steps away from the middle; what is left falls
+    # faster than by (coins − x)/(x + 1)
     left = len(masses) * (x + 1) // (2 * x + 1 - coins) + 1 if x <= coins else 0
     parts = [*accumulate(reversed(masses))][::-1]
     whole = 2 * parts[0] - (masses[0] if coins % 2 == 0 else 0)
@@ -55,7 +56,7 @@ def fair_coins(coins: int, digits: int) -> FairCoins:
 
 
 def levels(i: Interval, trials: int, rate: Fraction) -> list[tuple[int, Decimal]]:
-    """Return numbers of clones with G of the next one less their own, so that δ is at most their mean of δ_c."""
+    """Return numbers of clones c_j, the largest first, each with G_{j+1} − G_j."""
     mean, deviation = trials * rate, Fraction(math.isqrt(math.ceil(trials * rate * 4)) + 1, 2)
     gap, tiny = math.ceil(APART * deviation), Decimal(10) ** -i.digits
     found = [(trials + 1, ONE)]
