@@ -48,7 +48,7 @@ from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.work_budget import kept, spend
 
 DEPTH = 128  #: bits of what is cut off where a tail ends, beyond those of e^ε
-SPARE = 128  #: bits of rounding below them
+ROUNDED = 128  #: bits of rounding below them
 MOST_TAILS = 500_000  #: numbers that are kept for one pair
 MOST_USERS = 10**9  #: more reports cost no more, and are counted as so many
 
@@ -111,7 +111,7 @@ def clones(epsilon: Fraction, users: int) -> Clones:
     """Return the pair of `users` reports, ε > 0 of moderate size."""
     users = min(users, MOST_USERS)
     depth = DEPTH + 2 * math.ceil(epsilon * Fraction(3, 2))  # e^ε is below 2^{3ε/2}
-    bits = depth + SPARE
+    bits = depth + ROUNDED
     with precision(bits + 64):
         rate = math.floor(floor_of(2 / (ball(epsilon).exp() + 1)) * 2**bits)
     first, below = _below(users - 1, rate, bits, depth)

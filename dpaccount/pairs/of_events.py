@@ -17,7 +17,6 @@ from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.pair import LossPair
 from dpaccount.pairs.replaced import ReplacedGaussian, replaced
 from dpaccount.pairs.response import ResponsePair
-from dpaccount.pairs.shuffled import ShuffledPair
 from dpaccount.pairs.table import TablePair
 from dpaccount.pairs.upper import RangeBound, RdpBound, ZcdpBound
 from dpaccount.pairs.without_replacement import WithoutReplacement
@@ -191,6 +190,8 @@ def _approximate(total: Total, event: ev.Approximate, count: int) -> None:
 
 def _shuffled(total: Total, event: ev.Shuffled, count: int) -> None:
     """Add the pair of a report among clones; that of the randomiser for one report, or where no clone is."""
+    from dpaccount.pairs.shuffled import ShuffledPair  # likewise for few plans
+
     users, epsilon = event.population, event.epsilon
     if epsilon:
         hidden = users > 1 and epsilon <= MOST_HIDDEN

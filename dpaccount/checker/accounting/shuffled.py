@@ -20,7 +20,7 @@ from .measures import NONE, ONE, UpperMeasure
 from .upper import both_signs
 
 MOST_USERS = 10**8  # more cost no more
-APART, FAR = Fraction(1, 2), 3  # deviations between two numbers of clones, and how far they go above the mean
+APART, FAR = Fraction(1, 2), 4  # deviations between two numbers of clones, and how far they go above the mean
 
 
 class FairCoins(NamedTuple):
@@ -58,7 +58,7 @@ def fair_coins(coins: int, digits: int) -> FairCoins:
 def levels(i: Interval, trials: int, rate: Fraction) -> list[tuple[int, Decimal]]:
     """Return numbers of clones c_j, the largest first, each with G_{j+1} − G_j."""
     mean, deviation = trials * rate, Fraction(math.isqrt(math.ceil(trials * rate * 4)) + 1, 2)
-    gap, tiny = math.ceil(APART * deviation), Decimal(10) ** -i.digits
+    gap, tiny = max(1, math.floor(APART * deviation)), Decimal(10) ** -i.digits
     found = [(trials + 1, ONE)]
     for c in range(min(trials, math.floor(mean + FAR * deviation)), 0, -gap):
         up = c > mean
