@@ -1,40 +1,41 @@
 """Shuffled reports of an ε-DP randomiser: the pair that dominates them, and its curve.
 
-n units send a report each, all of the same randomiser; seen are the reports in random order. One unit's data
-changes from 0 to 1, and nothing else does. Let p = e^ε, let r₀, r₁ be the densities of that unit's report and
-r that of another one, D₀ = (r₀ − r₁)₊/β and D₁ = (r₁ − r₀)₊/β with β the total variation.
+n units send a report each, all of the same randomiser; seen are the reports in random order. One
+unit's data changes from 0 to 1, and nothing else does. Let p = e^ε, let r₀, r₁ be the densities of
+that unit's report and r that of another one, D₀ = (r₀ − r₁)₊/β and D₁ = (r₁ − r₀)₊/β with β the
+total variation.
 
-*Clones* (Feldman, McMillan & Talwar 2021, 2023; Wang et al. 2023, arXiv 2304.05007). Let w = β(p + 1)/(p − 1)
-and (p − 1)(1 − w)J = p·min(r₀, r₁) − max(r₀, r₁). That is not negative by ε-DP, and its integral is p(1 − β)
-− (1 + β), so w ≤ 1 and J is a density: what both reports have in common. Where r₀ ≥ r₁, and likewise
-elsewhere,
+*Clones* (Feldman, McMillan & Talwar 2021, 2023; Wang et al. 2023, arXiv 2304.05007). Let w = β(p +
+1)/(p − 1) and (p − 1)(1 − w)J = p·min(r₀, r₁) − max(r₀, r₁). That is not negative by ε-DP, and its
+integral is p(1 − β) − (1 + β), so w ≤ 1 and J is a density: what both reports have in common. Where
+r₀ ≥ r₁, and likewise elsewhere,
 
     r₀ = w(pD₀ + D₁)/(p + 1) + (1 − w)J,      r₁ = w(D₀ + pD₁)/(p + 1) + (1 − w)J,
     r ≥ max(r₀, r₁)/p = w(D₀ + D₁)/(p + 1) + (1 − w)J/p.
 
-So a report is drawn by a symbol: the unit's is 0, 1 or J, with the probabilities V₀ or V₁ of the first line;
-another one's is 0, 1, J with those of the second line, W, and else ⊥, where the rest of its own density is
-drawn. W is the same for all. So given how many have each symbol, those of ⊥ are any of the others with equal
-probability, whatever the unit does, and the reports are drawn from these numbers. They cost no less than the
-reports.
+So a report is drawn by a symbol: the unit's is 0, 1 or J, with the probabilities V₀ or V₁ of the
+first line; another one's is 0, 1, J with those of the second line, W, and else ⊥, where the rest of
+its own density is drawn. W is the same for all. So given how many have each symbol, those of ⊥ are
+any of the others with equal probability, whatever the unit does, and the reports are drawn from
+these numbers. They cost no less than the reports.
 
-*Means.* Numbers k of the symbols have the probability M(k) Σ_s k_s V(s)/(nW(s)), where M is multinomial: n
-draws from W. So δ(t) = E(Z̄)₊, with Z̄ the mean of n independent draws of Z = (V₀ − e^t V₁)/W: p − e^t, 1 −
-pe^t, p(1 − e^t) and 0 with probabilities w/(p + 1), w/(p + 1), (1 − w)/p and the rest. This law is a mixture
-of those for w = 1 and w = 0, of equal means. Let 0 ≤ t ≤ ε. At w = 0, E(Z − s)₊ is 0 for s ≥ 0; −s(1 − 1/p)
-for s from p(1 − e^t) to 0, and at w = 1 at least −sp/(p + 1), which is no less; and left of that E Z − s, the
-least for any law of that mean. So in convex order Z is largest at w = 1, hence Z̄ is (a mean of independent
-ones: Shaked & Shanthikumar 2007, 3.A.12), and δ(t). For t > ε it is 0, and for t < 0 it follows from the
-other direction.
+*Means.* Numbers k of the symbols have the probability M(k) Σ_s k_s V(s)/(nW(s)), where M is
+multinomial: n draws from W. So δ(t) = E(Z̄)₊, with Z̄ the mean of n independent draws of Z = (V₀ −
+e^t V₁)/W: p − e^t, 1 − pe^t, p(1 − e^t) and 0 with probabilities w/(p + 1), w/(p + 1), (1 − w)/p
+and the rest. This law is a mixture of those for w = 1 and w = 0, of equal means. Let 0 ≤ t ≤ ε. At
+w = 0, E(Z − s)₊ is 0 for s ≥ 0; −s(1 − 1/p) for s from p(1 − e^t) to 0, and at w = 1 at least
+−sp/(p + 1), which is no less; and left of that E Z − s, the least for any law of that mean. So in
+convex order Z is largest at w = 1, hence Z̄ is (a mean of independent ones: Shaked & Shanthikumar
+2007, 3.A.12), and δ(t). For t > ε it is 0, and for t < 0 it follows from the other direction.
 
-*The pair* is that of w = 1: C ~ Bin(n − 1, 2/(p + 1)) clones throw a fair coin each, and the unit one that is
-right with odds p. Seen are C and the number a of heads of all C + 1 coins, b are tails: e^L = (pa + b)/(a +
-pb). For n ≥ 2 no randomiser is known that attains it.
+*The pair* is that of w = 1: C ~ Bin(n − 1, 2/(p + 1)) clones throw a fair coin each, and the unit
+one that is right with odds p. Seen are C and the number a of heads of all C + 1 coins, b are tails:
+e^L = (pa + b)/(a + pb). For n ≥ 2 no randomiser is known that attains it.
 
-A clone more is a coin more, which anybody may add: the cost falls as C rises. So C may be replaced by a
-smaller number: 2/(p + 1) is rounded down, and where clones are many C is rounded down to few values, 0 left
-of all of them. The pair computed here is the one after this rounding, exactly: at most about 1e-4 more in ε,
-relatively.
+A clone more is a coin more, which anybody may add: the cost falls as C rises. So C may be replaced
+by a smaller number: 2/(p + 1) is rounded down, and where clones are many C is rounded down to few
+values, 0 left of all of them. The pair computed here is the one after this rounding, exactly: at
+most about 1e-4 more in ε, relatively.
 """
 
 import math
@@ -47,8 +48,7 @@ from flint import arb
 from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.work_budget import kept, spend
 
-DEPTH = 128  #: bits of what is cut off where a tail ends, beyond those of e^ε
-ROUNDED = 128  #: bits of rounding below them
+DEPTH = 128  #: bits at which a tail is cut off, beyond those of e^ε
 MOST_TAILS = 500_000  #: numbers that are kept for one pair
 MOST_USERS = 10**9  #: more reports cost no more, and are counted as so many
 
@@ -111,7 +111,7 @@ def clones(epsilon: Fraction, users: int) -> Clones:
     """Return the pair of `users` reports, ε > 0 of moderate size."""
     users = min(users, MOST_USERS)
     depth = DEPTH + 2 * math.ceil(epsilon * Fraction(3, 2))  # e^ε is below 2^{3ε/2}
-    bits = depth + ROUNDED
+    bits = depth + DEPTH  # as many for rounding
     with precision(bits + 64):
         rate = math.floor(floor_of(2 / (ball(epsilon).exp() + 1)) * 2**bits)
     first, below = _below(users - 1, rate, bits, depth)
