@@ -39,6 +39,7 @@ most about 1e-4 more in ε, relatively.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -49,27 +50,17 @@ from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.work_budget import kept, spend
 
 DEPTH = 128  #: bits at which a tail is cut off, beyond those of e^ε
-MOST_TAILS = 500_000  #: numbers that are kept for one pair
+MOST_TAILS = 200_000  #: numbers that are kept for one pair, about
 MOST_USERS = 10**9  #: more reports cost no more, and are counted as so many
 
 
-@dataclass(frozen=True)
-class Coins:
-    """A number of clones: its probability, and P(heads ≥ x) from x = ⌈clones/2⌉ on, in units of 2^−bits."""
-
-    clones: int
-    mass: int
-    tails: list[int]
-
-    def at_least(self, heads: int) -> int:
-        """Return P(heads ≥ x), rounded down; 0 beyond the last one."""
-        index = heads - (self.clones + 1) // 2
-        return self.tails[index] if index < len(self.tails) else 0
+#: All coins; ⌈clones/2⌉; the probability of so many clones; P(heads ≥ x) among them from there on.
+Coins = tuple[int, int, int, list[int]]
 
 
 @dataclass(frozen=True)
 class Clones:
-    """The pair of one number of users; tails are `error` units too small at most."""
+    """The pair of one number of users, in units of 2^−bits; tails are `error` units too small at most."""
 
     epsilon: Fraction
     bits: int
@@ -86,17 +77,18 @@ class Clones:
         """
         if t >= self.epsilon:
             return arb(0)
-        spend(len(self.cells) / 8)
+        spend(len(self.cells) / 16)
         with precision(self.bits + 64):
             p, e = ball(self.epsilon).exp(), ball(t).exp()
             right, wrong = e * ball(self.epsilon - t).expm1(), ball(self.epsilon + t).expm1()
             share = wrong / (right + wrong)
             cut = max(math.floor(floor_of(share) * 2**self.bits), 1 << (self.bits - 1))
             first = second = 0
-            for cell in self.cells:
-                heads = (cut * (cell.clones + 1) >> self.bits) + 1
-                first += cell.mass * cell.at_least(heads - 1)
-                second += cell.mass * cell.at_least(heads)
+            for coins, least, mass, tails in self.cells:
+                beyond = (cut * coins >> self.bits) - least
+                if beyond < len(tails) - 1:
+                    first += mass * tails[beyond]
+                    second += mass * tails[beyond + 1]
             missed = 2 * (p - 1) * (share - cut * arb(2) ** -self.bits)
             found = (right * self._sum(first) - wrong * self._sum(second)) / (p + 1)
             return (found + arb(0).union(missed.upper())).max(arb(0)).min(right / (p + 1))
@@ -117,15 +109,24 @@ def clones(epsilon: Fraction, users: int) -> Clones:
     first, below = _below(users - 1, rate, bits, depth)
     most = first + len(below) - 1
     reach = math.isqrt(2 * depth * max(1, most) // 5) + 2  # of a tail, about: ln 2/2 is below 2/5
-    stride = max(1, -(-len(below) * reach // MOST_TAILS))
-    at = [0, *range(max(first, 1), most + 1, stride)]
+    mode, near = min(users - 1, users * rate >> bits), len(below) // 9 + 1  # three deviations
+    stride = -(-len(below) * reach // (3 * MOST_TAILS))
+    at = sorted({0, first, *_places(mode, first, near, -stride), *_places(mode, most + 1, near, stride)})
     ends = [*(below[c - first] for c in at[1:]), 1 << bits]
     cells, error = [], 0
     for c, start, end in zip(at, [0, *ends], ends, strict=False):
         tails, off = _tails(c, bits, depth)
-        cells.append(Coins(c, end - start, tails))
+        cells.append((c + 1, (c + 1) // 2, end - start, [*tails, 0]))
         error = max(error, off)
     return Clones(epsilon, bits, error, tuple(cells))
+
+
+def _places(mode: int, stop: int, near: int, stride: int) -> Iterator[int]:
+    """Yield numbers from the mode on, before `stop`: near it a stride apart, further out ever more."""
+    at = mode
+    while (stop - at) * stride > 0:
+        yield at
+        at += stride if abs(stride) == 1 else stride * (1 + (abs(at - mode) // near) ** 4)
 
 
 def _below(trials: int, rate: int, bits: int, depth: int) -> tuple[int, list[int]]:

@@ -124,6 +124,19 @@ def test_fewer_numbers_of_clones_only_cost_more(monkeypatch):
     assert found[1][1] < found[0][1] * 1.1
 
 
+def test_few_numbers_of_clones_will_do(monkeypatch):
+    """Also at a δ where a clone less than there surely are would count."""
+    deltas = [Fraction(1, 10**k) for k in (3, 6, 12, 20, 30)]
+    for epsilon, users in (("1", 10**6), ("4", 10**5)):
+        found = [plan(epsilon, users).epsilon(delta).upper for delta in deltas]
+        with monkeypatch.context() as many:
+            many.setattr(clones, "MOST_TAILS", 2_000_000)
+            clones.clones.cache_clear()
+            least = [plan(epsilon, users).epsilon(delta).upper for delta in deltas]
+        clones.clones.cache_clear()
+        assert all(a <= b <= a * (1 + Fraction(5, 10**4)) for a, b in zip(least, found, strict=True))
+
+
 @looped("epsilon", ["0.3", "1", "4"])
 def test_more_reports_and_smaller_epsilons_cost_less(epsilon):
     for users in ([*range(1, 13)], [10, 100, 1000, 10**5, 10**7, 10**9]):
