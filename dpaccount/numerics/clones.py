@@ -35,7 +35,7 @@ e^L = (pa + b)/(a + pb). For n ≥ 2 no randomiser is known that attains it.
 A clone more is a coin more, which anybody may add: the cost falls as C rises. So C may be replaced
 by a smaller number: 2/(p + 1) is rounded down, and where clones are many C is rounded down to few
 values, 0 left of all of them. The pair computed here is the one after this rounding, exactly: at
-most about 1e-4 more in ε, relatively.
+most some 1e-4 more in ε, relatively.
 """
 
 import math
